@@ -1,0 +1,72 @@
+"""What can go wrong, and whose fault it is.
+
+A model's mistake is data: a score with its reason, never an exception. What is raised is ours, the
+user's or the provider's:
+
+    InfiniteRLError
+     +-- UsageError               the caller asked for something that cannot be done (also a ValueError)
+     |    +-- UnknownName         no such task, language, provider or reward; names the known ones
+     +-- StoreError               a file in the output folder is foreign, locked or not writable
+     +-- RuntimeMissing           a .wasm runtime is absent or not the one that was built
+     +-- SandboxError             the sandbox itself broke; the guest's own failures are an Execution
+     +-- ProviderError            the provider did not answer with a completion
+          +-- ProviderUnavailable passing trouble (429, 5xx, network): the same call may be made again
+          +-- ProviderRefused     no retry can help (key, model name, request): the run stops
+          +-- NoCompletion        an answer without usable text (blocked, empty): redraw the task
+
+Exceptions of other libraries are turned into these once, at the edge that meets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class InfiniteRLError(Exception):
+    """Base class of everything that this package raises on purpose."""
+
+
+class UsageError(InfiniteRLError, ValueError):
+    """The caller asked for something that cannot be done."""
+
+
+class UnknownName(UsageError):
+    """A name that is not in its table; the message lists the names that are."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        super().__init__(f"unknown {kind} {name!r}; known: {', '.join(sorted(known))}")
+
+
+class StoreError(InfiniteRLError):
+    """A file in the output folder is foreign, damaged, locked or not writable."""
+
+
+class RuntimeMissing(InfiniteRLError):
+    """A WebAssembly runtime is absent, or is not the file that was built."""
+
+
+class SandboxError(InfiniteRLError):
+    """The sandbox itself broke: our fault, never the guest program's."""
+
+
+class ProviderError(InfiniteRLError):
+    """The provider did not answer with a completion."""
+
+
+class ProviderUnavailable(ProviderError):
+    """Passing trouble: rate limit, server error, network. The same call may be made again.
+
+    `retry_after` is the delay the server asked for, in seconds, or None where it named none.
+    """
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ProviderRefused(ProviderError):
+    """No retry can help: a missing or wrong key, a retired model, a malformed request."""
+
+
+class NoCompletion(ProviderError):
+    """The provider answered, but with no usable text: blocked or empty. A new task may fare better."""

@@ -1,0 +1,31 @@
+"""The three-head text format: headers and tags, defined once for the prompts and for the parser."""
+
+from __future__ import annotations
+
+PROMPT, ANSWER, RESPONSE = "prompt", "answer", "response"
+SECTIONS = (PROMPT, ANSWER, RESPONSE)
+ANSWER_TAG = "answer"
+
+
+def header(section: str) -> str:
+    """The canonical header line of a section: `[PROMPT]`."""
+    return f"[{section.upper()}]"
+
+
+def tagged(content: str, tag: str = ANSWER_TAG) -> str:
+    """Content in its tag: `<answer>42</answer>`."""
+    return f"<{tag}>{content}</{tag}>"
+
+
+def fenced(code: str, language: str) -> str:
+    """Code in a Markdown fence that is longer than any run of backticks inside it."""
+    fence = "```"
+    while fence in code:
+        fence += "`"
+    return f"{fence}{language}\n{code.strip(chr(10))}\n{fence}"
+
+
+def render(prompt: str, answer: str, response: str) -> str:
+    """One sample as three-head text, in the form that `ExampleParser.parse_text` reads back."""
+    parts = zip(SECTIONS, (prompt, answer, response), strict=True)
+    return "\n\n".join(f"{header(name)}\n{text}" for name, text in parts) + "\n"

@@ -1,0 +1,1 @@
+"""WebAssembly runtimes: one row a language."""

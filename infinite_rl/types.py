@@ -1,0 +1,150 @@
+"""The nouns that flow through the package: frozen records, standard library only.
+
+TaskType -> prompt -> Completion -> Sample -> RewardFunctionScore -> Outcome -> row -> Sample -> trainer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+ExecutionStatus = Literal["ok", "error", "timeout", "memory", "output"]
+ScoreStatus = Literal["passed", "failed", "unscored"]
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class TaskType:
+    """One kind of task that can be asked for.
+
+    `name` is the task ("python"), `family` the value of the row's `type` column ("coding"), `reward`
+    the key in `get_reward_functions()`, `language` the guest language of a coding task or "".
+    `examples` are seed samples in the on-disk format, shown to the model for style.
+    """
+
+    name: str
+    family: str
+    reward: str
+    system_prompt: str
+    request: str
+    language: str = ""
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one call, as the provider counted them; 0 where it did not say."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    thinking_tokens: int = 0
+
+
+@dataclass(frozen=True)
+class Completion:
+    """The text a provider answered with.
+
+    `finish_reason` is "stop", or "length" where the text was cut off at the token limit. `cost` is
+    in US dollars, None where the price is unknown.
+    """
+
+    text: str
+    model: str
+    finish_reason: Literal["stop", "length"] = "stop"
+    usage: Usage = Usage()
+    cost: float | None = None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A task with its reference answer and a worked response.
+
+    `type` is the family ("coding", "math"); `language` is set for coding only.
+    """
+
+    type: str
+    prompt: str
+    answer: str
+    response: str
+    language: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=lambda: _NOTHING, compare=False)
+
+    @property
+    def id(self) -> str:
+        """A hash of the content: 16 hexadecimal digits, the same on every machine."""
+        parts = (self.type, self.language, self.prompt, self.answer, self.response)
+        framed = "".join(f"{len(part)}:{part}" for part in parts)
+        return hashlib.sha256(framed.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a guest is given: source code, its standard input, and optionally tests.
+
+    Each of `tests` is source text run after the code in the same namespace; it passes when it ends
+    without an exception (JavaScript: and without a failed `console.assert`). With `entry_point` set,
+    `tests` are texts that define `check(candidate)`, which is called with the named function.
+    """
+
+    code: str
+    stdin: str = ""
+    tests: tuple[str, ...] = ()
+    entry_point: str = ""
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """How one test ended; `message` is its error, "" when it passed."""
+
+    __test__ = False  # a noun of ours, not a test class for pytest to collect
+
+    passed: bool
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How one program ended in its sandbox.
+
+    `status` is "ok" (exit code 0), "error" (an exception, a non-zero exit, a trap), "timeout",
+    "memory" or "output" (a limit was met). `tests` holds one result for each test that reported, in
+    order: fewer than were asked for means that the program ended before it could be judged.
+    """
+
+    stdout: str
+    stderr: str
+    exit_code: int
+    status: ExecutionStatus
+    duration_s: float = field(default=0.0, compare=False)
+    tests: tuple[TestResult, ...] = ()
+
+
+@dataclass(frozen=True)
+class RewardFunctionScore:
+    """What a reward says of one completion.
+
+    The scores lie in [0, 1]. `correctness_score` may carry partial credit; `status` is the strict
+    verdict: "passed", "failed", or "unscored" where the reward could not judge (our side's fault, such
+    as a gold answer that cannot be read), with the reason in `error_msg`.
+    """
+
+    format_score: float
+    correctness_score: float
+    error_msg: str = ""
+    aux_score: float = 0.0
+    status: ScoreStatus = "failed"
+    details: Mapping[str, Any] = field(default_factory=lambda: _NOTHING, compare=False)
+
+    @property
+    def passed(self) -> bool:
+        return self.status == "passed"
+
+    @property
+    def quality_score(self) -> float:
+        """The mean of format and correctness."""
+        return (self.format_score + self.correctness_score) / 2
