@@ -1,0 +1,1 @@
+"""Reinforcement-learning data one can trust."""
