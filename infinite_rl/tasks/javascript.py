@@ -1,0 +1,34 @@
+"""JavaScript programming tasks, proven by tests in the sandbox."""
+
+from __future__ import annotations
+
+from ..types import TaskType
+from .frame import example, frame
+
+JAVASCRIPT = TaskType(
+    name="javascript",
+    family="coding",
+    reward="coding",
+    language="javascript",
+    system_prompt=frame(
+        answer=(
+            "JSON of the form\n"
+            '{"tests": ["require(\'assert\').strictEqual(f(2), 4)"]}: five to eight independent\n'
+            "statements that call the function named in the prompt and throw when the result is wrong,\n"
+            "edge cases among them; use deepStrictEqual for arrays and objects."
+        ),
+        response="The final content is one fenced ```javascript block that defines the function.",
+        rules=(
+            "The prompt names the function, its parameters and what it returns, and settles every edge "
+            "case that the tests touch.",
+            "The code is plain modern JavaScript (ES2023) for a script: no packages, no browser, no "
+            "files, no network, no input.",
+            "All tests together finish within four seconds.",
+            "A plausible but wrong solution must fail at least one test.",
+        ),
+    ),
+    request=(
+        "Create a new JavaScript programming task: an algorithm, a data structure or text processing."
+    ),
+    examples=(example("JAVASCRIPT"),),
+)
