@@ -4,13 +4,13 @@ A model's mistake is data: a score with its reason, never an exception. What is 
 user's or the provider's:
 
     InfiniteRLError
-     +-- UsageError               the caller asked for something that cannot be done (also a ValueError)
+     +-- UsageError               the caller asked for what cannot be done (also a ValueError)
      |    +-- UnknownName         no such task, language, provider or reward; names the known ones
      +-- StoreError               a file in the output folder is foreign, locked or not writable
      +-- RuntimeMissing           a .wasm runtime is absent or not the one that was built
-     +-- SandboxError             the sandbox itself broke; the guest's own failures are an Execution
+     +-- SandboxError             the sandbox itself broke; a guest's failure is an Execution
      +-- ProviderError            the provider did not answer with a completion
-          +-- ProviderUnavailable passing trouble (429, 5xx, network): the same call may be made again
+          +-- ProviderUnavailable passing trouble (429, 5xx, network): the call may be repeated
           +-- ProviderRefused     no retry can help (key, model name, request): the run stops
           +-- NoCompletion        an answer without usable text (blocked, empty): redraw the task
 
@@ -69,4 +69,4 @@ class ProviderRefused(ProviderError):
 
 
 class NoCompletion(ProviderError):
-    """The provider answered, but with no usable text: blocked or empty. A new task may fare better."""
+    """An answer without usable text, blocked or empty. A new task may fare better."""

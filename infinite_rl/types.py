@@ -1,6 +1,6 @@
 """The nouns that flow through the package: frozen records, standard library only.
 
-TaskType -> prompt -> Completion -> Sample -> RewardFunctionScore -> Outcome -> row -> Sample -> trainer.
+TaskType -> prompt -> Completion -> Sample -> RewardFunctionScore -> Outcome -> row -> Sample.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class TaskType:
     """One kind of task that can be asked for.
 
-    `name` is the task ("python"), `family` the value of the row's `type` column ("coding"), `reward`
-    the key in `get_reward_functions()`, `language` the guest language of a coding task or "".
+    `name` is the task ("python"), `family` the value of the row's `type` column ("coding"),
+    `reward` the key in `get_reward_functions()`, `language` a coding task's guest language or "".
     `examples` are seed samples in the on-disk format, shown to the model for style.
     """
 
@@ -87,7 +87,7 @@ class Program:
     """What a guest is given: source code, its standard input, and optionally tests.
 
     Each of `tests` is source text run after the code in the same namespace; it passes when it ends
-    without an exception (JavaScript: and without a failed `console.assert`). With `entry_point` set,
+    without an exception (JavaScript: and without a failed `console.assert`). With `entry_point`,
     `tests` are texts that define `check(candidate)`, which is called with the named function.
     """
 
@@ -129,8 +129,8 @@ class RewardFunctionScore:
     """What a reward says of one completion.
 
     The scores lie in [0, 1]. `correctness_score` may carry partial credit; `status` is the strict
-    verdict: "passed", "failed", or "unscored" where the reward could not judge (our side's fault, such
-    as a gold answer that cannot be read), with the reason in `error_msg`.
+    verdict: "passed", "failed", or "unscored" where the reward could not judge (our side's fault,
+    such as a gold answer that cannot be read), with the reason in `error_msg`.
     """
 
     format_score: float
@@ -148,3 +148,55 @@ class RewardFunctionScore:
     def quality_score(self) -> float:
         """The mean of format and correctness."""
         return (self.format_score + self.correctness_score) / 2
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One place for one call: the `index`-th sample of a family, its draft, and which repair of it.
+
+    As text: "math/3/0/1". A draft is a new task; a repair asks for the same one again.
+    """
+
+    family: str
+    index: int
+    draft: int = 0
+    repair: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.family}/{self.index}/{self.draft}/{self.repair}"
+
+    @classmethod
+    def parse(cls, text: str) -> Slot:
+        """Read back what `str` wrote; raises ValueError for anything else."""
+        family, index, draft, repair = text.rsplit("/", 3)
+        return cls(family, int(index), int(draft), int(repair))
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One question to a provider: where its answer belongs, and what is asked."""
+
+    slot: Slot
+    task: TaskType
+    request: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one attempt.
+
+    `reason` is "" for an accepted sample, else why not. `retries` counts the calls that met passing
+    trouble before the provider answered. `completion` is None where there was no text at all.
+    """
+
+    attempt: Attempt
+    sample: Sample
+    score: RewardFunctionScore
+    completion: Completion | None = None
+    reason: str = ""
+    retries: int = 0
+
+    @property
+    def accepted(self) -> bool:
+        return not self.reason

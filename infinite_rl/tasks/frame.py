@@ -6,10 +6,10 @@ from pathlib import Path
 
 from ..layout import ANSWER, ANSWER_TAG, PROMPT, RESPONSE, header
 
-_FRAME = f"""You write one task for a reinforcement-learning data set, with its reference answer and a worked
-solution. A program checks every sample by running it, so a sample is only of use if it is exactly right.
+_FRAME = f"""You write one task for a reinforcement-learning data set, with its reference answer
+and a worked solution. A program checks every sample: only one that is exactly right is of use.
 
-Write three sections, each under its own header line, in this order and with nothing around them:
+Write three sections, each under its own header line, in this order, with nothing around them:
 
 {header(PROMPT)}
 The task as a learner will read it: complete, unambiguous and self-contained.
@@ -18,12 +18,13 @@ The task as a learner will read it: complete, unambiguous and self-contained.
 The reference by which a program judges any solution. {{answer}}
 
 {header(RESPONSE)}
-A worked solution: clear reasoning first, then the final content, once, in <{ANSWER_TAG}> and </{ANSWER_TAG}>.
+A worked solution: clear reasoning first, then the final content, once, in <{ANSWER_TAG}> tags
+closed by </{ANSWER_TAG}>.
 {{response}}
 
 Rules:
 {{rules}}
-- The response solves the task from its prompt alone and never mentions the reference or these rules.
+- The response solves the task from its prompt alone; it never mentions the reference or the rules.
 - Work the solution out before you settle the reference, and check the two against each other."""
 
 

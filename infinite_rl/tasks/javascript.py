@@ -14,21 +14,18 @@ JAVASCRIPT = TaskType(
         answer=(
             "JSON of the form\n"
             '{"tests": ["require(\'assert\').strictEqual(f(2), 4)"]}: five to eight independent\n'
-            "statements that call the function named in the prompt and throw when the result is wrong,\n"
+            "statements that call the function of the prompt and throw when the result is wrong,\n"
             "edge cases among them; use deepStrictEqual for arrays and objects."
         ),
         response="The final content is one fenced ```javascript block that defines the function.",
         rules=(
-            "The prompt names the function, its parameters and what it returns, and settles every edge "
-            "case that the tests touch.",
-            "The code is plain modern JavaScript (ES2023) for a script: no packages, no browser, no "
-            "files, no network, no input.",
+            "The prompt names the function, its parameters and what it returns, and settles every "
+            "edge case that the tests touch.",
+            "The code is a plain modern script (ES2023): no packages, browser, files or input.",
             "All tests together finish within four seconds.",
             "A plausible but wrong solution must fail at least one test.",
         ),
     ),
-    request=(
-        "Create a new JavaScript programming task: an algorithm, a data structure or text processing."
-    ),
+    request="Create a new JavaScript task: an algorithm, a data structure or text processing.",
     examples=(example("JAVASCRIPT"),),
 )
