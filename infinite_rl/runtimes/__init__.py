@@ -1,1 +1,87 @@
-"""WebAssembly runtimes: one row a language."""
+"""WebAssembly runtimes: one row a language. Light: nothing here loads the sandbox engine."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ..errors import RuntimeMissing, UnknownName
+from .guest import Guest, Limits
+
+__all__ = [
+    "RUNTIMES",
+    "Guest",
+    "Limits",
+    "Runtime",
+    "load_guest",
+    "recorded_hash",
+    "runtime_file",
+    "runtime_named",
+]
+
+_FOLDER = Path(__file__).parent
+_WAYS_OUT = (
+    "Build it with `bash build_src/build_wasm.sh` in a checkout, or install released runtimes "
+    "with `RUNTIME_RELEASE_TAG=... pip install .`"
+)
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """One language's runtime.
+
+    `filename` lies in this folder. `sha256` is its pinned hash, or "" where builds differ: then the
+    build records the hash in `<filename>.sha256` beside it. `guest` names the `Guest` class as
+    "module:Class", module relative to this package; it is imported on first use.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    filename: str
+    sha256: str
+    guest: str
+
+
+RUNTIMES: tuple[Runtime, ...] = (
+    Runtime("python", ("py", "python3"), "python.wasm", "", ".python_guest:PythonGuest"),
+    Runtime(
+        "javascript", ("js", "node"), "universal_js.wasm", "", ".javascript_guest:JavaScriptGuest"
+    ),
+)
+
+
+def runtime_named(name: str) -> Runtime:
+    """The runtime with that name or alias. Raises `UnknownName`."""
+    for runtime in RUNTIMES:
+        if name == runtime.name or name in runtime.aliases:
+            return runtime
+    raise UnknownName("language", name, (runtime.name for runtime in RUNTIMES))
+
+
+def runtime_file(runtime: Runtime) -> Path:
+    """Where the runtime's WebAssembly lies. Raises `RuntimeMissing`, naming the ways out."""
+    path = _FOLDER / runtime.filename
+    if not path.is_file():
+        raise RuntimeMissing(f"the {runtime.name} runtime is missing: {path}. {_WAYS_OUT}")
+    return path
+
+
+def recorded_hash(runtime: Runtime) -> str:
+    """The SHA-256 that the runtime's file must have, in hexadecimal. Raises `RuntimeMissing`."""
+    if runtime.sha256:
+        return runtime.sha256
+    path = _FOLDER / f"{runtime.filename}.sha256"
+    words = path.read_text(encoding="ascii").split() if path.is_file() else []
+    if not words:
+        raise RuntimeMissing(f"no hash is recorded for {runtime.filename}: {path}. {_WAYS_OUT}")
+    return words[0]
+
+
+@cache
+def load_guest(runtime: Runtime) -> Guest:
+    """The runtime's sandbox, one for the process. Raises `RuntimeMissing`."""
+    module, _, name = runtime.guest.partition(":")
+    guest: Guest = getattr(importlib.import_module(module, __name__), name)()
+    return guest
