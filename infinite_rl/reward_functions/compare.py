@@ -1,0 +1,191 @@
+"""How close what a program printed is to what it should have printed. Pure, and bounded in work.
+
+The ladder, tried in order; a pair of texts stands on the first rung that holds:
+
+    exact       1.0   equal, letter case, ANSI codes, line ends and outer blank space aside
+    json        1.0   equal JSON objects or arrays: key order and layout do not matter
+    number      1.0   equal numbers, however they are written: 7, 7.0, 0.7e1
+    close       0.99  numbers that differ by rounding only
+    spaces      0.95  equal once each run of blank space is one space; letter case counts here
+    similarity  else  a ratio in [0, 0.94]: a number for shaping, never a pass
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Context, Decimal
+from difflib import SequenceMatcher
+from typing import Any, Literal, NamedTuple
+
+Rung = Literal["exact", "json", "number", "close", "spaces", "similarity"]
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+_NUMBER_CHARS = 1_000  # longer ones are texts: equal or not
+_JSON_CHARS = 2_000_000
+_RATIO_CHARS = 200  # difflib can take cubic time: 200 characters of "a" against "ab" take 70 ms
+_RATIO_MAX = 0.94  # a wrong output must not outrank a right one
+
+# Wide enough for the difference of two doubles. It has no traps, so that nothing raises.
+_DECIMAL = Context(prec=60, traps=[])
+
+
+class Match(NamedTuple):
+    """A score in [0, 1] and the rung of the ladder that gave it."""
+
+    score: float
+    rung: Rung
+
+    @property
+    def passed(self) -> bool:
+        """True on every named rung, False for a mere similarity."""
+        return self.rung != "similarity"
+
+
+def compare(actual: str, expected: str) -> Match:
+    """Grade the printed text `actual` against the text `expected`, by the ladder above.
+
+    The order of lines and of words matters. Two empty texts are equal. Work is linear in the
+    length of the texts, apart from a similarity over short windows. Never raises.
+    """
+    actual, expected = _normal(actual), _normal(expected)
+    if actual.casefold() == expected.casefold():
+        return Match(1.0, "exact")
+    if _equal_json(actual, expected):
+        return Match(1.0, "json")
+    if number := _compare_numbers(actual, expected):
+        return number
+    if actual.split() == expected.split():
+        return Match(0.95, "spaces")
+    return Match(_similarity(actual.lower(), expected.lower()), "similarity")
+
+
+def _normal(text: str) -> str:
+    """The text without ANSI codes, with "\\n" line ends, without blank space at any line's end."""
+    text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    return "\n".join(line.rstrip() for line in text.split("\n")).strip()
+
+
+class _Constant(str):
+    """NaN or Infinity in JSON: equal to itself alone, not to a string of the same letters."""
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object's members; ValueError for a repeated key, which readers resolve differently."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a key is repeated")
+    return members
+
+
+def _read_json(text: str) -> Any:
+    """The JSON value, numbers exactly as written.
+
+    Raises ValueError where there is none, ArithmeticError for an exponent beyond all reason, and
+    RecursionError (json's answer to thousands of brackets).
+    """
+    return json.loads(
+        text,
+        parse_int=Decimal,
+        parse_float=Decimal,
+        parse_constant=_Constant,
+        object_pairs_hook=_unique_keys,
+    )
+
+
+def _equal_json(actual: str, expected: str) -> bool:
+    """Whether both are a JSON object or array, and equal."""
+    if not expected or expected[0] not in "[{" or actual[:1] != expected[0]:
+        return False
+    if max(len(actual), len(expected)) > _JSON_CHARS:
+        return False
+    try:
+        return _equal_values(_read_json(actual), _read_json(expected))
+    except (ValueError, ArithmeticError, RecursionError):
+        return False
+
+
+def _equal_values(left: Any, right: Any) -> bool:
+    """Equality of JSON values. 1 is 1.0, but unlike in Python true is not 1."""
+    pairs = [(left, right)]  # a list of what is left to do, since nesting may be deep
+    while pairs:
+        one, other = pairs.pop()
+        if type(one) is not type(other):
+            return False
+        if isinstance(one, dict):
+            if one.keys() != other.keys():
+                return False
+            pairs.extend((one[key], other[key]) for key in one)
+        elif isinstance(one, list):
+            if len(one) != len(other):
+                return False
+            pairs.extend(zip(one, other, strict=True))
+        elif one != other:
+            return False
+    return True
+
+
+def _compare_numbers(actual: str, expected: str) -> Match | None:
+    """The rung of two numbers, None where they differ or one text is not a number.
+
+    A label must be the same on both sides: "x = 5.0" is "x = 5", and is neither "5" nor "y = 5".
+    """
+    actual_label, _, actual = actual.rpartition("=")
+    expected_label, _, expected = expected.rpartition("=")
+    if actual_label.casefold().split() != expected_label.casefold().split():
+        return None
+    actual, expected = actual.strip(), expected.strip()
+    if max(len(actual), len(expected)) > _NUMBER_CHARS:
+        return None
+    if not (_NUMBER.fullmatch(actual) and _NUMBER.fullmatch(expected)):
+        return None
+    left, right = Decimal(actual), Decimal(expected)
+    if left == right:
+        return Match(1.0, "number")
+    if _INTEGER.fullmatch(actual) and _INTEGER.fullmatch(expected):
+        return None  # whole numbers do not suffer from rounding
+    return Match(0.99, "close") if _close(left, right) else None
+
+
+def _close(left: Decimal, right: Decimal) -> bool:
+    """Whether two unequal numbers differ as roundings of one number do.
+
+    The tolerance is 1e-9 between 1 and 1000, and also against zero; below 1 it shrinks with the
+    numbers (1e-12 is not 2e-12), above 1000 it grows as the error of doubles does (1e-12 of them).
+    """
+    gap = _DECIMAL.subtract(left, right).copy_abs()
+    size = max(left.copy_abs(), right.copy_abs())
+    if left == 0 or right == 0:
+        return gap <= Decimal("1e-9")
+    small = _DECIMAL.multiply(min(size, Decimal(1)), Decimal("1e-9"))
+    large = _DECIMAL.multiply(size, Decimal("1e-12"))
+    return gap <= max(small, large)
+
+
+def _similarity(one: str, other: str) -> float:
+    """The share of characters that match in order, in [0, 0.94].
+
+    Of long texts only the common ends and a window of 200 characters between them are compared.
+    """
+    total = len(one) + len(other)
+    ends = 0
+    if max(len(one), len(other)) > _RATIO_CHARS:
+        start = _common_start(one, other)
+        one, other = one[start:], other[start:]
+        end = _common_start(one[::-1], other[::-1])
+        one, other = one[: len(one) - end], other[: len(other) - end]
+        ends = start + end
+    one, other = one[:_RATIO_CHARS], other[:_RATIO_CHARS]
+    blocks = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
+    return min(2 * (ends + sum(block.size for block in blocks)) / total, _RATIO_MAX)
+
+
+def _common_start(one: str, other: str) -> int:
+    """How many characters two texts share at their start."""
+    for index, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return index
+    return min(len(one), len(other))

@@ -1,0 +1,138 @@
+"""The comparison ladder: which pairs of outputs are equal, and on which rung."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infinite_rl.reward_functions.compare import compare
+
+RIGHT = [
+    ("", "", 1.0, "exact"),
+    (" \n", "", 1.0, "exact"),
+    ("hello", "HELLO", 1.0, "exact"),
+    ("Straße", "STRASSE", 1.0, "exact"),
+    ("a\r\nb\r\n", "a\nb", 1.0, "exact"),
+    ("a  \nb\t\n\n\n", "a\nb", 1.0, "exact"),
+    ("\x1b[1;31mred\x1b[0m", "red", 1.0, "exact"),
+    ("\x1b]0;title\x07text", "text", 1.0, "exact"),
+    ("  *\n ***", "*\n ***", 1.0, "exact"),  # a reference loses its outer blanks on the way here
+    ("True", "true", 1.0, "exact"),
+    ('{"a": 1, "b": [1, 2]}', '{"b":[1,2],"a":1}', 1.0, "json"),
+    ('{"a": {"b": {"c": [1, {"d": null}]}}}', '{"a":{"b":{"c":[1,{"d":null}]}}}', 1.0, "json"),
+    ("[1, 2.50]", "[1.0, 2.5]", 1.0, "json"),
+    ("[NaN, Infinity, 1]", "[NaN,Infinity,1.0]", 1.0, "json"),
+    ('["\\u00e9"]', '["é"]', 1.0, "json"),
+    ("7", "7.0", 1.0, "number"),
+    ("0.5", ".50", 1.0, "number"),
+    ("1e3", "1000", 1.0, "number"),
+    ("-0", "0", 1.0, "number"),
+    ("007", "7", 1.0, "number"),
+    ("x = 5.0", "x=5", 1.0, "number"),
+    ("1.000000000001", "1", 0.99, "close"),
+    ("0.30000000000000004", "0.3", 0.99, "close"),
+    ("1e-12", "0", 0.99, "close"),
+    ("123456789012.3456", "123456789012.3457", 0.99, "close"),
+    ("1  2   3", "1 2 3", 0.95, "spaces"),
+    ("1\n2\n3", "1 2 3", 0.95, "spaces"),
+]
+
+WRONG = [
+    ("2500", "2550"),
+    ("42", "43"),
+    ("999999937", "999999938"),  # whole numbers are exact, however large
+    ("12345678901234567890", "12345678901234567891"),
+    ("3.14", "3.14159"),
+    ("1e-12", "2e-12"),
+    ("1000000000000.0", "1000000000500.0"),
+    ("1e99999", "1e-99999"),
+    ("0x10", "16"),
+    ("1_000", "1000"),
+    ("٣", "3"),  # float() would read these digits
+    ("nan", "NaN0"),
+    ("y = 5", "x = 5"),
+    ("x = 5", "5"),
+    ("a=1 b=2", "a=9 b=2"),
+    ("1", "true"),
+    ("[1]", "[true]"),
+    ("[0, 1]", "[false, 1]"),
+    ("[null]", "[0]"),
+    ('["1"]', "[1]"),
+    ('["NaN"]', "[NaN]"),
+    ("[1, 2]", "[2, 1]"),
+    ("[[1], 2]", "[[1, 2]]"),
+    ('{"a": 1, "a": 2}', '{"a": 2}'),
+    ("[12345678901234567890]", "[12345678901234567891]"),
+    ("[1" + "0" * 80 + "1]", "[1" + "0" * 80 + "2]"),
+    ("[1e99999999999999999999]", "[1e99999999999999999998]"),
+    ("b\na", "a\nb"),
+    ("world hello", "hello world"),
+    ("Result: 10", "Result: 12"),
+    ("Hello  World", "hello world"),  # this rung minds letter case
+    ("", "0"),
+    ("0", ""),
+    ("hello", "hello world"),
+    ("12", "1 2"),
+]
+
+
+@pytest.mark.parametrize(("actual", "expected", "score", "rung"), RIGHT)
+def test_a_right_output_stands_on_its_rung(
+    actual: str, expected: str, score: float, rung: str
+) -> None:
+    assert compare(actual, expected) == (score, rung)
+    assert compare(expected, actual) == (score, rung)
+    assert compare(actual, expected).passed
+
+
+@pytest.mark.parametrize(("actual", "expected"), WRONG)
+def test_a_wrong_output_never_passes(actual: str, expected: str) -> None:
+    for match in (compare(actual, expected), compare(expected, actual)):
+        assert match.rung == "similarity"
+        assert not match.passed
+        assert match.score < 0.95
+
+
+def test_the_similarity_ratio_grows_with_what_is_right() -> None:
+    assert compare("", "text").score == 0.0
+    assert 0.0 < compare("world hello", "hello world").score < 0.6
+    assert 0.5 < compare("3.14", "3.14159").score < 0.99
+    assert compare("41", "42").score == 0.5
+    assert compare("Result: 10", "Result: 12").score == 0.9
+
+
+def test_the_similarity_of_long_texts_counts_their_common_ends() -> None:
+    same = "x" * 5_000
+    assert compare(same + "1" + same, same + "2" + same).score == 0.94
+    assert compare("a" * 1_000 + same, "b" * 1_000 + same).score == pytest.approx(5 / 6)
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected"),
+    [
+        ("a" * 1_000_000, "ab" * 500_000),
+        ("\x1b[" * 300_000, "\x1b]" * 300_000),
+        ("[" * 1_000_000, "[]"),
+        ('{"a":' * 100_000 + "1" + "}" * 100_000, "{}"),
+        ("[" + "9" * 500_000 + "]", "[1]"),
+        ("9" * 1_000_000, "1"),
+        ("1e99999", "1e-99999"),
+        ("1" * 900 + "e99999", "0.5"),
+        ("= " * 500_000, "="),
+        ("\n" * 1_000_000 + "x", "y"),
+        ("\x00\ud800", "\udfff"),
+    ],
+    ids=range(11),
+)
+def test_hostile_outputs_are_refused_in_bounded_work(actual: str, expected: str) -> None:
+    assert not compare(actual, expected).passed
+    assert not compare(expected, actual).passed
+
+
+@given(st.text(), st.text())
+def test_any_two_texts_get_a_score_and_the_same_text_full_marks(one: str, other: str) -> None:
+    match = compare(one, other)
+    assert 0.0 <= match.score <= 1.0
+    assert match.passed == (match.score >= 0.95)
+    assert compare(one, one) == (1.0, "exact")
