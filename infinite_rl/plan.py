@@ -6,18 +6,27 @@ import hashlib
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from .errors import UsageError
+from .errors import UnknownName, UsageError
 from .types import Slot
 
 
-def parse_weights(text: str | Sequence[float], families: Sequence[str]) -> dict[str, float]:
+def parse_weights(
+    text: str | Sequence[float] | Mapping[str, float], families: Sequence[str]
+) -> dict[str, float]:
     """Weights per family, normalised to a sum of 1.
 
-    `text` is "0.5,0.5" or the numbers themselves, one for each family in the order of `families`.
+    `text` is "0.5,0.5" or the numbers themselves, one for each family in the order of `families`,
+    or a mapping by family, where those left out get 0.
 
     Raises:
         UsageError: another count, not numbers, a negative or infinite one, or all zero.
+        UnknownName: the mapping names a family that is not there.
     """
+    if isinstance(text, Mapping):
+        for name in text:
+            if name not in families:
+                raise UnknownName("family", name, families)
+        text = [text.get(name, 0.0) for name in families]
     parts = [part.strip() for part in text.split(",")] if isinstance(text, str) else list(text)
     wanted = f"task_dist needs {len(families)} weights ({', '.join(families)})"
     if len(parts) != len(families):

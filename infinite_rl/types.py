@@ -182,20 +182,32 @@ class Attempt:
     seed: int
 
 
+Reason = Literal[
+    "",  # accepted
+    "no completion",
+    "cut off",
+    "incomplete",
+    "unscored",
+    "wrong",
+    "format",
+    "vacuous",
+    "duplicate",
+]
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of one attempt.
 
-    `reason` is "" for an accepted sample, else why not. `retries` counts the calls that met passing
-    trouble before the provider answered. `completion` is None where there was no text at all.
+    `reason` is "" for an accepted sample, else why not, and `score.error_msg` says more.
+    `completion` is None where there was no text at all.
     """
 
     attempt: Attempt
     sample: Sample
     score: RewardFunctionScore
     completion: Completion | None = None
-    reason: str = ""
-    retries: int = 0
+    reason: Reason = ""
 
     @property
     def accepted(self) -> bool:

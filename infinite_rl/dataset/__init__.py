@@ -1,0 +1,48 @@
+"""Reading and summarising what was generated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import StoreError
+from ..store import DATASET, DATASET_COLUMNS, read_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NUMBERS = ("quality_score", "format_score", "correctness_score", "aux_score")
+
+
+def load_dataset(out_dir: str | Path) -> pd.DataFrame:
+    """The rows of `out_dir/dataset.csv`: exact strings ("007", "None", ""), scores as floats.
+
+    Safe while a run is writing: a row that is not whole yet is left out.
+
+    Raises:
+        StoreError: there is no such file, or it is foreign or damaged.
+    """
+    import pandas as pd  # imported here: reading a table should be all that costs a second
+
+    path = Path(out_dir) / DATASET
+    if not path.is_file():
+        raise StoreError(f"there is no {path}")
+    rows = [row for row in read_rows(path, DATASET_COLUMNS) if row]
+    frame = pd.DataFrame(rows, columns=list(DATASET_COLUMNS), dtype=object)
+    numbered: pd.DataFrame = frame.astype({name: float for name in _NUMBERS})
+    return numbered
+
+
+def summarise(frame: pd.DataFrame) -> pd.DataFrame:
+    """One line per type, language and model: its rows and their mean quality and lengths."""
+    sizes = frame.assign(
+        prompt_chars=frame["prompt"].str.len(), response_chars=frame["response"].str.len()
+    )
+    groups = sizes.groupby(["type", "language", "model"], sort=True)
+    summary: pd.DataFrame = groups.agg(
+        rows=("id", "size"),
+        quality=("quality_score", "mean"),
+        prompt_chars=("prompt_chars", "median"),
+        response_chars=("response_chars", "median"),
+    ).reset_index()
+    return summary

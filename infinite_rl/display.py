@@ -1,0 +1,122 @@
+"""What a person sees while a data set is made: live bars on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bars
+
+from .generator import Progress
+
+_PLAIN_EVERY_S = 5.0
+
+
+def rejections(rejected: Counter[str]) -> str:
+    """Counts by reason: "12 rejected (wrong 9, duplicate 3)"."""
+    total = sum(rejected.values())
+    if not total:
+        return "0 rejected"
+    parts = ", ".join(f"{reason} {count}" for reason, count in rejected.most_common())
+    return f"{total} rejected ({parts})"
+
+
+class LiveDisplay:
+    """A bar per family with its rate and time left, and a line of counts."""
+
+    def __init__(self, console: Console) -> None:
+        self._bars = Bars(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}", style="dim", markup=False),
+            console=console,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._start = time.monotonic()
+
+    def __enter__(self) -> LiveDisplay:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bars.stop()
+
+    def __call__(self, progress: Progress) -> None:
+        elapsed = time.monotonic() - self._start
+        for family, target in progress.targets.items():
+            if family not in self._tasks:
+                self._tasks[family] = self._bars.add_task(family, total=target, rate="", note="")
+            made = progress.accepted[family]
+            self._bars.update(
+                self._tasks[family],
+                completed=progress.present[family] + made,
+                rate=f"{made / elapsed:.1f}/s" if elapsed else "",
+                note="given up" if family in progress.given_up else "",
+            )
+        if "" not in self._tasks:
+            self._tasks[""] = self._bars.add_task("all", total=sum(progress.targets.values()))
+        note = f"{rejections(progress.rejected)}, {progress.in_flight} in flight"
+        self._bars.update(self._tasks[""], note=note)
+
+
+class PlainDisplay:
+    """A line every few seconds."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._start = self._last = time.monotonic()
+
+    def __enter__(self) -> PlainDisplay:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def __call__(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now - self._last < _PLAIN_EVERY_S:
+            return
+        self._last = now
+        made = sum(progress.accepted.values())
+        left = sum(progress.missing(family) for family in progress.targets)
+        rate = made / (now - self._start)
+        counts = ", ".join(
+            f"{family} {progress.present[family] + progress.accepted[family]}/{target}"
+            for family, target in progress.targets.items()
+        )
+        eta = f", {left / rate:.0f} s left" if rate else ""
+        self._console.print(
+            f"{counts}, {rejections(progress.rejected)}, {rate:.1f}/s{eta}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def display(console: Console) -> LiveDisplay | PlainDisplay:
+    """The display that fits the console."""
+    return LiveDisplay(console) if console.is_terminal else PlainDisplay(console)

@@ -1,0 +1,56 @@
+"""Does this installation work? Score the packaged examples.
+
+    python -m infinite_rl.run_examples
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from .errors import InfiniteRLError
+from .judge import sample_from
+from .parser import ExampleParser
+from .reward_functions import get_reward_functions
+from .tasks import TASKS
+
+EXAMPLES = Path(__file__).parent / "examples"
+
+
+def run_examples(folder: str | Path = EXAMPLES) -> bool:
+    """Score every example of a folder with the real rewards, print a table, say if all passed.
+
+    The file's name, in any case, is the task's: PYTHON.md, JAVASCRIPT.md, MATH.md.
+    """
+    examples = ExampleParser.get_all_examples(folder)
+    rewards = get_reward_functions()
+    print(f"{'example':<16}{'status':<10}{'format':>7}{'correct':>9}")
+    passed = 0
+    for name, parsed in examples.items():
+        task = TASKS.get(name.lower())
+        if task is None:
+            print(f"{name:<16}{'ERROR':<10}  no task has this name")
+            continue
+        sample = sample_from(task, parsed)
+        score = rewards[task.reward].score(sample, sample.response)
+        ok = score.passed and score.format_score == 1.0
+        passed += ok
+        print(
+            f"{name:<16}{'PASS' if ok else 'FAIL':<10}"
+            f"{score.format_score:>7.2f}{score.correctness_score:>9.2f}  {score.error_msg}".rstrip()
+        )
+    print(f"{passed} of {len(examples)} examples pass")
+    return passed == len(examples) > 0
+
+
+def main() -> int:
+    """Run the packaged examples; 0 when all pass, else 1."""
+    try:
+        return 0 if run_examples() else 1
+    except InfiniteRLError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

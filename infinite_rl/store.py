@@ -1,0 +1,342 @@
+"""The output folder: append-only CSV files that are read back exactly and never overwritten.
+
+A row is appended whole and handed to the system at once, so a killed run loses nothing but a row
+that was being written. Such a torn last row is moved aside when the folder is opened, and is owed
+again.
+"""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import io
+import json
+import logging
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from .errors import StoreError
+from .types import Outcome, Sample, Slot
+
+logger = logging.getLogger(__name__)
+
+DATASET, FAILED, FROZEN = "dataset.csv", "failed_dataset.csv", "slots.jsonl"
+DATASET_COLUMNS = (
+    *("type", "prompt", "answer", "response", "quality_score"),
+    *("format_score", "correctness_score", "aux_score", "language", "id", "model", "seed", "slot"),
+)
+FAILED_COLUMNS = (
+    *("type", "prompt", "answer", "response", "format_score", "correctness_score"),
+    *("error_msg", "raw_text", "rectified"),
+)
+
+# UTF-8 cannot hold half a surrogate pair, but a model's JSON can: such text must survive as well.
+_ENCODING, _ERRORS = "utf-8", "surrogatepass"
+_EXCERPT = 300  # characters of an earlier prompt that a model is shown
+
+
+def read_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, str]]:
+    """The whole rows of a CSV file as exact strings; a torn last row is left out.
+
+    Raises:
+        StoreError: the header is not `columns` (where given), or the file is damaged.
+    """
+    for row, _ in _scan(path, columns):
+        yield row
+
+
+def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[dict[str, str], int]]:
+    """Each whole row with the offset of its end in bytes; the header comes first, as {}."""
+    csv.field_size_limit(2**31 - 1)  # the default of 128 KiB is less than a long response
+    size, offset, number, last = path.stat().st_size, 0, 0, b""
+    with path.open("rb") as file:
+
+        def lines() -> Iterator[str]:
+            nonlocal offset, number, last
+            for last in file:
+                offset, number = offset + len(last), number + 1
+                yield last.decode(_ENCODING, _ERRORS)
+
+        reader = csv.reader(lines(), strict=True)
+        header: list[str] | None = None
+        while True:
+            try:
+                fields = next(reader, None)
+            except (csv.Error, UnicodeDecodeError) as error:
+                if offset == size:
+                    return  # the file ends inside a row
+                raise _damaged(path, number, str(error)) from None
+            if fields is None or not last.endswith(b"\n"):
+                return
+            if header is None:
+                header = _checked_header(path, fields, columns)
+                yield {}, offset
+                continue
+            if len(fields) != len(header):
+                raise _damaged(path, number, f"{len(fields)} fields instead of {len(header)}")
+            yield dict(zip(header, fields, strict=True)), offset
+
+
+def _checked_header(path: Path, fields: list[str], columns: Sequence[str] | None) -> list[str]:
+    if columns is not None and fields != list(columns):
+        raise StoreError(
+            f"{path} was not written by this version: its columns are {', '.join(fields)[:200]}. "
+            "Move it away or choose another output folder; it was left as it is."
+        )
+    return fields
+
+
+def _damaged(path: Path, line: int, what: str) -> StoreError:
+    return StoreError(
+        f"{path} is damaged at line {line} ({what}). "
+        "Mend it, move it away or choose another output folder; it was left as it is."
+    )
+
+
+class CsvLog:
+    """One append-only CSV file with fixed columns."""
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        self.path, self.columns = path, columns
+        try:
+            self._file = path.open("ab", buffering=0)
+        except OSError as error:
+            raise StoreError(f"cannot write {path}: {error.strerror}") from None
+
+    def recover(self) -> Iterator[dict[str, str]]:
+        """Yield the rows that are there; then move a torn end aside, or write the header.
+
+        Raises:
+            StoreError: the file is foreign or damaged.
+        """
+        end = 0
+        for row, offset in _scan(self.path, self.columns):
+            end = offset
+            if row:
+                yield row
+        if end < self.path.stat().st_size:
+            self._move_torn_end_aside(end)
+        if end == 0:
+            self._write(_line(self.columns))
+
+    def append(self, row: Mapping[str, str]) -> None:
+        """Write one whole row. Raises StoreError, and leaves no half row, where that fails."""
+        self._write(_line(row[column] for column in self.columns))
+
+    def sync(self) -> None:
+        """Force what was appended to the disk."""
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, data: bytes) -> None:
+        end = os.fstat(self._file.fileno()).st_size
+        try:
+            while data:
+                data = data[self._file.write(data) :]
+        except OSError as error:
+            self._file.truncate(end)
+            raise StoreError(
+                f"cannot write {self.path}: {error.strerror}; nothing was lost"
+            ) from None
+
+    def _move_torn_end_aside(self, end: int) -> None:
+        torn = self.path.read_bytes()[end:] if end == 0 else _tail(self.path, end)
+        if end == 0 and not _line(self.columns).startswith(torn):
+            raise _damaged(self.path, 1, "no complete header")
+        aside = self.path.with_name(self.path.name + ".torn")
+        with aside.open("ab") as file:
+            file.write(torn + b"\n")
+            os.fsync(file.fileno())
+        os.truncate(self.path, end)
+        logger.warning(
+            "%s ended in half a row; its %d bytes are in %s", self.path, len(torn), aside
+        )
+
+
+def _tail(path: Path, start: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read()
+
+
+def _line(fields: Iterable[str]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerow(fields)
+    return text.getvalue().encode(_ENCODING, _ERRORS)
+
+
+def sample_of(row: Mapping[str, str]) -> Sample:
+    """The sample that a row of `dataset.csv` holds."""
+    texts = {name: row[name] for name in ("type", "prompt", "answer", "response", "language")}
+    return Sample(**texts, metadata={name: row[name] for name in row if name not in texts})
+
+
+def dataset_row(outcome: Outcome) -> dict[str, str]:
+    """An accepted outcome as a row of `dataset.csv`."""
+    sample, score, attempt = outcome.sample, outcome.score, outcome.attempt
+    return {
+        "type": sample.type,
+        "prompt": sample.prompt,
+        "answer": sample.answer,
+        "response": sample.response,
+        "quality_score": repr(score.quality_score),
+        "format_score": repr(score.format_score),
+        "correctness_score": repr(score.correctness_score),
+        "aux_score": repr(score.aux_score),
+        "language": sample.language,
+        "id": sample.id,
+        "model": outcome.completion.model if outcome.completion else "",
+        "seed": str(attempt.seed),
+        "slot": str(attempt.slot),
+    }
+
+
+def failed_row(outcome: Outcome) -> dict[str, str]:
+    """A rejected outcome as a row of `failed_dataset.csv`."""
+    sample, score = outcome.sample, outcome.score
+    return {
+        "type": sample.type,
+        "prompt": sample.prompt,
+        "answer": sample.answer,
+        "response": sample.response,
+        "format_score": repr(score.format_score),
+        "correctness_score": repr(score.correctness_score),
+        "error_msg": ": ".join(filter(None, (outcome.reason, score.error_msg))),
+        "raw_text": outcome.completion.text if outcome.completion else "",
+        "rectified": str(outcome.attempt.slot.repair > 0),
+    }
+
+
+def _key(prompt: str) -> int:
+    """A number for a prompt, equal for prompts that differ only in case and white space."""
+    return hash(" ".join(prompt.split()).casefold())
+
+
+class Store:
+    """One output folder, opened by one run at a time; only one thread may use it.
+
+    `counts` holds the rows per family and `filled` the indices of the slots they fill, whatever the
+    seed of the run that filled them.
+
+    Raises:
+        StoreError: the folder cannot be written, is in use, or holds a foreign or damaged file.
+    """
+
+    def __init__(self, out_dir: Path) -> None:
+        self.out_dir = out_dir
+        self.counts: Counter[str] = Counter()
+        self.filled: defaultdict[str, set[int]] = defaultdict(set)
+        self._keys: set[int] = set()
+        self._excerpts: dict[str, str] = {}
+        self._ids: dict[tuple[str, str], list[str]] = {}
+        self._lock = _locked(out_dir)
+        self._accepted = CsvLog(out_dir / DATASET, DATASET_COLUMNS)
+        self._failed = CsvLog(out_dir / FAILED, FAILED_COLUMNS)
+        for row in self._accepted.recover():
+            try:
+                self._remember(sample_of(row), row["slot"])
+            except ValueError:
+                raise _damaged(out_dir / DATASET, 0, f"the slot {row['slot']!r}") from None
+        for _ in self._failed.recover():
+            pass
+        self._frozen = dict(_read_frozen(out_dir / FROZEN))
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.sync()
+        self._accepted.close()
+        self._failed.close()
+        self._lock.close()
+
+    def has_prompt(self, prompt: str) -> bool:
+        """Whether a row asks the same, but for case and white space."""
+        return _key(prompt) in self._keys
+
+    def accept(self, outcome: Outcome) -> None:
+        """Append an accepted outcome to the data set."""
+        self._accepted.append(dataset_row(outcome))
+        self._remember(outcome.sample, str(outcome.attempt.slot))
+
+    def reject(self, outcome: Outcome) -> None:
+        """Append a rejected outcome to the failures."""
+        self._failed.append(failed_row(outcome))
+
+    def sync(self) -> None:
+        """Force both files to the disk."""
+        self._accepted.sync()
+        self._failed.sync()
+
+    def recent(self, family: str, language: str, count: int) -> list[str]:
+        """The ids of the newest rows of a kind, oldest first."""
+        return self._ids.get((family, language), [])[-count:]
+
+    def frozen(self, slot: Slot, ids: Sequence[str]) -> list[str]:
+        """The prompts shown to the model for a sample: those of `ids` when it is begun.
+
+        They stay the same ever after, so that a restarted run asks what the first one asked.
+        """
+        key = f"{slot.family}/{slot.index}"
+        if key not in self._frozen:
+            self._frozen[key] = list(ids)
+            with (self.out_dir / FROZEN).open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"slot": key, "shown": self._frozen[key]}) + "\n")
+        return [self._excerpts[id_] for id_ in self._frozen[key] if id_ in self._excerpts]
+
+    def write_debug(self, name: str, text: str) -> None:
+        """Write one file into `debug_prompts/`."""
+        folder = self.out_dir / "debug_prompts"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.txt").write_text(text, encoding=_ENCODING, errors=_ERRORS)
+
+    def _remember(self, sample: Sample, slot: str) -> None:
+        self.counts[sample.type] += 1
+        self._keys.add(_key(sample.prompt))
+        self._excerpts[sample.id] = sample.prompt[:_EXCERPT]
+        self._ids.setdefault((sample.type, sample.language), []).append(sample.id)
+        self.filled[sample.type].add(Slot.parse(slot).index)
+
+
+def _locked(out_dir: Path) -> IO[bytes]:
+    """An open, locked file in the folder, which is made where it is missing.
+
+    The lock goes with the process, so a killed run leaves none behind.
+    """
+    try:
+        out_dir.mkdir(parents=True, exist_ok=True)
+        file = (out_dir / ".lock").open("wb")
+    except OSError as error:
+        raise StoreError(f"cannot write to the folder {out_dir}: {error.strerror}") from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise StoreError(f"another run is writing to the folder {out_dir}") from None
+    return file
+
+
+def _read_frozen(path: Path) -> Iterator[tuple[str, list[str]]]:
+    if not path.exists():
+        return
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if text and not text.endswith("\n"):  # torn: the next entry must start a line of its own
+        with path.open("a", encoding="utf-8") as file:
+            file.write("\n")
+    for line in text.splitlines():
+        try:
+            entry = json.loads(line)
+            yield entry["slot"], entry["shown"]
+        except (ValueError, KeyError, TypeError):
+            logger.warning("%s: an unreadable line was passed over", path)
