@@ -1,0 +1,44 @@
+"""Rewards by name. Importing this package loads none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+
+from ..errors import UsageError
+from .reward_function import RewardFunction
+
+__all__ = ["REWARDS", "RewardFunction", "get_reward_functions"]
+
+# One row a reward: its name, and where its class is.
+REWARDS: Mapping[str, str] = {
+    "coding": ".coding:CodingRewardFunction",
+    "math": ".math:MathRewardFunction",
+}
+
+
+def get_reward_functions(
+    timeout: float = 5, extra: Mapping[str, RewardFunction] | None = None
+) -> dict[str, RewardFunction]:
+    """Every reward by its name, ready to be called from any thread.
+
+    `timeout` is the seconds that one judgement may take. `extra` adds rewards of your own, or puts
+    one in the place of a built-in one.
+
+    Raises:
+        UsageError: a timeout that is not positive, or an `extra` that is no reward.
+    """
+    rewards = {name: _load(where)(name, timeout) for name, where in REWARDS.items()}
+    for name, reward in (extra or {}).items():
+        if not isinstance(name, str) or not name:
+            raise UsageError(f"the name of an extra reward must be a text, not {name!r}")
+        if not isinstance(reward, RewardFunction):
+            raise UsageError(f"the extra reward {name!r} is no RewardFunction: {reward!r}")
+        rewards[name] = reward
+    return rewards
+
+
+def _load(where: str) -> type[RewardFunction]:
+    module, _, name = where.partition(":")
+    reward: type[RewardFunction] = getattr(import_module(module, __name__), name)
+    return reward

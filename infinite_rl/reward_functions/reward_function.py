@@ -6,19 +6,33 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from ..errors import UsageError
 from ..layout import ANSWER_TAG
-from ..types import RewardFunctionScore
+from ..types import RewardFunctionScore, Sample
+from .shaping import Shaping, read_shaping, shape
 
 # A reference: text, a number, a JSON-like mapping, or a predicate on what the model produced.
 Expected: TypeAlias = "str | int | float | dict[str, Any] | Callable[[str], Any]"
 
 
 class RewardFunction(ABC):
-    """Scores completions of one kind of task. Safe to call from many threads at once."""
+    """Scores completions of one kind of task. Safe to call from many threads at once.
 
-    def __init__(self, task_name: str, timeout: float = 5) -> None:
+    `timeout` is in seconds. `shaping` switches on the signals of `shaping.py` by name; a reward
+    applies them by ending in `return self.shaped(score, model_output)`.
+
+    Raises:
+        UsageError: a timeout that is not positive, or a shaping that cannot be read.
+    """
+
+    def __init__(
+        self, task_name: str, timeout: float = 5, *, shaping: Shaping | None = None
+    ) -> None:
+        if not timeout > 0:
+            raise UsageError(f"the timeout must be positive, not {timeout!r}")
         self.task_name = task_name
         self.timeout = timeout
+        self._signals = read_shaping(shaping)
 
     @abstractmethod
     def compute_reward(
@@ -29,3 +43,11 @@ class RewardFunction(ABC):
         Whatever the model wrote is scored, never raised. A reference that cannot be read gives the
         status "unscored". `answer_tag` names the tag that holds the final content.
         """
+
+    def score(self, sample: Sample, completion: str) -> RewardFunctionScore:
+        """Score a completion of a row against the row's answer."""
+        return self.compute_reward(completion, sample.answer)
+
+    def shaped(self, score: RewardFunctionScore, model_output: str) -> RewardFunctionScore:
+        """The score with the auxiliary signals that are switched on, measured on the completion."""
+        return shape(score, model_output or "", self._signals)

@@ -1,0 +1,269 @@
+"""Shaping signals: how long, how repetitive, and in which language a text is. Pure functions.
+
+A reward switches them on by name. Each value of `shaping` is a weight, or a mapping of a weight and
+the signal's options:
+
+    {"repetition": 0.1, "length": {"weight": 0.1, "max_len": 2000},
+     "language": {"weight": 0.2, "language": "yue"}}
+
+Every signal lies in [0, 1] and 1 is best. `aux_score` is their weighted sum, and the signals
+themselves are kept, before weighting, in the score's `details["aux"]`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+from ..errors import UnknownName, UsageError
+from ..types import RewardFunctionScore
+
+Shaping: TypeAlias = "Mapping[str, float | Mapping[str, Any]]"
+
+_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_KANA = "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"
+_WORD = re.compile(rf"[{_HAN}{_KANA}]|[^\W{_HAN}{_KANA}]+")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case. Each Han or kana character is a word of its own."""
+    return _WORD.findall(text.lower())
+
+
+# --- repetition
+
+
+def ngram_repetition_reward(text: str, n: int = 3, weight: float = -0.1) -> float:
+    """`weight` times the share of n-grams of words that stood in the text before.
+
+    0.0 where nothing is repeated, `weight` (a negative number: a penalty) in the limit.
+
+    Raises:
+        UsageError: `n` is not positive (also a ValueError).
+    """
+    if n <= 0:
+        raise UsageError(f"n must be positive, not {n}")
+    tokens = words(text)
+    grams = list(zip(*(tokens[start:] for start in range(n)), strict=False))
+    if not grams:
+        return 0.0
+    repeated = len(grams) - len(set(grams))
+    return weight * repeated / len(grams) if repeated else 0.0
+
+
+def _repetition_signal(text: str, _correct: bool, *, n: int = 3) -> float:
+    return 1.0 + ngram_repetition_reward(text, n, weight=-1.0)
+
+
+# --- length
+
+
+def cosine_length_reward(
+    length: float,
+    min_len: int = 1,
+    max_len: int = 1000,
+    target_len: int | None = None,
+    correct: bool = True,
+) -> float:
+    """Reward a correct answer for being short, a wrong one for having thought longer.
+
+    Correct: 1.0 up to `target_len` (by default `min_len`), then half a cosine down to 0.0 at
+    `max_len`. Incorrect: half a cosine from 0.0 at `min_len` up to 1.0 at `max_len`. Lengths are in
+    any one unit.
+
+    Raises:
+        UsageError: `max_len` is not above `min_len`, or `target_len` lies outside of the two (also
+            a ValueError).
+    """
+    if max_len <= min_len:
+        raise UsageError(f"max_len {max_len} must be above min_len {min_len}")
+    target = min_len if target_len is None else target_len
+    if not min_len <= target <= max_len:
+        raise UsageError(f"target_len {target} must lie between {min_len} and {max_len}")
+    if not correct:
+        return 1.0 - _half_cosine(length, min_len, max_len)
+    return 1.0 if length <= target else _half_cosine(length, target, max_len)
+
+
+def _half_cosine(x: float, start: float, end: float) -> float:
+    """1.0 up to `start`, 0.0 from `end` on, and half a period of a cosine between them."""
+    if x >= end:
+        return 0.0
+    return 0.5 + 0.5 * math.cos(math.pi * max(x - start, 0) / (end - start))
+
+
+def _length_signal(
+    text: str,
+    correct: bool,
+    *,
+    min_len: int = 1,
+    max_len: int = 1000,
+    target_len: int | None = None,
+) -> float:
+    return cosine_length_reward(len(words(text)), min_len, max_len, target_len, correct)
+
+
+# --- language
+
+# Code and mathematics look alike in every language, so they are not counted. Each pattern takes an
+# unclosed start to the end of the text or fails within a line: that keeps the search linear.
+_NOT_PROSE = re.compile(
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|\$\$.*?(?:\$\$|\Z)|\\\[.*?(?:\\\]|\Z)|\\\(.*?(?:\\\)|\Z)"
+    r"|`[^`\n]*`|\$[^$\n]*\$|\\[A-Za-z]+|</?[A-Za-z][^<>\n]{0,80}>|https?://\S+",
+    re.DOTALL,
+)
+_SCRIPT = re.compile(
+    rf"(?P<han>[{_HAN}])|(?P<kana>[{_KANA}])|(?P<hangul>[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3])"
+    r"|(?P<latin>[a-z\u00df-\u024f\u1e00-\u1eff\uff41-\uff5a])|(?P<cyrillic>[\u0400-\u052f])"
+    r"|(?P<arabic>[\u0620-\u065f\u066e-\u06d5\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc])"
+    r"|(?P<other>[^\W\d_])"
+)
+_SCRIPT_OF = {"en": "latin", "ru": "cyrillic", "ar": "arabic", "ko": "hangul"}
+
+# Japanese prose is about half kana. Below this share the Han characters are taken for Chinese.
+_KANA_SHARE = 0.1
+
+# Characters that only one of the two writings has, as pairs: simplified, traditional.
+_PAIRS = (
+    "这這个個们們来來说說时時为為会會对對没沒过過还還开開样樣发發经經现現问問学學间間长長实實动動"
+    "关關两兩无無认認应應与與点點气氣东東车車书書见見让讓给給请請题題数數总總结結计計设設证證义義"
+    "从從将將进進运運边邊条條务務产產业業专專电電话話语語读讀写寫听聽图圖国國区區广廣门門马馬鱼魚"
+    "钱錢红紅线線级級组組约約统統编編续續维維难難双雙欢歡观觀权權机機师師带帶帮幫归歸当當层層属屬"
+    "岁歲库庫张張强強录錄战戰户戶护護报報择擇换換据據断斷显顯构構标標树樹检檢汉漢济濟测測满滿热熱"
+    "爱愛状狀独獨环環画畫监監码碼确確种種积積称稱稳穩笔筆简簡类類紧緊终終绝絕继繼职職联聯脑腦节節"
+    "获獲虑慮虽雖补補规規视視觉覺训訓议議记記讲講许許论論识識词詞试試该該详詳误誤课課调調谁誰谈談"
+    "谢謝负負责責质質费費资資转轉轮輪软軟较較输輸达達远遠连連选選释釋针針钟鐘错錯键鍵闭閉阳陽际際"
+    "险險随隨页頁项項顺順须須预預领領频頻颜顏额額风風飞飛饭飯馆館验驗黄黃齐齊"
+)
+_SIMPLIFIED, _TRADITIONAL = frozenset(_PAIRS[::2]), frozenset(_PAIRS[1::2])
+_CANTONESE = frozenset("嘅咗喺冇佢哋嗰咁唔啲嚟嘢乜攞睇諗俾畀咩噉㗎喇囉揾搵瞓")
+_CANTONESE_SHARE = 0.02
+
+# How far a text in one kind of Chinese (second key) answers the wish for another (first key).
+_CHINESE = {
+    "zh": {"zh": 1.0, "zh-hant": 0.25, "yue": 0.25},
+    "zh-hant": {"zh": 0.25, "zh-hant": 1.0, "yue": 0.25},
+    "yue": {"zh": 0.25, "zh-hant": 0.5, "yue": 1.0},
+}
+LANGUAGES = (*_SCRIPT_OF, "ja", *_CHINESE)
+
+
+def language_consistency(text: str, language: str) -> float:
+    """The share of the prose that is in `language`, in [0, 1]; 0.0 where there is no prose.
+
+    The unit is the word, or the single Han or kana character. Code, mathematics, tags, numbers and
+    single Latin letters (names of variables) do not count. Chinese of another kind counts in part:
+    Mandarin for "yue" is 0.25, traditional characters for "zh" too.
+
+    Languages are told apart by script. So "en" is any text in Latin letters, "ru" any in Cyrillic,
+    "ar" any in Arabic ones. Kinds of Chinese are told apart by their frequent characters: a text
+    that has none of these suits each kind.
+
+    Raises:
+        UnknownName: `language` is none of en, zh, zh-hant, yue, ja, ko, ru, ar.
+    """
+    if language not in LANGUAGES:
+        raise UnknownName("language", language, LANGUAGES)
+    prose = words(_NOT_PROSE.sub(" ", text))
+    scripts = Counter(_script(word) for word in prose)
+    del scripts[""]
+    if not scripts:
+        return 0.0
+    return _share(scripts, prose, language) / scripts.total()
+
+
+def _script(word: str) -> str:
+    """The script of a word's first letter; "" for what says nothing about the language."""
+    if len(word) == 1 and word.isascii():
+        return ""
+    letter = _SCRIPT.search(word)
+    return str(letter.lastgroup) if letter else ""
+
+
+def _share(scripts: Counter[str], prose: list[str], language: str) -> float:
+    """How many of the words count as `language`."""
+    if language in _SCRIPT_OF:
+        return scripts[_SCRIPT_OF[language]]
+    kana, han = scripts["kana"], scripts["han"]
+    japanese = kana > _KANA_SHARE * (kana + han)
+    if language == "ja":
+        return kana + han if japanese else kana
+    return 0.0 if japanese else han * _chinese(prose, language)
+
+
+def _chinese(prose: list[str], language: str) -> float:
+    """The weight of Chinese text where the kind `language` is wanted."""
+    cantonese = sum(word in _CANTONESE for word in prose)
+    if cantonese > _CANTONESE_SHARE * len(prose):
+        return _CHINESE[language]["yue"]
+    simplified = sum(word in _SIMPLIFIED for word in prose)
+    traditional = sum(word in _TRADITIONAL for word in prose)
+    if simplified == traditional:
+        return 1.0
+    return _CHINESE[language]["zh" if simplified > traditional else "zh-hant"]
+
+
+def _language_signal(text: str, _correct: bool, *, language: str) -> float:
+    return language_consistency(text, language)
+
+
+# --- the table, and what a reward does with it
+
+SIGNALS: Mapping[str, Callable[..., float]] = {
+    "repetition": _repetition_signal,
+    "length": _length_signal,
+    "language": _language_signal,
+}
+
+
+@dataclass(frozen=True)
+class Signal:
+    """One signal that is switched on: `measure(text, correct)` lies in [0, 1]."""
+
+    name: str
+    weight: float
+    measure: Callable[[str, bool], float]
+
+
+def read_shaping(shaping: Shaping | None) -> tuple[Signal, ...]:
+    """The signals that a reward's `shaping` switches on.
+
+    Raises:
+        UnknownName: no such signal or language.
+        UsageError: a weight or an option that the signal cannot take.
+    """
+    return tuple(_read_signal(name, choice) for name, choice in (shaping or {}).items())
+
+
+def _read_signal(name: str, choice: float | Mapping[str, Any]) -> Signal:
+    if name not in SIGNALS:
+        raise UnknownName("shaping signal", name, SIGNALS)
+    options = dict(choice) if isinstance(choice, Mapping) else {"weight": choice}
+    weight = options.pop("weight", None)
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
+        raise UsageError(f"the weight of {name!r} must be a number, not {weight!r}")
+    measure = partial(SIGNALS[name], **options)
+    try:
+        measure("", False)  # wrong options are found here, not at the first completion
+    except TypeError as error:
+        raise UsageError(f"wrong options for {name!r}: {error}") from None
+    return Signal(name, float(weight), measure)
+
+
+def shape(
+    score: RewardFunctionScore, text: str, signals: tuple[Signal, ...]
+) -> RewardFunctionScore:
+    """The score with `aux_score` and `details["aux"]` filled in by the signals, measured on `text`.
+
+    What could not be judged is left as it is: no signal may speak where correctness is unknown.
+    """
+    if not signals or score.status == "unscored":
+        return score
+    parts = {signal.name: signal.measure(text, score.passed) for signal in signals}
+    total = sum(signal.weight * parts[signal.name] for signal in signals)
+    return replace(score, aux_score=total, details={**score.details, "aux": parts})
