@@ -1,0 +1,73 @@
+"""The table of providers, by name; one is loaded when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+from ..errors import UnknownName
+from .gemini import DEFAULT_MODEL, environment_key
+from .provider import Provider
+
+__all__ = ["AUTO", "DEFAULT_MODEL", "PROVIDERS", "Provider", "make_provider", "resolve_provider"]
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class Row:
+    """Where a provider's class is ("module:Class"), and whether it is told which model to ask."""
+
+    place: str
+    asks_a_model: bool = True
+
+    def load(self) -> Any:
+        module, _, name = self.place.partition(":")
+        return getattr(import_module(module), name)
+
+
+PROVIDERS: Mapping[str, Row] = MappingProxyType(
+    {
+        "gemini": Row("infinite_rl.providers.gemini:GeminiProvider"),
+        "procedural": Row("infinite_rl.providers.procedural:ProceduralProvider", False),
+    }
+)
+
+
+def resolve_provider(name: str = AUTO) -> str:
+    """The provider that `name` means: "auto" is gemini where an API key is set, else procedural.
+
+    Raises:
+        UnknownName: no provider has this name.
+    """
+    if name == AUTO:
+        return "gemini" if environment_key() else "procedural"
+    if name not in PROVIDERS:
+        raise UnknownName("provider", name, {AUTO, *PROVIDERS})
+    return name
+
+
+def make_provider(
+    name: str = AUTO,
+    model: str = DEFAULT_MODEL,
+    *,
+    temperature: float | None = None,
+    max_output_tokens: int | None = None,
+) -> Provider:
+    """The provider that `name` means; one that asks no model has no use for the other arguments.
+
+    A provider that is not in the table, such as `ScriptedProvider` or your own, needs no name: pass
+    the object itself.
+
+    Raises:
+        UnknownName: no provider has this name.
+        ProviderRefused: the provider lacks what it needs, such as an API key.
+        UsageError: `model` cannot be a model's name.
+    """
+    row = PROVIDERS[resolve_provider(name)]
+    settings = {"temperature": temperature, "max_output_tokens": max_output_tokens}
+    provider: Provider = row.load()(model, **settings) if row.asks_a_model else row.load()()
+    return provider

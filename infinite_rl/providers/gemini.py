@@ -1,0 +1,292 @@
+"""Gemini, through Google's own client.
+
+Everything that the client or the service can do is turned into a `Completion` or into one of our
+errors here, once. The API key is in none of them: texts are cleaned of it, and errors are raised
+without their cause, whose text may quote the request.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..errors import (
+    NoCompletion,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnavailable,
+    UsageError,
+)
+from ..types import Completion, Usage
+
+if TYPE_CHECKING:
+    from google.genai.errors import APIError
+    from google.genai.types import Candidate, GenerateContentConfig, GenerateContentResponse
+
+DEFAULT_MODEL = "gemini-2.0-flash-exp"
+# In the order in which Google's client prefers them, should both be set.
+KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
+
+_API_VERSION = "v1beta"  # the one that serves experimental models; the client's default varies
+_PASSING = frozenset({408, 429})  # and every 5xx
+_KEY_CODES = frozenset({401, 403})
+_FINISHED: Mapping[str, Literal["stop", "length"]] = {
+    "STOP": "stop",
+    "FINISH_REASON_UNSPECIFIED": "stop",
+    "MAX_TOKENS": "length",
+    "CONTINUATION": "length",
+}
+# What the client raises, apart from its own errors, when a body is not the answer it expects.
+_GARBAGE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+_SHORTEST_SECRET = 8  # shorter "keys" (of local servers) also occur in ordinary text
+_MESSAGE_CHARS = 300
+_SEED_MASK = 0x7FFFFFFF  # the service takes a signed 32-bit seed
+
+
+def environment_key() -> tuple[str, str] | None:
+    """The API key in the environment and the variable it came from, or None.
+
+    `GOOGLE_API_KEY` wins over `GEMINI_API_KEY`, as in Google's client. An empty value is no key.
+    """
+    for variable in KEY_VARIABLES:
+        if key := os.environ.get(variable, "").strip():
+            return key, variable
+    return None
+
+
+class GeminiProvider:
+    """Answers prompts with a Gemini model. Thread-safe: one client serves all threads.
+
+    `temperature` and `max_output_tokens` are the service's own where None. `base_url` (else the
+    environment's `GOOGLE_GEMINI_BASE_URL`, else Google) is where requests go. `timeout_s` bounds
+    each wait for the server; the real service refuses values under 10. The client's own retries
+    are off: `limits.RetryingProvider` owns them.
+
+    A key of 8 characters or more is cut out of all that comes back, completions included.
+
+    Raises:
+        ProviderRefused: there is no API key, or it cannot be one.
+        UsageError: the model's name or the base URL cannot be one.
+    """
+
+    def __init__(
+        self,
+        model: str = DEFAULT_MODEL,
+        *,
+        api_key: str | None = None,
+        temperature: float | None = None,
+        max_output_tokens: int | None = None,
+        base_url: str | None = None,
+        timeout_s: float = 120.0,
+    ) -> None:
+        self._model = _checked_model(model)
+        self._key, self._key_source = _checked_key(api_key)
+        self._temperature = temperature
+        self._max_output_tokens = max_output_tokens
+        self._timeout_s = timeout_s
+        base_url = base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or None
+        if base_url is not None and not re.match(r"https?://[^/]", base_url):
+            raise UsageError(f"not a base URL: {base_url!r}; it starts with http:// or https://")
+
+        from google import genai
+        from google.genai import errors, types
+
+        self._client = genai.Client(
+            api_key=self._key,
+            vertexai=False,  # or an environment variable could send the key elsewhere
+            http_options=types.HttpOptions(
+                base_url=base_url,
+                api_version=_API_VERSION,
+                timeout=max(1, round(timeout_s * 1000)),
+                retry_options=types.HttpRetryOptions(attempts=1),
+                # The key travels in a header that a redirect would carry to another host.
+                client_args={"follow_redirects": False},
+            ),
+        )
+        self._types = types
+        self._api_error = errors.APIError
+        self._transport_errors = _transport_errors()
+
+    @property
+    def model(self) -> str:
+        """The model's name, as it was asked for."""
+        return self._model
+
+    def __repr__(self) -> str:
+        return f"GeminiProvider({self._model!r})"
+
+    def complete(self, system: str, prompt: str, seed: int) -> Completion:
+        """Answer `prompt` under the instruction `system`; of `seed`, the lowest 31 bits are sent.
+
+        Raises:
+            ProviderUnavailable: 408, 429, 5xx, a timeout, a broken connection, a garbled answer.
+            ProviderRefused: the key, the model or the request is refused.
+            NoCompletion: the prompt was blocked, or the answer was stopped or holds no text.
+        """
+        failure: ProviderError
+        try:
+            response = self._client.models.generate_content(
+                model=self._model, contents=_sendable(prompt), config=self._config(system, seed)
+            )
+        except self._api_error as error:
+            failure = self._api_failure(error)
+        except self._transport_errors as error:
+            failure = self._transport_failure(error)
+        except _GARBAGE as error:
+            failure = ProviderUnavailable(f"Gemini's answer is garbled ({type(error).__name__})")
+        else:
+            return self._completion(response)
+        # Raised out here so that not even __context__ leads to a text with the key in it.
+        raise failure
+
+    def _config(self, system: str, seed: int) -> GenerateContentConfig:
+        config = self._types.GenerateContentConfig(
+            system_instruction=_sendable(system) or None,
+            seed=seed & _SEED_MASK,
+            temperature=self._temperature,
+            max_output_tokens=self._max_output_tokens,
+            automatic_function_calling=self._types.AutomaticFunctionCallingConfig(disable=True),
+        )
+        if "automatic_continuation" in self._types.GenerateContentConfig.model_fields:
+            # One call is one request; clients before 3 do not know the field.
+            config = config.model_copy(update={"automatic_continuation": False})
+        return config
+
+    def _completion(self, response: GenerateContentResponse) -> Completion:
+        feedback, candidates = response.prompt_feedback, response.candidates or []
+        if not candidates:
+            if feedback is not None and feedback.block_reason is not None:
+                reason = self._clean(feedback.block_reason.value)
+                raise NoCompletion(f"Gemini blocked the prompt ({reason})")
+            if feedback is None and response.usage_metadata is None:
+                raise ProviderUnavailable("Gemini's answer is garbled (no part of it is known)")
+            raise NoCompletion("Gemini sent no candidate")
+        text = _text(candidates[0])
+        reason = _finish_reason(candidates[0])
+        if reason not in _FINISHED:
+            raise NoCompletion(f"Gemini stopped the answer ({self._clean(reason)})")
+        if not text.strip():
+            advice = ": raise --max_output_tokens" if _FINISHED[reason] == "length" else ""
+            raise NoCompletion(f"Gemini sent no text ({reason}{advice})")
+        return Completion(
+            redacted(text, self._key), self._model, _FINISHED[reason], _usage(response)
+        )
+
+    def _api_failure(self, error: APIError) -> ProviderError:
+        body = _error_body(error)
+        said = self._clean(f"{error.code} {error.status or ''}: {error.message or 'no message'}")
+        if error.code in _PASSING or error.code >= 500:
+            return ProviderUnavailable(f"Gemini answered {said}", retry_after=_delay(error, body))
+        if error.code in _KEY_CODES or _blames_the_key(body):
+            return ProviderRefused(
+                f"Gemini refused the key from {self._key_source} ({said}); "
+                f"set {self._key_source} to a key that may use this model"
+            )
+        if error.code == 404:
+            return ProviderRefused(
+                f"the model {self._model} is not available (retired or misspelt); "
+                "choose another with --model_name"
+            )
+        return ProviderRefused(f"Gemini refused the request ({said})")
+
+    def _transport_failure(self, error: Exception) -> ProviderUnavailable:
+        name = type(error).__name__
+        if "Timeout" in name:
+            return ProviderUnavailable(f"Gemini sent nothing for {self._timeout_s:g} s ({name})")
+        return ProviderUnavailable(f"no answer from Gemini ({name}: {self._clean(str(error))})")
+
+    def _clean(self, text: str) -> str:
+        """One printable line of bounded length, without the key."""
+        line = "".join(c if c.isprintable() else " " for c in redacted(text, self._key))
+        return " ".join(line.split())[:_MESSAGE_CHARS]
+
+
+def redacted(text: str, secret: str) -> str:
+    """`text` with each `secret` of at least 8 characters replaced by "[key]"."""
+    return text.replace(secret, "[key]") if len(secret) >= _SHORTEST_SECRET else text
+
+
+def _checked_model(model: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][\w./:@-]*", model, re.ASCII) or ".." in model:
+        raise UsageError(f"not a model name: {model!r}")
+    return model
+
+
+def _checked_key(api_key: str | None) -> tuple[str, str]:
+    found = (api_key.strip(), "api_key") if api_key else environment_key()
+    if not found:
+        raise ProviderRefused(
+            "no Gemini API key: set GEMINI_API_KEY or GOOGLE_API_KEY, "
+            "or use --provider procedural, which needs none"
+        )
+    key, source = found
+    if not re.fullmatch(r"[!-~]+", key):
+        raise ProviderRefused(f"the Gemini API key from {source} holds characters no key has")
+    return key, source
+
+
+def _transport_errors() -> tuple[type[Exception], ...]:
+    """The base error of the HTTP library that the client loaded: httpx, or its fork httpx2."""
+    loaded = (sys.modules.get(name) for name in ("httpx", "httpx2"))
+    return tuple(module.HTTPError for module in loaded if module is not None)
+
+
+def _sendable(text: str) -> str:
+    """`text` as JSON in UTF-8 can carry it: a lone surrogate becomes "?"."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _text(candidate: Candidate) -> str:
+    """The words of an answer, without the model's thoughts."""
+    parts = candidate.content.parts if candidate.content is not None else None
+    return "".join(part.text for part in parts or [] if part.text and not part.thought)
+
+
+def _finish_reason(candidate: Candidate) -> str:
+    reason = candidate.finish_reason
+    return "FINISH_REASON_UNSPECIFIED" if reason is None else str(reason.value)
+
+
+def _usage(response: GenerateContentResponse) -> Usage:
+    counts = response.usage_metadata
+    if counts is None:
+        return Usage()
+    return Usage(
+        input_tokens=counts.prompt_token_count or 0,
+        output_tokens=counts.candidates_token_count or 0,
+        cached_tokens=counts.cached_content_token_count or 0,
+        thinking_tokens=counts.thoughts_token_count or 0,
+    )
+
+
+def _error_body(error: APIError) -> Mapping[str, Any]:
+    """The `error` object of a refusal's JSON; empty where the server sent something else."""
+    details: object = error.details
+    body = details.get("error", details) if isinstance(details, dict) else None
+    return body if isinstance(body, dict) else {}
+
+
+def _error_details(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    details = body.get("details")
+    return [d for d in details if isinstance(d, dict)] if isinstance(details, list) else []
+
+
+def _blames_the_key(body: Mapping[str, Any]) -> bool:
+    """Whether the error says that the API key is wrong: a 400 in the service's language."""
+    reasons = (str(item.get("reason")) for item in _error_details(body))
+    return any(reason.startswith("API_KEY_") for reason in reasons)
+
+
+def _delay(error: APIError, body: Mapping[str, Any]) -> float | None:
+    """The seconds to wait that the server named: `RetryInfo` in the body, else `Retry-After`."""
+    named = [str(item["retryDelay"]) for item in _error_details(body) if "retryDelay" in item]
+    headers = getattr(error.response, "headers", None)
+    if headers is not None:
+        named.append(f"{headers.get('Retry-After')}s")
+    for text in named:
+        if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?s", text):
+            return float(text[:-1])
+    return None

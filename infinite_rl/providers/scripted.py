@@ -1,0 +1,71 @@
+"""A provider that says what it was told to: for tests, ours and the users'."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeAlias
+
+from ..errors import ProviderRefused, UsageError
+from ..types import Completion
+
+Reply: TypeAlias = "str | Completion | Exception"
+
+
+class Call(NamedTuple):
+    """One call of `complete`."""
+
+    system: str
+    prompt: str
+    seed: int
+
+
+class ScriptedProvider:
+    """Answers with `replies`, in order, or with what the function `replies` returns.
+
+    A reply is the text of a completion, a `Completion`, or an exception to raise. `calls` lists
+    what was asked, in order. Thread-safe; a function is called in the callers' threads, unlocked.
+
+    Raises:
+        UsageError: `replies` is one string, not a list.
+    """
+
+    def __init__(
+        self,
+        replies: Iterable[Reply] | Callable[[str, str, int], Reply],
+        model: str = "scripted",
+    ) -> None:
+        if isinstance(replies, str):
+            raise UsageError("replies are a list or a function, not one string")
+        self._function = replies if callable(replies) else None
+        self._replies = iter(()) if callable(replies) else iter(replies)
+        self._model = model
+        self._lock = threading.Lock()
+        self.calls: list[Call] = []
+
+    @property
+    def model(self) -> str:
+        return self._model
+
+    def complete(self, system: str, prompt: str, seed: int) -> Completion:
+        """The next reply.
+
+        Raises:
+            ProviderRefused: every reply of the list has been used.
+            Exception: the reply, where it is one.
+        """
+        call = Call(system, prompt, seed)
+        reply = self._next(call)
+        if isinstance(reply, Exception):
+            raise reply
+        return Completion(reply, self._model) if isinstance(reply, str) else reply
+
+    def _next(self, call: Call) -> Reply:
+        with self._lock:
+            self.calls.append(call)
+            if self._function is None:
+                for reply in self._replies:
+                    return reply
+                used = len(self.calls) - 1
+                raise ProviderRefused(f"the script is at its end: its {used} replies are used")
+        return self._function(*call)

@@ -1,0 +1,359 @@
+"""A Gemini service on loopback, for tests through the real client.
+
+    with GeminiServer(lambda request: text("hello")) as server:
+        GeminiProvider(api_key=KEY, base_url=server.base_url)
+
+It answers `POST /v1beta/models/MODEL:generateContent` as the real service does, with what `answer`
+returns for each request: a `Reply` made by one of the functions below, or a string, the text.
+`faulty` wraps an answer so that a share of the requests fails, the same ones on every run.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Literal, TypeAlias
+
+KEY = "AIzaLoopbackKey-0123456789"
+_PATH = re.compile(r"/v1beta/models/([^/:?]+):generateContent")
+_LONGEST_HANG_S = 60.0
+
+Json: TypeAlias = "dict[str, Any]"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client asked. `attempt` counts the requests with this seed, from 1."""
+
+    model: str
+    system: str
+    prompt: str
+    seed: int | None
+    attempt: int
+    headers: Mapping[str, str]
+    body: Json
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server does. `kind` names it in `GeminiServer.kinds`."""
+
+    kind: str
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    action: Literal["answer", "close", "hang"] = "answer"
+
+
+Answer: TypeAlias = Callable[[Request], "Reply | str"]
+
+
+# Answers with a candidate, or with the lack of one
+
+
+def text(
+    *parts: str,
+    finish: str | None = "STOP",
+    thought: str = "",
+    usage: Json | None = None,
+    kind: str = "text",
+) -> Reply:
+    """An answer of these parts, after a thought part if there is one."""
+    spoken: list[Json] = [{"text": thought, "thought": True}] if thought else []
+    spoken += [{"text": part} for part in parts]
+    candidate: Json = {"content": {"parts": spoken, "role": "model"}, "index": 0}
+    if finish is not None:
+        candidate["finishReason"] = finish
+    return _candidates(kind, [candidate], usage)
+
+
+def cut(*parts: str) -> Reply:
+    """An answer that ends at the token limit."""
+    return text(*parts, finish="MAX_TOKENS", kind="cut")
+
+
+def stopped(reason: str = "SAFETY", *parts: str) -> Reply:
+    """A candidate that the service stopped; usually without content."""
+    if parts:
+        return text(*parts, finish=reason, kind="stopped")
+    candidate: Json = {"finishReason": reason, "index": 0}
+    return _candidates("stopped", [candidate], None)
+
+
+def empty() -> Reply:
+    """A finished candidate with no parts: the service is known for it."""
+    candidate: Json = {"content": {"role": "model"}, "finishReason": "STOP", "index": 0}
+    return _candidates("empty", [candidate], None)
+
+
+def no_candidates() -> Reply:
+    """Usage, and nothing that was used."""
+    return _candidates("no_candidates", [], None)
+
+
+def blocked(reason: str = "SAFETY") -> Reply:
+    """A prompt that is not answered at all."""
+    body = {"promptFeedback": {"blockReason": reason}, "usageMetadata": {"promptTokenCount": 7}}
+    return _json("blocked", 200, body)
+
+
+# Errors, and answers that are none
+
+
+def error(
+    code: int,
+    status: str,
+    message: str,
+    details: Iterable[Json] = (),
+    headers: Mapping[str, str] | None = None,
+    kind: str = "",
+) -> Reply:
+    """An error in the service's own form."""
+    told: Json = {"code": code, "message": message, "status": status}
+    if found := list(details):
+        told["details"] = found
+    return _json(kind or f"error {code}", code, {"error": told}, headers)
+
+
+def rate_limited(retry_delay: str | None = None, retry_after: str | None = None) -> Reply:
+    """A 429, with its delay in the body ("13s") or in the header ("13"), or without one."""
+    details: list[Json] = [{"@type": "type.googleapis.com/google.rpc.QuotaFailure"}]
+    if retry_delay is not None:
+        info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": retry_delay}
+        details.append(info)
+    headers = {"Retry-After": retry_after} if retry_after is not None else None
+    message = "You exceeded your current quota, please check your plan and billing details."
+    return error(429, "RESOURCE_EXHAUSTED", message, details, headers, "rate_limited")
+
+
+def server_error(code: int = 500) -> Reply:
+    """A 500, 503 or another fault of the service."""
+    status = {503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED"}.get(code, "INTERNAL")
+    return error(code, status, "An internal error has occurred.", kind=f"server_error {code}")
+
+
+def bad_key() -> Reply:
+    """What a wrong key gets: a 400, not a 401."""
+    info = {
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": "API_KEY_INVALID",
+        "domain": "googleapis.com",
+    }
+    message = "API key not valid. Please pass a valid API key."
+    return error(400, "INVALID_ARGUMENT", message, [info], kind="bad_key")
+
+
+def no_model(name: str) -> Reply:
+    """What a retired or misspelt model name gets."""
+    message = f"models/{name} is not found for API version v1beta."
+    return error(404, "NOT_FOUND", message, kind="no_model")
+
+
+def garbage(body: bytes = b"<html>teapot", status: int = 200) -> Reply:
+    """A body that is not what its status promises."""
+    headers = {"Content-Type": "application/json; charset=UTF-8"}
+    return Reply("garbage", status, body, headers)
+
+
+def nothing() -> Reply:
+    """The connection is closed without an answer."""
+    return Reply("nothing", action="close")
+
+
+def hang() -> Reply:
+    """No answer until the server is closed or `release` is called; then the connection closes."""
+    return Reply("hang", action="hang")
+
+
+# The kinds of fault that leave no text. The first group is worth the same call again.
+PASSING_FAULTS: Mapping[str, Callable[[], Reply]] = {
+    "rate_limited": rate_limited,
+    "rate_limited with a delay": lambda: rate_limited("0.02s"),
+    "server_error 500": server_error,
+    "server_error 503": lambda: server_error(503),
+    "garbage": garbage,
+    "nothing": nothing,
+}
+EMPTY_FAULTS: Mapping[str, Callable[[], Reply]] = {
+    "blocked": blocked,
+    "stopped": stopped,
+    "empty": empty,
+    "cut": cut,
+}
+FAULTS: Mapping[str, Callable[[], Reply]] = {**PASSING_FAULTS, **EMPTY_FAULTS}
+
+
+def planned_fault(
+    seed: int | None,
+    attempt: int,
+    share: float = 0.3,
+    kinds: Mapping[str, Callable[[], Reply]] = FAULTS,
+) -> str:
+    """The kind of fault that this attempt meets, or "": the same on every run and machine."""
+    chance = random.Random(f"{seed}/{attempt}")
+    return chance.choice(sorted(kinds)) if chance.random() < share else ""
+
+
+def faulty(
+    answer: Answer, share: float = 0.3, kinds: Mapping[str, Callable[[], Reply]] = FAULTS
+) -> Answer:
+    """`answer`, except for the requests that `planned_fault` gives a fault.
+
+    `hang` is not among `FAULTS`, as each one costs the client its whole timeout: add it with
+    `{**FAULTS, "hang": hang}`.
+    """
+
+    def answered(request: Request) -> Reply | str:
+        kind = planned_fault(request.seed, request.attempt, share, kinds)
+        return kinds[kind]() if kind else answer(request)
+
+    return answered
+
+
+class GeminiServer:
+    """The service; a context manager. `exchanges` holds each request with its reply, as they came.
+
+    A request without the header `x-goog-api-key: KEY` gets `bad_key`; one for a model that is not
+    among `models` (None: all are) gets `no_model`. Neither reaches `answer`.
+    """
+
+    def __init__(
+        self, answer: Answer, *, key: str = KEY, models: Iterable[str] | None = None
+    ) -> None:
+        self.key = key
+        self.models = None if models is None else frozenset(models)
+        self.exchanges: list[tuple[Request, Reply]] = []
+        self._answer = answer
+        self._attempts: Counter[int | None] = Counter()
+        self._lock = threading.Lock()
+        self._released = threading.Event()
+        self._http = _Server(("127.0.0.1", 0), self._handler_class())
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
+
+    def __enter__(self) -> GeminiServer:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._released.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables that send the client of another process here, past any proxy."""
+        return {
+            "GOOGLE_GEMINI_BASE_URL": self.base_url,
+            "GEMINI_API_KEY": self.key,
+            "GOOGLE_API_KEY": "",
+            "NO_PROXY": "127.0.0.1",
+            "no_proxy": "127.0.0.1",
+        }
+
+    @property
+    def requests(self) -> list[Request]:
+        with self._lock:
+            return [request for request, _ in self.exchanges]
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """How often each kind of reply was given."""
+        with self._lock:
+            return Counter(reply.kind for _, reply in self.exchanges)
+
+    def release(self) -> None:
+        """Let go of every connection that hangs, now and later."""
+        self._released.set()
+
+    def _reply(self, path: str, headers: Mapping[str, str], body: Json) -> Reply:
+        found = _PATH.fullmatch(path)
+        model = found[1] if found else ""
+        seed = body.get("generationConfig", {}).get("seed")
+        with self._lock:
+            self._attempts[seed] += 1
+            attempt = self._attempts[seed]
+        system, prompt = _words([body.get("systemInstruction")]), _words(body.get("contents"))
+        request = Request(model, system, prompt, seed, attempt, headers, body)
+        reply = self._decide(request)
+        with self._lock:
+            self.exchanges.append((request, reply))
+        return reply
+
+    def _decide(self, request: Request) -> Reply:
+        if request.headers.get("x-goog-api-key") != self.key:
+            return bad_key()
+        if not request.model or (self.models is not None and request.model not in self.models):
+            return no_model(request.model)
+        reply = self._answer(request)
+        return text(reply) if isinstance(reply, str) else reply
+
+    def _handler_class(self) -> type[BaseHTTPRequestHandler]:
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                reply = service._reply(self.path, headers, body)
+                if reply.action == "hang":
+                    service._released.wait(_LONGEST_HANG_S)
+                if reply.action != "answer":
+                    self.close_connection = True
+                    return
+                self.send_response(reply.status)
+                for name, value in reply.headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(reply.body)))
+                with suppress(ConnectionError):  # a client that has given up
+                    self.end_headers()
+                    self.wfile.write(reply.body)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002, ARG002
+                """Tests look at `exchanges`."""
+
+        return Handler
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
+def _words(contents: Iterable[Json | None] | None) -> str:
+    parts = [part for content in contents or () for part in (content or {}).get("parts", ())]
+    return "".join(part.get("text", "") for part in parts)
+
+
+def _candidates(kind: str, candidates: list[Json], usage: Json | None) -> Reply:
+    counts = {"promptTokenCount": 7, "candidatesTokenCount": 3, "totalTokenCount": 10}
+    body: Json = {"candidates": candidates} if candidates else {}
+    body |= {"usageMetadata": usage or counts, "modelVersion": "loopback", "responseId": "r1"}
+    return _json(kind, 200, body)
+
+
+def _json(kind: str, status: int, body: Json, headers: Mapping[str, str] | None = None) -> Reply:
+    sent = {"Content-Type": "application/json; charset=UTF-8", **(headers or {})}
+    return Reply(kind, status, json.dumps(body, indent=2).encode(), sent)
