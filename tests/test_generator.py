@@ -1,0 +1,344 @@
+"""The generator: exact targets, nothing lost, every refusal with its reason."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from infinite_rl.dataset import load_dataset
+from infinite_rl.errors import (
+    NoCompletion,
+    ProviderRefused,
+    ProviderUnavailable,
+    StoreError,
+    UnknownName,
+    UsageError,
+)
+from infinite_rl.generator import Progress, generate_dataset
+from infinite_rl.layout import render, tagged
+from infinite_rl.limits import RetryPolicy
+from infinite_rl.providers.scripted import ScriptedProvider
+from infinite_rl.reward_functions.reward_function import Expected, RewardFunction
+from infinite_rl.store import FAILED, read_rows
+from infinite_rl.tasks import TASKS
+from infinite_rl.types import Completion, RewardFunctionScore, TaskType
+
+AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)
+
+Reply = Callable[[str, str, int], "str | Completion"]
+
+
+def right(system: str, prompt: str, seed: int) -> str:  # noqa: ARG001 -- a provider's signature
+    return render(f"What is {seed} + 1?", f"{seed + 1}", f"Add one. {tagged(str(seed + 1))}")
+
+
+def wrong(system: str, prompt: str, seed: int) -> str:  # noqa: ARG001 -- a provider's signature
+    return render(f"What is {seed} + 1?", f"{seed + 1}", f"Add two. {tagged(str(seed + 2))}")
+
+
+def make(folder: Path, reply: Reply | ScriptedProvider, count: int = 5, **more: object) -> Progress:
+    """Generate `count` math rows from a script."""
+    provider = reply if isinstance(reply, ScriptedProvider) else ScriptedProvider(reply)
+    options: dict[str, object] = {"task_dist": "0,1", "retry": AT_ONCE, **more}
+    return generate_dataset("m", count, folder, provider=provider, **options)  # type: ignore[arg-type]
+
+
+def failures(folder: Path) -> list[dict[str, str]]:
+    return [row for row in read_rows(folder / FAILED) if row]
+
+
+def in_turn(*replies: Reply) -> Reply:
+    """Answer the first call by the first reply, and so on; the last one answers all that follow."""
+    calls = itertools.count()
+    return lambda *call: replies[min(next(calls), len(replies) - 1)](*call)
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+def test_it_makes_exactly_the_target(tmp_path: Path, threads: int) -> None:
+    provider = ScriptedProvider(right)
+    progress = make(tmp_path, provider, 40, num_threads=threads)
+    rows = load_dataset(tmp_path)
+    assert len(rows) == len(set(rows["prompt"])) == progress.accepted["math"] == 40
+    assert len(provider.calls) == progress.calls == 40
+    assert progress.complete
+    assert not progress.stopped
+
+
+def test_running_it_again_makes_no_call(tmp_path: Path) -> None:
+    make(tmp_path, right, 5)
+    again = ScriptedProvider(right)
+    assert make(tmp_path, again, 5).complete
+    assert make(tmp_path, again, 3).complete, "a lower target takes nothing away"
+    assert not again.calls
+    assert len(load_dataset(tmp_path)) == 5
+
+
+def test_a_higher_target_makes_the_difference(tmp_path: Path) -> None:
+    make(tmp_path, right, 5)
+    more = ScriptedProvider(right)
+    make(tmp_path, more, 8)
+    assert len(more.calls) == 3
+    rows = load_dataset(tmp_path)
+    assert [slot.split("/")[1] for slot in rows["slot"]] == [str(index) for index in range(8)]
+
+
+def test_equal_settings_make_equal_rows_whatever_the_threads(tmp_path: Path) -> None:
+    make(tmp_path / "one", right, 20, num_threads=1, seed=3)
+    make(tmp_path / "many", right, 20, num_threads=7, seed=3)
+    make(tmp_path / "other", right, 20, num_threads=1, seed=4)
+    one, many, other = (
+        set(load_dataset(tmp_path / name)["id"]) for name in ("one", "many", "other")
+    )
+    assert one == many
+    assert not one & other
+
+
+def test_a_rejected_sample_is_asked_for_twice_more_then_drawn_anew(tmp_path: Path) -> None:
+    provider = ScriptedProvider(in_turn(wrong, wrong, wrong, right))
+    progress = make(tmp_path, provider, 1)
+    assert progress.complete
+    assert progress.rejected == {"wrong": 3}
+    assert [row["rectified"] for row in failures(tmp_path)] == ["False", "True", "True"]
+    assert load_dataset(tmp_path)["slot"][0] == "math/0/1/0"
+    repair = provider.calls[1].prompt
+    assert "Format score: 1.00" in repair
+    assert "Correctness score: 0.00" in repair
+    assert "Add two." in repair, "the previous output is shown"
+    assert provider.calls[3].prompt == provider.calls[0].prompt, "a redraw asks afresh"
+
+
+def test_a_mended_sample_is_kept(tmp_path: Path) -> None:
+    make(tmp_path, in_turn(wrong, right), 1)
+    assert load_dataset(tmp_path)["slot"][0] == "math/0/0/1"
+
+
+def test_a_family_is_given_up_after_so_many_failed_samples_in_a_row(tmp_path: Path) -> None:
+    provider = ScriptedProvider(wrong)
+    progress = make(tmp_path, provider, 10, max_retries=2)
+    assert not progress.complete
+    assert "2 samples in a row" in progress.given_up["math"]
+    assert len(provider.calls) == 2 * 5 * 3, "two samples of five drafts, each with two repairs"
+    assert len(failures(tmp_path)) == 30
+    assert len(load_dataset(tmp_path)) == 0
+
+
+def test_the_others_go_on_when_one_family_is_given_up(tmp_path: Path) -> None:
+    def reply(system: str, prompt: str, seed: int) -> str:
+        return (right if system == TASKS["math"].system_prompt else wrong)(system, prompt, seed)
+
+    progress = make(tmp_path, reply, 10, task_dist="0.5,0.5", max_retries=1)
+    assert progress.accepted == {"math": 5}
+    assert list(progress.given_up) == ["coding"]
+
+
+def test_a_success_resets_the_count_of_failures(tmp_path: Path) -> None:
+    # Every other sample fails in all of its 15 calls.
+    calls = itertools.count()
+    progress = make(
+        tmp_path, lambda *call: (wrong if next(calls) % 16 < 15 else right)(*call), 4, max_retries=2
+    )
+    assert progress.complete
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "incomplete"),
+        ("I cannot help with that.", "incomplete"),
+        (render("", "5", tagged("5")), "incomplete"),
+        (render("2 + 3?", "", tagged("5")), "incomplete"),
+        (render("2 + 3?", "5", "5, I think"), "wrong"),
+        (render("2 + 3?", "5", tagged("6")), "wrong"),
+        (render("2 + 3?", "?!", tagged("?!")), "unscored"),
+    ],
+)
+def test_each_fault_has_its_reason_and_is_logged(tmp_path: Path, text: str, reason: str) -> None:
+    progress = make(tmp_path, lambda *_: text, 1, max_retries=1)
+    assert not progress.complete
+    assert set(progress.rejected) == {reason}
+    assert {row["raw_text"] for row in failures(tmp_path)} == {text}
+    assert all(row["error_msg"].startswith(reason) for row in failures(tmp_path))
+
+
+def test_a_text_cut_at_the_token_limit_is_never_kept(tmp_path: Path) -> None:
+    def cut(system: str, prompt: str, seed: int) -> Completion:
+        return Completion(right(system, prompt, seed), "m", finish_reason="length")
+
+    progress = make(tmp_path, in_turn(cut, right), 1)
+    assert progress.complete
+    assert progress.rejected == {"cut off": 1}
+
+
+def test_an_answer_without_text_costs_a_draft_and_is_logged(tmp_path: Path) -> None:
+    provider = ScriptedProvider([NoCompletion("blocked: SAFETY"), right("", "", 1)])
+    assert make(tmp_path, provider, 1).complete
+    (failure,) = failures(tmp_path)
+    assert failure["error_msg"] == "no completion: blocked: SAFETY"
+    assert load_dataset(tmp_path)["slot"][0] == "math/0/1/0"
+
+
+def test_passing_trouble_uses_up_no_attempt(tmp_path: Path) -> None:
+    trouble = [ProviderUnavailable("429", retry_after=0.0)] * 20
+    provider = ScriptedProvider([*trouble, right("", "", 1)])
+    progress = make(tmp_path, provider, 1, max_retries=1)
+    assert progress.complete
+    assert (progress.calls, progress.retries) == (1, 20)
+    assert load_dataset(tmp_path)["slot"][0] == "math/0/0/0"
+    assert not failures(tmp_path)
+
+
+def test_a_refusal_of_the_provider_stops_the_run_and_says_why(tmp_path: Path) -> None:
+    provider = ScriptedProvider([right("", "", 1), ProviderRefused("the model is retired")])
+    progress = make(tmp_path, provider, 5)
+    assert progress.stopped == "the model is retired"
+    assert len(load_dataset(tmp_path)) == 1
+    assert make(tmp_path, right, 5).complete, "it goes on from there"
+
+
+def test_a_duplicate_prompt_is_rejected_and_drawn_anew(tmp_path: Path) -> None:
+    same = right("", "", 1)
+    shouted = same.replace("What is", "WHAT  is")
+    progress = make(tmp_path, ScriptedProvider([same, shouted, right("", "", 2)]), 2)
+    assert progress.rejected == {"duplicate": 1}
+    assert len(load_dataset(tmp_path)) == 2
+
+
+def test_a_reference_that_an_empty_solution_passes_is_rejected(tmp_path: Path) -> None:
+    def vacuous(system: str, prompt: str, seed: int) -> str:  # noqa: ARG001
+        body = "def f(n):\n    return n"
+        answer = f"{tagged(chr(10) + '```python' + chr(10) + body + chr(10) + '```' + chr(10))}"
+        return render(f"Write f, {seed}.", '{"tests": ["assert True"]}', answer)
+
+    progress = make(tmp_path, vacuous, 1, task_dist="1,0", languages=["python"], max_retries=1)
+    assert set(progress.rejected) == {"vacuous"}
+
+
+def test_earlier_prompts_are_shown_and_a_restart_asks_the_same(tmp_path: Path) -> None:
+    make(tmp_path, right, 3)
+    stopped = ScriptedProvider([ProviderRefused("stop here")])
+    make(tmp_path, stopped, 4)
+    shown = stopped.calls[0].prompt
+    assert all(prompt in shown for prompt in load_dataset(tmp_path)["prompt"])
+    restarted = ScriptedProvider(right)
+    make(tmp_path, restarted, 4)
+    assert restarted.calls[0] == stopped.calls[0]
+
+
+def test_topics_are_gone_through_in_turn(tmp_path: Path) -> None:
+    provider = ScriptedProvider(right)
+    make(tmp_path, provider, 4, topics=["knots", "graphs"])
+    assert ["knots" in call.prompt for call in provider.calls] == [True, False, True, False]
+
+
+def test_a_stop_keeps_the_calls_under_way(tmp_path: Path) -> None:
+    stop = threading.Event()
+
+    def reply(system: str, prompt: str, seed: int) -> str:
+        stop.set()
+        return right(system, prompt, seed)
+
+    progress = make(tmp_path, reply, 50, num_threads=4, stop=stop)
+    assert progress.stopped == "stopped on request"
+    assert 1 <= len(load_dataset(tmp_path)) == progress.calls <= 4
+
+
+def test_progress_is_told_after_every_outcome(tmp_path: Path) -> None:
+    seen: list[int] = []
+    make(tmp_path, right, 5, on_progress=lambda progress: seen.append(progress.accepted["math"]))
+    assert seen == [1, 2, 3, 4, 5]
+
+
+def test_debug_writes_what_was_asked_and_answered(tmp_path: Path) -> None:
+    make(tmp_path, in_turn(wrong, right), 1, debug=True)
+    names = sorted(path.name for path in (tmp_path / "debug_prompts").iterdir())
+    assert names == ["math_0_0_0.txt", "math_0_0_1.txt"]
+    text = (tmp_path / "debug_prompts" / "math_0_0_0.txt").read_text(encoding="utf-8")
+    assert TASKS["math"].system_prompt in text
+    assert "Add two." in text
+    assert "===== outcome =====\nwrong" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"task_dist": "1,1,1"}, "got 3"),
+        ({"task_dist": "0,0"}, "above 0"),
+        ({"num_threads": 0}, "num_threads"),
+        ({"save_every": 0}, "save_every"),
+        ({"max_retries": 0}, "max_retries"),
+        ({"languages": ["cobol"]}, "cobol"),
+        ({"timeout": 0}, "timeout"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_asked(
+    tmp_path: Path, options: dict[str, object], said: str
+) -> None:
+    provider = ScriptedProvider(right)
+    with pytest.raises(UsageError, match=said):
+        make(tmp_path / "out", provider, **options)
+    assert not provider.calls
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_provider_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="oracle.*gemini.*procedural"):
+        generate_dataset(num_samples=1, out_dir=tmp_path, provider="oracle")
+
+
+def test_a_foreign_dataset_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "dataset.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    provider = ScriptedProvider(right)
+    with pytest.raises(StoreError):
+        make(tmp_path, provider)
+    assert not provider.calls
+
+
+def test_a_fault_of_ours_is_raised_after_the_rest_is_kept(tmp_path: Path) -> None:
+    class Broken(RewardFunction):
+        def compute_reward(
+            self,
+            model_output: str,  # noqa: ARG002 -- the base class's signature
+            expected_output: Expected,  # noqa: ARG002
+            answer_tag: str = "answer",  # noqa: ARG002
+        ) -> RewardFunctionScore:
+            raise RuntimeError("a bug in the reward")
+
+    with pytest.raises(RuntimeError, match="a bug in the reward"):
+        make(tmp_path, right, 5, extra_rewards={"math": Broken("math")})
+
+
+def test_a_users_own_task_reward_and_provider_need_no_edit(tmp_path: Path) -> None:
+    class Shout(RewardFunction):
+        def compute_reward(
+            self, model_output: str, expected_output: Expected, answer_tag: str = "answer"
+        ) -> RewardFunctionScore:
+            right = model_output == tagged(str(expected_output).upper(), answer_tag)
+            return RewardFunctionScore(1.0, float(right), status="passed" if right else "failed")
+
+    task = TaskType("shout", "words", "shout", "Shout a word.", "A word, please.")
+    provider = ScriptedProvider(
+        lambda _system, _prompt, seed: render(f"Shout w{seed}", f"w{seed}", tagged(f"W{seed}"))
+    )
+    progress = generate_dataset(
+        "m",
+        4,
+        tmp_path,
+        task_dist={"words": 1.0},
+        provider=provider,
+        extra_tasks={"shout": task},
+        extra_rewards={"shout": Shout("shout")},
+    )
+    assert progress.complete
+    assert set(load_dataset(tmp_path)["type"]) == {"words"}
+
+
+def test_coding_slots_go_through_the_languages_in_turn(tmp_path: Path) -> None:
+    names = {task.system_prompt: name for name, task in TASKS.items()}
+    provider = ScriptedProvider([NoCompletion("nothing")] * 20)
+    make(tmp_path, provider, 4, task_dist="1,0", max_retries=4)
+    asked = [names[call.system] for call in provider.calls]
+    assert asked == ["python"] * 5 + ["javascript"] * 5 + ["python"] * 5 + ["javascript"] * 5

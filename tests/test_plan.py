@@ -1,0 +1,95 @@
+"""Targets and slots: what is to be made, from numbers alone."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infinite_rl.errors import UnknownName, UsageError
+from infinite_rl.plan import free_slots, parse_weights, slot_seed, split_total
+from infinite_rl.types import Slot
+
+FAMILIES = ("coding", "math")
+
+
+@pytest.mark.parametrize("text", ["1,1", "0.5,0.5", "3, 3", "1e308,1e308", "0.1,0.1"])
+def test_weights_are_normalised(text: str) -> None:
+    assert parse_weights(text, FAMILIES) == {"coding": 0.5, "math": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0.5,0.3,0.2", "got 3"),
+        ("1", "got 1"),
+        ("", "got 1"),
+        ("-1,1", "negative"),
+        ("nan,1", "nan"),
+        ("inf,1", "infinite"),
+        ("0,0", "above 0"),
+        ("a,b", "numbers"),
+        ("1,", "numbers"),
+    ],
+)
+def test_wrong_weights_are_refused_with_a_reason(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse_weights(text, FAMILIES)
+
+
+def test_weights_by_name_leave_the_rest_out() -> None:
+    assert parse_weights({"math": 2.0}, FAMILIES) == {"coding": 0.0, "math": 1.0}
+    with pytest.raises(UnknownName, match="poems.*coding, math"):
+        parse_weights({"poems": 1.0}, FAMILIES)
+
+
+@pytest.mark.parametrize(
+    ("total", "text", "targets"),
+    [
+        (10, "1,1", (5, 5)),
+        (11, "1,1", (6, 5)),
+        (10, "0.3,0.7", (3, 7)),
+        (100, "0.29,0.71", (29, 71)),
+        (7, "0,1", (0, 7)),
+        (10, "1,2", (4, 6)),
+    ],
+)
+def test_the_remainder_goes_to_the_first_family(
+    total: int, text: str, targets: tuple[int, int]
+) -> None:
+    assert tuple(split_total(total, parse_weights(text, FAMILIES)).values()) == targets
+
+
+@given(
+    st.integers(1, 10**6),
+    st.lists(st.floats(0, 1e6), min_size=2, max_size=5).filter(lambda values: max(values) > 0),
+)
+def test_targets_add_up_and_are_never_negative(total: int, weights: list[float]) -> None:
+    families = [f"f{index}" for index in range(len(weights))]
+    targets = split_total(total, parse_weights(weights, families))
+    assert sum(targets.values()) == total
+    assert all(target >= 0 for target in targets.values())
+    assert all(not target for name, target in targets.items() if not weights[int(name[1:])])
+
+
+def test_free_slots_pass_over_filled_ones() -> None:
+    slots = itertools.islice(free_slots("math", {0, 2}), 3)
+    assert [slot.index for slot in slots] == [1, 3, 4]
+
+
+def test_a_slot_survives_being_written_down() -> None:
+    slot = Slot("math", 12, 3, 1)
+    assert str(slot) == "math/12/3/1"
+    assert Slot.parse(str(slot)) == slot
+
+
+def test_a_seed_follows_from_the_run_and_the_slot_and_fits_31_bits() -> None:
+    slots = [Slot("math", i, d, r) for i in range(200) for d in range(5) for r in range(3)]
+    seeds = [slot_seed(7, slot) for slot in slots]
+    assert seeds == [slot_seed(7, slot) for slot in slots]
+    assert len(set(seeds)) == len(seeds)
+    assert all(0 <= seed < 2**31 for seed in seeds)
+    assert slot_seed(8, slots[0]) != seeds[0]
+    assert slot_seed(0, Slot("math", 0)) == 1390933379, "stored seeds must stay reproducible"

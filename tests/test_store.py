@@ -1,0 +1,277 @@
+"""The output folder: what goes in comes out, and no byte is ever lost."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from infinite_rl.dataset import load_dataset, summarise
+from infinite_rl.errors import StoreError
+from infinite_rl.store import (
+    DATASET,
+    DATASET_COLUMNS,
+    FAILED,
+    FAILED_COLUMNS,
+    CsvLog,
+    Store,
+    read_rows,
+    sample_of,
+)
+from infinite_rl.tasks import TASKS
+from infinite_rl.types import Attempt, Completion, Outcome, RewardFunctionScore, Sample, Slot
+
+UGLY = [
+    *("007", "0.50", "None", "nan", "", " ", "NULL", "-", "1,2", '"', '""', "'", "\\", "\\n"),
+    *("a\nb", "a\r\nb", "a\rb", "\n", "\r", "tab\t", '"quoted", and\nbroken', "=1+1", "#x"),
+    *("héllo", "日本語", "𝔘𝔫𝔦", "🙂", "\u202eright to left", "\ufeffbom", "\u2028line", "\ud800"),
+    "x" * 200_000,
+]
+
+
+def outcome(
+    prompt: str = "2 + 3?", *, index: int = 0, answer: str = "5", response: str = "r"
+) -> Outcome:
+    attempt = Attempt(Slot("math", index), TASKS["math"], "request", 1)
+    sample = Sample("math", prompt, answer, response)
+    return Outcome(
+        attempt,
+        sample,
+        RewardFunctionScore(1.0, 1.0, status="passed"),
+        Completion("raw", "a-model"),
+    )
+
+
+def fill(folder: Path, *prompts: str) -> None:
+    with Store(folder) as store:
+        for index, prompt in enumerate(prompts):
+            store.accept(outcome(prompt, index=index))
+
+
+@pytest.mark.parametrize("text", UGLY, ids=lambda text: ascii(text)[:20])
+def test_every_text_survives_the_round_trip(tmp_path: Path, text: str) -> None:
+    with Store(tmp_path) as store:
+        store.accept(outcome("before" + text, answer=text, response=text))
+        store.accept(outcome("after", index=1))
+    rows = load_dataset(tmp_path)
+    assert list(rows["answer"]) == [text, "5"]
+    assert list(rows["response"]) == [text, "r"]
+    assert list(rows["prompt"]) == ["before" + text, "after"]
+
+
+@given(st.lists(st.text(), min_size=2, max_size=2))
+@settings(max_examples=200, deadline=None)
+def test_any_unicode_survives(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    log = CsvLog(path, ("a", "b"))
+    assert list(log.recover()) == []
+    row = dict(zip("ab", (text.replace("\0", "") for text in texts), strict=True))
+    log.append(row)
+    log.append(row)
+    log.close()
+    assert [found for found in read_rows(path) if found] == [row, row]
+
+
+def test_columns_are_those_that_users_know(tmp_path: Path) -> None:
+    fill(tmp_path, "p")
+    header = (tmp_path / DATASET).read_text(encoding="utf-8").splitlines()[0]
+    assert header.startswith("type,prompt,answer,response,quality_score,")
+    assert tuple(header.split(",")) == DATASET_COLUMNS
+    header = (tmp_path / FAILED).read_text(encoding="utf-8").splitlines()[0]
+    assert header == (
+        "type,prompt,answer,response,format_score,correctness_score,error_msg,raw_text,rectified"
+    )
+
+
+def test_a_row_is_on_disk_as_soon_as_it_is_accepted(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.accept(outcome("first"))
+        assert list(load_dataset(tmp_path)["prompt"]) == ["first"]
+
+
+def test_a_file_cut_at_any_byte_loses_only_the_row_that_was_cut(tmp_path: Path) -> None:
+    fill(tmp_path / "whole", "one", 'two\n"and" more, ünïcode', "three")
+    data = (tmp_path / "whole" / DATASET).read_bytes()
+    ends = [0]
+    for count in range(1, 5):
+        ends.append(_offset_of_row(data, count))
+    for cut in range(len(data) + 1):
+        folder = tmp_path / f"cut{cut}"
+        folder.mkdir()
+        (folder / DATASET).write_bytes(data[:cut])
+        whole_rows = max(0, sum(end <= cut for end in ends[1:]) - 1)
+        with Store(folder) as store:
+            assert store.counts["math"] == whole_rows
+            store.accept(outcome("after the cut", index=9))
+        assert len(load_dataset(folder)) == whole_rows + 1
+        aside = folder / (DATASET + ".torn")
+        lost = data[:cut][max(end for end in ends if end <= cut) :]
+        assert (aside.read_bytes() if aside.exists() else b"") == (lost + b"\n" if lost else b"")
+
+
+def _offset_of_row(data: bytes, count: int) -> int:
+    """The end of the `count`-th line that is not inside quotes."""
+    quoted = False
+    for offset, byte in enumerate(data):
+        quoted ^= byte == ord('"')
+        if byte == ord("\n") and not quoted:
+            count -= 1
+            if not count:
+                return offset + 1
+    raise AssertionError("the file has fewer rows")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b,c\n1,2,3\n",
+        "type,prompt,answer,response,quality_score\ncoding,p,a,r,1.0\n",
+        "just some text",
+        "\x00\x01\x02",
+    ],
+)
+@pytest.mark.parametrize("name", [DATASET, FAILED])
+def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(StoreError, match=name):
+        Store(tmp_path)
+    assert (tmp_path / name).read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("damage", [b"math,too,few\r\n", b'math,"a"b,c\r\n', b"\xff\xfe\r\n"])
+def test_a_damaged_row_in_the_middle_is_refused_and_left_alone(
+    tmp_path: Path, damage: bytes
+) -> None:
+    fill(tmp_path, "one", "two")
+    path = tmp_path / DATASET
+    lines = path.read_bytes().splitlines(keepends=True)
+    data = lines[0] + lines[1] + damage + lines[2]
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match="line 3"):
+        Store(tmp_path)
+    assert path.read_bytes() == data
+
+
+def test_a_prompt_is_known_whatever_its_case_and_spaces(tmp_path: Path) -> None:
+    fill(tmp_path, "What is  2 + 3?\n")
+    with Store(tmp_path) as store:
+        assert store.has_prompt(" what IS 2 + 3?")
+        assert not store.has_prompt("What is 2 + 4?")
+
+
+def test_one_run_at_a_time_may_write(tmp_path: Path) -> None:
+    with Store(tmp_path), pytest.raises(StoreError, match="another run"):
+        Store(tmp_path)
+    with Store(tmp_path):
+        pass
+
+
+def test_a_full_disk_leaves_no_half_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = CsvLog(tmp_path / "x.csv", ("a",))
+    list(log.recover())
+    log.append({"a": "kept"})
+
+    class Full:
+        """A file that takes three bytes and then has no room."""
+
+        def __init__(self, file: object) -> None:
+            self.file, self.room = file, 3
+
+        def write(self, data: bytes) -> int:
+            if not self.room:
+                raise OSError(28, "No space left on device")
+            written, self.room = self.room, 0
+            return int(self.file.write(data[:written]))  # type: ignore[attr-defined]
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.file, name)
+
+    monkeypatch.setattr(log, "_file", Full(log._file))
+    with pytest.raises(StoreError, match="No space left on device; nothing was lost"):
+        log.append({"a": "does not fit"})
+    monkeypatch.undo()
+    log.append({"a": "fits again"})
+    log.close()
+    assert [row["a"] for row in read_rows(log.path) if row] == ["kept", "fits again"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(StoreError, match="cannot write"):
+        Store(tmp_path / "out")
+
+
+def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("x", encoding="utf-8")
+    with pytest.raises(StoreError, match="out"):
+        Store(tmp_path / "out")
+
+
+def test_what_was_shown_for_a_slot_stays_the_same(tmp_path: Path) -> None:
+    fill(tmp_path, "one", "two")
+    slot = Slot("math", 7)
+    with Store(tmp_path) as store:
+        first = store.frozen(slot, store.recent("math", "", 1))
+        assert first == ["two"]
+        store.accept(outcome("three", index=2))
+        assert store.frozen(slot, store.recent("math", "", 1)) == first
+        assert store.frozen(Slot("math", 7, 2, 1), []) == first
+    with (tmp_path / "slots.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"slot": "torn')
+    with Store(tmp_path) as store:
+        assert store.frozen(slot, []) == first
+        assert store.frozen(Slot("math", 8), store.recent("math", "", 1)) == ["three"]
+    with Store(tmp_path) as store:
+        assert store.frozen(Slot("math", 8), []) == ["three"], "a torn line must not hide the next"
+
+
+def test_a_failure_keeps_its_raw_text_and_reason(tmp_path: Path) -> None:
+    failed = outcome("p")
+    failed = Outcome(
+        Attempt(Slot("math", 0, 0, 1), TASKS["math"], "", 1),
+        failed.sample,
+        RewardFunctionScore(1.0, 0.0, "expected 5, got 6"),
+        Completion("the whole text\r\n", "m"),
+        "wrong",
+    )
+    with Store(tmp_path) as store:
+        store.reject(failed)
+    rows = [row for row in read_rows(tmp_path / FAILED, FAILED_COLUMNS) if row]
+    assert rows == [
+        {
+            "type": "math",
+            "prompt": "p",
+            "answer": "5",
+            "response": "r",
+            "format_score": "1.0",
+            "correctness_score": "0.0",
+            "error_msg": "wrong: expected 5, got 6",
+            "raw_text": "the whole text\r\n",
+            "rectified": "True",
+        }
+    ]
+
+
+def test_a_row_gives_its_sample_back(tmp_path: Path) -> None:
+    made = outcome("p")
+    with Store(tmp_path) as store:
+        store.accept(made)
+    row = next(row for row in read_rows(tmp_path / DATASET) if row)
+    assert sample_of(row) == made.sample
+    assert row["id"] == made.sample.id
+
+
+def test_a_summary_counts_rows_by_type_and_model(tmp_path: Path) -> None:
+    fill(tmp_path, "one", "three")
+    line = summarise(load_dataset(tmp_path)).iloc[0]
+    assert (line["type"], line["model"], line["rows"], line["quality"]) == ("math", "a-model", 2, 1)
+    assert line["prompt_chars"] == 4
+
+
+def test_a_missing_data_set_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"no .*dataset\.csv"):
+        load_dataset(tmp_path)
