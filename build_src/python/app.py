@@ -1,0 +1,176 @@
+"""The program inside the sandbox: runs source text and its tests, and reports how they ended.
+
+componentize-py imports this file, then stores the memory of the interpreter: everything down here
+at top level happens once, at build time.
+"""
+
+import atexit
+import builtins
+import gc
+import linecache
+import os
+import random
+import sys
+import traceback
+import types
+from collections.abc import Callable
+from typing import Any
+
+import library
+
+library.load()
+
+import surroundings  # noqa: E402 - patches what was just loaded
+import wit_world  # noqa: E402
+
+_PROGRAM = "program.py"
+_MESSAGE_CHARS = 500
+_RECURSION_LIMIT = 1000 + 10  # what Python gives, and a few frames of ours
+
+surroundings.install(wit_world.nap)
+
+
+class _Streams:
+    """The program's output, flushed through references that the program has not been handed."""
+
+    def __init__(self) -> None:
+        self._pipes = [surroundings.Pipe(fd, wit_world.emit) for fd in (1, 2)]
+        self._texts = [surroundings.text_stream(pipe) for pipe in self._pipes]
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = self._texts
+
+    def flush(self) -> None:
+        for stream in (sys.stdout, sys.stderr, *self._texts):
+            try:
+                stream.flush()
+            except BaseException:  # whatever the program put there, or closed
+                continue
+        for pipe in self._pipes:
+            pipe.send(final=True)
+
+    def error(self, text: str) -> None:
+        """Text for stderr, after all that was printed, whatever became of `sys.stderr`."""
+        self.flush()
+        wit_world.emit(2, text.encode("utf-8", "backslashreplace").decode())
+
+
+class _Run:
+    """One program in its namespace."""
+
+    def __init__(self, name: str, streams: _Streams) -> None:
+        self.module = types.ModuleType(name)
+        self.names = vars(self.module)
+        self.names["__builtins__"] = builtins
+        sys.modules[name] = self.module
+        self.out_of_memory = False
+        self._streams = streams
+
+    def execute(self, source: str, filename: str) -> None:
+        """Run source text in the namespace, with its lines known to tracebacks."""
+        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        exec(compile(source, filename, "exec", dont_inherit=True), self.names)
+
+    def program(self, code: str, last: bool) -> int | None:
+        """The exit code of the program when it exits or fails; None when it runs to its end."""
+        try:
+            self.execute(code, _PROGRAM)
+            if last:
+                atexit._run_exitfuncs()
+        except SystemExit as leaving:
+            return self._exit_code(leaving)
+        except BaseException as error:
+            self._streams.error(self._traceback(error))
+            return 1
+        return None
+
+    def test(self, source: str, filename: str, entry_point: str) -> str | None:
+        """Run one test: None when it passed, else its error in one short text."""
+        try:
+            if entry_point:
+                self.names.pop("check", None)
+            self.execute(source, filename)
+            if entry_point:
+                self._named("check")(self._named(entry_point))
+        except BaseException as error:
+            return self._brief(error, filename)
+        return None
+
+    def _named(self, name: str) -> Callable[..., Any]:
+        if name not in self.names:
+            raise NameError(f"name {name!r} is not defined")
+        return self.names[name]
+
+    def _exit_code(self, leaving: SystemExit) -> int:
+        code = leaving.code
+        if code is None:
+            return 0
+        if isinstance(code, int):
+            return int.__and__(code, 0xFF)
+        self._streams.error(f"{code}\n")
+        return 1
+
+    def _traceback(self, error: BaseException) -> str:
+        self._note(error)
+        try:
+            return "".join(traceback.format_exception(error.with_traceback(_theirs(error))))
+        except BaseException:  # the exception is the program's own class, and may be hostile
+            return f"{type(error).__name__}\n"
+
+    def _brief(self, error: BaseException, filename: str) -> str:
+        self._note(error)
+        try:
+            text = "".join(traceback.format_exception_only(error)).strip()
+            if type(error) is AssertionError and not error.args:
+                text += f": {_line(error, filename)}"
+            return text.encode("utf-8", "backslashreplace").decode()[:_MESSAGE_CHARS]
+        except BaseException:  # as above
+            return type(error).__name__
+
+    def _note(self, error: BaseException) -> None:
+        if isinstance(error, MemoryError):
+            self.out_of_memory = True
+            traceback.clear_frames(error.__traceback__)  # what it filled is needed to report it
+            gc.collect()
+
+
+def _theirs(error: BaseException) -> types.TracebackType | None:
+    """The traceback without the frames of this file."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return trace
+
+
+def _line(error: BaseException, filename: str) -> str:
+    """The line of the test that the error came from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((frame.line or "" for frame in reversed(frames) if frame.filename == filename), "")
+
+
+class WitWorld(wit_world.WitWorld):
+    """The exported world."""
+
+    def run(
+        self, code: str, stdin: str, tests: list[str], entry_point: str, nonce: str
+    ) -> wit_world.Report:
+        random.seed()
+        surroundings.set_stdin(stdin)
+        streams = _Streams()
+        verdict = wit_world.verdict
+        run = _Run("program" if tests else "__main__", streams)
+        exit_code = run.program(code, last=not tests)
+        if exit_code is None:
+            for number, source in enumerate(tests, 1):
+                message = run.test(source, f"test_{number}.py", entry_point)
+                verdict(nonce, message is None, message or "")
+        streams.flush()
+        return wit_world.Report(exit_code or 0, run.out_of_memory)
+
+
+sys.argv = [_PROGRAM]
+sys.path.clear()
+sys.path_importer_cache.clear()
+os.environ.clear()
+sys.setrecursionlimit(_RECURSION_LIMIT)
+linecache.checkcache = lambda *args, **options: None  # there are no files to look at
+gc.collect()
+gc.freeze()

@@ -1,0 +1,158 @@
+"""What programs expect around them and WebAssembly lacks: streams, sleep, threads, an event loop."""
+
+import asyncio
+import builtins
+import codecs
+import concurrent.futures
+import io
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+_CHUNK = 8192  # bytes printed that make one call to the host
+_PROMPT_LINES = 100  # so many writes go out at once; later ones are gathered
+_GATHER_S = 0.005
+
+
+class Pipe(io.RawIOBase):
+    """The raw end of stdout or stderr.
+
+    A call to the host costs as much as a thousand steps of Python, yet what was printed before a
+    program is stopped should not be lost. So the first lines go out at once, the others gathered.
+    """
+
+    def __init__(self, fd: int, emit: Callable[[int, str], None]) -> None:
+        self._fd, self._emit = fd, emit
+        self._pending = bytearray()
+        self._writes, self._sent_at = 0, 0.0
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._clock = time.time
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._pending += data
+        self._writes += 1
+        if (
+            self._writes <= _PROMPT_LINES
+            or len(self._pending) >= _CHUNK
+            or self._clock() - self._sent_at > _GATHER_S
+        ):
+            self.send()
+        return len(data)
+
+    def send(self, final: bool = False) -> None:
+        text = self._decoder.decode(bytes(self._pending), final)
+        self._pending.clear()
+        self._sent_at = self._clock()
+        if text:
+            self._emit(self._fd, text)
+
+
+def text_stream(pipe: Pipe) -> io.TextIOWrapper:
+    buffer = io.BufferedWriter(pipe, _CHUNK)
+    return io.TextIOWrapper(buffer, "utf-8", "backslashreplace", line_buffering=True)
+
+
+def set_stdin(text: str) -> None:
+    """Make `text` what `input()`, `sys.stdin` and `open(0)` read."""
+    sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BytesIO(text.encode()), "utf-8")
+
+
+def _stdin_or_file(opener: Callable[..., Any]) -> Callable[..., Any]:
+    def open(file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
+        if file is 0 or file == "/dev/stdin":  # noqa: F632 - an object of the program is not asked
+            return sys.stdin.buffer if "b" in mode else sys.stdin
+        return opener(file, mode, *args, **options)
+
+    return open
+
+
+class _NoSelector:
+    """Nothing can become readable here: to wait is to sleep."""
+
+    def select(self, timeout: float | None) -> list[Any]:
+        if timeout is None or timeout > 0:
+            time.sleep(3600.0 if timeout is None else timeout)
+        return []
+
+    def close(self) -> None:
+        pass
+
+
+class EventLoop(asyncio.BaseEventLoop):
+    """An event loop of timers and callbacks, without sockets. Blocking calls run in place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._selector = _NoSelector()
+
+    def _process_events(self, event_list: list[Any]) -> None:
+        pass
+
+    def _write_to_self(self) -> None:
+        pass
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
+        return asyncio.wrap_future(_call(func, args, {}), loop=self)
+
+
+def _call(func: Callable[..., Any], args: Any, options: Any) -> concurrent.futures.Future[Any]:
+    future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+    try:
+        future.set_result(func(*args, **options))
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+def _start(thread: Any) -> None:
+    """Run the thread to its end: there is one thread only, and most programs do not notice."""
+    if thread._started.is_set():
+        raise RuntimeError("threads can only be started once")
+    thread._started.set()
+    try:
+        thread.run()
+    except SystemExit:
+        pass
+    except BaseException:
+        threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), thread]))
+
+
+def _join(thread: Any, timeout: float | None = None) -> None:
+    if not thread._started.is_set():
+        raise RuntimeError("cannot join thread before it is started")
+
+
+def _submit(pool: Any, fn: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
+    if pool._shutdown:
+        raise RuntimeError("cannot schedule new futures after shutdown")
+    return _call(fn, args, options)
+
+
+def install(nap: Callable[[float], None]) -> None:
+    """Put all of this in place; `nap` sleeps outside."""
+
+    def sleep(seconds: float, /) -> None:
+        seconds = float(seconds)
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        nap(seconds)
+
+    time.sleep = sleep
+    builtins.open = io.open = _stdin_or_file(builtins.open)
+    threading.Thread.start = _start
+    threading.Thread.join = _join
+    threading.Thread.is_alive = lambda thread: thread is threading.main_thread()
+    threading.stack_size = lambda size=0: 0
+    concurrent.futures.ThreadPoolExecutor.submit = _submit
+    concurrent.futures.ThreadPoolExecutor.shutdown = _shutdown
+    asyncio.SelectorEventLoop = asyncio.EventLoop = EventLoop
+    asyncio.events._get_event_loop_policy()._loop_factory = EventLoop
+
+
+def _shutdown(pool: Any, wait: bool = True, *, cancel_futures: bool = False) -> None:
+    pool._shutdown = True
