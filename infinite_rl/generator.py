@@ -21,7 +21,7 @@ from .judge import judge, no_completion
 from .limits import RetryingProvider, RetryPolicy
 from .plan import free_slots, parse_weights, slot_seed, split_total
 from .prompts import rectify_request, task_request
-from .providers import DEFAULT_MODEL, make_provider
+from .providers import make_provider
 from .providers.provider import Provider
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
@@ -66,9 +66,9 @@ class Progress:
 
 
 def generate_dataset(
-    model_name: str = DEFAULT_MODEL,
-    num_samples: int = 10,
-    out_dir: str | Path = "data",
+    model_name: str,
+    num_samples: int,
+    out_dir: str | Path,
     save_every: int = 10,
     max_retries: int = 5,
     timeout: float = 5,

@@ -286,7 +286,7 @@ def test_wrong_options_are_refused_before_anything_is_asked(
 
 def test_an_unknown_provider_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="oracle.*gemini.*procedural"):
-        generate_dataset(num_samples=1, out_dir=tmp_path, provider="oracle")
+        generate_dataset("m", 1, tmp_path, provider="oracle")
 
 
 def test_a_foreign_dataset_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
@@ -321,7 +321,7 @@ def test_a_users_own_task_reward_and_provider_need_no_edit(tmp_path: Path) -> No
 
     task = TaskType("shout", "words", "shout", "Shout a word.", "A word, please.")
     provider = ScriptedProvider(
-        lambda _system, _prompt, seed: render(f"Shout w{seed}", f"w{seed}", tagged(f"W{seed}"))
+        lambda *call: render(f"Shout w{call[2]}", f"w{call[2]}", tagged(f"W{call[2]}"))
     )
     progress = generate_dataset(
         "m",

@@ -1,0 +1,188 @@
+"""The command line as a person meets it: in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import gemini_server as gemini
+import pytest
+
+from infinite_rl.dataset import load_dataset
+from infinite_rl.providers.procedural import ProceduralProvider
+
+ROOT = Path(__file__).parent.parent
+NO_KEY = {"GEMINI_API_KEY": "", "GOOGLE_API_KEY": ""}
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, str(ROOT / "scripts" / "generate.py"), *map(str, arguments)]
+
+
+def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*arguments),
+        env={**os.environ, **NO_KEY, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_without_a_key_it_makes_verified_rows_offline_and_says_so(tmp_path: Path) -> None:
+    done = run("--num_samples", "6", "--out_dir", tmp_path / "out", "--threads", "2")
+    assert done.returncode == 0, done.stderr
+    assert "provider: procedural (no GEMINI_API_KEY" in done.stderr
+    rows = load_dataset(tmp_path / "out")
+    assert sorted(rows["type"]) == ["coding"] * 3 + ["math"] * 3
+    assert "6 rows made" in done.stdout
+
+    again = run("--num_samples", "6", "--out_dir", tmp_path / "out")
+    assert again.returncode == 0
+    assert "0 rows made, 6 were there" in again.stdout
+    assert "0 calls answered" in again.stdout
+
+
+def test_with_a_key_it_asks_gemini_and_says_so(tmp_path: Path) -> None:
+    procedural = ProceduralProvider()
+
+    def right(request: gemini.Request) -> str:
+        return procedural.complete(request.system, request.prompt, request.seed or 0).text
+
+    with gemini.GeminiServer(right) as server:
+        options = ("--num_samples", "2", "--temperature", "0.5", "--max_output_tokens", "4096")
+        done = run(*options, "--out_dir", tmp_path, **server.environment)
+        sent = server.requests[0].body["generationConfig"]
+    assert done.returncode == 0, done.stderr
+    assert "provider: gemini" in done.stderr
+    assert (sent["temperature"], sent["maxOutputTokens"]) == (0.5, 4096)
+    assert list(load_dataset(tmp_path)["model"]) == ["gemini-2.0-flash-exp"] * 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--task_dist", "1,1,1"], "got 3"),
+        (["--task_dist", "0,0"], "above 0"),
+        (["--task_dist", "a,b"], "numbers"),
+        (["--num_samples", "0"], "num_samples"),
+        (["--num_samples", "many"], "invalid int"),
+        (["--threads", "0"], "threads"),
+        (["--languages", "cobol"], "cobol"),
+        (["--provider", "oracle"], "oracle"),
+        (["--timeout", "-1"], "timeout"),
+        (["--nonsense"], "nonsense"),
+    ],
+)
+def test_wrong_usage_is_one_clear_line_and_exit_2(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    done = run(*arguments, "--out_dir", tmp_path / "out")
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_asking_for_gemini_without_a_key_names_the_variable(tmp_path: Path) -> None:
+    done = run("--provider", "gemini", "--out_dir", tmp_path / "out")
+    assert done.returncode == 1
+    assert "GEMINI_API_KEY" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_foreign_data_set_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "dataset.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    done = run("--out_dir", tmp_path)
+    assert done.returncode == 1
+    assert "dataset.csv" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "dataset.csv").read_text(encoding="utf-8") == "a,b\n1,2\n"
+
+
+def test_a_target_that_is_not_reached_exits_1_and_says_why(tmp_path: Path) -> None:
+    with gemini.GeminiServer(lambda _: "no sample at all") as server:
+        options = ("--num_samples", "2", "--max_retries", "1", "--out_dir", tmp_path)
+        done = run(*options, **server.environment)
+    assert done.returncode == 1
+    assert "target not reached: coding lacks 1" in done.stderr
+    assert "target not reached: math lacks 1" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_cleanly_and_keeps_everything(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """The calls under way when the signal comes are answered after it, and are kept."""
+    procedural = ProceduralProvider()
+    arrived = threading.Semaphore(0)
+    gate = threading.Event()
+
+    def right(request: gemini.Request) -> str:
+        arrived.release()
+        gate.wait(60)
+        return procedural.complete(request.system, request.prompt, request.seed or 0).text
+
+    with gemini.GeminiServer(right) as server:
+        process = subprocess.Popen(
+            command("--num_samples", "50", "--threads", "2", "--out_dir", tmp_path),
+            env={**os.environ, "PYTHONPATH": str(ROOT), **server.environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr is not None
+        for _ in range(2):
+            assert arrived.acquire(timeout=60)
+        process.send_signal(number)
+        for line in process.stderr:
+            if line.startswith("stopping"):
+                break
+        gate.set()
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert len(load_dataset(tmp_path)) == 2
+    assert "2 rows made" in output
+
+
+def test_debug_logs_verbosely_and_never_the_key(tmp_path: Path) -> None:
+    with gemini.GeminiServer(lambda _: f"the key is {gemini.KEY}") as server:
+        options = ("--num_samples", "1", "--debug", "--max_retries", "1", "--out_dir", tmp_path)
+        done = run(*options, **server.environment)
+    assert gemini.KEY not in done.stdout + done.stderr
+    assert list((tmp_path / "debug_prompts").iterdir())
+
+
+def test_topics_come_from_a_list_or_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "topics.txt"
+    file.write_text("knots, and braids\n\nprimes\n", encoding="utf-8")
+    for topics, expected in (("knots,primes", "knots"), (str(file), "knots, and braids")):
+        with gemini.GeminiServer(lambda _: gemini.bad_key()) as server:
+            run("--topics", topics, "--out_dir", tmp_path / "out", **server.environment)
+            asked = server.requests[0].prompt
+        assert f"about this topic: {expected}\n" in asked + "\n"
+
+
+@pytest.mark.parametrize("verb", [[], ["generate"], ["run-examples"]])
+def test_every_help_teaches_without_loading_anything_heavy(verb: list[str]) -> None:
+    script = (
+        "import sys, infinite_rl.cli as cli\n"
+        "try: cli.main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'wasmtime', 'pandas', 'google.genai', 'mpmath', 'rich', 'sympy', 'torch'}\n"
+        "print('loaded:', sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *verb, "--help"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("usage: infinite-rl")
+    assert "loaded: []" in done.stdout
