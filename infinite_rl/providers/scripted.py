@@ -41,6 +41,7 @@ class ScriptedProvider:
         self._replies = iter(()) if callable(replies) else iter(replies)
         self._model = model
         self._lock = threading.Lock()
+        self._used = 0
         self.calls: list[Call] = []
 
     @property
@@ -65,7 +66,7 @@ class ScriptedProvider:
             self.calls.append(call)
             if self._function is None:
                 for reply in self._replies:
+                    self._used += 1
                     return reply
-                used = len(self.calls) - 1
-                raise ProviderRefused(f"the script is at its end: its {used} replies are used")
+                raise ProviderRefused(f"the script is at its end after replies: {self._used}")
         return self._function(*call)

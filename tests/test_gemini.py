@@ -1,0 +1,542 @@
+"""The Gemini provider, through the real client, against a server on loopback."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import gemini_server as gs
+import pytest
+
+from infinite_rl.errors import (
+    NoCompletion,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnavailable,
+    UnknownName,
+    UsageError,
+)
+from infinite_rl.providers import PROVIDERS, make_provider, resolve_provider
+from infinite_rl.providers.gemini import GeminiProvider
+from infinite_rl.types import Completion, Usage
+
+TIMEOUT_S = 5.0
+Ask = Callable[..., Completion]
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+class Service:
+    """A server whose next answer a test sets, and one client of it."""
+
+    def __init__(self) -> None:
+        self.reply: gs.Reply | str = "hello"
+        self.server = gs.GeminiServer(lambda _: self.reply)
+        self.provider: GeminiProvider
+
+    def ask(self, reply: gs.Reply | str, system: str = "sys", seed: int = 1) -> Completion:
+        self.reply = reply
+        return self.provider.complete(system, "prompt", seed)
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    service = Service()
+    with service.server as server:
+        service.provider = GeminiProvider(
+            "some-model", api_key=gs.KEY, base_url=server.base_url, timeout_s=TIMEOUT_S
+        )
+        yield service
+
+
+def failure(service: Service, reply: gs.Reply | str) -> ProviderError:
+    """The one error that this reply leads to, after one request."""
+    before = len(service.server.requests)
+    with pytest.raises(ProviderError) as caught:
+        service.ask(reply)
+    assert len(service.server.requests) == before + 1
+    return caught.value
+
+
+# What is sent
+
+
+def test_system_prompt_and_settings_are_sent(service: Service) -> None:
+    provider = GeminiProvider(
+        "other-model",
+        api_key=gs.KEY,
+        base_url=service.server.base_url,
+        temperature=0.5,
+        max_output_tokens=99,
+    )
+    service.reply = "hello"
+    provider.complete("Be brief.", "Say hello.", 7)
+    request = service.server.requests[-1]
+    assert (request.model, request.system, request.prompt) == (
+        "other-model",
+        "Be brief.",
+        "Say hello.",
+    )
+    assert request.body["generationConfig"] == {
+        "seed": 7,
+        "temperature": 0.5,
+        "maxOutputTokens": 99,
+    }
+
+
+def test_settings_that_were_not_given_are_left_to_the_service(service: Service) -> None:
+    service.ask("hello")
+    assert service.server.requests[-1].body["generationConfig"] == {"seed": 1}
+
+
+def test_an_empty_system_prompt_is_not_sent(service: Service) -> None:
+    service.ask("hello", system="")
+    assert "systemInstruction" not in service.server.requests[-1].body
+
+
+@pytest.mark.parametrize("seed", [0, 2**31 - 1, 2**31, 2**63 + 5, -1])
+def test_any_seed_fits_a_signed_32_bit_integer(service: Service, seed: int) -> None:
+    service.ask("hello", seed=seed)
+    sent = service.server.requests[-1].seed
+    assert sent is not None and 0 <= sent < 2**31
+    assert seed >= 2**31 or seed < 0 or sent == seed
+
+
+def test_a_lone_surrogate_is_sent_as_a_question_mark(service: Service) -> None:
+    service.reply = "hello"
+    service.provider.complete("sys \udc80", "prompt \ud800", 1)
+    request = service.server.requests[-1]
+    assert (request.system, request.prompt) == ("sys ?", "prompt ?")
+
+
+# What comes back
+
+
+def test_the_answer_is_the_text_of_all_parts(service: Service) -> None:
+    usage = {
+        "promptTokenCount": 11,
+        "candidatesTokenCount": 5,
+        "cachedContentTokenCount": 4,
+        "thoughtsTokenCount": 3,
+    }
+    answer = service.ask(gs.text("one ", "two ✓", usage=usage))
+    assert answer == Completion("one two ✓", "some-model", "stop", Usage(11, 5, 4, 3))
+
+
+def test_thoughts_are_no_part_of_the_text(service: Service) -> None:
+    assert service.ask(gs.text("42", thought="six times seven")).text == "42"
+
+
+def test_a_cut_text_says_so(service: Service) -> None:
+    answer = service.ask(gs.cut("[PROMPT] What"))
+    assert (answer.text, answer.finish_reason) == ("[PROMPT] What", "length")
+
+
+def test_a_continuation_is_a_cut_text_and_not_another_request(service: Service) -> None:
+    before = len(service.server.requests)
+    reply = gs.text("one ", finish="CONTINUATION")
+    body = json.loads(reply.body)
+    body["candidates"][0]["continuationToken"] = "bW9yZQ=="
+    answer = service.ask(gs.garbage(json.dumps(body).encode()))
+    assert (answer.text, answer.finish_reason) == ("one ", "length")
+    assert len(service.server.requests) == before + 1
+
+
+def test_a_text_without_a_finish_reason_counts_as_finished(service: Service) -> None:
+    assert service.ask(gs.text("hello", finish=None)).finish_reason == "stop"
+
+
+# Answers without usable text
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (gs.blocked("PROHIBITED_CONTENT"), "PROHIBITED_CONTENT"),
+        (gs.stopped("SAFETY"), "SAFETY"),
+        (gs.stopped("RECITATION", "half a poem"), "RECITATION"),
+        (gs.stopped("OTHER"), "OTHER"),
+        (gs.empty(), "no text (STOP)"),
+        (gs.no_candidates(), "no candidate"),
+        (gs.text(" \n"), "no text (STOP)"),
+        (gs.text(thought="hm"), "no text (STOP)"),
+        (gs.cut(), "MAX_TOKENS: raise --max_output_tokens"),
+    ],
+)
+def test_an_answer_without_text_names_its_reason(
+    service: Service, reply: gs.Reply, reason: str
+) -> None:
+    error = failure(service, reply)
+    assert type(error) is NoCompletion
+    assert reason in str(error)
+
+
+@pytest.mark.filterwarnings("ignore:NEW_REASON")
+def test_a_reason_that_the_client_does_not_know_is_named(service: Service) -> None:
+    assert "NEW_REASON" in str(failure(service, gs.stopped("NEW_REASON")))
+
+
+# Passing trouble
+
+
+@pytest.mark.parametrize(
+    ("reply", "delay"),
+    [
+        (gs.rate_limited(), None),
+        (gs.rate_limited("13s"), 13.0),
+        (gs.rate_limited("0.5s"), 0.5),
+        (gs.rate_limited(retry_after="7"), 7.0),
+        (gs.rate_limited("13s", retry_after="7"), 13.0),
+        (gs.rate_limited("soon", retry_after="7"), 7.0),
+        (gs.rate_limited("-3s"), None),
+        (gs.rate_limited("nans"), None),
+        (gs.rate_limited("9" * 400 + "s"), None),
+        (gs.rate_limited("١s"), None),
+        (gs.server_error(500), None),
+        (gs.server_error(503), None),
+        (gs.error(408, "DEADLINE", "slow"), None),
+        (gs.garbage(b"<html>502", 502), None),
+        (gs.garbage(b"\xff\xfe\x00", 503), None),
+        (gs.garbage(b'{"error": null}', 500), None),
+        (gs.garbage(b'["what"]', 500), None),
+        (gs.garbage(b'{"error": {"details": [1, {"retryDelay": ["13s"]}]}}', 429), None),
+    ],
+)
+def test_rate_limits_and_server_errors_may_be_tried_again(
+    service: Service, reply: gs.Reply, delay: float | None
+) -> None:
+    error = failure(service, reply)
+    assert isinstance(error, ProviderUnavailable)
+    assert error.retry_after == delay
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>teapot",
+        b"null",
+        b"[]",
+        b'"text"',
+        b"5",
+        b"{}",
+        b'{"hello": 1}',
+        b'{"candidates": 5}',
+        b'{"candidates": [5]}',
+        b'{"candidates": [{"content": {"parts": [{"text": 5}]}, "finishReason": "STOP"}]}',
+        b'{"candidates": [{"content": {"par',
+        b"\xff\xfe\x00\xd8",
+        b"[" * 100_000,
+    ],
+    ids=lambda body: repr(body[:40]),
+)
+def test_a_garbled_body_may_be_tried_again(service: Service, body: bytes) -> None:
+    error = failure(service, gs.garbage(body))
+    assert isinstance(error, ProviderUnavailable)
+    assert "garbled" in str(error)
+
+
+def test_a_closed_connection_may_be_tried_again(service: Service) -> None:
+    error = failure(service, gs.nothing())
+    assert isinstance(error, ProviderUnavailable)
+    assert "no answer from Gemini" in str(error)
+
+
+def test_silence_ends_at_the_timeout() -> None:
+    with gs.GeminiServer(lambda _: gs.hang()) as server:
+        provider = GeminiProvider(api_key=gs.KEY, base_url=server.base_url, timeout_s=0.1)
+        with pytest.raises(ProviderUnavailable, match=r"nothing for 0\.1 s"):
+            provider.complete("", "prompt", 1)
+
+
+def test_a_server_that_is_not_there_may_be_tried_again() -> None:
+    with socket.socket() as taken:  # bound and not listening: a port where nobody answers
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(ProviderUnavailable, match="no answer from Gemini"):
+            GeminiProvider(api_key=gs.KEY, base_url=url).complete("", "prompt", 1)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        gs.bad_key(),
+        gs.error(401, "UNAUTHENTICATED", "No."),
+        gs.error(403, "PERMISSION_DENIED", "Your project has been denied access."),
+    ],
+)
+def test_a_refused_key_says_which_variable_to_set(
+    service: Service, reply: gs.Reply, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", gs.KEY)
+    service.reply = reply
+    provider = GeminiProvider(base_url=service.server.base_url)
+    with pytest.raises(ProviderRefused, match="set GEMINI_API_KEY to a key") as caught:
+        provider.complete("", "prompt", 1)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_retired_model_gives_one_clear_line(service: Service) -> None:
+    error = failure(service, gs.no_model("some-model"))
+    assert isinstance(error, ProviderRefused)
+    assert str(error) == (
+        "the model some-model is not available (retired or misspelt); "
+        "choose another with --model_name"
+    )
+
+
+@pytest.mark.parametrize("code", [400, 409, 413, 301])
+def test_any_other_refusal_holds_what_the_server_said(service: Service, code: int) -> None:
+    error = failure(service, gs.error(code, "NO", "temperature\n is\x1b[31m too high"))
+    assert isinstance(error, ProviderRefused)
+    assert f"{code} NO: temperature is [31m too high" in str(error)
+
+
+def test_a_redirect_does_not_carry_the_key_to_another_host(service: Service) -> None:
+    with gs.GeminiServer(lambda _: "caught") as other:
+        path = "/v1beta/models/some-model:generateContent"
+        reply = gs.error(307, "MOVED", "there", headers={"Location": other.base_url + path})
+        assert isinstance(failure(service, reply), ProviderRefused)
+        assert other.requests == []
+
+
+# The key
+
+
+@pytest.mark.parametrize("wrong", ["", "  ", "two words", "kéy", "key\nX-Other: 1"])
+def test_without_a_possible_key_nothing_is_built(
+    monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", wrong)
+    with pytest.raises(ProviderRefused, match="GEMINI_API_KEY") as caught:
+        GeminiProvider()
+    assert not wrong.strip() or wrong not in str(caught.value)
+
+
+def test_google_api_key_wins_over_gemini_api_key(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", gs.KEY)
+    monkeypatch.setenv("GEMINI_API_KEY", "another")
+    service.reply = "hello"
+    provider = GeminiProvider(base_url=service.server.base_url)
+    assert provider.complete("", "prompt", 1).text == "hello"
+
+
+def test_an_argument_wins_over_the_environment(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", "another")
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9")
+    service.reply = "hello"
+    provider = GeminiProvider(api_key=gs.KEY, base_url=service.server.base_url)
+    assert provider.complete("", "prompt", 1).text == "hello"
+
+
+def test_no_environment_variable_turns_the_client_to_another_service(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+    monkeypatch.setenv("GOOGLE_GENAI_USE_ENTERPRISE", "true")
+    monkeypatch.setenv("GOOGLE_GENAI_API_VERSION", "v1alpha")
+    service.reply = "hello"
+    provider = GeminiProvider(api_key=gs.KEY, base_url=service.server.base_url)
+    assert provider.complete("", "prompt", 1).text == "hello"
+
+
+LEAKY = f"your key {gs.KEY} is bad"
+LEAKS = [
+    gs.error(code, LEAKY, LEAKY, [{"reason": LEAKY, "retryDelay": LEAKY}], {"Retry-After": gs.KEY})
+    for code in (400, 401, 403, 404, 418, 429, 500)
+] + [
+    gs.garbage(LEAKY.encode()),
+    gs.garbage(LEAKY.encode(), 500),
+    gs.garbage(json.dumps({"candidates": [{"content": LEAKY}]}).encode()),
+    gs.garbage(f"{LEAKY}\xff".encode("latin-1"), 503),
+    gs.garbage(("[" * 290 + gs.KEY).encode(), 400),
+    gs.Reply("bad header", headers={gs.KEY + " :": gs.KEY}),
+    gs.Reply("bad status", status=99, headers={gs.KEY: gs.KEY}),
+    gs.nothing(),
+]
+
+
+@pytest.mark.parametrize("reply", LEAKS)
+def test_the_key_is_in_no_error_chain_or_log(
+    service: Service, reply: gs.Reply, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "infinite_rl")
+    error = failure(service, reply)
+    shown = "".join(traceback.format_exception(error)) + repr(error) + caplog.text
+    assert gs.KEY not in shown
+    assert error.__cause__ is None and error.__context__ is None
+
+
+@pytest.mark.filterwarnings("ignore:.*is not a valid")
+@pytest.mark.parametrize("reply", [gs.stopped(LEAKY), gs.blocked(LEAKY)])
+def test_the_key_is_in_no_reason(service: Service, reply: gs.Reply) -> None:
+    assert gs.KEY not in str(failure(service, reply))
+
+
+def test_the_key_is_cut_out_of_a_completion(service: Service) -> None:
+    in_two_parts = gs.text(f"<{gs.KEY[:9]}", f"{gs.KEY[9:]}>")
+    assert service.ask(in_two_parts).text == "<[key]>"
+
+
+def test_a_key_as_short_as_a_word_leaves_the_text_alone() -> None:
+    with gs.GeminiServer(lambda _: "a test of it", key="test") as server:
+        provider = GeminiProvider(api_key="test", base_url=server.base_url)
+        assert provider.complete("", "prompt", 1).text == "a test of it"
+
+
+def test_the_key_is_not_in_the_repr(service: Service) -> None:
+    assert repr(service.provider) == "GeminiProvider('some-model')"
+
+
+# Names, threads, the table
+
+
+@pytest.mark.parametrize("model", ["", "a b", "../files", "m?key=1", "m\n", "m#x", "é"])
+def test_a_text_that_is_no_model_name_is_refused(model: str) -> None:
+    with pytest.raises(UsageError, match="model name"):
+        GeminiProvider(model, api_key=gs.KEY)
+
+
+@pytest.mark.parametrize("url", ["localhost:80", "ftp://x", "http:///x"])
+def test_a_text_that_is_no_base_url_is_refused(url: str) -> None:
+    with pytest.raises(UsageError, match="base URL"):
+        GeminiProvider(api_key=gs.KEY, base_url=url)
+
+
+def test_one_provider_serves_many_threads() -> None:
+    with gs.GeminiServer(lambda request: f"{request.prompt} {request.seed}") as server:
+        provider = GeminiProvider(api_key=gs.KEY, base_url=server.base_url)
+
+        def ask(seed: int) -> str:
+            return provider.complete("", f"prompt {seed}", seed).text
+
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(ask, range(64)))
+    assert answers == [f"prompt {seed} {seed}" for seed in range(64)]
+
+
+def test_importing_the_providers_loads_no_sdk_and_no_other_provider() -> None:
+    code = (
+        "import sys, infinite_rl.providers, infinite_rl.limits;"
+        "print([m for m in sys.modules if m.startswith('google.') or 'procedural' in m])"
+    )
+    root = Path(__file__).parent.parent
+    run = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
+    assert run.stdout.strip() == "[]", run.stderr
+
+
+def test_the_environment_of_the_server_reaches_another_process() -> None:
+    code = (
+        "from infinite_rl.providers import make_provider;"
+        "print(make_provider('auto', 'm').complete('', 'prompt', 1).text)"
+    )
+    root = Path(__file__).parent.parent
+    with gs.GeminiServer(lambda _: "hello") as server:
+        run = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=root,
+            env=server.environment,
+            capture_output=True,
+            text=True,
+        )
+    assert run.stdout.strip() == "hello", run.stderr
+
+
+@pytest.mark.parametrize("variable", ["GEMINI_API_KEY", "GOOGLE_API_KEY"])
+def test_auto_is_gemini_where_a_key_is_set(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    assert resolve_provider("auto") == "procedural"
+    monkeypatch.setenv(variable, " ")
+    assert resolve_provider("auto") == "procedural"
+    monkeypatch.setenv(variable, gs.KEY)
+    assert resolve_provider("auto") == "gemini"
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(UnknownName, match="auto, gemini, procedural"):
+        make_provider("gemnii")
+
+
+def test_a_made_provider_has_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    with gs.GeminiServer(lambda _: "hello") as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        provider = make_provider("gemini", "m", temperature=0.0, max_output_tokens=5)
+        provider.complete("", "prompt", 1)
+        sent = server.requests[0].body["generationConfig"]
+    assert provider.model == "m"
+    assert sent == {"seed": 1, "temperature": 0.0, "maxOutputTokens": 5}
+
+
+@pytest.mark.parametrize("name", sorted(PROVIDERS))
+def test_every_row_of_the_table_makes_a_provider(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", gs.KEY)
+    provider = make_provider(name, "m")
+    assert provider.model and callable(provider.complete)
+
+
+# The server's own promises, on which other tests build
+
+
+def test_the_server_refuses_a_wrong_key_and_an_unknown_model() -> None:
+    with gs.GeminiServer(lambda _: "hello", models=["known"]) as server:
+        with pytest.raises(ProviderRefused, match="key from api_key"):
+            GeminiProvider("known", api_key="other", base_url=server.base_url).complete("", "p", 1)
+        with pytest.raises(ProviderRefused, match="model unknown"):
+            GeminiProvider("unknown", api_key=gs.KEY, base_url=server.base_url).complete("", "p", 1)
+        assert server.kinds == {"bad_key": 1, "no_model": 1}
+
+
+def test_a_fault_plan_is_the_same_whatever_the_order() -> None:
+    answer = gs.faulty(lambda _: "hello")
+    with gs.GeminiServer(answer) as server:
+        provider = GeminiProvider("m", api_key=gs.KEY, base_url=server.base_url)
+
+        def ask(seed: int) -> None:
+            for _ in range(2):
+                try:
+                    provider.complete("", "prompt", seed)
+                except (ProviderUnavailable, NoCompletion):
+                    continue
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(ask, range(40)))
+        seen = {(request.seed, request.attempt): reply.kind for request, reply in server.exchanges}
+    for (seed, attempt), kind in seen.items():
+        planned = gs.planned_fault(seed, attempt)
+        assert kind == (gs.FAULTS[planned]().kind if planned else "text")
+    assert len(seen) == 80
+
+
+def test_a_fault_plan_meets_its_share_and_every_kind() -> None:
+    plan = [gs.planned_fault(seed, attempt) for seed in range(500) for attempt in (1, 2)]
+    assert set(plan) == {"", *gs.FAULTS}
+    assert 0.25 < sum(map(bool, plan)) / len(plan) < 0.35
+
+
+def test_a_released_server_lets_go_of_those_that_hang() -> None:
+    with gs.GeminiServer(lambda _: gs.hang()) as server:
+        threading.Timer(0.05, server.release).start()
+        with pytest.raises(ProviderUnavailable, match="no answer"):
+            GeminiProvider(api_key=gs.KEY, base_url=server.base_url).complete("", "prompt", 1)
