@@ -1,0 +1,52 @@
+"""The README tells the truth: its code runs, its commands exist."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of a language; a fence inside an example is indented by its quotes."""
+    return re.findall(rf"^```{language}\n(.*?)^```$(?!\n</answer>)", README, re.M | re.S)
+
+
+def test_every_python_block_runs_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = blocks("python")
+    assert len(found) >= 5
+    monkeypatch.chdir(tmp_path)
+    assert "load_dataset" in found[0]
+    for block in (*found[1:], found[0]):  # the first reads what the second makes
+        exec(compile(block, "README.md", "exec"), {})
+
+
+def test_ci_runs_the_readmes_test_command() -> None:
+    (command,) = (block.strip() for block in blocks("bash") if "pytest" in block)
+    assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+
+
+def test_every_command_and_path_of_the_readme_exists() -> None:
+    for script in re.findall(r"(?:python|bash) ((?:scripts|benchmarks|\.ci)/[\w./]+)", README):
+        assert (ROOT / script).is_file(), script
+    for option in re.findall(r"(?<!pip )(--\w+)", " ".join(re.findall(r"generate.py .*", README))):
+        help_text = subprocess.run(
+            [sys.executable, ROOT / "scripts" / "generate.py", "--help"],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        assert option in help_text
+    for place in re.findall(r"^\| `([^|]*)` \|", README.split("## The map")[1], re.M):
+        base = "infinite_rl/"
+        for name in re.split(r"`, `", place):
+            path = name if name.startswith((base, "build", "tests", "bench")) else base + name
+            assert (ROOT / path).exists(), path
