@@ -57,10 +57,12 @@ class RewardExecutor:
 
         Raises:
             UnknownName: a language that there is no runtime for (a `ValueError`).
-            UsageError: a timeout that is not a positive number, or tests given as one text.
+            UsageError: a timeout that is not a positive number, text that is not text.
             RuntimeMissing: the language's runtime has not been built.
             SandboxError: the sandbox itself broke.
         """
+        if not (isinstance(code, str) and isinstance(stdin, str)):
+            raise UsageError("code and stdin must be text")
         if isinstance(tests, str):
             raise UsageError("tests must be a sequence of texts, not one text")
         limits = Limits(
@@ -71,7 +73,7 @@ class RewardExecutor:
         return self._guest(lang).run(Program(code, stdin, tuple(tests), entry_point), limits)
 
     def run_single(self, code: str, lang: str) -> tuple[str, str]:
-        """Run `code`: its stdout and stderr, without surrounding whitespace. Raises as `execute`."""
+        """Run `code`: its stdout and stderr, stripped of whitespace. Raises as `execute`."""
         execution = self.execute(code, lang)
         return execution.stdout.strip(), execution.stderr.strip()
 
@@ -82,7 +84,7 @@ class RewardExecutor:
 
         Without `threads` there is one for each processor. Raises as `execute`.
         """
-        count = int(_positive("threads", threads or os.cpu_count() or 1))
+        count = int(_positive("threads", (os.cpu_count() or 1) if threads is None else threads))
         self._guest(lang)  # a wrong language, a missing runtime: said once, before any thread
         with ThreadPoolExecutor(count) as pool:
             return list(pool.map(lambda code: self.run_single(code, lang), codes))

@@ -23,6 +23,10 @@ library.load()
 import surroundings  # noqa: E402 - patches what was just loaded
 import wit_world  # noqa: E402
 
+# Programs may change the public builtins; the functions below keep these.
+__builtins__ = dict(vars(builtins))
+
+_OURS = ("app", "library", "surroundings", "wit_world")
 _PROGRAM = "program.py"
 _MESSAGE_CHARS = 500
 _RECURSION_LIMIT = 1000 + 10  # what Python gives, and a few frames of ours
@@ -126,7 +130,7 @@ class _Run:
             return type(error).__name__
 
     def _note(self, error: BaseException) -> None:
-        if isinstance(error, MemoryError):
+        if isinstance(error, MemoryError) and not error.args:  # with a text: nested too deeply
             self.out_of_memory = True
             traceback.clear_frames(error.__traceback__)  # what it filled is needed to report it
             gc.collect()
@@ -152,25 +156,26 @@ class WitWorld(wit_world.WitWorld):
     def run(
         self, code: str, stdin: str, tests: list[str], entry_point: str, nonce: str
     ) -> wit_world.Report:
+        sys.argv = [_PROGRAM]
         random.seed()
         surroundings.set_stdin(stdin)
         streams = _Streams()
-        verdict = wit_world.verdict
+        for name in _OURS:
+            sys.modules.pop(name, None)
         run = _Run("program" if tests else "__main__", streams)
         exit_code = run.program(code, last=not tests)
         if exit_code is None:
             for number, source in enumerate(tests, 1):
                 message = run.test(source, f"test_{number}.py", entry_point)
-                verdict(nonce, message is None, message or "")
+                wit_world.verdict(nonce, message is None, message or "")
         streams.flush()
         return wit_world.Report(exit_code or 0, run.out_of_memory)
 
 
-sys.argv = [_PROGRAM]
 sys.path.clear()
 sys.path_importer_cache.clear()
 os.environ.clear()
 sys.setrecursionlimit(_RECURSION_LIMIT)
-linecache.checkcache = lambda *args, **options: None  # there are no files to look at
+linecache.checkcache = lambda filename=None: None  # noqa: ARG005 - there are no files to look at
 gc.collect()
 gc.freeze()

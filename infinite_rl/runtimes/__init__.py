@@ -73,10 +73,11 @@ def recorded_hash(runtime: Runtime) -> str:
     if runtime.sha256:
         return runtime.sha256
     path = _FOLDER / f"{runtime.filename}.sha256"
-    words = path.read_text(encoding="ascii").split() if path.is_file() else []
-    if not words:
-        raise RuntimeMissing(f"no hash is recorded for {runtime.filename}: {path}. {_WAYS_OUT}")
-    return words[0]
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    for line in lines:
+        if line.split() and not line.startswith("#"):
+            return line.split()[0]
+    raise RuntimeMissing(f"no hash is recorded for {runtime.filename}: {path}. {_WAYS_OUT}")
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import threading
 import time
@@ -184,14 +183,12 @@ def _stopped(session: _Session, error: WasmtimeError | Trap) -> Execution:
     if isinstance(error, ExitTrap):
         status: ExecutionStatus = "error" if error.code else "ok"
         return session.cut_short(status, error.code, "")
-    text = str(error)
-    if "wasm trap: interrupt" in text:
+    cause = str(error).rpartition("Caused by:")[2].strip()
+    if "wasm trap: interrupt" in cause:
         return _limit(session, "timeout")
-    if "call stack exhausted" in text:
+    if "call stack exhausted" in cause:
         return session.cut_short("error", 1, "RecursionError: the stack is exhausted")
-    causes = re.findall(r"^\s*\d+: (.+)$", text, re.MULTILINE)
-    reason = causes[-1] if causes else text.splitlines()[0]
-    return session.cut_short("error", 1, f"the sandbox stopped the program: {reason}")
+    return session.cut_short("error", 1, f"the sandbox stopped the program: {cause}")
 
 
 def _limit(session: _Session, status: ExecutionStatus) -> Execution:
