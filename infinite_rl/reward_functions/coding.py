@@ -1,0 +1,324 @@
+"""The coding reward: run the answer's code in the sandbox, and judge what it did."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..executor import RewardExecutor
+from ..layout import ANSWER_TAG
+from ..parser_fences import code_blocks
+from ..parser_tags import tag_matches
+from ..runtimes import runtime_named
+from ..types import Execution, RewardFunctionScore, Sample, ScoreStatus
+from .compare import compare
+from .reference import (
+    BadReference,
+    Cases,
+    Output,
+    Predicate,
+    Reference,
+    ReferenceCode,
+    Tests,
+    language_of,
+    read_reference,
+)
+from .reward_function import Expected, RewardFunction
+from .shaping import Shaping
+
+_DAMAGED_CHARS = 10  # shorter remains of a damaged fence are not worth a run
+_CACHED_REFERENCES = 256  # one reference serves every completion of its group
+_MESSAGE_CHARS = 500
+_QUOTE_CHARS = 160
+
+# An error of the compiler: it has no traceback, since no line was run.
+_NOT_CODE = re.compile(
+    r"\A(?!Traceback).*^(?:SyntaxError|IndentationError|TabError)\b", re.M | re.S
+)
+
+
+class Executor(Protocol):
+    """What the reward needs of `RewardExecutor`."""
+
+    def execute(
+        self,
+        code: str,
+        lang: str,
+        *,
+        stdin: str = "",
+        timeout: float | None = None,
+        tests: Sequence[str] = (),
+        entry_point: str = "",
+    ) -> Execution: ...
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The code that a completion hands in. `error` says why there is none to run."""
+
+    format_score: float
+    code: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """How far the code is right, in [0, 1], and why not further."""
+
+    correctness: float
+    passed: bool
+    error: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    compiled: bool = True
+
+
+def read_submission(model_output: str, answer_tag: str, language: str) -> Submission:
+    """The code in the last answer tag of a completion, and how well it was formatted.
+
+    1.0 for a fenced block inside the tag, 0.5 for a tag without a fence; where a fence is missing
+    its other half, 0.3 for more than ten characters of code and 0.2 (nothing to run) for less; 0.0
+    without a tag. Of several blocks the first in `language` is taken, else the first that names no
+    language, else the first: models mislabel, and code that is not `language` fails by itself.
+    """
+    tags = tag_matches(model_output, answer_tag)
+    if not tags:
+        return Submission(0.0, error=f"no <{answer_tag}> tag in the output")
+    content = tags[-1].content
+    blocks = code_blocks(content)
+    closed = [block for block in blocks if block.closed]
+    if closed:
+        named = [b for b in closed if language in (b.language, language_of(b.language))]
+        unnamed = [b for b in closed if not b.language]
+        return _submission(1.0, [*named, *unnamed, *closed][0].code)
+    if not blocks and "```" not in content:
+        return _submission(0.5, content)
+    code = blocks[0].code if blocks else content.replace("```", "")
+    if len(code.strip()) <= _DAMAGED_CHARS:
+        return Submission(0.2, error="the code fence is damaged and holds no code")
+    return _submission(0.3, code)
+
+
+def _submission(format_score: float, code: str) -> Submission:
+    return Submission(format_score, code, "" if code.strip() else "the answer holds no code")
+
+
+class CodingRewardFunction(RewardFunction):
+    """Judges programs by running them.
+
+    Format: see `read_submission`; code that does not compile gets 0.5 at most. Correctness: for an
+    expected text the rung of `compare`, for tests and cases the share that passed. The `status` is
+    "passed" only where the program ended well and its output is equal (not merely similar), or all
+    tests reported and passed. It is "unscored" where the reference is at fault.
+
+    `language` is what answers are written in unless a call says otherwise. `executor` is where
+    programs run; by default a `RewardExecutor`.
+    """
+
+    def __init__(
+        self,
+        task_name: str = "coding",
+        timeout: float = 5,
+        executor: Executor | None = None,
+        *,
+        shaping: Shaping | None = None,
+    ) -> None:
+        super().__init__(task_name, timeout, shaping=shaping)
+        self.language = "python"
+        self._own_executor = executor is not None
+        self._executor = executor or RewardExecutor(timeout=timeout)
+        self._reference_outputs: dict[tuple[str, str], str] = {}
+
+    def set_language(self, language: str) -> None:
+        """Set the language of the calls that name none. Raises `UnknownName`."""
+        self.language = self._known(language)
+
+    def score(self, sample: Sample, completion: str) -> RewardFunctionScore:
+        """Score a completion of a row against the row's answer, in the row's language."""
+        return self.compute_reward(completion, sample.answer, language=sample.language or None)
+
+    def compute_reward(
+        self,
+        model_output: str,
+        expected_output: Expected,
+        answer_tag: str = ANSWER_TAG,
+        *,
+        language: str | None = None,
+    ) -> RewardFunctionScore:
+        """Score a completion; `expected_output` takes the forms that `read_reference` names.
+
+        With `language` the call does not depend on `set_language`, so that threads can share one
+        reward for several languages.
+
+        Raises:
+            UnknownName: no such language.
+            RuntimeMissing, SandboxError: nothing can be run; never what the model wrote.
+        """
+        wanted = self._known(language or self.language)
+        submission = read_submission(model_output, answer_tag, wanted)
+        try:
+            verdict = self._judge(submission, read_reference(expected_output), wanted)
+        except BadReference as fault:
+            score = RewardFunctionScore(
+                submission.format_score, 0.0, f"cannot judge: {fault}", status="unscored"
+            )
+            return self.shaped(score, model_output)
+        status: ScoreStatus = "passed" if verdict.passed else "failed"
+        score = RewardFunctionScore(
+            submission.format_score if verdict.compiled else min(submission.format_score, 0.5),
+            verdict.correctness,
+            verdict.error,
+            status=status,
+            details=verdict.details,
+        )
+        return self.shaped(score, model_output)
+
+    def _known(self, language: str) -> str:
+        """The runtime's name. An executor that was passed in may have languages of its own."""
+        name = str(language).lower()
+        if self._own_executor and not language_of(name):
+            return name
+        return runtime_named(name).name
+
+    def _judge(self, submission: Submission, reference: Reference, language: str) -> _Verdict:
+        if submission.error:
+            return _Verdict(0.0, False, submission.error)
+        if isinstance(reference, Tests):
+            return self._judge_tests(submission.code, reference, language)
+        if isinstance(reference, Cases):
+            return self._judge_cases(submission.code, reference, language)
+        if isinstance(reference, ReferenceCode):
+            reference = self._run_reference(reference.code, reference.language or language)
+        execution = self._run(submission.code, language)
+        if execution.status != "ok":
+            return self._failed_run(execution)
+        if isinstance(reference, Predicate):
+            return _judge_predicate(execution.stdout.strip(), reference)
+        return _judge_output(execution.stdout, reference.text)
+
+    def _run(self, code: str, language: str, **more: Any) -> Execution:
+        return self._executor.execute(code, language, timeout=self.timeout, **more)
+
+    def _run_reference(self, code: str, language: str) -> Output:
+        """What the reference code prints, run once for all completions of its group.
+
+        Raises `BadReference`. A failure is not remembered: it may be that the machine was busy.
+        """
+        known = self._reference_outputs.get((code, language))
+        if known is not None:
+            return Output(known)
+        execution = self._run(code, language)
+        if execution.status != "ok":
+            reason = _ending(execution, self.timeout)
+            raise BadReference(f"the reference (answer) execution failed: {reason}")
+        if not execution.stdout.strip():
+            raise BadReference("the reference code prints nothing")
+        if len(self._reference_outputs) >= _CACHED_REFERENCES:
+            self._reference_outputs.clear()
+        self._reference_outputs[code, language] = execution.stdout
+        return Output(execution.stdout)
+
+    def _judge_tests(self, code: str, reference: Tests, language: str) -> _Verdict:
+        """Run all tests after the program, in one sandbox."""
+        program = f"{code}\n{reference.setup}" if reference.setup else code
+        execution = self._run(
+            program, language, tests=reference.tests, entry_point=reference.entry_point
+        )
+        count, results = len(reference.tests), execution.tests
+        passed = sum(result.passed for result in results)
+        details = {"tests": count, "tests_passed": passed}
+        if passed == count == len(results) and execution.status == "ok":
+            return _Verdict(1.0, True, "", details)
+        ended = _ending(execution, self.timeout)
+        if passed >= count:  # all passed, yet it ended badly: nothing it reported is believed
+            return _Verdict(0.0, False, ended or "more results than tests", details)
+        failures = (
+            f"test {number} failed: {_brief(result.message)} in: {_quote(test)}"
+            for number, (test, result) in enumerate(
+                zip(reference.tests, results, strict=False), start=1
+            )
+            if not result.passed
+        )
+        reason = ended or next(failures, "the program ended before it could be tested")
+        error = f"{passed} of {count} tests passed; {reason}"
+        return _Verdict(passed / count, False, error, details, _compiled(execution))
+
+    def _judge_cases(self, code: str, reference: Cases, language: str) -> _Verdict:
+        """Run the program once a case. After a run that met a limit the others count as failed."""
+        count, passed, error = len(reference.cases), 0, ""
+        compiled = True
+        for number, (given, wanted) in enumerate(reference.cases, start=1):
+            execution = self._run(code, language, stdin=given)
+            if execution.status == "ok":
+                verdict = _judge_output(execution.stdout, wanted)
+            else:
+                verdict = self._failed_run(execution)
+                compiled = verdict.compiled
+            passed += verdict.passed
+            if not verdict.passed:
+                error = error or f"case {number} with input {_quote(given)}: {verdict.error}"
+            if execution.status not in ("ok", "error") or not compiled:
+                break
+        details = {"cases": count, "cases_passed": passed}
+        error = error and f"{passed} of {count} cases passed; {error}"
+        return _Verdict(passed / count, passed == count, error, details, compiled)
+
+    def _failed_run(self, execution: Execution) -> _Verdict:
+        error = _ending(execution, self.timeout)
+        return _Verdict(0.0, False, error, compiled=_compiled(execution))
+
+
+def _judge_output(stdout: str, expected: str) -> _Verdict:
+    match = compare(stdout, expected)
+    error = f"wrong output: expected {_quote(expected)}, got {_quote(stdout)}"
+    return _Verdict(match.score, match.passed, "" if match.passed else error, {"rung": match.rung})
+
+
+def _judge_predicate(stdout: str, reference: Predicate) -> _Verdict:
+    """Ask the caller's function. What it raises or returns wrongly is the reference's fault."""
+    try:
+        value = reference.judge(stdout)
+    except Exception as fault:  # a caller's code may raise anything
+        raise BadReference(f"the predicate raised {type(fault).__name__}: {fault}") from fault
+    if not isinstance(value, bool | int | float) or not 0 <= value <= 1 or math.isnan(value):
+        raise BadReference(
+            f"the predicate returned {value!r}, neither a bool nor a number from 0 to 1"
+        )
+    error = "" if value == 1 else f"the output was not accepted: {_quote(stdout)}"
+    return _Verdict(float(value), value == 1, error)
+
+
+def _compiled(execution: Execution) -> bool:
+    return execution.status != "error" or not _NOT_CODE.match(execution.stderr)
+
+
+def _ending(execution: Execution, timeout: float) -> str:
+    """Why a program did not end well, in a few words; "" where it did."""
+    if execution.status == "ok":
+        return ""
+    if execution.status == "error":
+        reason = _brief(execution.stderr) or "no message"
+        return f"the program failed (exit code {execution.exit_code}): {reason}"
+    return {
+        "timeout": f"timeout: the program ran longer than {timeout:g} seconds",
+        "memory": "the program used too much memory",
+        "output": "the program printed too much",
+    }[execution.status]
+
+
+def _brief(text: str) -> str:
+    """The text, or of a long one its two ends: an error stands at one of them."""
+    text = text.strip()
+    if len(text) <= _MESSAGE_CHARS:
+        return text
+    half = _MESSAGE_CHARS // 2
+    return f"{text[:half]} [...] {text[-half:]}"
+
+
+def _quote(text: str) -> str:
+    """The start of a text, quoted in one line."""
+    text = text.strip()
+    shown = repr(text[:_QUOTE_CHARS])
+    return shown if len(text) <= _QUOTE_CHARS else f"{shown}... ({len(text)} characters)"

@@ -1,0 +1,177 @@
+"""What a coding answer is judged against: the forms a reference may take, told apart by shape.
+
+Pure. Text is never guessed to be code: only text that consists of code fences is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ..parser_fences import CodeBlock, code_blocks
+from ..runtimes import RUNTIMES
+
+_LABELS = {label: row.name for row in RUNTIMES for label in (row.name, *row.aliases)}
+_SPEC_START = re.compile(r"""\{\s*["'](?:tests|cases)["']\s*:""")
+
+
+class BadReference(ValueError):
+    """The reference is at fault, not the model: nothing can be judged against it."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """The program must print this text."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A function of the printed text: True or False, or partial credit in [0, 1]."""
+
+    judge: Callable[[str], Any]
+
+
+@dataclass(frozen=True)
+class ReferenceCode:
+    """The program must print what this code prints; `language` is "" where the fence names none."""
+
+    code: str
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Tests:
+    """Each test must pass in the program's namespace. `setup` runs after the program, before them.
+
+    With `entry_point`, tests define `check(candidate)`, which is called with the named function.
+    """
+
+    __test__ = False  # a noun of ours, not a test class for pytest to collect
+
+    tests: tuple[str, ...]
+    entry_point: str = ""
+    setup: str = ""
+
+
+@dataclass(frozen=True)
+class Cases:
+    """For each pair of standard input and output, the program must print the output."""
+
+    cases: tuple[tuple[str, str], ...]
+
+
+Reference: TypeAlias = Output | Predicate | ReferenceCode | Tests | Cases
+
+
+def language_of(label: str) -> str:
+    """The runtime that a fence's label names ("py" is python), "" for any other label."""
+    return _LABELS.get(label.lower(), "")
+
+
+def read_reference(expected: object) -> Reference:
+    """The reference that `expected` stands for.
+
+    - a callable: a predicate on the printed text
+    - a mapping, or JSON text of an object, with the key "tests" or "cases"
+    - text that is nothing but code fences in a language that can be run, or in none: code
+    - any other text, number or JSON: the text to be printed
+
+    Raises:
+        BadReference: nothing to compare with, or tests or cases that are malformed.
+    """
+    if callable(expected):
+        return Predicate(expected)
+    if expected is None:
+        raise BadReference("there is no expected output")
+    if isinstance(expected, str):
+        return _read_text(expected)
+    if isinstance(expected, Mapping) and expected.keys() & {"tests", "cases"}:
+        return _read_spec(expected)
+    if isinstance(expected, Mapping | list | tuple):
+        return Output(json.dumps(expected, ensure_ascii=False, default=str))
+    return Output(str(expected))
+
+
+def _read_text(text: str) -> Reference:
+    blocks = code_blocks(text)
+    if blocks and _only_fences(text, blocks):
+        return _read_blocks(blocks)
+    if not text.lstrip().startswith("{"):
+        return Output(text)
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        if _SPEC_START.match(text.lstrip()):
+            raise BadReference("the tests are not valid JSON") from None
+        return Output(text)
+    return _read_spec(value) if value.keys() & {"tests", "cases"} else Output(text)
+
+
+def _only_fences(text: str, blocks: list[CodeBlock]) -> bool:
+    """Whether nothing but blank space stands around and between closed blocks."""
+    starts, ends = [block.start for block in blocks], [block.end for block in blocks]
+    gaps = zip([0, *ends], [*starts, len(text)], strict=True)
+    return all(block.closed for block in blocks) and not any(
+        text[start:end].strip() for start, end in gaps
+    )
+
+
+def _read_blocks(blocks: list[CodeBlock]) -> Reference:
+    """Code, or where every fence says that it holds something else ("json", "text"), a text."""
+    if all(block.language and not language_of(block.language) for block in blocks):
+        return _read_text("\n".join(block.code for block in blocks))
+    languages = {language_of(block.language) for block in blocks} - {""}
+    if len(languages) > 1:
+        raise BadReference(f"the reference code is in several languages: {sorted(languages)}")
+    code = "\n".join(block.code for block in blocks)
+    if not code.strip():
+        raise BadReference("the reference code is empty")
+    return ReferenceCode(code, next(iter(languages), ""))
+
+
+def _read_spec(spec: Mapping[str, Any]) -> Tests | Cases:
+    known = {"tests", "entry_point", "setup"} if "tests" in spec else {"cases"}
+    if unknown := sorted(map(str, spec.keys() - known)):
+        raise BadReference(f"keys that have no meaning here: {', '.join(unknown)}")
+    return _read_tests(spec) if "tests" in spec else Cases(_read_cases(spec["cases"]))
+
+
+def _read_tests(spec: Mapping[str, Any]) -> Tests:
+    tests, entry_point = spec["tests"], spec.get("entry_point") or ""
+    setup = spec.get("setup") or ""
+    if isinstance(setup, list | tuple) and all(isinstance(line, str) for line in setup):
+        setup = "\n".join(setup)
+    if not isinstance(entry_point, str) or not isinstance(setup, str):
+        raise BadReference("entry_point and setup must be texts")
+    if entry_point and not entry_point.replace("$", "_").isidentifier():
+        raise BadReference(f"entry_point must be the name of a function, not {entry_point!r}")
+    if isinstance(tests, str):
+        if not entry_point:  # the text might only define a check that nobody calls
+            raise BadReference("tests in one text need an entry_point")
+        tests = [tests]
+    if not isinstance(tests, list | tuple) or not tests:
+        raise BadReference("there are no tests")
+    if not all(isinstance(test, str) and test.strip() for test in tests):
+        raise BadReference("each test must be a text that is not empty")
+    return Tests(tuple(tests), entry_point, setup)
+
+
+def _read_cases(cases: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(cases, list | tuple) or not cases:
+        raise BadReference("there are no cases")
+    return tuple(_read_case(case) for case in cases)
+
+
+def _read_case(case: object) -> tuple[str, str]:
+    if not isinstance(case, Mapping) or case.keys() - {"input"} != {"output"}:
+        raise BadReference('each case must have an "output", and may have an "input"')
+    given, wanted = case.get("input", ""), case["output"]
+    for text in (given, wanted):
+        if isinstance(text, bool) or not isinstance(text, str | int | float):
+            raise BadReference("the input and the output of a case must be texts or numbers")
+    return str(given), str(wanted)

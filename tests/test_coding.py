@@ -1,0 +1,592 @@
+"""The coding reward in the real sandbox: what passes, what fails, and what cannot be judged."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from infinite_rl.errors import RuntimeMissing, UnknownName, UsageError
+from infinite_rl.executor import RewardExecutor
+from infinite_rl.layout import fenced, tagged
+from infinite_rl.reward_functions.coding import CodingRewardFunction, read_submission
+from infinite_rl.reward_functions.reference import (
+    BadReference,
+    Cases,
+    Output,
+    Predicate,
+    ReferenceCode,
+    Tests,
+    read_reference,
+)
+from infinite_rl.runtimes import Limits, load_guest, runtime_named
+from infinite_rl.types import Execution, Program, RewardFunctionScore, Sample, TestResult
+
+REWARD = CodingRewardFunction(timeout=5)
+HASTY = CodingRewardFunction(timeout=0.5)
+DOUBLE = "def double(x):\n    return 2 * x"
+DOUBLE_TESTS = {
+    "tests": ["assert double(2) == 4", "assert double(0) == 0", "assert double(-3) == -6"]
+}
+
+
+def answer(code: str, language: str = "python") -> str:
+    return f"Here it is.\n{tagged(fenced(code, language))}"
+
+
+def judge(code: str, expected: Any, language: str = "python") -> RewardFunctionScore:
+    return REWARD.compute_reward(answer(code, language), expected, language=language)
+
+
+def javascript() -> None:
+    """Skip, visibly, where the JavaScript runtime has not been built."""
+    try:
+        load_guest(runtime_named("javascript"))
+    except (RuntimeMissing, ModuleNotFoundError) as missing:
+        pytest.skip(f"no JavaScript runtime: {missing}")
+
+
+# --- the submission: which code is run, and what its format is worth
+
+
+@pytest.mark.parametrize(
+    ("output", "format_score", "code"),
+    [
+        ("<answer>\n```python\nprint(1)\n```\n</answer>", 1.0, "print(1)"),
+        ("<answer>```py\nprint(1)\n```</answer>", 1.0, "print(1)"),
+        ("<answer>\n```\nprint(1)\n```\n</answer>", 1.0, "print(1)"),
+        ("<answer>\n~~~python\nprint(1)\n~~~\n</answer>", 1.0, "print(1)"),
+        ("<answer>print(1)</answer>", 0.5, "print(1)"),
+        ("<answer>\n```python\nprint(12345)\n</answer>", 0.3, "print(12345)"),
+        ("<answer>print(12345)\n```</answer>", 0.3, "print(12345)"),
+        ("<answer>\n```python\nx\n</answer>", 0.2, ""),
+        ("<answer>```</answer>", 0.2, ""),
+        ("<answer></answer>", 0.5, ""),
+        ("print(1)", 0.0, ""),
+        ("```python\nprint(1)\n```", 0.0, ""),
+        ("", 0.0, ""),
+        (None, 0.0, ""),
+    ],
+)
+def test_the_format_score_follows_tag_and_fence(
+    output: str, format_score: float, code: str
+) -> None:
+    submission = read_submission(output, "answer", "python")
+    assert (submission.format_score, submission.code.strip()) == (format_score, code)
+    assert bool(submission.error) == (not code)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "taken"),
+    [
+        ([("javascript", "js"), ("python", "py")], "py"),
+        ([("", "bare"), ("python", "py")], "py"),
+        ([("python", "one"), ("python", "two")], "one"),
+        ([("javascript", "js"), ("", "bare")], "bare"),
+        ([("javascript", "js"), ("text", "text")], "js"),
+    ],
+)
+def test_the_block_of_the_right_language_wins(blocks: list[tuple[str, str]], taken: str) -> None:
+    content = "\n".join(fenced(code, language) for language, code in blocks)
+    assert read_submission(tagged(content), "answer", "python").code.strip() == taken
+
+
+def test_a_whole_block_wins_over_a_damaged_one() -> None:
+    content = f"{fenced('print(1)', 'python')}\n```python\nprint(2)"
+    assert read_submission(tagged(content), "answer", "python").code.strip() == "print(1)"
+
+
+def test_the_last_tag_counts_and_thinking_does_not() -> None:
+    output = f"<think>\n{answer('print(1)')}\n</think>\n{answer('print(2)')}\n{answer('print(3)')}"
+    assert read_submission(output, "answer", "python").code.strip() == "print(3)"
+
+
+def test_a_tag_of_another_name_is_read_on_request() -> None:
+    output = answer("print(42)").replace("answer>", "solution>")
+    assert REWARD.compute_reward(output, "42", answer_tag="solution").passed
+    assert REWARD.compute_reward(output, "42").format_score == 0.0
+
+
+# --- the reference: told apart by shape, never guessed
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(1, 2)", "x = 5", "print(3)", "def f(): pass", "import os", "", "{not json", '{"a": 1}']
+    + ["Use ```python\nprint(1)\n``` here", "```python\nprint(1)", '["tests"]', "007", " padded "],
+)
+def test_text_is_a_text_even_where_it_looks_like_code(text: str) -> None:
+    assert read_reference(text) == Output(text)
+
+
+@pytest.mark.parametrize(
+    ("expected", "reference"),
+    [
+        (42, Output("42")),
+        (2.5, Output("2.5")),
+        (True, Output("True")),
+        ({"a": 1}, Output('{"a": 1}')),
+        ([1, "é"], Output('[1, "é"]')),
+        ("```python\nprint(1)\n```", ReferenceCode("print(1)", "python")),
+        ("\n```js\n1\n```\n\n```\n2\n```\n", ReferenceCode("1\n2", "javascript")),
+        ("```\nprint(1)\n```", ReferenceCode("print(1)", "")),
+        ("```text\n42\n```", Output("42")),
+        ('```json\n{"tests": ["a"]}\n```', Tests(("a",))),
+        ({"tests": ["a", "b"]}, Tests(("a", "b"))),
+        ({"tests": ["a"], "setup": ["import re", "pass"]}, Tests(("a",), "", "import re\npass")),
+        ({"tests": "def check(c): ...", "entry_point": "f"}, Tests(("def check(c): ...",), "f")),
+        ({"cases": [{"input": "1", "output": "2"}, {"output": 3}]}, Cases((("1", "2"), ("", "3")))),
+    ],
+)  # fmt: skip
+def test_each_form_of_reference_is_known_by_its_shape(expected: Any, reference: object) -> None:
+    assert read_reference(expected) == reference
+    if isinstance(expected, dict):
+        assert read_reference(json.dumps(expected)) == reference
+
+
+def test_a_callable_is_a_predicate() -> None:
+    assert read_reference(str.isdigit) == Predicate(str.isdigit)
+
+
+MALFORMED: list[Any] = [
+    None,
+    {"tests": []},
+    {"tests": ""},
+    {"tests": "assert f(2) == 4"},  # nobody would call the check that such a text defines
+    {"tests": "", "entry_point": "f"},
+    {"tests": ["assert True", ""]},
+    {"tests": ["assert True", 3]},
+    {"tests": 3},
+    {"tests": {"a": 1}},
+    {"tests": ["a"], "entry_point": "f(x)"},
+    {"tests": ["a"], "entry_point": 3},
+    {"tests": ["a"], "setup": 3},
+    {"tests": ["a"], "cases": []},
+    {"tests": ["a"], "test": ["b"]},
+    {"cases": []},
+    {"cases": {"input": "1", "output": "2"}},
+    {"cases": ["1"]},
+    {"cases": [{"input": "1"}]},
+    {"cases": [{"input": "1", "output": None}]},
+    {"cases": [{"input": ["1"], "output": "1"}]},
+    {"cases": [{"input": "1", "output": "1", "expected": "2"}]},
+    '{"tests": ["assert True",]}',
+    "{'tests': ['assert True']}",
+    "```python\n```",
+    "```python\n1\n```\n```js\n1\n```",
+]
+
+
+@pytest.mark.parametrize("expected", MALFORMED, ids=range(len(MALFORMED)))
+def test_a_malformed_reference_is_unscored_with_its_reason(expected: Any) -> None:
+    with pytest.raises(BadReference):
+        read_reference(expected)
+    score = judge("print('anything')", expected)
+    assert (score.status, score.correctness_score, score.format_score) == ("unscored", 0.0, 1.0)
+    assert score.error_msg.startswith("cannot judge: ")
+
+
+# --- expected output
+
+
+@pytest.mark.parametrize(
+    ("code", "expected", "correctness"),
+    [
+        ("print('hello')", "HELLO", 1.0),
+        ("print(42)", 42, 1.0),
+        ("print((1, 2))", "(1, 2)", 1.0),
+        ("print('x = 5')", "x = 5", 1.0),
+        ("print('print(3)')", "print(3)", 1.0),
+        ("import json; print(json.dumps({'b': [1], 'a': None}))", '{"a": null, "b": [1.0]}', 1.0),
+        ("print(1 + 1e-12)", "1.0", 0.99),
+        ("print('a   b')", "a b", 0.95),
+        ("pass", "", 1.0),
+        ("import sys; print('mind this', file=sys.stderr); print(1)", 1, 1.0),
+        ("import warnings; warnings.warn('old'); print(1)", 1, 1.0),
+        ("import sys; print(1); sys.exit(0)", 1, 1.0),
+    ],
+)
+def test_a_right_output_passes_with_the_score_of_its_rung(
+    code: str, expected: Any, correctness: float
+) -> None:
+    score = judge(code, expected)
+    assert (score.status, score.correctness_score) == ("passed", correctness)
+    assert (score.format_score, score.error_msg) == (1.0, "")
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("print(2500)", "2550"),
+        ("print('Result: 10')", "Result: 12"),
+        ("print('b'); print('a')", "a\nb"),
+        ("print(41)", 42),
+        ("print(1)", ""),
+        ("pass", "1"),
+    ],
+)
+def test_a_similar_output_fails_however_similar_and_says_what_was_wanted(
+    code: str, expected: Any
+) -> None:
+    score = judge(code, expected)
+    assert score.status == "failed"
+    assert score.correctness_score < 0.95
+    assert score.error_msg.startswith(f"wrong output: expected {str(expected)!r}, got ")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import sys; print(42); sys.exit(1)",
+        "print(42); raise SystemExit('bye')",
+        "print(42); 1 / 0",
+        "import os; print(42, flush=True); os._exit(3)",
+    ],
+)
+def test_a_program_that_ends_badly_fails_whatever_it_printed(code: str) -> None:
+    score = judge(code, "42")
+    assert (score.status, score.correctness_score) == ("failed", 0.0)
+    assert "exit code" in score.error_msg
+
+
+def test_the_error_of_the_program_is_told() -> None:
+    assert "ZeroDivisionError: division by zero" in judge("1 / 0", "1").error_msg
+
+
+def test_messages_are_short_however_long_the_texts() -> None:
+    long = judge("print('a' * 100_000)", "b" * 100_000)
+    assert len(long.error_msg) < 500
+    assert "(100000 characters)" in long.error_msg
+    assert len(judge("raise ValueError('a' * 100_000)", "1").error_msg) < 700
+
+
+def test_code_that_does_not_compile_is_no_code_of_its_language() -> None:
+    score = judge("print(42", "42")
+    assert (score.format_score, score.correctness_score) == (0.5, 0.0)
+    assert "SyntaxError" in score.error_msg
+    assert judge("def f(:", DOUBLE_TESTS).format_score == 0.5
+    assert judge("def f(:", {"cases": [{"output": "1"}]}).format_score == 0.5
+    assert judge("eval('1 +')", "42").format_score == 1.0  # it compiles, then fails
+
+
+def test_prose_in_the_tag_fails_with_half_the_format() -> None:
+    score = REWARD.compute_reward(tagged("I am not able to do that."), "42")
+    assert (score.format_score, score.correctness_score, score.status) == (0.5, 0.0, "failed")
+
+
+def test_the_limits_are_named() -> None:
+    loop = HASTY.compute_reward(answer("while True: pass"), "1")
+    assert (loop.status, loop.error_msg) == (
+        *("failed", "timeout: the program ran longer than 0.5 seconds"),
+    )
+    assert "memory" in judge("x = 'a' * 10**9", "1").error_msg
+    assert "printed too much" in judge("for _ in range(10**4): print('a' * 1000)", "1").error_msg
+
+
+# --- reference code and predicates
+
+
+def test_reference_code_is_run_for_its_output() -> None:
+    reference = fenced("print(sum(range(10)))", "python")
+    assert judge("print(45)", reference).passed
+    assert not judge("print(44)", reference).passed
+    assert judge("print(45)", fenced("print(45)", "")).passed
+
+
+def test_reference_code_runs_in_its_own_language() -> None:
+    javascript()
+    assert judge("console.log(45)", fenced("print(45)", "python"), "javascript").passed
+
+
+@pytest.mark.parametrize("code", ["1 / 0", "import sys; print(1); sys.exit(2)", "x = 1", "print("])
+def test_reference_code_that_fails_or_prints_nothing_leaves_no_verdict(code: str) -> None:
+    score = judge("pass", fenced(code, "python"))
+    assert (score.status, score.correctness_score) == ("unscored", 0.0)
+    assert "reference" in score.error_msg
+
+
+def test_reference_code_is_run_once_for_a_group() -> None:
+    runs: list[str] = []
+
+    class Counting(RewardExecutor):
+        def execute(self, code: str, *args: Any, **options: Any) -> Execution:
+            runs.append(code)
+            return super().execute(code, *args, **options)
+
+    reward = CodingRewardFunction(executor=Counting())
+    for _ in range(3):
+        assert reward.compute_reward(answer("print(5)"), fenced("print(2 + 3)", "python")).passed
+    assert sum("2 + 3" in code for code in runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("predicate", "status", "correctness"),
+    [
+        (lambda text: text == "42", "passed", 1.0),
+        (lambda text: text == "41", "failed", 0.0),
+        (lambda _: 1, "passed", 1.0),
+        (lambda _: 0.25, "failed", 0.25),
+        (lambda _: 0.99, "failed", 0.99),
+        (lambda _: 1 / 0, "unscored", 0.0),
+        (lambda _: None, "unscored", 0.0),
+        (lambda _: "yes", "unscored", 0.0),
+        (lambda _: 7, "unscored", 0.0),
+        (lambda _: -0.5, "unscored", 0.0),
+        (lambda _: float("nan"), "unscored", 0.0),
+    ],
+)  # fmt: skip
+def test_a_predicate_gives_credit_and_passes_only_in_full(
+    predicate: Any, status: str, correctness: float
+) -> None:
+    score = judge("print(42)", predicate)
+    assert (score.status, score.correctness_score) == (status, correctness)
+
+
+def test_a_predicate_is_not_asked_about_a_program_that_failed() -> None:
+    assert judge("1 / 0", lambda _: True).status == "failed"
+
+
+# --- tests and cases
+
+
+def test_all_tests_must_pass() -> None:
+    score = judge(DOUBLE, DOUBLE_TESTS)
+    assert (score.status, score.correctness_score, score.error_msg) == ("passed", 1.0, "")
+
+
+def test_some_tests_give_their_share_and_name_the_first_that_failed() -> None:
+    score = judge("def double(x):\n    return 4 if x else 0", DOUBLE_TESTS)
+    assert (score.status, score.correctness_score) == ("failed", pytest.approx(2 / 3))
+    assert score.error_msg.startswith("2 of 3 tests passed; test 3 failed: AssertionError")
+    assert "double(-3) == -6" in score.error_msg
+    assert score.details == {"tests": 3, "tests_passed": 2}
+
+
+def test_an_error_in_one_test_leaves_the_others() -> None:
+    score = judge("def double(x):\n    return [0, 0, 4][x] if x >= 0 else 1 / 0", DOUBLE_TESTS)
+    assert score.correctness_score == pytest.approx(2 / 3)
+    assert "ZeroDivisionError" in score.error_msg
+
+
+def test_a_check_function_is_called_with_the_entry_point() -> None:
+    check = "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate(3) == 6"
+    assert judge(DOUBLE, {"tests": check, "entry_point": "double"}).passed
+    assert not judge("def double(x): return 4", {"tests": check, "entry_point": "double"}).passed
+    assert not judge(DOUBLE, {"tests": check, "entry_point": "missing"}).passed
+
+
+def test_setup_is_there_for_the_tests() -> None:
+    spec = {"tests": ["assert math.isclose(half(1), 0.5)"], "setup": ["import math"]}
+    assert judge("from __future__ import annotations\ndef half(x): return x / 2", spec).passed
+
+
+def test_a_test_that_never_ends_is_a_timeout() -> None:
+    code = "def double(x):\n    while x == 0: pass\n    return 2 * x"
+    score = HASTY.compute_reward(answer(code), DOUBLE_TESTS)
+    assert (score.status, score.correctness_score) == ("failed", pytest.approx(1 / 3))
+    assert score.error_msg.startswith("1 of 3 tests passed; timeout")
+
+
+SUM_CASES = {"cases": [{"input": "1 2\n", "output": "3"}, {"input": "-5 5", "output": 0}]}
+
+
+def test_cases_give_the_program_its_input() -> None:
+    assert judge("print(sum(map(int, input().split())))", SUM_CASES).passed
+    assert judge("import sys; print(sum(map(int, sys.stdin.read().split())))", SUM_CASES).passed
+
+
+def test_some_cases_give_their_share_and_name_the_first_that_failed() -> None:
+    score = judge("print(3)", SUM_CASES)
+    assert (score.status, score.correctness_score) == ("failed", 0.5)
+    assert score.error_msg == (
+        "1 of 2 cases passed; case 2 with input '-5 5': wrong output: expected '0', got '3'"
+    )
+    assert score.details == {"cases": 2, "cases_passed": 1}
+
+
+def test_a_case_that_crashes_fails_and_the_others_count() -> None:
+    score = judge(
+        "a, b = map(int, input().split()); print(3 // (3 if a > 0 else 0) * 3)", SUM_CASES
+    )
+    assert (score.status, score.correctness_score) == ("failed", 0.5)
+
+
+def test_after_a_limit_was_met_the_other_cases_are_not_run() -> None:
+    runs: list[str] = []
+
+    class Slow:
+        def execute(self, *_: Any, stdin: str = "", **__: Any) -> Execution:
+            runs.append(stdin)
+            return Execution("", "", 1, "timeout")
+
+    cases = {"cases": [{"input": str(number), "output": "1"} for number in range(50)]}
+    score = CodingRewardFunction(executor=Slow()).compute_reward(answer("loop()"), cases)
+    assert (score.status, score.correctness_score, runs) == ("failed", 0.0, ["0"])
+
+
+# --- hostile answers
+
+FORGERIES = [
+    "",
+    "   \n",
+    "# double",
+    "import sys; sys.exit(0)",
+    "import os; os._exit(0)",
+    "raise SystemExit",
+    "raise KeyboardInterrupt",
+    "print('passed')",
+    "print('3 of 3 tests passed')",
+    'print(\'{"tests": [true, true, true], "status": "ok"}\')',
+    "import sys; print('ok', file=sys.stderr)",
+    "def double(x):\n    try:\n        return y\n    except BaseException:\n        return None",
+    "try:\n    1 / 0\nexcept BaseException:\n    pass",
+    "def double(x): raise SystemExit(0)",
+    "def double(x):\n    import os; os._exit(0)",
+    "double = print",
+    "import sys; sys.stdout = None",
+    "import atexit; atexit.register(lambda: print('passed'))",
+    "while True:\n    print('a' * 100_000)",
+    "print('a' * 10_000_000)",
+    "def double(x): return double(x)",
+]
+
+
+@pytest.mark.parametrize("code", FORGERIES, ids=range(len(FORGERIES)))
+def test_no_forgery_passes_the_tests(code: str) -> None:
+    score = REWARD.compute_reward(answer(code), DOUBLE_TESTS)
+    assert score.status == "failed"
+    assert score.correctness_score == 0.0
+    assert score.error_msg
+
+
+@pytest.mark.parametrize("code", ["", "  \n\t"])
+@pytest.mark.parametrize("expected", ["", {"tests": ["assert True"]}, lambda _: True])
+def test_no_code_is_no_answer_whatever_is_expected(code: str, expected: Any) -> None:
+    assert judge(code, expected).status == "failed"
+    assert REWARD.compute_reward(tagged(code), expected).status == "failed"
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["\x00", "\ud800", "<answer>" * 10_000, "<answer>\ud800print(1)\x00</answer>", "`" * 100_000]
+    + [answer("print(1)\x00"), answer("\ud800"), answer("(" * 50_000), answer("-" * 50_000 + "1")],
+    ids=range(9),
+)
+def test_whatever_the_model_wrote_is_scored(output: str) -> None:
+    for expected in ("42", DOUBLE_TESTS, SUM_CASES):
+        score = REWARD.compute_reward(output, expected)
+        assert (score.status, score.correctness_score < 0.95) == ("failed", True)
+
+
+class Reports:
+    """An executor that says what it was told to."""
+
+    def __init__(self, *passed: bool, status: Any = "ok") -> None:
+        results = tuple(TestResult(each, "" if each else "wrong") for each in passed)
+        self.execution = Execution("", "", int(status != "ok"), status, tests=results)
+
+    def execute(self, *_: Any, **__: Any) -> Execution:
+        return self.execution
+
+
+@pytest.mark.parametrize(
+    ("executor", "correctness"),
+    [
+        (Reports(), 0.0),
+        (Reports(True, True), 2 / 3),
+        (Reports(True, True, True, status="error"), 0.0),
+        (Reports(True, True, True, status="timeout"), 0.0),
+        (Reports(True, True, True, True), 0.0),
+        (Reports(True, True, True, False), 0.0),
+        (Reports(True, False, True, status="error"), 2 / 3),
+    ],
+    ids=range(7),
+)
+def test_only_all_tests_reported_and_passed_in_a_good_run_is_a_pass(
+    executor: Reports, correctness: float
+) -> None:
+    score = CodingRewardFunction(executor=executor).compute_reward(answer(DOUBLE), DOUBLE_TESTS)
+    assert (score.status, score.correctness_score) == ("failed", pytest.approx(correctness))
+    assert score.error_msg
+
+
+# --- languages, threads, construction
+
+
+def test_set_language_is_for_the_calls_that_name_none() -> None:
+    reward = CodingRewardFunction()
+    assert reward.language == "python"
+    reward.set_language("javascript")
+    assert reward.language == "javascript"
+    assert reward.compute_reward(answer("print(1)"), "1", language="python").passed
+    reward.set_language("py")
+    assert reward.compute_reward(answer("print(1)"), "1").passed
+
+
+@pytest.mark.parametrize("language", ["ruby", "", "Python 2", None])
+def test_an_unknown_language_is_refused_with_the_known_ones(language: Any) -> None:
+    with pytest.raises(ValueError, match="known: javascript, python"):
+        CodingRewardFunction().set_language(language)
+
+
+def test_an_executor_may_bring_languages_of_its_own() -> None:
+    class Echo:
+        def run(self, program: Program, _: Limits) -> Execution:
+            return Execution(program.code, "", 0, "ok")
+
+    reward = CodingRewardFunction(executor=RewardExecutor(runtimes={"echo": Echo()}))
+    content = f"{fenced('other', 'python')}\n{fenced('hello', 'echo')}"
+    assert reward.compute_reward(tagged(content), "hello", language="echo").passed
+    with pytest.raises(UnknownName):
+        reward.compute_reward(tagged(content), "hello", language="ruby")
+
+
+def test_a_row_is_scored_in_its_own_language() -> None:
+    reward = CodingRewardFunction()
+    reward.set_language("javascript")
+    row = Sample("coding", "Print 1.", "1", "", language="python")
+    assert reward.score(row, answer("print(1)")).passed
+
+
+def test_javascript_is_judged_like_python() -> None:
+    javascript()
+    double = "function double(x) { return 2 * x; }"
+    tests = {"tests": ["console.assert(double(2) === 4)", "console.assert(double(3) === 6)"]}
+    assert judge("console.log(6 * 7)", "42", "javascript").passed
+    assert judge(double, tests, "javascript").passed
+    wrong = judge("function double(x) { return 4; }", tests, "javascript")
+    assert (wrong.status, wrong.correctness_score) == ("failed", 0.5)
+    assert judge("throw new Error('no')", "42", "javascript").status == "failed"
+    broken = judge("function (", "42", "javascript")
+    assert (broken.format_score, broken.status) == (0.5, "failed")
+
+
+def test_one_reward_serves_many_threads() -> None:
+    def passed(number: int) -> bool:
+        return REWARD.compute_reward(answer(f"print({number})"), number, language="python").passed
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(passed, range(32)))
+
+
+def test_a_reward_can_be_sent_to_another_process() -> None:
+    copy = pickle.loads(pickle.dumps(CodingRewardFunction(shaping={"repetition": 0.1})))
+    assert copy.compute_reward(answer("print(1)"), "1").passed
+
+
+def test_shaping_fills_aux_and_leaves_the_verdict() -> None:
+    reward = CodingRewardFunction(shaping={"repetition": 0.1, "length": 0.1})
+    score = reward.compute_reward(answer("print(1)"), "1")
+    assert set(score.details["aux"]) == {"repetition", "length"}
+    assert score.aux_score == pytest.approx(0.2, abs=0.01)
+    assert (score.status, score.details["rung"]) == ("passed", "exact")
+    assert judge("print(1)", "1").aux_score == 0.0
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+def test_a_timeout_must_be_positive(timeout: float) -> None:
+    with pytest.raises(UsageError):
+        CodingRewardFunction(timeout=timeout)
