@@ -1,6 +1,6 @@
 """Does this installation work? Score the packaged examples.
 
-    python -m infinite_rl.run_examples
+python -m infinite_rl.run_examples
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ EXAMPLES = Path(__file__).parent / "examples"
 def run_examples(folder: str | Path = EXAMPLES) -> bool:
     """Score every example of a folder with the real rewards, print a table, say if all passed.
 
-    The file's name, in any case, is the task's: PYTHON.md, JAVASCRIPT.md, MATH.md.
+    A file is named for its task, in any case: PYTHON.md, python_stdin.md.
     """
     examples = ExampleParser.get_all_examples(folder)
     rewards = get_reward_functions()
-    print(f"{'example':<16}{'status':<10}{'format':>7}{'correct':>9}")
+    print(f"{'example':<24}{'status':<10}{'format':>7}{'correct':>9}")
     passed = 0
     for name, parsed in examples.items():
-        task = TASKS.get(name.lower())
+        task = TASKS.get(name.lower().partition("_")[0])
         if task is None:
-            print(f"{name:<16}{'ERROR':<10}  no task has this name")
+            print(f"{name:<24}{'ERROR':<10}  no task is named so")
             continue
         sample = sample_from(task, parsed)
         score = rewards[task.reward].score(sample, sample.response)
         ok = score.passed and score.format_score == 1.0
         passed += ok
         print(
-            f"{name:<16}{'PASS' if ok else 'FAIL':<10}"
+            f"{name:<24}{'PASS' if ok else 'FAIL':<10}"
             f"{score.format_score:>7.2f}{score.correctness_score:>9.2f}  {score.error_msg}".rstrip()
         )
     print(f"{passed} of {len(examples)} examples pass")

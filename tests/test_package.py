@@ -1,0 +1,119 @@
+"""The package as a whole: light to import, honest about its names, with examples that pass."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import infinite_rl
+from infinite_rl.layout import header
+from infinite_rl.prompts import (
+    RECTIFY_PROMPT,
+    TASK_SYSTEM_PROMPTS,
+    TYPE_PROMPTS,
+    rectify_request,
+    task_request,
+)
+from infinite_rl.run_examples import EXAMPLES, run_examples
+from infinite_rl.tasks import FAMILIES, TASKS
+from infinite_rl.types import RewardFunctionScore
+
+ROOT = Path(__file__).parent.parent
+
+
+def python(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def test_importing_the_package_loads_nothing_else() -> None:
+    code = (
+        "import sys, infinite_rl; print([m for m in sys.modules if m.startswith('infinite_rl.')])"
+    )
+    assert python(code) == "[]\n"
+
+
+def test_importing_the_rewards_loads_nothing_heavy() -> None:
+    heavy = "{'wasmtime', 'pandas', 'numpy', 'google.genai', 'rich', 'sympy', 'mpmath', 'torch'}"
+    code = "import sys, infinite_rl.reward_functions.math, infinite_rl.reward_functions.coding\n"
+    assert python(code + f"print({heavy} & set(sys.modules))") == "set()\n"
+
+
+@pytest.mark.parametrize("name", infinite_rl.__all__)
+def test_every_public_name_is_there_and_documented(name: str) -> None:
+    thing = getattr(infinite_rl, name)
+    assert isinstance(thing, str) or thing.__doc__
+    assert name in dir(infinite_rl)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="nonsense"):
+        infinite_rl.nonsense  # noqa: B018 -- the access is the test
+
+
+def test_run_examples_stays_a_function_after_its_module_is_loaded() -> None:
+    code = "import infinite_rl; infinite_rl.run_examples; print(callable(infinite_rl.run_examples))"
+    assert python(code) == "True\n"
+
+
+def test_the_packaged_examples_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.md")} >= {"PYTHON", "JAVASCRIPT", "MATH"}
+    assert run_examples()
+    assert "3 of 3 examples pass" in capsys.readouterr().out
+
+
+def test_the_archived_examples_pass() -> None:
+    assert run_examples(ROOT / "archive_examples")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("MATH", "[PROMPT]\n1 + 1?\n[ANSWER]\n2\n[RESPONSE]\n<answer>3</answer>\n"),
+        ("MATH", "[PROMPT]\n1 + 1?\n[ANSWER]\n2\n[RESPONSE]\nIt is 2.\n"),
+        ("POEM", "[PROMPT]\np\n[ANSWER]\n2\n[RESPONSE]\n<answer>2</answer>\n"),
+    ],
+)
+def test_an_example_that_fails_is_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+) -> None:
+    (tmp_path / f"{name}.md").write_text(text, encoding="utf-8")
+    assert not run_examples(tmp_path)
+    assert name in capsys.readouterr().out
+
+
+def test_an_empty_folder_is_no_pass(tmp_path: Path) -> None:
+    assert not run_examples(tmp_path)
+
+
+def test_prompts_derive_from_the_task_table() -> None:
+    assert set(TYPE_PROMPTS) == set(TASK_SYSTEM_PROMPTS) == {*TASKS, *FAMILIES}
+    assert TASK_SYSTEM_PROMPTS["coding"] == TASKS["python"].system_prompt
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=lambda task: task.name)
+def test_every_task_asks_for_the_three_heads_and_one_tag(task: object) -> None:
+    prompt = task.system_prompt  # type: ignore[attr-defined]
+    for section in ("prompt", "answer", "response"):
+        assert header(section) in prompt
+    assert "<answer>" in prompt
+    assert "{{" not in prompt, "a template's braces must not reach the model"
+
+
+def test_a_request_shows_the_example_the_topic_and_what_exists() -> None:
+    request = task_request(TASKS["math"], "knots", ["first\nprompt", "second {prompt}"])
+    assert TASKS["math"].examples[0].strip() in request
+    assert "knots" in request
+    assert "- first prompt\n- second {prompt}" in request
+
+
+def test_a_repair_is_told_scores_error_and_output_whatever_they_hold() -> None:
+    request = rectify_request(RewardFunctionScore(0.5, 0.25, "{error}"), "{previous} {0} %s")
+    for told in ("0.50", "0.25", "{error}", "{previous} {0} %s"):
+        assert told in request
+    assert "{previous}" in RECTIFY_PROMPT
