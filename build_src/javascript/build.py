@@ -1,0 +1,203 @@
+"""Makes `universal_js.wasm`: QuickJS-NG, initialised, with the prelude loaded, as one module.
+
+    python build_src/javascript/build.py OUTPUT
+
+Needs npm (for the package `quickjs-wasi`) and the Python package wasmtime. The result is the same
+byte for byte on every machine: the clock and the random numbers that the engine sees here are fixed.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from snapshot import PAGE, snapshot
+from wasmtime import Engine, Func, FuncType, Linker, Memory, Module, Store, ValType
+
+PACKAGE = "quickjs-wasi@3.6.2"
+INTEGRITY = (
+    "FCqGtGOrMgzUiIrMNMA2YnsOxCNwo31dzqXvclXUC6xeT35NJLKXQJsvbeCTjvoFAwZgEAPg8U6+KAPDGXn8Mg=="
+)
+# Loaded in this order, as the body of one function: later files use what earlier ones define.
+PRELUDE = (
+    "primordials.js",
+    "inspect.js",
+    "format.js",
+    "output.js",
+    "tasks.js",
+    "compare.js",
+    "assert.js",
+    "modules.js",
+    "process.js",
+    "globals.js",
+    "driver.js",
+)
+# QuickJS raises RangeError where its frames in the module's own 1 MiB stack pass this limit.
+STACK_BYTES = 900 * 1024
+HOST_FUNCTIONS = ("write", "exit", "stdin", "skip", "promiseState", "promiseResult")
+DRIVER = ("ticks", "next", "fail", "flush", "finish", "lock", "arm", "verdict", "explain")
+KEEP = (
+    "memory",
+    "__stack_pointer",
+    "wasm_malloc",
+    "wasm_free",
+    "qjs_eval",
+    "qjs_call",
+    "qjs_is_exception",
+    "qjs_get_exception",
+    "qjs_free_value",
+    "qjs_get_float64",
+    "qjs_get_string_len",
+    "qjs_free_cstring",
+    "qjs_get_undefined",
+    "qjs_new_number",
+    "qjs_new_string",
+    "qjs_promise_state",
+    "qjs_promise_result",
+)
+_EPOCH_NS = 1_700_000_000_000_000_000
+
+
+def fetch() -> bytes:
+    """`quickjs.wasm` from the npm package, whose hash is checked."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(
+            ["npm", "pack", "--silent", "--ignore-scripts", PACKAGE],
+            cwd=folder,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        (archive,) = Path(folder).glob("*.tgz")
+        found = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+        if found != INTEGRITY:
+            raise SystemExit(f"{PACKAGE} has the hash sha512-{found}, not sha512-{INTEGRITY}")
+        with tarfile.open(archive) as package:
+            member = package.extractfile("package/quickjs.wasm")
+            if member is None:
+                raise SystemExit(f"{PACKAGE} holds no quickjs.wasm")
+            return member.read()
+
+
+class Quickjs:
+    """An instance of the engine as the package ships it, in a world without time or chance."""
+
+    def __init__(self, wasm: bytes) -> None:
+        engine = Engine()
+        module = Module(engine, wasm)
+        linker = Linker(engine)
+        for wanted in module.imports:
+            kind = wanted.type
+            assert isinstance(kind, FuncType) and wanted.name is not None
+            answer = getattr(self, f"_{wanted.name}", _inert(kind))
+            linker.define_func(wanted.module, wanted.name, kind, answer)
+        self.store = Store(engine)
+        self._exports = linker.instantiate(self.store, module).exports(self.store)
+        memory = self._exports["memory"]
+        assert isinstance(memory, Memory)
+        self.memory = memory
+
+    def _clock_time_get(self, _clock: int, _precision: int, out: int) -> int:
+        self.memory.write(self.store, _EPOCH_NS.to_bytes(8, "little"), out)
+        return 0
+
+    def _random_get(self, out: int, size: int) -> int:
+        self.memory.write(self.store, bytes(n * 151 % 256 for n in range(1, size + 1)), out)
+        return 0
+
+    def call(self, name: str, *arguments: int) -> Any:
+        function = self._exports[name]
+        assert isinstance(function, Func)
+        return function(self.store, *arguments)
+
+    def string(self, text: str) -> tuple[int, int]:
+        """Address and length of a C string, which is never freed."""
+        data = text.encode()
+        address = self.call("wasm_malloc", len(data) + 1)
+        self.memory.write(self.store, data + b"\0", address)
+        return address, len(data)
+
+    def property(self, box: int, name: str) -> int:
+        return int(self.call("qjs_get_prop_string", box, self.string(name)[0]))
+
+    def checked(self, box: int) -> int:
+        """The value, unless it is an exception, which ends the build."""
+        if not self.call("qjs_is_exception", box):
+            return box
+        error = self.call("qjs_get_exception")
+        parts = [self.text(error), self.text(self.property(error, "stack"))]
+        raise SystemExit("the prelude failed: " + "\n".join(parts))
+
+    def text(self, box: int) -> str:
+        size = self.call("wasm_malloc", 4)
+        address = self.call("qjs_get_string_len", box, size)
+        length = int.from_bytes(self.memory.read(self.store, size, size + 4), "little")
+        return bytes(self.memory.read(self.store, address, address + length)).decode()
+
+    def stack_pointer(self) -> int:
+        value: int = self._exports["__stack_pointer"].value(self.store)  # type: ignore[union-attr]
+        return value
+
+
+def _inert(kind: FuncType) -> Any:
+    return lambda *_arguments: 0 if kind.results else None
+
+
+def prelude_source(folder: Path) -> str:
+    """All files of the prelude as one function expression, which takes the host's functions."""
+    files = [(folder / name).read_text(encoding="utf-8") for name in PRELUDE]
+    return "(function (host) {\n'use strict';\n" + "\n".join(files) + "\n})"
+
+
+def initialise(quickjs: Quickjs, prelude: str) -> dict[str, int]:
+    """Starts the engine and loads the prelude. Returns addresses that the host will need."""
+    quickjs.call("_initialize")
+    if quickjs.call("qjs_init") != 0:
+        raise SystemExit("QuickJS did not start")
+    quickjs.call("qjs_set_max_stack_size", STACK_BYTES)
+    quickjs.call("qjs_set_promise_rejection_handler", 1)
+    source, length = quickjs.string(prelude)
+    file_name, _ = quickjs.string("node:internal")
+    function = quickjs.checked(quickjs.call("qjs_eval", source, length, file_name, 0))
+    quickjs.call("wasm_free", source)
+    host = quickjs.call("qjs_new_object")
+    for name in HOST_FUNCTIONS:
+        made = quickjs.call("qjs_new_host_function", *quickjs.string(name), 0)
+        quickjs.call("qjs_set_prop_string", host, quickjs.string(name)[0], made)
+    arguments = quickjs.call("wasm_malloc", 16)
+    quickjs.memory.write(quickjs.store, host.to_bytes(4, "little"), arguments)
+    undefined = quickjs.call("qjs_get_undefined")
+    driver = quickjs.checked(quickjs.call("qjs_call", function, undefined, 1, arguments))
+    known = {f"driver_{name}": quickjs.property(driver, name) for name in DRIVER}
+    known |= {"undefined": undefined, "arguments": arguments}
+    known |= {"main_name": quickjs.string("main.js")[0], "test_name": quickjs.string("test.js")[0]}
+    quickjs.call("qjs_run_gc")
+    return known
+
+
+def build(wasm: bytes) -> bytes:
+    """The snapshot module."""
+    quickjs = Quickjs(wasm)
+    stack_pointer = quickjs.stack_pointer()
+    constants = initialise(quickjs, prelude_source(Path(__file__).parent / "prelude"))
+    if quickjs.stack_pointer() != stack_pointer:
+        raise SystemExit("the stack is not empty after the prelude")
+    size = quickjs.memory.size(quickjs.store) * PAGE
+    memory = quickjs.memory.read(quickjs.store, 0, size)
+    memory[:stack_pointer] = bytes(stack_pointer)  # what dead stack frames left behind
+    return snapshot(wasm, bytes(memory), KEEP, constants)
+
+
+def main(output: Path) -> None:
+    module = build(fetch())
+    output.write_bytes(module)
+    print(f"{hashlib.sha256(module).hexdigest()}  {output.name}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

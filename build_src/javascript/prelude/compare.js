@@ -1,0 +1,84 @@
+// Deep equality as in assert.deepEqual (loose) and assert.deepStrictEqual (strict).
+
+function deepEqual(a, b, strict, pairs = []) {
+    if (strict ? sameValue(a, b) : a == b || (a !== a && b !== b)) return true;
+    if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+    if (strict && getPrototypeOf(a) !== getPrototypeOf(b)) return false;
+    if (objectTag(a) !== objectTag(b) || isArray(a) !== isArray(b)) return false;
+    for (let i = 0; i < pairs.length; i++) if (pairs[i][0] === a && pairs[i][1] === b) return true;
+    push(pairs, [a, b]);
+    const equal = sameInside(a, b, strict, pairs) && sameProperties(a, b, strict, pairs);
+    pairs.length -= 1;
+    return equal;
+}
+
+// What an object holds apart from its properties.
+function sameInside(a, b, strict, pairs) {
+    if (isDate(a)) return isDate(b) && sameValue(dateTime(a), dateTime(b));
+    if (isRegExp(a)) return isRegExp(b) && patternText(a) === patternText(b) && a.lastIndex === b.lastIndex;
+    if (isError(a)) return isError(b) && a.message === b.message && a.name === b.name;
+    if (isSet(a)) return isSet(b) && sameSet(a, b, strict, pairs);
+    if (isMap(a)) return isMap(b) && sameMap(a, b, strict, pairs);
+    if (isArray(a)) return a.length === b.length;
+    if (isTypedArray(a)) return isTypedArray(b) && typedArrayLength(a) === typedArrayLength(b);
+    if (isArrayBuffer(a)) {
+        return isArrayBuffer(b) &&
+            deepEqual(new PrimordialUint8Array(a), new PrimordialUint8Array(b), strict, pairs);
+    }
+    if (isWeakMap(a) || isWeakSet(a) || isPromise(a)) return false;
+    const left = boxed(a);
+    const right = boxed(b);
+    if (left === undefined || right === undefined) return left === right;
+    return left[0] === right[0] && sameValue(left[1], right[1]);
+}
+
+function sameProperties(a, b, strict, pairs) {
+    const keys = enumerableKeys(a, strict);
+    if (keys.length !== enumerableKeys(b, strict).length) return false;
+    for (let i = 0; i < keys.length; i++) {
+        if (!isEnumerable(b, keys[i]) || !deepEqual(a[keys[i]], b[keys[i]], strict, pairs)) return false;
+    }
+    return true;
+}
+
+function enumerableKeys(value, withSymbols) {
+    const keys = objectKeys(value);
+    if (!withSymbols) return keys;
+    const symbols = getOwnPropertySymbols(value);
+    for (let i = 0; i < symbols.length; i++) if (isEnumerable(value, symbols[i])) push(keys, symbols[i]);
+    return keys;
+}
+
+function sameSet(a, b, strict, pairs) {
+    if (setSize(a) !== setSize(b)) return false;
+    const left = [];
+    const right = [];
+    setForEach(a, (item) => { if (!setHas(b, item)) push(left, item); });
+    setForEach(b, (item) => { if (!setHas(a, item)) push(right, item); });
+    return matched(left, right, (one, other) => deepEqual(one, other, strict, pairs));
+}
+
+function sameMap(a, b, strict, pairs) {
+    if (mapSize(a) !== mapSize(b)) return false;
+    const left = [];
+    const right = [];
+    let same = true;
+    mapForEach(a, (value, key) => {
+        if (!mapHas(b, key)) push(left, [key, value]);
+        else same = same && deepEqual(value, mapGet(b, key), strict, pairs);
+    });
+    mapForEach(b, (value, key) => { if (!mapHas(a, key)) push(right, [key, value]); });
+    return same && matched(left, right, (one, other) =>
+        deepEqual(one[0], other[0], strict, pairs) && deepEqual(one[1], other[1], strict, pairs));
+}
+
+// Whether each item of `left` has a partner of its own in `right`.
+function matched(left, right, same) {
+    for (let i = 0; i < left.length; i++) {
+        let at = 0;
+        while (at < right.length && !same(left[i], right[at])) at++;
+        if (at === right.length) return false;
+        splice(right, at, 1);
+    }
+    return true;
+}

@@ -1,0 +1,61 @@
+// What the host calls. No program can reach these functions: only the host holds them.
+
+// Before a program with tests. The console and the `require` that its tests will see are fixed, so
+// that the program can neither replace them nor hide them behind a global declaration of its own.
+function lock() {
+    const { console } = globals;
+    defineProperty(console, 'assert', { value: console.assert, writable: false, configurable: false });
+    fix('console', console);
+    fix('require', require);
+}
+
+const fix = (name, value) =>
+    defineProperty(globalThis, name, { value, writable: false, enumerable: false, configurable: false });
+
+// Before each test: fresh modules, whatever was done to the old ones. Returns how many assertions
+// failed since the last time.
+function arm() {
+    const failed = failedAssertions;
+    loaded = new PrimordialMap();
+    failedAssertions = 0;
+    firstFailure = '';
+    return failed;
+}
+
+// After a test that ended by itself: '' or why it failed.
+function verdict() {
+    flush();
+    return failedAssertions === 0 ? '' : firstFailure;
+}
+
+// The first lines of an error: what a test's report shows of an exception.
+function explain(error) {
+    if (!isObject(error) || !isError(error)) return `Uncaught ${inspect(error)}`;
+    return slice(errorHeader(error), 0, 2000) || 'Error';
+}
+
+// Writes an error that nobody caught; `rejected` where it came out of a promise. Returns 1 where
+// the memory ran out, else 0.
+function fail(error, rejected) {
+    const isReal = isObject(error) && isError(error);
+    if (isReal || !rejected) {
+        write(2, `${isReal ? '' : 'Uncaught '}${inspect(error)}\n`);
+    } else {
+        write(2, 'Error [ERR_UNHANDLED_REJECTION]: This error originated either by throwing inside of an ' +
+            'async function without a catch block, or by rejecting a promise which was not handled with ' +
+            `.catch(). The promise rejected with the reason "${inspect(error)}".\n`);
+    }
+    flush();
+    return isReal && error.name === 'InternalError' && error.message === 'out of memory' ? 1 : 0;
+}
+
+// When nothing is left to run. Returns the exit code.
+function finish() {
+    if (process.exitCode === undefined && failedAssertions > 0) process.exitCode = 1;
+    const code = toNumber(process.exitCode ?? 0);
+    process.emit('exit', code);
+    flush();
+    return toNumber(process.exitCode ?? code) || (failedAssertions > 0 ? 1 : 0);
+}
+
+return { ticks: runTicks, next: () => (runNext() ? 1 : 0), fail, flush, finish, lock, arm, verdict, explain };

@@ -1,0 +1,287 @@
+// `require` and the modules behind it. Each is made on its first use.
+
+const makers = {
+    __proto__: null,
+    assert: () => makeAssert(false),
+    'assert/strict': () => makeAssert(true),
+    util: makeUtil,
+    events: makeEvents,
+    fs: makeFs,
+    readline: makeReadline,
+    perf_hooks: () => ({ performance }),
+    process: () => process,
+    console: () => globalThis.console,
+    timers: () => ({ setTimeout, clearTimeout, setInterval, clearInterval: clearTimeout, setImmediate, clearImmediate: clearTimeout }),
+    'timers/promises': () => ({
+        setTimeout: (delay, value) => new PrimordialPromise((done) => { setTimeout(done, delay, value); }),
+        setImmediate: (value) => new PrimordialPromise((done) => { setImmediate(done, value); }),
+    }),
+};
+let loaded = new PrimordialMap();
+
+function require(name) {
+    if (typeof name !== 'string') {
+        throw coded(new PrimordialTypeError(
+            `The "id" argument must be of type string. Received ${received(name)}`), 'ERR_INVALID_ARG_TYPE');
+    }
+    const plain = startsWith(name, 'node:') ? slice(name, 5) : name;
+    if (makers[plain] === undefined) {
+        const error = new PrimordialError(`Cannot find module '${name}'\nRequire stack:\n- /main.js`);
+        coded(error, 'MODULE_NOT_FOUND');
+        error.requireStack = ['/main.js'];
+        throw error;
+    }
+    if (!mapHas(loaded, plain)) mapSet(loaded, plain, makers[plain]());
+    return mapGet(loaded, plain);
+}
+
+function makeUtil() {
+    const promisified = PrimordialSymbol.for('nodejs.util.promisify.custom');
+    const promisify = (original) => {
+        checkedBody(original);
+        if (original[promisified]) return original[promisified];
+        return function (...values) {
+            return new PrimordialPromise((resolve, reject) => {
+                const done = (error, value) => (error ? reject(error) : resolve(value));
+                apply(original, this, [...values, done]);
+            });
+        };
+    };
+    promisify.custom = promisified;
+    setTimeout[promisified] = (delay, value) => new PrimordialPromise((done) => { setTimeout(done, delay, value); });
+    return {
+        format,
+        inspect,
+        promisify,
+        callbackify: (original) => (...values) => {
+            const done = values.pop();
+            promiseThen(original(...values), (value) => nextTick(done, null, value), (error) => nextTick(done, error));
+        },
+        inherits: (constructor, parent) => {
+            hide(constructor, 'super_', parent);
+            Object.setPrototypeOf(constructor.prototype, parent.prototype);
+        },
+        deprecate: (original) => original,
+        isDeepStrictEqual: (a, b) => deepEqual(a, b, true),
+        isArray,
+        types: {
+            isDate, isMap, isPromise, isRegExp, isSet, isTypedArray, isWeakMap, isWeakSet,
+            isNativeError: isError,
+            isAnyArrayBuffer: isArrayBuffer,
+            isGeneratorFunction: (value) => objectTag(value) === '[object GeneratorFunction]',
+            isAsyncFunction: (value) => objectTag(value) === '[object AsyncFunction]',
+        },
+        TextEncoder,
+        TextDecoder,
+    };
+}
+
+class EventEmitter {
+    #listeners(event) {
+        if (!hasOwn(this, '_events')) hide(this, '_events', new PrimordialMap());
+        if (!mapHas(this._events, event)) mapSet(this._events, event, []);
+        return mapGet(this._events, event);
+    }
+
+    on(event, listener) {
+        if (this.#listeners('newListener').length > 0) this.emit('newListener', event, listener);
+        push(this.#listeners(event), { listener: checked(listener), once: false });
+        return this;
+    }
+
+    once(event, listener) {
+        push(this.#listeners(event), { listener: checked(listener), once: true });
+        return this;
+    }
+
+    prependListener(event, listener) {
+        splice(this.#listeners(event), 0, 0, { listener: checked(listener), once: false });
+        return this;
+    }
+
+    off(event, listener) {
+        const all = this.#listeners(event);
+        for (let i = all.length - 1; i >= 0; i--) {
+            if (all[i].listener === listener) {
+                splice(all, i, 1);
+                break;
+            }
+        }
+        return this;
+    }
+
+    emit(event, ...values) {
+        const all = arraySlice(this.#listeners(event));
+        if (all.length === 0 && event === 'error') {
+            if (isObject(values[0]) && isError(values[0])) throw values[0];
+            throw coded(new PrimordialError(`Unhandled error. (${inspect(values[0])})`), 'ERR_UNHANDLED_ERROR');
+        }
+        for (let i = 0; i < all.length; i++) {
+            if (all[i].once) this.off(event, all[i].listener);
+            apply(all[i].listener, this, values);
+        }
+        return all.length > 0;
+    }
+
+    removeAllListeners(event) {
+        if (event === undefined) hide(this, '_events', new PrimordialMap());
+        else this.#listeners(event).length = 0;
+        return this;
+    }
+
+    listenerCount(event) { return this.#listeners(event).length; }
+
+    listeners(event) {
+        const found = [];
+        const all = this.#listeners(event);
+        for (let i = 0; i < all.length; i++) push(found, all[i].listener);
+        return found;
+    }
+
+    eventNames() {
+        const names = [];
+        if (hasOwn(this, '_events')) mapForEach(this._events, (all, name) => { if (all.length > 0) push(names, name); });
+        return names;
+    }
+
+    setMaxListeners() { return this; }
+}
+hide(EventEmitter.prototype, 'addListener', EventEmitter.prototype.on);
+hide(EventEmitter.prototype, 'removeListener', EventEmitter.prototype.off);
+
+// Callable without `new`, because older code calls it as EventEmitter.call(this).
+function makeEvents() {
+    function Emitter() {}
+    Emitter.prototype = EventEmitter.prototype;
+    hide(Emitter.prototype, 'constructor', Emitter);
+    defineProperty(Emitter, 'name', { value: 'EventEmitter' });
+    Emitter.EventEmitter = Emitter;
+    Emitter.once = (emitter, event) => new PrimordialPromise((resolve, reject) => {
+        emitter.once(event, (...values) => resolve(values));
+        if (event !== 'error') emitter.once('error', reject);
+    });
+    return Emitter;
+}
+
+function makeFs() {
+    const failure = (call, path, code, text) => {
+        const error = coded(new PrimordialError(`${code}: ${text}, ${call} '${path}'`), code);
+        error.syscall = call;
+        error.path = path;
+        return error;
+    };
+    const readFileSync = (path, options) => {
+        if (path !== 0 && path !== '/dev/stdin') throw failure('open', path, 'ENOENT', 'no such file or directory');
+        const text = host.stdin();
+        const encoding = isObject(options) ? options.encoding : options;
+        if (encoding) return text;
+        const bytes = encodeText(text);
+        defineProperty(bytes, 'toString', { value: () => text });
+        return bytes;
+    };
+    return {
+        readFileSync,
+        existsSync: (path) => path === '/dev/stdin',
+        writeFileSync: (path, text) => {
+            if (path === 1 || path === '/dev/stdout') write(1, toText(text));
+            else if (path === 2 || path === '/dev/stderr') write(2, toText(text));
+            else throw failure('open', path, 'EROFS', 'read-only file system');
+        },
+        writeSync: (descriptor, text) => {
+            write(descriptor === 2 ? 2 : 1, toText(text));
+            return toText(text).length;
+        },
+        readFile: (path, ...rest) => {
+            const done = rest.pop();
+            let text;
+            try {
+                text = readFileSync(path, rest[0]);
+            } catch (error) {
+                setImmediate(done, error);
+                return;
+            }
+            setImmediate(done, null, text);
+        },
+    };
+}
+
+function inputLines() {
+    const lines = split(host.stdin(), '\n');
+    if (lines[lines.length - 1] === '') lines.length -= 1;
+    for (let i = 0; i < lines.length; i++) if (endsWith(lines[i], '\r')) lines[i] = slice(lines[i], 0, -1);
+    return lines;
+}
+
+function makeReadline() {
+    class Interface extends EventEmitter {
+        constructor() {
+            super();
+            hide(this, 'lines', undefined);
+            hide(this, 'asked', []);
+            hide(this, 'closed', false);
+            hide(this, 'pumping', false);
+            this.#pump();
+        }
+
+        // One line a turn, while somebody listens: a program may attach its listener later.
+        #pump() {
+            if (this.pumping || this.closed) return;
+            this.pumping = true;
+            setImmediate(() => {
+                this.pumping = false;
+                if (this.closed) return;
+                this.lines ??= inputLines();
+                if (this.lines.length === 0) {
+                    this.close();
+                    return;
+                }
+                if (this.asked.length > 0) {
+                    const answer = shift(this.asked);
+                    answer(shift(this.lines));
+                } else if (this.listenerCount('line') > 0) {
+                    this.emit('line', shift(this.lines));
+                } else {
+                    return;
+                }
+                this.#pump();
+            });
+        }
+
+        on(event, listener) {
+            super.on(event, listener);
+            if (event === 'line') this.#pump();
+            return this;
+        }
+
+        question(query, options, done) {
+            write(1, toText(query));
+            push(this.asked, done ?? options);
+            this.#pump();
+        }
+
+        setPrompt(text) { hide(this, 'promptText', text); }
+
+        prompt() { write(1, this.promptText ?? '> '); }
+
+        close() {
+            if (this.closed) return;
+            this.closed = true;
+            this.emit('close');
+        }
+
+        pause() { return this; }
+
+        resume() { return this; }
+
+        write() {}
+
+        async* [PrimordialSymbol.asyncIterator]() {
+            this.lines ??= inputLines();
+            while (this.lines.length > 0) yield shift(this.lines);
+            this.close();
+        }
+    }
+    hide(Interface.prototype, 'addListener', Interface.prototype.on);
+    const createInterface = () => new Interface();
+    return { createInterface, Interface };
+}

@@ -1,0 +1,128 @@
+// Timers, immediates and ticks. Nobody waits: when nothing else is left to run, time jumps to the
+// next timer. Its order depends on the delays alone and not on how fast the machine is.
+
+const realNow = uncurry(performance.now);
+const now = () => realNow(performance);
+
+const queue = []; // sorted by due time; at one time timers come before immediates
+const ticks = [];
+let clock = 0; // milliseconds that have been jumped over
+let made = 0;
+
+class Timeout {
+    constructor(callback, values, delay, repeats, late) {
+        hide(this, 'callback', callback);
+        hide(this, 'values', values);
+        hide(this, 'delay', delay);
+        hide(this, 'repeats', repeats);
+        hide(this, 'late', late);
+        hide(this, 'id', ++made);
+        enqueue(this);
+    }
+
+    ref() { return this; }
+
+    unref() { return this; }
+
+    hasRef() { return true; }
+
+    refresh() {
+        dequeue(this);
+        enqueue(this);
+        return this;
+    }
+
+    close() {
+        dequeue(this);
+        return this;
+    }
+
+    [PrimordialSymbol.toPrimitive]() { return this.id; }
+}
+
+class Immediate extends Timeout {}
+
+function enqueue(task) {
+    hide(task, 'due', clock + task.delay);
+    let at = queue.length;
+    while (at > 0 && (queue[at - 1].due > task.due || (queue[at - 1].due === task.due && queue[at - 1].late > task.late))) at--;
+    splice(queue, at, 0, task);
+}
+
+function dequeue(task) {
+    hide(task, 'repeats', false);
+    const at = arrayIndexOf(queue, task);
+    if (at >= 0) splice(queue, at, 1);
+}
+
+function checked(callback) {
+    if (typeof callback === 'function') return callback;
+    throw coded(new PrimordialTypeError(
+        `The "callback" argument must be of type function. Received ${received(callback)}`), 'ERR_INVALID_ARG_TYPE');
+}
+
+// An error as Node's own modules raise it: with a code, which the printed name carries too.
+function coded(error, code) {
+    error.code = code;
+    return error;
+}
+
+function received(value) {
+    if (value === undefined || value === null) return toText(value);
+    if (typeof value === 'function') return `function ${value.name}`;
+    if (typeof value === 'object') return `an instance of ${constructorName(value) ?? 'Object'}`;
+    return `type ${typeof value} (${inspect(value)})`;
+}
+
+function usableDelay(delay) {
+    delay = +delay;
+    return delay >= 1 && delay <= 2147483647 ? trunc(delay) : 1;
+}
+
+const setTimeout = (callback, delay, ...values) =>
+    new Timeout(checked(callback), values, usableDelay(delay), false, 0);
+const setInterval = (callback, delay, ...values) =>
+    new Timeout(checked(callback), values, usableDelay(delay), true, 0);
+const setImmediate = (callback, ...values) => new Immediate(checked(callback), values, 1, false, 1);
+
+function clearTimeout(task) {
+    if (typeof task === 'number' || typeof task === 'string') {
+        for (let i = 0; i < queue.length; i++) {
+            if (queue[i].id === +task) {
+                dequeue(queue[i]);
+                return;
+            }
+        }
+    } else if (task instanceof Timeout) {
+        dequeue(task);
+    }
+}
+
+const nextTick = (callback, ...values) => { push(ticks, [checked(callback), values]); };
+
+function runTicks() {
+    while (ticks.length > 0) {
+        const [callback, values] = shift(ticks);
+        apply(callback, undefined, values);
+    }
+}
+
+// Runs the next task. Returns whether there was one.
+function runNext() {
+    if (ticks.length > 0) {
+        runTicks();
+        return true;
+    }
+    if (queue.length === 0) return false;
+    const task = shift(queue);
+    if (task.due > clock) {
+        host.skip(task.due - clock);
+        clock = task.due;
+    }
+    if (task.repeats) enqueue(task);
+    apply(task.callback, task, task.values);
+    runTicks();
+    return true;
+}
+
+const primordialQueueMicrotask = globalThis.queueMicrotask;

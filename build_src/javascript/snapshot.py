@@ -1,0 +1,195 @@
+"""Turns an initialised WebAssembly instance back into a module file.
+
+The data section is replaced by what is in memory now, so an instance of the new module starts where
+the old one stood. Only memory is kept: the caller sees to it that tables did not grow and that the
+stack pointer, the one mutable global, is back where it started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+PAGE = 64 * 1024
+_CHUNK = 4096  # memory is kept in pieces of this size; pieces of zeros are left out
+
+_CUSTOM, _IMPORT, _FUNCTION, _MEMORY, _GLOBAL, _EXPORT = 0, 2, 3, 5, 6, 7
+_START, _DATA_COUNT, _CODE, _DATA = 8, 12, 10, 11
+_KIND_FUNCTION, _KIND_GLOBAL = 0, 3
+_I32, _I32_CONST, _CALL, _END = 0x7F, 0x41, 0x10, 0x0B
+
+
+@dataclass(frozen=True)
+class Export:
+    """An export of a module: its name, kind (0 function, 2 memory, 3 global) and index."""
+
+    name: str
+    kind: int
+    index: int
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def unsigned(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.data[self.at]
+            self.at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    def take(self, size: int) -> bytes:
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+
+def _unsigned(value: int) -> bytes:
+    encoded = bytearray()
+    while value >= 0x80:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def _signed(value: int) -> bytes:
+    encoded = bytearray()
+    while not -0x40 <= value < 0x40:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value & 0x7F)
+    return bytes(encoded)
+
+
+def _sections(module: bytes) -> Iterator[tuple[int, bytes]]:
+    reader = _Reader(module)
+    if reader.take(8) != b"\0asm\1\0\0\0":
+        raise ValueError("not a WebAssembly module")
+    while reader.at < len(module):
+        kind = reader.unsigned()
+        yield kind, reader.take(reader.unsigned())
+
+
+def _exports(section: bytes) -> list[Export]:
+    reader = _Reader(section)
+    return [
+        Export(reader.take(reader.unsigned()).decode(), reader.take(1)[0], reader.unsigned())
+        for _ in range(reader.unsigned())
+    ]
+
+
+def _imported_functions(section: bytes) -> int:
+    """How many functions the module imports; imports of another kind are refused."""
+    reader = _Reader(section)
+    count = reader.unsigned()
+    for _ in range(count):
+        reader.take(reader.unsigned())
+        reader.take(reader.unsigned())
+        if reader.take(1)[0] != _KIND_FUNCTION:
+            raise ValueError("the module imports something that is not a function")
+        reader.unsigned()
+    return count
+
+
+def _appended(section: bytes, items: Sequence[bytes]) -> bytes:
+    """A section that is a vector, with more items at its end."""
+    reader = _Reader(section)
+    count = reader.unsigned()
+    return _unsigned(count + len(items)) + section[reader.at :] + b"".join(items)
+
+
+def _type_of(functions: bytes, index: int) -> int:
+    reader = _Reader(functions)
+    reader.unsigned()
+    for _ in range(index):
+        reader.unsigned()
+    return reader.unsigned()
+
+
+def _loop_over_jobs(is_pending: int, execute: int) -> bytes:
+    """The body of `drain() -> i32`: run jobs until none is left (0) or one fails (-1).
+
+    In the module, because a call from outside for each job would cost more than most jobs.
+    """
+    code = bytes([0])  # no local variables
+    code += bytes([0x03, 0x40])  # loop
+    code += bytes([_CALL]) + _unsigned(is_pending)
+    code += bytes([0x45, 0x04, 0x40, _I32_CONST, 0x00, 0x0F, _END])  # if none: return 0
+    code += bytes([_CALL]) + _unsigned(execute)
+    code += bytes([_I32_CONST, 0x00, 0x48, 0x04, 0x40, _I32_CONST, 0x7F, 0x0F, _END])  # < 0: -1
+    code += bytes([0x0C, 0x00, _END, 0x00, _END])  # again; end of loop; never reached; end
+    return _unsigned(len(code)) + code
+
+
+def _constant(value: int) -> bytes:
+    return bytes([_I32, 0, _I32_CONST]) + _signed(value) + bytes([_END])
+
+
+def _segments(memory: bytes) -> list[bytes]:
+    """Active data segments for all pieces of memory that are not zero, neighbours joined."""
+    runs: list[tuple[int, int]] = []
+    for start in range(0, len(memory), _CHUNK):
+        if any(memory[start : start + _CHUNK]):
+            if runs and runs[-1][1] == start:
+                runs[-1] = (runs[-1][0], start + _CHUNK)
+            else:
+                runs.append((start, start + _CHUNK))
+    return [
+        b"\0" + bytes([_I32_CONST]) + _signed(a) + bytes([_END]) + _unsigned(b - a) + memory[a:b]
+        for a, b in runs
+    ]
+
+
+def _vector(items: Sequence[bytes]) -> bytes:
+    return _unsigned(len(items)) + b"".join(items)
+
+
+def snapshot(
+    module: bytes, memory: bytes, keep: Iterable[str], constants: Mapping[str, int]
+) -> bytes:
+    """The module whose instances start with `memory`.
+
+    Of its exports those named in `keep` stay. `drain` is added, which runs all pending jobs, and an
+    immutable i32 global for each of `constants`.
+    """
+    parts = dict(_sections(module))  # a module has one section of each kind that we read
+    if _START in parts:
+        raise ValueError("the module has a start function, which would run again")
+    exports = {export.name: export for export in _exports(parts[_EXPORT])}
+    imported = _imported_functions(parts[_IMPORT])
+    defined = _Reader(parts[_FUNCTION]).unsigned()
+    global_count = _Reader(parts[_GLOBAL]).unsigned()
+    pending, execute = exports["qjs_is_job_pending"], exports["qjs_execute_pending_job"]
+    drain_type = _type_of(parts[_FUNCTION], pending.index - imported)
+
+    kept = [exports[name] for name in keep]
+    kept.append(Export("drain", _KIND_FUNCTION, imported + defined))
+    kept += [
+        Export(name, _KIND_GLOBAL, global_count + n) for n, name in enumerate(sorted(constants))
+    ]
+    segments = _segments(memory)
+    replaced = {
+        _FUNCTION: _appended(parts[_FUNCTION], [_unsigned(drain_type)]),
+        _MEMORY: b"\1\0" + _unsigned(len(memory) // PAGE),
+        _GLOBAL: _appended(parts[_GLOBAL], [_constant(constants[n]) for n in sorted(constants)]),
+        _EXPORT: _vector(
+            [
+                _unsigned(len(e.name)) + e.name.encode() + bytes([e.kind]) + _unsigned(e.index)
+                for e in kept
+            ]
+        ),
+        _DATA_COUNT: _unsigned(len(segments)),
+        _CODE: _appended(parts[_CODE], [_loop_over_jobs(pending.index, execute.index)]),
+        _DATA: _vector(segments),
+    }
+    written = bytearray(b"\0asm\1\0\0\0")
+    for kind, content in _sections(module):
+        if kind != _CUSTOM:
+            content = replaced.get(kind, content)
+            written += bytes([kind]) + _unsigned(len(content)) + content
+    return bytes(written)

@@ -1,0 +1,309 @@
+"""JavaScript programs in the sandbox: QuickJS with a prelude that prints and behaves as Node does.
+
+How the WebAssembly module is made, and the prelude itself, are in `build_src/javascript/`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from wasmtime import FuncType, Linker, Store, Trap, TrapCode, WasmtimeError
+
+from ..errors import SandboxError
+from ..types import Execution, ExecutionStatus, Program, TestResult
+from . import runtime_named
+from .engine import ENGINE, deadline, deadline_ticks, load_module
+from .guest import Limits
+from .javascript_machine import (
+    ASYNC_SCRIPT,
+    GLOBAL_SCRIPT,
+    Constants,
+    Machine,
+    OutOfMemory,
+)
+
+_RECOVERY_S = 0.1  # for handing over, after a trap, what was printed before it
+_UNSETTLED = 13  # Node's exit code where a top-level await never ends
+_FIRST_S = 10.0  # for the first instance, which only shows addresses
+_MEMORY_SLACK = 1024 * 1024
+_EBADF = 8
+
+
+class JavaScriptGuest:
+    """The JavaScript sandbox; see `Guest`.
+
+    `Math.random` gives the same numbers in every run, and timers do not wait: time jumps to the next
+    one. A failed `console.assert` makes the run an error. With tests, `console` and `require` are
+    fixed before the program runs. Raises `RuntimeMissing` when the module was not built.
+    """
+
+    def __init__(self) -> None:
+        module = load_module(runtime_named("javascript"))
+        # Host functions are shared by all runs; each thread runs one program at a time.
+        self._thread = threading.local()
+        linker = Linker(ENGINE)
+        for wanted in module.imports:
+            kind, name = wanted.type, wanted.name
+            if not isinstance(kind, FuncType) or name is None:
+                raise SandboxError(f"universal_js.wasm imports {name}, which is not a function")
+            linker.define_func(wanted.module, name, kind, self._import(name, kind))
+        self._prepared = linker.instantiate_pre(module)
+        store = Store(ENGINE)
+        with deadline(store, _FIRST_S):
+            self._constants = Constants(self._prepared, store)
+
+    def run(self, program: Program, limits: Limits) -> Execution:
+        started = time.monotonic()
+        store = Store(ENGINE)
+        store.set_limits(memory_size=limits.memory_bytes)
+        with deadline(store, limits.timeout_s):
+            try:
+                machine = Machine(self._prepared, store, self._constants)
+            except WasmtimeError:  # it does not even hold the engine itself
+                return Execution("", "out of memory\n", 1, "memory")
+            run = self._thread.run = _Run(machine, program, limits)
+            try:
+                run.start()
+            finally:
+                del self._thread.run
+        return run.execution(time.monotonic() - started)
+
+    def _import(self, name: str, kind: FuncType) -> Callable[..., Any]:
+        """The host's side of one of the module's imports; those without a use do nothing."""
+        if not hasattr(_Run, f"on_{name}"):
+            return lambda *_arguments: _EBADF if kind.results else None
+
+        def answer(*arguments: int) -> Any:
+            return getattr(self._thread.run, f"on_{name}")(*arguments)
+
+        return answer
+
+
+class _Run:
+    """One program in one instance. The `on_` methods answer calls that come out of it.
+
+    Those never raise: the binding keeps a raised exception in a place that all threads share. To
+    stop the guest they move its deadline to now.
+    """
+
+    def __init__(self, machine: Machine, program: Program, limits: Limits) -> None:
+        self._machine = machine
+        self._program = program
+        self._limits = limits
+        self._output: dict[int, list[str]] = {1: [], 2: []}
+        self._room = limits.output_chars
+        self._status: ExecutionStatus = "ok"
+        self._exit_code = 0
+        self._stopped = False  # by a host function
+        self._skipped_ns = 0  # time that timers jumped over
+        self._rejected: dict[int, tuple[int, int]] = {}  # promises nobody handles, by identity
+        self._tests: list[TestResult] = []
+
+    # --- the program, step by step ---------------------------------------------------------------
+
+    def start(self) -> None:
+        """Runs the program and its tests; whatever happens is kept for `execution`."""
+        try:
+            if self._program.tests:
+                self._judge()
+            elif self._run_code():
+                self._leave()
+        except OutOfMemory:
+            self._out_of_memory()
+        except Trap as trap:
+            self._trapped(trap)
+        except WasmtimeError as error:
+            raise SandboxError(f"the JavaScript sandbox broke: {error}") from error
+
+    def execution(self, duration_s: float) -> Execution:
+        """How it ended."""
+        out, err = (_whole("".join(self._output[n])) for n in (1, 2))
+        return Execution(out, err, self._exit_code, self._status, duration_s, tuple(self._tests))
+
+    def _run_code(self) -> bool:
+        """Runs the program to its end. False where it failed, which is then reported."""
+        code = self._program.code
+        flags = ASYNC_SCRIPT if "await" in code else GLOBAL_SCRIPT
+        box = self._machine.evaluate(code, "main_name", flags)
+        error = self._machine.exception() if box is None else self._run_tasks()
+        if error is not None:
+            self._report(error)
+            return False
+        if box is not None and flags == ASYNC_SCRIPT and self._machine.is_pending(box):
+            self._error("Warning: Detected unsettled top-level await", _UNSETTLED)
+            return False
+        return True
+
+    def _run_tasks(self) -> int | None:
+        """Runs promises and timers until nothing is left. Returns the error that ended it early."""
+        machine = self._machine
+        more = machine.drive("ticks")
+        while more is not None:
+            if machine.call("drain") != 0:
+                return machine.exception()
+            if self._rejected:
+                _, reason = next(iter(self._rejected.values()))
+                self._rejected.clear()
+                return reason
+            more = machine.drive("next")
+            if more is not None and machine.number(more) == 0:
+                return None
+        return machine.exception()
+
+    def _leave(self) -> None:
+        code = self._machine.drive("finish")
+        if code is None:
+            self._report(self._machine.exception())
+        else:
+            self._exited(self._machine.number(code))
+
+    def _judge(self) -> None:
+        """Runs the program, then each test as a script of its own. One result for each test."""
+        machine = self._machine
+        machine.drive("lock")
+        if not self._run_code():
+            return
+        failed = machine.drive("arm")
+        if failed is None or machine.number(failed) > 0:
+            self._error("the program's own assertions failed", 1)
+            machine.drive("flush")
+            return
+        for test in self._program.tests:
+            message = self._test(test)
+            self._tests.append(TestResult(message == "", message))
+            machine.drive("arm")
+
+    def _test(self, test: str) -> str:
+        """Why the test fails, or ""."""
+        machine = self._machine
+        entry = self._program.entry_point
+        call = f"\n;check({entry});" if entry else ""
+        # A block: each test may declare `const assert` again.
+        source = f"{{{test}\n{call}}}"
+        flags = ASYNC_SCRIPT if "await" in test else GLOBAL_SCRIPT
+        box = machine.evaluate(source, "test_name", flags)
+        error = machine.exception() if box is None else self._run_tasks()
+        if error is None and box is not None and machine.is_pending(box):
+            return "the test's promise was never settled"
+        told = machine.drive("verdict") if error is None else machine.drive("explain", error)
+        machine.drive("flush")
+        return "the test failed" if told is None else machine.text(told)
+
+    # --- ends ------------------------------------------------------------------------------------
+
+    def _exited(self, code: float) -> None:
+        self._exit_code = int(code) % 256 if code == code and abs(code) < 2**53 else 1
+        self._status = "error" if self._exit_code else "ok"
+
+    def _error(self, reason: str, exit_code: int = 1, status: ExecutionStatus = "error") -> None:
+        self._status, self._exit_code = status, exit_code
+        self._output[2].append(f"{reason}\n")
+
+    def _report(self, error: int) -> None:
+        """An error that the program did not catch."""
+        self._status, self._exit_code = "error", 1
+        memory_ran_out = self._machine.drive("fail", error)
+        if memory_ran_out is None:
+            self._output[2].append("Error: its report failed\n")
+        elif self._machine.number(memory_ran_out) == 1:
+            self._status = "memory"
+
+    def _out_of_memory(self) -> None:
+        self._error("InternalError: out of memory", 1, "memory")
+
+    def _trapped(self, trap: Trap) -> None:
+        if not self._stopped:
+            self._recover()
+            self._explain(trap)
+
+    def _explain(self, trap: Trap) -> None:
+        code = trap.trap_code
+        if code == TrapCode.INTERRUPT:
+            self._error(f"timed out after {self._limits.timeout_s:g} s", 1, "timeout")
+        elif code == TrapCode.STACK_OVERFLOW:
+            self._error("RangeError: Maximum call stack size exceeded")
+        elif self._machine.memory_size() > self._limits.memory_bytes - _MEMORY_SLACK:
+            self._out_of_memory()
+        else:
+            self._error(f"the JavaScript engine stopped: {trap.message.splitlines()[-1].strip()}")
+
+    def _recover(self) -> None:
+        """Fetches what was printed but not handed over yet, as far as the trap left it whole."""
+        try:
+            self._machine.store.set_epoch_deadline(deadline_ticks(_RECOVERY_S))
+            self._machine.after_trap()
+            self._machine.drive("flush")
+        except (Trap, WasmtimeError, OutOfMemory):
+            return
+
+    def _stop(self) -> int:
+        self._stopped = True
+        self._machine.store.set_epoch_deadline(0)
+        return 0
+
+    # --- calls that come out of the guest ----------------------------------------------------------
+
+    def on_host_call(self, name: int, size: int, _this: int, count: int, values: int) -> int:
+        """One of the prelude's host functions. Returns a value, which the guest frees."""
+        machine = self._machine
+        called = machine.read(name, size)
+        value = machine.word(values) if count else 0
+        if called == b"write":
+            return self._write(int(machine.number(value)), machine.word(values + 4))
+        if called == b"promiseState":
+            return int(machine.call("qjs_new_number", machine.call("qjs_promise_state", value)))
+        if called == b"promiseResult":
+            return int(machine.call("qjs_promise_result", value))
+        if called == b"exit":
+            self._exited(machine.number(value))
+            return self._stop()
+        if called == b"skip":
+            self._skipped_ns += int(machine.number(value) * 1e6)
+            return int(machine.call("qjs_get_undefined"))
+        try:
+            return machine.new_string(self._program.stdin)
+        except OutOfMemory:
+            self._out_of_memory()
+            return self._stop()
+
+    def _write(self, descriptor: int, box: int) -> int:
+        try:
+            text = self._machine.text(box)
+        except OutOfMemory:
+            self._out_of_memory()
+            return self._stop()
+        self._output[descriptor].append(text[: self._room])
+        self._room -= len(text)
+        if self._room < 0:
+            self._room = 0
+            self._error(f"output longer than {self._limits.output_chars} characters", 1, "output")
+            return self._stop()
+        return int(self._machine.call("qjs_get_undefined"))
+
+    def on_host_promise_rejection(self, promise: int, reason: int, is_handled: int) -> None:
+        """A promise was rejected with nobody to handle it, or found somebody later."""
+        identity = self._machine.word(promise)
+        if is_handled:
+            self._rejected.pop(identity, None)
+        else:
+            self._rejected[identity] = (promise, reason)
+
+    def on_clock_time_get(self, clock: int, _precision: int, out: int) -> int:
+        nanoseconds = time.time_ns() if clock == 0 else time.monotonic_ns()
+        self._machine.write(out, (nanoseconds + self._skipped_ns).to_bytes(8, "little"))
+        return 0
+
+    def on_random_get(self, out: int, size: int) -> int:
+        self._machine.write(out, os.urandom(size))
+        return 0
+
+
+def _whole(text: str) -> str:
+    """Joins pairs of surrogates that were handed over apart; half a pair becomes U+FFFD."""
+    if not any("\ud800" <= character <= "\udfff" for character in text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

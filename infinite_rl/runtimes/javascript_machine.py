@@ -1,0 +1,116 @@
+"""One QuickJS instance: values live in it as numbered boxes, calls and texts go in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from wasmtime import Func, Global, InstancePre, Memory, Store
+
+GLOBAL_SCRIPT, ASYNC_SCRIPT = 0, 128
+PENDING = 0  # a promise's state
+
+
+class OutOfMemory(Exception):
+    """The instance had no memory left for what the host wanted to put into it."""
+
+
+class Constants:
+    """Addresses that the build left in the module, the same for every instance."""
+
+    def __init__(self, prepared: InstancePre, store: Store) -> None:
+        exports = prepared.instantiate(store).exports(store)
+        self._values: Mapping[str, int] = {
+            name: int(exports[name].value(store))
+            for name in exports
+            if isinstance(exports[name], Global)
+        }
+
+    def __getitem__(self, name: str) -> int:
+        return self._values[name]
+
+
+class Machine:
+    """A fresh instance in `store`. Its calls raise what the engine raises at a trap."""
+
+    def __init__(self, prepared: InstancePre, store: Store, constants: Constants) -> None:
+        self.store = store
+        self._constants = constants
+        self._exports = prepared.instantiate(store).exports(store)
+        memory = self._exports["memory"]
+        assert isinstance(memory, Memory)
+        self._memory = memory
+
+    def call(self, name: str, *arguments: float) -> Any:
+        function = self._exports[name]
+        assert isinstance(function, Func)
+        return function(self.store, *arguments)
+
+    def read(self, address: int, size: int) -> bytes:
+        return bytes(self._memory.read(self.store, address, address + size))
+
+    def write(self, address: int, data: bytes) -> None:
+        self._memory.write(self.store, data, address)
+
+    def word(self, address: int) -> int:
+        return int.from_bytes(self.read(address, 4), "little")
+
+    def memory_size(self) -> int:
+        """Bytes of memory that the instance holds now."""
+        return int(self._memory.data_len(self.store))
+
+    def _put(self, text: str) -> tuple[int, int]:
+        data = text.encode("utf-8", "surrogatepass")
+        address = int(self.call("wasm_malloc", len(data) + 1))
+        if address == 0:
+            raise OutOfMemory
+        self.write(address, data + b"\0")
+        return address, len(data)
+
+    def new_string(self, text: str) -> int:
+        address, size = self._put(text)
+        box = int(self.call("qjs_new_string", address, size))
+        self.call("wasm_free", address)
+        return box
+
+    def text(self, box: int) -> str:
+        """A value as text. Half a pair of surrogates stays what it is."""
+        size_address = self._constants["arguments"] + 8
+        address = int(self.call("qjs_get_string_len", box, size_address))
+        if address == 0:
+            raise OutOfMemory
+        data = self.read(address, self.word(size_address))
+        self.call("qjs_free_cstring", address)
+        return data.decode("utf-8", "surrogatepass")
+
+    def evaluate(self, source: str, name: str, flags: int) -> int | None:
+        """Runs a script. Returns its value, or None where it threw: see `exception`."""
+        address, size = self._put(source)
+        box = int(self.call("qjs_eval", address, size, self._constants[name], flags))
+        return None if self.call("qjs_is_exception", box) else box
+
+    def exception(self) -> int:
+        """What was thrown last."""
+        return int(self.call("qjs_get_exception"))
+
+    def drive(self, name: str, *arguments: int) -> int | None:
+        """Calls one of the prelude's driver functions; None where it threw: see `exception`."""
+        base = self._constants["arguments"]
+        for n, box in enumerate(arguments):
+            self.write(base + 4 * n, box.to_bytes(4, "little"))
+        function, undefined = self._constants[f"driver_{name}"], self._constants["undefined"]
+        box = int(self.call("qjs_call", function, undefined, len(arguments), base))
+        return None if self.call("qjs_is_exception", box) else box
+
+    def number(self, box: int) -> float:
+        return float(self.call("qjs_get_float64", box))
+
+    def is_pending(self, box: int) -> bool:
+        """Whether the value is a promise that is not settled yet."""
+        return bool(self.call("qjs_promise_state", box) == PENDING)
+
+    def after_trap(self) -> None:
+        """Makes the instance callable again: a trap leaves the stack where it was."""
+        stack = self._exports["__stack_pointer"]
+        assert isinstance(stack, Global)
+        stack.set_value(self.store, self._constants["__stack_pointer"])
