@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from infinite_rl.errors import RuntimeMissing, UnknownName, UsageError
+from infinite_rl.errors import UnknownName, UsageError
 from infinite_rl.executor import RewardExecutor
 from infinite_rl.layout import fenced, tagged
 from infinite_rl.reward_functions.coding import CodingRewardFunction, read_submission
@@ -22,7 +22,7 @@ from infinite_rl.reward_functions.reference import (
     Tests,
     read_reference,
 )
-from infinite_rl.runtimes import Limits, load_guest, runtime_named
+from infinite_rl.runtimes import Limits
 from infinite_rl.types import Execution, Program, RewardFunctionScore, Sample, TestResult
 
 REWARD = CodingRewardFunction(timeout=5)
@@ -39,14 +39,6 @@ def answer(code: str, language: str = "python") -> str:
 
 def judge(code: str, expected: Any, language: str = "python") -> RewardFunctionScore:
     return REWARD.compute_reward(answer(code, language), expected, language=language)
-
-
-def javascript() -> None:
-    """Skip, visibly, where the JavaScript runtime has not been built."""
-    try:
-        load_guest(runtime_named("javascript"))
-    except (RuntimeMissing, ModuleNotFoundError) as missing:
-        pytest.skip(f"no JavaScript runtime: {missing}")
 
 
 # --- the submission: which code is run, and what its format is worth
@@ -297,7 +289,6 @@ def test_reference_code_is_run_for_its_output() -> None:
 
 
 def test_reference_code_runs_in_its_own_language() -> None:
-    javascript()
     assert judge("console.log(45)", fenced("print(45)", "python"), "javascript").passed
 
 
@@ -552,7 +543,6 @@ def test_a_row_is_scored_in_its_own_language() -> None:
 
 
 def test_javascript_is_judged_like_python() -> None:
-    javascript()
     double = "function double(x) { return 2 * x; }"
     tests = {"tests": ["console.assert(double(2) === 4)", "console.assert(double(3) === 6)"]}
     assert judge("console.log(6 * 7)", "42", "javascript").passed
@@ -560,8 +550,29 @@ def test_javascript_is_judged_like_python() -> None:
     wrong = judge("function double(x) { return 4; }", tests, "javascript")
     assert (wrong.status, wrong.correctness_score) == ("failed", 0.5)
     assert judge("throw new Error('no')", "42", "javascript").status == "failed"
-    broken = judge("function (", "42", "javascript")
-    assert (broken.format_score, broken.status) == (0.5, "failed")
+    assert judge("function (", "42", "javascript").format_score == 0.5
+    assert judge("JSON.parse('{')", "42", "javascript").format_score == 1.0
+
+
+JAVASCRIPT_FORGERIES = [
+    "// double",
+    "process.exit(0)",
+    "console.log('passed')",
+    "console.assert = () => {}",
+    "function double(x) { process.exit(0); }",
+    "function double(x) { try { return y; } catch { } }",
+    "const double = console.log",
+    "while (true) console.log('a'.repeat(100_000))",
+    "function double(x) { return double(x); }",
+]
+
+
+@pytest.mark.parametrize("code", JAVASCRIPT_FORGERIES, ids=range(len(JAVASCRIPT_FORGERIES)))
+def test_no_forgery_in_javascript_passes_the_tests(code: str) -> None:
+    equal = "require('assert').strictEqual(double(2), 4)"
+    score = judge(code, {"tests": [equal, equal]}, "javascript")
+    assert (score.status, score.correctness_score) == ("failed", 0.0)
+    assert score.error_msg
 
 
 def test_one_reward_serves_many_threads() -> None:

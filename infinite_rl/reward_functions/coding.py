@@ -34,10 +34,9 @@ _CACHED_REFERENCES = 256  # one reference serves every completion of its group
 _MESSAGE_CHARS = 500
 _QUOTE_CHARS = 160
 
-# An error of the compiler: it has no traceback, since no line was run.
-_NOT_CODE = re.compile(
-    r"\A(?!Traceback).*^(?:SyntaxError|IndentationError|TabError)\b", re.M | re.S
-)
+# An error of the compiler, and the trace that only code which has begun to run leaves behind.
+_SYNTAX_ERROR = re.compile(r"^(?:SyntaxError|IndentationError|TabError)\b", re.MULTILINE)
+_RUN_TRACE = re.compile(r"^Traceback|<eval>", re.MULTILINE)
 
 
 class Executor(Protocol):
@@ -291,7 +290,10 @@ def _judge_predicate(stdout: str, reference: Predicate) -> _Verdict:
 
 
 def _compiled(execution: Execution) -> bool:
-    return execution.status != "error" or not _NOT_CODE.match(execution.stderr)
+    """Whether the code was code of its language at all."""
+    if execution.status != "error" or _RUN_TRACE.search(execution.stderr):
+        return True
+    return not _SYNTAX_ERROR.search(execution.stderr)
 
 
 def _ending(execution: Execution, timeout: float) -> str:

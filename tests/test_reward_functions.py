@@ -1,0 +1,251 @@
+"""The rewards as users call them, and the parser: a smoke suite for an installation.
+
+It needs only the standard library's unittest: `python -m unittest discover tests`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from infinite_rl.errors import UsageError
+from infinite_rl.layout import fenced, render, tagged
+from infinite_rl.parser import ExampleParser
+from infinite_rl.reward_functions import REWARDS, RewardFunction, get_reward_functions
+from infinite_rl.reward_functions.coding import CodingRewardFunction
+from infinite_rl.types import RewardFunctionScore, Sample
+
+REWARD = get_reward_functions(timeout=5)
+
+# For each reward a reference, an answer that is right and one that is wrong.
+SAMPLES: dict[str, tuple[Any, str, str]] = {
+    "coding": ("42", fenced("print(6 * 7)", "python"), fenced("print(41)", "python")),
+    "math": ("(x+1)^2", "x^2 + 2x + 1", "x^2 + 2x"),
+}
+
+
+def score(name: str, content: str, expected: Any, **options: Any) -> RewardFunctionScore:
+    reward = REWARD[name]
+    return reward.compute_reward(tagged(content), expected, **options)
+
+
+class EveryReward(unittest.TestCase):
+    """What holds for each row of the table."""
+
+    def test_there_is_a_sample_for_every_reward(self) -> None:
+        self.assertEqual(SAMPLES.keys(), REWARDS.keys())
+        self.assertEqual(REWARD.keys(), REWARDS.keys())
+
+    def test_a_right_answer_gets_full_marks(self) -> None:
+        for name, (expected, right, _) in SAMPLES.items():
+            with self.subTest(name):
+                given = score(name, right, expected)
+                self.assertEqual((given.format_score, given.correctness_score), (1.0, 1.0))
+                self.assertEqual(
+                    (given.status, given.error_msg, given.aux_score), ("passed", "", 0.0)
+                )
+
+    def test_a_wrong_answer_fails_and_says_why(self) -> None:
+        for name, (expected, _, wrong) in SAMPLES.items():
+            with self.subTest(name):
+                given = score(name, wrong, expected)
+                self.assertEqual((given.format_score, given.status), (1.0, "failed"))
+                self.assertLess(given.correctness_score, 0.95)
+                self.assertTrue(given.error_msg)
+
+    def test_the_arguments_can_be_named_and_the_tag_chosen(self) -> None:
+        for name, (expected, right, _) in SAMPLES.items():
+            with self.subTest(name):
+                given = REWARD[name].compute_reward(
+                    model_output=tagged(right, "final"),
+                    expected_output=expected,
+                    answer_tag="final",
+                )
+                self.assertTrue(given.passed)
+
+    def test_without_a_tag_nothing_is_right(self) -> None:
+        for name, (expected, right, _) in SAMPLES.items():
+            with self.subTest(name):
+                given = REWARD[name].compute_reward(right, expected)
+                self.assertEqual((given.format_score, given.status), (0.0, "failed"))
+
+    def test_a_predicate_may_stand_for_the_expected_output(self) -> None:
+        for name, (_, right, _) in SAMPLES.items():
+            with self.subTest(name):
+                self.assertTrue(score(name, right, lambda text: bool(text)).passed)
+                self.assertEqual(score(name, right, lambda _: False).status, "failed")
+                self.assertEqual(score(name, right, lambda _: 1 / 0).status, "unscored")
+
+    def test_a_reference_that_is_missing_cannot_be_judged(self) -> None:
+        for name, (_, right, _) in SAMPLES.items():
+            with self.subTest(name):
+                given = score(name, right, None)
+                self.assertEqual((given.status, given.correctness_score), ("unscored", 0.0))
+                self.assertTrue(given.error_msg)
+
+    def test_whatever_a_model_writes_is_scored(self) -> None:
+        hostile: list[Any] = [
+            *(None, "", "\x00", "\ud800", "<answer>", "</answer>", "<answer></answer>"),
+            *(
+                tagged("__import__('os').system('true')"),
+                tagged("9" * 10_000),
+                tagged("(" * 10_000),
+            ),
+            *("<answer>" * 1_000, tagged("9^9^9^9^9"), tagged("passed"), tagged("```")),
+        ]
+        for name, (expected, _, _) in SAMPLES.items():
+            for text in hostile:
+                with self.subTest(name, text=str(text)[:40].encode("ascii", "replace")):
+                    given = REWARD[name].compute_reward(text, expected)
+                    self.assertEqual(given.status, "failed")
+
+    def test_threads_share_one_reward(self) -> None:
+        for name, (expected, right, wrong) in SAMPLES.items():
+            with self.subTest(name), ThreadPoolExecutor(4) as pool:
+                given = list(
+                    pool.map(lambda text, n=name, e=expected: score(n, text, e), [right, wrong] * 8)
+                )
+                self.assertEqual([each.passed for each in given], [True, False] * 8)
+
+    def test_a_row_is_scored_against_its_answer(self) -> None:
+        for name, (expected, right, _) in SAMPLES.items():
+            with self.subTest(name):
+                row = Sample(name, "A task.", expected, tagged(right))
+                self.assertTrue(REWARD[name].score(row, row.response).passed)
+
+
+class Coding(unittest.TestCase):
+    def test_output_is_compared_on_a_ladder(self) -> None:
+        ladder: list[tuple[str, Any, float, bool]] = [
+            ("print('Hello')", "HELLO", 1.0, True),
+            ('print(\'{"b": 2, "a": 1}\')', '{"a": 1, "b": 2}', 1.0, True),
+            ("print(1.0)", 1, 1.0, True),
+            ("print('1.000000000001')", "1", 0.99, True),
+            ("print('a  b')", "a b", 0.95, True),
+            ("print('Result: 10')", "Result: 12", 0.9, False),
+            ("print(41)", "42", 0.5, False),
+        ]
+        for code, expected, correctness, passed in ladder:
+            with self.subTest(code):
+                given = score("coding", fenced(code, "python"), expected)
+                self.assertEqual((given.correctness_score, given.passed), (correctness, passed))
+
+    def test_the_format_has_degrees(self) -> None:
+        code = "print(40 + 2)"
+        degrees = [
+            (tagged(fenced(code, "python")), 1.0),
+            (tagged(code), 0.5),
+            (tagged(f"```python\n{code}"), 0.3),
+            (tagged("```python\nx"), 0.2),
+            (code, 0.0),
+        ]
+        for text, format_score in degrees:
+            with self.subTest(text):
+                given = REWARD["coding"].compute_reward(text, "42")
+                self.assertEqual(given.format_score, format_score)
+                self.assertEqual(given.passed, format_score >= 0.3)
+
+    def test_tests_checks_and_cases_are_run(self) -> None:
+        code = fenced("def f(x):\n    return x * x", "python")
+        self.assertTrue(score("coding", code, {"tests": ["assert f(2) == 4"]}).passed)
+        self.assertTrue(score("coding", code, '{"tests": ["assert f(2) == 4"]}').passed)
+        check = "def check(candidate):\n    assert candidate(3) == 9"
+        self.assertTrue(score("coding", code, {"tests": check, "entry_point": "f"}).passed)
+        cases = {"cases": [{"input": "3", "output": "9"}]}
+        self.assertTrue(score("coding", fenced("print(int(input())**2)", "python"), cases).passed)
+
+    def test_an_empty_test_list_is_not_a_pass(self) -> None:
+        self.assertEqual(score("coding", "f = abs", {"tests": []}).status, "unscored")
+
+    def test_an_early_exit_is_not_a_pass(self) -> None:
+        for code in ("import sys; sys.exit(0)", "import os; os._exit(0)", "print('passed')"):
+            with self.subTest(code):
+                given = score("coding", fenced(code, "python"), {"tests": ["assert f(2) == 4"]})
+                self.assertEqual(given.status, "failed")
+
+    def test_javascript_is_a_language_of_the_call_or_of_the_object(self) -> None:
+        code = fenced("console.log([1, 2].map(x => x * 21)[1])", "javascript")
+        self.assertTrue(score("coding", code, 42, language="javascript").passed)
+        reward = CodingRewardFunction()
+        reward.set_language("javascript")
+        self.assertTrue(reward.compute_reward(tagged(code), 42).passed)
+
+    def test_another_language_is_a_value_error(self) -> None:
+        with self.assertRaises(ValueError):
+            CodingRewardFunction().set_language("ruby")
+
+
+class Math(unittest.TestCase):
+    def test_forms_of_one_value_are_equal(self) -> None:
+        for answer, gold in [("1/2", "0.5"), (r"\frac{1}{2}", "1/2"), ("x = 5", "5"), ("$5", 5)]:
+            with self.subTest(answer=answer, gold=gold):
+                self.assertTrue(score("math", answer, gold).passed)
+
+    def test_other_values_are_not(self) -> None:
+        for answer, gold in [("3x", "3y"), ("2 or 3", "2"), ("5-", "5"), ("ten hours", "10")]:
+            with self.subTest(answer=answer, gold=gold):
+                self.assertFalse(score("math", answer, gold).passed)
+
+
+class Table(unittest.TestCase):
+    def test_a_reward_of_ones_own_is_added_or_replaces_one(self) -> None:
+        class Polite(RewardFunction):
+            def compute_reward(
+                self, model_output: str, expected_output: Any, answer_tag: str = "answer"
+            ) -> RewardFunctionScore:
+                del expected_output, answer_tag
+                polite = float("please" in model_output)
+                return self.shaped(RewardFunctionScore(1.0, polite), model_output)
+
+        polite = Polite("polite")
+        rewards = get_reward_functions(extra={"polite": polite, "math": polite})
+        self.assertEqual(set(rewards), {*REWARDS, "polite"})
+        self.assertIs(rewards["math"], polite)
+        self.assertEqual(polite.compute_reward("please", "").correctness_score, 1.0)
+
+    def test_what_is_no_reward_is_refused(self) -> None:
+        wrong: list[Any] = [{"mine": len}, {"mine": CodingRewardFunction}, {"": None}, {3: None}]
+        for extra in wrong:
+            with self.subTest(extra=extra), self.assertRaises(UsageError):
+                get_reward_functions(extra=extra)
+
+    def test_a_timeout_that_is_not_positive_is_refused(self) -> None:
+        with self.assertRaises(UsageError):
+            get_reward_functions(timeout=0)
+
+    def test_importing_the_package_loads_no_reward_and_no_engine(self) -> None:
+        heavy = ("wasmtime", "mpmath", "sympy", "pandas", "torch", "infinite_rl.executor")
+        code = (
+            "import sys, infinite_rl.reward_functions as r; r.get_reward_functions; "
+            f"print([name for name in {heavy!r} if name in sys.modules])"
+        )
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
+        self.assertEqual(run.stdout.strip(), "[]", run.stderr)
+
+
+class Parser(unittest.TestCase):
+    def test_a_sample_comes_back_as_it_was_written(self) -> None:
+        parts = {"prompt": "Print 42.", "answer": "42", "response": tagged("print(42)")}
+        self.assertEqual(dict(ExampleParser.parse_text(render(**parts))), parts)
+
+    def test_headings_may_be_markdown_and_parts_may_be_missing(self) -> None:
+        parsed = ExampleParser.parse_text("## Question\nWhat is 6 x 7?\n\n## Answer\n42\n")
+        self.assertEqual((parsed["prompt"], parsed["answer"]), ("What is 6 x 7?", "42"))
+        self.assertEqual(set(dict(ExampleParser.parse_text("")).values()), {""})
+
+    def test_the_content_of_tags_is_found(self) -> None:
+        self.assertEqual(ExampleParser.extract_answer_tags("<answer> 42 </answer>"), ["42"])
+        self.assertEqual(ExampleParser.extract_answer_tags("no tag"), [])
+
+    def test_what_was_parsed_can_be_scored(self) -> None:
+        text = render("Print 42.", "42", tagged(fenced("print(42)", "python")))
+        parsed = ExampleParser.parse_text(text)
+        given = REWARD["coding"].compute_reward(parsed["response"], parsed["answer"])
+        self.assertTrue(given.passed)
+
+
+if __name__ == "__main__":
+    unittest.main()
