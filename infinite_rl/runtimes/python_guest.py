@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from wasmtime import ExitTrap, Store, Trap, WasiConfig, WasmtimeError
 from wasmtime.component import Component, Func, Linker
 
-from ..errors import SandboxError
+from ..errors import SandboxError, UsageError
 from ..types import Execution, ExecutionStatus, Program, TestResult
 from . import runtime_named
 from .engine import ENGINE, deadline, load_component
@@ -92,33 +92,40 @@ class PythonGuest:
         self._export = export
 
     def run(self, program: Program, limits: Limits) -> Execution:
-        """Run `program` in a fresh instance. Raises `SandboxError` when the sandbox itself breaks.
+        """Run `program` in a fresh instance.
+
+        Raises `UsageError` when the memory is too small for any program (it needs about 30 MiB) and
+        `SandboxError` when the sandbox itself breaks.
 
         What was printed before a program is stopped is kept, but for the last few milliseconds of
         one that prints much. Stopped programs have the exit codes 124 (time) and 137 (otherwise).
         """
         session = _Session(program, limits)
         self._current.session = session
-        with Store(ENGINE) as store:
-            store.set_wasi(WasiConfig())
-            store.set_limits(memory_size=limits.memory_bytes)
-            with deadline(store, limits.timeout_s):
-                entry = self._instantiate(store, limits)
-                try:
+        try:
+            with Store(ENGINE) as store:
+                store.set_wasi(WasiConfig())
+                store.set_limits(memory_size=limits.memory_bytes)
+                with deadline(store, limits.timeout_s):
+                    entry = self._instantiate(store, limits)
                     report = entry(store, *_arguments(program, session.nonce))
-                except (WasmtimeError, Trap) as error:
-                    return _stopped(session, error)
-        if report.__dict__["out-of-memory"]:
-            return session.execution("memory", report.__dict__["exit-code"])
-        exit_code = report.__dict__["exit-code"]
+        except (WasmtimeError, Trap) as error:
+            return _stopped(session, error)
+        finally:
+            del self._current.session
+        exit_code = getattr(report, "exit-code")
+        if getattr(report, "out-of-memory"):
+            return session.execution("memory", exit_code)
         return session.execution("error" if exit_code else "ok", exit_code)
 
     def _instantiate(self, store: Store, limits: Limits) -> Func:
         try:
             instance = self._linker.instantiate(store, self._component)
         except (WasmtimeError, Trap) as error:
-            memory = limits.memory_bytes // 2**20
-            raise SandboxError(f"Python does not start within {memory} MiB: {error}") from error
+            if "exceeds memory limits" in str(error):
+                memory = limits.memory_bytes // 2**20
+                raise UsageError(f"Python does not start in {memory} MiB of memory") from error
+            raise SandboxError(f"Python does not start: {error}") from error
         entry = instance.get_func(store, self._export)
         if entry is None:
             raise SandboxError("python.wasm exports a `run` that is no function: build it again")

@@ -1,0 +1,166 @@
+"""The shared engine: its clock, and the cache of compiled code."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+from pathlib import Path
+
+import pytest
+from wasmtime import Instance, Store, Trap, TrapCode, wat2wasm
+
+import infinite_rl.runtimes as runtimes
+from infinite_rl.errors import RuntimeMissing
+from infinite_rl.executor import RewardExecutor
+from infinite_rl.runtimes import Runtime, engine
+
+TINY = wat2wasm('(module (func (export "spin") (loop (br 0))) (func (export "f")))')
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runtime:
+    """A tiny runtime in a folder of its own, with a cache of its own."""
+    monkeypatch.setattr(runtimes, "_FOLDER", tmp_path)
+    monkeypatch.setattr(engine, "_loaded", {})
+    monkeypatch.setenv("INFINITE_RL_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "tiny.wasm").write_bytes(TINY)
+    return Runtime("tiny", (), "tiny.wasm", hashlib.sha256(TINY).hexdigest(), "")
+
+
+def compiled(tmp_path: Path) -> list[Path]:
+    return list((tmp_path / "cache").glob("*.cwasm"))
+
+
+def forget_and_forbid_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine._loaded.clear()
+    monkeypatch.setattr(engine, "_compile", None)
+
+
+def spin(seconds: float) -> TrapCode | None:
+    store = Store(engine.ENGINE)
+    instance = Instance(store, engine.Module(engine.ENGINE, TINY), [])
+    function = instance.exports(store)["spin"]
+    with pytest.raises(Trap) as stopped, engine.deadline(store, seconds):
+        function(store)  # type: ignore[operator]
+    return stopped.value.trap_code
+
+
+def test_a_deadline_interrupts_a_loop() -> None:
+    assert spin(0.02) is TrapCode.INTERRUPT
+
+
+def test_a_deadline_is_never_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 0.0995, 0.0995])
+    monkeypatch.setattr(engine.time, "monotonic", lambda: next(clock))
+    ticks = []
+    fake = type("Engine", (), {"increment_epoch": lambda _self: ticks.append(1)})()
+    ticker = engine._Ticker(fake)
+    ticker._ticked_at = engine.time.monotonic()
+    ticker._catch_up()
+    assert len(ticks) == 9 < engine.deadline_ticks(0.0995)
+    ticker._catch_up()
+    assert len(ticks) == 9
+
+
+def test_nothing_ticks_while_nothing_runs() -> None:
+    spin(0.01)
+    assert engine._ticker._running == 0
+
+
+def test_compiled_code_is_kept_and_used_again(
+    runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = engine.load_module(runtime)
+    assert engine.load_module(runtime) is module
+    assert len(compiled(tmp_path)) == 1
+    forget_and_forbid_compiling(monkeypatch)
+    assert engine.load_module(runtime) is not module
+
+
+def test_the_cache_is_private(runtime: Runtime, tmp_path: Path) -> None:
+    engine.load_module(runtime)
+    assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
+    assert compiled(tmp_path)[0].stat().st_mode & 0o777 == 0o600
+
+
+def test_a_damaged_file_is_compiled_again(runtime: Runtime, tmp_path: Path) -> None:
+    engine.load_module(runtime)
+    path = compiled(tmp_path)[0]
+    good = path.read_bytes()
+    path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
+    engine._loaded.clear()
+    engine.load_module(runtime)
+    assert compiled(tmp_path)[0].read_bytes() == good
+
+
+def test_a_file_that_others_can_write_is_not_loaded(
+    runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.load_module(runtime)
+    compiled(tmp_path)[0].chmod(0o622)
+    forget_and_forbid_compiling(monkeypatch)
+    with pytest.raises(TypeError):  # it went to the compiler, which the test has taken away
+        engine.load_module(runtime)
+
+
+def test_a_folder_that_others_can_write_is_not_used(runtime: Runtime, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    cache.chmod(0o777)
+    engine.load_module(runtime)
+    assert list(cache.iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_made_is_done_without(
+    runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("INFINITE_RL_CACHE", str(tmp_path / "file" / "cache"))
+    engine.load_module(runtime)
+
+
+def test_another_file_than_the_one_built_is_refused(runtime: Runtime, tmp_path: Path) -> None:
+    (tmp_path / "tiny.wasm").write_bytes(TINY + b"\0")
+    with pytest.raises(RuntimeMissing, match="not the file that was built"):
+        engine.load_module(runtime)
+
+
+def test_a_missing_file_names_the_ways_out(runtime: Runtime, tmp_path: Path) -> None:
+    (tmp_path / "tiny.wasm").unlink()
+    with pytest.raises(RuntimeMissing, match=r"build_wasm\.sh.*RUNTIME_RELEASE_TAG"):
+        engine.load_module(runtime)
+
+
+def test_a_hash_that_is_not_pinned_is_read_from_its_record(
+    tmp_path: Path, runtime: Runtime
+) -> None:
+    unpinned = Runtime("tiny", (), "tiny.wasm", "", "")
+    (tmp_path / "tiny.wasm.sha256").write_text(f"# a note\n{runtime.sha256}  tiny.wasm\n")
+    assert runtimes.recorded_hash(unpinned) == runtime.sha256
+    engine.load_module(unpinned)
+
+
+def test_a_missing_record_is_a_missing_runtime(runtime: Runtime) -> None:
+    with pytest.raises(RuntimeMissing, match="no hash"):
+        runtimes.recorded_hash(Runtime("tiny", (), runtime.filename, "", ""))
+
+
+def _status_of_a_loop() -> str:
+    return RewardExecutor(timeout=0.1).execute("while True: pass", "python").status
+
+
+def _compiles(runtime: Runtime) -> bool:
+    engine._loaded.clear()
+    return engine.load_module(runtime) is not None
+
+
+def test_deadlines_hold_in_a_forked_child() -> None:
+    assert _status_of_a_loop() == "timeout"
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(_status_of_a_loop).get(timeout=30) == "timeout"
+
+
+def test_a_forked_child_can_compile(runtime: Runtime) -> None:
+    engine._compile(runtimes.runtime_file(runtime), runtime.sha256, engine.Module)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(_compiles, (runtime,)).get(timeout=30)

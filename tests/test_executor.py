@@ -1,0 +1,125 @@
+"""The executor's promises, language by language where they differ."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from infinite_rl.errors import UsageError
+from infinite_rl.executor import Executor, RewardExecutor
+from infinite_rl.runtimes import Limits
+from infinite_rl.types import Execution, Program
+
+
+class Echo:
+    """A user's own language: it prints its source, and remembers what it was given."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Program, Limits]] = []
+
+    def run(self, program: Program, limits: Limits) -> Execution:
+        self.calls.append((program, limits))
+        return Execution(f"  {program.code}\n", " warning ", 0, "ok")
+
+
+@pytest.fixture
+def echo() -> Echo:
+    return Echo()
+
+
+def test_the_short_name_is_the_same_class() -> None:
+    assert Executor is RewardExecutor
+
+
+def test_run_single_strips_stdout_and_stderr(echo: Echo) -> None:
+    assert RewardExecutor(runtimes={"echo": echo}).run_single("hi", "echo") == ("hi", "warning")
+
+
+@pytest.mark.parametrize("name", ["python", "py", "python3", " Python "])
+def test_python_has_these_names(name: str) -> None:
+    assert RewardExecutor().run_single("print(6 * 7)", name) == ("42", "")
+
+
+def test_an_unknown_language_is_a_value_error_that_lists_the_known_ones(echo: Echo) -> None:
+    with pytest.raises(ValueError, match="'cobol'.*echo, javascript, python"):
+        RewardExecutor(runtimes={"echo": echo}).execute("", "cobol")
+
+
+def test_an_own_runtime_gets_the_program_and_the_limits(echo: Echo) -> None:
+    executor = RewardExecutor(3, 64, 500, runtimes={"Echo": echo})
+    executor.execute("code", "echo", stdin="in", timeout=2, tests=["t"], entry_point="f")
+    assert echo.calls == [(Program("code", "in", ("t",), "f"), Limits(2, 64 * 2**20, 500))]
+
+
+def test_the_executors_timeout_holds_where_none_is_given(echo: Echo) -> None:
+    RewardExecutor(timeout=3, runtimes={"echo": echo}).execute("", "echo")
+    assert echo.calls[0][1].timeout_s == 3
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "5", None, True])
+@pytest.mark.parametrize("name", ["timeout", "memory_limit_mb", "output_limit"])
+def test_a_limit_that_is_no_positive_number_is_refused(name: str, value: object) -> None:
+    with pytest.raises(UsageError, match=name):
+        RewardExecutor(**{name: value})  # type: ignore[arg-type]
+
+
+def test_a_wrong_timeout_of_one_run_is_refused(echo: Echo) -> None:
+    with pytest.raises(UsageError, match="timeout"):
+        RewardExecutor(runtimes={"echo": echo}).execute("", "echo", timeout=0)
+
+
+def test_tests_given_as_one_text_are_refused(echo: Echo) -> None:
+    with pytest.raises(UsageError, match="tests"):
+        RewardExecutor(runtimes={"echo": echo}).execute("", "echo", tests="assert True")
+
+
+def test_code_that_is_not_text_is_refused(echo: Echo) -> None:
+    with pytest.raises(UsageError, match="text"):
+        RewardExecutor(runtimes={"echo": echo}).execute(None, "echo")  # type: ignore[arg-type]
+
+
+def test_batch_run_keeps_the_order() -> None:
+    codes = [f"print({number})" for number in range(20)]
+    results = RewardExecutor().batch_run(codes, "python", threads=4)
+    assert results == [(str(number), "") for number in range(20)]
+
+
+def test_batch_run_of_nothing_is_nothing(echo: Echo) -> None:
+    assert RewardExecutor(runtimes={"echo": echo}).batch_run([], "echo") == []
+
+
+def test_batch_run_refuses_zero_threads(echo: Echo) -> None:
+    with pytest.raises(UsageError, match="threads"):
+        RewardExecutor(runtimes={"echo": echo}).batch_run(["x"], "echo", threads=0)
+
+
+def test_it_is_a_context_manager(echo: Echo) -> None:
+    with RewardExecutor(runtimes={"echo": echo}) as executor:
+        assert executor.execute("x", "echo").status == "ok"
+
+
+def test_programs_on_many_threads_do_not_mix() -> None:
+    executor, outputs = RewardExecutor(), {}
+
+    def work(number: int) -> None:
+        execution = executor.execute("print(input())", "python", stdin=str(number))
+        outputs[number] = execution.stdout
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outputs == {number: f"{number}\n" for number in range(16)}
+
+
+def test_a_slow_program_does_not_cost_its_neighbour_time() -> None:
+    executor, ended = RewardExecutor(), []
+    slow = threading.Thread(
+        target=lambda: ended.append(executor.execute("while True: pass", "python", timeout=0.3))
+    )
+    slow.start()
+    assert executor.execute("print('x')", "python", timeout=5).status == "ok"
+    slow.join()
+    assert ended[0].status == "timeout"
