@@ -65,7 +65,7 @@ def set_stdin(text: str) -> None:
 
 def _stdin_or_file(opener: Callable[..., Any]) -> Callable[..., Any]:
     def open(file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
-        if file is 0 or file == "/dev/stdin":  # noqa: F632 - an object of the program is not asked
+        if (type(file) is int and file == 0) or file == "/dev/stdin":
             return sys.stdin.buffer if "b" in mode else sys.stdin
         return opener(file, mode, *args, **options)
 
