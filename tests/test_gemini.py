@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,7 @@ from infinite_rl.errors import (
     UnknownName,
     UsageError,
 )
+from infinite_rl.limits import RetryingProvider, RetryPolicy
 from infinite_rl.providers import PROVIDERS, make_provider, resolve_provider
 from infinite_rl.providers.gemini import GeminiProvider
 from infinite_rl.types import Completion, Usage
@@ -258,8 +260,10 @@ def test_a_closed_connection_may_be_tried_again(service: Service) -> None:
 def test_silence_ends_at_the_timeout() -> None:
     with gs.GeminiServer(lambda _: gs.hang()) as server:
         provider = GeminiProvider(api_key=gs.KEY, base_url=server.base_url, timeout_s=0.1)
+        begin = time.monotonic()
         with pytest.raises(ProviderUnavailable, match=r"nothing for 0\.1 s"):
             provider.complete("", "prompt", 1)
+        assert time.monotonic() - begin < 2
 
 
 def test_a_server_that_is_not_there_may_be_tried_again() -> None:
@@ -433,6 +437,36 @@ def test_one_provider_serves_many_threads() -> None:
         with ThreadPoolExecutor(8) as pool:
             answers = list(pool.map(ask, range(64)))
     assert answers == [f"prompt {seed} {seed}" for seed in range(64)]
+
+
+def test_retries_make_exactly_the_calls_that_the_faults_cost() -> None:
+    answer = gs.faulty(lambda request: request.prompt, kinds=gs.PASSING_FAULTS)
+    with gs.GeminiServer(answer) as server:
+        provider = GeminiProvider("m", api_key=gs.KEY, base_url=server.base_url)
+        told: list[float] = []
+        patient = RetryingProvider(
+            provider,
+            RetryPolicy(first_wait_s=0.001, max_wait_s=0.01),
+            on_retry=lambda _, wait_s: told.append(wait_s),
+        )
+
+        def ask(seed: int) -> str:
+            return patient.complete("", f"prompt {seed}", seed).text
+
+        with ThreadPoolExecutor(8) as pool:
+            texts = list(pool.map(ask, range(60)))
+    assert texts == [f"prompt {seed}" for seed in range(60)]
+    assert server.kinds["text"] == 60
+    assert (
+        len(told) == sum(server.kinds.values()) - 60 == sum(map(faults_before_success, range(60)))
+    )
+
+
+def faults_before_success(seed: int) -> int:
+    attempt = 1
+    while gs.planned_fault(seed, attempt, kinds=gs.PASSING_FAULTS):
+        attempt += 1
+    return attempt - 1
 
 
 def test_importing_the_providers_loads_no_sdk_and_no_other_provider() -> None:

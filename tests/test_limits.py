@@ -141,10 +141,14 @@ def test_a_real_wait_is_interrupted() -> None:
 def test_a_delay_told_to_one_call_holds_for_the_others() -> None:
     time = Time(meanwhile=once(lambda: provider.complete("", "p", 2)))
     script = ScriptedProvider([down(13), "other", "one"])
-    provider = RetryingProvider(script, time.policy(jitter=0.0))
+    told: list[float] = []
+    provider = RetryingProvider(
+        script, time.policy(jitter=0.0), on_retry=lambda _, wait_s: told.append(wait_s)
+    )
     assert provider.complete("", "p", 1).text == "one"
     assert [call.seed for call in script.calls] == [1, 2, 1]
     assert time.waits == [13, 13]
+    assert told == [13]  # the other call was late, not made again
 
 
 def test_a_trouble_without_a_delay_holds_nobody_else_up() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -62,6 +63,7 @@ def test_one_string_is_refused_rather_than_spelt_out() -> None:
 def test_many_threads_get_each_reply_once() -> None:
     def replies() -> Iterator[str]:  # a generator breaks if two threads are in it at once
         for number in range(400):
+            time.sleep(0)  # lets another thread run here
             yield str(number)
 
     provider = ScriptedProvider(replies())
