@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import os
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,19 @@ def test_a_cache_that_cannot_be_made_is_done_without(
     (tmp_path / "file").touch()
     monkeypatch.setenv("INFINITE_RL_CACHE", str(tmp_path / "file" / "cache"))
     engine.load_module(runtime)
+
+
+def test_code_unused_for_a_month_leaves_the_cache(runtime: Runtime, tmp_path: Path) -> None:
+    engine.load_module(runtime)
+    old = compiled(tmp_path)[0].with_name(f"tiny-{'0' * 24}-{'0' * 32}.cwasm")
+    recent, other = (old.with_name(name) for name in ("tiny-recent.cwasm", "other-old.cwasm"))
+    for path in (old, recent, other):
+        path.touch()
+    for path in (old, other):
+        os.utime(path, (0, 0))
+    engine._forget_unused(tmp_path / "cache", "tiny")
+    assert not old.exists()
+    assert recent.exists() and other.exists() and len(compiled(tmp_path)) == 3
 
 
 def test_another_file_than_the_one_built_is_refused(runtime: Runtime, tmp_path: Path) -> None:

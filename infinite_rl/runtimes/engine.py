@@ -35,6 +35,7 @@ Compiled = TypeVar("Compiled", Module, Component)
 TICK_S = 0.01
 _MiB = 1024 * 1024
 _SETTINGS = "epoch opt=speed"  # part of the cache key: change it with `_config`
+_UNUSED_S = 30 * 24 * 3600
 _BORN = os.getpid()
 
 log = logging.getLogger(__name__)
@@ -187,13 +188,14 @@ def _from_cache(runtime: Runtime, kind: type[Compiled]) -> Compiled:
     if folder is None:
         return kind.deserialize(ENGINE, _compile(source, digest, kind))
     key = f"{runtime.name}-{_cache_key(digest)}"
-    with _locked(folder / f"{key}.lock"):
+    with _locked(folder / f"{runtime.name}.lock"):
         found = _find(folder, key, kind)
         if found is None:
             code = _compile(source, digest, kind)
             path = _keep(folder, key, code)
             if path is None:
                 return kind.deserialize(ENGINE, code)
+            _forget_unused(folder, runtime.name)
             found = kind.deserialize_file(ENGINE, str(path))
         return found
 
@@ -280,6 +282,7 @@ def _find(folder: Path, key: str, kind: type[Compiled]) -> Compiled | None:
             continue
         if path.name == _content_name(key, path.read_bytes()):
             try:
+                path.touch()  # the time of the last use
                 return kind.deserialize_file(ENGINE, str(path))
             except WasmtimeError as error:
                 log.warning("%s does not load (%s): compiling again", path, error)
@@ -300,6 +303,13 @@ def _keep(folder: Path, key: str, code: bytearray) -> Path | None:
         draft.unlink(missing_ok=True)
         return None
     return path
+
+
+def _forget_unused(folder: Path, name: str) -> None:
+    """Remove what was compiled from other builds, unless it was used within a month."""
+    for path in folder.glob(f"{name}-*.cwasm"):
+        if time.time() - path.stat().st_mtime > _UNUSED_S:
+            path.unlink()
 
 
 def _content_name(key: str, code: bytes | bytearray) -> str:
