@@ -363,13 +363,28 @@ def test_tampering_is_never_a_pass(code: str) -> None:
     assert execution.status != "ok" or verdicts(execution) != [True]
 
 
-def test_a_guessed_verdict_ends_the_run() -> None:
-    code = (
-        "import gc, types\n"
-        "module = next(x for x in gc.get_objects() if isinstance(x, types.ModuleType)\n"
-        "              and x.__name__ == 'wit_world')\n"
-        "module.verdict('guess', True, '')"
-    )
-    execution = judge(code, "assert False")
-    assert execution.status == "error"
-    assert execution.tests == ()
+FIND_THE_CALL = """
+import gc, os, sys, types
+report = next(x for x in gc.get_objects() if isinstance(x, types.ModuleType)
+              and x.__name__ == 'wit_world').verdict
+"""
+FIND_THE_NONCE = """
+frame = sys._getframe()
+while 'nonce' not in frame.f_locals: frame = frame.f_back
+nonce = frame.f_locals['nonce']
+"""
+
+
+def test_a_verdict_with_a_guessed_nonce_ends_the_run() -> None:
+    execution = judge(f"{FIND_THE_CALL}report('guess', True, '')", "assert False", "assert False")
+    assert (execution.status, execution.tests) == ("error", ())
+
+
+def test_more_verdicts_than_tests_end_the_run() -> None:
+    execution = judge(f"{FIND_THE_CALL}{FIND_THE_NONCE}report(nonce, True, '')", "assert False")
+    assert (execution.status, execution.tests) == ("error", ())
+
+
+def test_a_program_that_does_not_return_has_not_reported_its_last_test() -> None:
+    forge = f"{FIND_THE_CALL}{FIND_THE_NONCE}report(nonce, True, '')\nos._exit(0)"
+    assert judge(forge, "assert False").tests == ()
