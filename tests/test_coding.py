@@ -549,6 +549,8 @@ def test_javascript_is_judged_like_python() -> None:
     assert judge(double, tests, "javascript").passed
     wrong = judge("function double(x) { return 4; }", tests, "javascript")
     assert (wrong.status, wrong.correctness_score) == ("failed", 0.5)
+    line = "const text = require('fs').readFileSync(0, 'utf8'); console.log(text.trim().length)"
+    assert judge(line, {"cases": [{"input": "four", "output": "4"}]}, "javascript").passed
     assert judge("throw new Error('no')", "42", "javascript").status == "failed"
     assert judge("function (", "42", "javascript").format_score == 0.5
     assert judge("JSON.parse('{')", "42", "javascript").format_score == 1.0

@@ -219,8 +219,9 @@ def test_the_length_signal_turns_with_correctness() -> None:
 
 
 def test_what_could_not_be_judged_is_not_shaped() -> None:
-    signals = read_shaping({"length": 1.0})
-    assert shape(judged("unscored"), "text", signals) == judged("unscored")
+    score = shape(judged("unscored"), "text", read_shaping({"repetition": 1.0}))
+    assert score == judged("unscored")
+    assert "aux" not in score.details
 
 
 @pytest.mark.parametrize(
