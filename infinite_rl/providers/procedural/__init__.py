@@ -1,0 +1,58 @@
+"""The embedded provider: verified tasks from a seed, with no key and no network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ... import layout
+from ...errors import ProviderRefused, UsageError
+from ...types import Completion, TaskType
+from .families import LEVELS, TASKS, families, make_problem
+
+__all__ = ["ProceduralProvider", "families", "make_problem"]
+
+
+class ProceduralProvider:
+    """Makes tasks with computed answers, in the text format that a model is asked for.
+
+    The system prompt says which task is wanted; the user prompt is not read, so a request to mend a
+    task brings the same task again. Equal seeds give equal text on every machine. Thread-safe.
+
+    `tasks` holds the task types to serve, by default those of the package; `level` is 1, 2 or 3
+    (easy to hard), or None to draw one from the seed. Raises `UsageError` for another level.
+    """
+
+    model = "procedural-1"
+
+    def __init__(
+        self, tasks: Mapping[str, TaskType] | None = None, level: int | None = None
+    ) -> None:
+        if level is not None and level not in LEVELS:
+            raise UsageError(f"level is 1, 2, 3 or None, not {level!r}")
+        served = default_tasks() if tasks is None else tasks
+        self._level = level
+        self._names = {
+            task.system_prompt: task.name for task in served.values() if task.name in TASKS
+        }
+
+    def complete(self, system: str, prompt: str, seed: int) -> Completion:  # noqa: ARG002 (the seam's)
+        """The task that follows from `seed`, as three-head text.
+
+        Raises:
+            ProviderRefused: the system prompt is none of the tasks that can be made here.
+        """
+        name = self._names.get(system)
+        if name is None:
+            known = ", ".join(sorted(self._names.values())) or "none"
+            raise ProviderRefused(f"the procedural provider makes no such task; it makes: {known}")
+        problem = make_problem(name, seed, self._level)
+        return Completion(
+            layout.render(problem.prompt, problem.answer, problem.response), self.model
+        )
+
+
+def default_tasks() -> Mapping[str, TaskType]:
+    """The task types of the package, imported here since they read their examples when imported."""
+    from ...tasks import TASKS as package_tasks
+
+    return package_tasks

@@ -1,0 +1,52 @@
+"""Seeded choices that are equal on every machine and every Python version."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Draw:
+    """A source of choices that follows from its key alone.
+
+    Python promises the same sequence across versions for `Random.random` only, so all else here is
+    built on that one method.
+    """
+
+    def __init__(self, key: str) -> None:
+        self._random = random.Random(key)
+
+    def below(self, bound: int) -> int:
+        """An integer from 0 to `bound` - 1."""
+        return int(self._random.random() * bound)
+
+    def between(self, low: int, high: int) -> int:
+        """An integer from `low` to `high`, both included."""
+        return low + self.below(high - low + 1)
+
+    def nonzero(self, low: int, high: int) -> int:
+        """An integer from `low` to `high` that is not 0."""
+        value = 0
+        while value == 0:
+            value = self.between(low, high)
+        return value
+
+    def chance(self, probability: float) -> bool:
+        return self._random.random() < probability
+
+    def pick(self, options: Sequence[T]) -> T:
+        return options[self.below(len(options))]
+
+    def shuffled(self, options: Sequence[T]) -> list[T]:
+        return self.some(options, len(options))
+
+    def some(self, options: Sequence[T], count: int) -> list[T]:
+        """`count` of the options, each at most once, in random order."""
+        rest = list(options)
+        return [rest.pop(self.below(len(rest))) for _ in range(count)]
+
+    def integers(self, count: int, low: int, high: int) -> list[int]:
+        return [self.between(low, high) for _ in range(count)]

@@ -1,0 +1,66 @@
+"""The tables of task families: a family is one file with one `make`, and one row here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from . import (
+    code_grids,
+    code_integers,
+    code_records,
+    code_recursion,
+    code_sequences,
+    code_strings,
+    math_derivatives,
+    math_fractions,
+    math_integers,
+    math_linear,
+    math_quadratic,
+    math_rates,
+)
+from .code import CodingTask, dialects, is_telling, write_problem
+from .draw import Draw
+from .wording import Problem
+
+LEVELS = (1, 2, 3)
+
+MATH: Mapping[str, Callable[[Draw, int], Problem]] = {
+    "fractions": math_fractions.make,
+    "linear": math_linear.make,
+    "quadratic": math_quadratic.make,
+    "rates": math_rates.make,
+    "integers": math_integers.make,
+    "derivatives": math_derivatives.make,
+}
+CODING: Mapping[str, Callable[[Draw, int], CodingTask]] = {
+    "sequences": code_sequences.make,
+    "strings": code_strings.make,
+    "integers": code_integers.make,
+    "grids": code_grids.make,
+    "records": code_records.make,
+    "recursion": code_recursion.make,
+}
+TASKS = ("math", *dialects())
+
+
+def families(task: str) -> tuple[str, ...]:
+    """The names of the families of a task."""
+    return tuple(MATH if task == "math" else CODING)
+
+
+def make_problem(
+    task: str, seed: int, level: int | None = None, family: str | None = None
+) -> Problem:
+    """The problem of a task ("math", "python" or "javascript") that follows from its seed.
+
+    Level and family are drawn from the seed where they are not given.
+    """
+    draw = Draw(f"{task}/{seed}")
+    drawn_level, drawn_family = draw.pick(LEVELS), draw.pick(families(task))
+    level, family = level or drawn_level, family or drawn_family
+    if task == "math":
+        return MATH[family](draw, level)
+    coding_task = CODING[family](draw, level)
+    while not is_telling(coding_task):
+        coding_task = CODING[family](draw, level)
+    return write_problem(draw, coding_task, task)

@@ -1,0 +1,152 @@
+"""Words and numbers that all families share, and the frame of a worked answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ... import layout
+from .draw import Draw
+
+PEOPLE = (
+    *("Amara", "Ben", "Chiara", "Dmitri", "Elena", "Farid", "Grace", "Hiro", "Ines", "Jonas"),
+    *("Kavya", "Liam", "Mei", "Nadia", "Omar", "Priya", "Quentin", "Rosa", "Samir", "Tove"),
+    *("Ursula", "Viktor", "Wanjiru", "Ximena", "Yusuf", "Zoe"),
+)
+FOODS = (
+    "apples",
+    "bagels",
+    "carrots",
+    "dates",
+    "eggs",
+    "figs",
+    "lemons",
+    "onions",
+    "pears",
+    "plums",
+)
+THINGS = (
+    "pens",
+    "notebooks",
+    "marbles",
+    "stickers",
+    "stamps",
+    "beads",
+    "candles",
+    "magnets",
+    "ribbons",
+)
+# The names that a skeleton masks, beside numbers, single letters and code.
+NAMES = PEOPLE + FOODS + THINGS
+
+VARIABLES = ("x", "y", "z", "t", "n", "k", "m", "w")
+FEWEST_STEPS_FOR_NUMBERS = 2
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A task with its computed answer and its worked response: the three heads."""
+
+    prompt: str
+    answer: str
+    response: str
+
+
+def solved(draw: Draw, prompt: str, steps: Sequence[str], answer: str) -> Problem:
+    """A math problem whose response walks through `steps` and ends in the tagged answer."""
+    lines = list(steps)
+    style = draw.below(3) if len(lines) >= FEWEST_STEPS_FOR_NUMBERS else 0
+    if style == 1:
+        lines = [f"{number}. {line}" for number, line in enumerate(lines, 1)]
+    elif style == 2:
+        lines = [f"Step {number}: {line}" for number, line in enumerate(lines, 1)]
+    opening = draw.pick(OPENINGS)
+    closing = draw.pick(CLOSINGS).format(answer=answer)
+    parts = [opening, "\n".join(lines), f"{closing}\n\n{layout.tagged(answer)}"]
+    prompt = "\n".join(line.strip() for line in prompt.strip().split("\n"))
+    return Problem(prompt, answer, "\n\n".join(part for part in parts if part))
+
+
+OPENINGS = (
+    "",
+    "",
+    "Let us work through this step by step.",
+    "I will write down what is given and go on from there.",
+    "Here is the reasoning.",
+    "We take it one step at a time.",
+)
+CLOSINGS = (
+    "So the answer is {answer}.",
+    "The result is {answer}.",
+    "This gives {answer}.",
+    "Hence the answer: {answer}.",
+)
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def listing(items: Sequence[object], word: str = "and") -> str:
+    """`a, b and c`."""
+    texts = [str(item) for item in items]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {word} {texts[-1]}"
+
+
+def decimal(value: Fraction) -> str:
+    """An exact decimal where there is one, a fraction otherwise."""
+    for places in range(7):
+        scaled = value * 10**places
+        if scaled.denominator == 1:
+            return fixed(int(scaled), places)
+    return str(value)
+
+
+def fixed(scaled: int, places: int) -> str:
+    """The integer `scaled` / 10^`places` in decimal digits."""
+    sign, digits = "-" if scaled < 0 else "", str(abs(scaled)).rjust(places + 1, "0")
+    return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+
+
+def money(value: Fraction) -> str:
+    """Dollars, with two decimals where there are cents."""
+    return f"${value}" if value.denominator == 1 else f"${fixed(int(value * 100), 2)}"
+
+
+def in_brackets(value: Fraction | int) -> str:
+    """The number, in brackets where it is negative: `(-3)`."""
+    return f"({value})" if value < 0 else str(value)
+
+
+def signed_sum(terms: Sequence[str]) -> str:
+    """Terms joined with their signs: `3x - 4 + y`."""
+    text = terms[0]
+    for term in terms[1:]:
+        text += f" - {term[1:]}" if term.startswith("-") else f" + {term}"
+    return text
+
+
+def times(coefficient: Fraction | int, symbol: str) -> str:
+    """`3x`, `-x`, `(2/3)x`."""
+    if coefficient == 1:
+        return symbol
+    if coefficient == -1:
+        return f"-{symbol}"
+    value = Fraction(coefficient)
+    if value.denominator == 1:
+        return f"{value}{symbol}"
+    return f"-({-value}){symbol}" if value < 0 else f"({value}){symbol}"
+
+
+def polynomial(coefficients: Sequence[Fraction | int], symbol: str) -> str:
+    """A polynomial from its coefficients, the highest power first; `0` when all are zero."""
+    top = len(coefficients) - 1
+    terms = []
+    for index, coefficient in enumerate(coefficients):
+        power = top - index
+        if coefficient == 0:
+            continue
+        name = symbol if power == 1 else f"{symbol}^{power}"
+        terms.append(str(coefficient) if power == 0 else times(coefficient, name))
+    return signed_sum(terms) if terms else "0"
