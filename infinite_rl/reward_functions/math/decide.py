@@ -1,0 +1,293 @@
+"""The decision: whether two normal forms mean the same, and if not, why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from . import normal
+from .exact import NotPolynomial, Quotients, rational
+from .limits import MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
+from .tree import EXPRESSIONS, Node, constant, holds, is_expression, number, symbol, symbols
+
+# The order in which a pair is put before it is judged: so the verdict cannot depend on its order.
+_RANK = {
+    op: rank
+    for rank, op in enumerate(
+        "named equation inequality quantity text region interval tuple list set matrix".split()
+    )
+}
+
+
+def difference(first: Node, second: Node, budget: Budget) -> str:
+    """ "" where two forms are equal, else how they differ. Raises OverBudget, OutOfTime, Undefined."""
+    budget.spend()
+    if first == second:
+        return ""
+    if first.op == "base" or second.op == "base":
+        return difference(_number(first), _number(second), budget)
+    if is_expression(first) and is_expression(second):
+        return expressions(first, second, budget)
+    if _RANK.get(first.op, 99) > _RANK.get(second.op, 99):
+        first, second = second, first
+    return _JUDGES[first.op](first, second, budget)
+
+
+def _number(node: Node) -> Node:
+    return node.args[0] if node.op == "base" else node
+
+
+def _other_kind(first: Node, second: Node) -> str:
+    kinds = ["number" if node.op in EXPRESSIONS else node.op for node in (first, second)]
+    return f"a {min(kinds)} is no {max(kinds)}" if kinds[0] != kinds[1] else "the forms differ"
+
+
+# -- numbers and expressions ----------------------------------------------------------------------
+
+
+def expressions(first: Node, second: Node, budget: Budget) -> str:
+    """Exact arithmetic, then quotients of polynomials, then values at sample points."""
+    values = [rational(side, budget) for side in (first, second)]
+    if None not in values:
+        return "" if values[0] == values[1] else "the numbers differ"
+    if holds(first, "const", "inf") or holds(second, "const", "inf"):
+        return "infinity and something else"
+    names = sorted(symbols(first) | symbols(second))
+    if len(names) > MAX_VARIABLES:
+        raise OverBudget(f"more than {MAX_VARIABLES} variables")
+    if names:
+        try:
+            return "" if Quotients(names, budget).equal(first, second) else "the polynomials differ"
+        except NotPolynomial:
+            pass  # the values decide
+    from .numeric import agree  # loads mpmath, which most answers do not need
+
+    real = not (holds(first, "const", "i") or holds(second, "const", "i"))
+    return agree(first, second, names, real, budget)
+
+
+def _equations(first: Node, second: Node, budget: Budget) -> str:
+    """Two equations are one where their differences of sides are proportional."""
+    sides = []
+    for node in (first, second):
+        left, right = (
+            node.args if node.op == "equation" else (symbol(str(node.value)), node.args[0])
+        )
+        if not (is_expression(left) and is_expression(right)):
+            return "the equations differ"
+        sides.append(Node("add", (left, Node("neg", (right,)))))
+    names = sorted(symbols(sides[0]) | symbols(sides[1]))
+    if len(names) > MAX_VARIABLES:
+        raise OverBudget(f"more than {MAX_VARIABLES} variables")
+    from .numeric import proportional
+
+    # Both ways round, so that the order of the two cannot matter where one of them vanishes.
+    same = all(proportional(*pair, names, budget) for pair in (sides, sides[::-1]))
+    return "" if same else "the equations differ"
+
+
+def _named(first: Node, second: Node, budget: Budget) -> str:
+    value = first.args[0]
+    if second.op == "named":
+        names = [str(node.value) for node in (first, second)]
+        variables = [len(name.split("_")[0]) == 1 for name in names]
+        if names[0] != names[1] and all(variables):
+            return _equations(first, second, budget)
+        return difference(value, second.args[0], budget)
+    if second.op == "equation":
+        return _equations(first, second, budget)
+    return difference(value, second, budget)
+
+
+def _equation(first: Node, second: Node, budget: Budget) -> str:
+    return (
+        _equations(first, second, budget) if second.op == "equation" else _other_kind(first, second)
+    )
+
+
+def _inequality(first: Node, second: Node, budget: Budget) -> str:
+    if second.op != "inequality" or first.value != second.value:
+        return _other_kind(first, second)
+    sides = [Node("add", (node.args[1], Node("neg", (node.args[0],)))) for node in (first, second)]
+    return expressions(sides[0], sides[1], budget)
+
+
+def _quantity(first: Node, second: Node, budget: Budget) -> str:
+    """Equal after conversion; a missing unit is fine, a different one is not."""
+    unit, value = first.unit, first.args[0]
+    if unit is None:
+        return _other_kind(first, second)
+    if second.op == "quantity" and second.unit is not None:
+        if unit.dimension != second.unit.dimension:
+            return "the units differ"
+        other = Node("mul", (second.args[0], number(second.unit.factor)))
+        return difference(Node("mul", (value, number(unit.factor))), other, budget)
+    if not is_expression(second):
+        members = second.args if second.op == "set" and len(second.args) == 1 else ()
+        return difference(first, members[0], budget) if members else _other_kind(first, second)
+    if symbols(second) and len(unit.name) == 1:  # "5 m" where m is a variable
+        return difference(Node("mul", (value, symbol(unit.name))), second, budget)
+    reason = difference(value, second, budget)
+    if reason and unit.dimension == (("angle", 1),):
+        return difference(Node("deg", (value,)), second, budget)
+    return reason
+
+
+def _text(first: Node, second: Node, budget: Budget) -> str:
+    words = str(first.value)
+    if second.op == "text":
+        return "" if words == second.value else "the texts differ"
+    if second.op in ("sym", "const"):
+        return "" if words == str(second.value).casefold() else "the texts differ"
+    if is_expression(second) and words.isalpha() and len(words) <= 3:  # "xy" is also x times y
+        letters = [constant(letter) if letter in "ei" else symbol(letter) for letter in words]
+        return difference(Node("mul", tuple(letters)), second, budget)
+    return _other_kind(first, second)
+
+
+# -- collections ----------------------------------------------------------------------------------
+
+
+def _ordered(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
+    if len(first) != len(second):
+        return f"{min(len(first), len(second))} members and {max(len(first), len(second))}"
+    for place, (left, right) in enumerate(zip(first, second, strict=True), 1):
+        if difference(left, right, budget):
+            return f"member {place} differs"
+    return ""
+
+
+def _unordered(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
+    """One to one, in any order."""
+    if len(first) != len(second):
+        return f"{min(len(first), len(second))} members and {max(len(first), len(second))}"
+    left = list(second)
+    for member in first:
+        place = _find(member, left, budget)
+        if place is None:
+            return "a member has no partner"
+        del left[place]
+    return ""
+
+
+def _find(member: Node, among: Sequence[Node], budget: Budget) -> int | None:
+    for place, other in enumerate(among):
+        if not _differs(member, other, budget):
+            return place
+    return None
+
+
+def _differs(first: Node, second: Node, budget: Budget) -> bool:
+    try:
+        return bool(difference(first, second, budget))
+    except Undefined:
+        return True
+
+
+def _as_sets(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
+    """Each member of one is in the other; how often does not matter."""
+    pairs = ((first, second), (second, first))
+    inside = all(_find(member, b, budget) is not None for a, b in pairs for member in a)
+    return "" if inside else "a member has no partner"
+
+
+def _interval(first: Node, second: Node, budget: Budget) -> str:
+    other = normal.interval(second)
+    if other is None:
+        if second.op == "list" and first.value == "[]":
+            return _ordered(first.args, second.args, budget)
+        return _other_kind(first, second)
+    for place, end in enumerate(("low", "high")):
+        if difference(first.args[place], other.args[place], budget):
+            return f"the {end} ends differ"
+        infinite = holds(first.args[place], "const", "inf")
+        if not infinite and str(first.value)[place] != str(other.value)[place]:
+            return f"the {end} end is open in one, closed in the other"
+    return ""
+
+
+def _region(first: Node, second: Node, budget: Budget) -> str:
+    single = normal.interval(first)
+    if single is not None and normal.interval(second) is not None:
+        return _interval(single, second, budget)
+    return (
+        _unordered(first.args, second.args, budget)
+        if second.op == "region"
+        else _other_kind(first, second)
+    )
+
+
+def _tuple(first: Node, second: Node, budget: Budget) -> str:
+    if second.op in ("tuple", "list"):
+        return _ordered(first.args, second.args, budget)
+    if second.op == "matrix" and (vector := _vector(second)):
+        return _ordered(first.args, vector, budget)
+    return _other_kind(first, second)
+
+
+def _list(first: Node, second: Node, budget: Budget) -> str:
+    if second.op == "set":
+        return _as_sets(first.args, second.args, budget)
+    return (
+        _unordered(first.args, second.args, budget)
+        if second.op == "list"
+        else _other_kind(first, second)
+    )
+
+
+def _set(first: Node, second: Node, budget: Budget) -> str:
+    if second.op == "set":
+        return _as_sets(first.args, second.args, budget)
+    if len(first.args) == 1:
+        return difference(first.args[0], second, budget)
+    return _other_kind(first, second)
+
+
+def _vector(matrix: Node) -> tuple[Node, ...]:
+    """The entries of a column (or of a row), () of a wider matrix."""
+    if len(matrix.args) == 1:
+        return matrix.args[0].args
+    return tuple(row.args[0] for row in matrix.args) if len(matrix.args[0].args) == 1 else ()
+
+
+def _matrix(first: Node, second: Node, budget: Budget) -> str:
+    if second.op != "matrix" or len(first.args) != len(second.args):
+        return "the shapes differ" if second.op == "matrix" else _other_kind(first, second)
+    for left, right in zip(first.args, second.args, strict=True):
+        reason = _ordered(left.args, right.args, budget)
+        if reason:
+            return reason
+    return ""
+
+
+_JUDGES: dict[str, Callable[[Node, Node, Budget], str]] = {
+    "named": _named,
+    "equation": _equation,
+    "inequality": _inequality,
+    "quantity": _quantity,
+    "text": _text,
+    "region": _region,
+    "interval": _interval,
+    "tuple": _tuple,
+    "list": _list,
+    "set": _set,
+    "matrix": _matrix,
+}
+
+
+# -- what a form must hold before it is judged ----------------------------------------------------
+
+
+def settled(node: Node, budget: Budget) -> Node:
+    """The form, with chains of equal signs checked and taken as their last part.
+
+    Raises Unparsed where the parts of a chain are not equal: `2 + 2 = 5` states nothing.
+    """
+    if node.op != "chain":
+        return node
+    first, *rest = node.args
+    name = str(first.value) if first.op in ("sym", "text") else ""
+    parts = rest if name else list(node.args)
+    for part in parts[:-1]:
+        if difference(part, parts[-1], budget):
+            raise Unparsed("the parts of the equation are not equal")
+    return Node("named", (parts[-1],), name) if name else parts[-1]

@@ -1,0 +1,257 @@
+"""Exact values: rational constants, and quotients of polynomials in several variables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from .limits import (
+    MAX_EXACT_BITS,
+    MAX_FACTORIAL,
+    MAX_POLYNOMIAL_DEGREE,
+    MAX_TERMS,
+    Budget,
+    OverBudget,
+    Undefined,
+)
+from .tree import Node
+
+Monomial = tuple[int, ...]  # the exponent of each variable, in the order of the names
+Polynomial = dict[Monomial, Fraction]
+
+
+def bits(value: Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())
+
+
+def rational(node: Node, budget: Budget) -> Fraction | None:
+    """The value of a rational constant; None where it is not known to be one.
+
+    Raises OverBudget before a value grows too large, Undefined for a division by zero.
+    """
+    budget.spend()
+    if isinstance(node.value, Fraction):
+        return node.value
+    step = _STEPS.get(node.op)
+    if step is None:
+        return None
+    values = [rational(arg, budget) for arg in node.args]
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    result = step(node, known, budget)
+    if result is not None:
+        budget.spend(bits(result) // 512)
+        if bits(result) > MAX_EXACT_BITS:
+            raise OverBudget("an exact number of too many digits")
+    return result
+
+
+def _add(_: Node, values: list[Fraction], budget: Budget) -> Fraction:
+    total = Fraction(0)
+    for value in values:
+        total = _bounded(total + value, budget)
+    return total
+
+
+def _multiply(_: Node, values: list[Fraction], budget: Budget) -> Fraction:
+    total = Fraction(1)
+    for value in values:
+        total = _bounded(total * value, budget)
+    return total
+
+
+def _bounded(value: Fraction, budget: Budget) -> Fraction:
+    budget.spend(1 + bits(value) // 512)
+    if bits(value) > MAX_EXACT_BITS:
+        raise OverBudget("an exact number of too many digits")
+    return value
+
+
+def _divide(_: Node, values: list[Fraction], __: Budget) -> Fraction:
+    if not values[1]:
+        raise Undefined("a division by zero")
+    return values[0] / values[1]
+
+
+def _power(_: Node, values: list[Fraction], __: Budget) -> Fraction | None:
+    base, exponent = values
+    if base in (0, 1):
+        if exponent < 0 and not base:
+            raise Undefined("a division by zero")
+        return base if exponent else Fraction(1)
+    if bits(base) * abs(exponent) > MAX_EXACT_BITS and base != -1:
+        raise OverBudget("a power of too many digits")
+    if exponent.denominator == 1:
+        return base ** (int(exponent) % 2 if base == -1 else int(exponent))
+    under = root(base, exponent.denominator)
+    return None if under is None else under**exponent.numerator
+
+
+def root(value: Fraction, degree: int) -> Fraction | None:
+    """The root where it is rational, of a value that is not negative."""
+    if value < 0 or degree > 64:
+        return None
+    top, bottom = _whole_root(value.numerator, degree), _whole_root(value.denominator, degree)
+    return None if top is None or bottom is None else Fraction(top, bottom)
+
+
+def _whole_root(value: int, degree: int) -> int | None:
+    if value < 2:
+        return value
+    if degree == 2:
+        guess = math.isqrt(value)
+        return guess if guess * guess == value else None
+    guess = 1 << -(-value.bit_length() // degree)
+    while True:  # Newton's method from above: it falls until it has the whole part
+        better = ((degree - 1) * guess + value // guess ** (degree - 1)) // degree
+        if better >= guess:
+            return guess if guess**degree == value else None
+        guess = better
+
+
+def _factorial(_: Node, values: list[Fraction], __: Budget) -> Fraction:
+    return Fraction(math.factorial(whole_number(values[0])))
+
+
+def whole_number(value: Fraction) -> int:
+    """A value that may stand before a `!`."""
+    if value.denominator > 1 or value < 0:
+        raise Undefined("a factorial of something that is no whole number")
+    if value > MAX_FACTORIAL:
+        raise OverBudget(f"a factorial beyond {MAX_FACTORIAL}")
+    return int(value)
+
+
+def _binomial(_: Node, values: list[Fraction], __: Budget) -> Fraction:
+    return Fraction(math.comb(whole_number(values[0]), whole_number(values[1])))
+
+
+def _function(node: Node, values: list[Fraction], _: Budget) -> Fraction | None:
+    if node.value == "abs":
+        return abs(values[0])
+    if node.value in ("floor", "ceil"):
+        return Fraction(math.floor(values[0]) if node.value == "floor" else math.ceil(values[0]))
+    if node.value == "sqrt":
+        return root(values[0], 2)
+    if node.value in ("cbrt", "root"):
+        degree = Fraction(3) if node.value == "cbrt" else values[1]
+        if degree.denominator > 1 or degree < 1:
+            return None
+        odd_negative = values[0] < 0 and degree % 2 == 1
+        found = root(abs(values[0]) if odd_negative else values[0], int(degree))
+        return -found if found is not None and odd_negative else found
+    return None
+
+
+_Step = Callable[[Node, "list[Fraction]", Budget], "Fraction | None"]
+_STEPS: dict[str, _Step] = {
+    "add": _add,
+    "mul": _multiply,
+    "div": _divide,
+    "neg": lambda _, values, __: -values[0],
+    "pow": _power,
+    "fact": _factorial,
+    "binom": _binomial,
+    "fn": _function,
+}
+
+
+class NotPolynomial(Exception):
+    """The expression is no quotient of polynomials, or one too large to expand."""
+
+
+class Quotients:
+    """Expands expressions in `names` into quotients of polynomials, within a budget."""
+
+    def __init__(self, names: list[str], budget: Budget) -> None:
+        self.index = {name: place for place, name in enumerate(names)}
+        self.one: Polynomial = {(0,) * len(names): Fraction(1)}
+        self.budget = budget
+
+    def equal(self, first: Node, second: Node) -> bool:
+        """Whether two expressions are one rational function. Raises NotPolynomial or Undefined."""
+        top, bottom = self.expand(first)
+        other_top, other_bottom = self.expand(second)
+        return self.times(top, other_bottom) == self.times(other_top, bottom)
+
+    def expand(self, node: Node) -> tuple[Polynomial, Polynomial]:
+        self.budget.spend()
+        if isinstance(node.value, Fraction):
+            return self.scaled(node.value), self.one
+        if node.op == "sym":
+            place = self.index[str(node.value)]
+            power = tuple(int(at == place) for at in range(len(self.index)))
+            return {power: Fraction(1)}, self.one
+        if node.op == "pow":
+            return self.power(self.expand(node.args[0]), node.args[1])
+        if node.op not in ("add", "mul", "div", "neg"):
+            raise NotPolynomial
+        parts = [self.expand(arg) for arg in node.args]
+        if node.op == "neg":
+            return self.times(parts[0][0], self.scaled(Fraction(-1))), parts[0][1]
+        if node.op == "div":
+            return self.quotient(parts[0], parts[1])
+        result = parts[0]
+        for part in parts[1:]:
+            result = self.plus(result, part) if node.op == "add" else self.product(result, part)
+        return result
+
+    def scaled(self, value: Fraction) -> Polynomial:
+        return {power: value for power in self.one} if value else {}
+
+    def product(
+        self, first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
+    ) -> tuple[Polynomial, Polynomial]:
+        return self.times(first[0], second[0]), self.times(first[1], second[1])
+
+    def quotient(
+        self, first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
+    ) -> tuple[Polynomial, Polynomial]:
+        if not second[0]:
+            raise Undefined("a division by zero")
+        return self.product(first, (second[1], second[0]))
+
+    def plus(
+        self, first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
+    ) -> tuple[Polynomial, Polynomial]:
+        if first[1] == second[1]:
+            return self.sum(first[0], second[0]), first[1]
+        top = self.sum(self.times(first[0], second[1]), self.times(second[0], first[1]))
+        return top, self.times(first[1], second[1])
+
+    def power(
+        self, base: tuple[Polynomial, Polynomial], exponent: Node
+    ) -> tuple[Polynomial, Polynomial]:
+        value = rational(exponent, self.budget)
+        if value is None or value.denominator > 1 or abs(value) > MAX_POLYNOMIAL_DEGREE:
+            raise NotPolynomial
+        result = (self.one, self.one)
+        for _ in range(abs(int(value))):
+            result = self.product(result, base)
+        return self.quotient((self.one, self.one), result) if value < 0 else result
+
+    def sum(self, first: Polynomial, second: Polynomial) -> Polynomial:
+        self.budget.spend(len(second))
+        total = dict(first)
+        for power, factor in second.items():
+            total[power] = total.get(power, Fraction(0)) + factor
+        return self.checked(total)
+
+    def times(self, first: Polynomial, second: Polynomial) -> Polynomial:
+        if second == self.one:
+            return first
+        self.budget.spend(len(first) * len(second))
+        total: Polynomial = {}
+        for power, factor in first.items():
+            for other, weight in second.items():
+                key = tuple(a + b for a, b in zip(power, other, strict=True))
+                total[key] = total.get(key, Fraction(0)) + factor * weight
+        return self.checked(total)
+
+    def checked(self, polynomial: Polynomial) -> Polynomial:
+        kept = {power: factor for power, factor in polynomial.items() if factor}
+        if len(kept) > MAX_TERMS or any(bits(factor) > MAX_EXACT_BITS for factor in kept.values()):
+            raise NotPolynomial
+        return kept

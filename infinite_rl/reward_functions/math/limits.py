@@ -1,0 +1,62 @@
+"""Bounds on everything: what a text may hold, and how much work one comparison may do.
+
+Nothing here interrupts running code. Each step is small because its operands were measured first,
+and the loops between the steps count their work and look at a clock. So the bounds hold in any thread.
+"""
+
+from __future__ import annotations
+
+import time
+
+MAX_CHARACTERS = 4_000  # of one extracted answer; the longest MATH answer has about 200
+MAX_TOKENS = 1_500
+MAX_DEPTH = 40  # nested groups; each costs the parser eight Python frames
+MAX_DIGITS = 1_000  # of one numeral
+MAX_MEMBERS = 200  # of one list, set or matrix
+MAX_EXACT_BITS = 20_000  # of one exact numerator or denominator
+MAX_EXPONENT = 5_000  # of ten in scientific notation
+MAX_FACTORIAL = 1_000
+MAX_POWER_BITS = 48  # of an exponent times the logarithm of its base, in numeric evaluation
+MAX_TERMS = 300  # of one expanded polynomial
+MAX_POLYNOMIAL_DEGREE = 64  # of one power that is expanded
+MAX_VARIABLES = 12
+MAX_WORK = 200_000  # steps of one comparison, a step being some microseconds
+CLOCK_INTERVAL = 64  # steps between two looks at the clock
+
+
+class Unparsed(Exception):
+    """The text is not mathematics that this package reads; the message says why."""
+
+
+class OverBudget(Exception):
+    """The text asks for more work or size than is allowed; the message says of what."""
+
+
+class OutOfTime(Exception):
+    """The deadline passed."""
+
+
+class Undefined(Exception):
+    """The expression has no value here: a division by zero, a logarithm of zero."""
+
+
+class Budget:
+    """The work that is left to one comparison. Not shared between threads."""
+
+    __slots__ = ("_deadline", "_left", "_until_clock")
+
+    def __init__(self, timeout: float, work: int = MAX_WORK) -> None:
+        self._deadline = time.monotonic() + timeout
+        self._left = work
+        self._until_clock = 1
+
+    def spend(self, steps: int = 1) -> None:
+        """Take `steps` off; raises OverBudget or OutOfTime where nothing is left."""
+        self._left -= steps
+        if self._left < 0:
+            raise OverBudget("too much work")
+        self._until_clock -= steps
+        if self._until_clock <= 0:
+            self._until_clock = CLOCK_INTERVAL
+            if time.monotonic() >= self._deadline:
+                raise OutOfTime("the deadline passed")

@@ -1,0 +1,597 @@
+"""A precedence parser for LaTeX, plain ASCII and Unicode mathematics, giving trees of our own.
+
+What it cannot read it refuses, with the reason: it never skips a part and never guesses. It reads each
+token once and counts its depth, so its time is linear and its stack is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from . import units
+from .limits import MAX_DEPTH, MAX_DIGITS, MAX_EXPONENT, MAX_MEMBERS, OverBudget, Unparsed
+from .tokens import Token, tokenize
+from .tree import ONE, Node, constant, is_expression, negated, number, symbol, symbols
+
+_RELATIONS = frozenset(["=", "<", ">", "<=", ">=", "!=", "in"])
+_SEPARATORS = frozenset([",", ";", "and", "or"])
+_CLOSERS = frozenset([")", "]", "}", "\\}", "|", "rfloor", "rceil", "&", "\\\\"])
+_ATOM_KINDS = frozenset(["name", "greek", "const", "func"])
+_ATOM_COMMANDS = frozenset(["frac", "sqrt", "surd", "binom"])
+_MATRICES = frozenset(["pmatrix", "bmatrix", "matrix", "Bmatrix", "array", "smallmatrix"])
+_ONE_ATOM = frozenset(["sqrt", "cbrt", "abs", "floor", "ceil"])  # functions of the next atom alone
+_LITTLE_WORDS = frozenset(
+    "is of to no if as at by an on so we up do not are the but for all".split()
+)
+_FUNCTION_HEAD = re.compile(
+    r"\s*([A-Za-z](?:_\{?[A-Za-z0-9]{1,3}\}?)?(?:\^\{-1\}|'{0,2}))\s*(?:\\left\s*)?"
+    r"\(\s*([A-Za-z](?:\s*,\s*[A-Za-z]){0,3})\s*(?:\\right\s*)?\)\s*=(?!=)"
+)
+_NUMERAL = re.compile(r"([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
+_REPEATING = re.compile(r"([0-9]*)\.([0-9]*)[^0-9]+([0-9]+)[^0-9]")
+
+
+def parse(text: str) -> Node:
+    """The tree of one answer. Raises Unparsed or OverBudget, and nothing else, whatever the text."""
+    head = _FUNCTION_HEAD.match(text)
+    parser = _Parser(tokenize(text[head.end() :] if head else text))
+    node = parser.whole()
+    if head:
+        name = re.sub(r"\s|[{}]", "", f"{head[1]}({head[2]})")
+        return Node("rel", (symbol(name), node), "=")
+    return node
+
+
+def numeral(text: str) -> Fraction:
+    """The exact value of a numeral: `12`, `.5`, `3.2e5`, `0.1(6)`. Raises OverBudget when it is huge."""
+    if len(text) > MAX_DIGITS:
+        raise OverBudget(f"a numeral of more than {MAX_DIGITS} digits")
+    repeating = _REPEATING.fullmatch(text)
+    if repeating:
+        whole, fixed, cycle = repeating.groups()
+        scale = 10 ** len(fixed)
+        tail = Fraction(int(cycle), (10 ** len(cycle) - 1) * scale)
+        return Fraction(int(whole + fixed or "0"), scale) + tail
+    plain = _NUMERAL.fullmatch(text)
+    if plain is None:
+        raise Unparsed(f"the numeral {text[:20]!r}")
+    whole, decimals, power = plain.group(1), plain.group(2) or "", plain.group(3) or "0"
+    if len(power) > 6 or abs(int(power)) > MAX_EXPONENT:
+        raise OverBudget(f"a power of ten beyond {MAX_EXPONENT}")
+    value = Fraction(int(whole + decimals or "0"), 10 ** len(decimals))
+    return value * Fraction(10) ** int(power)
+
+
+class _Parser:
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        self.position = 0
+        self.depth = 0
+        self.bars = 0  # open absolute values
+
+    # -- tokens -----------------------------------------------------------------------------------
+
+    def peek(self, ahead: int = 0) -> Token:
+        return self.tokens[min(self.position + ahead, len(self.tokens) - 1)]
+
+    def take(self) -> Token:
+        token = self.peek()
+        self.position += 1
+        return token
+
+    def at(self, *operators: str) -> bool:
+        token = self.peek()
+        return token.kind == "op" and token.text in operators
+
+    def accept(self, *operators: str) -> bool:
+        if self.at(*operators):
+            self.position += 1
+            return True
+        return False
+
+    def expect(self, operator: str) -> None:
+        if not self.accept(operator):
+            raise Unparsed(f"expected {operator!r}, found {self.peek().text[:20] or 'the end'!r}")
+
+    def at_command(self, name: str) -> bool:
+        return self.peek()[:2] == ("cmd", name)
+
+    def enter(self) -> None:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise OverBudget(f"nested deeper than {MAX_DEPTH}")
+
+    # -- lists, relations, sums -------------------------------------------------------------------
+
+    def whole(self) -> Node:
+        if self.peek().kind == "end":
+            raise Unparsed("nothing is there")
+        items, kind = self.items()
+        if self.peek().kind != "end":
+            raise Unparsed(f"{self.peek().text[:20]!r} is out of place")
+        return items[0] if len(items) == 1 else Node("list", tuple(items), kind)
+
+    def items(self) -> tuple[list[Node], str]:
+        """The members of a list, and "or", "and" or "," for how they are joined."""
+        items, kind = [self.relation()], ","
+        while self.peek().kind == "op" and self.peek().text in _SEPARATORS:
+            word = self.take().text
+            while self.at("and", "or"):  # "1, 2, and 3"
+                word = self.take().text
+            kind = word if word in ("and", "or") else kind
+            items.append(self.relation())
+            if len(items) > MAX_MEMBERS:
+                raise OverBudget(f"a list of more than {MAX_MEMBERS} members")
+        return items, kind
+
+    def relation(self) -> Node:
+        parts, operators = [self.union()], []
+        while self.peek().kind == "op" and self.peek().text in _RELATIONS:
+            operators.append(self.take().text)
+            parts.append(self.union())
+        return Node("rel", tuple(parts), " ".join(operators)) if operators else parts[0]
+
+    def union(self) -> Node:
+        parts = [self.sum()]
+        while self.accept("cup"):
+            parts.append(self.sum())
+        if self.at("cap"):
+            raise Unparsed("an intersection")
+        return Node("union", tuple(parts)) if len(parts) > 1 else parts[0]
+
+    def sum(self) -> Node:
+        terms = [self.signed()]
+        while self.at("+", "-", "pm", "mp"):
+            terms.append(self.signed())
+        if len(terms) == 1:
+            return terms[0]
+        if not all(is_expression(term) for term in terms):
+            raise Unparsed("a sum of something that is no number")
+        return Node("add", tuple(terms))
+
+    def signed(self) -> Node:
+        """One term with the signs before it."""
+        minus, either = False, ""
+        while self.at("+", "-", "pm", "mp"):
+            sign = self.take().text
+            minus ^= sign == "-"
+            if sign in ("pm", "mp"):
+                if either:
+                    raise Unparsed("two signs of the kind plus-minus")
+                either = sign
+        term = self.product()
+        if (minus or either) and term.op not in ("quantity", "base") and not is_expression(term):
+            raise Unparsed("a sign before something that is no number")
+        term = negated(term) if minus else term
+        return Node("pm", (term,), either) if either else term
+
+    # -- products ---------------------------------------------------------------------------------
+
+    def product(self) -> Node:
+        currency = units.unit(self.take().text) if self.peek().kind == "cur" else None
+        negative = currency is not None and self.accept("-")
+        factors = [self.power()]
+        node = self.factors(factors)
+        if negative:
+            node = negated(node)
+        if currency is None:
+            return node
+        if node.op == "quantity" and node.unit is not None:
+            return Node("quantity", node.args, unit=units.product(currency, node.unit))
+        return Node("quantity", (node,), unit=currency)
+
+    def factors(self, factors: list[Node]) -> Node:
+        """The rest of a product, after its first factor, up to a sum, a relation or a unit."""
+        while True:
+            token = self.peek()
+            if self.accept("*"):
+                factors.append(self.signed_factor())
+            elif self.accept("/"):
+                factors.append(Node("div", (ONE, self.signed_factor())))
+            elif token.kind == "cur" or self.at_unit(factors):
+                return self.quantity(_product(factors))
+            elif token.kind in ("word", "text") and not self.split_word():
+                raise Unparsed(f"the word {token.text[:20]!r} inside mathematics")
+            elif self.starts_atom():
+                factors.append(self.power())
+            else:
+                return _product(factors)
+
+    def signed_factor(self) -> Node:
+        minus = False
+        while self.at("-", "+"):
+            minus ^= self.take().text == "-"
+        factor = self.power()
+        return negated(factor) if minus else factor
+
+    def starts_atom(self) -> bool:
+        token = self.peek()
+        if token.kind == "op":
+            return token.text in ("(", "{", "lfloor", "lceil") or (
+                token.text == "|" and not self.bars
+            )
+        if token.kind == "cmd":
+            return token.text in _ATOM_COMMANDS
+        return token.kind in _ATOM_KINDS
+
+    def split_word(self) -> bool:
+        """Turn a short run of letters into variables (`xy` is x times y); False where it is a word."""
+        token = self.peek()
+        text = token.text
+        steps = {ord(b) - ord(a) for a, b in zip(text, text[1:], strict=False)}
+        short = len(text) == 2 or (len(text) == 3 and (not token.spaced or steps == {1}))
+        if token.kind != "word" or not short or text.casefold() in _LITTLE_WORDS:
+            return False
+        letters = [Token("const" if letter in "ei" else "name", letter) for letter in text]
+        self.tokens[self.position : self.position + 1] = letters
+        return True
+
+    # -- units ------------------------------------------------------------------------------------
+
+    def at_unit(self, factors: list[Node]) -> bool:
+        """Whether the next token begins a unit of what stands before it."""
+        token = self.peek()
+        if any(symbols(factor) for factor in factors):
+            return token.kind == "text" and units.is_unit(token.text.split()[0])
+        if token.kind == "text":
+            return True
+        if token.kind == "word":
+            known = units.is_unit(token.text)
+            spelled = len(token.text) > 3 or (len(token.text) == 3 and token.spaced)
+            return known or (
+                spelled and token.text.casefold() not in _LITTLE_WORDS and not _run(token.text)
+            )
+        # "15 m", "9.8 m/s^2": one letter with a space before it, where nothing but units follows.
+        return token.kind == "name" and token.spaced and self.only_units_follow()
+
+    def only_units_follow(self) -> bool:
+        for token in self.tokens[self.position : -1]:
+            single = token.kind == "name" and token.text in units.SINGLE_LETTERS
+            known = token.kind == "word" and units.is_unit(token.text)
+            if not (
+                single or known or token.kind == "num" or token.text in ("/", "^", "*", "{", "}")
+            ):
+                return False
+        return True
+
+    def quantity(self, value: Node) -> Node:
+        pieces: list[str] = []
+        while self.peek().kind in ("word", "text", "name", "cur") or (
+            pieces and self.at("/", "^", "*")
+        ):
+            token = self.take()
+            pieces.append(self.unit_power() if token.text == "^" else f" {token.text} ")
+        found = units.unit("".join(pieces))
+        if found is None or not is_expression(value):
+            raise Unparsed(f"the unit {''.join(pieces)[:30].strip()!r}")
+        token = self.peek()
+        if token.kind != "end" and token.text not in _SEPARATORS | _RELATIONS | _CLOSERS:
+            raise Unparsed("a unit inside mathematics")
+        return Node("quantity", (value,), unit=found)
+
+    def unit_power(self) -> str:
+        braced = self.accept("{")
+        sign = "-" if self.accept("-") else ""
+        token = self.take()
+        if token.kind != "num" or len(token.text) != 1:
+            raise Unparsed("the power of a unit")
+        if braced:
+            self.expect("}")
+        return f"^{sign}{token.text}"
+
+    # -- powers and atoms -------------------------------------------------------------------------
+
+    def power(self) -> Node:
+        base = self.atom()
+        raised = False
+        while True:
+            if self.accept("!"):
+                if self.at("!"):
+                    raise Unparsed("a double factorial")
+                base = Node("fact", (_expression(base),))
+            elif self.accept("%"):
+                base = Node("mul", (_expression(base), number(Fraction(1, 100))))
+            elif self.at_command("degree"):
+                self.take()
+                base = Node("deg", (_expression(base),))
+            elif self.at("^") and not raised:
+                self.take()
+                base = self.raised(base)
+                raised = base.op == "pow"
+            elif self.at("^", "'", "_"):
+                raise Unparsed(f"{self.peek().text!r} is out of place")
+            else:
+                return base
+
+    def raised(self, base: Node) -> Node:
+        """`base` with the exponent that follows: a power, or degrees for a raised circle."""
+        braced = self.at("{") and self.peek(1)[:2] in (("cmd", "circ"), ("cmd", "degree"))
+        if braced:
+            self.take()
+        if self.at_command("circ") or self.at_command("degree"):
+            self.take()
+            if braced:
+                self.expect("}")
+            return Node("deg", (_expression(base),))
+        return Node("pow", (_expression(base), _expression(self.exponent())))
+
+    def exponent(self) -> Node:
+        self.enter()
+        minus = False
+        while self.at("-", "+"):
+            minus ^= self.take().text == "-"
+        if self.at("{"):
+            node = self.atom()
+            if self.at("^"):
+                raise Unparsed("a double exponent")
+        else:
+            node = self.atom()
+            if self.accept("^"):  # a^b^c is a^(b^c)
+                node = Node("pow", (_expression(node), _expression(self.exponent())))
+        self.depth -= 1
+        return negated(_expression(node)) if minus else node
+
+    def atom(self) -> Node:
+        token = self.take()
+        if token.kind == "num":
+            return self.numeral(token)
+        if token.kind in ("name", "greek"):
+            return symbol(token.text + self.subscript())
+        if token.kind == "const":
+            return constant(token.text)
+        if token.kind == "func":
+            return self.application(token.text)
+        if token.kind == "cmd":
+            return self.command(token.text)
+        if token.kind == "op":
+            return self.bracket(token.text)
+        if token.kind in ("word", "text"):
+            return self.words(token)
+        raise Unparsed("an operand is missing")
+
+    def numeral(self, token: Token) -> Node:
+        value = numeral(token.text)
+        if self.at("_"):
+            return self.based(token.text)
+        if self.peek().kind == "num" and self.peek(1).text == "/" and self.peek(2).kind == "num":
+            return self.mixed(value, self.peek().text, self.peek(2).text, 3)
+        if self.at_command("frac"):
+            tokens = [self.peek(index) for index in range(1, 7)]
+            shape = [part.kind if part.kind == "num" else part.text for part in tokens]
+            if shape == ["{", "num", "}", "{", "num", "}"]:
+                return self.mixed(value, tokens[1].text, tokens[4].text, 7)
+            if shape[0] == "num" and len(tokens[0].text) == 2:
+                return self.mixed(value, tokens[0].text[0], tokens[0].text[1], 2)
+        if self.peek().kind == "num":
+            raise Unparsed("two numbers side by side")
+        return number(value)
+
+    def mixed(self, whole: Fraction, top: str, bottom: str, length: int) -> Node:
+        """`2 3/4` and `2\\frac{3}{4}`: a whole number and a proper fraction."""
+        part = Fraction(numeral(top), numeral(bottom) or 1)
+        if whole.denominator > 1 or not top.isdigit() or not bottom.isdigit() or not 0 < part < 1:
+            raise Unparsed("a number beside a fraction that makes no mixed number")
+        self.position += length
+        return number(whole + part)
+
+    def based(self, digits: str) -> Node:
+        """`52_8`, `101_{2}`: a numeral in a base from 2 to 36, written with the digits 0 to 9."""
+        text = self.subscript().strip("_")
+        base = int(text) if text.isdigit() and len(text) < 3 else 0
+        if (
+            not 2 <= base <= 36
+            or not digits.isdigit()
+            or any(int(digit) >= base for digit in digits)
+        ):
+            raise Unparsed(f"a numeral with the subscript {text[:10]!r}")
+        return Node("base", (number(int(digits, base)),), f"{digits}_{base}")
+
+    def subscript(self) -> str:
+        if not self.accept("_"):
+            return ""
+        if not self.accept("{"):
+            return f"_{self.take().text}"
+        parts: list[str] = []
+        while not self.accept("}"):
+            token = self.take()
+            if token.kind == "end" or token.text in ("{", "_", "^"):
+                raise Unparsed("a subscript")
+            parts.append(token.text)
+        return f"_{''.join(parts)}"
+
+    def words(self, first: Token) -> Node:
+        """Words where a number could stand: two or three letters are variables, the rest is text."""
+        self.position -= 1
+        if not units.is_unit(first.text) and self.split_word():
+            return self.atom()
+        parts: list[str] = []
+        while self.peek().kind in ("word", "text", "name"):
+            parts.append(self.take().text)
+        return Node("text", (), " ".join(parts))
+
+    # -- brackets ---------------------------------------------------------------------------------
+
+    def bracket(self, opener: str) -> Node:
+        self.enter()
+        bars, self.bars = self.bars, 0
+        if opener in ("(", "["):
+            node = self.parenthesis(opener)
+        elif opener in ("{", "\\{"):
+            node = self.braces(opener)
+        elif opener in ("lfloor", "lceil"):
+            node = Node(
+                "fn", (_expression(self.sum()),), {"lfloor": "floor", "lceil": "ceil"}[opener]
+            )
+            self.expect("r" + opener[1:])
+        elif opener == "|":
+            self.bars = 1
+            node = Node("fn", (_expression(self.sum()),), "abs")
+            self.expect("|")
+        else:
+            raise Unparsed(f"{opener!r} is out of place")
+        self.bars = bars
+        self.depth -= 1
+        return node
+
+    def parenthesis(self, opener: str) -> Node:
+        items, kind = self.items()
+        closer = self.take().text
+        if closer not in (")", "]") or kind != ",":
+            raise Unparsed(f"a bracket {opener!r} that is not closed")
+        shape = opener + closer
+        if len(items) == 1:
+            if shape in ("(]", "[)"):
+                raise Unparsed("brackets that do not match")
+            return items[0]
+        if len(items) == 2 and shape != "()":
+            return Node("interval", tuple(items), shape)
+        if shape in ("(]", "[)"):
+            raise Unparsed("brackets that do not match")
+        return Node("tuple", tuple(items))
+
+    def braces(self, opener: str) -> Node:
+        closer = "}" if opener == "{" else "\\}"
+        if self.accept(closer):
+            return Node("set")
+        items, _ = self.items()
+        self.expect(closer)
+        if opener == "{" and len(items) == 1:
+            return items[0]
+        return Node("set", tuple(items))
+
+    # -- commands and functions -------------------------------------------------------------------
+
+    def argument(self) -> Node:
+        """What a LaTeX command takes: a braced group, or one token, of a numeral one digit."""
+        self.enter()
+        token = self.peek()
+        if token.kind == "num" and len(token.text) > 1:
+            if not token.text.isdigit():
+                raise Unparsed("an argument without braces")
+            self.tokens[self.position] = Token("num", token.text[1:])
+            node = number(int(token.text[0]))
+        elif token.kind == "num":
+            self.take()
+            node = number(int(token.text))
+        else:
+            node = self.atom()
+        self.depth -= 1
+        return _expression(node)
+
+    def command(self, name: str) -> Node:
+        if name == "frac":
+            top = self.argument()
+            return Node("div", (top, self.argument()))
+        if name == "binom":
+            top = self.argument()
+            return Node("binom", (top, self.argument()))
+        if name == "sqrt":
+            return self.root()
+        if name == "surd":
+            self.enter()
+            node = Node("fn", (_expression(self.atom()),), "sqrt")
+            self.depth -= 1
+            return node
+        if name == "empty":
+            return Node("set")
+        if name == "begin":
+            return self.matrix()
+        raise Unparsed(f"{name!r} is out of place")
+
+    def root(self) -> Node:
+        degree = None
+        if self.accept("["):
+            degree = _expression(self.sum())
+            self.expect("]")
+        token = self.peek()
+        if token.kind == "num" and len(token.text) > 1:
+            raise Unparsed("a root of digits without braces")
+        under = self.argument()
+        return (
+            Node("fn", (under,), "sqrt") if degree is None else Node("fn", (under, degree), "root")
+        )
+
+    def environment(self) -> str:
+        self.expect("{")
+        name = self.take().text
+        self.expect("}")
+        if name not in _MATRICES:
+            raise Unparsed(f"the environment {name[:20]!r}")
+        return name
+
+    def matrix(self) -> Node:
+        self.enter()
+        if self.environment() == "array" and self.accept("{"):
+            while not self.accept("}"):
+                if self.take().kind == "end":
+                    raise Unparsed("an array without its columns")
+        rows: list[list[Node]] = [[_expression(self.sum())]]
+        count = 1
+        while not self.at_command("finish"):
+            if self.accept("&"):
+                rows[-1].append(_expression(self.sum()))
+            else:
+                self.expect("\\\\")
+                if self.at_command("finish"):
+                    break
+                rows.append([_expression(self.sum())])
+            count += 1
+            if count > MAX_MEMBERS:
+                raise OverBudget(f"a matrix of more than {MAX_MEMBERS} entries")
+        self.take()
+        self.environment()
+        self.depth -= 1
+        if len({len(row) for row in rows}) > 1:
+            raise Unparsed("a matrix with rows of different lengths")
+        return Node("matrix", tuple(Node("row", tuple(row)) for row in rows))
+
+    def application(self, name: str) -> Node:
+        """A function with its optional base and exponent: `\\log_2 8`, `\\sin^2 x`, `ln(x)`."""
+        self.enter()
+        base = self.base_of_logarithm() if name == "log" and self.at("_") else None
+        exponent = self.exponent() if self.accept("^") else None
+        argument = self.function_argument(name)
+        inverse = exponent is not None and exponent.op == "num" and exponent.value == -1
+        if exponent is not None and inverse and name in ("sin", "cos", "tan"):
+            name, exponent = f"arc{name}", None
+        node = Node("fn", (argument,) if base is None else (argument, base), name)
+        self.depth -= 1
+        return node if exponent is None else Node("pow", (node, _expression(exponent)))
+
+    def base_of_logarithm(self) -> Node:
+        self.take()
+        token = self.peek()
+        if token.kind == "num" and token.text.isdigit() and len(token.text) <= 2:
+            self.take()
+            return number(int(token.text))
+        return self.argument()
+
+    def function_argument(self, name: str) -> Node:
+        if self.at("(", "[", "{", "|") or name in _ONE_ATOM:
+            return _expression(self.atom())
+        factors = [self.power()]
+        while self.starts_atom() and self.peek().kind != "func" and not self.at("("):
+            factors.append(self.power())
+        return _expression(_product(factors))
+
+
+def _run(word: str) -> bool:
+    """Whether a word is a run of the alphabet, such as `abc`: three variables, no noun."""
+    return len(word) == 3 and {ord(b) - ord(a) for a, b in zip(word, word[1:], strict=False)} == {1}
+
+
+def _expression(node: Node) -> Node:
+    if not is_expression(node):
+        raise Unparsed(f"a {node.op} where a number should stand")
+    return node
+
+
+def _product(factors: list[Node]) -> Node:
+    if len(factors) == 1:
+        return factors[0]
+    for factor in factors:
+        _expression(factor)
+    if len(factors) == 2 and factors[1].op == "div" and factors[1].args[0] is ONE:
+        return Node("div", (factors[0], factors[1].args[1]))
+    return Node("mul", tuple(factors))

@@ -1,0 +1,141 @@
+"""The math reward: format from the tags, correctness from `verify`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...layout import ANSWER_TAG
+from ...parser_tags import TagMatch, tag_matches
+from ...types import RewardFunctionScore, ScoreStatus
+from ..reward_function import Expected, RewardFunction
+from .extract import MAX_TEXT
+from .limits import Unparsed
+from .verify import Verdict, verify
+
+_MOST_TAGS = 10  # a completion with more is a list of guesses
+_ENVELOPE_KEYS = ("answer", "result", "solution", "value")
+
+
+class MathRewardFunction(RewardFunction):
+    """Judges a mathematical answer by its meaning. Safe to call from many threads at once.
+
+    Format: 1.0 for exactly one well-formed answer tag, 0.4 for several or for a damaged one, 0.0 for none.
+    Without a tag the last `\\boxed{}` is still judged, so that correctness tells what the model knew.
+
+    Correctness: 1.0 where `verify` finds the answer equal to the reference, else 0.0. Of several tags
+    the last one after the thinking counts, and they must all mean the same: who answers twice
+    differently has not answered.
+
+    The status is "unscored" where the reference cannot be read, or where the time ran out: neither is
+    the model's fault. A prediction that cannot be read, or that asks for too much work, has failed.
+    """
+
+    def compute_reward(
+        self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
+    ) -> RewardFunctionScore:
+        """Score a completion.
+
+        `expected_output` is text (bare, in an answer tag, in a box, or a JSON object with the key answer, result,
+        solution or value), a number, such an object as a mapping, or a callable that is given
+        the extracted content and returns True, False or a share in [0, 1].
+        """
+        text = model_output if isinstance(model_output, str) else ""
+        tags = tag_matches(text, answer_tag) if len(text) <= MAX_TEXT else []
+        well_formed = len(tags) == 1 and tags[0].how == "well_formed"
+        format_score = 1.0 if well_formed else 0.4 if tags else 0.0
+        correctness, status, reason, details = self._judge(text, tags, expected_output)
+        score = RewardFunctionScore(
+            format_score, correctness, reason, status=status, details=details
+        )
+        return self.shaped(score, text)
+
+    def _judge(self, text: str, tags: list[TagMatch], expected: Expected) -> _Judgement:
+        content = tags[-1].content if tags else text
+        if not tags and "\\boxed" not in text and "\\fbox" not in text:
+            return _failed("no answer tag and no box")
+        disagreement = self._disagreement(tags)
+        if disagreement:
+            return _failed(disagreement)
+        if callable(expected):
+            return _judged_by(expected, content)
+        try:
+            gold = reference_text(expected)
+        except Unparsed as fault:
+            return 0.0, "unscored", f"cannot judge: {fault}", {}
+        return _judgement(verify(content, gold, timeout=self.timeout))
+
+    def _disagreement(self, tags: list[TagMatch]) -> str:
+        """Why several tags are no answer; "" where they all mean the same."""
+        if len(tags) > _MOST_TAGS:
+            return f"{len(tags)} answer tags"
+        for tag in tags[:-1]:
+            same = tag.content == tags[-1].content
+            if not same and not verify(tag.content, tags[-1].content, timeout=self.timeout).equal:
+                return "several answer tags that disagree"
+        return ""
+
+
+_Judgement = tuple[float, ScoreStatus, str, Mapping[str, Any]]
+
+
+def _failed(reason: str) -> _Judgement:
+    return 0.0, "failed", reason, {}
+
+
+def _judgement(verdict: Verdict) -> _Judgement:
+    details = {
+        "verdict": verdict.status,
+        "prediction_form": verdict.prediction_form,
+        "gold_form": verdict.gold_form,
+    }
+    if verdict.equal:
+        return 1.0, "passed", "", details
+    reason = f"{verdict.status}: {verdict.reason}"
+    if not verdict.gold_form or verdict.status == "timeout":
+        return 0.0, "unscored", f"cannot judge: {reason}", details
+    return 0.0, "failed", reason, details
+
+
+def _judged_by(judge: Callable[[str], Any], content: str) -> _Judgement:
+    try:
+        result = judge(content)
+    except Exception as fault:  # the caller's own code: whatever it raises is its, not the model's
+        return 0.0, "unscored", f"the expected_output callable raised {fault!r}", {}
+    if not isinstance(result, (bool, int, float)) or not math.isfinite(result):
+        return 0.0, "unscored", f"the expected_output callable returned {result!r:.80}", {}
+    share = min(1.0, max(0.0, float(result)))
+    status: ScoreStatus = "passed" if share == 1.0 else "failed"
+    return share, status, "" if status == "passed" else "the expected_output callable said no", {}
+
+
+def reference_text(expected: object) -> str:
+    """A reference as text. Raises Unparsed where it is nothing that an answer can be compared with."""
+    if isinstance(expected, str):
+        return _enveloped(expected)
+    if isinstance(expected, float) and not math.isfinite(expected):
+        raise Unparsed(f"the reference {expected!r}")
+    if isinstance(expected, (bool, int, float)):
+        return str(expected)
+    if isinstance(expected, Mapping):
+        for key in _ENVELOPE_KEYS:
+            if key in expected and not isinstance(expected[key], Mapping):
+                return reference_text(expected[key])
+        raise Unparsed(f"a reference without any of the keys {', '.join(_ENVELOPE_KEYS)}")
+    raise Unparsed(f"a reference of type {type(expected).__name__}")
+
+
+def _enveloped(text: str) -> str:
+    """JSON such as `{"answer": 5}` unwrapped; any other text, `{1, 2}` among them, as it is."""
+    stripped = text.strip()
+    if not (stripped.startswith("{") and stripped.endswith("}") and '"' in stripped):
+        return text
+    try:
+        content = json.loads(stripped, parse_float=str, parse_int=str)
+    except (ValueError, RecursionError):
+        return text
+    if isinstance(content, dict) and any(key in content for key in _ENVELOPE_KEYS):
+        return reference_text(content)
+    return text

@@ -1,0 +1,245 @@
+"""Text to tokens: LaTeX, plain ASCII and Unicode spellings become one small vocabulary.
+
+Kinds: `num` (text of a numeral), `name` (one-letter variable), `greek`, `const`, `func`, `word` (several letters in
+plain text), `text` (the content of `\\text{}`), `cmd` (a structure such as `frac`), `op`, `cur`, `end`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from .limits import MAX_TOKENS, OverBudget, Unparsed
+from .units import CURRENCIES, is_unit
+
+
+class Token(NamedTuple):
+    kind: str
+    text: str
+    spaced: bool = False  # white space stands before it
+
+
+FUNCTIONS = frozenset(
+    "sin cos tan cot sec csc arcsin arccos arctan asin acos atan sinh cosh tanh ln log lg exp "
+    "sqrt abs floor ceil cbrt".split()
+)
+_ALIASES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "ceiling": "ceil"}
+CONSTANTS = {"pi": "pi", "infty": "inf", "infinity": "inf", "inf": "inf", "oo": "inf"}
+GREEK = frozenset(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
+    "rho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Sigma Phi Psi Omega ell".split()
+)
+_COMMANDS = {
+    "frac": "frac", "dfrac": "frac", "tfrac": "frac", "cfrac": "frac",
+    "sqrt": "sqrt", "surd": "surd", "binom": "binom", "dbinom": "binom", "tbinom": "binom",
+    "begin": "begin", "end": "finish", "emptyset": "empty", "varnothing": "empty",
+    "overline": "bar", "bar": "bar", "boxed": "boxed", "circ": "circ", "degree": "degree",
+}  # fmt: skip
+_OPERATORS = {
+    "cdot": "*", "times": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp",
+    "le": "<=", "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=",
+    "lt": "<", "gt": ">", "ne": "!=", "neq": "!=", "in": "in", "cup": "cup", "cap": "cap",
+    "lbrace": "\\{", "rbrace": "\\}", "lvert": "|", "rvert": "|", "vert": "|", "mid": "|",
+    "lfloor": "lfloor", "rfloor": "rfloor", "lceil": "lceil", "rceil": "rceil",
+    "langle": "(", "rangle": ")", "lbrack": "[", "rbrack": "]",
+    "lor": "or", "vee": "or", "land": "and", "wedge": "and",
+}  # fmt: skip
+_SPACING = frozenset(
+    "left right big Big bigg Bigg bigl bigr Bigl Bigr quad qquad displaystyle textstyle limits "
+    "hspace thinspace enspace".split()
+)
+_FONTS = frozenset("mathbf mathit mathcal mathbb boldsymbol bm mathsf mathfrak".split())
+_TEXTS = frozenset("text textbf textit textrm mbox hbox texttt textsf".split())
+
+_UNICODE = str.maketrans(
+    {
+        "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "×": "*", "·": "*", "⋅": "*", "∙": "*",
+        "∗": "*", "÷": "/", "∕": "/", "⁄": "/", "√": "\\surd ", "∛": "\\cbrt ", "π": "\\pi ", "∞": "\\infty ",
+        "≤": "<=", "⩽": "<=", "≥": ">=", "⩾": ">=", "≠": "!=", "∈": "\\in ", "∪": "\\cup ", "∩": "\\cap ",
+        "±": "\\pm ", "∓": "\\mp ", "°": "\\degree ", "∅": "\\emptyset ", "θ": "\\theta ", "α": "\\alpha ",
+        "β": "\\beta ", "γ": "\\gamma ", "λ": "\\lambda ", "μ": "\\mu ", "φ": "\\varphi ", "ω": "\\omega ",
+        "σ": "\\sigma ", "τ": "\\tau ", "δ": "\\delta ", "ρ": "\\rho ", "ℯ": "e", "ⅈ": "i", "′": "'",
+        "½": "\\frac{1}{2}", "⅓": "\\frac{1}{3}", "⅔": "\\frac{2}{3}", "¼": "\\frac{1}{4}", "¾": "\\frac{3}{4}",
+        "⅕": "\\frac{1}{5}", "⅖": "\\frac{2}{5}", "⅗": "\\frac{3}{5}", "⅘": "\\frac{4}{5}", "⅙": "\\frac{1}{6}",
+        "⅛": "\\frac{1}{8}", "⅜": "\\frac{3}{8}", "⅝": "\\frac{5}{8}", "⅞": "\\frac{7}{8}", "％": "%",
+        "\u00a0": " ", "\u2009": "\\,", "\u202f": "\\,", "\u200a": "\\,", "‖": "|", "“": '"', "”": '"', "’": "'",
+        "⌊": "\\lfloor ", "⌋": "\\rfloor ", "⌈": "\\lceil ", "⌉": "\\rceil ",
+    }
+)  # fmt: skip
+_SUPERSCRIPTS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+")
+_SUBSCRIPTS = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
+_UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
+_DOWN = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+
+_GAP = r"(?:\{,\}(?:\\[!,;:]\s*)?|,?\\[!,]\s*|,\\;)"
+_TOKEN = re.compile(
+    rf"""
+      (?P<space>(?:\s|\\[,!;:>\ ]|~|\\\n)+)
+    | (?P<grouped>[0-9]{{1,3}}(?:{_GAP}[0-9]{{3}})+(?![0-9])(?:\.[0-9]+)?)
+    | (?P<comma>[0-9]{{1,3}}(?:,[0-9]{{3}})+(?![0-9])(?:\.[0-9]+)?)
+    | (?P<repeating>[0-9]*\.[0-9]*(?:\\(?:overline|bar)\s*\{{[0-9]+\}}|\([0-9]+\)))
+    | (?P<num>(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?![0-9A-Za-z]))?)
+    | (?P<cmd>\\[A-Za-z]+)
+    | (?P<word>[A-Za-z]+)
+    | (?P<op>\*\*|<=|>=|!=|==|\\\{{|\\\}}|\\\||\\\\|[-+*/^_=<>(){{}}\[\]|,;!%&'])
+    | (?P<escaped>\\[%&\#])
+    | (?P<cur>\\\$|[$€£¥₹])
+    """,
+    re.VERBOSE,
+)
+_OPENERS, _CLOSERS = frozenset(["(", "[", "\\{"]), frozenset([")", "]", "\\}", "}"])
+_BEFORE_SET = frozenset(["=", "(", "[", "\\{", ",", ";", "in", "cup", "or", "and"])
+
+
+def ascii_text(text: str) -> str:
+    """Unicode spellings of mathematics as ASCII; anything else is left as it is."""
+    if text.isascii():
+        return text
+    text = _SUPERSCRIPTS.sub(lambda found: "^{" + found[0].translate(_UP) + "}", text)
+    text = _SUBSCRIPTS.sub(lambda found: "_{" + found[0].translate(_DOWN) + "}", text)
+    # The vulgar fractions: "2½" is the mixed number.
+    return text.translate(_UNICODE)
+
+
+def tokenize(text: str) -> list[Token]:
+    """Tokens of an answer, ending with one of kind `end`.
+
+    Raises Unparsed for a character that is no mathematics, OverBudget for too many tokens.
+    """
+    return _Lexer(ascii_text(text)).run()
+
+
+class _Lexer:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+        self.spaced = False
+        self.brackets: list[bool] = []  # of each open bracket: does a comma separate in it?
+        self.tokens: list[Token] = []
+
+    def run(self) -> list[Token]:
+        while self.position < len(self.text):
+            match = _TOKEN.match(self.text, self.position)
+            if match is None:
+                raise Unparsed(f"the character {self.text[self.position]!r} is not mathematics")
+            kind = match.lastgroup or ""
+            start, self.position = self.position, match.end()
+            self.read(kind, match[0], start)
+            if len(self.tokens) > MAX_TOKENS:
+                raise OverBudget(f"more than {MAX_TOKENS} tokens")
+            self.spaced = kind == "space"
+        self.add("end", "")
+        return self.tokens
+
+    def add(self, kind: str, text: str) -> None:
+        self.tokens.append(Token(kind, text, self.spaced))
+
+    def read(self, kind: str, text: str, start: int) -> None:
+        if kind == "num":
+            self.add("num", text)
+        elif kind == "op":
+            self.operator(text)
+        elif kind == "word":
+            self.word(text)
+        elif kind == "cmd":
+            self.command(text[1:])
+        elif kind == "comma" and self.brackets and self.brackets[-1]:
+            # Inside brackets a comma separates: (12,345) is a point, 12,345 alone is a number.
+            end = text.index(",")
+            self.add("num", text[:end])
+            self.position = start + end
+        elif kind in ("grouped", "comma"):
+            self.add("num", re.sub(r"[^0-9.]", "", text))
+        elif kind == "repeating":
+            self.add("num", text)
+        elif kind == "escaped":
+            self.add("op", text[1:])
+        elif kind == "cur":
+            self.add("cur", CURRENCIES[text[-1]])
+
+    def operator(self, text: str) -> None:
+        if text in _OPENERS:
+            self.brackets.append(True)
+        elif text == "{":
+            # A brace after nothing or after an operator is a set; elsewhere it holds an argument.
+            last = self.tokens[-1] if self.tokens else Token("op", "=")
+            self.brackets.append(last.kind == "op" and last.text in _BEFORE_SET)
+        elif text in _CLOSERS and self.brackets:
+            self.brackets.pop()
+        self.add("op", {"**": "^", "==": "=", "\\|": "|"}.get(text, text))
+
+    def word(self, text: str) -> None:
+        if len(text) == 1:
+            kind = "const" if text in "ei" else "name"
+            self.add(kind, text)
+        elif text in FUNCTIONS or text.casefold() in ("sqrt", "sin", "cos", "tan", "log", "ln"):
+            self.add("func", _ALIASES.get(text.casefold(), text.casefold()))
+        elif text in CONSTANTS or text.casefold() in ("pi", "infinity"):
+            self.add("const", CONSTANTS[text.casefold()])
+        elif text in ("and", "or", "percent", "pm"):
+            self.add("op", "%" if text == "percent" else text)
+        elif text.casefold() in GREEK:
+            self.add("greek", text)
+        else:
+            self.word_of_math(text)
+
+    def word_of_math(self, text: str) -> None:
+        """`sinx` and `xsin` are sin and x; other runs of letters stay words for the parser."""
+        for name in ("sin", "cos", "tan", "ln", "log"):
+            if not is_unit(text) and len(text) <= len(name) + 1 and text.startswith(name):
+                self.add("func", name)
+                self.word(text[len(name) :])
+                return
+        self.add("word", text)
+
+    def command(self, name: str) -> None:
+        if name in _SPACING:
+            self.spaced = True
+            if name in ("left", "right") and self.text.startswith(".", self.position):
+                raise Unparsed("a bracket without a partner")
+        elif name in _OPERATORS:
+            self.operator(_OPERATORS[name])
+        elif name in _COMMANDS:
+            self.add("cmd", _COMMANDS[name])
+        elif name in FUNCTIONS:
+            self.add("func", _ALIASES.get(name, name))
+        elif name in CONSTANTS:
+            self.add("const", CONSTANTS[name])
+        elif name in GREEK:
+            self.add("greek", name)
+        elif name in _TEXTS:
+            self.text_group(self.group())
+        elif name in ("mathrm", "operatorname", "rm") or name in _FONTS:
+            self.font(name, self.group())
+        else:
+            raise Unparsed(f"the command \\{name[:20]} is not one that is read")
+
+    def group(self) -> str:
+        """The content of the braces that follow, which hold no braces themselves."""
+        match = re.compile(r"\s*\{([^{}]*)\}").match(self.text, self.position)
+        if match is None:
+            raise Unparsed("text without braces")
+        self.position = match.end()
+        return match[1].replace("\\ ", " ").replace("~", " ").replace("\\,", " ")
+
+    def text_group(self, content: str) -> None:
+        stripped = content.strip()
+        if not stripped:
+            self.spaced = True
+        elif stripped.casefold() in ("and", "or", "percent"):
+            self.word(stripped.casefold())
+        elif not re.search("[A-Za-z]", stripped) and "\\" not in stripped:
+            self.tokens += _Lexer(stripped).run()[:-1]  # \text{5} is 5
+        else:
+            self.add("text", stripped)
+
+    def font(self, name: str, content: str) -> None:
+        content = content.strip()
+        if content in ("e", "i") or content in FUNCTIONS:
+            self.word(content)
+        elif name in _FONTS and len(content) == 1 and content.isalpha():
+            self.add("name", content)
+        elif name in _FONTS:
+            raise Unparsed(f"a symbol in the font {name}")
+        else:
+            self.text_group(content)

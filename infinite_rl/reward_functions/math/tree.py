@@ -1,0 +1,91 @@
+"""The tree that the parser builds and every later stage reads. It holds no text that can be run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .units import Unit
+
+# Expressions: num sym const add mul pow div neg fn fact binom pm deg
+# Structures: tuple list set interval union matrix rel text base quantity
+# `base` holds a numeral with its base: it is a number, written in a way of its own.
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One operation on its arguments. `value` is the leaf's content: a number, a name, a unit."""
+
+    op: str
+    args: tuple[Node, ...] = ()
+    value: Fraction | str | None = None
+    unit: Unit | None = None
+
+
+EXPRESSIONS = frozenset("num sym const add mul pow div neg fn fact binom pm deg".split())
+ZERO, ONE = Node("num", (), Fraction(0)), Node("num", (), Fraction(1))
+
+
+def number(value: Fraction | int) -> Node:
+    return Node("num", (), Fraction(value))
+
+
+def symbol(name: str) -> Node:
+    return Node("sym", (), name)
+
+
+def constant(name: str) -> Node:
+    """`pi`, `e`, `i` or `inf`."""
+    return Node("const", (), name)
+
+
+def negated(node: Node) -> Node:
+    if node.op == "num" and isinstance(node.value, Fraction):
+        return number(-node.value)
+    if node.op == "quantity":
+        return Node("quantity", (negated(node.args[0]),), unit=node.unit)
+    return Node("neg", (node,))
+
+
+def is_expression(node: Node) -> bool:
+    return node.op in EXPRESSIONS
+
+
+def symbols(node: Node) -> frozenset[str]:
+    """The names of the variables in a tree."""
+    if node.op == "sym":
+        return frozenset([str(node.value)])
+    return frozenset().union(*(symbols(arg) for arg in node.args)) if node.args else frozenset()
+
+
+def holds(node: Node, op: str, value: str | None = None) -> bool:
+    """Whether some part of the tree has this operation (and this content)."""
+    if node.op == op and (value is None or node.value == value):
+        return True
+    return any(holds(arg, op, value) for arg in node.args)
+
+
+def show(node: Node, limit: int = 200) -> str:
+    """The tree as prefix text, for people: `(add x 1)`."""
+    pieces: list[str] = []
+    _write(node, pieces)
+    text = "".join(pieces)
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _write(node: Node, pieces: list[str]) -> None:
+    if len(pieces) > 400:
+        return
+    value = "" if node.value is None else str(node.value)
+    if node.unit is not None:
+        value = f"{value}{node.unit.name}"
+    if not node.args:
+        pieces.append(
+            value if node.op in ("num", "sym", "const", "text") else f"({node.op} {value})"
+        )
+        return
+    pieces.append(f"({node.op} {value}".rstrip())
+    for arg in node.args:
+        pieces.append(" ")
+        _write(arg, pieces)
+    pieces.append(")")

@@ -1,0 +1,162 @@
+"""Units: a factor and a dimension for the common ones, a dimension of its own for any other word."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+Dimension = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """`factor` times the base units of `dimension`. `name` is the unit as it was written."""
+
+    name: str
+    factor: Fraction
+    dimension: Dimension
+
+
+def _rows(dimension: str, rows: str) -> dict[str, tuple[Fraction, Dimension]]:
+    """One line a unit: its factor, then its names in the singular."""
+    base = dimension.rstrip("3")
+    power: Dimension = ((base, 3 if dimension.endswith("3") else 1),)
+    table = {}
+    for line in rows.strip().splitlines():
+        factor, *names = line.split()
+        table.update({name: (Fraction(factor), power) for name in names})
+    return table
+
+
+UNITS: dict[str, tuple[Fraction, Dimension]] = {
+    **_rows(
+        "length",
+        """
+        1 m meter metre
+        1000 km kilometer kilometre
+        1/10 dm decimeter decimetre
+        1/100 cm centimeter centimetre
+        1/1000 mm millimeter millimetre
+        1/1000000 um micrometer
+        1/1000000000 nm nanometer
+        0.0254 in inch inche
+        0.3048 ft foot feet
+        0.9144 yd yard
+        1609.344 mi mile
+        """,
+    ),
+    **_rows(
+        "time",
+        """
+        1 s sec second
+        1/1000 ms millisecond
+        60 min minute
+        3600 h hr hour
+        86400 day
+        604800 wk week
+        """,
+    ),
+    **_rows("calendar", "1 month\n12 yr year"),
+    **_rows(
+        "mass",
+        """
+        1 g gram
+        1000 kg kilogram
+        1/1000 mg milligram
+        1000000 tonne
+        453.59237 lb pound
+        28.349523125 oz ounce
+        """,
+    ),
+    **_rows("length3", "0.001 L l liter litre\n1/1000000 ml mL milliliter millilitre"),
+    **_rows("dollar", "1 dollar USD usd\n1/100 cent\n1/4 quarter\n1/10 dime\n1/20 nickel"),
+    **_rows("euro", "1 euro EUR"),
+    **_rows("pound-sterling", "1 GBP"),
+    **_rows("yen", "1 yen JPY"),
+    **_rows("rupee", "1 rupee INR"),
+    **_rows("angle", "1 degree deg"),
+    **_rows("ampere", "1 A amp ampere"),
+    **_rows("kelvin", "1 K kelvin"),
+    **_rows("byte", "1 byte\n1000 kB KB kilobyte\n1000000 MB megabyte\n1000000000 GB gigabyte"),
+    "Hz": (Fraction(1), (("time", -1),)),
+    "hertz": (Fraction(1), (("time", -1),)),
+    "N": (Fraction(1000), (("length", 1), ("mass", 1), ("time", -2))),
+    "newton": (Fraction(1000), (("length", 1), ("mass", 1), ("time", -2))),
+    "J": (Fraction(1000), (("length", 2), ("mass", 1), ("time", -2))),
+    "joule": (Fraction(1000), (("length", 2), ("mass", 1), ("time", -2))),
+    "W": (Fraction(1000), (("length", 2), ("mass", 1), ("time", -3))),
+    "watt": (Fraction(1000), (("length", 2), ("mass", 1), ("time", -3))),
+    "mph": (Fraction("0.44704"), (("length", 1), ("time", -1))),
+    "kph": (Fraction(1000, 3600), (("length", 1), ("time", -1))),
+    "kmh": (Fraction(1000, 3600), (("length", 1), ("time", -1))),
+    "radian": (Fraction(1), (("radian", 1),)),
+    "rad": (Fraction(1), (("radian", 1),)),
+    "percent": (Fraction(1, 100), ()),
+}
+CURRENCIES = {"$": "dollar", "€": "euro", "£": "GBP", "¥": "yen", "₹": "rupee"}
+# Letters that are units rather than variables in plain text, where they close an answer: "15 m".
+SINGLE_LETTERS = frozenset("m s g h L".split())
+_POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
+_FILLERS = frozenset(["of", "a", "an", "the", "each"])
+_WORD = re.compile(r"([A-Za-z]+)|\^?(-?[0-9])|(/)|([*.·-])|\s+")
+
+
+def _lookup(word: str) -> tuple[Fraction, Dimension, bool]:
+    """A word's factor and dimension, and whether it is one of the table."""
+    for form in (word, word.casefold(), word.casefold().removesuffix("s")):
+        if form in UNITS and (len(form) > 2 or form == word or word.isupper()):
+            return (*UNITS[form], True)
+    return Fraction(1), ((word.casefold().removesuffix("s"), 1),), False
+
+
+def is_unit(word: str) -> bool:
+    """Whether a word is in the table (`cm`, `Hours`), not merely some noun."""
+    return _lookup(word)[2]
+
+
+def unit(text: str) -> Unit | None:
+    """Read `km/h`, `square inches`, `m/s^2`, `red apples`; None where this is not a list of words."""
+    dimension: dict[str, int] = {}
+    factor, sign, pending, position = Fraction(1), 1, 1, 0
+    last: tuple[Fraction, Dimension] | None = None
+    while position < len(text):
+        match = _WORD.match(text, position)
+        if match is None:
+            return None
+        position = match.end()
+        word, digit, slash, _ = match.groups()
+        if slash or word == "per":
+            sign, last = -1, None
+            continue
+        if word in _POWERS and not (last and word.endswith("ed")):
+            pending = _POWERS[word]
+            continue
+        if digit or word in _POWERS:
+            if last is None:
+                return None
+            power = (int(digit) if digit else _POWERS[word]) - 1
+            factor = _merge(dimension, factor, last, sign * power)
+            last = None
+        elif word and word not in _FILLERS:
+            last = _lookup(word)[:2]
+            factor = _merge(dimension, factor, last, sign * pending)
+            pending = 1
+    kept = tuple(sorted((name, power) for name, power in dimension.items() if power))
+    return Unit(" ".join(text.split()), factor, kept)
+
+
+def _merge(
+    dimension: dict[str, int], factor: Fraction, part: tuple[Fraction, Dimension], power: int
+) -> Fraction:
+    for name, own in part[1]:
+        dimension[name] = dimension.get(name, 0) + own * power
+    return Fraction(factor * part[0] ** power)
+
+
+def product(first: Unit, second: Unit) -> Unit:
+    """Two units side by side, as in `$5 per hour`."""
+    dimension = dict(first.dimension)
+    factor = _merge(dimension, first.factor, (second.factor, second.dimension), 1)
+    kept = tuple(sorted((name, power) for name, power in dimension.items() if power))
+    return Unit(f"{first.name} {second.name}", factor, kept)
