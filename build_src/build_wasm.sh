@@ -27,14 +27,9 @@ find_python() {
   fail "no Python >= 3.10 found; install one, or name it: PYTHON=/path/to/python3 $0"
 }
 
-# The exact versions stand in pyproject.toml alone, since pip's isolated builds read them there.
-pinned_packages() {
-  grep -oE '"(wasmtime|componentize-py)==[^"]+"' pyproject.toml | tr -d '"' | sort -u
-}
-
 has_packages() {
-  # shellcheck disable=SC2046  # one argument a package is meant
-  "$1" - $(pinned_packages) 2>/dev/null <<'PYTHON'
+  # shellcheck disable=SC2086  # one argument a package is meant
+  "$1" - $packages 2>/dev/null <<'PYTHON'
 import sys
 from importlib.metadata import version
 
@@ -62,16 +57,16 @@ for name in "$@"; do
 done
 
 python=$(find_python)
+packages=$("$python" -c 'from build_src.runtime_files import tools; print(*tools())')
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 if ! has_packages "$python"; then
-  echo "== installing" $(pinned_packages) "into a temporary virtual environment"
+  echo "== installing $packages into a temporary virtual environment"
   "$python" -m venv "$scratch/venv" || fail "$python has no venv module; install it (Debian: python3-venv)"
   python="$scratch/venv/bin/python"
-  # shellcheck disable=SC2046  # one argument a package is meant
-  "$python" -m pip install --quiet --disable-pip-version-check $(pinned_packages) ||
-    fail "pip could not install $(pinned_packages | tr '\n' ' ')"
+  # shellcheck disable=SC2086  # one argument a package is meant
+  "$python" -m pip install --quiet --disable-pip-version-check $packages || fail "pip could not install $packages"
 fi
 
 for name in "$@"; do

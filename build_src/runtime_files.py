@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -43,9 +44,18 @@ def file_hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def tools() -> list[str]:
+    """The Python packages that builds use, as pip's requirements with their exact versions.
+
+    They stand in pyproject.toml alone, since pip's isolated builds read them there.
+    """
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    return sorted(set(re.findall(r'"((?:wasmtime|componentize-py)==[^"]+)"', text)))
+
+
 def built_from(name: str, sources: Path = SOURCES) -> str:
-    """The record's comment for a local build: a digest of all files in `build_src/<name>/`."""
-    digest = hashlib.sha256()
+    """The record's comment for a local build: a digest of `build_src/<name>/` and the tools."""
+    digest = hashlib.sha256(" ".join(tools()).encode())
     folder = sources / name
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)

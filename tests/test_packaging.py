@@ -1,0 +1,220 @@
+"""What is packaged, how it is built, and that a green check means that everything ran."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from build_src.fetch_runtimes import CHECKSUMS, PREFIX
+from build_src.runtime_files import tools
+from infinite_rl.runtimes import RUNTIMES
+
+ROOT = Path(__file__).parent.parent
+VERSION = (ROOT / "VERSION.txt").read_text(encoding="utf-8").strip()
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FILES = [runtime.filename for runtime in RUNTIMES]
+RECORDS = [f"{runtime.filename}.sha256" for runtime in RUNTIMES if not runtime.sha256]
+
+
+def workflow(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def commands(path: Path) -> str:
+    jobs = workflow(path)["jobs"].values()
+    return "\n".join(step.get("run", "") for job in jobs for step in job["steps"])
+
+
+# The workflows.
+
+
+def test_there_is_a_workflow_for_checks_and_one_for_releases() -> None:
+    assert [path.name for path in WORKFLOWS] == ["build_and_release_runtimes.yml", "ci.yml"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_skipped_job_does_not_look_green(path: Path) -> None:
+    jobs = workflow(path)["jobs"]
+    green = jobs["green"]
+    assert green["if"] == "always()"
+    assert sorted(green["needs"]) == sorted(set(jobs) - {"green"})
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    ("results", "green"),
+    [("success", True), ("success success", True)]
+    + [(f"success {bad}", False) for bad in ("skipped", "cancelled", "failure")],
+)
+def test_the_last_job_is_green_only_on_success(path: Path, results: str, green: bool) -> None:
+    (step,) = workflow(path)["jobs"]["green"]["steps"]
+    done = subprocess.run(
+        ["bash", "-ec", step["run"]], env={**os.environ, "RESULTS": results}, capture_output=True
+    )
+    assert (done.returncode == 0) is green
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_actions_are_used_at_a_full_version(path: Path) -> None:
+    used = re.findall(r"uses: (\S+)", path.read_text(encoding="utf-8"))
+    assert used and all(re.fullmatch(r"actions/[\w-]+@v\d+\.\d+\.\d+", action) for action in used)
+
+
+def test_ci_runs_both_commands_of_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = re.search(r"```bash\n(.*?)\n```", readme, re.S)
+    ci = ROOT / ".github" / "workflows" / "ci.yml"
+    assert first and first[1] in commands(ci)
+    assert "bash .ci/run" in commands(ci)  # holds the second, as test_readme.py checks
+
+
+def test_ci_covers_every_supported_python_and_system() -> None:
+    matrix = workflow(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]["readme"]["strategy"]
+    assert matrix["matrix"]["python"] == ["3.10", "3.11", "3.12", "3.13"]
+    assert {os.split("-")[0] for os in matrix["matrix"]["os"]} == {"ubuntu", "macos"}
+
+
+def test_a_release_holds_every_runtime_and_the_checksum_file_that_installs_look_for() -> None:
+    text = commands(ROOT / ".github" / "workflows" / "build_and_release_runtimes.yml")
+    assert f'tag="{PREFIX}v$(' in text
+    assert f"sha256sum {' '.join(FILES)} | tee {CHECKSUMS}" in text
+    assert f'gh release create "$tag" {" ".join(FILES)} {CHECKSUMS}' in text
+
+
+def test_only_the_release_may_write_to_the_repository() -> None:
+    rights = {path.stem: workflow(path)["permissions"] for path in WORKFLOWS}
+    assert rights == {
+        "build_and_release_runtimes": {"contents": "write"},
+        "ci": {"contents": "read"},
+    }
+
+
+# The metadata.
+
+
+def test_the_build_tools_have_exact_versions_and_the_sandbox_is_the_one_that_is_installed() -> None:
+    assert tools() == ["componentize-py==0.25.1", f"wasmtime=={version('wasmtime')}"]
+
+
+# The build script.
+
+
+def script(*arguments: str, path: str = os.environ["PATH"]) -> subprocess.CompletedProcess[str]:
+    bash = shutil.which("bash")
+    assert bash
+    command = [bash, str(ROOT / "build_src" / "build_wasm.sh"), *arguments]
+    environ = {**os.environ, "PATH": path, "PYTHON": sys.executable}
+    return subprocess.run(command, env=environ, capture_output=True, text=True)
+
+
+def test_the_build_script_names_the_runtimes_that_it_knows() -> None:
+    done = script("ruby")
+    assert done.returncode == 1
+    assert done.stderr == "error: no runtime called 'ruby'; known: python javascript\n"
+
+
+def test_without_npm_the_build_script_says_the_ways_out(tmp_path: Path) -> None:
+    for tool in ("dirname", "bash"):
+        (tmp_path / tool).symlink_to(shutil.which(tool) or tool)
+    done = script("javascript", path=str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: npm is missing")
+    assert "nodejs.org" in done.stderr and "RUNTIME_RELEASE_TAG=" in done.stderr
+
+
+# The packages themselves: built in a copy, so that nothing of a checkout's state leaks in or out.
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what belongs to the source tree, without build products."""
+    copy = tmp_path_factory.mktemp("tree") / "infinite-rl"
+    drop = shutil.ignore_patterns(
+        "*.wasm", "*.sha256", "*.egg-info", "__pycache__", ".*", "build", "dist", "data", "tmp*"
+    )
+    shutil.copytree(ROOT, copy, ignore=drop)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def packages(tree: Path) -> Path:
+    """The folder with the sdist, and the wheel that was built from that sdist in isolation."""
+    command = [sys.executable, "-m", "build", "--outdir", str(tree / "dist"), str(tree)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return tree / "dist"
+
+
+def contents(packages: Path) -> tuple[set[str], set[str]]:
+    """The names in the sdist, without its top folder, and those in the wheel."""
+    (sdist,), (wheel,) = packages.glob("*.tar.gz"), packages.glob("*.whl")
+    with tarfile.open(sdist) as archive:
+        in_sdist = {name.partition("/")[2] for name in archive.getnames()}
+    with zipfile.ZipFile(wheel) as archive:
+        return in_sdist, set(archive.namelist())
+
+
+@pytest.mark.slow
+def test_the_wheel_carries_runtimes_records_examples_and_types(packages: Path) -> None:
+    _, wheel = contents(packages)
+    assert {f"infinite_rl/runtimes/{name}" for name in FILES + RECORDS} <= wheel
+    for example in (ROOT / "infinite_rl" / "examples").glob("*.md"):
+        assert f"infinite_rl/examples/{example.name}" in wheel
+    assert "infinite_rl/py.typed" in wheel
+    assert {name.partition("/")[0] for name in wheel} == {
+        "infinite_rl",
+        f"infinite_rl-{VERSION}.dist-info",
+    }
+
+
+@pytest.mark.slow
+def test_the_sdist_carries_what_a_build_needs_and_no_build_product(packages: Path) -> None:
+    sdist, _ = contents(packages)
+    assert {"VERSION.txt", "setup.py", "build_src/build_wasm.sh", "LICENSE", "README.md"} <= sdist
+    for runtime in RUNTIMES:
+        assert f"build_src/{runtime.name}/build.py" in sdist
+    assert not [name for name in sdist if name.endswith((".wasm", ".sha256"))]
+
+
+@pytest.mark.slow
+def test_the_wheel_runs_programs_in_an_empty_environment(packages: Path, tmp_path: Path) -> None:
+    (wheel,) = packages.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
+    python = str(tmp_path / "venv" / "bin" / "python")
+    subprocess.run([python, "-m", "pip", "install", "-q", str(wheel)], check=True)
+    program = (
+        "from infinite_rl import RewardExecutor\n"
+        "for code, lang in ('print(6 * 7)', 'python'), ('console.log(6 * 7)', 'javascript'):\n"
+        "    assert RewardExecutor(timeout=60).run_single(code, lang) == ('42', ''), lang\n"
+    )
+    subprocess.run([python, "-I", "-c", program], check=True, cwd=tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("editable", [[], ["-e"]], ids=["plain", "editable"])
+def test_an_install_that_cannot_have_the_runtimes_fails_and_says_why(
+    tree: Path, tmp_path: Path, editable: list[str]
+) -> None:
+    for path in (tree / "infinite_rl" / "runtimes").glob("*.wasm"):
+        path.unlink()
+    command = [sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(tmp_path)]
+    nobody = {"GITHUB_API_URL": "http://127.0.0.1:1", "RUNTIME_GITHUB_REPO": "owner/name"}
+    environ = {**os.environ, **nobody, "RUNTIME_RELEASE_TAG": "v1"}
+    done = subprocess.run(
+        [*command, *editable, str(tree)], env=environ, capture_output=True, text=True
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "error: RUNTIME_RELEASE_TAG=v1: cannot reach http://127.0.0.1:1" in said
+    assert "Traceback" not in said
