@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from .errors import UsageError
 from .layout import ANSWER, ANSWER_TAG, PROMPT, RESPONSE, SECTIONS
@@ -28,7 +27,6 @@ _DATA_LANGUAGES = frozenset({"", "json", "text", "txt", "plain", "plaintext"})
 _WRAPPER_LANGUAGES = frozenset({"", "markdown", "md", "text", "txt", "plaintext"})
 _END_TOKENS = re.compile(r"(?:<\|[\w-]{1,30}\|>|<end_of_turn>)\s{0,9}\Z")
 _MAX_END_TOKENS = 4
-_NO_SECTIONS: Mapping[str, str] = MappingProxyType(dict.fromkeys(SECTIONS, "missing"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +48,7 @@ class Parsed(Mapping[str, str]):
     answer: str = ""
     response: str = ""
     strategy: str = "none"
-    found: Mapping[str, str] = field(default_factory=lambda: _NO_SECTIONS)
+    found: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(SECTIONS, "missing"))
 
     @property
     def complete(self) -> bool:
@@ -149,7 +147,7 @@ def _plain(text: str | None) -> str:
 def _from_wrapped(text: str) -> Parsed | None:
     """The whole sample in one fence: ```` ```markdown ````, then a head."""
     visible, _ = split_thinking(text)
-    fence = next(iter(scan(visible)), None)
+    fence = next(scan(visible), None)
     if fence is None or fence.language not in _WRAPPER_LANGUAGES:
         return None
     begin = visible.find("\n", fence.start) + 1
@@ -157,7 +155,7 @@ def _from_wrapped(text: str) -> Parsed | None:
     heads = find_heads(inner[:200])
     if not heads or heads[0].start > 0 or find_heads(visible[: fence.start]):
         return None
-    blocks = scan(inner)
+    blocks = list(scan(inner))
     if blocks and not blocks[-1].closed and not blocks[-1].language:
         inner = inner[: blocks[-1].start]  # the fence that ends the wrapper opened nothing
     return _sections(inner)
@@ -179,7 +177,7 @@ def _from_tag(text: str) -> Parsed | None:
     if not matches:
         return None
     found = {PROMPT: "missing", ANSWER: "tag", RESPONSE: "text"}
-    return Parsed("", _unfenced(matches[-1].content), visible, "tag", MappingProxyType(found))
+    return Parsed("", _unfenced(matches[-1].content), visible, "tag", found)
 
 
 _STRATEGIES: tuple[Callable[[str], Parsed | None], ...] = (
@@ -208,7 +206,7 @@ def _sections(text: str) -> Parsed | None:
     styles = {head.style for head in choice.heads}
     strategy = styles.pop() if len(styles) == 1 else "mixed"
     sections = {name: bodies.get(name, "") for name in SECTIONS}
-    return Parsed(**sections, strategy=strategy, found=MappingProxyType(found))
+    return Parsed(**sections, strategy=strategy, found=found)
 
 
 def _fill_from_tags(bodies: dict[str, str], found: dict[str, str]) -> None:

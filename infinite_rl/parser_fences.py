@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _INFO = re.compile(r"[{.\s]*([\w+#-]*)")
@@ -57,7 +58,7 @@ def code_blocks(text: str | None) -> list[CodeBlock]:
     line ```` ```print(1)``` ```` is a block too.
     """
     text = text or ""
-    blocks = scan(text)
+    blocks = list(scan(text))
     if blocks and _is_stray(blocks[-1]):
         stray = blocks.pop()
         if not blocks and text[: stray.start].strip():
@@ -71,9 +72,8 @@ def _is_stray(block: CodeBlock) -> bool:
     return not (block.closed or block.language or block.code.strip())
 
 
-def scan(text: str) -> list[CodeBlock]:
+def scan(text: str) -> Iterator[CodeBlock]:
     """Every fence with its closing line, in order; one that nothing closes ends at the next one."""
-    blocks: list[CodeBlock] = []
     fence: _Open | None = None
     offset = 0
     for line in text.split("\n"):
@@ -83,21 +83,20 @@ def scan(text: str) -> list[CodeBlock]:
         elif fence is None:
             inline = _inline(line, offset)
             if inline is not None:
-                blocks.append(inline)
+                yield inline
             else:
                 fence = _opening(line, offset)
         elif (end := _closing(line, fence)) is not None:
-            blocks.append(fence.block(offset + end, closed=True))
+            yield fence.block(offset + end, closed=True)
             fence = None
         elif _reopens(line, fence):
-            blocks.append(fence.block(offset, closed=False))
+            yield fence.block(offset, closed=False)
             fence = _opening(line, offset)
         else:
             fence.add(line)
         offset += len(line) + 1
     if fence is not None:
-        blocks.append(fence.block(len(text), closed=False))
-    return blocks
+        yield fence.block(len(text), closed=False)
 
 
 def _run(line: str) -> tuple[int, int]:

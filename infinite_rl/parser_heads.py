@@ -42,8 +42,8 @@ _STYLES: Mapping[str, re.Pattern[str]] = {
         ),
         (
             "bold",
-            rf"[\s>]{{0,8}}{_NUMBER}[*_]{{1,3}}{_NUMBER}{_NAME}(?:{_COLON}[*_]{{1,3}}|[*_]{{1,3}}"
-            rf"\s{{0,3}}(?P<after>[:：])?){_REST}",
+            rf"[\s>]{{0,8}}{_NUMBER}[*_]{{1,3}}{_NUMBER}{_NAME}{_COLON}[*_]{{1,3}}"
+            rf"\s{{0,3}}(?P<after>[:：])?{_REST}",
         ),
         ("label", rf"[\s>]{{0,8}}{_NUMBER}{_NAME}{_COLON}{_REST}"),
     )
@@ -80,7 +80,11 @@ class Head:
 
     @property
     def tier(self) -> tuple[str, bool]:
-        return self.style, self.name == self.section
+        return self.style, self.canonical
+
+    @property
+    def canonical(self) -> bool:
+        return self.name == self.section
 
 
 @dataclass(frozen=True)
@@ -109,11 +113,13 @@ def find_heads(text: str) -> list[Head]:
 def choose(text: str, heads: list[Head]) -> Choice | None:
     """Pick the heads that are the structure; the others are content. None where there are none.
 
-    One style decides: the one that names most sections, canonical bracket heads first. Where its
+    A synonym (`## Input`) is content where the canonical name stands in as telling a style. One
+    style decides: the one that names most sections, canonical bracket heads first. Where its
     heads are repeated (a draft, a restated sample, a model that runs on), the last run with the
     most sections filled counts. A section it lacks is taken from another style where one stands
     in its place.
     """
+    heads = _without_rivals(heads)
     primary = _primary(heads)
     if not primary:
         return None
@@ -121,6 +127,20 @@ def choose(text: str, heads: list[Head]) -> Choice | None:
     best = max(runs, key=lambda run: _filled(text, run))  # the first of equals: runs are reversed
     floor = 0 if best is runs[-1] else best.heads[0].start
     return _completed(best, heads, floor)
+
+
+def _without_rivals(heads: list[Head]) -> list[Head]:
+    order = list(_STYLES)
+    canonical: dict[str, int] = {}
+    for head in heads:
+        if head.canonical:
+            rank = order.index(head.style)
+            canonical[head.section] = min(rank, canonical.get(head.section, rank))
+    return [
+        head
+        for head in heads
+        if head.canonical or canonical.get(head.section, len(order)) > order.index(head.style)
+    ]
 
 
 def _head(line: str, offset: int) -> Head | None:
@@ -156,8 +176,10 @@ def _primary(heads: list[Head]) -> list[Head]:
     best = max(_TIERS, key=rank)
     if rank(best)[1] > 1:
         return tiers[best]
-    if len({head.section for head in heads if head.style != "label"}) > 1:
-        return next(tiers[tier] for tier in _TIERS if tiers[tier])  # the rest is filled in
+    for labels in (False, True):
+        mixed = [head for head in heads if (head.style == "label") == labels]
+        if len({head.section for head in mixed}) > 1:
+            return tiers[min((head.tier for head in mixed), key=_TIERS.index)]  # others fill in
     return tiers[best] if best in _TRUSTED_ALONE else []
 
 
@@ -190,16 +212,29 @@ def spans(choice: Choice) -> Iterable[tuple[Head, int, int]]:
 def _completed(choice: Choice, heads: list[Head], floor: int) -> Choice:
     """The choice with heads of other styles for the sections it lacks, where the order allows."""
     chosen = {head.section: head for head in choice.heads}
-    usable = [head for head in heads if head.style != "label" and floor <= head.start < choice.end]
-    for section in SECTIONS:
+    style = choice.heads[0].style
+    usable = [
+        head
+        for head in heads
+        if floor <= head.start < choice.end and (head.style == style or head.style != "label")
+    ]
+    for rank, section in enumerate(SECTIONS):
         if section in chosen:
             continue
-        rank = SECTIONS.index(section)
-        low = max((h.start for s, h in chosen.items() if SECTIONS.index(s) < rank), default=-1)
-        high = min(
-            (h.start for s, h in chosen.items() if SECTIONS.index(s) > rank), default=choice.end
-        )
-        fitting = [h for h in usable if h.section == section and low < h.start < high]
+        low = max((h.start for h in chosen.values() if _rank(h) < rank), default=-1)
+        high = min((h.start for h in chosen.values() if _rank(h) > rank), default=choice.end)
+        between = low >= 0 and high < choice.end
+        fitting = [
+            head
+            for head in usable
+            if head.section == section
+            and low < head.start < high
+            and (head.canonical or head.style == style or between)
+        ]
         if fitting:
             chosen[section] = min(fitting, key=lambda head: _TIERS.index(head.tier))
     return Choice(tuple(sorted(chosen.values(), key=lambda head: head.start)), choice.end)
+
+
+def _rank(head: Head) -> int:
+    return SECTIONS.index(head.section)

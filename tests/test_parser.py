@@ -1,0 +1,265 @@
+"""The parser's promises. `tests/corpus/` holds ugly outputs with the parse that each must give."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import tempfile
+import unittest
+from pathlib import Path
+
+from infinite_rl import layout
+from infinite_rl.errors import UsageError
+from infinite_rl.parser import CodeBlock, ExampleParser, Parsed, code_blocks, tag_matches
+
+CORPUS = Path(__file__).parent / "corpus"
+parse = ExampleParser.parse_text
+
+
+class Corpus(unittest.TestCase):
+    def test_every_output_gives_its_parse(self) -> None:
+        cases = sorted(CORPUS.glob("*.txt"))
+        self.assertGreaterEqual(len(cases), 60)
+        for path in cases:
+            with self.subTest(path.stem):
+                text = path.read_bytes().decode("utf-8")
+                wanted = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+                parsed = parse(text)
+                got = {
+                    **parsed,
+                    "strategy": parsed.strategy,
+                    "tags": ExampleParser.extract_answer_tags(text),
+                    "how": [match.how for match in tag_matches(text)],
+                }
+                self.assertEqual(got, wanted)
+
+
+class Sections(unittest.TestCase):
+    def test_a_rendered_sample_comes_back(self) -> None:
+        sample = ("Add 1 and 2.", "3", "1 + 2 is 3.\n\n<answer>3</answer>")
+        wanted = dict(zip(layout.SECTIONS, sample, strict=True))
+        self.assertEqual(parse(layout.render(*sample)), wanted)
+
+    def test_none_and_empty_text_give_empty_sections(self) -> None:
+        for text in (None, "", " \n"):
+            self.assertEqual(parse(text), {"prompt": "", "answer": "", "response": ""})
+            self.assertEqual(parse(text).strategy, "none")
+
+    def test_windows_line_ends_change_nothing(self) -> None:
+        text = "[PROMPT]\na\n\nb\n\n[ANSWER]\n```json\n{}\n```\n[RESPONSE]\n<answer>\nc\n</answer>"
+        self.assertEqual(parse(text), parse(text.replace("\n", "\r\n")))
+
+    def test_the_answer_has_one_form_however_it_was_written(self) -> None:
+        written = (
+            "42",
+            "<answer>42</answer>",
+            "```\n42\n```",
+            "<answer>\n```text\n42\n```\n</answer>",
+        )
+        for answer in (*written, "First <answer>41</answer>, then <answer>42</answer>."):
+            parsed = parse(f"[PROMPT]\np\n[ANSWER]\n{answer}\n[RESPONSE]\nr")
+            self.assertEqual(parsed.answer, "42", answer)
+
+    def test_a_program_as_answer_keeps_its_fence(self) -> None:
+        program = "```python\nprint(1)\n```"
+        parsed = parse(f"[PROMPT]\np\n[ANSWER]\n<answer>{program}</answer>\n[RESPONSE]\nr")
+        self.assertEqual(parsed.answer, program)
+
+    def test_a_sub_heading_does_not_end_a_section(self) -> None:
+        prompt = "# Title\n\n## Input\nn\n\n**Output:**\nm\n\n## Solution\nnone yet"
+        parsed = parse(f"[PROMPT]\n{prompt}\n[ANSWER]\n1\n[RESPONSE]\nr")
+        self.assertEqual(parsed.prompt, prompt)
+
+    def test_a_cut_off_prompt_is_not_split_at_its_sub_headings(self) -> None:
+        prompt = "Sort.\n\n**Input:**\nn\n\n**Output:**\nm\n\n## Solution\nnone yet"
+        self.assertEqual(parse(f"[PROMPT]\n{prompt}").prompt, prompt)
+
+    def test_the_last_filled_sample_of_several_counts(self) -> None:
+        def sample(n: int) -> str:
+            return f"[PROMPT]\np{n}\n[ANSWER]\n{n}\n[RESPONSE]\n<answer>{n}</answer>\n"
+
+        self.assertEqual(parse(sample(1) + sample(2)).prompt, "p2")
+        self.assertEqual(parse(sample(1) + "[PROMPT]\np2\n[ANSWER]\n").prompt, "p1")
+
+    def test_an_answer_without_head_is_marked_as_the_responses_own(self) -> None:
+        parsed = parse("[PROMPT]\np\n[RESPONSE]\nr <answer>42</answer>")
+        self.assertEqual((parsed.answer, parsed.found["answer"]), ("42", "tag"))
+        self.assertFalse(parsed.complete)
+
+    def test_a_prompt_without_head_is_marked_as_preamble(self) -> None:
+        parsed = parse("Add.\n[ANSWER]\n3\n[RESPONSE]\n<answer>3</answer>")
+        self.assertEqual((parsed.prompt, parsed.found["prompt"]), ("Add.", "preamble"))
+
+    def test_complete_means_three_filled_sections_under_their_heads(self) -> None:
+        self.assertTrue(parse("[PROMPT]\np\n[ANSWER]\na\n[RESPONSE]\nr").complete)
+        self.assertFalse(parse("[PROMPT]\n[ANSWER]\na\n[RESPONSE]\nr").complete)
+
+    def test_a_parse_is_a_mapping_of_the_three_sections(self) -> None:
+        parsed = parse("[PROMPT]\np\n[ANSWER]\na\n[RESPONSE]\nr")
+        self.assertEqual(dict(parsed), {"prompt": "p", "answer": "a", "response": "r"})
+        self.assertEqual(parsed, dict(parsed))
+        self.assertEqual(parsed.get("nothing", "-"), "-")
+        self.assertNotEqual(parsed, Parsed())
+        self.assertEqual(pickle.loads(pickle.dumps(parsed)), parsed)
+
+
+class Tags(unittest.TestCase):
+    extract = staticmethod(ExampleParser.extract_answer_tags)
+
+    def test_none_and_empty_text_have_no_tags(self) -> None:
+        self.assertEqual((self.extract(None), self.extract("")), ([], []))
+
+    def test_answer_and_summary_are_the_default_in_any_case(self) -> None:
+        text = "<Summary> s </SUMMARY> <ANSWER>a</answer> <final>f</final>"
+        self.assertEqual(self.extract(text), ["s", "a"])
+
+    def test_own_tags_replace_the_default(self) -> None:
+        text = "<final>f</final><answer>a</answer>"
+        self.assertEqual(self.extract(text, ["final"]), ["f"])
+        self.assertEqual(self.extract(text, "final"), ["f"])
+        self.assertEqual(self.extract(text, []), [])
+
+    def test_a_tags_name_is_text_not_a_pattern(self) -> None:
+        self.assertEqual(self.extract("<a>1</a>", [".", "(", ""]), [])
+        self.assertEqual(self.extract("<c++>1</c++>", ["c++"]), ["1"])
+
+    def test_each_tag_is_read_on_its_own(self) -> None:
+        self.assertEqual(self.extract("<summary>s</summary> <answer>42"), ["s", "42"])
+
+    def test_an_answer_in_a_thinking_part_is_none(self) -> None:
+        for thinking in (
+            "<think>\n{}\n</think>",
+            "{}\n</think>\n",
+            "<thinking>{}</thinking>",
+            "<think>{}",
+        ):
+            text = thinking.format("maybe <answer>1</answer>")
+            self.assertEqual(self.extract(text), [], text)
+            if not text.startswith("<think>maybe"):
+                self.assertEqual(self.extract(text + "<answer>2</answer>"), ["2"], text)
+
+    def test_a_program_may_speak_of_the_end_of_thinking(self) -> None:
+        text = '<answer>print("</think>")</answer>'
+        self.assertEqual(self.extract(text), ['print("</think>")'])
+
+    def test_quoted_tags_in_a_program_are_its_text(self) -> None:
+        for program in ('print("<answer>")', "x = '</answer>'", 'print("<answer>", "</answer>")'):
+            self.assertEqual(self.extract(f"<answer>{program}</answer>"), [program])
+
+    def test_a_fenced_program_may_hold_bare_tags(self) -> None:
+        program = "```python\n# <answer>\n# </answer>\n```"
+        self.assertEqual(self.extract(f"<answer>\n{program}\n</answer>"), [program])
+
+    def test_how_says_which_reading_was_needed(self) -> None:
+        wanted = {
+            "<answer>42</answer>": "well_formed",
+            "[answer]42[/answer]": "malformed",
+            "`answer`42`/answer`": "malformed",
+            "<answer>42[/answer]": "malformed",
+            "<answer>42<answer/>": "malformed",
+            "<answer>42": "unclosed",
+            "<answer>42</answe": "unclosed",
+            "42</answer>": "orphan_close",
+        }
+        for text, how in wanted.items():
+            (match,) = tag_matches(text)
+            self.assertEqual((match.content, match.how), ("42", how), text)
+
+    def test_a_well_formed_pair_beats_worse_readings(self) -> None:
+        self.assertEqual(self.extract("[answer]1[/answer] <answer>2</answer> <answer>3"), ["2"])
+
+    def test_a_section_head_or_a_mention_is_no_tag(self) -> None:
+        for text in ("[ANSWER]\n42", "in `<answer>` tags", 'the "<answer>" tag', "x <answer 42"):
+            self.assertEqual(self.extract(text), [], text)
+
+    def test_tags_side_by_side_in_a_tag_are_not_peeled(self) -> None:
+        inner = "<answer>1</answer> <answer>2</answer>"
+        self.assertEqual(self.extract(f"<answer>{inner}</answer>"), [inner])
+
+
+class Fences(unittest.TestCase):
+    def test_a_block_has_language_and_code(self) -> None:
+        self.assertEqual(
+            code_blocks("x\n```Python title=a\nprint(1)\n\n```\n~~~\ny\n~~~"),
+            [CodeBlock("python", "print(1)\n"), CodeBlock("", "y")],
+        )
+
+    def test_what_layout_fences_comes_back(self) -> None:
+        for code in ("print(1)", "a\n\n  b", "s = '''\n```\nx\n```\n'''"):
+            self.assertEqual(
+                code_blocks(layout.fenced(code, "python")), [CodeBlock("python", code)]
+            )
+
+    def test_fences_stand_next_to_tags_and_code(self) -> None:
+        for text in (
+            "<answer>```js\nf()\n```</answer>",
+            "Here: ```js\nf()\n```",
+            "```js\nf()```",
+            "```js\nf()```</answer>",
+            "``` {.js}\nf()\n```",
+            "```js f()```",
+            "```js\r\nf()\r\n```\r\n",
+        ):
+            self.assertEqual(code_blocks(text), [CodeBlock("js", "f()")], text)
+
+    def test_an_indented_block_loses_the_indentation_of_its_fence(self) -> None:
+        text = "1. So:\n   ```python\n   if x:\n       y()\n   ```"
+        self.assertEqual(code_blocks(text), [CodeBlock("python", "if x:\n    y()")])
+
+    def test_a_missing_fence_is_told(self) -> None:
+        self.assertEqual(code_blocks("```python\nx"), [CodeBlock("python", "x", closed=False)])
+        self.assertEqual(code_blocks("x = 1\n```"), [CodeBlock("", "x = 1", closed=False)])
+        self.assertEqual(
+            code_blocks("```json\n{}\n```python\nx\n```"),
+            [CodeBlock("json", "{}", closed=False), CodeBlock("python", "x")],
+        )
+
+    def test_a_stray_fence_after_a_block_is_nothing(self) -> None:
+        self.assertEqual(code_blocks("```js\nx\n```\n```"), [CodeBlock("js", "x")])
+
+    def test_prose_about_backticks_is_no_fence(self) -> None:
+        self.assertEqual(code_blocks("Put it in ```\nand ``` `x` and ~~~gone~~~"), [])
+        self.assertEqual(code_blocks(None), [])
+
+    def test_a_block_knows_its_place(self) -> None:
+        text = "a <b>```js\nx\n```</b> c"
+        (block,) = code_blocks(text)
+        self.assertEqual(text[block.start : block.end], "```js\nx\n```")
+
+
+class Files(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, name: str, data: bytes) -> Path:
+        path = self.folder / name
+        path.write_bytes(data)
+        return path
+
+    def test_a_file_is_parsed_as_utf_8(self) -> None:
+        path = self.write("a.md", "\ufeff[PROMPT]\r\nπ?\r\n[ANSWER]\r\n3\r\n".encode())
+        self.assertEqual(ExampleParser.parse_file(str(path)).prompt, "π?")
+
+    def test_a_file_that_is_absent_or_not_text_is_an_error(self) -> None:
+        with self.assertRaises(FileNotFoundError):
+            ExampleParser.parse_file(self.folder / "absent.md")
+        with self.assertRaisesRegex(UsageError, "latin.md is not UTF-8"):
+            ExampleParser.parse_file(self.write("latin.md", b"[PROMPT]\n\xe9"))
+
+    def test_a_folder_gives_its_examples_by_stem_in_order(self) -> None:
+        for name in ("b.md", "a.md", "README.md", "c.txt"):
+            self.write(name, f"[PROMPT]\n{name}".encode())
+        examples = ExampleParser.get_all_examples(self.folder)
+        self.assertEqual(
+            [(k, v.prompt) for k, v in examples.items()], [("a", "a.md"), ("b", "b.md")]
+        )
+
+    def test_a_missing_folder_is_a_clear_error(self) -> None:
+        with self.assertRaisesRegex(UsageError, "no folder of examples"):
+            ExampleParser.get_all_examples(self.folder / "absent")
+
+
+if __name__ == "__main__":
+    unittest.main()
