@@ -363,28 +363,29 @@ def test_tampering_is_never_a_pass(code: str) -> None:
     assert execution.status != "ok" or verdicts(execution) != [True]
 
 
-FIND_THE_CALL = """
-import gc, os, sys, types
-report = next(x for x in gc.get_objects() if isinstance(x, types.ModuleType)
-              and x.__name__ == 'wit_world').verdict
-"""
-FIND_THE_NONCE = """
+# What a program that knows the harness can do: walk up the stack to it.
+FORGE = """
+import os, sys
 frame = sys._getframe()
 while 'nonce' not in frame.f_locals: frame = frame.f_back
-nonce = frame.f_locals['nonce']
+nonce, report = frame.f_locals['nonce'], frame.f_globals['wit_world'].verdict
+print('found')
 """
 
 
 def test_a_verdict_with_a_guessed_nonce_ends_the_run() -> None:
-    execution = judge(f"{FIND_THE_CALL}report('guess', True, '')", "assert False", "assert False")
+    execution = judge(f"{FORGE}report('guess', True, '')\nos._exit(0)", "pass", "pass")
+    assert execution.stdout == "found\n"
     assert (execution.status, execution.tests) == ("error", ())
 
 
 def test_more_verdicts_than_tests_end_the_run() -> None:
-    execution = judge(f"{FIND_THE_CALL}{FIND_THE_NONCE}report(nonce, True, '')", "assert False")
+    execution = judge(f"{FORGE}report(nonce, True, '')", "assert False")
+    assert execution.stdout == "found\n"
     assert (execution.status, execution.tests) == ("error", ())
 
 
 def test_a_program_that_does_not_return_has_not_reported_its_last_test() -> None:
-    forge = f"{FIND_THE_CALL}{FIND_THE_NONCE}report(nonce, True, '')\nos._exit(0)"
-    assert judge(forge, "assert False").tests == ()
+    execution = judge(f"{FORGE}report(nonce, True, '')\nos._exit(0)", "assert False")
+    assert execution.stdout == "found\n"
+    assert execution.tests == ()
