@@ -1,6 +1,6 @@
 """Reference solutions in the sandboxes: what of HumanEval, HumanEval JS and MBPP runs, how fast.
 
-    python benchmarks/humaneval.py [--data DIR] [--threads N] [--timeout SECONDS]
+    python -m benchmarks.humaneval [--data DIR] [--threads N] [--timeout SECONDS]
 
 DIR holds `humaneval/HumanEval.jsonl.gz`, `humaneval_js/humaneval_js.jsonl` and
 `mbpp/sanitized-mbpp.json`; by default it is `../shared/data`, seen from the project's root. A
