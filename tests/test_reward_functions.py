@@ -39,6 +39,21 @@ class EveryReward(unittest.TestCase):
         self.assertEqual(SAMPLES.keys(), REWARDS.keys())
         self.assertEqual(REWARD.keys(), REWARDS.keys())
 
+    def test_each_can_be_made_without_arguments_and_bears_its_name(self) -> None:
+        for name, reward in REWARD.items():
+            with self.subTest(name):
+                made: Any = type(reward)
+                self.assertEqual((made().task_name, made().timeout), (name, 5))
+
+    def test_signals_are_switched_on_by_name_and_summed_in_aux(self) -> None:
+        for name, (expected, right, _) in SAMPLES.items():
+            with self.subTest(name):
+                made: Any = type(REWARD[name])
+                given = made(shaping={"repetition": 0.5}).compute_reward(tagged(right), expected)
+                self.assertTrue(given.passed)
+                self.assertAlmostEqual(given.aux_score, 0.5 * given.details["aux"]["repetition"])
+                self.assertGreater(given.aux_score, 0.0)
+
     def test_a_right_answer_gets_full_marks(self) -> None:
         for name, (expected, right, _) in SAMPLES.items():
             with self.subTest(name):

@@ -11,6 +11,7 @@ from ...layout import ANSWER_TAG
 from ...parser_tags import TagMatch, tag_matches
 from ...types import RewardFunctionScore, ScoreStatus
 from ..reward_function import Expected, RewardFunction
+from ..shaping import Shaping
 from .extract import MAX_TEXT
 from .limits import Unparsed
 from .verify import Verdict, verify
@@ -32,6 +33,11 @@ class MathRewardFunction(RewardFunction):
     The status is "unscored" where the reference cannot be read, or where the time ran out: neither is
     the model's fault. A prediction that cannot be read, or that asks for too much work, has failed.
     """
+
+    def __init__(
+        self, task_name: str = "math", timeout: float = 5, *, shaping: Shaping | None = None
+    ) -> None:
+        super().__init__(task_name, timeout, shaping=shaping)
 
     def compute_reward(
         self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
