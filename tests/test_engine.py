@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
+import threading
 from pathlib import Path
 
 import pytest
 from wasmtime import Instance, Store, Trap, TrapCode, wat2wasm
 
 import infinite_rl.runtimes as runtimes
-from infinite_rl.errors import RuntimeMissing
+from infinite_rl.errors import RuntimeMissing, SandboxError
 from infinite_rl.executor import RewardExecutor
 from infinite_rl.runtimes import Runtime, engine
 
@@ -66,6 +67,25 @@ def test_a_deadline_is_never_early(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_ticks_while_nothing_runs() -> None:
     spin(0.01)
     assert engine._ticker._running == 0
+
+
+def test_a_thread_with_too_small_a_stack_is_refused_not_crashed() -> None:
+    caught: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            RewardExecutor().execute("", "python")
+        except SandboxError as error:
+            caught.append(error)
+
+    usual = threading.stack_size(1024 * 1024)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+    finally:
+        threading.stack_size(usual)
+    thread.join()
+    assert "1024 KiB of stack" in str(caught[0])
 
 
 def test_compiled_code_is_kept_and_used_again(

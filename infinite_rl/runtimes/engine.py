@@ -6,6 +6,7 @@ of `ENGINE`, and calls into it inside `with deadline(store, seconds)`.
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import hashlib
 import logging
@@ -56,6 +57,10 @@ def _wasm_stack() -> int:
     return min(6 * _MiB, limit * 3 // 4)
 
 
+_WASM_STACK = _wasm_stack()
+_checked = threading.local()  # which threads are known to have stack enough
+
+
 def _config(parallel: bool = True) -> Config:
     config = Config()
     config.epoch_interruption = True
@@ -64,11 +69,40 @@ def _config(parallel: bool = True) -> Config:
     # The engine aborts the process if its asynchronous stack, which we never use, is the smaller.
     # The setting has no public name in the Python binding; its version is pinned.
     ffi.wasmtime_config_async_stack_size_set(config.ptr(), 8 * _MiB)
-    config.max_wasm_stack = _wasm_stack()
+    config.max_wasm_stack = _WASM_STACK
     return config
 
 
 ENGINE = Engine(_config())
+
+
+def _thread_stack() -> int:
+    """Bytes of stack that the calling thread has."""
+    pthread, size = ctypes.CDLL(None), ctypes.c_size_t()
+    pthread.pthread_self.restype = ctypes.c_void_p
+    thread = ctypes.c_void_p(pthread.pthread_self())
+    if sys.platform == "darwin":
+        pthread.pthread_get_stacksize_np.restype = ctypes.c_size_t
+        return int(pthread.pthread_get_stacksize_np(thread))
+    attributes = ctypes.create_string_buffer(256)  # a pthread_attr_t; none is as large
+    if pthread.pthread_getattr_np(thread, attributes):
+        return 0
+    pthread.pthread_attr_getstacksize(attributes, ctypes.byref(size))
+    pthread.pthread_attr_destroy(attributes)
+    return size.value
+
+
+def _require_stack() -> None:
+    """Refuse a thread on which a deep recursion in the guest would crash the process."""
+    if getattr(_checked, "roomy", False):
+        return
+    stack, needed = _thread_stack(), _WASM_STACK + _MiB // 4
+    if stack < needed:
+        raise SandboxError(
+            f"this thread has {stack // 1024} KiB of stack and the sandbox needs {needed // 1024}: "
+            "raise threading.stack_size() before starting it"
+        )
+    _checked.roomy = True
 
 
 # --- time --------------------------------------------------------------------------------------
@@ -148,8 +182,10 @@ def deadline(store: Store, timeout_s: float) -> Iterator[None]:
     """Calls into `store` inside this block trap `timeout_s` seconds after its start.
 
     A trap of this kind has the code `TrapCode.INTERRUPT`; from a component it is a `WasmtimeError`
-    whose text holds "wasm trap: interrupt". A host function that blocks is not interrupted.
+    whose text holds "wasm trap: interrupt". A host function that blocks is not interrupted. Raises
+    `SandboxError` on a thread whose stack is too small for the guest's.
     """
+    _require_stack()
     with _ticker.running():
         store.set_epoch_deadline(deadline_ticks(timeout_s))
         yield
@@ -219,7 +255,7 @@ def _compile(source: Path, digest: str, kind: type[Compiled]) -> bytearray:
 
 def _cache_key(digest: str) -> str:
     """What compiled code depends on: the source, the compiler, its settings, the processor."""
-    parts = (digest, version("wasmtime"), _SETTINGS, platform.platform(), _processor())
+    parts = (digest, version("wasmtime"), _SETTINGS, sys.platform, _processor())
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
 
 
