@@ -10,16 +10,18 @@ from .limits import MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .tree import EXPRESSIONS, Node, constant, holds, is_expression, number, symbol, symbols
 
 # The order in which a pair is put before it is judged: so the verdict cannot depend on its order.
-_RANK = {
-    op: rank
-    for rank, op in enumerate(
-        "named equation inequality quantity text region interval tuple list set matrix".split()
-    )
-}
+_KINDS = ["named", "equation", "inequality", "quantity", "text", "region", "interval"]
+_KINDS += ["tuple", "list", "set", "matrix"]
+_RANK = {op: rank for rank, op in enumerate(_KINDS)}
+
+_DEGREES, _RADIANS = (("angle", 1),), (("radian", 1),)
 
 
 def difference(first: Node, second: Node, budget: Budget) -> str:
-    """ "" where two forms are equal, else how they differ. Raises OverBudget, OutOfTime, Undefined."""
+    """How two forms differ, "" where they are equal.
+
+    Raises OverBudget and OutOfTime, and Undefined where a side has no value.
+    """
     budget.spend()
     if first == second:
         return ""
@@ -67,7 +69,7 @@ def expressions(first: Node, second: Node, budget: Budget) -> str:
 
 def _equations(first: Node, second: Node, budget: Budget) -> str:
     """Two equations are one where their differences of sides are proportional."""
-    sides = []
+    sides: list[Node] = []
     for node in (first, second):
         left, right = (
             node.args if node.op == "equation" else (symbol(str(node.value)), node.args[0])
@@ -81,21 +83,35 @@ def _equations(first: Node, second: Node, budget: Budget) -> str:
     from .numeric import proportional
 
     # Both ways round, so that the order of the two cannot matter where one of them vanishes.
-    same = all(proportional(*pair, names, budget) for pair in (sides, sides[::-1]))
+    one, other = sides
+    same = proportional(one, other, names, budget) and proportional(other, one, names, budget)
     return "" if same else "the equations differ"
 
 
 def _named(first: Node, second: Node, budget: Budget) -> str:
     value = first.args[0]
     if second.op == "named":
-        names = [str(node.value) for node in (first, second)]
-        variables = [len(name.split("_")[0]) == 1 for name in names]
-        if names[0] != names[1] and all(variables):
+        kinds = sorted(_kind_of_name(str(node.value)) for node in (first, second))
+        if kinds == ["variable", "variable"] and first.value != second.value:
             return _equations(first, second, budget)
+        if kinds[0] == kinds[1] and not _related(str(first.value), str(second.value)):
+            return "the names differ"
         return difference(value, second.args[0], budget)
     if second.op == "equation":
         return _equations(first, second, budget)
     return difference(value, second, budget)
+
+
+def _kind_of_name(name: str) -> str:
+    """`x_1` is a variable, `f(x)` a function, `Area` a word."""
+    if name.endswith(")"):
+        return "function"
+    return "variable" if len(name.lstrip("\\").split("_")[0]) == 1 else "word"
+
+
+def _related(first: str, second: str) -> bool:
+    first, second = first.casefold(), second.casefold()
+    return first in second or second in first
 
 
 def _equation(first: Node, second: Node, budget: Budget) -> str:
@@ -117,6 +133,9 @@ def _quantity(first: Node, second: Node, budget: Budget) -> str:
     if unit is None:
         return _other_kind(first, second)
     if second.op == "quantity" and second.unit is not None:
+        if {unit.dimension, second.unit.dimension} == {_DEGREES, _RADIANS}:
+            turned = [_in_radians(node) for node in (first, second)]
+            return difference(turned[0], turned[1], budget)
         if unit.dimension != second.unit.dimension:
             return "the units differ"
         other = Node("mul", (second.args[0], number(second.unit.factor)))
@@ -127,9 +146,14 @@ def _quantity(first: Node, second: Node, budget: Budget) -> str:
     if symbols(second) and len(unit.name) == 1:  # "5 m" where m is a variable
         return difference(Node("mul", (value, symbol(unit.name))), second, budget)
     reason = difference(value, second, budget)
-    if reason and unit.dimension == (("angle", 1),):
+    if reason and unit.dimension == _DEGREES:
         return difference(Node("deg", (value,)), second, budget)
     return reason
+
+
+def _in_radians(angle: Node) -> Node:
+    degrees = angle.unit is not None and angle.unit.dimension == _DEGREES
+    return Node("deg", angle.args) if degrees else angle.args[0]
 
 
 def _text(first: Node, second: Node, budget: Budget) -> str:
@@ -193,8 +217,6 @@ def _as_sets(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> s
 def _interval(first: Node, second: Node, budget: Budget) -> str:
     other = normal.interval(second)
     if other is None:
-        if second.op == "list" and first.value == "[]":
-            return _ordered(first.args, second.args, budget)
         return _other_kind(first, second)
     for place, end in enumerate(("low", "high")):
         if difference(first.args[place], other.args[place], budget):
@@ -217,7 +239,7 @@ def _region(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _tuple(first: Node, second: Node, budget: Budget) -> str:
-    if second.op in ("tuple", "list"):
+    if second.op == "tuple":
         return _ordered(first.args, second.args, budget)
     if second.op == "matrix" and (vector := _vector(second)):
         return _ordered(first.args, vector, budget)

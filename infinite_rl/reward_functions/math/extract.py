@@ -1,4 +1,4 @@
-"""Where the answer stands in a text: answer tags after the thinking, the last box, or a marker line.
+"""Where the answer stands in a text: answer tags after the thinking, the last box, or a marker.
 
 All scans are linear. Nothing is guessed: a text without any of these is itself the answer.
 """
@@ -18,7 +18,7 @@ _MARKERS = ("final answer is", "final answer:", "the answer is", "answer is:", "
 
 
 def answer_text(text: str, tag: str = ANSWER_TAG) -> str:
-    """The part of a text that is its answer. Raises Unparsed for a box that is empty or not closed."""
+    """The part of a text that is its answer. Raises Unparsed for an empty or unclosed box."""
     if len(text) > MAX_TEXT:
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
     if not _MARKED.search(text):

@@ -1,7 +1,8 @@
 """Bounds on everything: what a text may hold, and how much work one comparison may do.
 
 Nothing here interrupts running code. Each step is small because its operands were measured first,
-and the loops between the steps count their work and look at a clock. So the bounds hold in any thread.
+and the loops between the steps count their work and look at a clock. So the bounds hold in any
+thread.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Text to a typed normal form: spelling is settled here, so that the decision meets few shapes.
 
-Forms beyond plain expressions: `named` (a name and its value, from `x = 5`), `equation`, `inequality`, `region`
-(intervals side by side), `list`, `set`, `tuple`, `interval`, `matrix`, `quantity`, `base`, `text`.
+Forms beyond plain expressions: `named` (a name and its value, from `x = 5`), `equation`,
+`inequality`, `region` (intervals side by side), `list`, `set`, `tuple`, `interval`, `matrix`,
+`quantity`, `base`, `text`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from .parse import parse
 from .tokens import CONSTANTS, FUNCTIONS, GREEK, ascii_text
 from .tree import Node, constant, holds, is_expression, negated, number, show, symbols
 
-_WRAPPERS = (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$"), ("**", "**"), ("`", "`"))
+_WRAPPERS = (
+    ("$$", "$$"),
+    ("\\[", "\\]"),
+    ("\\(", "\\)"),
+    ("$", "$"),
+    ("**", "**"),
+    ("`", "`"),
+    ('"', '"'),
+)
 _PROSE = re.compile(r"[A-Za-z][A-Za-z\s.,'\"-]*")
 _WORD = re.compile(r"[A-Za-z]+")
 _CONNECTIVES = frozenset(["or", "and", "percent", "pm"])
@@ -56,7 +65,7 @@ def clean(text: str) -> str:
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text is words and nothing else: `east`, `no solution`, but not `sin x` or `x or y`."""
+    """Whether a text is words alone: `east`, `no solution`, but not `sin x` or `x or y`."""
     text = ascii_text(text)
     if not _PROSE.fullmatch(text):
         return False
@@ -135,7 +144,8 @@ def _quantity(node: Node) -> Node:
             "list", tuple(Node("quantity", (arg,), unit=node.unit) for arg in value.args), ","
         )
     if node.unit is not None and not node.unit.dimension:
-        return Node("mul", (value, number(node.unit.factor)))
+        same = node.unit.factor == 1
+        return value if same else Node("mul", (value, number(node.unit.factor)))
     if value.op == "quantity":
         raise Unparsed("two units")
     return Node("quantity", (value,), unit=node.unit)
@@ -199,7 +209,7 @@ def _relation(node: Node) -> Node:
 
 
 def _equation(parts: list[Node]) -> Node:
-    """`x = 5` is 5 with a name; `7 * 8 = 56` and `x = 2 + 3 = 5` have the value of their last part."""
+    """`x = 5` is 5 with a name; `7 * 8 = 56` and `x = 2 + 3 = 5` are chains, to be checked."""
     first, last = parts[0], parts[-1]
     named = first.op in ("sym", "text")
     if len(parts) > 2 or not (named or _has_names(first) or _has_names(last)):

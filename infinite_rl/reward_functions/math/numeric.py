@@ -1,8 +1,8 @@
 """Numeric evaluation at 50 digits and more, deterministic and bounded.
 
-Import this module only where a value is needed: it loads mpmath. Loading it also computes the constants
-once, to more digits than anything here asks for: mpmath keeps them in a cache that two threads
-may not extend at the same time.
+Import this module only where a value is needed: it loads mpmath. Loading it also computes the
+constants once, to more digits than anything here asks for: mpmath keeps them in a cache that two
+threads may not extend at the same time.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def _context(digits: int) -> Any:
 
 
 def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budget) -> str:
-    """ "" where two expressions have equal values at the sample points, else the difference.
+    """How the values of two expressions differ at the sample points, "" where they agree.
 
-    With `real`, a point where a side has no real value is skipped. Raises Undefined where a constant has
-    no value, OverBudget and OutOfTime.
+    With `real`, a point where a side has no real value is skipped. Raises Undefined where a
+    constant has no value, OverBudget and OutOfTime.
     """
     if not names:
         return (
@@ -137,7 +137,7 @@ def _value(node: Node, point: Mapping[str, Node], real: bool, budget: Budget) ->
 
 
 class _Evaluation:
-    """One evaluation at one precision. `lost` is the largest number of bits lost to a cancellation."""
+    """One evaluation at one precision. `lost` is the most bits that one cancellation has cost."""
 
     def __init__(self, ctx: Any, point: Mapping[str, Node], budget: Budget, last: bool) -> None:
         self.ctx = ctx
@@ -227,8 +227,16 @@ class _Evaluation:
                 getattr(ctx, "a" + name[3:])(value), ctx.one if "cos" in name else ctx.zero
             )
         if name in ("floor", "ceil"):
-            return getattr(ctx, name)(ctx.re(value))
+            return self.whole(name, ctx.re(value))
         return abs(value)
+
+    def whole(self, name: str, value: Any) -> Any:
+        """The floor or ceiling; a value within the noise of a whole number is that number."""
+        if self.ctx.mag(value) > _LARGEST_ANGLE_BITS // 2:
+            raise OverBudget("a whole part of too many digits")
+        nearest = self.ctx.nint(value)
+        near = abs(value - nearest) < self.ctx.mpf(10) ** -AGREEMENT
+        return nearest if near else getattr(self.ctx, name)(value)
 
     def circular(self, name: str, value: Any) -> Any:
         if self.ctx.mag(value) > _LARGEST_ANGLE_BITS:

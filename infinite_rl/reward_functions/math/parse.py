@@ -1,7 +1,7 @@
 """A precedence parser for LaTeX, plain ASCII and Unicode mathematics, giving trees of our own.
 
-What it cannot read it refuses, with the reason: it never skips a part and never guesses. It reads each
-token once and counts its depth, so its time is linear and its stack is bounded.
+What it cannot read it refuses, with the reason: it never skips a part and never guesses. It
+reads each token once and counts its depth, so its time is linear and its stack is bounded.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from . import units
 from .limits import MAX_DEPTH, MAX_DIGITS, MAX_EXPONENT, MAX_MEMBERS, OverBudget, Unparsed
-from .tokens import Token, tokenize
+from .tokens import Token, tokenize, words
 from .tree import ONE, Node, constant, is_expression, negated, number, symbol, symbols
 
 _RELATIONS = frozenset(["=", "<", ">", "<=", ">=", "!=", "in"])
@@ -21,19 +21,17 @@ _ATOM_KINDS = frozenset(["name", "greek", "const", "func"])
 _ATOM_COMMANDS = frozenset(["frac", "sqrt", "surd", "binom"])
 _MATRICES = frozenset(["pmatrix", "bmatrix", "matrix", "Bmatrix", "array", "smallmatrix"])
 _ONE_ATOM = frozenset(["sqrt", "cbrt", "abs", "floor", "ceil"])  # functions of the next atom alone
-_LITTLE_WORDS = frozenset(
-    "is of to no if as at by an on so we up do not are the but for all".split()
-)
+_LITTLE_WORDS = words("is of to no if as at by an on so we up do not are the but for all")
 _FUNCTION_HEAD = re.compile(
     r"\s*([A-Za-z](?:_\{?[A-Za-z0-9]{1,3}\}?)?(?:\^\{-1\}|'{0,2}))\s*(?:\\left\s*)?"
-    r"\(\s*([A-Za-z](?:\s*,\s*[A-Za-z]){0,3})\s*(?:\\right\s*)?\)\s*=(?!=)"
+    r"\(\s*([A-Za-z0-9](?:\s*,\s*[A-Za-z0-9]){0,3})\s*(?:\\right\s*)?\)\s*=(?!=)"
 )
 _NUMERAL = re.compile(r"([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _REPEATING = re.compile(r"([0-9]*)\.([0-9]*)[^0-9]+([0-9]+)[^0-9]")
 
 
 def parse(text: str) -> Node:
-    """The tree of one answer. Raises Unparsed or OverBudget, and nothing else, whatever the text."""
+    """The tree of one answer. Raises Unparsed or OverBudget, nothing else, whatever the text."""
     head = _FUNCTION_HEAD.match(text)
     parser = _Parser(tokenize(text[head.end() :] if head else text))
     node = parser.whole()
@@ -44,7 +42,7 @@ def parse(text: str) -> Node:
 
 
 def numeral(text: str) -> Fraction:
-    """The exact value of a numeral: `12`, `.5`, `3.2e5`, `0.1(6)`. Raises OverBudget when it is huge."""
+    """The exact value of `12`, `.5`, `3.2e5`, `0.1(6)`. Raises OverBudget for a huge one."""
     if len(text) > MAX_DIGITS:
         raise OverBudget(f"a numeral of more than {MAX_DIGITS} digits")
     repeating = _REPEATING.fullmatch(text)
@@ -216,7 +214,7 @@ class _Parser:
         return token.kind in _ATOM_KINDS
 
     def split_word(self) -> bool:
-        """Turn a short run of letters into variables (`xy` is x times y); False where it is a word."""
+        """Turn a short run of letters into variables (`xy` is x times y); False for a word."""
         token = self.peek()
         text = token.text
         steps = {ord(b) - ord(a) for a, b in zip(text, text[1:], strict=False)}
@@ -287,8 +285,8 @@ class _Parser:
         raised = False
         while True:
             if self.accept("!"):
-                if self.at("!"):
-                    raise Unparsed("a double factorial")
+                if self.at("!") or raised:
+                    raise Unparsed("a factorial of a factorial or of an exponent")
                 base = Node("fact", (_expression(base),))
             elif self.accept("%"):
                 base = Node("mul", (_expression(base), number(Fraction(1, 100))))
@@ -321,14 +319,14 @@ class _Parser:
         minus = False
         while self.at("-", "+"):
             minus ^= self.take().text == "-"
-        if self.at("{"):
+        if self.peek().kind == "num":
+            node = number(numeral(self.take().text))
+        elif self.at("{"):
             node = self.atom()
-            if self.at("^"):
-                raise Unparsed("a double exponent")
         else:
             node = self.atom()
-            if self.accept("^"):  # a^b^c is a^(b^c)
-                node = Node("pow", (_expression(node), _expression(self.exponent())))
+        if self.accept("^"):  # a^b^c is a^(b^c)
+            node = Node("pow", (_expression(node), _expression(self.exponent())))
         self.depth -= 1
         return negated(_expression(node)) if minus else node
 
@@ -401,7 +399,7 @@ class _Parser:
         return f"_{''.join(parts)}"
 
     def words(self, first: Token) -> Node:
-        """Words where a number could stand: two or three letters are variables, the rest is text."""
+        """Words where a number could stand: two or three letters are variables, others text."""
         self.position -= 1
         if not units.is_unit(first.text) and self.split_word():
             return self.atom()

@@ -23,15 +23,17 @@ _ENVELOPE_KEYS = ("answer", "result", "solution", "value")
 class MathRewardFunction(RewardFunction):
     """Judges a mathematical answer by its meaning. Safe to call from many threads at once.
 
-    Format: 1.0 for exactly one well-formed answer tag, 0.4 for several or for a damaged one, 0.0 for none.
-    Without a tag the last `\\boxed{}` is still judged, so that correctness tells what the model knew.
+    Format: 1.0 for exactly one well-formed answer tag, 0.4 for several or for a damaged one, 0.0
+    for none. Without a tag the last `\\boxed{}` is still judged, so that correctness tells what
+    the model knew.
 
-    Correctness: 1.0 where `verify` finds the answer equal to the reference, else 0.0. Of several tags
-    the last one after the thinking counts, and they must all mean the same: who answers twice
+    Correctness: 1.0 where `verify` finds the answer equal to the reference, else 0.0. Of several
+    tags the last one after the thinking counts, and they must all mean the same: who answers twice
     differently has not answered.
 
-    The status is "unscored" where the reference cannot be read, or where the time ran out: neither is
-    the model's fault. A prediction that cannot be read, or that asks for too much work, has failed.
+    The status is "unscored" where the reference cannot be read, or where the time ran out: neither
+    is the model's fault. A prediction that cannot be read, or that asks for too much work, has
+    failed.
     """
 
     def __init__(
@@ -44,9 +46,9 @@ class MathRewardFunction(RewardFunction):
     ) -> RewardFunctionScore:
         """Score a completion.
 
-        `expected_output` is text (bare, in an answer tag, in a box, or a JSON object with the key answer, result,
-        solution or value), a number, such an object as a mapping, or a callable that is given
-        the extracted content and returns True, False or a share in [0, 1].
+        `expected_output` is text (bare, in an answer tag, in a box, or a JSON object with the key
+        answer, result, solution or value), a number, such an object as a mapping, or a callable
+        that is given the extracted content and returns True, False or a share in [0, 1].
         """
         text = model_output if isinstance(model_output, str) else ""
         tags = tag_matches(text, answer_tag) if len(text) <= MAX_TEXT else []
@@ -118,7 +120,7 @@ def _judged_by(judge: Callable[[str], Any], content: str) -> _Judgement:
 
 
 def reference_text(expected: object) -> str:
-    """A reference as text. Raises Unparsed where it is nothing that an answer can be compared with."""
+    """A reference as text. Raises Unparsed for what no answer can be compared with."""
     if isinstance(expected, str):
         return _enveloped(expected)
     if isinstance(expected, float) and not math.isfinite(expected):

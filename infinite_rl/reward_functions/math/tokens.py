@@ -1,7 +1,8 @@
 """Text to tokens: LaTeX, plain ASCII and Unicode spellings become one small vocabulary.
 
-Kinds: `num` (text of a numeral), `name` (one-letter variable), `greek`, `const`, `func`, `word` (several letters in
-plain text), `text` (the content of `\\text{}`), `cmd` (a structure such as `frac`), `op`, `cur`, `end`.
+Kinds: `num` (text of a numeral), `name` (one-letter variable), `greek`, `const`, `func`, `word`
+(several letters in plain text), `text` (the content of `\\text{}`), `cmd` (a structure such as
+`frac`), `op`, `cur` (a currency sign), `end`.
 """
 
 from __future__ import annotations
@@ -13,56 +14,62 @@ from .limits import MAX_TOKENS, OverBudget, Unparsed
 from .units import CURRENCIES, is_unit
 
 
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 class Token(NamedTuple):
     kind: str
     text: str
     spaced: bool = False  # white space stands before it
 
 
-FUNCTIONS = frozenset(
+FUNCTIONS = words(
     "sin cos tan cot sec csc arcsin arccos arctan asin acos atan sinh cosh tanh ln log lg exp "
-    "sqrt abs floor ceil cbrt".split()
+    "sqrt abs floor ceil cbrt"
 )
 _ALIASES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "ceiling": "ceil"}
 CONSTANTS = {"pi": "pi", "infty": "inf", "infinity": "inf", "inf": "inf", "oo": "inf"}
-GREEK = frozenset(
+GREEK = words(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
-    "rho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Sigma Phi Psi Omega ell".split()
+    "rho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Sigma Phi Psi Omega "
+    "ell"
 )
 _COMMANDS = {
-    "frac": "frac", "dfrac": "frac", "tfrac": "frac", "cfrac": "frac",
-    "sqrt": "sqrt", "surd": "surd", "binom": "binom", "dbinom": "binom", "tbinom": "binom",
-    "begin": "begin", "end": "finish", "emptyset": "empty", "varnothing": "empty",
-    "overline": "bar", "bar": "bar", "boxed": "boxed", "circ": "circ", "degree": "degree",
+    "frac": "frac", "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "sqrt": "sqrt",
+    "surd": "surd", "binom": "binom", "dbinom": "binom", "tbinom": "binom", "begin": "begin",
+    "end": "finish", "emptyset": "empty", "varnothing": "empty", "overline": "bar", "bar": "bar",
+    "boxed": "boxed", "circ": "circ", "degree": "degree",
 }  # fmt: skip
 _OPERATORS = {
-    "cdot": "*", "times": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp",
-    "le": "<=", "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=",
-    "lt": "<", "gt": ">", "ne": "!=", "neq": "!=", "in": "in", "cup": "cup", "cap": "cap",
-    "lbrace": "\\{", "rbrace": "\\}", "lvert": "|", "rvert": "|", "vert": "|", "mid": "|",
-    "lfloor": "lfloor", "rfloor": "rfloor", "lceil": "lceil", "rceil": "rceil",
-    "langle": "(", "rangle": ")", "lbrack": "[", "rbrack": "]",
-    "lor": "or", "vee": "or", "land": "and", "wedge": "and",
+    "cdot": "*", "times": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "le": "<=",
+    "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=", "lt": "<",
+    "gt": ">", "ne": "!=", "neq": "!=", "in": "in", "cup": "cup", "cap": "cap", "lbrace": "\\{",
+    "rbrace": "\\}", "lvert": "|", "rvert": "|", "vert": "|", "mid": "|", "lfloor": "lfloor",
+    "rfloor": "rfloor", "lceil": "lceil", "rceil": "rceil", "langle": "(", "rangle": ")",
+    "lbrack": "[", "rbrack": "]", "lor": "or", "vee": "or", "land": "and", "wedge": "and",
 }  # fmt: skip
-_SPACING = frozenset(
+_SPACING = words(
     "left right big Big bigg Bigg bigl bigr Bigl Bigr quad qquad displaystyle textstyle limits "
-    "hspace thinspace enspace".split()
+    "hspace thinspace enspace"
 )
-_FONTS = frozenset("mathbf mathit mathcal mathbb boldsymbol bm mathsf mathfrak".split())
-_TEXTS = frozenset("text textbf textit textrm mbox hbox texttt textsf".split())
+_FONTS = words("mathbf mathit mathcal mathbb boldsymbol bm mathsf mathfrak")
+_TEXTS = words("text textbf textit textrm mbox hbox texttt textsf")
 
 _UNICODE = str.maketrans(
     {
         "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "×": "*", "·": "*", "⋅": "*", "∙": "*",
-        "∗": "*", "÷": "/", "∕": "/", "⁄": "/", "√": "\\surd ", "∛": "\\cbrt ", "π": "\\pi ", "∞": "\\infty ",
-        "≤": "<=", "⩽": "<=", "≥": ">=", "⩾": ">=", "≠": "!=", "∈": "\\in ", "∪": "\\cup ", "∩": "\\cap ",
-        "±": "\\pm ", "∓": "\\mp ", "°": "\\degree ", "∅": "\\emptyset ", "θ": "\\theta ", "α": "\\alpha ",
-        "β": "\\beta ", "γ": "\\gamma ", "λ": "\\lambda ", "μ": "\\mu ", "φ": "\\varphi ", "ω": "\\omega ",
-        "σ": "\\sigma ", "τ": "\\tau ", "δ": "\\delta ", "ρ": "\\rho ", "ℯ": "e", "ⅈ": "i", "′": "'",
-        "½": "\\frac{1}{2}", "⅓": "\\frac{1}{3}", "⅔": "\\frac{2}{3}", "¼": "\\frac{1}{4}", "¾": "\\frac{3}{4}",
-        "⅕": "\\frac{1}{5}", "⅖": "\\frac{2}{5}", "⅗": "\\frac{3}{5}", "⅘": "\\frac{4}{5}", "⅙": "\\frac{1}{6}",
-        "⅛": "\\frac{1}{8}", "⅜": "\\frac{3}{8}", "⅝": "\\frac{5}{8}", "⅞": "\\frac{7}{8}", "％": "%",
-        "\u00a0": " ", "\u2009": "\\,", "\u202f": "\\,", "\u200a": "\\,", "‖": "|", "“": '"', "”": '"', "’": "'",
+        "∗": "*", "÷": "/", "∕": "/", "⁄": "/", "√": "\\surd ", "∛": "\\cbrt ", "π": "\\pi ",
+        "∞": "\\infty ", "≤": "<=", "⩽": "<=", "≥": ">=", "⩾": ">=", "≠": "!=", "∈": "\\in ",
+        "∪": "\\cup ", "∩": "\\cap ", "±": "\\pm ", "∓": "\\mp ", "°": "\\degree ",
+        "∅": "\\emptyset ", "θ": "\\theta ", "α": "\\alpha ", "β": "\\beta ", "γ": "\\gamma ",
+        "λ": "\\lambda ", "μ": "\\mu ", "φ": "\\varphi ", "ω": "\\omega ", "σ": "\\sigma ",
+        "τ": "\\tau ", "δ": "\\delta ", "ρ": "\\rho ", "ℯ": "e", "ⅈ": "i", "′": "'",
+        "½": "\\frac{1}{2}", "⅓": "\\frac{1}{3}", "⅔": "\\frac{2}{3}", "¼": "\\frac{1}{4}",
+        "¾": "\\frac{3}{4}", "⅕": "\\frac{1}{5}", "⅖": "\\frac{2}{5}", "⅗": "\\frac{3}{5}",
+        "⅘": "\\frac{4}{5}", "⅙": "\\frac{1}{6}", "⅛": "\\frac{1}{8}", "⅜": "\\frac{3}{8}",
+        "⅝": "\\frac{5}{8}", "⅞": "\\frac{7}{8}", "％": "%", "\u00a0": " ", "\u2009": "\\,",
+        "\u202f": "\\,", "\u200a": "\\,", "‖": "|", "“": '"', "”": '"', "’": "'",
         "⌊": "\\lfloor ", "⌋": "\\rfloor ", "⌈": "\\lceil ", "⌉": "\\rceil ",
     }
 )  # fmt: skip

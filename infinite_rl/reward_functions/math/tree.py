@@ -22,7 +22,9 @@ class Node:
     unit: Unit | None = None
 
 
-EXPRESSIONS = frozenset("num sym const add mul pow div neg fn fact binom pm deg".split())
+EXPRESSIONS = frozenset(
+    ["num", "sym", "const", "add", "mul", "pow", "div", "neg", "fn", "fact", "binom", "pm", "deg"]
+)
 ZERO, ONE = Node("num", (), Fraction(0)), Node("num", (), Fraction(1))
 
 
@@ -73,10 +75,18 @@ def show(node: Node, limit: int = 200) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+def _leaf(value: Fraction | str) -> str:
+    if isinstance(value, Fraction):
+        size = max(value.numerator.bit_length(), value.denominator.bit_length())
+        if size > 2_000:  # Python refuses to print an integer of more than 4,300 digits
+            return f"a number of {size} bits"
+    return str(value)
+
+
 def _write(node: Node, pieces: list[str]) -> None:
     if len(pieces) > 400:
         return
-    value = "" if node.value is None else str(node.value)
+    value = "" if node.value is None else _leaf(node.value)
     if node.unit is not None:
         value = f"{value}{node.unit.name}"
     if not node.args:

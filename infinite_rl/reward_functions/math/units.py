@@ -1,4 +1,4 @@
-"""Units: a factor and a dimension for the common ones, a dimension of its own for any other word."""
+"""Units: a factor and a dimension for the common ones, a dimension of its own for other words."""
 
 from __future__ import annotations
 
@@ -93,10 +93,11 @@ UNITS: dict[str, tuple[Fraction, Dimension]] = {
     "radian": (Fraction(1), (("radian", 1),)),
     "rad": (Fraction(1), (("radian", 1),)),
     "percent": (Fraction(1, 100), ()),
+    "unit": (Fraction(1), ()),
 }
 CURRENCIES = {"$": "dollar", "€": "euro", "£": "GBP", "¥": "yen", "₹": "rupee"}
 # Letters that are units rather than variables in plain text, where they close an answer: "15 m".
-SINGLE_LETTERS = frozenset("m s g h L".split())
+SINGLE_LETTERS = frozenset(["m", "s", "g", "h", "L"])
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 _FILLERS = frozenset(["of", "a", "an", "the", "each"])
 _WORD = re.compile(r"([A-Za-z]+)|\^?(-?[0-9])|(/)|([*.·-])|\s+")
@@ -116,7 +117,7 @@ def is_unit(word: str) -> bool:
 
 
 def unit(text: str) -> Unit | None:
-    """Read `km/h`, `square inches`, `m/s^2`, `red apples`; None where this is not a list of words."""
+    """Read `km/h`, `square inches`, `m/s^2`, `red apples`; None for what is no list of words."""
     dimension: dict[str, int] = {}
     factor, sign, pending, position = Fraction(1), 1, 1, 0
     last: tuple[Fraction, Dimension] | None = None

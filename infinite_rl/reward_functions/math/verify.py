@@ -17,12 +17,17 @@ VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,299})")
 
 
+# A recursion error means that the caller's stack was nearly full: our own depth is bounded.
+_FAULTS = (Unparsed, Undefined, OverBudget, OutOfTime, RecursionError)
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What `verify` found.
 
-    `prediction_form` and `gold_form` show how each side was read; "" where it could not be, and `reason`
-    then says why. A gold with the form "" is the fault of the data, not of the prediction.
+    `prediction_form` and `gold_form` show how each side was read; "" where it could not be, and
+    `reason` then says why. A gold with the form "" is the fault of the data, not of the
+    prediction.
     """
 
     status: VerdictStatus
@@ -38,9 +43,10 @@ class Verdict:
 def verify(prediction: str, gold: str, *, timeout: float = 2.0) -> Verdict:
     """Whether `prediction` means the same as `gold`, by the conventions of this package.
 
-    Either may be a bare answer or a text that holds one: in `<answer>` tags, in the last `\\boxed{}`, or after
-    a marker such as `#### `. The verdict does not depend on their order, on the thread or on the load of
-    the machine, unless `timeout` (seconds) passes. Nothing is raised, whatever the texts hold.
+    Either may be a bare answer or a text that holds one: in `<answer>` tags, in the last
+    `\\boxed{}`, or after a marker such as `#### `. The verdict does not depend on their order, on
+    the thread or on the load of the machine, unless `timeout` (seconds) passes. Nothing is raised,
+    whatever the texts hold.
     """
     if _INTEGER.fullmatch(prediction) and _INTEGER.fullmatch(gold):
         return _integers(prediction, gold)
@@ -50,7 +56,7 @@ def verify(prediction: str, gold: str, *, timeout: float = 2.0) -> Verdict:
     for side, text in (("gold", gold), ("prediction", prediction)):
         try:
             forms[side] = settled(read(answer_text(text), budget), budget)
-        except (Unparsed, Undefined, OverBudget, OutOfTime) as fault:
+        except _FAULTS as fault:
             failures.append((_status(fault), f"{side}: {fault}"))
     shown = {f"{side}_form": show(form) for side, form in forms.items()}
     if failures:
@@ -59,7 +65,7 @@ def verify(prediction: str, gold: str, *, timeout: float = 2.0) -> Verdict:
         reason = difference(forms["prediction"], forms["gold"], budget)
     except Undefined as fault:
         return Verdict("different", str(fault), **shown)
-    except (OverBudget, OutOfTime) as fault:
+    except _FAULTS as fault:
         return Verdict(_status(fault), str(fault), **shown)
     return Verdict("different" if reason else "equal", reason, **shown)
 
@@ -74,4 +80,4 @@ def _integers(prediction: str, gold: str) -> Verdict:
 def _status(fault: Exception) -> VerdictStatus:
     if isinstance(fault, OutOfTime):
         return "timeout"
-    return "budget" if isinstance(fault, OverBudget) else "unparsed"
+    return "budget" if isinstance(fault, (OverBudget, RecursionError)) else "unparsed"
