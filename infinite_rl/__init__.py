@@ -54,14 +54,21 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from importlib.metadata import version
-
-        return version("infinite-rl")
+        return _version()
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = getattr(import_module(_HOME[name], __name__), name)
     globals()[name] = value  # the import itself would leave the module `run_examples` here
     return value
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("infinite-rl")
+    except PackageNotFoundError:  # a checkout that is on the path but not installed
+        return "0.0.0"
 
 
 def __dir__() -> list[str]:
