@@ -30,15 +30,16 @@ _RECOVERY_S = 0.1  # for handing over, after a trap, what was printed before it
 _UNSETTLED = 13  # Node's exit code where a top-level await never ends
 _FIRST_S = 10.0  # for the first instance, which only shows addresses
 _MEMORY_SLACK = 1024 * 1024
+_REPORT_ROOM = 8 * 1024 * 1024
 _EBADF = 8
 
 
 class JavaScriptGuest:
     """The JavaScript sandbox; see `Guest`.
 
-    `Math.random` gives the same numbers in every run, and timers do not wait: time jumps to the next
-    one. A failed `console.assert` makes the run an error. With tests, `console` and `require` are
-    fixed before the program runs. Raises `RuntimeMissing` when the module was not built.
+    `Math.random` gives the same numbers in every run, and timers do not wait: time jumps to the
+    next one. A failed `console.assert` makes the run an error. With tests, `console` and `require`
+    are fixed before the program runs. Raises `RuntimeMissing` when the module was not built.
     """
 
     def __init__(self) -> None:
@@ -78,7 +79,8 @@ class JavaScriptGuest:
             return lambda *_arguments: _EBADF if kind.results else None
 
         def answer(*arguments: int) -> Any:
-            return getattr(self._thread.run, f"on_{name}")(*arguments)
+            result = self._thread.run.answer(f"on_{name}", arguments)
+            return result if kind.results else None
 
         return answer
 
@@ -86,8 +88,8 @@ class JavaScriptGuest:
 class _Run:
     """One program in one instance. The `on_` methods answer calls that come out of it.
 
-    Those never raise: the binding keeps a raised exception in a place that all threads share. To
-    stop the guest they move its deadline to now.
+    No exception leaves those: the binding keeps it in a place that all threads share, where another
+    thread's trap could pick it up. To stop the guest they move its deadline to now.
     """
 
     def __init__(self, machine: Machine, program: Program, limits: Limits) -> None:
@@ -99,6 +101,8 @@ class _Run:
         self._status: ExecutionStatus = "ok"
         self._exit_code = 0
         self._stopped = False  # by a host function
+        self._inner: Trap | None = None  # a trap of a call that a host function made
+        self._started_ns = time.monotonic_ns()
         self._skipped_ns = 0  # time that timers jumped over
         self._rejected: dict[int, tuple[int, int]] = {}  # promises nobody handles, by identity
         self._tests: list[TestResult] = []
@@ -187,9 +191,10 @@ class _Run:
         flags = ASYNC_SCRIPT if "await" in test else GLOBAL_SCRIPT
         box = machine.evaluate(source, "test_name", flags)
         error = machine.exception() if box is None else self._run_tasks()
-        if error is None and box is not None and machine.is_pending(box):
-            return "the test's promise was never settled"
-        told = machine.drive("verdict") if error is None else machine.drive("explain", error)
+        if error is not None:
+            told = machine.drive("explain", error)
+        else:
+            told = None if box is None else machine.drive("verdict", box)
         machine.drive("flush")
         return "the test failed" if told is None else machine.text(told)
 
@@ -206,17 +211,28 @@ class _Run:
     def _report(self, error: int) -> None:
         """An error that the program did not catch."""
         self._status, self._exit_code = "error", 1
-        memory_ran_out = self._machine.drive("fail", error)
-        if memory_ran_out is None:
-            self._output[2].append("Error: its report failed\n")
-        elif self._machine.number(memory_ran_out) == 1:
+        was_full = self._is_full()
+        # The report needs memory too, and the program no longer runs.
+        self._machine.store.set_limits(memory_size=self._limits.memory_bytes + _REPORT_ROOM)
+        box = self._machine.drive("fail", error)
+        told = 0 if box is None else self._machine.number(box)
+        if told == 1:
             self._status = "memory"
+        elif was_full and told == 2:
+            self._out_of_memory()
+        elif box is None:
+            self._error("Error: its report failed")
+
+    def _is_full(self) -> bool:
+        return self._machine.memory_size() > self._limits.memory_bytes - _MEMORY_SLACK
 
     def _out_of_memory(self) -> None:
         self._error("InternalError: out of memory", 1, "memory")
 
     def _trapped(self, trap: Trap) -> None:
-        if not self._stopped:
+        if self._inner is not None:
+            self._explain(self._inner)
+        elif not self._stopped:
             self._recover()
             self._explain(trap)
 
@@ -226,7 +242,7 @@ class _Run:
             self._error(f"timed out after {self._limits.timeout_s:g} s", 1, "timeout")
         elif code == TrapCode.STACK_OVERFLOW:
             self._error("RangeError: Maximum call stack size exceeded")
-        elif self._machine.memory_size() > self._limits.memory_bytes - _MEMORY_SLACK:
+        elif self._is_full():
             self._out_of_memory()
         else:
             self._error(f"the JavaScript engine stopped: {trap.message.splitlines()[-1].strip()}")
@@ -245,7 +261,17 @@ class _Run:
         self._machine.store.set_epoch_deadline(0)
         return 0
 
-    # --- calls that come out of the guest ----------------------------------------------------------
+    # --- calls that come out of the guest --------------------------------------------------------
+
+    def answer(self, name: str, arguments: tuple[int, ...]) -> int:
+        """Calls an `on_` method."""
+        try:
+            return int(getattr(self, name)(*arguments) or 0)
+        except OutOfMemory:
+            self._out_of_memory()
+        except Trap as trap:
+            self._inner = trap
+        return self._stop()
 
     def on_host_call(self, name: int, size: int, _this: int, count: int, values: int) -> int:
         """One of the prelude's host functions. Returns a value, which the guest frees."""
@@ -255,7 +281,9 @@ class _Run:
         if called == b"write":
             return self._write(int(machine.number(value)), machine.word(values + 4))
         if called == b"promiseState":
-            return int(machine.call("qjs_new_number", machine.call("qjs_promise_state", value)))
+            return int(
+                machine.call("qjs_new_number", float(machine.call("qjs_promise_state", value)))
+            )
         if called == b"promiseResult":
             return int(machine.call("qjs_promise_result", value))
         if called == b"exit":
@@ -264,18 +292,10 @@ class _Run:
         if called == b"skip":
             self._skipped_ns += int(machine.number(value) * 1e6)
             return int(machine.call("qjs_get_undefined"))
-        try:
-            return machine.new_string(self._program.stdin)
-        except OutOfMemory:
-            self._out_of_memory()
-            return self._stop()
+        return machine.new_string(self._program.stdin)
 
     def _write(self, descriptor: int, box: int) -> int:
-        try:
-            text = self._machine.text(box)
-        except OutOfMemory:
-            self._out_of_memory()
-            return self._stop()
+        text = self._machine.text(box)
         self._output[descriptor].append(text[: self._room])
         self._room -= len(text)
         if self._room < 0:
@@ -293,7 +313,7 @@ class _Run:
             self._rejected[identity] = (promise, reason)
 
     def on_clock_time_get(self, clock: int, _precision: int, out: int) -> int:
-        nanoseconds = time.time_ns() if clock == 0 else time.monotonic_ns()
+        nanoseconds = time.time_ns() if clock == 0 else time.monotonic_ns() - self._started_ns
         self._machine.write(out, (nanoseconds + self._skipped_ns).to_bytes(8, "little"))
         return 0
 

@@ -20,10 +20,9 @@ class Constants:
 
     def __init__(self, prepared: InstancePre, store: Store) -> None:
         exports = prepared.instantiate(store).exports(store)
+        found = ((name, exports[name]) for name in exports)
         self._values: Mapping[str, int] = {
-            name: int(exports[name].value(store))
-            for name in exports
-            if isinstance(exports[name], Global)
+            name: int(item.value(store)) for name, item in found if isinstance(item, Global)
         }
 
     def __getitem__(self, name: str) -> int:

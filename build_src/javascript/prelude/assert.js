@@ -112,22 +112,24 @@ function addThrows(assert) {
             unwanted(error, typeof expected === 'string' ? expected : message, 'doesNotThrow', 'exception');
         }
     };
-    assert.rejects = async (work, expected, message) => {
-        let error;
+    const outcome = async (work) => {
         try {
             await (typeof work === 'function' ? work() : work);
+            return undefined;
         } catch (caught) {
-            error = { caught };
+            return { caught };
         }
+    };
+    assert.rejects = async (work, expected, message) => {
+        const error = await outcome(work);
         if (typeof expected === 'string') [expected, message] = [undefined, expected];
         if (error === undefined) missing(expected, message, 'rejects', 'rejection');
         else expectError(error.caught, expected, message, 'rejects');
     };
     assert.doesNotReject = async (work, expected, message) => {
-        try {
-            await (typeof work === 'function' ? work() : work);
-        } catch (error) {
-            unwanted(error, typeof expected === 'string' ? expected : message, 'doesNotReject', 'rejection');
+        const error = await outcome(work);
+        if (error !== undefined) {
+            unwanted(error.caught, typeof expected === 'string' ? expected : message, 'doesNotReject', 'rejection');
         }
     };
 }
@@ -144,7 +146,10 @@ function expectError(error, expected, message, operator) {
     const refuse = (text) => failWith(error, expected, message, operator, text);
     if (typeof expected === 'function') {
         if (expected.prototype !== undefined && error instanceof expected) return;
-        if (expected === PrimordialError || instanceOf(PrimordialError, expected.prototype)) throw error;
+        if (expected === PrimordialError || instanceOf(PrimordialError, expected.prototype)) {
+            refuse(`The error is expected to be an instance of "${expected.name}". Received ${received(error)}\n\n` +
+                `Error message:\n\n${toText(error?.message)}`);
+        }
         if (apply(expected, {}, [error]) !== true) refuse('The validation function is expected to return "true".');
     } else if (isRegExp(expected)) {
         if (!patternTest(expected, toText(error))) {

@@ -22,11 +22,20 @@ function arm() {
     return failed;
 }
 
-// After a test that ended by itself: '' or why it failed.
-function verdict() {
+// After a test that ended by itself: '' or why it failed. `value` is its completion value; for a
+// test that awaits, a promise of an object that holds it.
+function verdict(value) {
     flush();
-    return failedAssertions === 0 ? '' : firstFailure;
+    if (failedAssertions > 0) return firstFailure;
+    let settled = !isPending(value);
+    if (settled && isObject(value) && isPromise(value)) {
+        const result = host.promiseResult(value);
+        settled = !isObject(result) || !hasOwn(result, 'value') || !isPending(result.value);
+    }
+    return settled ? '' : 'a promise of the test was never settled';
 }
+
+const isPending = (value) => isObject(value) && isPromise(value) && host.promiseState(value) === 0;
 
 // The first lines of an error: what a test's report shows of an exception.
 function explain(error) {
@@ -34,18 +43,13 @@ function explain(error) {
     return slice(errorHeader(error), 0, 2000) || 'Error';
 }
 
-// Writes an error that nobody caught; `rejected` where it came out of a promise. Returns 1 where
-// the memory ran out, else 0.
-function fail(error, rejected) {
+// Writes an error that nobody caught. Returns 1 where the memory ran out, 2 where that may be so
+// (QuickJS throws null where there is no room for the error itself), else 0.
+function fail(error) {
     const isReal = isObject(error) && isError(error);
-    if (isReal || !rejected) {
-        write(2, `${isReal ? '' : 'Uncaught '}${inspect(error)}\n`);
-    } else {
-        write(2, 'Error [ERR_UNHANDLED_REJECTION]: This error originated either by throwing inside of an ' +
-            'async function without a catch block, or by rejecting a promise which was not handled with ' +
-            `.catch(). The promise rejected with the reason "${inspect(error)}".\n`);
-    }
+    write(2, `${isReal ? '' : 'Uncaught '}${inspect(error)}\n`);
     flush();
+    if (error === null) return 2;
     return isReal && error.name === 'InternalError' && error.message === 'out of memory' ? 1 : 0;
 }
 

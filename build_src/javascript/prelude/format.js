@@ -24,7 +24,7 @@ function asString(value) {
 
 function asJson(value) {
     try {
-        return jsonStringify(value);
+        return jsonStringify(value) ?? 'undefined';
     } catch (error) {
         if (includes(toText(error.message), 'circular')) return '[Circular]';
         throw error;

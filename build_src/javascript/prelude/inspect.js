@@ -47,7 +47,7 @@ function escapedAt(text, i, mark) {
     const next = charCodeAt(text, i + 1);
     const before = i > 0 ? charCodeAt(text, i - 1) : 0;
     const paired = code < 0xdc00 ? next >= 0xdc00 && next <= 0xdfff : before >= 0xd800 && before < 0xdc00;
-    return paired ? '' : '\\u' + toUpperCase(numberToText(code, 16));
+    return paired ? '' : '\\u' + numberToText(code, 16);
 }
 
 const formatNumber = (value) => (sameValue(value, -0) ? '-0' : toText(value));
@@ -132,7 +132,7 @@ const isIndex = (key) => typeof key === 'string' && patternTest(/^(0|[1-9][0-9]*
 
 function withoutIndexes(keys) {
     const named = [];
-    for (let i = 0; i < keys.length; i++) if (!isIndex(keys[i]) && keys[i] !== 'length') push(named, keys[i]);
+    for (let i = 0; i < keys.length; i++) if (!isIndex(keys[i])) push(named, keys[i]);
     return named;
 }
 
@@ -191,9 +191,8 @@ function describeRest(context, value, keys, constructor, tag) {
     if (typeof value === 'function') return asBase(functionBase(value, constructor, tag), keys);
     const iterator = iteratorKind(value);
     if (iterator !== '') return { opening: `[${tag || iterator}] `, keys, entries: none };
-    if (objectTag(value) === '[object Arguments]' && !hasOwn(value, PrimordialSymbol.toStringTag)) {
-        return { opening: '[Arguments] ', open: '[', close: ']', keys: withoutIndexes(keys), entries: arrayEntries, list: true,
-            empty: value.length === 0 ? '[Arguments] []' : undefined };
+    if (objectTag(value) === '[object Arguments]' && tag === '') {
+        return { opening: '[Arguments] ', keys, entries: none, empty: '[Arguments] {}' };
     }
     if (isRegExp(value)) return asBase(named(patternText(value), constructor, 'RegExp', tag), keys);
     if (isDate(value)) {
@@ -259,12 +258,11 @@ function classBase(value, constructor, tag) {
 
 // An error's header and stack. QuickJS keeps the header out of `stack`; Node puts it first.
 function errorText(error) {
-    const stack = error.stack;
-    const header = errorHeader(error);
-    if (typeof stack !== 'string' || stack === '') return `[${header}]`;
-    const frames = slice(stack, 0, 4) === '    ' ? stack : `\n${stack}`;
-    if (slice(stack, 0, 4) !== '    ') return endsWith(stack, '\n') ? slice(stack, 0, -1) : stack;
-    return `${header}\n${endsWith(frames, '\n') ? slice(frames, 0, -1) : frames}`;
+    const stack = typeof error.stack === 'string' ? error.stack : '';
+    const frames = endsWith(stack, '\n') ? slice(stack, 0, -1) : stack;
+    if (frames === '') return `[${errorHeader(error)}]`;
+    if (startsWith(frames, '    at ')) return `${errorHeader(error)}\n${frames}`;
+    return includes(frames, '\n    at ') ? frames : `[${frames}]`; // the program set it
 }
 
 function errorHeader(error) {
@@ -278,9 +276,9 @@ function errorBase(context, error, constructor, tag, keys) {
     let text = errorText(error);
     const name = toText(error.name ?? 'Error');
     // Node shows the class where the name does not tell it: `class MyError extends Error {}`.
-    if (constructor !== null && !includes(name, constructor) && endsWith(constructor, 'Error') &&
-        startsWith(text, name) && !hasOwn(error, 'name')) {
-        text = constructor + slice(text, name.length);
+    if (constructor !== null && constructor !== name && endsWith(name, 'Error') && startsWith(text, name)) {
+        const shown = includes(constructor, name) ? constructor : `${constructor} [${name}]`;
+        text = shown + slice(text, name.length);
     }
     if ('cause' in error && arrayIndexOf(keys, 'cause') < 0 && hasOwn(error, 'cause')) push(keys, 'cause');
     if (hasOwn(error, 'errors') && isArray(error.errors) && arrayIndexOf(keys, 'errors') < 0) push(keys, 'errors');
@@ -409,7 +407,7 @@ function formatObject(context, value, depth) {
     if (context.depth !== null && depth > context.depth) {
         const name = constructorName(value);
         const shown = slice(prefix(name, tagOf(value, name), isArray(value) ? 'Array' : 'Object'), 0, -1);
-        return `[${shown}]`;
+        return name === null ? shown : `[${shown}]`;
     }
     push(context.seen, value);
     context.level = depth;
@@ -443,6 +441,9 @@ function layOut(context, value, depth, shape, output) {
             }
         }
     }
+    if (context.compact === true && fits(context, output, 0, base)) {
+        return `${open}${base ? ` ${base}` : ''} ${join(output, ', ')} ${close}`;
+    }
     const indent = `\n${repeat(' ', context.indentation)}`;
     return `${base ? `${base} ` : ''}${open}${indent}  ${join(output, `,${indent}  `)}${indent}${close}`;
 }
@@ -473,7 +474,7 @@ function grouped(context, output, value) {
     const cell = widest + 2;
     if (cell * 3 + context.indentation >= context.breakLength || !(total / cell > 5 || widest <= 6)) return output;
     // Node's taste: about 2.5 times as wide as high, and narrower the more the widths vary.
-    const biased = max(cell - sqrt(cell - total / output.length), 1);
+    const biased = max(cell - 3 - sqrt(cell - total / output.length), 1);
     const columns = min(
         round(sqrt(2.5 * biased * count) / biased),
         floor((context.breakLength - context.indentation) / cell),

@@ -11,6 +11,7 @@ const makers = {
     perf_hooks: () => ({ performance }),
     process: () => process,
     console: () => globalThis.console,
+    'js-md5': () => md5,
     timers: () => ({ setTimeout, clearTimeout, setInterval, clearInterval: clearTimeout, setImmediate, clearImmediate: clearTimeout }),
     'timers/promises': () => ({
         setTimeout: (delay, value) => new PrimordialPromise((done) => { setTimeout(done, delay, value); }),
@@ -76,31 +77,31 @@ function makeUtil() {
     };
 }
 
-class EventEmitter {
-    #listeners(event) {
-        if (!hasOwn(this, '_events')) hide(this, '_events', new PrimordialMap());
-        if (!mapHas(this._events, event)) mapSet(this._events, event, []);
-        return mapGet(this._events, event);
-    }
+function listenersOf(emitter, event) {
+    if (!hasOwn(emitter, '_events')) hide(emitter, '_events', new PrimordialMap());
+    if (!mapHas(emitter._events, event)) mapSet(emitter._events, event, []);
+    return mapGet(emitter._events, event);
+}
 
+class EventEmitter {
     on(event, listener) {
-        if (this.#listeners('newListener').length > 0) this.emit('newListener', event, listener);
-        push(this.#listeners(event), { listener: checked(listener), once: false });
+        if (listenersOf(this, 'newListener').length > 0) this.emit('newListener', event, listener);
+        push(listenersOf(this, event), { listener: checked(listener), once: false });
         return this;
     }
 
     once(event, listener) {
-        push(this.#listeners(event), { listener: checked(listener), once: true });
+        push(listenersOf(this, event), { listener: checked(listener), once: true });
         return this;
     }
 
     prependListener(event, listener) {
-        splice(this.#listeners(event), 0, 0, { listener: checked(listener), once: false });
+        splice(listenersOf(this, event), 0, 0, { listener: checked(listener), once: false });
         return this;
     }
 
     off(event, listener) {
-        const all = this.#listeners(event);
+        const all = listenersOf(this, event);
         for (let i = all.length - 1; i >= 0; i--) {
             if (all[i].listener === listener) {
                 splice(all, i, 1);
@@ -111,7 +112,7 @@ class EventEmitter {
     }
 
     emit(event, ...values) {
-        const all = arraySlice(this.#listeners(event));
+        const all = arraySlice(listenersOf(this, event));
         if (all.length === 0 && event === 'error') {
             if (isObject(values[0]) && isError(values[0])) throw values[0];
             throw coded(new PrimordialError(`Unhandled error. (${inspect(values[0])})`), 'ERR_UNHANDLED_ERROR');
@@ -125,15 +126,15 @@ class EventEmitter {
 
     removeAllListeners(event) {
         if (event === undefined) hide(this, '_events', new PrimordialMap());
-        else this.#listeners(event).length = 0;
+        else listenersOf(this, event).length = 0;
         return this;
     }
 
-    listenerCount(event) { return this.#listeners(event).length; }
+    listenerCount(event) { return listenersOf(this, event).length; }
 
     listeners(event) {
         const found = [];
-        const all = this.#listeners(event);
+        const all = listenersOf(this, event);
         for (let i = 0; i < all.length; i++) push(found, all[i].listener);
         return found;
     }

@@ -78,40 +78,46 @@ function makeConsole() {
 
 // console.table: one row for each entry, one column for each key found in the rows.
 function table(value, only) {
-    const rows = [];
-    const columns = [];
+    const rows = []; // of [index, cells by column, the value of a row that is no object]
+    const columns = only === undefined ? [] : arraySlice(only);
+    let keyed = false;
     let plain = false;
+    const cell = (item) => inspect(item, {
+        depth: isObject(item) && !isArray(item) && objectKeys(item).length > 2 ? -1 : 0,
+    });
     const add = (index, row) => {
         const cells = new PrimordialMap();
-        if (isObject(row)) {
-            const keys = objectKeys(row);
-            for (let i = 0; i < keys.length; i++) {
-                if (only !== undefined && arrayIndexOf(only, keys[i]) < 0) continue;
-                if (arrayIndexOf(columns, keys[i]) < 0) push(columns, keys[i]);
-                mapSet(cells, keys[i], inspect(row[keys[i]], { depth: 0 }));
-            }
-        } else {
+        if (!isObject(row)) {
             plain = true;
-            mapSet(cells, rows, inspect(row, { depth: 0 })); // `rows` stands for "Values"
+            push(rows, [index, cells, inspect(row)]);
+            return;
+        }
+        const keys = objectKeys(row);
+        for (let i = 0; i < keys.length; i++) {
+            if (only === undefined && arrayIndexOf(columns, keys[i]) < 0) push(columns, keys[i]);
+            mapSet(cells, keys[i], cell(row[keys[i]]));
         }
         push(rows, [index, cells]);
     };
-    let heading = '(index)';
-    if (isMap(value) || isSet(value)) {
-        heading = '(iteration index)';
-        let index = 0;
-        const each = isMap(value) ? mapForEach : setForEach;
-        each(value, (item) => add(toText(index++), item));
+    if (isMap(value)) {
+        keyed = plain = true;
+        mapForEach(value, (item, key) => push(rows, [toText(rows.length), new PrimordialMap(), cell(item), cell(key)]));
+    } else if (isSet(value)) {
+        setForEach(value, (item) => add(toText(rows.length), item));
     } else {
         const keys = objectKeys(value);
         for (let i = 0; i < keys.length; i++) add(keys[i], value[keys[i]]);
     }
-    const heads = [heading, ...(only ?? columns), ...(plain ? ['Values'] : [])];
-    const keys = [...(only ?? columns), ...(plain ? [rows] : [])];
+    const heads = [isMap(value) || isSet(value) ? '(iteration index)' : '(index)'];
+    if (keyed) push(heads, 'Key');
+    for (let i = 0; i < columns.length; i++) push(heads, columns[i]);
+    if (plain) push(heads, 'Values');
     const lines = [];
     for (let i = 0; i < rows.length; i++) {
         const line = [rows[i][0]];
-        for (let j = 0; j < keys.length; j++) push(line, mapGet(rows[i][1], keys[j]) ?? '');
+        if (keyed) push(line, rows[i][3]);
+        for (let j = 0; j < columns.length; j++) push(line, mapGet(rows[i][1], columns[j]) ?? '');
+        if (plain) push(line, rows[i][2] ?? '');
         push(lines, line);
     }
     return drawn(heads, lines);
@@ -124,13 +130,11 @@ function drawn(heads, lines) {
         for (let j = 0; j < lines.length; j++) width = max(width, displayWidth(lines[j][i]));
         push(widths, width + 2);
     }
-    const centred = (text, width) => {
-        const left = floor((width - displayWidth(text)) / 2);
-        return repeat(' ', left) + text + repeat(' ', width - displayWidth(text) - left);
-    };
     const row = (cells) => {
         const shown = [];
-        for (let i = 0; i < cells.length; i++) push(shown, centred(cells[i], widths[i]));
+        for (let i = 0; i < cells.length; i++) {
+            push(shown, ` ${cells[i]}${repeat(' ', widths[i] - displayWidth(cells[i]) - 1)}`);
+        }
         return `│${join(shown, '│')}│\n`;
     };
     const rule = (left, middle, right) => {

@@ -6,9 +6,7 @@ const uncurry = functionBind.bind(functionCall); // uncurry(f)(self, ...rest) is
 const apply = Reflect.apply;
 const ownKeys = Reflect.ownKeys;
 const {
-    create,
     defineProperty,
-    freeze,
     getOwnPropertyDescriptor,
     getOwnPropertyNames,
     getOwnPropertySymbols,
@@ -17,8 +15,7 @@ const {
     keys: objectKeys,
 } = Object;
 const { isArray } = Array;
-const { isView } = ArrayBuffer;
-const { isInteger, isFinite: isFiniteNumber, parseInt: parseInteger, parseFloat: parseNumber } = Number;
+const { parseInt: parseInteger, parseFloat: parseNumber } = Number;
 const { abs, floor, max, min, round, sqrt, trunc } = Math;
 const jsonStringify = JSON.stringify;
 const PrimordialError = Error;
@@ -46,7 +43,6 @@ const repeat = uncurry(String.prototype.repeat);
 const slice = uncurry(String.prototype.slice);
 const split = uncurry(String.prototype.split);
 const startsWith = uncurry(String.prototype.startsWith);
-const trim = uncurry(String.prototype.trim);
 const toUpperCase = uncurry(String.prototype.toUpperCase);
 const numberToText = uncurry(Number.prototype.toString);
 const patternTest = uncurry(RegExp.prototype.test);

@@ -124,5 +124,3 @@ function runNext() {
     runTicks();
     return true;
 }
-
-const primordialQueueMicrotask = globalThis.queueMicrotask;
