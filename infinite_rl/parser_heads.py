@@ -63,7 +63,6 @@ _TIERS = (
     ("label", True),
     ("label", False),
 )
-_CANONICAL = _TIERS[0]
 # One lone head of these is believed; others also stand in plain prose ("**Answer:** 42").
 _TRUSTED_ALONE = frozenset({("bracket", True), ("bracket", False)})
 
@@ -114,7 +113,7 @@ def choose(text: str, heads: list[Head]) -> Choice | None:
     """Pick the heads that are the structure; the others are content. None where there are none.
 
     A synonym (`## Input`) is content where the canonical name stands in as telling a style. One
-    style decides: the one that names most sections, canonical bracket heads first. Where its
+    style decides: the one that names most sections, in the order of `_TIERS`. Where its
     heads are repeated (a draft, a restated sample, a model that runs on), the last run with the
     most sections filled counts. A section it lacks is taken from another style where one stands
     in its place.
@@ -169,12 +168,9 @@ def _primary(heads: list[Head]) -> list[Head]:
     for head in heads:
         tiers[head.tier].append(head)
 
-    def rank(tier: tuple[str, bool]) -> tuple[bool, int]:
-        covered = len({head.section for head in tiers[tier]})
-        return tier == _CANONICAL and covered > 1, covered
-
-    best = max(_TIERS, key=rank)
-    if rank(best)[1] > 1:
+    covered = {tier: len({head.section for head in tiers[tier]}) for tier in _TIERS}
+    best = max(_TIERS, key=lambda tier: covered[tier])  # the first of equals
+    if covered[best] > 1:
         return tiers[best]
     for labels in (False, True):
         mixed = [head for head in heads if (head.style == "label") == labels]

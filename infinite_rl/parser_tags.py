@@ -137,13 +137,15 @@ def _token(text: str, found: re.Match[str]) -> _Token | None:
     start, end = found.span()
     if found["lt"] is None:
         return _Token(start, end, bool(found["square"] or found["ticked"]), proper=False)
-    slash = found["slash"]
+    slash, opener = found["slash"], found["lt"]
+    if opener == "\\<" and found["gt"] == ">":
+        start, opener = start + 1, "<"  # LaTeX that ends in a backslash, then a tag
     if found["cut"] is not None and not slash:
         return None  # `<answer` without its bracket is no opening tag; `</answer` is a closing one
     before, after = text[start - 1 : start], text[end : end + 1]
     if before == after and before in ('"', "'"):
         return None  # a string in a program, or a word in quotes
-    proper = found["lt"] == "<" and found["gt"] == ">" and slash in ("", "/") and not found["self"]
+    proper = opener == "<" and found["gt"] == ">" and slash in ("", "/") and not found["self"]
     if before == after == "`":
         return _Token(start - 1, end + 1, bool(slash), proper=False)
     return _Token(start, end, bool(slash or found["self"]), proper)

@@ -138,6 +138,10 @@ class Tags(unittest.TestCase):
             if not text.startswith("<think>maybe"):
                 self.assertEqual(self.extract(text + "<answer>2</answer>"), ["2"], text)
 
+    def test_an_end_of_thinking_without_beginning_ends_all_before_it(self) -> None:
+        text = "<think>a</think><answer>1</answer>\nstill unsure\n</think>\n<answer>2</answer>"
+        self.assertEqual(self.extract(text), ["2"])
+
     def test_a_program_may_speak_of_the_end_of_thinking(self) -> None:
         text = '<answer>print("</think>")</answer>'
         self.assertEqual(self.extract(text), ['print("</think>")'])
@@ -149,6 +153,13 @@ class Tags(unittest.TestCase):
     def test_a_fenced_program_may_hold_bare_tags(self) -> None:
         program = "```python\n# <answer>\n# </answer>\n```"
         self.assertEqual(self.extract(f"<answer>\n{program}\n</answer>"), [program])
+
+    def test_a_fenced_program_may_hold_half_a_tag(self) -> None:
+        program = "```python\n# ends with </answer>\n```"
+        self.assertEqual(self.extract(f"<answer>\n{program}\n</answer>"), [program])
+
+    def test_content_may_end_in_a_backslash(self) -> None:
+        self.assertEqual(self.extract("<answer>x \\\\</answer>"), ["x \\\\"])
 
     def test_how_says_which_reading_was_needed(self) -> None:
         wanted = {
