@@ -106,7 +106,7 @@ def place(runtime: Runtime, made: Path, origin: str, folder: Path = FOLDER) -> s
 
 def _replace(source: Path, target: Path) -> None:
     """Move a file over another at once, also from another file system."""
-    near = target.with_name(f".{target.name}.{os.getpid()}")
+    near = target.with_name(f".{os.getpid()}.{target.name}")
     try:
         shutil.copyfile(source, near)
         os.replace(near, target)

@@ -172,6 +172,9 @@ def test_the_wheel_carries_runtimes_records_examples_and_types(packages: Path) -
     for example in (ROOT / "infinite_rl" / "examples").glob("*.md"):
         assert f"infinite_rl/examples/{example.name}" in wheel
     assert "infinite_rl/py.typed" in wheel
+    for licence in (ROOT / "build_src" / "licenses").iterdir():
+        folder = f"infinite_rl-{VERSION}.dist-info/licenses/build_src/licenses"
+        assert f"{folder}/{licence.name}" in wheel
     assert {name.partition("/")[0] for name in wheel} == {
         "infinite_rl",
         f"infinite_rl-{VERSION}.dist-info",
