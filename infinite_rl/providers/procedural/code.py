@@ -447,10 +447,8 @@ def as_program(
     takes = f"The input is one line: {INPUT_LINES[kind].format(name=name)}."
     prints = f"Print {OUTPUT_LINES[task.returns]}."
     duty = told_steps(draw, task.says, PROGRAM_DUTIES)
-    parts = [
-        " ".join((task.story, opening) if draw.chance(0.5) else (opening, task.story)),
-        f"{takes} {prints}",
-    ]
+    start = (task.story, opening) if draw.chance(0.5) else (opening, task.story)
+    parts = [" ".join(part for part in start if part), f"{takes} {prints}"]
     parts.append(f"{duty} {draw.pick(RETURN_MEANS_PRINT)}")
     rules = told_rules(draw, task.rules)
     parts += [rules] if rules else []

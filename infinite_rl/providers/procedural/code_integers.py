@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from .code import CodingTask, telling_inputs
 from .draw import Draw
+from .math_integers import factorize
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def prime(draw: Draw) -> Property:
         "are not prime",
         "is_prime(n)",
         "isPrime(n)",
-        lambda n: [d for d in range(1, n + 1) if n % d == 0] == [1, n],
+        lambda n: factorize(n) == {n: 1},
         "def is_prime(n: int) -> bool:\n    if n < 2:\n        return False\n    d = 2\n    while d * d <= n:\n        if n % d == 0:\n            return False\n        d += 1\n    return True",
         "function isPrime(n) {\n  if (n < 2) return false;\n  for (let d = 2; d * d <= n; d += 1) {\n    if (n % d === 0) return false;\n  }\n  return true;\n}",
     )
@@ -123,7 +125,7 @@ def square(draw: Draw) -> Property:
         "are not perfect squares",
         "isqrt(n) ** 2 == n",
         "Math.round(Math.sqrt(n)) ** 2 === n",
-        lambda n: n in [k * k for k in range(n + 1) if k * k <= n],
+        lambda n: all(e % 2 == 0 for e in factorize(n).values()),
         "from math import isqrt",
     )
 
@@ -156,7 +158,7 @@ def divisor_count(draw: Draw) -> Property:
         f"do not have exactly {k} positive divisors",
         f"count_divisors(n) == {k}",
         f"countDivisors(n) === {k}",
-        lambda n: len({d for d in range(1, n + 1) if n % d == 0}) == k,
+        lambda n: prod(e + 1 for e in factorize(n).values()) == k,
         "def count_divisors(n: int) -> int:\n    count, d = 0, 1\n    while d * d <= n:\n        if n % d == 0:\n            count += 1 if d * d == n else 2\n        d += 1\n    return count",
         "function countDivisors(n) {\n  let count = 0;\n  for (let d = 1; d * d <= n; d += 1) {\n    if (n % d === 0) count += d * d === n ? 1 : 2;\n  }\n  return count;\n}",
     )

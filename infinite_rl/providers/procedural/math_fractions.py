@@ -327,10 +327,10 @@ TOTAL_QUESTIONS = (
 # --- operations to undo
 
 PUZZLE_WORDS = {
-    "+": ("{n} is added", "the result grows by {n}"),
-    "-": ("{n} is subtracted", "the result is made smaller by {n}"),
-    "*": ("the result is multiplied by {n}", "{n} of that is taken"),
-    "/": ("the result is divided by {n}", "one divides by {n}"),
+    "+": ("{n} is added", "it grows by {n}"),
+    "-": ("{n} is subtracted", "it is made smaller by {n}"),
+    "*": ("it is multiplied by {n}", "one takes {n} of it"),
+    "/": ("it is divided by {n}", "one divides by {n}"),
 }
 UNDO = {"+": "-", "-": "+", "*": "/", "/": "*"}
 UNDO_WORDS = {"+": "adding", "-": "subtracting", "*": "multiplying by", "/": "dividing by"}

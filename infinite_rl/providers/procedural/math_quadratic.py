@@ -276,10 +276,10 @@ def parameter(draw: Draw, level: int) -> Problem:
     total, product = one + two, one * two
     other = f"The product of the solutions is the constant term, so the other one is {product} ÷ {in_brackets(one)} = {two}."
     if draw.chance(0.5):
-        eq = f"{x}^2 + {p}{x} {'+' if product > 0 else '-'} {abs(product)} = 0"
+        eq = f"{x}^2 + {p}·{x} {'+' if product > 0 else '-'} {abs(product)} = 0"
         steps = [
-            f"Put {x} = {one} into the equation: {one * one} + {in_brackets(one)}{p} + {in_brackets(product)} = 0.",
-            f"So {in_brackets(one)}{p} = {-product - one * one} and {p} = {-total}.",
+            f"Put {x} = {one} into the equation: {one * one} + {in_brackets(one)}·{p} + {in_brackets(product)} = 0.",
+            f"So {in_brackets(one)}·{p} = {-product - one * one} and {p} = {-total}.",
         ]
         value = -total
     else:
