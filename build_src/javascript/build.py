@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from snapshot import PAGE, snapshot
-from wasmtime import Engine, Func, FuncType, Linker, Memory, Module, Store
+from wasmtime import Config, Engine, Func, FuncType, Linker, Memory, Module, Store
 
 PACKAGE = "quickjs-wasi@3.6.2"
 INTEGRITY = (
@@ -91,7 +91,9 @@ class Quickjs:
     """
 
     def __init__(self, wasm: bytes) -> None:
-        engine = Engine()
+        config = Config()
+        config.cranelift_nan_canonicalization = True  # processors differ in the bits of NaN
+        engine = Engine(config)
         module = Module(engine, wasm)
         linker = Linker(engine)
         for wanted in module.imports:

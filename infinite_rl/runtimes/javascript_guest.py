@@ -101,7 +101,9 @@ class _Run:
         self._status: ExecutionStatus = "ok"
         self._exit_code = 0
         self._stopped = False  # by a host function
-        self._inner: Trap | None = None  # a trap of a call that a host function made
+        self._inner: Trap | WasmtimeError | None = (
+            None  # a trap of a call that a host function made
+        )
         self._started_ns = time.monotonic_ns()
         self._skipped_ns = 0  # time that timers jumped over
         self._rejected: dict[int, tuple[int, int]] = {}  # promises nobody handles, by identity
@@ -118,10 +120,8 @@ class _Run:
                 self._leave()
         except OutOfMemory:
             self._out_of_memory()
-        except Trap as trap:
+        except (Trap, WasmtimeError) as trap:
             self._trapped(trap)
-        except WasmtimeError as error:
-            raise SandboxError(f"the JavaScript sandbox broke: {error}") from error
 
     def execution(self, duration_s: float) -> Execution:
         """How it ended."""
@@ -218,7 +218,7 @@ class _Run:
         told = 0 if box is None else self._machine.number(box)
         if told == 1:
             self._status = "memory"
-        elif was_full and told == 2:
+        elif was_full and (box is None or told == 2):
             self._out_of_memory()
         elif box is None:
             self._error("Error: its report failed")
@@ -229,23 +229,25 @@ class _Run:
     def _out_of_memory(self) -> None:
         self._error("InternalError: out of memory", 1, "memory")
 
-    def _trapped(self, trap: Trap) -> None:
+    def _trapped(self, trap: Trap | WasmtimeError) -> None:
         if self._inner is not None:
             self._explain(self._inner)
         elif not self._stopped:
             self._recover()
             self._explain(trap)
 
-    def _explain(self, trap: Trap) -> None:
-        code = trap.trap_code
-        if code == TrapCode.INTERRUPT:
+    def _explain(self, trap: Trap | WasmtimeError) -> None:
+        # Another thread's exception can stand in for our trap; the clock still tells a timeout.
+        code = trap.trap_code if isinstance(trap, Trap) else None
+        elapsed_s = (time.monotonic_ns() - self._started_ns) / 1e9
+        if code == TrapCode.INTERRUPT or (code is None and elapsed_s > self._limits.timeout_s):
             self._error(f"timed out after {self._limits.timeout_s:g} s", 1, "timeout")
         elif code == TrapCode.STACK_OVERFLOW:
             self._error("RangeError: Maximum call stack size exceeded")
         elif self._is_full():
             self._out_of_memory()
         else:
-            self._error(f"the JavaScript engine stopped: {trap.message.splitlines()[-1].strip()}")
+            self._error(f"the JavaScript engine stopped: {str(trap).splitlines()[-1].strip()}")
 
     def _recover(self) -> None:
         """Fetches what was printed but not handed over yet, as far as the trap left it whole."""
@@ -269,7 +271,7 @@ class _Run:
             return int(getattr(self, name)(*arguments) or 0)
         except OutOfMemory:
             self._out_of_memory()
-        except Trap as trap:
+        except (Trap, WasmtimeError) as trap:
             self._inner = trap
         return self._stop()
 

@@ -385,12 +385,10 @@ function formatKey(key) {
 function formatProperty(context, object, key, depth, kind) {
     const descriptor = getOwnPropertyDescriptor(object, key) ?? { value: object[key], enumerable: true };
     let text;
-    let gap = ' ';
     if (hasOwn(descriptor, 'value')) {
-        const deeper = context.compact !== true || kind === 'item' ? 2 : 3;
-        context.indentation += deeper;
+        context.indentation += 2;
         text = formatValue(context, descriptor.value, depth);
-        context.indentation -= deeper;
+        context.indentation -= 2;
     } else if (descriptor.get !== undefined) {
         text = descriptor.set !== undefined ? '[Getter/Setter]' : '[Getter]';
     } else {
@@ -398,7 +396,7 @@ function formatProperty(context, object, key, depth, kind) {
     }
     if (kind === 'item') return text;
     const name = descriptor.enumerable === false ? `[${typeof key === 'symbol' ? symbolText(key) : key}]` : formatKey(key);
-    return `${name}:${gap}${text}`;
+    return `${name}: ${text}`;
 }
 
 function formatObject(context, value, depth) {

@@ -51,7 +51,6 @@ function makeConsole() {
         assert: (condition, ...values) => {
             if (condition) return;
             failedAssertions++;
-            if (firstFailure === '') firstFailure = 'Assertion failed';
             const text = values.length > 0 ? apply(format, undefined, values) : '';
             const shown = text === '' ? 'Assertion failed' : `Assertion failed: ${text}`;
             if (failedAssertions === 1) firstFailure = shown;

@@ -36,7 +36,6 @@ const functionText = uncurry(Function.prototype.toString);
 const charCodeAt = uncurry(String.prototype.charCodeAt);
 const endsWith = uncurry(String.prototype.endsWith);
 const includes = uncurry(String.prototype.includes);
-const indexOf = uncurry(String.prototype.indexOf);
 const padEnd = uncurry(String.prototype.padEnd);
 const padStart = uncurry(String.prototype.padStart);
 const repeat = uncurry(String.prototype.repeat);
