@@ -63,19 +63,22 @@ class LiveDisplay:
     def __call__(self, progress: Progress) -> None:
         elapsed = time.monotonic() - self._start
         for family, target in progress.targets.items():
-            if family not in self._tasks:
-                self._tasks[family] = self._bars.add_task(family, total=target, rate="", note="")
             made = progress.accepted[family]
-            self._bars.update(
-                self._tasks[family],
+            self._show(
+                family,
+                total=target,
                 completed=progress.present[family] + made,
                 rate=f"{made / elapsed:.1f}/s" if elapsed else "",
                 note="given up" if family in progress.given_up else "",
             )
-        if "" not in self._tasks:
-            self._tasks[""] = self._bars.add_task("all", total=sum(progress.targets.values()))
         note = f"{rejections(progress.rejected)}, {progress.in_flight} in flight"
-        self._bars.update(self._tasks[""], note=note)
+        done = sum(progress.present.values()) + sum(progress.accepted.values())
+        self._show("all", total=sum(progress.targets.values()), completed=done, rate="", note=note)
+
+    def _show(self, name: str, *, total: int, completed: int, rate: str, note: str) -> None:
+        if name not in self._tasks:
+            self._tasks[name] = self._bars.add_task(name, total=total, rate=rate, note=note)
+        self._bars.update(self._tasks[name], completed=completed, rate=rate, note=note)
 
 
 class PlainDisplay:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -166,6 +167,31 @@ def test_topics_come_from_a_list_or_a_file(tmp_path: Path) -> None:
             run("--topics", topics, "--out_dir", tmp_path / "out", **server.environment)
             asked = server.requests[0].prompt
         assert f"about this topic: {expected}\n" in asked + "\n"
+
+
+def test_on_a_terminal_it_shows_a_bar_for_each_type(tmp_path: Path) -> None:
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        command("--num_samples", "4", "--out_dir", tmp_path),
+        env={**os.environ, **NO_KEY, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "120"},
+        stdout=subprocess.DEVNULL,
+        stderr=slave,
+    )
+    os.close(slave)
+    seen = b""
+    while chunk := _read(master):
+        seen += chunk
+    os.close(master)
+    assert process.wait(60) == 0, seen.decode()
+    for shown in (b"coding", b"math", b"2/2", b"4/4", b"0 rejected"):
+        assert shown in seen
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # how Linux says that the other end is closed
+        return b""
 
 
 @pytest.mark.parametrize("verb", [[], ["generate"], ["run-examples"]])
