@@ -219,6 +219,6 @@ def _print_summary(progress: Progress, out_dir: Path) -> None:
 
 
 def _run_examples(_: argparse.Namespace) -> int:
-    from .run_examples import run_examples
+    from .run_examples import main as run
 
-    return DONE if run_examples() else NOT_DONE
+    return run()

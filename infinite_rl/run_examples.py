@@ -5,6 +5,7 @@ python -m infinite_rl.run_examples
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 
@@ -45,6 +46,8 @@ def run_examples(folder: str | Path = EXAMPLES) -> bool:
 
 def main() -> int:
     """Run the packaged examples; 0 when all pass, else 1."""
+    # A sandbox that is compiled on this machine for the first time says so.
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
     try:
         return 0 if run_examples() else 1
     except InfiniteRLError as error:
