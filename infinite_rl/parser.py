@@ -36,9 +36,10 @@ class Parsed(Mapping[str, str]):
     A section that is not there is "". It equals any mapping of the same three strings.
 
     `strategy` says how the text was read: by its heads ("bracket", "markdown", "bold", "label", or
-    "mixed" where they differ), by a tag alone ("tag"), or not at all ("none").
+    "mixed" where they differ), by a tag around each section ("xml"), by an answer tag alone
+    ("tag"), or not at all ("none").
 
-    `found` says for each section where it came from: its own "head"; the "preamble" before the
+    `found` says for each section where it came from: its own head or section tag ("head"); the "preamble" before the
     first head (a prompt without head); the "tag" of a text or response (an answer without head, so
     it only repeats the response and proves nothing); the "text" or "answer" that held the tag (a
     response without head); or "missing".
@@ -170,6 +171,20 @@ def _from_unfinished_thought(text: str) -> Parsed | None:
     return _sections(split_thinking(text)[1])
 
 
+def _from_section_tags(text: str) -> Parsed | None:
+    """`<prompt>...</prompt>` and so on; an answer tag in the response is not the section."""
+    visible, _ = split_thinking(text)
+    prompts, responses = tag_matches(visible, PROMPT), tag_matches(visible, RESPONSE)
+    if not (prompts and responses and prompts[-1].start < responses[-1].start):
+        return None
+    between = visible[prompts[-1].start : responses[-1].start]
+    answers = [match for match in tag_matches(between) if match.how == "well_formed"]
+    bodies = {PROMPT: prompts[-1].content, RESPONSE: responses[-1].content}
+    if answers:
+        bodies[ANSWER] = answers[-1].content
+    return _parsed(bodies, "xml")
+
+
 def _from_tag(text: str) -> Parsed | None:
     """No heads at all: the answer is the last tag, the response the whole text."""
     visible = split_thinking(text)[0].strip()
@@ -184,6 +199,7 @@ _STRATEGIES: tuple[Callable[[str], Parsed | None], ...] = (
     _from_wrapped,
     _from_heads,
     _from_unfinished_thought,
+    _from_section_tags,
     _from_tag,
 )
 
@@ -198,13 +214,17 @@ def _sections(text: str) -> Parsed | None:
         for head, start, end in spans(choice)
     }
     bodies = _without_rules(bodies)
+    styles = {head.style for head in choice.heads}
+    strategy = styles.pop() if len(styles) == 1 else "mixed"
+    return _parsed(bodies, strategy, text[: choice.heads[0].start].strip())
+
+
+def _parsed(bodies: dict[str, str], strategy: str, preamble: str = "") -> Parsed:
+    """The parse of the sections that were found, with what can be said of the others."""
     found = {name: "head" if name in bodies else "missing" for name in SECTIONS}
-    preamble = text[: choice.heads[0].start].strip()
     if preamble and PROMPT not in bodies and len(bodies) > 1:
         bodies[PROMPT], found[PROMPT] = preamble, "preamble"
     _fill_from_tags(bodies, found)
-    styles = {head.style for head in choice.heads}
-    strategy = styles.pop() if len(styles) == 1 else "mixed"
     sections = {name: bodies.get(name, "") for name in SECTIONS}
     return Parsed(**sections, strategy=strategy, found=found)
 

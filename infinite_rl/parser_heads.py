@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .layout import ANSWER, PROMPT, RESPONSE, SECTIONS
 from .parser_fences import scan
 
 # Every name of a section; the first of each is the canonical one.
 _NAMES: Mapping[str, tuple[str, ...]] = {
-    PROMPT: (PROMPT, "question", "input", "instruction", "instructions"),
+    PROMPT: (PROMPT, "question", "problem", "input", "instruction", "instructions"),
     ANSWER: (ANSWER, "expected answer", "solution", "target"),
     RESPONSE: (RESPONSE, "output", "model response", "model output"),
 }
@@ -112,13 +112,13 @@ def find_heads(text: str) -> list[Head]:
 def choose(text: str, heads: list[Head]) -> Choice | None:
     """Pick the heads that are the structure; the others are content. None where there are none.
 
-    A synonym (`## Input`) is content where the canonical name stands in as telling a style. One
-    style decides: the one that names most sections, in the order of `_TIERS`. Where its
-    heads are repeated (a draft, a restated sample, a model that runs on), the last run with the
-    most sections filled counts. A section it lacks is taken from another style where one stands
-    in its place.
+    A synonym (`## Input`) is content where the canonical name stands in as telling a style; a
+    solution beside an answer is the response. One style decides: the one that names most
+    sections, in the order of `_TIERS`. Where its heads are repeated (a draft, a restated sample, a
+    model that runs on), the last run with the most sections filled counts. A section it lacks is
+    taken from another style where one stands in its place.
     """
-    heads = _without_rivals(heads)
+    heads = _without_rivals(_with_worked_solutions(heads))
     primary = _primary(heads)
     if not primary:
         return None
@@ -126,6 +126,19 @@ def choose(text: str, heads: list[Head]) -> Choice | None:
     best = max(runs, key=lambda run: _filled(text, run))  # the first of equals: runs are reversed
     floor = 0 if best is runs[-1] else best.heads[0].start
     return _completed(best, heads, floor)
+
+
+def _with_worked_solutions(heads: list[Head]) -> list[Head]:
+    """In "Question, Solution, Answer" the solution is the response, if nothing else is."""
+    answered = {head.style for head in heads if head.name == ANSWER}
+    if any(head.section == RESPONSE for head in heads):
+        return heads
+    return [
+        replace(head, section=RESPONSE, name=RESPONSE)
+        if head.name == "solution" and head.style in answered
+        else head
+        for head in heads
+    ]
 
 
 def _without_rivals(heads: list[Head]) -> list[Head]:
