@@ -39,10 +39,10 @@ class Parsed(Mapping[str, str]):
     "mixed" where they differ), by a tag around each section ("xml"), by an answer tag alone
     ("tag"), or not at all ("none").
 
-    `found` says for each section where it came from: its own head or section tag ("head"); the "preamble" before the
-    first head (a prompt without head); the "tag" of a text or response (an answer without head, so
-    it only repeats the response and proves nothing); the "text" or "answer" that held the tag (a
-    response without head); or "missing".
+    `found` says for each section where it came from: its own "head" (or section tag); the
+    "preamble" before the first head (a prompt without head); the "tag" of a text or response (an
+    answer without head, so it only repeats the response and proves nothing); the "text" or
+    "answer" that held the tag (a response without head); or "missing".
     """
 
     prompt: str = ""
