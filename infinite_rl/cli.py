@@ -90,7 +90,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from .display import display
-    from .generator import generate_dataset
+    from .generator import STOPPED_ON_REQUEST, generate_dataset
 
     console = Console(stderr=True)
     _set_up_logging(console, debug=arguments.debug)
@@ -122,7 +122,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     _print_summary(progress, arguments.out_dir)
     if progress.complete:
         return DONE
-    return INTERRUPTED if progress.stopped == "stopped on request" else NOT_DONE
+    return INTERRUPTED if progress.stopped == STOPPED_ON_REQUEST else NOT_DONE
 
 
 def _chosen_provider(arguments: argparse.Namespace) -> str:

@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 MAX_DRAFTS = 5  # new tasks tried for one sample
 MAX_REPAIRS = 2  # times that one draft is asked for again, told what failed
 SHOWN = 3  # earlier prompts that a model is shown
+STOPPED_ON_REQUEST = "stopped on request"
 REPAIRABLE = ("incomplete", "unscored", "wrong", "format")
 
 
@@ -120,6 +121,7 @@ def generate_dataset(
     tasks = _by_family({**TASKS, **(extra_tasks or {})}, languages)
     targets = split_total(num_samples, parse_weights(task_dist, list(tasks)))
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
+    _check(tasks, targets, rewards)
     if isinstance(provider, str):
         provider = make_provider(
             provider, model_name, temperature=temperature, max_output_tokens=max_output_tokens
@@ -132,6 +134,7 @@ def generate_dataset(
     with Store(Path(out_dir)) as store:
         asker = _Asker(tasks, tuple(topics), seed, store)
         progress = Progress(targets, {family: store.counts[family] for family in tasks})
+        _prepare(tasks, progress, rewards)
         run = _Run(asker, store, progress, stop, max_retries, save_every, debug, on_progress)
         run.go(lambda attempt: _answer(attempt, retrying, rewards), num_threads)
         progress.retries = len(waits)
@@ -153,12 +156,39 @@ def _by_family(
     return families
 
 
+def _check(
+    tasks: Mapping[str, Sequence[TaskType]],
+    targets: Mapping[str, int],
+    rewards: Mapping[str, RewardFunction],
+) -> None:
+    """Refuse what could only fail once calls have been paid for."""
+    for family, kinds in tasks.items():
+        if targets[family] and not kinds:
+            raise UsageError(f"no language is chosen for {family} tasks")
+        for task in kinds:
+            if task.reward not in rewards:
+                raise UnknownName("reward", task.reward, rewards)
+
+
+def _prepare(
+    tasks: Mapping[str, Sequence[TaskType]],
+    progress: Progress,
+    rewards: Mapping[str, RewardFunction],
+) -> None:
+    """Have every reward that will be needed load what it needs, before anything is paid for."""
+    for family, kinds in tasks.items():
+        for task in kinds if progress.missing(family) else ():
+            rewards[task.reward].prepare(task.language)
+
+
 def _answer(attempt: Attempt, provider: Provider, rewards: Mapping[str, RewardFunction]) -> Outcome:
     """One call and its judgement: what a worker thread does."""
     try:
         completion = provider.complete(attempt.task.system_prompt, attempt.request, attempt.seed)
     except NoCompletion as error:
         return no_completion(attempt, str(error))
+    # Python 3.10 writes a NUL into a CSV file, but does not read it back.
+    completion = replace(completion, text=completion.text.replace("\0", "\ufffd"))
     return judge(attempt, completion, rewards)
 
 
@@ -242,10 +272,12 @@ class _Run:
         if error:
             raise error
         if self.stop.is_set() and not self.progress.complete:
-            self._end("stopped on request")
+            self._end(STOPPED_ON_REQUEST)
 
     def _end(self, why: str) -> None:
-        self.progress.stopped = self.progress.stopped or why
+        """Stop the run. The first reason counts: once stopped, calls fail for that alone."""
+        if not self.progress.stopped:
+            self.progress.stopped = STOPPED_ON_REQUEST if self.stop.is_set() else why
         self.stop.set()
 
     def _next(self) -> Attempt | None:
@@ -284,16 +316,21 @@ class _Run:
             return
         self.store.reject(outcome)
         self.progress.rejected[outcome.reason] += 1
-        if following := self.asker.after(outcome):
+        following = self.asker.after(outcome)
+        if following and family not in self.progress.given_up:
             self.waiting.append(following)
             return
         self.begun[family] -= 1
         self.failures[family] += 1
-        if self.failures[family] >= self.max_retries:
-            last = outcome.score.error_msg[:200]
-            self.progress.given_up.setdefault(
-                family, f"{self.max_retries} samples in a row failed, the last as {last!r}"
-            )
+        if self.failures[family] == self.max_retries:
+            self._give_up(family, outcome.score.error_msg)
+
+    def _give_up(self, family: str, error: str) -> None:
+        """End a family's samples, those that are begun as well: each further call costs money."""
+        self.progress.given_up[family] = (
+            f"{self.max_retries} samples in a row failed, the last as {error[:200]!r}"
+        )
+        self.waiting = deque(next_ for next_ in self.waiting if next_.slot.family != family)
 
     def _write_debug(self, outcome: Outcome) -> None:
         attempt, completion = outcome.attempt, outcome.completion

@@ -14,6 +14,7 @@ from infinite_rl.errors import (
     NoCompletion,
     ProviderRefused,
     ProviderUnavailable,
+    RuntimeMissing,
     StoreError,
     UnknownName,
     UsageError,
@@ -22,6 +23,7 @@ from infinite_rl.generator import Progress, generate_dataset
 from infinite_rl.layout import render, tagged
 from infinite_rl.limits import RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
+from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.reward_functions.reward_function import Expected, RewardFunction
 from infinite_rl.store import FAILED, read_rows
 from infinite_rl.tasks import TASKS
@@ -124,6 +126,37 @@ def test_a_family_is_given_up_after_so_many_failed_samples_in_a_row(tmp_path: Pa
     assert len(provider.calls) == 2 * 5 * 3, "two samples of five drafts, each with two repairs"
     assert len(failures(tmp_path)) == 30
     assert len(load_dataset(tmp_path)) == 0
+
+
+def test_a_family_that_is_given_up_is_asked_for_no_more(tmp_path: Path) -> None:
+    made: list[int] = []
+    provider = ScriptedProvider(wrong)
+
+    def watch(progress: Progress) -> None:
+        if progress.given_up:
+            made.append(progress.calls)
+
+    make(tmp_path, provider, 10, max_retries=1, num_threads=4, on_progress=watch)
+    assert len(provider.calls) - made[0] <= 4, "only the calls that were under way"
+
+
+def test_a_stop_during_a_wait_counts_as_a_request(tmp_path: Path) -> None:
+    stop = threading.Event()
+    waiting = RetryPolicy(sleep=lambda event, _: event.set())
+    provider = ScriptedProvider([ProviderUnavailable("503")])
+    progress = make(tmp_path, provider, 1, stop=stop, retry=waiting)
+    assert progress.stopped == "stopped on request"
+
+
+def test_a_missing_sandbox_shows_before_anything_is_paid_for(tmp_path: Path) -> None:
+    class Missing(CodingRewardFunction):
+        def prepare(self, language: str = "") -> None:
+            raise RuntimeMissing(f"no runtime for {language}")
+
+    provider = ScriptedProvider(right)
+    with pytest.raises(RuntimeMissing):
+        make(tmp_path, provider, task_dist="1,1", extra_rewards={"coding": Missing()})
+    assert not provider.calls
 
 
 def test_the_others_go_on_when_one_family_is_given_up(tmp_path: Path) -> None:
@@ -272,6 +305,8 @@ def test_debug_writes_what_was_asked_and_answered(tmp_path: Path) -> None:
         ({"max_retries": 0}, "max_retries"),
         ({"languages": ["cobol"]}, "cobol"),
         ({"timeout": 0}, "timeout"),
+        ({"languages": [], "task_dist": "1,1"}, "no language"),
+        ({"extra_tasks": {"x": TaskType("x", "x", "gone", "", "")}, "task_dist": {"x": 1}}, "gone"),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_asked(

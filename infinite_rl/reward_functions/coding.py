@@ -134,6 +134,10 @@ class CodingRewardFunction(RewardFunction):
         """Set the language of the calls that name none. Raises `UnknownName`."""
         self.language = self._known(language)
 
+    def prepare(self, language: str = "") -> None:
+        """Load the language's sandbox, which is compiled when a machine meets it first."""
+        self._run("0", self._known(language or self.language))
+
     def score(self, sample: Sample, completion: str) -> RewardFunctionScore:
         """Score a completion of a row against the row's answer, in the row's language."""
         return self.compute_reward(completion, sample.answer, language=sample.language or None)

@@ -44,6 +44,13 @@ class RewardFunction(ABC):
         status "unscored". `answer_tag` names the tag that holds the final content.
         """
 
+    def prepare(self, language: str = "") -> None:
+        """Load what judging needs now, so that a part that is missing shows before a call is paid.
+
+        Raises:
+            RuntimeMissing, UnknownName: nothing can be judged.
+        """
+
     def score(self, sample: Sample, completion: str) -> RewardFunctionScore:
         """Score a completion of a row against the row's answer."""
         return self.compute_reward(completion, sample.answer)

@@ -119,9 +119,11 @@ def _text(node: Node) -> Node:
     bare = content.strip("() .")
     if len(bare) > 1 and not is_prose(content):
         try:
-            return normal(parse(content))
+            inner = parse(content)
         except Unparsed:
-            pass  # words with marks among them: compared as text
+            inner = node  # words with marks among them: compared as text
+        if inner.op != "text":
+            return normal(inner)
     return Node("text", (), plain_text(content))
 
 

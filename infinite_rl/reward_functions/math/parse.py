@@ -171,13 +171,13 @@ class _Parser:
         negative = currency is not None and self.accept("-")
         factors = [self.power()]
         node = self.factors(factors)
-        if negative:
-            node = negated(node)
         if currency is None:
             return node
+        unit = currency
         if node.op == "quantity" and node.unit is not None:
-            return Node("quantity", node.args, unit=units.product(currency, node.unit))
-        return Node("quantity", (node,), unit=currency)
+            node, unit = node.args[0], units.product(currency, node.unit)
+        value = negated(_expression(node)) if negative else _expression(node)
+        return Node("quantity", (value,), unit=unit)
 
     def factors(self, factors: list[Node]) -> Node:
         """The rest of a product, after its first factor, up to a sum, a relation or a unit."""
@@ -186,7 +186,7 @@ class _Parser:
             if self.accept("*"):
                 factors.append(self.signed_factor())
             elif self.accept("/"):
-                factors.append(Node("div", (ONE, self.signed_factor())))
+                factors.append(Node("div", (ONE, _expression(self.signed_factor()))))
             elif token.kind == "cur" or self.at_unit(factors):
                 return self.quantity(_product(factors))
             elif token.kind in ("word", "text") and not self.split_word():
@@ -201,7 +201,7 @@ class _Parser:
         while self.at("-", "+"):
             minus ^= self.take().text == "-"
         factor = self.power()
-        return negated(factor) if minus else factor
+        return negated(_expression(factor)) if minus else factor
 
     def starts_atom(self) -> bool:
         token = self.peek()

@@ -17,6 +17,7 @@ VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,299})")
 
 
+_FAILURES: list[VerdictStatus] = ["unparsed", "budget", "timeout"]  # of two, the first counts
 # A recursion error means that the caller's stack was nearly full: our own depth is bounded.
 _FAULTS = (Unparsed, Undefined, OverBudget, OutOfTime, RecursionError)
 
@@ -60,7 +61,8 @@ def verify(prediction: str, gold: str, *, timeout: float = 2.0) -> Verdict:
             failures.append((_status(fault), f"{side}: {fault}"))
     shown = {f"{side}_form": show(form) for side, form in forms.items()}
     if failures:
-        return Verdict(failures[0][0], "; ".join(reason for _, reason in failures), **shown)
+        status = min((status for status, _ in failures), key=_FAILURES.index)
+        return Verdict(status, "; ".join(reason for _, reason in failures), **shown)
     try:
         reason = difference(forms["prediction"], forms["gold"], budget)
     except Undefined as fault:
