@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ... import layout
@@ -68,7 +68,8 @@ class CodingTask:
     """A function to write: its story, what it must do, both solutions, a reference and inputs.
 
     `inputs` are argument tuples, the instructive ones first; `says` the imperatives in order, the
-    last of which says what to return; `plan` explains the solution.
+    last of which says what to return; `plan` explains the solution. `stages` are the steps of a
+    task that is a pipeline over its one argument.
     """
 
     name: str
@@ -84,6 +85,7 @@ class CodingTask:
     inputs: tuple[tuple[Any, ...], ...]
     head_python: str = ""
     head_javascript: str = ""
+    stages: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -165,10 +167,25 @@ def telling_inputs(
 
 
 def is_telling(task: CodingTask) -> bool:
-    """Whether no single constant answer would pass most of the tests."""
+    """Whether its inputs find out an answer that is one constant, or that leaves out a stage."""
     cases = distinct(task.inputs)
     results = Counter(as_key(task.reference(*arguments)) for arguments in cases)
-    return len(cases) >= FEWEST_TESTS and 2 * max(results.values()) <= len(cases) + 2
+    varied = len(cases) >= FEWEST_TESTS and 2 * max(results.values()) <= len(cases) + 2
+    stages = range(len(task.stages) - 1)
+    return varied and all(
+        any(stage_matters(task.stages, stage, arguments[0]) for arguments in cases)
+        for stage in stages
+    )
+
+
+def stage_matters(steps: Sequence[Step], index: int, value: Any) -> bool:
+    """Whether the result for `value` is another one without the stage at `index`."""
+    before = run(steps[:index], value)
+    after = steps[index].apply(before)
+    if type(before) is not type(after):
+        return True
+    rest = steps[index + 1 :]
+    return as_key(run(rest, before)) != as_key(run(rest, after))
 
 
 def as_key(value: Any) -> str:
@@ -184,7 +201,8 @@ def write_problem(draw: Draw, task: CodingTask, language: str) -> Problem:
     cases = cases[:MOST_TESTS]
     if draw.chance(PROGRAM_SHARE):
         printed = [case for case in cases if can_print(task, case)]
-        if len(printed) >= FEWEST_TESTS:
+        left = replace(task, inputs=tuple(arguments for arguments, _ in printed))
+        if len(printed) >= FEWEST_TESTS and is_telling(left):
             return as_program(draw, task, language, printed)
     return as_function(draw, task, language, cases)
 
@@ -294,7 +312,8 @@ def function_prompt(
     rules = told_rules(draw, task.rules)
     parts += [rules] if rules else []
     parts.append(told_examples(draw, calls[: draw.between(1, 2)], dialect))
-    closing = draw.pick(CLOSINGS)
+    mutable = any(kind not in ("int", "text") for _, kind in task.params)
+    closing = draw.pick(CLOSINGS if mutable else CLOSINGS[:3])
     parts += [closing] if closing else []
     return "\n\n".join(parts)
 
@@ -386,12 +405,13 @@ LISTED = (
     "The computation has these stages:",
 )
 BEFOREHAND = ("Before that, do this in order", "To get there", "These steps come first")
+# The last two make sense for arguments that can be changed.
 CLOSINGS = (
     "",
-    "Do not print anything and do not change the input.",
     "Only the standard library may be used.",
-    "The function must not modify its arguments.",
     "Define the function only; no input or output is needed.",
+    "Do not print anything and do not change the input.",
+    "The function must not modify its arguments.",
 )
 
 # --- the worked response

@@ -199,41 +199,45 @@ class Result:
 def results(draw: Draw, level: int) -> Result:
     k, m = draw.between(2, 4), draw.pick((7, 9, 10, 100))
     options = (
-        Result("return how many there are", "len(FOUND)", "FOUND.length", len, "int"),
+        Result("return how many numbers were found", "len(FOUND)", "FOUND.length", len, "int"),
         Result(
-            "return their sum", "sum(FOUND)", "FOUND.reduce((total, n) => total + n, 0)", sum, "int"
+            "return the sum of the numbers found",
+            "sum(FOUND)",
+            "FOUND.reduce((total, n) => total + n, 0)",
+            sum,
+            "int",
         ),
         Result(
-            "return the largest of them (-1 if there is none)",
+            "return the largest of the numbers found (-1 if there is none)",
             "max(FOUND, default=-1)",
             "FOUND.length === 0 ? -1 : FOUND[FOUND.length - 1]",
             lambda f: f[-1] if f else -1,
             "int",
         ),
-        Result("return all of them in ascending order", "FOUND", "FOUND", list, "ints"),
+        Result("return all numbers found in ascending order", "FOUND", "FOUND", list, "ints"),
         Result(
-            f"return the smallest {k} of them in ascending order (fewer if there are not that many)",
+            f"return the smallest {k} of the numbers found in ascending order (fewer if there are not that many)",
             f"FOUND[:{k}]",
             f"FOUND.slice(0, {k})",
             lambda f: [n for i, n in enumerate(f) if i < k],
             "ints",
         ),
         Result(
-            "return the largest gap between two neighbours among them (0 if there are fewer than two)",
+            "return the largest gap between two neighbours among the numbers found (0 if there are fewer than two)",
             "max((b - a for a, b in zip(FOUND, FOUND[1:])), default=0)",
             "Math.max(0, ...FOUND.slice(1).map((n, i) => n - FOUND[i]))",
             lambda f: max([f[i + 1] - f[i] for i in range(len(f) - 1)] + [0]),
             "int",
         ),
         Result(
-            f"return the sum of their remainders on division by {m}",
+            f"return the sum of the remainders of the numbers found on division by {m}",
             f"sum(n % {m} for n in FOUND)",
             f"FOUND.reduce((total, n) => total + (n % {m}), 0)",
             lambda f: sum(n - n // m * m for n in f),
             "int",
         ),
         Result(
-            "return the sum of the smallest and the largest of them (0 if there is none)",
+            "return the sum of the smallest and the largest number found (0 if there is none)",
             "FOUND[0] + FOUND[-1] if FOUND else 0",
             "FOUND.length === 0 ? 0 : FOUND[0] + FOUND[FOUND.length - 1]",
             lambda f: min(f) + max(f) if f else 0,
@@ -294,7 +298,7 @@ def search(draw: Draw, level: int) -> CodingTask:
         returns=result.kind,
         story=story,
         says=(
-            f"look at all integers from `{low}` to `{high}`, both included, that {said}",
+            f"find all integers from `{low}` to `{high}`, both included, that {said}",
             result.say,
         ),
         rules=(
@@ -309,7 +313,7 @@ def search(draw: Draw, level: int) -> CodingTask:
         plan=(
             f"We run through the range once and collect the integers that {said}.",
             "Each property gets its own small test, so that the loop stays readable.",
-            f"From the numbers found we {result.say}.",
+            f"With these numbers we {result.say}.",
         ),
         python=f"found = [n for n in range({low}, {high} + 1) if {python}]\nreturn {result.python.replace('FOUND', 'found')}",
         javascript=f"const found = [];\nfor (let n = {low}; n <= {high}; n += 1) {{\n  if ({javascript}) found.push(n);\n}}\nreturn {result.javascript.replace('FOUND', 'found')};",

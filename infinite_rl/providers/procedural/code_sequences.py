@@ -60,6 +60,7 @@ def make(draw: Draw, level: int) -> CodingTask:
         inputs=telling_inputs(draw, reference, edges, fresh),
         head_python=python,
         head_javascript=javascript,
+        stages=tuple(steps),
     )
 
 

@@ -55,7 +55,7 @@ def make(draw: Draw, level: int) -> CodingTask:
         returns=returns,
         story=story,
         says=tuple(step.say for step in stages),
-        rules=rules_for(draw, name),
+        rules=rules_for(draw, name, any("vowel" in step.say for step in stages)),
         plan=plan(stages),
         python=body_of(stages, name, "python"),
         javascript=body_of(stages, name, "javascript"),
@@ -63,10 +63,11 @@ def make(draw: Draw, level: int) -> CodingTask:
         inputs=telling_inputs(draw, reference, EDGES, fresh),
         head_python=python,
         head_javascript=javascript,
+        stages=tuple(stages),
     )
 
 
-def rules_for(draw: Draw, name: str) -> tuple[str, ...]:
+def rules_for(draw: Draw, name: str, vowels: bool) -> tuple[str, ...]:
     case = draw.pick(
         (
             "Case matters unless a step says otherwise.",
@@ -82,7 +83,7 @@ def rules_for(draw: Draw, name: str) -> tuple[str, ...]:
             "Treat a, e, i, o, u (and A, E, I, O, U) as vowels.",
         )
     )
-    return tuple(draw.shuffled((empty, letters, case)))
+    return tuple(draw.shuffled((empty, letters, case) if vowels else (empty, case)))
 
 
 def plan(steps: list[Step]) -> tuple[str, ...]:
@@ -669,7 +670,7 @@ CHAR_CHANGES = (text_lower, text_swap, text_flip, shift, squeeze, double_vowels,
 def as_text(draw: Draw) -> Final:
     k = draw.between(8, 20)
     return Step(
-        f"return the first {k} characters of the result (all of it if it is shorter)",
+        f"return the first {k} characters of the final text (all of it if it is shorter)",
         f"IT[:{k}]",
         f"IT.slice(0, {k})",
         lambda text: "".join(c for c, _ in zip(text, range(k), strict=False)),
@@ -746,7 +747,7 @@ def longest_run(draw: Draw) -> Final:
 
 def mirrored(draw: Draw) -> Final:
     return Step(
-        "return whether the result reads the same backwards (true for the empty text)",
+        "return whether the final text reads the same backwards (true for the empty text)",
         "IT == IT[::-1]",
         "IT === [...IT].reverse().join('')",
         lambda text: all(text[i] == text[-1 - i] for i in range(len(text))),

@@ -487,7 +487,7 @@ def purchase(draw: Draw, level: int) -> Problem:
     one, two = draw.some(draw.pick((FOODS, THINGS)), 2)
     px, py = draw.between(1, 3 + 3 * level), draw.between(2, 4 + 4 * level)
     while True:
-        a, b, d, e = (draw.between(1, 8) for _ in range(4))
+        a, b, d, e = (draw.between(2, 9) for _ in range(4))
         if a * e != b * d:
             break
     c, f = a * px + b * py, d * px + e * py
