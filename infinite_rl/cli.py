@@ -21,8 +21,6 @@ from . import __version__
 from .errors import InfiniteRLError, UsageError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from .generator import Progress
 
 DONE, NOT_DONE, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -93,7 +91,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     from .generator import STOPPED_ON_REQUEST, generate_dataset
 
     console = Console(stderr=True)
-    _set_up_logging(console, debug=arguments.debug)
+    _set_up_logging(debug=arguments.debug)
     provider = _chosen_provider(arguments)
     try:
         with _stop_on_signals() as stop, display(console) as show:
@@ -189,11 +187,20 @@ class _Redacting(logging.Formatter):
         return text
 
 
-def _set_up_logging(console: Console, *, debug: bool) -> None:
-    from rich.logging import RichHandler
+class _Stderr:
+    """Whatever stands for stderr at the moment: live bars put a stand-in of their own there."""
 
-    handler = RichHandler(console=console, show_path=False)
-    handler.setFormatter(_Redacting("%(name)s: %(message)s"))
+    def write(self, text: str) -> None:
+        sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+def _set_up_logging(*, debug: bool) -> None:
+    handler = logging.StreamHandler(_Stderr())
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s" if debug else "%(message)s"
+    handler.setFormatter(_Redacting(form))
     # Ours only: the HTTP libraries' debug output is noise and shows whole requests.
     logger = logging.getLogger("infinite_rl")
     logger.addHandler(handler)

@@ -46,7 +46,7 @@ class LiveDisplay:
             console=console,
         )
         self._tasks: dict[str, TaskID] = {}
-        self._start = time.monotonic()
+        self._start = 0.0
 
     def __enter__(self) -> LiveDisplay:
         self._bars.start()
@@ -61,6 +61,7 @@ class LiveDisplay:
         self._bars.stop()
 
     def __call__(self, progress: Progress) -> None:
+        self._start = self._start or time.monotonic()  # the first call: the run begins
         elapsed = time.monotonic() - self._start
         for family, target in progress.targets.items():
             made = progress.accepted[family]
@@ -86,7 +87,7 @@ class PlainDisplay:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._start = self._last = time.monotonic()
+        self._start = self._last = 0.0
 
     def __enter__(self) -> PlainDisplay:
         return self
@@ -101,6 +102,8 @@ class PlainDisplay:
 
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
+        if not self._start:  # the first call: the run begins
+            self._start = self._last = now
         if now - self._last < _PLAIN_EVERY_S:
             return
         self._last = now

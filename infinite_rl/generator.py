@@ -105,7 +105,7 @@ def generate_dataset(
         extra_tasks, extra_rewards: your own, by name, beside or in place of the built-in ones.
         retry: how calls that meet passing trouble are repeated.
         stop: set it from anywhere to end the run; calls under way are still waited for and kept.
-        on_progress: called by this thread after every outcome.
+        on_progress: called by this thread when the run begins and after every outcome.
 
     Raises:
         UsageError: an argument cannot be used; nothing was asked and nothing written.
@@ -250,6 +250,7 @@ class _Run:
         done: queue.SimpleQueue[Future[Outcome]] = queue.SimpleQueue()
         error: BaseException | None = None
         pool = ThreadPoolExecutor(threads, thread_name_prefix="infinite-rl")
+        self.on_progress(self.progress)
         try:
             while True:
                 while self.progress.in_flight < threads and (attempt := self._next()):

@@ -27,9 +27,9 @@ def judge(
     outcome = Outcome(attempt, sample, _NO_SCORE, completion)
     if completion.finish_reason == "length":
         return _rejected(outcome, "cut off", "the text ends at the token limit")
-    missing = [name for name in SECTIONS if not parsed[name].strip()]
-    if missing:
-        return _rejected(outcome, "incomplete", f"missing or empty: {', '.join(missing)}")
+    if not parsed.complete:  # an answer taken from the response would prove itself
+        lacking = [name for name in SECTIONS if parsed.found[name] != "head" or not parsed[name]]
+        return _rejected(outcome, "incomplete", f"no such section: {', '.join(lacking)}")
 
     reward = rewards[task.reward]
     score = reward.score(sample, sample.response)

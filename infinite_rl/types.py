@@ -8,13 +8,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal
 
 ExecutionStatus = Literal["ok", "error", "timeout", "memory", "output"]
 ScoreStatus = Literal["passed", "failed", "unscored"]
-
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ class Sample:
     answer: str
     response: str
     language: str = ""
-    metadata: Mapping[str, Any] = field(default_factory=lambda: _NOTHING, compare=False)
+    metadata: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def id(self) -> str:
@@ -138,7 +135,7 @@ class RewardFunctionScore:
     error_msg: str = ""
     aux_score: float = 0.0
     status: ScoreStatus = "failed"
-    details: Mapping[str, Any] = field(default_factory=lambda: _NOTHING, compare=False)
+    details: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def passed(self) -> bool:

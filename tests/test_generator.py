@@ -184,6 +184,8 @@ def test_a_success_resets_the_count_of_failures(tmp_path: Path) -> None:
         ("I cannot help with that.", "incomplete"),
         (render("", "5", tagged("5")), "incomplete"),
         (render("2 + 3?", "", tagged("5")), "incomplete"),
+        (f"[PROMPT]\n2 + 3?\n[RESPONSE]\nIt is {tagged('5')}", "incomplete"),
+        (f"2 + 3?\n[ANSWER]\n5\n[RESPONSE]\nIt is {tagged('5')}", "incomplete"),
         (render("2 + 3?", "5", "5, I think"), "wrong"),
         (render("2 + 3?", "5", tagged("6")), "wrong"),
         (render("2 + 3?", "?!", tagged("?!")), "unscored"),
@@ -279,10 +281,10 @@ def test_a_stop_keeps_the_calls_under_way(tmp_path: Path) -> None:
     assert 1 <= len(load_dataset(tmp_path)) == progress.calls <= 4
 
 
-def test_progress_is_told_after_every_outcome(tmp_path: Path) -> None:
+def test_progress_is_told_at_the_start_and_after_every_outcome(tmp_path: Path) -> None:
     seen: list[int] = []
     make(tmp_path, right, 5, on_progress=lambda progress: seen.append(progress.accepted["math"]))
-    assert seen == [1, 2, 3, 4, 5]
+    assert seen == [0, 1, 2, 3, 4, 5]
 
 
 def test_debug_writes_what_was_asked_and_answered(tmp_path: Path) -> None:
