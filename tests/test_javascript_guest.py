@@ -174,6 +174,12 @@ def test_the_timeout_stops_a_program_and_keeps_its_output(run: Run, loop: str) -
     assert execution.duration_s < 2
 
 
+def test_output_is_kept_when_time_is_up_inside_a_call_to_the_host(run: Run) -> None:
+    code = "console.log('before'); setInterval(() => {}, 1)"
+    endings = [run(code, timeout_s=0.02) for _ in range(25)]
+    assert {(ending.status, ending.stdout) for ending in endings} == {("timeout", "before\n")}
+
+
 @pytest.mark.parametrize(
     "hoard",
     [
@@ -348,6 +354,11 @@ def test_modules_and_globals_are_there(run: Run) -> None:
         "ring 1\ntrue false\n2 true\n{ d: 1970-01-01T00:00:00.000Z, m: Map(1) { 1 => [ 2 ] } }\n"
         "é😀 { a: 1 }\n2 {} 3e25960a79dbc69b674cd4ec67a72c62\n"
     )
+
+
+def test_standard_input_is_bytes_where_no_encoding_is_named(run: Run) -> None:
+    execution = run("const b = require('fs').readFileSync(0); console.log(b.length, b[0])", "é")
+    assert execution.stdout == "2 195\n"
 
 
 def test_nothing_of_the_host_is_reachable(run: Run) -> None:

@@ -41,7 +41,7 @@ PRELUDE = (
 )
 # QuickJS raises RangeError where its frames in the module's own 1 MiB stack pass this limit.
 STACK_BYTES = 900 * 1024
-HOST_FUNCTIONS = ("write", "exit", "stdin", "skip", "promiseState", "promiseResult")
+HOST_FUNCTIONS = ("write", "exit", "stdin", "stdinBytes", "skip", "promiseState", "promiseResult")
 DRIVER = ("ticks", "next", "fail", "flush", "finish", "lock", "arm", "verdict", "explain")
 KEEP = (
     "memory",
@@ -59,6 +59,7 @@ KEEP = (
     "qjs_get_undefined",
     "qjs_new_number",
     "qjs_new_string",
+    "qjs_new_uint8_array",
     "qjs_promise_state",
     "qjs_promise_result",
 )

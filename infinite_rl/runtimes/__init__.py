@@ -47,7 +47,11 @@ class Runtime:
 RUNTIMES: tuple[Runtime, ...] = (
     Runtime("python", ("py", "python3"), "python.wasm", "", ".python_guest:PythonGuest"),
     Runtime(
-        "javascript", ("js", "node"), "universal_js.wasm", "", ".javascript_guest:JavaScriptGuest"
+        "javascript",
+        ("js", "node"),
+        "universal_js.wasm",
+        "3e695fea09d72191c2308e76444a114b121715a8e71831ea89d8156cc5cc55d1",
+        ".javascript_guest:JavaScriptGuest",
     ),
 )
 

@@ -230,11 +230,9 @@ class _Run:
         self._error("InternalError: out of memory", 1, "memory")
 
     def _trapped(self, trap: Trap | WasmtimeError) -> None:
-        if self._inner is not None:
-            self._explain(self._inner)
-        elif not self._stopped:
+        if self._inner is not None or not self._stopped:
             self._recover()
-            self._explain(trap)
+            self._explain(self._inner or trap)
 
     def _explain(self, trap: Trap | WasmtimeError) -> None:
         # Another thread's exception can stand in for our trap; the clock still tells a timeout.
@@ -294,6 +292,8 @@ class _Run:
         if called == b"skip":
             self._skipped_ns += int(machine.number(value) * 1e6)
             return int(machine.call("qjs_get_undefined"))
+        if called == b"stdinBytes":
+            return machine.new_bytes(self._program.stdin)
         return machine.new_string(self._program.stdin)
 
     def _write(self, descriptor: int, box: int) -> int:

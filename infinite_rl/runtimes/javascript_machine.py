@@ -72,6 +72,13 @@ class Machine:
         self.call("wasm_free", address)
         return box
 
+    def new_bytes(self, text: str) -> int:
+        """A Uint8Array of the text in UTF-8."""
+        address, size = self._put(text)
+        box = int(self.call("qjs_new_uint8_array", address, size))
+        self.call("wasm_free", address)
+        return box
+
     def text(self, box: int) -> str:
         """A value as text. Half a pair of surrogates stays what it is."""
         size_address = self._constants["arguments"] + 8

@@ -531,7 +531,10 @@ const isWide = (code) => code <= 0x115f || (code >= 0x2e80 && code <= 0xa4cf && 
 const isZeroWidth = (code) => (code >= 0x200b && code <= 0x200f) || (code >= 0x20d0 && code <= 0x20ff) ||
     (code >= 0xfe00 && code <= 0xfe0f);
 
+const plainContext = { ...defaults, indentation: 0 };
+
 function inspect(value, options) {
+    if (options === undefined && !isObject(value)) return formatPrimitive(plainContext, value);
     const given = isObject(options) ? options : {};
     const context = { seen: [], circular: new PrimordialMap(), indentation: 0, level: 0 };
     const names = objectKeys(defaults);

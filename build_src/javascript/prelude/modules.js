@@ -173,11 +173,10 @@ function makeFs() {
     };
     const readFileSync = (path, options) => {
         if (path !== 0 && path !== '/dev/stdin') throw failure('open', path, 'ENOENT', 'no such file or directory');
-        const text = host.stdin();
         const encoding = isObject(options) ? options.encoding : options;
-        if (encoding) return text;
-        const bytes = encodeText(text);
-        defineProperty(bytes, 'toString', { value: () => text });
+        if (encoding) return host.stdin();
+        const bytes = host.stdinBytes();
+        hide(bytes, 'toString', () => host.stdin()); // decoding here would be slow
         return bytes;
     };
     return {
