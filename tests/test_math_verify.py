@@ -24,6 +24,7 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "negative tower": ("9^{-9^{9^9}}", "budget"),
     "tower of e": ("e^{e^{e^{e^e}}}", "budget"),
     "tower with a name": ("x^{9^{9^{9^9}}}", "budget"),
+    "power of e": ("e^{10^{100}}", "budget"),
     "factorial": ("(10^9)!", "budget"),
     "factorial of factorial": ("((10!)!)!", "budget"),
     "binomial": (r"\binom{10^9}{10^8}", "budget"),
@@ -190,6 +191,14 @@ def test_the_form_of_a_side_that_cannot_be_read_is_empty() -> None:
     verdict = verify("5-", "5")
     assert (verdict.status, verdict.prediction_form, verdict.gold_form) == ("unparsed", "", "5")
     assert verdict.reason.startswith("prediction: ")
+
+
+def test_of_two_failures_the_order_of_the_sides_chooses_neither() -> None:
+    assert verify("5-", "(10)" * 600).status == verify("(10)" * 600, "5-").status == "unparsed"
+
+
+def test_an_empty_box_is_named_as_such() -> None:
+    assert verify(r"\boxed{ }", "5").reason == "prediction: an empty box"
 
 
 def test_a_huge_number_can_be_shown() -> None:

@@ -20,12 +20,16 @@ from .exact import rational
 from .limits import MAX_POWER_BITS, Budget, OverBudget, Undefined
 from .tree import Node, number
 
-DIGITS = (60, 130, 300)  # precision of the first try, and of later ones where digits cancelled
-AGREEMENT = 40  # digits in which two values must agree, relative to the larger
-_NEEDED_BITS = 150  # that must survive a cancellation
+DIGITS = (75, 150, 320)  # precision of the first try, and of later ones where digits cancelled
+AGREEMENT = 50  # digits in which two values must agree, relative to the larger
+_NEEDED_BITS = 180  # that must survive a cancellation
 _COST = 8  # steps of the budget for one operation
 _LARGEST_ANGLE_BITS = 160
 _USABLE, _WANTED = 3, 5  # sample points needed, and enough
+
+# In thousandths, nearly: 0.2 to 3, -3 to -0.2, 0.05 to 0.94, 5 to 40 and so on.
+_RANGES = [(200, 2990), (-2990, -200), (50, 940), (5000, 40000), (-940, -50), (300, 1990)]
+_RANGES += [(30, 930), (-900, 900), (-2000, 2000), (1100, 9000), (100_000, 400_000)]
 
 mpmath.libmp.mpf_pi(6000), mpmath.libmp.mpf_e(6000)
 mpmath.libmp.mpf_ln2(6000), mpmath.libmp.mpf_ln10(6000)
@@ -53,7 +57,7 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
             else "values"
         )
     usable = 0
-    for point in _points(names):
+    for point, whole in _points(names):
         try:
             values = [_value(side, point, real, budget) for side in (first, second)]
         except Undefined:
@@ -61,7 +65,7 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
         if not _close(*values):
             return "values at a sample point"
         usable += 1
-        if usable == _WANTED:
+        if usable >= _WANTED and not whole:
             return ""
     return "" if usable >= _USABLE else "too few points where both sides have a value"
 
@@ -69,7 +73,7 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
 def proportional(first: Node, second: Node, names: list[str], budget: Budget) -> bool:
     """Whether one expression is a constant, not zero, times the other at the sample points."""
     ratio, usable = None, 0
-    for point in _points(names):
+    for point, whole in _points(names):
         try:
             value = _value(Node("div", (first, second)), point, True, budget)
         except Undefined:
@@ -77,36 +81,25 @@ def proportional(first: Node, second: Node, names: list[str], budget: Budget) ->
         if not value or (ratio is not None and not _close(ratio, value)):
             return False
         ratio, usable = value, usable + 1
-        if usable == _WANTED:
+        if usable >= _WANTED and not whole:
             break
     return usable >= _USABLE
 
 
-def compare(first: Node, second: Node, budget: Budget) -> int:
-    """-1, 0 or 1 as a real constant is less than, equal to or more than another."""
-    a, b = (_value(side, {}, True, budget) for side in (first, second))
-    return 0 if _close(a, b) else (1 if a > b else -1)
+def _points(names: list[str]) -> Iterator[tuple[Mapping[str, Node], bool]]:
+    """Sample points that depend on the names alone, and whether a point is one of whole numbers.
 
-
-def _points(names: list[str]) -> Iterator[Mapping[str, Node]]:
-    """Sample points that depend on the names alone: positive, negative, small, large, whole."""
+    Real ones come first: positive, negative, small, large. Then eight whole ones, each name with
+    values of its own, for what has a value only there, such as (-1)^n.
+    """
     source = random.Random(zlib.crc32(",".join(names).encode()))
-    ranges = [
-        (200, 2990),
-        (-2990, -200),
-        (50, 940),
-        (5000, 40000),
-        (-940, -50),
-        (0, 0),
-        (300, 1990),
-    ]
-    ranges += [(30, 930), (0, 0), (-900, 900), (0, 0), (-2000, 2000), (0, 0), (1100, 9000)]
-    for low, high in ranges:
-        point = {}
-        for name in names:
-            whole = Fraction(source.randint(1, 12)) if low == high else None
-            point[name] = number(whole or Fraction(source.randint(low, high) * 2 + 1, 1994))
-        yield point
+    for low, high in _RANGES:
+        values = (Fraction(2 * source.randint(low, high) + 1, 1994) for _ in names)
+        yield {name: number(value) for name, value in zip(names, values, strict=True)}, False
+    wholes = [source.sample(range(1, 13), 8) for _ in names]
+    for values_there in zip(*wholes, strict=True):
+        point = {name: number(value) for name, value in zip(names, values_there, strict=True)}
+        yield point, True
 
 
 def _close(first: Any, second: Any) -> bool:
@@ -116,9 +109,9 @@ def _close(first: Any, second: Any) -> bool:
 
 
 def _value(node: Node, point: Mapping[str, Node], real: bool, budget: Budget) -> Any:
-    """The value at a point, right to some 45 digits; a real one, else Undefined, with `real`."""
+    """The value at a point, right to some 54 digits; a real one, else Undefined, with `real`."""
     for digits in DIGITS:
-        evaluation = _Evaluation(_context(digits), point, budget, digits == DIGITS[-1])
+        evaluation = _Evaluation(_context(digits), point, real, budget, digits == DIGITS[-1])
         try:
             value = evaluation.run(node)
         except (Undefined, ZeroDivisionError):
@@ -127,27 +120,33 @@ def _value(node: Node, point: Mapping[str, Node], real: bool, budget: Budget) ->
             continue  # what looks like a zero may be none at more digits
         if evaluation.lost <= evaluation.ctx.prec - _NEEDED_BITS or digits == DIGITS[-1]:
             break
-    if not real:
-        return value
-    if isinstance(value, evaluation.ctx.mpc):
-        if abs(value.imag) > abs(value) * evaluation.ctx.mpf(10) ** -AGREEMENT:
-            raise Undefined("no real value")
-        value = value.real
     return value
 
 
 class _Evaluation:
     """One evaluation at one precision. `lost` is the most bits that one cancellation has cost."""
 
-    def __init__(self, ctx: Any, point: Mapping[str, Node], budget: Budget, last: bool) -> None:
+    def __init__(
+        self, ctx: Any, point: Mapping[str, Node], real: bool, budget: Budget, last: bool
+    ) -> None:
         self.ctx = ctx
         self.point = point
+        self.real = real
         self.budget = budget
         self.last = last
         self.lost = 0
 
     def run(self, node: Node) -> Any:
+        """The value of a part. With `real`, Undefined for a part that has no real one."""
         self.budget.spend(_COST)
+        value = self.compute(node)
+        if self.real and isinstance(value, self.ctx.mpc):
+            if value.imag:
+                raise Undefined("no real value")
+            return value.real
+        return value
+
+    def compute(self, node: Node) -> Any:
         if isinstance(node.value, Fraction):
             return self.ctx.mpf(node.value.numerator) / node.value.denominator
         if node.op == "sym":

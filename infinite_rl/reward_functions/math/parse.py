@@ -175,7 +175,8 @@ class _Parser:
             return node
         unit = currency
         if node.op == "quantity" and node.unit is not None:
-            node, unit = node.args[0], units.product(currency, node.unit)
+            unit = units.product(currency, node.unit)
+            node = node.args[0]
         value = negated(_expression(node)) if negative else _expression(node)
         return Node("quantity", (value,), unit=unit)
 
