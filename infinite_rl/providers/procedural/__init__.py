@@ -35,7 +35,7 @@ class ProceduralProvider:
             task.system_prompt: task.name for task in served.values() if task.name in TASKS
         }
 
-    def complete(self, system: str, prompt: str, seed: int) -> Completion:  # noqa: ARG002 (the seam's)
+    def complete(self, system: str, prompt: str, seed: int) -> Completion:
         """The task that follows from `seed`, as three-head text.
 
         Raises:

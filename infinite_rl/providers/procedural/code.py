@@ -1,14 +1,12 @@
 """Coding tasks: one computation, told in words, written in two languages, checked by a third."""
 
-# Sentences and code templates stay whole on their line; all rows of a table share one signature.
-# ruff: noqa: E501, ARG001, ARG005
-
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ... import layout
@@ -17,6 +15,7 @@ from .wording import Problem, capital
 
 FEWEST_TESTS, MOST_TESTS = 5, 8
 PROGRAM_SHARE = 0.25
+Case = tuple[tuple[Any, ...], Any]  # the arguments, and the value that they give
 # How a kind of value is called: Python annotation, Python words, JavaScript words.
 KINDS = {
     "int": ("int", "an integer", "an integer"),
@@ -41,8 +40,7 @@ KINDS = {
         "an array of integers and of further such arrays",
     ),
 }
-READABLE = ("ints", "text", "words", "int")
-PRINTABLE = ("ints", "text", "words", "int")
+ONE_LINE = ("ints", "text", "words", "int")  # kinds that a line of text can hold
 
 
 @dataclass(frozen=True)
@@ -166,6 +164,40 @@ def telling_inputs(
     return (*picked, *draw.shuffled(list(edges))[: MOST_TESTS - len(picked)])
 
 
+def task_of_steps(
+    draw: Draw,
+    steps: Sequence[Step],
+    *,
+    name: str,
+    param: tuple[str, str],
+    returns: str,
+    story: str,
+    rules: tuple[str, ...],
+    plan: tuple[str, ...],
+    edges: Iterable[tuple[Any, ...]],
+    fresh: Callable[[], tuple[Any, ...]],
+) -> CodingTask:
+    """A task whose function does the steps in order on its one argument."""
+    head_python, head_javascript = heads(steps)
+    reference = partial(run, steps)
+    return CodingTask(
+        name=name,
+        params=(param,),
+        returns=returns,
+        story=story,
+        says=tuple(step.say for step in steps),
+        rules=rules,
+        plan=plan,
+        python=body_of(steps, param[0], "python"),
+        javascript=body_of(steps, param[0], "javascript"),
+        reference=reference,
+        inputs=telling_inputs(draw, reference, edges, fresh),
+        head_python=head_python,
+        head_javascript=head_javascript,
+        stages=tuple(steps),
+    )
+
+
 def is_telling(task: CodingTask) -> bool:
     """Whether its inputs find out an answer that is one constant, or that leaves out a stage."""
     cases = distinct(task.inputs)
@@ -211,9 +243,7 @@ def distinct(inputs: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return list({as_key(arguments): arguments for arguments in inputs}.values())
 
 
-def as_function(
-    draw: Draw, task: CodingTask, language: str, cases: list[tuple[tuple[Any, ...], Any]]
-) -> Problem:
+def as_function(draw: Draw, task: CodingTask, language: str, cases: list[Case]) -> Problem:
     name = spelled(task.name, language)
     calls = [
         (call(name, arguments, language), literal(value, language)) for arguments, value in cases
@@ -231,16 +261,20 @@ def as_function(
 
 
 def function_code(task: CodingTask, language: str) -> str:
-    name, names = spelled(task.name, language), [name for name, _ in task.params]
     if language == "python":
         head = f"{task.head_python}\n\n\n" if task.head_python else ""
-        return f"{head}def {name}({typed(task)}) -> {KINDS[task.returns][0]}:\n{indent(task.python, 4)}"
+        return f"{head}def {signature(task, language)}:\n{indent(task.python, 4)}"
     head = f"{task.head_javascript}\n\n" if task.head_javascript else ""
-    return f"{head}function {name}({', '.join(names)}) {{\n{indent(task.javascript, 2)}\n}}"
+    return f"{head}function {signature(task, language)} {{\n{indent(task.javascript, 2)}\n}}"
 
 
-def typed(task: CodingTask) -> str:
-    return ", ".join(f"{name}: {KINDS[kind][0]}" for name, kind in task.params)
+def signature(task: CodingTask, language: str) -> str:
+    """Name and parameters, in Python with their types."""
+    name = spelled(task.name, language)
+    if language != "python":
+        return f"{name}({', '.join(param for param, _ in task.params)})"
+    typed = ", ".join(f"{param}: {KINDS[kind][0]}" for param, kind in task.params)
+    return f"{name}({typed}) -> {KINDS[task.returns][0]}"
 
 
 def indent(text: str, width: int) -> str:
@@ -259,22 +293,15 @@ def call(name: str, arguments: Sequence[Any], language: str) -> str:
 
 def literal(value: Any, language: str) -> str:
     """Source text of a value built from None, bool, int, str, list, tuple and dict."""
-    if value is None or isinstance(value, bool):
-        return (
-            str(value)
-            if language == "python" and value is not None
-            else _DIALECTS[language].null
-            if value is None
-            else str(value).lower()
-        )
+    if value is None:
+        return _DIALECTS[language].null
+    if isinstance(value, bool):
+        return str(value) if language == "python" else str(value).lower()
     if isinstance(value, str):
         return json.dumps(value)
     if isinstance(value, dict):
-        return (
-            "{"
-            + ", ".join(f"{json.dumps(k)}: {literal(v, language)}" for k, v in value.items())
-            + "}"
-        )
+        pairs = (f"{json.dumps(key)}: {literal(item, language)}" for key, item in value.items())
+        return f"{{{', '.join(pairs)}}}"
     if isinstance(value, (list, tuple)):
         inside = ", ".join(literal(item, language) for item in value)
         as_tuple = isinstance(value, tuple) and language == "python"
@@ -288,27 +315,19 @@ def literal(value: Any, language: str) -> str:
 def function_prompt(
     draw: Draw, task: CodingTask, language: str, calls: list[tuple[str, str]]
 ) -> str:
-    dialect, name = _DIALECTS[language], spelled(task.name, language)
-    plain = ", ".join(param for param, _ in task.params)
-    signature = (
-        f"{name}({typed(task)}) -> {KINDS[task.returns][0]}"
-        if language == "python"
-        else f"{name}({plain})"
-    )
-    opening = draw.pick(OPENINGS).format(title=dialect.title, signature=signature)
+    dialect = _DIALECTS[language]
+    opening = draw.pick(OPENINGS).format(title=dialect.title, signature=signature(task, language))
     returns = draw.pick(RETURNS).format(kind=kind_words(task.returns, language))
     takes = f"{said_parameters(task, language)} {returns}".strip()
     duty = told_steps(draw, task.says, DUTIES)
-    parts = [
-        *draw.pick(
-            (
-                [opening, task.story, takes],
-                [task.story, opening, takes],
-                [opening, takes, task.story],
-            )
+    start = draw.pick(
+        (
+            (opening, task.story, takes),
+            (task.story, opening, takes),
+            (opening, takes, task.story),
         )
-    ]
-    parts = [" ".join(part for part in parts if part), duty]
+    )
+    parts = [" ".join(part for part in start if part), duty]
     rules = told_rules(draw, task.rules)
     parts += [rules] if rules else []
     parts.append(told_examples(draw, calls[: draw.between(1, 2)], dialect))
@@ -440,10 +459,10 @@ APPROACHES = (
 # --- the same task as a program on standard input and output
 
 
-def can_print(task: CodingTask, case: tuple[tuple[Any, ...], Any]) -> bool:
+def can_print(task: CodingTask, case: Case) -> bool:
     """Whether the case can be given and answered as a line of text without loss."""
     arguments, value = case
-    if len(task.params) != 1 or task.params[0][1] not in READABLE or task.returns not in PRINTABLE:
+    if len(task.params) != 1 or task.params[0][1] not in ONE_LINE or task.returns not in ONE_LINE:
         return False
     line, printed = as_line(arguments[0]), as_line(value) if value is not None else ""
     clean = all(text == " ".join(text.split()) and text for text in (line, printed))
@@ -457,9 +476,7 @@ def as_line(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def as_program(
-    draw: Draw, task: CodingTask, language: str, cases: list[tuple[tuple[Any, ...], Any]]
-) -> Problem:
+def as_program(draw: Draw, task: CodingTask, language: str, cases: list[Case]) -> Problem:
     dialect = _DIALECTS[language]
     shown = [(as_line(arguments[0]), as_line(value)) for arguments, value in cases]
     name, kind = task.params[0]
@@ -538,7 +555,7 @@ PROGRAM_OPENINGS = (
     "Solve this with a complete {title} program (standard input to standard output).",
     "A {title} script is needed that reads one line from standard input.",
 )
-PROGRAM_DUTIES = ("The program should", "It must", "Your code has to", "The job is to")
+PROGRAM_DUTIES = ("The program should", *DUTIES[1:])
 RETURN_MEANS_PRINT = (
     "What is returned is what the program prints.",
     "The value that is returned goes to standard output.",

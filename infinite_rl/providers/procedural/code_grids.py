@@ -1,14 +1,10 @@
 """Grids of integers: turn them, reduce their lines, and look at neighbours."""
 
-# Sentences and code templates stay whole on their line; all rows of a table share one signature.
-# ruff: noqa: E501, ARG001, ARG005
-
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from .code import CodingTask, Step, body_of, heads, run, telling_inputs
+from .code import CodingTask, Step, task_of_steps
 from .draw import Draw
 
 Grid = list[list[int]]
@@ -32,9 +28,6 @@ def make(draw: Draw, level: int) -> CodingTask:
     final, returns = draw.pick(ENDS)(draw)
     steps = [*(turn(draw) for turn in turns), final]
 
-    def reference(grid: Grid) -> Any:
-        return run(steps, [list(row) for row in grid])
-
     def fresh() -> tuple[Grid]:
         width = draw.between(2, 2 + level)
         return ([draw.integers(width, -6, 15) for _ in range(draw.between(2, 2 + level))],)
@@ -45,7 +38,6 @@ def make(draw: Draw, level: int) -> CodingTask:
         ([draw.integers(4, -3, 9)],),
         ([[n] for n in draw.integers(3, -3, 9)],),
     ]
-    python, javascript = heads(steps)
     rule = draw.pick(
         (
             f"`{name}` has at least one row and one column, and all rows are equally long.",
@@ -53,21 +45,17 @@ def make(draw: Draw, level: int) -> CodingTask:
             f"`{name}` is rectangular and not empty, but it need not be square.",
         )
     )
-    return CodingTask(
+    return task_of_steps(
+        draw,
+        steps,
         name=f"{draw.pick(VERBS)}_{name}",
-        params=((name, "grid"),),
+        param=(name, "grid"),
         returns=returns,
         story=story,
-        says=tuple(step.say for step in steps),
         rules=(rule, "Rows and columns are counted from 0, starting at the top left."),
         plan=plan(steps),
-        python=body_of(steps, name, "python"),
-        javascript=body_of(steps, name, "javascript"),
-        reference=reference,
-        inputs=telling_inputs(draw, reference, edges, fresh),
-        head_python=python,
-        head_javascript=javascript,
-        stages=tuple(steps),
+        edges=edges,
+        fresh=fresh,
     )
 
 

@@ -1,8 +1,5 @@
 """Functions of integers: searching a range by properties, and following a rule step by step."""
 
-# Sentences and code templates stay whole on their line; all rows of a table share one signature.
-# ruff: noqa: E501, ARG001, ARG005
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,15 +1,12 @@
 """Records of a name and an amount: select, group, aggregate, and report."""
 
-# Sentences and code templates stay whole on their line; all rows of a table share one signature.
-# ruff: noqa: E501, ARG001, ARG005
-
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .code import CodingTask, Step, body_of, heads, run, telling_inputs
+from .code import CodingTask, Step, task_of_steps
 from .draw import Draw
 
 Pairs = list[tuple[str, int]]
@@ -94,9 +91,6 @@ def make(draw: Draw, level: int) -> CodingTask:
     final, returns = draw.pick(REPORTS)(draw)
     steps.append(final)
 
-    def reference(records: Pairs) -> Any:
-        return run(steps, list(records))
-
     def fresh() -> tuple[Pairs]:
         names = draw.some(world.names, draw.between(2, 4))
         return ([(draw.pick(names), draw.between(-5, 30)) for _ in range(draw.between(4, 8))],)
@@ -108,13 +102,13 @@ def make(draw: Draw, level: int) -> CodingTask:
         ([(first, 5), (second, 5)],),
         ([(first, 10), (second, 3), (first, -4)],),
     ]
-    python, javascript = heads(steps)
-    return CodingTask(
+    return task_of_steps(
+        draw,
+        steps,
         name=f"{draw.pick(VERBS)}_{world.param}",
-        params=((world.param, "pairs"),),
+        param=(world.param, "pairs"),
         returns=returns,
         story=world.story,
-        says=tuple(step.say for step in steps),
         rules=(
             draw.pick(
                 (
@@ -130,13 +124,8 @@ def make(draw: Draw, level: int) -> CodingTask:
             ),
         ),
         plan=plan(steps),
-        python=body_of(steps, world.param, "python"),
-        javascript=body_of(steps, world.param, "javascript"),
-        reference=reference,
-        inputs=telling_inputs(draw, reference, edges, fresh),
-        head_python=python,
-        head_javascript=javascript,
-        stages=tuple(steps),
+        edges=edges,
+        fresh=fresh,
     )
 
 

@@ -1,8 +1,5 @@
 """Recursion and dynamic programming; the references try everything out on small inputs."""
 
-# Sentences and code templates stay whole on their line; all rows of a table share one signature.
-# ruff: noqa: E501, ARG001, ARG005
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,13 +1,10 @@
 """Lists of integers: keep some, change them, arrange them, and boil them down."""
 
-# Sentences and code templates stay whole on their line; all rows of a table share one signature.
-# ruff: noqa: E501, ARG001, ARG005
-
 from __future__ import annotations
 
 from typing import Any
 
-from .code import CodingTask, Step, body_of, heads, run, telling_inputs
+from .code import CodingTask, Step, task_of_steps
 from .draw import Draw
 
 STORIES = (
@@ -32,9 +29,6 @@ def make(draw: Draw, level: int) -> CodingTask:
     final, returns = draw.pick(AGGREGATES)(draw)
     steps.append(final)
 
-    def reference(values: list[int]) -> Any:
-        return run(steps, list(values))
-
     def fresh() -> tuple[list[int]]:
         return (draw.integers(draw.between(4, 9), -12 - 4 * level, 20 + 10 * level),)
 
@@ -45,22 +39,17 @@ def make(draw: Draw, level: int) -> CodingTask:
         ([7] * draw.between(2, 4),),
         ([-draw.between(1, 9), 0, draw.between(2, 8)],),
     ]
-    python, javascript = heads(steps)
-    return CodingTask(
+    return task_of_steps(
+        draw,
+        steps,
         name=f"{draw.pick(VERBS)}_{name}",
-        params=((name, "ints"),),
+        param=(name, "ints"),
         returns=returns,
         story=story,
-        says=tuple(step.say for step in steps),
         rules=(draw.pick(EMPTY_RULES).format(name=name),),
         plan=plan(steps),
-        python=body_of(steps, name, "python"),
-        javascript=body_of(steps, name, "javascript"),
-        reference=reference,
-        inputs=telling_inputs(draw, reference, edges, fresh),
-        head_python=python,
-        head_javascript=javascript,
-        stages=tuple(steps),
+        edges=edges,
+        fresh=fresh,
     )
 
 

@@ -1,14 +1,10 @@
 """Texts: sequences of words, and sequences of characters."""
 
-# Sentences and code templates stay whole on their line; all rows of a table share one signature.
-# ruff: noqa: E501, ARG001, ARG005
-
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from .code import CodingTask, Step, body_of, heads, run, telling_inputs
+from .code import CodingTask, Step, task_of_steps
 from .draw import Draw
 
 WORDS = (
@@ -37,9 +33,6 @@ def make(draw: Draw, level: int) -> CodingTask:
     stages, (final, returns) = draw.pick((word_pipeline, character_pipeline))(draw, level)
     stages = [*stages, final]
 
-    def reference(text: str) -> Any:
-        return run(stages, text)
-
     def fresh() -> tuple[str]:
         words = [draw.pick(WORDS) for _ in range(draw.between(3, 7))]
         if draw.chance(0.5):
@@ -48,22 +41,17 @@ def make(draw: Draw, level: int) -> CodingTask:
             words.append(str(draw.between(1, 2500)))
         return (" ".join(words),)
 
-    python, javascript = heads(stages)
-    return CodingTask(
+    return task_of_steps(
+        draw,
+        stages,
         name=f"{draw.pick(VERBS)}_{name}",
-        params=((name, "text"),),
+        param=(name, "text"),
         returns=returns,
         story=story,
-        says=tuple(step.say for step in stages),
         rules=rules_for(draw, name, any("vowel" in step.say for step in stages)),
         plan=plan(stages),
-        python=body_of(stages, name, "python"),
-        javascript=body_of(stages, name, "javascript"),
-        reference=reference,
-        inputs=telling_inputs(draw, reference, EDGES, fresh),
-        head_python=python,
-        head_javascript=javascript,
-        stages=tuple(stages),
+        edges=EDGES,
+        fresh=fresh,
     )
 
 

@@ -1,8 +1,5 @@
 """Derivatives by rule, on a small tree of our own, and what one reads from them."""
 
-# Sentences and code templates stay whole on their line; all rows of a table share one signature.
-# ruff: noqa: E501, ARG001, ARG005
-
 from __future__ import annotations
 
 from dataclasses import dataclass

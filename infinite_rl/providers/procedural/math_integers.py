@@ -1,8 +1,5 @@
 """Number theory: divisors, remainders, powers, digits and counting."""
 
-# Sentences and code templates stay whole on their line; all rows of a table share one signature.
-# ruff: noqa: E501, ARG001, ARG005
-
 from __future__ import annotations
 
 from math import gcd

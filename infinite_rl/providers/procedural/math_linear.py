@@ -1,8 +1,5 @@
 """Linear equations and systems, bare and told as stories."""
 
-# Sentences and code templates stay whole on their line; all rows of a table share one signature.
-# ruff: noqa: E501, ARG001, ARG005
-
 from __future__ import annotations
 
 from dataclasses import dataclass
