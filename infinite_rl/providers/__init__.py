@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import Any
 
 from ..errors import UnknownName
 from .gemini import DEFAULT_MODEL, environment_key
@@ -23,10 +22,6 @@ class Row:
 
     place: str
     asks_a_model: bool = True
-
-    def load(self) -> Any:
-        module, _, name = self.place.partition(":")
-        return getattr(import_module(module), name)
 
 
 PROVIDERS: Mapping[str, Row] = MappingProxyType(
@@ -69,5 +64,6 @@ def make_provider(
     """
     row = PROVIDERS[resolve_provider(name)]
     settings = {"temperature": temperature, "max_output_tokens": max_output_tokens}
-    provider: Provider = row.load()(model, **settings) if row.asks_a_model else row.load()()
+    kind = resolve_name(row.place)
+    provider: Provider = kind(model, **settings) if row.asks_a_model else kind()
     return provider

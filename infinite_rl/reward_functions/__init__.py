@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
+from pkgutil import resolve_name
 
 from ..errors import UsageError
 from .reward_function import RewardFunction
@@ -12,8 +12,8 @@ __all__ = ["REWARDS", "RewardFunction", "get_reward_functions"]
 
 # One row a reward: its name, and where its class is.
 REWARDS: Mapping[str, str] = {
-    "coding": ".coding:CodingRewardFunction",
-    "math": ".math:MathRewardFunction",
+    "coding": "infinite_rl.reward_functions.coding:CodingRewardFunction",
+    "math": "infinite_rl.reward_functions.math:MathRewardFunction",
 }
 
 
@@ -28,7 +28,9 @@ def get_reward_functions(
     Raises:
         UsageError: a timeout that is not positive, or an `extra` that is no reward.
     """
-    rewards = {name: _load(where)(name, timeout) for name, where in REWARDS.items()}
+    rewards: dict[str, RewardFunction] = {
+        name: resolve_name(where)(name, timeout) for name, where in REWARDS.items()
+    }
     for name, reward in (extra or {}).items():
         if not isinstance(name, str) or not name:
             raise UsageError(f"the name of an extra reward must be a text, not {name!r}")
@@ -36,9 +38,3 @@ def get_reward_functions(
             raise UsageError(f"the extra reward {name!r} is no RewardFunction: {reward!r}")
         rewards[name] = reward
     return rewards
-
-
-def _load(where: str) -> type[RewardFunction]:
-    module, _, name = where.partition(":")
-    reward: type[RewardFunction] = getattr(import_module(module, __name__), name)
-    return reward

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 
 from ..errors import RuntimeMissing, UnknownName
 from .guest import Guest, Limits
@@ -34,7 +34,7 @@ class Runtime:
 
     `filename` lies in this folder. `sha256` is its pinned hash, or "" where builds differ: then the
     build records the hash in `<filename>.sha256` beside it. `guest` names the `Guest` class as
-    "module:Class", module relative to this package; it is imported on first use.
+    "module:Class"; it is imported on first use.
     """
 
     name: str
@@ -45,13 +45,19 @@ class Runtime:
 
 
 RUNTIMES: tuple[Runtime, ...] = (
-    Runtime("python", ("py", "python3"), "python.wasm", "", ".python_guest:PythonGuest"),
+    Runtime(
+        "python",
+        ("py", "python3"),
+        "python.wasm",
+        "",
+        "infinite_rl.runtimes.python_guest:PythonGuest",
+    ),
     Runtime(
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
         "3e695fea09d72191c2308e76444a114b121715a8e71831ea89d8156cc5cc55d1",
-        ".javascript_guest:JavaScriptGuest",
+        "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )
 
@@ -87,6 +93,5 @@ def recorded_hash(runtime: Runtime) -> str:
 @cache
 def load_guest(runtime: Runtime) -> Guest:
     """The runtime's sandbox, one for the process. Raises `RuntimeMissing`."""
-    module, _, name = runtime.guest.partition(":")
-    guest: Guest = getattr(importlib.import_module(module, __name__), name)()
+    guest: Guest = resolve_name(runtime.guest)()
     return guest
