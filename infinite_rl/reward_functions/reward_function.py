@@ -44,7 +44,7 @@ class RewardFunction(ABC):
         status "unscored". `answer_tag` names the tag that holds the final content.
         """
 
-    def prepare(self, language: str = "") -> None:
+    def prepare(self, language: str = "") -> None:  # noqa: B027 -- most have nothing to load
         """Load what judging needs now, so that a part that is missing shows before a call is paid.
 
         Raises:
