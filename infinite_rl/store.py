@@ -16,7 +16,6 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 from .errors import StoreError
@@ -46,7 +45,8 @@ def read_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict
         StoreError: the header is not `columns` (where given), or the file is damaged.
     """
     for row, _ in _scan(path, columns):
-        yield row
+        if row:
+            yield row
 
 
 def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[dict[str, str], int]]:
@@ -146,23 +146,19 @@ class CsvLog:
             ) from None
 
     def _move_torn_end_aside(self, end: int) -> None:
-        torn = self.path.read_bytes()[end:] if end == 0 else _tail(self.path, end)
+        with self.path.open("rb") as file:
+            file.seek(end)
+            torn = file.read()
         if end == 0 and not _line(self.columns).startswith(torn):
             raise _damaged(self.path, 1, "no complete header")
         aside = self.path.with_name(self.path.name + ".torn")
-        with aside.open("ab") as file:
-            file.write(torn + b"\n")
-            os.fsync(file.fileno())
+        with aside.open("ab") as copy:
+            copy.write(torn + b"\n")
+            os.fsync(copy.fileno())
         os.truncate(self.path, end)
         logger.warning(
             "%s ended in half a row; its %d bytes are in %s", self.path, len(torn), aside
         )
-
-
-def _tail(path: Path, start: int) -> bytes:
-    with path.open("rb") as file:
-        file.seek(start)
-        return file.read()
 
 
 def _line(fields: Iterable[str]) -> bytes:
@@ -250,12 +246,7 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self.sync()
         self._accepted.close()
         self._failed.close()

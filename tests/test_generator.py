@@ -50,7 +50,7 @@ def make(folder: Path, reply: Reply | ScriptedProvider, count: int = 5, **more: 
 
 
 def failures(folder: Path) -> list[dict[str, str]]:
-    return [row for row in read_rows(folder / FAILED) if row]
+    return list(read_rows(folder / FAILED))
 
 
 def in_turn(*replies: Reply) -> Reply:

@@ -27,7 +27,7 @@ def load_dataset(out_dir: str | Path) -> pd.DataFrame:
     path = Path(out_dir) / DATASET
     if not path.is_file():
         raise StoreError(f"there is no {path}")
-    rows = [row for row in read_rows(path, DATASET_COLUMNS) if row]
+    rows = list(read_rows(path, DATASET_COLUMNS))
     frame = pd.DataFrame(rows, columns=list(DATASET_COLUMNS), dtype=object)
     numbered: pd.DataFrame = frame.astype({name: float for name in _NUMBERS})
     return numbered
