@@ -7,7 +7,6 @@ and the same call made again goes on from there.
 
 from __future__ import annotations
 
-import logging
 import queue
 import threading
 from collections import Counter, deque
@@ -28,8 +27,6 @@ from .reward_functions.reward_function import RewardFunction
 from .store import Store
 from .tasks import TASKS
 from .types import Attempt, Outcome, Slot, TaskType
-
-logger = logging.getLogger(__name__)
 
 MAX_DRAFTS = 5  # new tasks tried for one sample
 MAX_REPAIRS = 2  # times that one draft is asked for again, told what failed

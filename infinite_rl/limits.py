@@ -13,7 +13,7 @@ from .errors import ProviderUnavailable
 from .providers.provider import Provider
 from .types import Completion
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -126,4 +126,4 @@ class RetryingProvider:
     def _tell(self, error: ProviderUnavailable, wait_s: float, tries: str) -> None:
         if self._on_retry is not None:
             self._on_retry(error, wait_s)
-        _log.info("%s: %s failed, again in %.1f s: %s", self.model, tries, wait_s, error)
+        logger.info("%s: %s failed, again in %.1f s: %s", self.model, tries, wait_s, error)

@@ -39,7 +39,7 @@ _SETTINGS = "epoch opt=speed"  # part of the cache key: change it with `_config`
 _UNUSED_S = 30 * 24 * 3600
 _BORN = os.getpid()
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 # --- settings ----------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def _compile(source: Path, digest: str, kind: type[Compiled]) -> bytearray:
             "Build it again with `bash build_src/build_wasm.sh`"
         )
     # A warning, since it is the one that shows where nobody has set up logging: the wait is long.
-    log.warning("compiling %s for this machine, once; this takes up to a minute", source.name)
+    logger.warning("compiling %s for this machine, once; this takes up to a minute", source.name)
     # The compiler's threads do not survive a fork: a forked child would wait for them for ever.
     engine = Engine(_config(parallel=os.getpid() == _BORN))
     try:
@@ -285,10 +285,10 @@ def _cache_folder() -> Path | None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fit = _is_private(folder) and os.access(folder, os.W_OK)
     except (OSError, RuntimeError) as error:  # RuntimeError: there is no home directory
-        log.warning("no cache of compiled runtimes: %s", error)
+        logger.warning("no cache of compiled runtimes: %s", error)
         return None
     if not fit:
-        log.warning("no cache of compiled runtimes: %s is not private to this user", folder)
+        logger.warning("no cache of compiled runtimes: %s is not private to this user", folder)
     return folder if fit else None
 
 
@@ -314,14 +314,14 @@ def _find(folder: Path, key: str, kind: type[Compiled]) -> Compiled | None:
     """
     for path in folder.glob(f"{key}-*.cwasm"):
         if not _is_private(path):
-            log.warning("%s is not private to this user: it is not used", path)
+            logger.warning("%s is not private to this user: it is not used", path)
             continue
         if path.name == _content_name(key, path.read_bytes()):
             try:
                 path.touch()  # the time of the last use
                 return kind.deserialize_file(ENGINE, str(path))
             except WasmtimeError as error:
-                log.warning("%s does not load (%s): compiling again", path, error)
+                logger.warning("%s does not load (%s): compiling again", path, error)
         path.unlink()
     return None
 
@@ -335,7 +335,7 @@ def _keep(folder: Path, key: str, code: bytearray) -> Path | None:
         draft.chmod(0o600)
         draft.replace(path)
     except OSError as error:
-        log.warning("compiled code is not kept: %s", error)
+        logger.warning("compiled code is not kept: %s", error)
         draft.unlink(missing_ok=True)
         return None
     return path
