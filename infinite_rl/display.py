@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import (
@@ -52,12 +51,7 @@ class LiveDisplay:
         self._bars.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self._bars.stop()
 
     def __call__(self, progress: Progress) -> None:
@@ -92,12 +86,7 @@ class PlainDisplay:
     def __enter__(self) -> PlainDisplay:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         pass
 
     def __call__(self, progress: Progress) -> None:
