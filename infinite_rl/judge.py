@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .layout import SECTIONS, fenced, tagged
+from .layout import fenced, tagged
 from .parser import ExampleParser
 from .reward_functions.reward_function import RewardFunction
 from .types import Attempt, Completion, Outcome, Reason, RewardFunctionScore, Sample, TaskType
@@ -27,9 +27,8 @@ def judge(
     outcome = Outcome(attempt, sample, _NO_SCORE, completion)
     if completion.finish_reason == "length":
         return _rejected(outcome, "cut off", "the text ends at the token limit")
-    if not parsed.complete:  # an answer taken from the response would prove itself
-        lacking = [name for name in SECTIONS if parsed.found[name] != "head" or not parsed[name]]
-        return _rejected(outcome, "incomplete", f"no such section: {', '.join(lacking)}")
+    if parsed.lacking:  # an answer taken from the response would prove itself
+        return _rejected(outcome, "incomplete", f"no such section: {', '.join(parsed.lacking)}")
 
     reward = rewards[task.reward]
     score = reward.score(sample, sample.response)

@@ -52,9 +52,14 @@ class Parsed(Mapping[str, str]):
     found: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(SECTIONS, "missing"))
 
     @property
+    def lacking(self) -> tuple[str, ...]:
+        """The sections that hold nothing, or that did not stand under a head of their own."""
+        return tuple(n for n in SECTIONS if not self[n] or self.found[n] != "head")
+
+    @property
     def complete(self) -> bool:
-        """Whether each section stood under its own head and holds something."""
-        return all(self[name] and self.found[name] == "head" for name in SECTIONS)
+        """Whether no section is lacking."""
+        return not self.lacking
 
     def __getitem__(self, section: str) -> str:
         if section not in SECTIONS:
