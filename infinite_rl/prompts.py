@@ -7,16 +7,11 @@ from collections.abc import Sequence
 from .tasks import TASKS
 from .types import RewardFunctionScore, TaskType
 
-_BY_FAMILY: dict[str, TaskType] = {}
-for _task in TASKS.values():  # a family stands for its first task
-    _BY_FAMILY.setdefault(_task.family, _task)
+# A family stands for its first task.
+_NAMED = {task.family: task for task in reversed(TASKS.values())} | TASKS
 
-TYPE_PROMPTS: dict[str, str] = {
-    name: task.request for name, task in {**_BY_FAMILY, **TASKS}.items()
-}
-TASK_SYSTEM_PROMPTS: dict[str, str] = {
-    name: task.system_prompt for name, task in {**_BY_FAMILY, **TASKS}.items()
-}
+TYPE_PROMPTS: dict[str, str] = {name: task.request for name, task in _NAMED.items()}
+TASK_SYSTEM_PROMPTS: dict[str, str] = {name: task.system_prompt for name, task in _NAMED.items()}
 
 RECTIFY_PROMPT = """Your last sample was rejected.
 

@@ -18,7 +18,7 @@ from infinite_rl.prompts import (
     task_request,
 )
 from infinite_rl.run_examples import EXAMPLES, run_examples
-from infinite_rl.tasks import FAMILIES, TASKS
+from infinite_rl.tasks import TASKS
 from infinite_rl.types import RewardFunctionScore
 
 ROOT = Path(__file__).parent.parent
@@ -92,7 +92,8 @@ def test_an_empty_folder_is_no_pass(tmp_path: Path) -> None:
 
 
 def test_prompts_derive_from_the_task_table() -> None:
-    assert set(TYPE_PROMPTS) == set(TASK_SYSTEM_PROMPTS) == {*TASKS, *FAMILIES}
+    names = {*TASKS, *(task.family for task in TASKS.values())}
+    assert set(TYPE_PROMPTS) == set(TASK_SYSTEM_PROMPTS) == names
     assert TASK_SYSTEM_PROMPTS["coding"] == TASKS["python"].system_prompt
 
 

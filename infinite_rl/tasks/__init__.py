@@ -8,4 +8,3 @@ from .math import MATH
 from .python import PYTHON
 
 TASKS: dict[str, TaskType] = {task.name: task for task in (PYTHON, JAVASCRIPT, MATH)}
-FAMILIES: tuple[str, ...] = tuple(dict.fromkeys(task.family for task in TASKS.values()))
