@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 
 from . import __version__
 from .errors import InfiniteRLError, UsageError
+from .providers import AUTO, DEFAULT_MODEL, resolve_provider
+from .providers.gemini import KEY_VARIABLES, redacted
 
 if TYPE_CHECKING:
     from .generator import Progress
@@ -68,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_generate_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--num_samples", type=int, default=10, help="rows wanted in all, those present included")
-    add("--model_name", default="gemini-2.0-flash-exp", help="the model to ask")
+    add("--model_name", default=DEFAULT_MODEL, help="the model to ask")
     add("--out_dir", type=Path, default=Path("data"), help="folder of dataset.csv")
     add("--save_every", type=int, default=1, help="rows after which the disk is forced to write")
     add("--threads", type=int, default=1, help="calls made at once")
@@ -76,7 +78,7 @@ def _add_generate_options(parser: argparse.ArgumentParser) -> None:
     add("--timeout", type=float, default=5, help="seconds a reward may take")
     add("--task_dist", default="0.5,0.5", help="weights of coding and math")
     add("--debug", action="store_true", help="keep prompts and raw responses, log verbosely")
-    add("--provider", default="auto", help="auto, gemini or procedural")
+    add("--provider", default=AUTO, help="auto, gemini or procedural")
     add("--seed", type=int, default=0, help="seed of the run")
     add("--languages", default="python,javascript", help="languages of coding tasks")
     add("--temperature", type=float, default=None, help="passed to the model")
@@ -125,8 +127,6 @@ def _generate(arguments: argparse.Namespace) -> int:
 
 def _chosen_provider(arguments: argparse.Namespace) -> str:
     """The provider's name; where it was left to us, a line says which and why."""
-    from .providers import AUTO, resolve_provider
-
     chosen = resolve_provider(arguments.provider)
     if arguments.provider == AUTO:
         why = (
@@ -181,9 +181,8 @@ class _Redacting(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         text = super().format(record)
-        for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
-            if key := os.environ.get(name):
-                text = text.replace(key, "[key]")
+        for name in KEY_VARIABLES:
+            text = redacted(text, os.environ.get(name, "").strip())
         return text
 
 
