@@ -218,8 +218,7 @@ class _Parser:
         """Turn a short run of letters into variables (`xy` is x times y); False for a word."""
         token = self.peek()
         text = token.text
-        steps = {ord(b) - ord(a) for a, b in zip(text, text[1:], strict=False)}
-        short = len(text) == 2 or (len(text) == 3 and (not token.spaced or steps == {1}))
+        short = len(text) == 2 or (len(text) == 3 and (not token.spaced or _run(text)))
         if token.kind != "word" or not short or text.casefold() in _LITTLE_WORDS:
             return False
         letters = [Token("const" if letter in "ei" else "name", letter) for letter in text]
@@ -320,12 +319,7 @@ class _Parser:
         minus = False
         while self.at("-", "+"):
             minus ^= self.take().text == "-"
-        if self.peek().kind == "num":
-            node = number(numeral(self.take().text))
-        elif self.at("{"):
-            node = self.atom()
-        else:
-            node = self.atom()
+        node = number(numeral(self.take().text)) if self.peek().kind == "num" else self.atom()
         if self.accept("^"):  # a^b^c is a^(b^c)
             node = Node("pow", (_expression(node), _expression(self.exponent())))
         self.depth -= 1

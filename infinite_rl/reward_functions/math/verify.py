@@ -15,8 +15,6 @@ from .tree import Node, show
 VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,299})")
-
-
 _FAILURES: list[VerdictStatus] = ["unparsed", "budget", "timeout"]  # of two, the first counts
 # A recursion error means that the caller's stack was nearly full: our own depth is bounded.
 _FAULTS = (Unparsed, Undefined, OverBudget, OutOfTime, RecursionError)
