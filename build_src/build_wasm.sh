@@ -42,7 +42,7 @@ PYTHON
 build() {
   local name=$1 made="$scratch/$1.wasm"
   echo "== $name: building"
-  "$python" "build_src/$name/build.py" "$made" || fail "the $name build failed; the lines above say why"
+  "$python" -m "build_src.$name.build" "$made" || fail "the $name build failed; the lines above say why"
   "$python" -m build_src.runtime_files "$name" "$made"
 }
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 import pytest
 import wasmtime
 
+from build_src.javascript.snapshot import snapshot
 from infinite_rl.runtimes import Limits
 from infinite_rl.runtimes.javascript_guest import JavaScriptGuest
 from infinite_rl.types import Execution, Program
@@ -506,13 +505,7 @@ MODULE = """(module
 
 
 def _snapshot_exports(memory: bytes) -> tuple[wasmtime.Store, wasmtime.InstanceExports]:
-    path = Path(__file__).parent.parent / "build_src" / "javascript" / "snapshot.py"
-    spec = importlib.util.spec_from_file_location("snapshot_under_test", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    written = module.snapshot(
+    written = snapshot(
         bytes(wasmtime.wat2wasm(MODULE)), memory, ["memory"], {"address": -5, "other": 70000}
     )
     store = wasmtime.Store()

@@ -1,6 +1,6 @@
 """Makes `universal_js.wasm`: QuickJS-NG, initialised, with the prelude loaded, as one module.
 
-    python build_src/javascript/build.py OUTPUT
+    python -m build_src.javascript.build OUTPUT
 
 Needs npm (for the package `quickjs-wasi`) and the Python package wasmtime. The result is the same
 byte for byte everywhere: the clock and the random numbers that the engine sees here are fixed.
@@ -17,8 +17,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from snapshot import PAGE, snapshot
-from wasmtime import Config, Engine, Func, FuncType, Linker, Memory, Module, Store
+from wasmtime import Config, Engine, Func, FuncType, Global, Linker, Memory, Module, Store
+
+from .snapshot import PAGE, snapshot
 
 PACKAGE = "quickjs-wasi@3.6.2"
 INTEGRITY = (
@@ -146,8 +147,9 @@ class Quickjs:
         return bytes(self.memory.read(self.store, address, address + length)).decode()
 
     def stack_pointer(self) -> int:
-        value: int = self._exports["__stack_pointer"].value(self.store)  # type: ignore[union-attr]
-        return value
+        pointer = self._exports["__stack_pointer"]
+        assert isinstance(pointer, Global)
+        return int(pointer.value(self.store))
 
 
 def _inert(kind: FuncType) -> Any:
@@ -199,11 +201,5 @@ def build(wasm: bytes) -> bytes:
     return snapshot(wasm, bytes(memory), KEEP, constants)
 
 
-def main(output: Path) -> None:
-    module = build(fetch())
-    output.write_bytes(module)
-    print(f"{hashlib.sha256(module).hexdigest()}  {output.name}")
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    Path(sys.argv[1]).write_bytes(build(fetch()))

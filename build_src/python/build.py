@@ -1,6 +1,6 @@
 """Make `python.wasm`: CPython with its standard library, imported and stored as a component.
 
-    python build_src/python/build.py OUTPUT
+    python -m build_src.python.build OUTPUT
 
 Run by `build_src/build_wasm.sh`, which puts the output in its place and records its hash. Needs
 componentize-py, which carries CPython for WebAssembly and nothing else. Takes about 15 seconds.
