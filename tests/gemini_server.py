@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
 KEY = "AIzaLoopbackKey-0123456789"
@@ -244,12 +243,7 @@ class GeminiServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self._released.set()
         self._http.shutdown()
         self._http.server_close()
@@ -331,7 +325,7 @@ class GeminiServer:
                     self.end_headers()
                     self.wfile.write(reply.body)
 
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002, ARG002
+            def log_message(self, *_: object) -> None:
                 """Tests look at `exchanges`."""
 
         return Handler

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from wasmtime import Instance, Store, Trap, TrapCode, wat2wasm
+from wasmtime import Func, Instance, Module, Store, Trap, TrapCode, wat2wasm
 
 import infinite_rl.runtimes as runtimes
 from infinite_rl.errors import RuntimeMissing, SandboxError
@@ -40,10 +40,11 @@ def forget_and_forbid_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def spin(seconds: float) -> TrapCode | None:
     store = Store(engine.ENGINE)
-    instance = Instance(store, engine.Module(engine.ENGINE, TINY), [])
+    instance = Instance(store, Module(engine.ENGINE, TINY), [])
     function = instance.exports(store)["spin"]
+    assert isinstance(function, Func)
     with pytest.raises(Trap) as stopped, engine.deadline(store, seconds):
-        function(store)  # type: ignore[operator]
+        function(store)
     return stopped.value.trap_code
 
 
@@ -137,7 +138,8 @@ def test_a_cache_that_cannot_be_made_is_done_without(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("INFINITE_RL_CACHE", str(tmp_path / "file" / "cache"))
-    engine.load_module(runtime)
+    assert isinstance(engine.load_module(runtime), Module)
+    assert (tmp_path / "file").read_bytes() == b""
 
 
 def test_code_unused_for_a_month_leaves_the_cache(runtime: Runtime, tmp_path: Path) -> None:
@@ -195,6 +197,6 @@ def test_deadlines_hold_in_a_forked_child() -> None:
 
 
 def test_a_forked_child_can_compile(runtime: Runtime) -> None:
-    engine._compile(runtimes.runtime_file(runtime), runtime.sha256, engine.Module)
+    engine._compile(runtimes.runtime_file(runtime), runtime.sha256, Module)
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply_async(_compiles, (runtime,)).get(timeout=30)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -59,9 +60,9 @@ def test_the_executors_timeout_holds_where_none_is_given(echo: Echo) -> None:
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "5", None, True])
 @pytest.mark.parametrize("name", ["timeout", "memory_limit_mb", "output_limit"])
-def test_a_limit_that_is_no_positive_number_is_refused(name: str, value: object) -> None:
+def test_a_limit_that_is_no_positive_number_is_refused(name: str, value: Any) -> None:
     with pytest.raises(UsageError, match=name):
-        RewardExecutor(**{name: value})  # type: ignore[arg-type]
+        RewardExecutor(**{name: value})
 
 
 def test_a_wrong_timeout_of_one_run_is_refused(echo: Echo) -> None:
@@ -75,8 +76,9 @@ def test_tests_given_as_one_text_are_refused(echo: Echo) -> None:
 
 
 def test_code_that_is_not_text_is_refused(echo: Echo) -> None:
+    wrong: Any = None
     with pytest.raises(UsageError, match="text"):
-        RewardExecutor(runtimes={"echo": echo}).execute(None, "echo")  # type: ignore[arg-type]
+        RewardExecutor(runtimes={"echo": echo}).execute(wrong, "echo")
 
 
 def test_batch_run_keeps_the_order() -> None:

@@ -6,6 +6,7 @@ import itertools
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,19 +35,19 @@ AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)
 Reply = Callable[[str, str, int], "str | Completion"]
 
 
-def right(system: str, prompt: str, seed: int) -> str:  # noqa: ARG001 -- a provider's signature
+def right(system: str, prompt: str, seed: int) -> str:
     return render(f"What is {seed} + 1?", f"{seed + 1}", f"Add one. {tagged(str(seed + 1))}")
 
 
-def wrong(system: str, prompt: str, seed: int) -> str:  # noqa: ARG001 -- a provider's signature
+def wrong(system: str, prompt: str, seed: int) -> str:
     return render(f"What is {seed} + 1?", f"{seed + 1}", f"Add two. {tagged(str(seed + 2))}")
 
 
-def make(folder: Path, reply: Reply | ScriptedProvider, count: int = 5, **more: object) -> Progress:
+def make(folder: Path, reply: Reply | ScriptedProvider, count: int = 5, **more: Any) -> Progress:
     """Generate `count` math rows from a script."""
     provider = reply if isinstance(reply, ScriptedProvider) else ScriptedProvider(reply)
-    options: dict[str, object] = {"task_dist": "0,1", "retry": AT_ONCE, **more}
-    return generate_dataset("m", count, folder, provider=provider, **options)  # type: ignore[arg-type]
+    options = {"task_dist": "0,1", "retry": AT_ONCE, **more}
+    return generate_dataset("m", count, folder, provider=provider, **options)
 
 
 def failures(folder: Path) -> list[dict[str, str]]:
@@ -243,7 +244,7 @@ def test_a_duplicate_prompt_is_rejected_and_drawn_anew(tmp_path: Path) -> None:
 
 
 def test_a_reference_that_an_empty_solution_passes_is_rejected(tmp_path: Path) -> None:
-    def vacuous(system: str, prompt: str, seed: int) -> str:  # noqa: ARG001
+    def vacuous(system: str, prompt: str, seed: int) -> str:
         body = "def f(n):\n    return n"
         answer = f"{tagged(chr(10) + '```python' + chr(10) + body + chr(10) + '```' + chr(10))}"
         return render(f"Write f, {seed}.", '{"tests": ["assert True"]}', answer)
@@ -338,9 +339,9 @@ def test_a_fault_of_ours_is_raised_after_the_rest_is_kept(tmp_path: Path) -> Non
     class Broken(RewardFunction):
         def compute_reward(
             self,
-            model_output: str,  # noqa: ARG002 -- the base class's signature
-            expected_output: Expected,  # noqa: ARG002
-            answer_tag: str = "answer",  # noqa: ARG002
+            model_output: str,
+            expected_output: Expected,
+            answer_tag: str = "answer",
         ) -> RewardFunctionScore:
             raise RuntimeError("a bug in the reward")
 

@@ -194,4 +194,4 @@ def test_each_retry_is_told_and_logged_once(caplog: pytest.LogCaptureFixture) ->
 
 def test_a_policy_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
-        RetryPolicy().total_s = 1  # type: ignore[misc]
+        RetryPolicy().total_s = 1  # type: ignore[misc]  # it is frozen

@@ -19,7 +19,7 @@ from infinite_rl.prompts import (
 )
 from infinite_rl.run_examples import EXAMPLES, run_examples
 from infinite_rl.tasks import TASKS
-from infinite_rl.types import RewardFunctionScore
+from infinite_rl.types import RewardFunctionScore, TaskType
 
 ROOT = Path(__file__).parent.parent
 
@@ -98,8 +98,8 @@ def test_prompts_derive_from_the_task_table() -> None:
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=lambda task: task.name)
-def test_every_task_asks_for_the_three_heads_and_one_tag(task: object) -> None:
-    prompt = task.system_prompt  # type: ignore[attr-defined]
+def test_every_task_asks_for_the_three_heads_and_one_tag(task: TaskType) -> None:
+    prompt = task.system_prompt
     for section in ("prompt", "answer", "response"):
         assert header(section) in prompt
     assert "<answer>" in prompt

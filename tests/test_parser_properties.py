@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -133,7 +135,7 @@ def lines_run(text: str) -> int:
     files.add(sys.modules[ExampleParser.__module__].__file__)
     count = 0
 
-    def trace(frame, event, _argument):  # type: ignore[no-untyped-def]
+    def trace(frame: FrameType, event: str, _argument: object) -> Any:
         nonlocal count
         if frame.f_code.co_filename not in files:
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -177,14 +178,14 @@ def test_a_full_disk_leaves_no_half_row(tmp_path: Path, monkeypatch: pytest.Monk
     class Full:
         """A file that takes three bytes and then has no room."""
 
-        def __init__(self, file: object) -> None:
+        def __init__(self, file: Any) -> None:
             self.file, self.room = file, 3
 
         def write(self, data: bytes) -> int:
             if not self.room:
                 raise OSError(28, "No space left on device")
             written, self.room = self.room, 0
-            return int(self.file.write(data[:written]))  # type: ignore[attr-defined]
+            return int(self.file.write(data[:written]))
 
         def __getattr__(self, name: str) -> object:
             return getattr(self.file, name)
