@@ -254,6 +254,12 @@ RANGE_STORIES = (
 )
 
 
+SEARCH_NAMES = (
+    *("search_range", "scan_numbers", "find_numbers"),
+    *("check_range", "survey_numbers", "select_numbers"),
+)
+
+
 def search(draw: Draw, level: int) -> CodingTask:
     story, low, high = draw.pick(RANGE_STORIES)
     chosen = [maker(draw) for maker in draw.some(PROPERTIES, 1 if level == 1 else 2)]
@@ -281,16 +287,7 @@ def search(draw: Draw, level: int) -> CodingTask:
     )
     edges = [(10, 10), (1, 1), (20, 12), (draw.between(90, 130),) * 2]
     return CodingTask(
-        name=draw.pick(
-            (
-                "search_range",
-                "scan_numbers",
-                "find_numbers",
-                "check_range",
-                "survey_numbers",
-                "select_numbers",
-            )
-        ),
+        name=draw.pick(SEARCH_NAMES),
         params=((low, "int"), (high, "int")),
         returns=result.kind,
         story=story,
@@ -337,6 +334,40 @@ def in_order(parts: Any, gap: str = "\n\n\n") -> str:
 
 # --- following a rule
 
+# What is reported of the path of numbers.
+ENDINGS = {
+    "last": Result("return the number reached", "n", "n", lambda p: p[-1], "int"),
+    "steps": Result(
+        "return how many rounds were made",
+        "len(path) - 1",
+        "path.length - 1",
+        lambda p: len(p[1:]),
+        "int",
+    ),
+    "largest": Result(
+        "return the largest number seen, the starting number included",
+        "max(path)",
+        "Math.max(...path)",
+        lambda p: sorted(p)[-1],
+        "int",
+    ),
+    "sum": Result(
+        "return the sum of all numbers seen, the starting number included",
+        "sum(path)",
+        "path.reduce((total, value) => total + value, 0)",
+        sum,
+        "int",
+    ),
+    "list": Result(
+        "return all numbers seen in order, the starting number included",
+        "path",
+        "path",
+        list,
+        "ints",
+    ),
+}
+FOLLOW_NAMES = ("run_rule", "follow_rule", "play_rounds", "walk_numbers", "iterate_number")
+
 
 def follow(draw: Draw, level: int) -> CodingTask:
     """Start from a number, apply a two-way rule for a number of rounds, and report."""
@@ -364,67 +395,19 @@ def follow(draw: Draw, level: int) -> CodingTask:
         return path
 
     stop = draw.pick((0, 1, 1))
-    endings = {
-        "last": ("return the number reached", "n", "n", lambda p: p[-1], "int"),
-        "steps": (
-            "return how many rounds were made",
-            "len(path) - 1",
-            "path.length - 1",
-            lambda p: len(p[1:]),
-            "int",
-        ),
-        "largest": (
-            "return the largest number seen, the starting number included",
-            "max(path)",
-            "Math.max(...path)",
-            lambda p: sorted(p)[-1],
-            "int",
-        ),
-        "sum": (
-            "return the sum of all numbers seen, the starting number included",
-            "sum(path)",
-            "path.reduce((total, value) => total + value, 0)",
-            sum,
-            "int",
-        ),
-        "list": (
-            "return all numbers seen in order, the starting number included",
-            "path",
-            "path",
-            list,
-            "ints",
-        ),
-    }
-    say, python_end, javascript_end, finish, kind = endings[report]
+    ending = ENDINGS[report]
 
     def reference(n: int) -> Any:
-        return finish(path_of(n))
+        return ending.apply(path_of(n))
 
-    python_move = (
+    other_move = (
         f"(n + {d} * digit_sum(n)) % {bound}" if uses_digits else f"({k} * n + {c}) % {bound}"
     )
-    javascript_move = python_move.replace("digit_sum", "digitSum")
-    keeps_path = report != "last"
-    python = (
-        ("path = [n]\n" if keeps_path else "")
-        + f"for _ in range({rounds}):\n    if n == {stop}:\n        break\n    n = n // {m} if n % {m} == 0 else {python_move}\n"
-        + ("    path.append(n)\n" if keeps_path else "")
-        + f"return {python_end}"
-    )
-    javascript = (
-        "let current = n;\n"
-        + ("const path = [n];\n" if keeps_path else "")
-        + f"for (let round = 0; round < {rounds} && current !== {stop}; round += 1) {{\n"
-        + f"  current = current % {m} === 0 ? current / {m} : {javascript_move.replace('(n)', '(current)').replace('(n ', '(current ').replace('* n ', '* current ')};\n"
-        + ("  path.push(current);\n" if keeps_path else "")
-        + f"}}\nreturn {javascript_end if keeps_path else 'current'};"
-    )
+    python, javascript = rule_code(ending, rounds, stop, m, other_move)
     return CodingTask(
-        name=draw.pick(
-            ("run_rule", "follow_rule", "play_rounds", "walk_numbers", "iterate_number")
-        ),
+        name=draw.pick(FOLLOW_NAMES),
         params=(("n", "int"),),
-        returns=kind,
+        returns=ending.kind,
         story=draw.pick(
             (
                 "A number game is played in rounds.",
@@ -436,7 +419,7 @@ def follow(draw: Draw, level: int) -> CodingTask:
         says=(
             f"start with `n` and make at most {rounds} rounds, stopping early as soon as the number is {stop}",
             f"in each round divide the number by {m} if it is divisible by {m}; otherwise {other} and take the remainder on division by {bound}",
-            say,
+            ending.say,
         ),
         rules=(
             "`n` is a non-negative integer.",
@@ -445,7 +428,7 @@ def follow(draw: Draw, level: int) -> CodingTask:
         plan=(
             f"The loop runs at most {rounds} times and leaves early when the number is {stop}.",
             f"Inside, one test for divisibility by {m} chooses between the two moves.",
-            f"At the end we {say}.",
+            f"At the end we {ending.say}.",
         ),
         python=python,
         javascript=javascript,
@@ -456,3 +439,25 @@ def follow(draw: Draw, level: int) -> CodingTask:
         head_python=DIGIT_SUM_PYTHON if uses_digits else "",
         head_javascript=DIGIT_SUM_JAVASCRIPT if uses_digits else "",
     )
+
+
+def rule_code(ending: Result, rounds: int, stop: int, m: int, move: str) -> tuple[str, str]:
+    """The loop in both languages; `move` is where an `n` goes that `m` does not divide."""
+    js_move = move.replace("digit_sum", "digitSum").replace("(n)", "(current)")
+    js_move = js_move.replace("(n ", "(current ").replace("* n ", "* current ")
+    keeps_path = "path" in ending.python
+    python = (
+        ("path = [n]\n" if keeps_path else "")
+        + f"for _ in range({rounds}):\n    if n == {stop}:\n        break\n    n = n // {m} if n % {m} == 0 else {move}\n"
+        + ("    path.append(n)\n" if keeps_path else "")
+        + f"return {ending.python}"
+    )
+    javascript = (
+        "let current = n;\n"
+        + ("const path = [n];\n" if keeps_path else "")
+        + f"for (let round = 0; round < {rounds} && current !== {stop}; round += 1) {{\n"
+        + f"  current = current % {m} === 0 ? current / {m} : {js_move};\n"
+        + ("  path.push(current);\n" if keeps_path else "")
+        + f"}}\nreturn {ending.javascript if keeps_path else 'current'};"
+    )
+    return python, javascript

@@ -257,23 +257,19 @@ def nested(draw: Draw, level: int) -> CodingTask:
         )
 
     uses_depth = "depth" in py_weight or limit or flips
-    deeper, js_deeper = (
-        ("walk(item, depth + 1)", "walk(item, depth + 1)")
-        if uses_depth
-        else ("walk(item)", "walk(item)")
-    )
+    deeper = "walk(item, depth + 1)" if uses_depth else "walk(item)"
     head, js_head = (
         ("def walk(items: list, depth: int) -> int:", "function walk(items, depth) {")
         if uses_depth
         else ("def walk(items: list) -> int:", "function walk(items) {")
     )
-    sign, js_sign = ("-" if flips else "+"), ("-" if flips else "+")
+    sign = "-" if flips else "+"
     cut = f"    if depth > {limit}:\n        return 0\n" if limit else ""
     js_cut = f"  if (depth > {limit}) return 0;\n" if limit else ""
     branch = f"elif {py_test}:" if py_test else "else:"
     js_branch = f" else if ({js_test}) {{" if js_test else " else {"
     python = f"{head}\n{cut}    total = 0\n    for item in items:\n        if isinstance(item, list):\n            total {sign}= {deeper}\n        {branch}\n            total += {py_weight}\n    return total"
-    javascript = f"{js_head}\n{js_cut}  let total = 0;\n  for (const item of items) {{\n    if (Array.isArray(item)) {{\n      total {js_sign}= {js_deeper};\n    }}{js_branch}\n      total += {py_weight};\n    }}\n  }}\n  return total;\n}}"
+    javascript = f"{js_head}\n{js_cut}  let total = 0;\n  for (const item of items) {{\n    if (Array.isArray(item)) {{\n      total {sign}= {deeper};\n    }}{js_branch}\n      total += {py_weight};\n    }}\n  }}\n  return total;\n}}"
     first = ", 1" if uses_depth else ""
     more = [f"Numbers deeper than depth {limit} are ignored."] if limit else []
     more += (

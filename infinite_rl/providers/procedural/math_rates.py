@@ -40,6 +40,35 @@ GROUPS = (
 )
 
 
+PART_ASKS = {
+    "count": (
+        "How many is that?",
+        "Find that number.",
+        "What number does this percentage stand for?",
+    ),
+    "rest": (
+        "How many do not fall in that group?",
+        "How many are left over?",
+        "Find the number of all the others.",
+    ),
+    "percent": (
+        "What percentage is that?",
+        "Express this as a percentage.",
+        "How many per cent does this make?",
+    ),
+    "whole": ("How many are there in all?", "Find the total number.", "What is 100% here?"),
+    "rest percent": (
+        "What percentage do the others make?",
+        "How many per cent do not belong to that group?",
+    ),
+    "rest whole": (
+        "How many are there altogether?",
+        "Find the total.",
+        "How large is the whole?",
+    ),
+}
+
+
 def part(draw: Draw, level: int) -> Problem:
     group = draw.pick(GROUPS)
     percent = draw.between(1, 19) * 5 if level == 1 else draw.between(1, 99)
@@ -55,33 +84,6 @@ def part(draw: Draw, level: int) -> Problem:
         "whole": f"{percent}% of the {group.whole} {group.part}; that is {count} of them.",
         "rest percent": f"Among {whole} {group.whole}, {count} {group.part}.",
         "rest whole": f"While {percent}% of the {group.whole} {group.part}, the other {rest} do not fall in that group.",
-    }
-    asks = {
-        "count": (
-            "How many is that?",
-            "Find that number.",
-            "What number does this percentage stand for?",
-        ),
-        "rest": (
-            "How many do not fall in that group?",
-            "How many are left over?",
-            "Find the number of all the others.",
-        ),
-        "percent": (
-            "What percentage is that?",
-            "Express this as a percentage.",
-            "How many per cent does this make?",
-        ),
-        "whole": ("How many are there in all?", "Find the total number.", "What is 100% here?"),
-        "rest percent": (
-            "What percentage do the others make?",
-            "How many per cent do not belong to that group?",
-        ),
-        "rest whole": (
-            "How many are there altogether?",
-            "Find the total.",
-            "How large is the whole?",
-        ),
     }
     values = {
         "count": count,
@@ -114,7 +116,7 @@ def part(draw: Draw, level: int) -> Problem:
             f"1% is {rest} ÷ {100 - percent} = {Fraction(rest, 100 - percent)}, so 100% is {whole}.",
         ],
     }
-    prompt = f"{facts[asked]} {draw.pick(asks[asked])} {draw.pick(NUMBER_FORMS)}".strip()
+    prompt = f"{facts[asked]} {draw.pick(PART_ASKS[asked])} {draw.pick(NUMBER_FORMS)}".strip()
     return solved(draw, prompt, steps[asked], str(values[asked]))
 
 
