@@ -48,24 +48,7 @@ def climb(draw: Draw, level: int) -> CodingTask:
     def reference(n: int) -> int:
         return ways(n) % modulus if modulus else ways(n)
 
-    ends = f" % {modulus}" if modulus else ""
-    block = f" and (i % {bad} != 0 or i == n)" if bad else ""
-    js_block = f" && (i % {bad} !== 0 || i === n)" if bad else ""
-    js_sizes, py_sizes = f"[{', '.join(map(str, sizes))}]", f"({', '.join(map(str, sizes))})"
-    if no_repeat:
-        allowed = f"total <= n and size != last{f' and (total % {bad} != 0 or total == n)' if bad else ''}"
-        js_allowed = f"total <= n && size !== last{f' && (total % {bad} !== 0 || total === n)' if bad else ''}"
-        python = (
-            f"@cache\ndef ways(at: int, last: int) -> int:\n    if at == n:\n        return 1\n    count = 0\n    for size in {py_sizes}:\n"
-            f"        total = at + size\n        if {allowed}:\n            count += ways(total, size)\n    return count\n\nreturn ways(0, 0){ends}"
-        )
-        javascript = (
-            f"const known = new Map();\nfunction ways(at, last) {{\n  if (at === n) return 1;\n  const key = `${{at}},${{last}}`;\n  if (known.has(key)) return known.get(key);\n  let count = 0;\n"
-            f"  for (const size of {js_sizes}) {{\n    const total = at + size;\n    if ({js_allowed}) count += ways(total, size);\n  }}\n  known.set(key, count);\n  return count;\n}}\nreturn ways(0, 0){ends};"
-        )
-    else:
-        python = f"ways = [1] + [0] * n\nfor i in range(1, n + 1):\n    for size in {py_sizes}:\n        if size <= i{block}:\n            ways[i] += ways[i - size]\nreturn ways[n]{ends}"
-        javascript = f"const ways = new Array(n + 1).fill(0);\nways[0] = 1;\nfor (let i = 1; i <= n; i += 1) {{\n  for (const size of {js_sizes}) {{\n    if (size <= i{js_block}) ways[i] += ways[i - size];\n  }}\n}}\nreturn ways[n]{ends};"
+    python, javascript = climb_code(sizes, bad, no_repeat, modulus)
     limits = (
         [
             f"never stopping on a {place} whose number is divisible by {bad} (except the last one, `n`)"
@@ -103,7 +86,48 @@ def climb(draw: Draw, level: int) -> CodingTask:
     )
 
 
+def climb_code(sizes: list[int], bad: int, no_repeat: bool, modulus: int) -> tuple[str, str]:
+    """The bodies in both languages; `bad` and `modulus` are 0 where there is none."""
+    ends = f" % {modulus}" if modulus else ""
+    block = f" and (i % {bad} != 0 or i == n)" if bad else ""
+    js_block = f" && (i % {bad} !== 0 || i === n)" if bad else ""
+    js_sizes, py_sizes = f"[{', '.join(map(str, sizes))}]", f"({', '.join(map(str, sizes))})"
+    if no_repeat:
+        allowed = f"total <= n and size != last{f' and (total % {bad} != 0 or total == n)' if bad else ''}"
+        js_allowed = f"total <= n && size !== last{f' && (total % {bad} !== 0 || total === n)' if bad else ''}"
+        python = (
+            f"@cache\ndef ways(at: int, last: int) -> int:\n    if at == n:\n        return 1\n    count = 0\n    for size in {py_sizes}:\n"
+            f"        total = at + size\n        if {allowed}:\n            count += ways(total, size)\n    return count\n\nreturn ways(0, 0){ends}"
+        )
+        javascript = (
+            f"const known = new Map();\nfunction ways(at, last) {{\n  if (at === n) return 1;\n  const key = `${{at}},${{last}}`;\n  if (known.has(key)) return known.get(key);\n  let count = 0;\n"
+            f"  for (const size of {js_sizes}) {{\n    const total = at + size;\n    if ({js_allowed}) count += ways(total, size);\n  }}\n  known.set(key, count);\n  return count;\n}}\nreturn ways(0, 0){ends};"
+        )
+    else:
+        python = f"ways = [1] + [0] * n\nfor i in range(1, n + 1):\n    for size in {py_sizes}:\n        if size <= i{block}:\n            ways[i] += ways[i - size]\nreturn ways[n]{ends}"
+        javascript = f"const ways = new Array(n + 1).fill(0);\nways[0] = 1;\nfor (let i = 1; i <= n; i += 1) {{\n  for (const size of {js_sizes}) {{\n    if (size <= i{js_block}) ways[i] += ways[i - size];\n  }}\n}}\nreturn ways[n]{ends};"
+    return python, javascript
+
+
 # --- a recurrence
+
+
+# What is wanted of the sequence: words, Python, JavaScript, kind.
+WANTED_TERMS = {
+    "term": ("return f(n)", "terms[n]", "terms[n]", "int"),
+    "sum": (
+        "return the sum f(0) + f(1) + ... + f(n)",
+        "sum(terms[: n + 1])",
+        "terms.slice(0, n + 1).reduce((total, value) => total + value, 0)",
+        "int",
+    ),
+    "list": (
+        "return all values f(0), f(1), ..., f(n) in a list",
+        "terms[: n + 1]",
+        "terms.slice(0, n + 1)",
+        "ints",
+    ),
+}
 
 
 def recurrence(draw: Draw, level: int) -> CodingTask:
@@ -145,21 +169,7 @@ def recurrence(draw: Draw, level: int) -> CodingTask:
     variable = "i" if split else "_"
     start = f"terms = [{f0}, {f1}]\nfor {variable} in range(2, n + 1):\n{python_loop}\n"
     js_start = f"const terms = [{f0}, {f1}];\nfor (let i = 2; i <= n; i += 1) {{\n{js_loop}\n}}\n"
-    say, py_end, js_end, kind = {
-        "term": ("return f(n)", "terms[n]", "terms[n]", "int"),
-        "sum": (
-            "return the sum f(0) + f(1) + ... + f(n)",
-            "sum(terms[: n + 1])",
-            "terms.slice(0, n + 1).reduce((total, value) => total + value, 0)",
-            "int",
-        ),
-        "list": (
-            "return all values f(0), f(1), ..., f(n) in a list",
-            "terms[: n + 1]",
-            "terms.slice(0, n + 1)",
-            "ints",
-        ),
-    }[wants]
+    say, py_end, js_end, kind = WANTED_TERMS[wants]
     return CodingTask(
         name=draw.pick(("sequence_value", "recurrence", "evaluate_sequence", "next_terms")),
         params=(("n", "int"),),
@@ -372,9 +382,9 @@ def subset(draw: Draw, level: int) -> CodingTask:
 # --- longest subsequence
 
 
-def chain(draw: Draw, level: int) -> CodingTask:
-    k = draw.between(1, 4)
-    kinds: tuple[tuple[str, str, Callable[[int, int], bool]], ...] = (
+def chain_rules(k: int) -> tuple[tuple[str, str, Callable[[int, int], bool]], ...]:
+    """What an entry `b` must be to its predecessor `a`: words, Python test, reference."""
+    return (
         ("is greater than the one before it", "b > a", lambda a, b: b > a),
         ("is at least as large as the one before it", "b >= a", lambda a, b: not b < a),
         (
@@ -384,7 +394,7 @@ def chain(draw: Draw, level: int) -> CodingTask:
         ),
         (
             f"differs from the one before it by at most {k}",
-            "abs(b - a) <= K",
+            f"abs(b - a) <= {k}",
             lambda a, b: a - k <= b <= a + k,
         ),
         (
@@ -398,8 +408,11 @@ def chain(draw: Draw, level: int) -> CodingTask:
             lambda a, b: b in range(2 * a, 400, a),
         ),
     )
-    say, python_test, holds = draw.pick(kinds)
-    python_test = python_test.replace("K", str(k))
+
+
+def chain(draw: Draw, level: int) -> CodingTask:
+    k = draw.between(1, 4)
+    say, python_test, holds = draw.pick(chain_rules(k))
     javascript_test = (
         python_test.replace("abs(", "Math.abs(")
         .replace(" and ", " && ")
@@ -488,23 +501,7 @@ def coins(draw: Draw, level: int) -> CodingTask:
         sizes = multisets(amount, values)
         return len(sizes) if counts else min(sizes, default=-1)
 
-    py, js = f"({', '.join(map(str, values))})", f"[{', '.join(map(str, values))}]"
-    start, js_start = (
-        ("[1] + [0] * amount", "0") if counts else ("[0] + [None] * amount", "Infinity")
-    )
-    if counts and not limit:
-        python = f"ways = {start}\nfor value in {py}:\n    for total in range(value, amount + 1):\n        ways[total] += ways[total - value]\nreturn ways[amount]"
-        javascript = f"const ways = new Array(amount + 1).fill({js_start});\nways[0] = 1;\nfor (const value of {js}) {{\n  for (let total = value; total <= amount; total += 1) ways[total] += ways[total - value];\n}}\nreturn ways[amount];"
-    elif counts:
-        python = f"ways = {start}\nfor value in {py}:\n    ways = [\n        sum(ways[total - used * value] for used in range({limit} + 1) if used * value <= total)\n        for total in range(amount + 1)\n    ]\nreturn ways[amount]"
-        javascript = f"let ways = new Array(amount + 1).fill(0);\nways[0] = 1;\nfor (const value of {js}) {{\n  ways = ways.map((_, total) => {{\n    let count = 0;\n    for (let used = 0; used <= {limit} && used * value <= total; used += 1) count += ways[total - used * value];\n    return count;\n  }});\n}}\nreturn ways[amount];"
-    else:
-        bound = (
-            f"range({limit} + 1) if used * value <= total" if limit else "range(total // value + 1)"
-        )
-        js_bound = f"used <= {limit} && used * value <= total" if limit else "used * value <= total"
-        python = f'fewest = [0.0] + [float("inf")] * amount\nfor value in {py}:\n    fewest = [\n        min(fewest[total - used * value] + used for used in {bound})\n        for total in range(amount + 1)\n    ]\nreturn int(fewest[amount]) if fewest[amount] < float("inf") else -1'
-        javascript = f"let fewest = new Array(amount + 1).fill(Infinity);\nfewest[0] = 0;\nfor (const value of {js}) {{\n  fewest = fewest.map((_, total) => {{\n    let best = Infinity;\n    for (let used = 0; {js_bound}; used += 1) {{\n      best = Math.min(best, fewest[total - used * value] + used);\n    }}\n    return best;\n  }});\n}}\nreturn fewest[amount] === Infinity ? -1 : fewest[amount];"
+    python, javascript = coins_code(values, limit, counts)
     goal = (
         f"the number of ways to make up `amount`, where only the number of {unit}s of each value matters, not their order"
         if counts
@@ -535,6 +532,28 @@ def coins(draw: Draw, level: int) -> CodingTask:
             draw, reference, [(0,), (1,), (values[-1],)], lambda: (draw.between(2, 30),)
         ),
     )
+
+
+def coins_code(values: list[int], limit: int, counts: bool) -> tuple[str, str]:
+    """The bodies in both languages; `limit` is 0 where there is none."""
+    py, js = f"({', '.join(map(str, values))})", f"[{', '.join(map(str, values))}]"
+    start, js_start = (
+        ("[1] + [0] * amount", "0") if counts else ("[0] + [None] * amount", "Infinity")
+    )
+    if counts and not limit:
+        python = f"ways = {start}\nfor value in {py}:\n    for total in range(value, amount + 1):\n        ways[total] += ways[total - value]\nreturn ways[amount]"
+        javascript = f"const ways = new Array(amount + 1).fill({js_start});\nways[0] = 1;\nfor (const value of {js}) {{\n  for (let total = value; total <= amount; total += 1) ways[total] += ways[total - value];\n}}\nreturn ways[amount];"
+    elif counts:
+        python = f"ways = {start}\nfor value in {py}:\n    ways = [\n        sum(ways[total - used * value] for used in range({limit} + 1) if used * value <= total)\n        for total in range(amount + 1)\n    ]\nreturn ways[amount]"
+        javascript = f"let ways = new Array(amount + 1).fill(0);\nways[0] = 1;\nfor (const value of {js}) {{\n  ways = ways.map((_, total) => {{\n    let count = 0;\n    for (let used = 0; used <= {limit} && used * value <= total; used += 1) count += ways[total - used * value];\n    return count;\n  }});\n}}\nreturn ways[amount];"
+    else:
+        bound = (
+            f"range({limit} + 1) if used * value <= total" if limit else "range(total // value + 1)"
+        )
+        js_bound = f"used <= {limit} && used * value <= total" if limit else "used * value <= total"
+        python = f'fewest = [0.0] + [float("inf")] * amount\nfor value in {py}:\n    fewest = [\n        min(fewest[total - used * value] + used for used in {bound})\n        for total in range(amount + 1)\n    ]\nreturn int(fewest[amount]) if fewest[amount] < float("inf") else -1'
+        javascript = f"let fewest = new Array(amount + 1).fill(Infinity);\nfewest[0] = 0;\nfor (const value of {js}) {{\n  fewest = fewest.map((_, total) => {{\n    let best = Infinity;\n    for (let used = 0; {js_bound}; used += 1) {{\n      best = Math.min(best, fewest[total - used * value] + used);\n    }}\n    return best;\n  }});\n}}\nreturn fewest[amount] === Infinity ? -1 : fewest[amount];"
+    return python, javascript
 
 
 # --- paths through a grid
