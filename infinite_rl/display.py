@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterable
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -15,10 +16,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.progress import Progress as Bars
+from rich.text import Text
 
 from .generator import Progress
 
 _PLAIN_EVERY_S = 5.0
+_NARROW = 60  # columns under which bars would push out the numbers
 
 
 def rejections(rejected: Counter[str]) -> str:
@@ -30,13 +33,23 @@ def rejections(rejected: Counter[str]) -> str:
     return f"{total} rejected ({parts})"
 
 
+class _NotedBars(Bars):
+    """Bars with a line under them, which may be long and takes no width from them."""
+
+    note = ""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        yield Text(self.note, style="dim", no_wrap=True, overflow="ellipsis")
+
+
 class LiveDisplay:
     """A bar per family with its rate and time left, and a line of counts."""
 
     def __init__(self, console: Console) -> None:
-        self._bars = Bars(
+        self._bars = _NotedBars(
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(bar_width=min(40, console.width - 52)),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
             TimeElapsedColumn(),
@@ -63,12 +76,12 @@ class LiveDisplay:
                 family,
                 total=target,
                 completed=progress.present[family] + made,
-                rate=f"{made / elapsed:.1f}/s" if elapsed else "",
+                rate=f"{made / elapsed:.1f}/s" if elapsed >= 1 else "",
                 note="given up" if family in progress.given_up else "",
             )
-        note = f"{rejections(progress.rejected)}, {progress.in_flight} in flight"
+        self._bars.note = f"{progress.in_flight} in flight, {rejections(progress.rejected)}"
         done = sum(progress.present.values()) + sum(progress.accepted.values())
-        self._show("all", total=sum(progress.targets.values()), completed=done, rate="", note=note)
+        self._show("all", total=sum(progress.targets.values()), completed=done, rate="", note="")
 
     def _show(self, name: str, *, total: int, completed: int, rate: str, note: str) -> None:
         if name not in self._tasks:
@@ -114,4 +127,5 @@ class PlainDisplay:
 
 def display(console: Console) -> LiveDisplay | PlainDisplay:
     """The display that fits the console."""
-    return LiveDisplay(console) if console.is_terminal else PlainDisplay(console)
+    wide = console.is_terminal and console.width >= _NARROW
+    return LiveDisplay(console) if wide else PlainDisplay(console)

@@ -1,0 +1,52 @@
+"""What a person sees while a run goes on, at every width of a terminal."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+
+import pytest
+from rich.console import Console
+
+from infinite_rl.display import PlainDisplay, display, rejections
+from infinite_rl.generator import Progress
+
+
+def terminal(width: int) -> tuple[Console, io.StringIO]:
+    screen = io.StringIO()
+    return Console(file=screen, force_terminal=True, width=width, color_system=None), screen
+
+
+def a_run_with_trouble() -> Progress:
+    rejected = Counter({"wrong": 190, "duplicate": 33, "no completion": 12, "cut off": 4})
+    return Progress(
+        targets={"coding": 1000, "math": 1000},
+        present={"coding": 100, "math": 10},
+        accepted=Counter(coding=400, math=500),
+        rejected=rejected,
+        in_flight=64,
+        given_up={"math": "5 samples in a row failed"},
+    )
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_numbers_stay_readable_however_many_reasons_there_are(width: int) -> None:
+    console, screen = terminal(width)
+    with display(console) as show:
+        show(a_run_with_trouble())
+    shown = screen.getvalue()
+    for number in ("500/1000", "510/1000", "1010/2000", "given up", "64 in flight, 239 rejected"):
+        assert number in shown
+
+
+def test_a_terminal_too_narrow_for_bars_gets_plain_lines() -> None:
+    assert isinstance(display(terminal(40)[0]), PlainDisplay)
+
+
+def test_what_is_no_terminal_gets_plain_lines() -> None:
+    assert isinstance(display(Console(file=io.StringIO(), width=120)), PlainDisplay)
+
+
+def test_rejections_are_counted_by_reason() -> None:
+    assert rejections(Counter()) == "0 rejected"
+    assert rejections(Counter(wrong=9, cut=3)) == "12 rejected (wrong 9, cut 3)"
