@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 not done (the reason is printed), 2 wrong usage, 130 inter
 from __future__ import annotations
 
 import argparse
+import io
 import logging
 import os
 import signal
@@ -19,25 +20,50 @@ from typing import TYPE_CHECKING
 
 from . import __version__
 from .errors import InfiniteRLError, UsageError
-from .providers import AUTO, DEFAULT_MODEL, resolve_provider
+from .providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
 from .providers.gemini import KEY_VARIABLES, redacted
 
 if TYPE_CHECKING:
     from .generator import Progress
 
 DONE, NOT_DONE, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+_TEXT_FILES = (".txt", ".md", ".csv")  # a file by its name, even if it is missing; not "Node.js"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    parser = _parser()
-    arguments = parser.parse_args(argv)
-    verb: Callable[[argparse.Namespace], int] = arguments.verb
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a folder's name may not be ASCII
     try:
-        return verb(arguments)
+        arguments = _parser().parse_args(argv)
+        verb: Callable[[argparse.Namespace], int] = arguments.verb
+        code = verb(arguments)
+        sys.stdout.flush()  # here, where it can still be dealt with that nobody reads it
+        return code
     except InfiniteRLError as error:
         print(f"error: {error}", file=sys.stderr)
         return WRONG_USAGE if isinstance(error, UsageError) else NOT_DONE
+    except ModuleNotFoundError as error:
+        print(f"error: {_how_to_install(error)}", file=sys.stderr)
+        return NOT_DONE
+    except BrokenPipeError:  # the reader has left, as `head` does
+        _discard_output()
+        return NOT_DONE
+
+
+def _how_to_install(error: ModuleNotFoundError) -> str:
+    return (
+        f"{error.name} is not installed for {sys.executable}: use the Python of the virtual "
+        "environment that the README sets up (.venv/bin/python), or run `pip install -e .` in the "
+        "project's folder"
+    )
+
+
+def _discard_output() -> None:
+    """Let nothing more be written, or the exit would fail on what is still in the buffers."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, sys.stderr.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         "after an interruption, and it makes only what is missing.",
         epilog="Without GEMINI_API_KEY or GOOGLE_API_KEY the embedded provider makes the tasks, "
         "offline. Exit code: 0 target reached, 1 not reached, 2 wrong usage, 130 interrupted.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        usage="%(prog)s [options]",
     )
     _add_generate_options(generate)
     generate.set_defaults(verb=_generate)
@@ -68,22 +94,31 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_generate_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("--num_samples", type=int, default=10, help="rows wanted in all, those present included")
-    add("--model_name", default=DEFAULT_MODEL, help="the model to ask")
-    add("--out_dir", type=Path, default=Path("data"), help="folder of dataset.csv")
-    add("--save_every", type=int, default=1, help="rows after which the disk is forced to write")
-    add("--threads", type=int, default=1, help="calls made at once")
-    add("--max_retries", type=int, default=5, help="failed samples in a row that end a type")
-    add("--timeout", type=float, default=5, help="seconds a reward may take")
-    add("--task_dist", default="0.5,0.5", help="weights of coding and math")
-    add("--debug", action="store_true", help="keep prompts and raw responses, log verbosely")
-    add("--provider", default=AUTO, help="auto, gemini or procedural")
-    add("--seed", type=int, default=0, help="seed of the run")
-    add("--languages", default="python,javascript", help="languages of coding tasks")
-    add("--temperature", type=float, default=None, help="passed to the model")
-    add("--max_output_tokens", type=int, default=None, help="passed to the model")
-    add("--topics", default="", help="topics, separated by commas, or a file with one a line")
+    def add(flag: str, default: object, help_text: str, kind: type = str) -> None:
+        metavar = {int: "N", float: "X", Path: "PATH"}.get(kind, "TEXT")
+        if default is not None:
+            help_text += f" (default: {default})"
+        parser.add_argument(flag, type=kind, default=default, metavar=metavar, help=help_text)
+
+    add("--num_samples", 10, "rows wanted in all, those present included", int)
+    add("--model_name", DEFAULT_MODEL, "the model to ask")
+    add("--out_dir", Path("data"), "folder of dataset.csv", Path)
+    add("--save_every", 1, "rows after which the disk is forced to write", int)
+    add("--threads", 1, "calls made at once", int)
+    add("--max_retries", 5, "failed samples in a row that end a type", int)
+    add("--timeout", 5.0, "seconds a reward may take", float)
+    add("--task_dist", "0.5,0.5", "weights of coding and math")
+    add("--provider", AUTO, "auto, gemini or procedural")
+    add("--seed", 0, "seed of the run", int)
+    add("--languages", "python,javascript", "languages of coding tasks")
+    add("--temperature", None, "passed to the model", float)
+    add("--max_output_tokens", None, "passed to the model", int)
+    add("--topics", None, "topics, separated by commas, or a file with one a line")
+    parser.add_argument(
+        "--debug",
+        action="store_true",
+        help="log every outcome, and keep prompts and raw responses in OUT_DIR/debug_prompts",
+    )
 
 
 def _generate(arguments: argparse.Namespace) -> int:
@@ -135,23 +170,35 @@ def _chosen_provider(arguments: argparse.Namespace) -> str:
             else "no GEMINI_API_KEY or GOOGLE_API_KEY is set: tasks are made here, offline"
         )
         print(f"provider: {chosen} ({why})", file=sys.stderr)
+    if not PROVIDERS[chosen].asks_a_model and (unused := _meant_for_a_model(arguments)):
+        print(f"{chosen} asks no model: {', '.join(unused)} not used", file=sys.stderr)
     return chosen
+
+
+def _meant_for_a_model(arguments: argparse.Namespace) -> list[str]:
+    """The options given that only a model could heed."""
+    defaults = {"model_name": DEFAULT_MODEL}
+    names = ("model_name", "temperature", "max_output_tokens", "topics")
+    return [f"--{name}" for name in names if getattr(arguments, name) != defaults.get(name)]
 
 
 def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _topics(text: str) -> list[str]:
+def _topics(text: str | None) -> list[str]:
     """Topics from a file, one a line, or from the text itself."""
-    path = Path(text)
-    if not text or not path.is_file():
-        return _listed(text)
+    path = Path(text or "")
+    if not text or not (path.is_file() or path.suffix in _TEXT_FILES):
+        return _listed(text or "")
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the topics in {path}: {error}") from None
-    return [line.strip() for line in lines if line.strip()]
+    topics = [line.strip() for line in lines if line.strip()]
+    if not topics:
+        raise UsageError(f"there are no topics in {path}")
+    return topics
 
 
 @contextmanager

@@ -7,6 +7,7 @@ and the same call made again goes on from there.
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections import Counter, deque
@@ -27,6 +28,8 @@ from .reward_functions.reward_function import RewardFunction
 from .store import Store
 from .tasks import TASKS
 from .types import Attempt, Outcome, Slot, TaskType
+
+logger = logging.getLogger(__name__)
 
 MAX_DRAFTS = 5  # new tasks tried for one sample
 MAX_REPAIRS = 2  # times that one draft is asked for again, told what failed
@@ -302,6 +305,8 @@ class _Run:
             score = replace(outcome.score, error_msg="a row asks the same")
             outcome = replace(outcome, reason="duplicate", score=score)
         self.progress.calls += 1
+        verdict = f"{outcome.reason}: {outcome.score.error_msg}" if outcome.reason else "accepted"
+        logger.debug("%s %s", outcome.attempt.slot, verdict)
         if self.debug:
             self._write_debug(outcome)
         if outcome.accepted:

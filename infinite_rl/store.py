@@ -83,8 +83,11 @@ def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[dict[str,
 
 def _checked_header(path: Path, fields: list[str], columns: Sequence[str] | None) -> list[str]:
     if columns is not None and fields != list(columns):
+        what = f"its columns are {', '.join(fields)[:200]}"
+        if fields[:1] == ["\ufeff" + columns[0]]:
+            what = "a spreadsheet saved it, which may change values (007 becomes 7)"
         raise StoreError(
-            f"{path} was not written by this version: its columns are {', '.join(fields)[:200]}. "
+            f"{path} was not written by this version: {what}. "
             "Move it away or choose another output folder; it was left as it is."
         )
     return fields

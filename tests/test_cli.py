@@ -156,7 +156,88 @@ def test_debug_logs_verbosely_and_never_the_key(tmp_path: Path) -> None:
         options = ("--num_samples", "1", "--debug", "--max_retries", "1", "--out_dir", tmp_path)
         done = run(*options, **server.environment)
     assert gemini.KEY not in done.stdout + done.stderr
+    assert "DEBUG infinite_rl.generator: coding/0/4/2 incomplete" in done.stderr
     assert list((tmp_path / "debug_prompts").iterdir())
+
+
+def test_a_data_set_that_a_spreadsheet_saved_is_refused_with_the_reason(tmp_path: Path) -> None:
+    run("--num_samples", "2", "--out_dir", tmp_path)
+    file = tmp_path / "dataset.csv"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    done = run("--num_samples", "4", "--out_dir", tmp_path)
+    assert done.returncode == 1
+    assert "a spreadsheet saved it" in done.stderr
+
+
+def test_topics_from_a_file_that_is_not_there_are_refused(tmp_path: Path) -> None:
+    done = run("--topics", tmp_path / "none.txt", "--out_dir", tmp_path / "out")
+    assert done.returncode == 2
+    assert "none.txt" in done.stderr.splitlines()[-1]
+
+
+def test_a_file_without_topics_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "topics.txt").write_text("\n", encoding="utf-8")
+    done = run("--topics", tmp_path / "topics.txt", "--out_dir", tmp_path / "out")
+    assert done.returncode == 2
+    assert "no topics" in done.stderr
+
+
+def test_options_that_the_embedded_provider_has_no_use_for_are_named(tmp_path: Path) -> None:
+    options = ("--temperature", "1", "--topics", "knots", "--num_samples", "1")
+    done = run(*options, "--out_dir", tmp_path)
+    assert done.returncode == 0
+    assert "asks no model: --temperature, --topics not used" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "setting", ["--temperature=nan", "--temperature=-1", "--max_output_tokens=0"]
+)
+def test_settings_without_meaning_are_refused_before_anything_is_asked(
+    tmp_path: Path, setting: str
+) -> None:
+    with gemini.GeminiServer(lambda _: gemini.bad_key()) as server:
+        done = run(setting, "--out_dir", tmp_path / "out", **server.environment)
+        assert not server.requests
+    assert done.returncode == 2
+    assert setting.strip("-").partition("=")[0] in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("verb", ["generate", "run-examples"])
+def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path, verb: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "infinite_rl", verb, *(["--help"] if verb == "generate" else [])],
+        env={**os.environ, **NO_KEY, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.wait(60)
+
+
+def test_a_folder_whose_name_the_terminal_cannot_show_is_no_traceback(tmp_path: Path) -> None:
+    where = tmp_path / "datensätze"
+    done = run("--num_samples", "1", "--out_dir", where, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert "datens\\xe4tze" in done.stdout
+
+
+def test_without_the_packages_it_says_what_to_do(tmp_path: Path) -> None:
+    """-S hides every installed package from a Python that has them, -I the environment too."""
+    script = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import infinite_rl.cli as cli; "
+    script += "sys.exit(cli.main(['generate', '--out_dir', 'out']))"
+    bare = [sys.executable, "-I", "-S"]
+    for arguments in (["-c", script], [str(ROOT / "scripts" / "generate.py")]):
+        done = subprocess.run(
+            [*bare, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 1
+        assert "is not installed for" in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_topics_come_from_a_list_or_a_file(tmp_path: Path) -> None:

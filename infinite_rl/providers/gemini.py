@@ -7,6 +7,7 @@ without their cause, whose text may quote the request.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -69,7 +70,7 @@ class GeminiProvider:
 
     Raises:
         ProviderRefused: there is no API key, or it cannot be one.
-        UsageError: the model's name or the base URL cannot be one.
+        UsageError: the model's name or the base URL cannot be one, or a setting has no meaning.
     """
 
     def __init__(
@@ -84,6 +85,10 @@ class GeminiProvider:
     ) -> None:
         self._model = _checked_model(model)
         self._key, self._key_source = _checked_key(api_key)
+        if temperature is not None and not 0 <= temperature < math.inf:
+            raise UsageError(f"temperature must be a number of at least 0, not {temperature}")
+        if max_output_tokens is not None and max_output_tokens < 1:
+            raise UsageError(f"max_output_tokens must be at least 1, not {max_output_tokens}")
         self._temperature = temperature
         self._max_output_tokens = max_output_tokens
         self._timeout_s = timeout_s
