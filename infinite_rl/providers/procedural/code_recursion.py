@@ -537,14 +537,11 @@ def coins(draw: Draw, level: int) -> CodingTask:
 def coins_code(values: list[int], limit: int, counts: bool) -> tuple[str, str]:
     """The bodies in both languages; `limit` is 0 where there is none."""
     py, js = f"({', '.join(map(str, values))})", f"[{', '.join(map(str, values))}]"
-    start, js_start = (
-        ("[1] + [0] * amount", "0") if counts else ("[0] + [None] * amount", "Infinity")
-    )
     if counts and not limit:
-        python = f"ways = {start}\nfor value in {py}:\n    for total in range(value, amount + 1):\n        ways[total] += ways[total - value]\nreturn ways[amount]"
-        javascript = f"const ways = new Array(amount + 1).fill({js_start});\nways[0] = 1;\nfor (const value of {js}) {{\n  for (let total = value; total <= amount; total += 1) ways[total] += ways[total - value];\n}}\nreturn ways[amount];"
+        python = f"ways = [1] + [0] * amount\nfor value in {py}:\n    for total in range(value, amount + 1):\n        ways[total] += ways[total - value]\nreturn ways[amount]"
+        javascript = f"const ways = new Array(amount + 1).fill(0);\nways[0] = 1;\nfor (const value of {js}) {{\n  for (let total = value; total <= amount; total += 1) ways[total] += ways[total - value];\n}}\nreturn ways[amount];"
     elif counts:
-        python = f"ways = {start}\nfor value in {py}:\n    ways = [\n        sum(ways[total - used * value] for used in range({limit} + 1) if used * value <= total)\n        for total in range(amount + 1)\n    ]\nreturn ways[amount]"
+        python = f"ways = [1] + [0] * amount\nfor value in {py}:\n    ways = [\n        sum(ways[total - used * value] for used in range({limit} + 1) if used * value <= total)\n        for total in range(amount + 1)\n    ]\nreturn ways[amount]"
         javascript = f"let ways = new Array(amount + 1).fill(0);\nways[0] = 1;\nfor (const value of {js}) {{\n  ways = ways.map((_, total) => {{\n    let count = 0;\n    for (let used = 0; used <= {limit} && used * value <= total; used += 1) count += ways[total - used * value];\n    return count;\n  }});\n}}\nreturn ways[amount];"
     else:
         bound = (
