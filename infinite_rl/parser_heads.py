@@ -79,10 +79,12 @@ class Head:
 
     @property
     def tier(self) -> tuple[str, bool]:
+        """Its place in `_TIERS`."""
         return self.style, self.canonical
 
     @property
     def canonical(self) -> bool:
+        """Whether it is the section's own name, no synonym."""
         return self.name == self.section
 
 

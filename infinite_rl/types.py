@@ -139,6 +139,7 @@ class RewardFunctionScore:
 
     @property
     def passed(self) -> bool:
+        """Whether the strict verdict is "passed", whatever the scores."""
         return self.status == "passed"
 
     @property
@@ -208,4 +209,5 @@ class Outcome:
 
     @property
     def accepted(self) -> bool:
+        """Whether the sample is kept."""
         return not self.reason

@@ -20,8 +20,15 @@ class Limits:
 class Guest(Protocol):
     """One language's sandbox: a program in, its execution out, a fresh instance each time.
 
-    Thread-safe. Whatever the program does is an `Execution`; only a fault of ours is raised
-    (`RuntimeMissing`, `SandboxError`).
+    Thread-safe. Whatever the program does is an `Execution`. A packaged guest raises
+    `RuntimeMissing` when it is made and its `.wasm` is not there.
     """
 
-    def run(self, program: Program, limits: Limits) -> Execution: ...
+    def run(self, program: Program, limits: Limits) -> Execution:
+        """Run `program` in a fresh instance, and stop it where it meets one of `limits`.
+
+        Raises:
+            UsageError: the memory is too small for any program.
+            SandboxError: the sandbox itself broke.
+        """
+        ...
