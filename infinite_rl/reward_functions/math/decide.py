@@ -228,6 +228,8 @@ def _interval(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _region(first: Node, second: Node, budget: Budget) -> str:
+    if second.op == "region" and first.value and second.value and first.value != second.value:
+        return "the names differ"
     single = normal.interval(first)
     if single is not None and normal.interval(second) is not None:
         return _interval(single, second, budget)
@@ -240,6 +242,9 @@ def _region(first: Node, second: Node, budget: Budget) -> str:
 
 def _tuple(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "tuple":
+        named = first.value is not None and second.value is not None
+        if named and first.value != second.value:
+            return "the names differ"
         return _ordered(first.args, second.args, budget)
     if second.op == "matrix" and (vector := _vector(second)):
         return _ordered(first.args, vector, budget)

@@ -14,7 +14,16 @@ from .limits import Unparsed
 MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
 _MARKED = re.compile(r"box|answer|#|think|thought|&lt;|</", re.IGNORECASE)
 _BOXES = ("\\boxed", "\\fbox")
+_JOINT = re.compile(r"[\s$]*(,?\s*(?:\\text\s*\{\s*)?(?:and|or)(?:\s*\})?|[,;])[\s$]*")
+_MOST_BOXES = 20  # that are read as one list
 _MARKERS = ("final answer is", "final answer:", "the answer is", "answer is:", "answer:", "####")
+# Words before a marker, in its clause, that take its answer back or leave it open.
+_HEDGE = re.compile(
+    r"\b(?:not|cannot|never|or|either|maybe|perhaps|possibly|unless|whether|otherwise|doubt)\b"
+    r"|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[.,;:!?\n](?=\s|$)")
 
 
 def answer_text(text: str, tag: str = ANSWER_TAG) -> str:
@@ -28,20 +37,50 @@ def answer_text(text: str, tag: str = ANSWER_TAG) -> str:
     box = last_box(content)
     if box is not None:
         return box
-    return content if tags else after_marker(content)
+    return after_marker(content)
 
 
 def last_box(text: str) -> str | None:
-    """The content of the last `\\boxed{...}` or `\\fbox{...}`, None where there is none."""
-    start, name = max((text.rfind(name), name) for name in _BOXES)
+    """The content of the last `\\boxed{...}` or `\\fbox{...}`, None where there is none.
+
+    Boxes with nothing but a comma, "and" or "or" between them are one list: `\\boxed{3}` or
+    `\\boxed{4}` is a hedge.
+    """
+    start, opening = _box(text, len(text))
     if start < 0:
         return None
-    opening = start + len(name)
-    while opening < len(text) and text[opening] in " \t\n":
-        opening += 1
-    if opening >= len(text) or text[opening] != "{":
-        raise Unparsed("a box without braces")
     end = closing_brace(text, opening)
+    answer = last = _content(text, opening, end)
+    if text[:start].endswith(("-", "\N{MINUS SIGN}")) and not text[:start].endswith("--"):
+        raise Unparsed("a sign in front of the box")
+    for _ in range(_MOST_BOXES):
+        stop = start
+        try:
+            start, opening = _box(text, stop)
+            end = closing_brace(text, opening) if start >= 0 else stop
+            joint = _JOINT.fullmatch(text, end + 1, stop)
+            content = _content(text, opening, end) if joint else ""
+        except Unparsed:
+            break  # only the last box must be whole
+        if joint is None:
+            break
+        if content != last:
+            answer = f"{content} {joint[1]} {answer}"
+    return answer
+
+
+def _box(text: str, stop: int) -> tuple[int, int]:
+    """Where the last box before `stop` begins, and where its brace opens; -1 without one."""
+    start, name = max((text.rfind(name, 0, stop), name) for name in _BOXES)
+    opening = start + len(name)
+    while start >= 0 and opening < len(text) and text[opening] in " \t\n":
+        opening += 1
+    if start >= 0 and text[opening : opening + 1] != "{":
+        raise Unparsed("a box without braces")
+    return start, opening
+
+
+def _content(text: str, opening: int, end: int) -> str:
     content = text[opening + 1 : end]
     if not content.strip():
         raise Unparsed("an empty box")
@@ -66,12 +105,18 @@ def closing_brace(text: str, opening: int) -> int:
 
 
 def after_marker(text: str) -> str:
-    """The rest of the line after the last marker, such as `#### ` or `The answer is`."""
+    """The rest of the line after the last marker, such as `#### ` or `The answer is`.
+
+    Raises Unparsed where its own clause denies it: "I do not think that the answer is 4".
+    """
     lowered = text.lower()
     if len(lowered) != len(text):  # some capital letters lower to two characters
         return text
     place, length = max((lowered.rfind(marker), len(marker)) for marker in _MARKERS)
     if place < 0:
         return text
+    clause = _CLAUSE.split(text[max(0, place - 200) : place])[-1]
+    if _HEDGE.search(clause):
+        raise Unparsed("an answer that is denied or left open")
     rest = text[place + length :].lstrip(" \t:*\n")
     return rest.split("\n", 1)[0].strip(" \t*")

@@ -8,7 +8,7 @@ Forms beyond plain expressions: `named` (a name and its value, from `x = 5`), `e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from . import units
 from .limits import MAX_CHARACTERS, Budget, OverBudget, Unparsed
@@ -30,6 +30,7 @@ _WORD = re.compile(r"[A-Za-z]+")
 _CONNECTIVES = frozenset(["or", "and", "percent", "pm"])
 _CONVERSE = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 _MINUS_INFINITY, _INFINITY = negated(constant("inf")), constant("inf")
+_INTEGRATED = frozenset(["x", "y", "z", "t", "u", "v", "w", "r", "s", "theta", "phi", "varphi"])
 _DEGREE = units.unit("degree")
 
 
@@ -165,13 +166,14 @@ def _signed(node: Node, flipped: bool) -> Node:
 def _without_constant(node: Node) -> Node:
     """A sum without its last term `C`, the constant of integration, where that is what C must be.
 
-    It is kept where another capital letter or another C stands beside it: `A + B + C` is a sum.
+    It is kept where another capital letter or another C stands beside it, and where nothing that
+    one integrates over does: `A + B + C` and `a + b + C` are sums.
     """
     *terms, last = node.args
     if last.op != "sym" or last.value != "C":
         return node
     names = frozenset().union(*(symbols(term) for term in terms))
-    if not names or any(name[0].isupper() for name in names):
+    if not names & _INTEGRATED or any(name[0].isupper() for name in names):
         return node
     return terms[0] if len(terms) == 1 else Node("add", tuple(terms))
 
@@ -229,24 +231,24 @@ def _has_names(node: Node) -> bool:
     return bool(symbols(node))
 
 
-def _ray(operator: str, bound: Node) -> Node:
-    """The numbers x with `x operator bound`."""
+def _ray(name: str, operator: str, bound: Node) -> Node:
+    """The numbers x with `x operator bound`: a region that keeps the name of its variable."""
     if operator == "!=":
         low = Node("interval", (_MINUS_INFINITY, bound), "()")
-        return Node("region", (low, Node("interval", (bound, _INFINITY), "()")))
+        return Node("region", (low, Node("interval", (bound, _INFINITY), "()")), name)
     closed = operator.endswith("=")
     if operator.startswith("<"):
         part = Node("interval", (_MINUS_INFINITY, bound), "(]" if closed else "()")
     else:
         part = Node("interval", (bound, _INFINITY), "[)" if closed else "()")
-    return Node("region", (part,))
+    return Node("region", (part,), name)
 
 
 def _inequality(left: Node, operator: str, right: Node) -> Node:
     if left.op == "sym" and not _has_names(right):
-        return _ray(operator, right)
+        return _ray(str(left.value), operator, right)
     if right.op == "sym" and not _has_names(left):
-        return _ray(_CONVERSE[operator], left)
+        return _ray(str(right.value), _CONVERSE[operator], left)
     if operator in (">", ">="):
         left, operator, right = right, _CONVERSE[operator], left
     return Node("inequality", (left, right), operator)
@@ -263,7 +265,7 @@ def _double_inequality(parts: list[Node], operators: list[str]) -> Node:
     if _has_names(low) or _has_names(high):
         raise Unparsed("a chain of relations")
     shape = ("[" if "=" in operators[0] else "(") + ("]" if "=" in operators[1] else ")")
-    return Node("region", (Node("interval", (low, high), shape),))
+    return Node("region", (Node("interval", (low, high), shape),), middle.value)
 
 
 def interval(node: Node) -> Node | None:
@@ -287,7 +289,15 @@ def _region(parts: tuple[Node, ...]) -> Node:
             intervals.append(found)
         else:
             raise Unparsed(f"a union with {show(part, 30)}")
-    return Node("region", tuple(intervals))
+    return Node("region", tuple(intervals), _one_name(parts))
+
+
+def _one_name(parts: Sequence[Node]) -> str | None:
+    """The variable that all the conditions are on, None where they name none."""
+    names = {str(part.value) for part in parts if part.op == "region" and part.value}
+    if len(names) > 1:
+        raise Unparsed("conditions on several variables")
+    return names.pop() if names else None
 
 
 def _intersection(members: list[Node]) -> Node:
@@ -298,4 +308,5 @@ def _intersection(members: list[Node]) -> Node:
     if len(rays) != 2 or len(up) != 1 or len(down) != 1:
         raise Unparsed("conditions joined by and")
     shape = str(up[0].value)[0] + str(down[0].value)[1]
-    return Node("region", (Node("interval", (up[0].args[0], down[0].args[1]), shape),))
+    both = Node("interval", (up[0].args[0], down[0].args[1]), shape)
+    return Node("region", (both,), _one_name(members))

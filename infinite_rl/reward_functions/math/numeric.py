@@ -7,23 +7,31 @@ threads may not extend at the same time.
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import mpmath
 
-from .exact import rational
+from .exact import bits, rational
 from .limits import MAX_POWER_BITS, Budget, OverBudget, Undefined
-from .tree import Node, number
+from .tree import Node, holds, number, symbols
 
 DIGITS = (75, 150, 320)  # precision of the first try, and of later ones where digits cancelled
 AGREEMENT = 50  # digits in which two values must agree, relative to the larger
 _NEEDED_BITS = 180  # that must survive a cancellation
-_COST = 8  # steps of the budget for one operation
+# How far a part can hide behind another: `pi + 10^(-60)` is not `pi`, nor are 60 digits of it.
+# Four times the digits that the numerals have, and that lie between the terms of a sum, must agree:
+# four, because the first terms of a series (`cos x + x^2/2`) can hide the next ones.
+_BASE_DIGITS, _HIDING = 20, 4
+_MOST_DIGITS = 1600
+_MOST_TURNS = 6  # numerals that are looked around
+_COST = 8  # steps of the budget for one operation, at the first precision
 _LARGEST_ANGLE_BITS = 160
 _USABLE, _WANTED = 3, 5  # sample points needed, and enough
 
@@ -44,74 +52,169 @@ def _context(digits: int) -> Any:
     return contexts[digits]
 
 
+class _Found(NamedTuple):
+    """A value, and how many bits a part of the expression may hide behind another one."""
+
+    value: Any
+    reach: int
+
+
+_Point = Mapping[str, Node]
+
+
 def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budget) -> str:
     """How the values of two expressions differ at the sample points, "" where they agree.
 
     With `real`, a point where a side has no real value is skipped. Raises Undefined where a
     constant has no value, OverBudget and OutOfTime.
     """
+    sides = (first, second)
     if not names:
-        return (
-            ""
-            if _close(*(_value(side, {}, False, budget) for side in (first, second)))
-            else "values"
-        )
-    usable = 0
-    for point, whole in _points(names):
+        return "" if _surely_equal(sides, {}, False, budget) else "values"
+    usable: list[tuple[int, _Point]] = []
+    for point in _visited(sides, names):
         try:
-            values = [_value(side, point, real, budget) for side in (first, second)]
+            found = [_value(side, point.place, real, budget) for side in sides]
         except Undefined:
             continue
-        if not _close(*values):
+        except OverBudget:
+            if not point.far:
+                raise
+            continue  # where the work itself is used up, the next point says so again
+        if not _close(found[0].value, found[1].value):
             return "values at a sample point"
-        usable += 1
-        if usable >= _WANTED and not whole:
-            return ""
-    return "" if usable >= _USABLE else "too few points where both sides have a value"
+        usable.append((max(part.reach for part in found), point.place))
+        if point.plain and len(usable) >= _WANTED:
+            break
+    if len(usable) < _USABLE:
+        return "too few points where both sides have a value"
+    _, clearest = min(usable, key=lambda pair: pair[0])
+    return "" if _surely_equal(sides, clearest, real, budget) else "values at a sample point"
+
+
+def _surely_equal(sides: Sequence[Node], point: _Point, real: bool, budget: Budget) -> bool:
+    """Whether two values agree in as many digits as their parts ask for."""
+    found = [_value(side, point, real, budget) for side in sides]
+    if not _close(found[0].value, found[1].value):
+        return False
+    digits = _digits_to_see(max(part.reach for part in found))
+    if digits <= AGREEMENT:
+        return True
+    values = [_exact_value(side, point, real, budget, digits) for side in sides]
+    return _close(values[0], values[1], digits)
+
+
+def _digits_to_see(reach: int) -> int:
+    """How many digits must agree where a part may hide this many bits behind another."""
+    digits = _BASE_DIGITS + _HIDING * reach * 3 // 10
+    if digits > _MOST_DIGITS:
+        raise OverBudget("parts that differ too much in size to be told apart")
+    return digits
 
 
 def proportional(first: Node, second: Node, names: list[str], budget: Budget) -> bool:
     """Whether one expression is a constant, not zero, times the other at the sample points."""
-    ratio, usable = None, 0
-    for point, whole in _points(names):
+    quotient = Node("div", (first, second))
+    found: list[tuple[_Found, _Point]] = []
+    for point in _points(names):
         try:
-            value = _value(Node("div", (first, second)), point, True, budget)
+            part = _value(quotient, point.place, True, budget)
         except Undefined:
             continue
-        if not value or (ratio is not None and not _close(ratio, value)):
+        if not part.value or (found and not _close(found[0][0].value, part.value)):
             return False
-        ratio, usable = value, usable + 1
-        if usable >= _WANTED and not whole:
+        found.append((part, point.place))
+        if point.plain and len(found) >= _WANTED:
             break
-    return usable >= _USABLE
+    if len(found) < _USABLE:
+        return False
+    clearest = sorted(found, key=lambda pair: pair[0].reach)[:2]
+    digits = _digits_to_see(clearest[1][0].reach)
+    if digits <= AGREEMENT:
+        return True
+    one, other = (_exact_value(quotient, point, True, budget, digits) for _, point in clearest)
+    return _close(one, other, digits)
 
 
-def _points(names: list[str]) -> Iterator[tuple[Mapping[str, Node], bool]]:
-    """Sample points that depend on the names alone, and whether a point is one of whole numbers.
+@dataclass(frozen=True)
+class _Sample:
+    """A sample point. Agreement at a `plain` one may end the search; a `far` one may be too far."""
 
-    Real ones come first: positive, negative, small, large. Then eight whole ones, each name with
-    values of its own, for what has a value only there, such as (-1)^n.
+    place: _Point
+    plain: bool = False
+    far: bool = False
+
+
+def _points(names: list[str], turns: Sequence[int] = ()) -> Iterator[_Sample]:
+    """Sample points that depend on the names alone, and on where an expression may turn.
+
+    First each two names with opposite signs, both ways: `|x + y|` is not `|x| + |y|`. Then the
+    ranges: positive, negative, small, large. Last eight whole ones, each name with values of its
+    own, for what has a value only there, such as (-1)^n. `turns` are numerals of an expression
+    with absolute values, roots or whole parts: points at and near each, and beyond them all, come
+    before the ranges: `|x - 50|` is not `50 - x`.
     """
     source = random.Random(zlib.crc32(",".join(names).encode()))
+
+    def place(low: int, high: int, signs: Sequence[int] = (), shift: int = 0) -> _Point:
+        values = [Fraction(2 * source.randint(low, high) + 1, 1994) for _ in names]
+        signed = zip(names, values, signs or [1] * len(names), strict=True)
+        return {name: number(sign * (value + shift)) for name, value, sign in signed}
+
+    for bit in range((len(names) - 1).bit_length()):
+        signs = [-1 if index >> bit & 1 else 1 for index in range(len(names))]
+        yield _Sample(place(200, 2990, signs))
+        yield _Sample(place(200, 2990, [-sign for sign in signs]))
+    for turn in turns:
+        yield _Sample({name: number(turn) for name in names}, far=True)
+        for sign in (1, -1):
+            yield _Sample(place(50, 940, [sign] * len(names), turn), far=True)
+            yield _Sample(place(-940, -50, [sign] * len(names), turn), far=True)
     for low, high in _RANGES:
-        values = (Fraction(2 * source.randint(low, high) + 1, 1994) for _ in names)
-        yield {name: number(value) for name, value in zip(names, values, strict=True)}, False
+        yield _Sample(place(low, high), plain=True)
     wholes = [source.sample(range(1, 13), 8) for _ in names]
     for values_there in zip(*wholes, strict=True):
         point = {name: number(value) for name, value in zip(names, values_there, strict=True)}
-        yield point, True
+        yield _Sample(point)
 
 
-def _close(first: Any, second: Any) -> bool:
-    ctx = _context(DIGITS[0])
+def _visited(sides: Sequence[Node], names: list[str]) -> Iterator[_Sample]:
+    """The sample points for two expressions: where one may jump, the whole ones come too."""
+    numerals = {size for side in sides if _may_turn(side) for size in _numerals(side)}
+    turns = sorted(numerals)[:_MOST_TURNS]
+    turns = [*turns, 10 * math.prod(turns)] if numerals else [100]
+    points = _points(names, turns if any(_may_turn(side) for side in sides) else ())
+    if any(holds(side, "fn", name) for side in sides for name in ("floor", "ceil")):
+        return (replace(point, plain=False) for point in points)
+    return points
+
+
+def _may_turn(node: Node) -> bool:
+    """Whether some absolute value, root or whole part in it holds a variable."""
+    bends = node.op == "fn" and node.value in ("abs", "floor", "ceil", "sqrt", "root", "cbrt")
+    exponent = node.args[1].value if node.op == "pow" else None
+    bends = bends or (node.op == "pow" and not isinstance(exponent, Fraction))
+    return (bends and bool(symbols(node))) or any(_may_turn(arg) for arg in node.args)
+
+
+def _numerals(node: Node) -> set[int]:
+    """The sizes of the numerals of an expression that are larger than 1, to the next whole one."""
+    if isinstance(node.value, Fraction):
+        value = node.value
+        return {size for size in (abs(round(value)), value.denominator) if 1 < size < 10**6}
+    return {size for arg in node.args for size in _numerals(arg)}
+
+
+def _close(first: Any, second: Any, digits: int = AGREEMENT) -> bool:
+    ctx = _context(max(DIGITS[0], digits + 20))
     larger = max(abs(first), abs(second))
-    return bool(abs(first - second) <= larger * ctx.mpf(10) ** -AGREEMENT)
+    return bool(abs(first - second) <= larger * ctx.mpf(10) ** -digits)
 
 
-def _value(node: Node, point: Mapping[str, Node], real: bool, budget: Budget) -> Any:
+def _value(node: Node, point: _Point, real: bool, budget: Budget) -> _Found:
     """The value at a point, right to some 54 digits; a real one, else Undefined, with `real`."""
     for digits in DIGITS:
-        evaluation = _Evaluation(_context(digits), point, real, budget, digits == DIGITS[-1])
+        evaluation = _Evaluation(digits, point, real, budget, digits == DIGITS[-1])
         try:
             value = evaluation.run(node)
         except (Undefined, ZeroDivisionError):
@@ -120,25 +223,43 @@ def _value(node: Node, point: Mapping[str, Node], real: bool, budget: Budget) ->
             continue  # what looks like a zero may be none at more digits
         if evaluation.lost <= evaluation.ctx.prec - _NEEDED_BITS or digits == DIGITS[-1]:
             break
-    return value
+    return _Found(value, evaluation.reach)
+
+
+def _exact_value(node: Node, point: _Point, real: bool, budget: Budget, digits: int) -> Any:
+    """The value at a point, right to `digits` digits."""
+    size = -(-(digits + 60) // 100) * 100  # in hundreds: a thread keeps a context for each
+    try:
+        return _Evaluation(size, point, real, budget, True).run(node)
+    except ZeroDivisionError:
+        raise Undefined("no value") from None
 
 
 class _Evaluation:
-    """One evaluation at one precision. `lost` is the most bits that one cancellation has cost."""
+    """One evaluation at one precision.
 
-    def __init__(
-        self, ctx: Any, point: Mapping[str, Node], real: bool, budget: Budget, last: bool
-    ) -> None:
-        self.ctx = ctx
+    `lost` is the most bits that one cancellation has cost. `reach` is how many bits the numerals
+    have, plus the most that lie between the terms of one sum or between an argument and 1.
+    """
+
+    def __init__(self, digits: int, point: _Point, real: bool, budget: Budget, last: bool) -> None:
+        self.ctx = _context(digits)
+        self.noise = self.ctx.mpf(10) ** (25 - digits)
+        self.cost = _COST * digits // DIGITS[0]
         self.point = point
         self.real = real
         self.budget = budget
         self.last = last
         self.lost = 0
+        self.numerals = self.gap = 0
+
+    @property
+    def reach(self) -> int:
+        return self.numerals + self.gap
 
     def run(self, node: Node) -> Any:
         """The value of a part. With `real`, Undefined for a part that has no real one."""
-        self.budget.spend(_COST)
+        self.budget.spend(self.cost)
         value = self.compute(node)
         if self.real and isinstance(value, self.ctx.mpc):
             if value.imag:
@@ -148,16 +269,17 @@ class _Evaluation:
 
     def compute(self, node: Node) -> Any:
         if isinstance(node.value, Fraction):
-            return self.ctx.mpf(node.value.numerator) / node.value.denominator
+            self.numerals += bits(node.value) - 1
+            return self.number(node.value)
         if node.op == "sym":
-            return self.run(self.point[str(node.value)])
+            return self.number(self.point[str(node.value)].value)
         if node.op == "const":
             return self.constant(str(node.value))
         if node.op in ("fact", "binom"):
             return self.combinatorial(node)
         values = [self.run(arg) for arg in node.args]
         if node.op == "add":
-            return self.settled(self.ctx.fsum(values), max(abs(value) for value in values))
+            return self.sum(values)
         if node.op == "mul":
             return self.ctx.fprod(values)
         if node.op == "div":
@@ -169,6 +291,18 @@ class _Evaluation:
         if node.op == "pow":
             return self.power(values[0], values[1])
         return self.function(str(node.value), values)
+
+    def number(self, value: Any) -> Any:
+        return self.ctx.mpf(value.numerator) / value.denominator
+
+    def sum(self, values: list[Any]) -> Any:
+        sizes = [self.ctx.mag(value) for value in values if value]
+        if sizes:
+            self.widen(max(sizes) - min(sizes))
+        return self.settled(self.ctx.fsum(values), max(abs(value) for value in values))
+
+    def widen(self, size: Any) -> None:
+        self.gap = max(self.gap, int(size))
 
     def settled(self, value: Any, scale: Any) -> Any:
         """Note how many bits of `scale` cancelled; at the last precision nothing but noise is 0."""
@@ -203,6 +337,7 @@ class _Evaluation:
             if self.ctx.re(exponent) <= 0 and exponent:
                 raise Undefined("a division by zero")
             return self.ctx.zero if exponent else self.ctx.one
+        self.widen(abs(self.ctx.mag(exponent)) if exponent else 0)  # 2^(10^(-70)) is not 1
         size = max(abs(int(self.ctx.mag(base))), 1)
         if size * abs(exponent) > 2**MAX_POWER_BITS:
             raise OverBudget("a power that is too large")
@@ -210,6 +345,8 @@ class _Evaluation:
 
     def function(self, name: str, values: list[Any]) -> Any:
         value, ctx = values[0], self.ctx
+        if value and name not in ("sqrt", "cbrt", "root", "abs"):
+            self.widen(abs(ctx.mag(value)))
         if name in ("sin", "cos", "tan", "cot", "sec", "csc"):
             return self.circular(name, value)
         if name in ("ln", "log", "lg"):
@@ -220,6 +357,8 @@ class _Evaluation:
         if name in ("exp", "sinh", "cosh", "tanh"):
             if ctx.mag(value) > MAX_POWER_BITS:
                 raise OverBudget("a power that is too large")
+            if name != "exp":
+                self.widen(3 * abs(value))  # tanh is 1 - 2 e^(-2x) and on
             return self.settled(getattr(ctx, name)(value), value if "h" in name else ctx.zero)
         if name in ("arcsin", "arccos", "arctan"):
             return self.settled(
@@ -234,8 +373,10 @@ class _Evaluation:
         if self.ctx.mag(value) > _LARGEST_ANGLE_BITS // 2:
             raise OverBudget("a whole part of too many digits")
         nearest = self.ctx.nint(value)
-        near = abs(value - nearest) < self.ctx.mpf(10) ** -AGREEMENT
-        return nearest if near else getattr(self.ctx, name)(value)
+        if abs(value - nearest) < self.noise:
+            self.lost = self.ctx.prec  # more digits may show on which side it lies
+            return nearest
+        return getattr(self.ctx, name)(value)
 
     def circular(self, name: str, value: Any) -> Any:
         if self.ctx.mag(value) > _LARGEST_ANGLE_BITS:
@@ -268,7 +409,7 @@ class _Evaluation:
         return self.power(value, self.ctx.one / degree)
 
 
-def _substituted(node: Node, point: Mapping[str, Node]) -> Node:
+def _substituted(node: Node, point: _Point) -> Node:
     if node.op == "sym":
         return point[str(node.value)]
     return Node(

@@ -255,6 +255,9 @@ class _Parser:
 
     def quantity(self, value: Node) -> Node:
         pieces: list[str] = []
+        value = self.multiplied(value)
+        if self.peek().kind not in ("word", "text", "name", "cur"):
+            return value
         while self.peek().kind in ("word", "text", "name", "cur") or (
             pieces and self.at("/", "^", "*")
         ):
@@ -267,6 +270,20 @@ class _Parser:
         if token.kind != "end" and token.text not in _SEPARATORS | _RELATIONS | _CLOSERS:
             raise Unparsed("a unit inside mathematics")
         return Node("quantity", (value,), unit=found)
+
+    def multiplied(self, value: Node) -> Node:
+        """The number with the words that belong to it: `5 million`, `3 tenths`."""
+        while self.peek().kind in ("word", "text"):
+            token = self.peek()
+            word, _, rest = token.text.partition(" ")
+            factor = units.multiple(word)
+            if factor is None:
+                break
+            value = Node("mul", (_expression(value), number(factor)))
+            self.tokens[self.position : self.position + 1] = (
+                [Token("text", rest.strip(), True)] if rest.strip() else []
+            )
+        return value
 
     def unit_power(self) -> str:
         braced = self.accept("{")

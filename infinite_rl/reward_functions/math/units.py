@@ -100,6 +100,24 @@ CURRENCIES = {"$": "dollar", "€": "euro", "£": "GBP", "¥": "yen", "₹": "ru
 SINGLE_LETTERS = frozenset(["m", "s", "g", "h", "L"])
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 _FILLERS = frozenset(["of", "a", "an", "the", "each"])
+# Words that are part of the number before them: "5 million dollars", "3 tenths".
+MULTIPLES = {
+    **{"hundred": Fraction(100), "thousand": Fraction(1000), "million": Fraction(10**6)},
+    **{"billion": Fraction(10**9), "trillion": Fraction(10**12), "half": Fraction(1, 2)},
+    **{"halves": Fraction(1, 2), "third": Fraction(1, 3), "fourth": Fraction(1, 4)},
+    **{"fifth": Fraction(1, 5), "sixth": Fraction(1, 6), "eighth": Fraction(1, 8)},
+    **{"tenth": Fraction(1, 10), "hundredth": Fraction(1, 100)},
+    **{"thousandth": Fraction(1, 1000)},
+}
+# Words that are no unit: they change the number, take it back, or leave it open.
+_NO_UNITS = frozenset([
+    "plus", "minus", "negative", "positive", "factorial", "inverse", "reciprocal", "root",
+    "roots", "power", "mod", "modulo", "remainder", "base", "binary", "octal", "hex",
+    "hexadecimal", "decimal", "off", "if", "unless", "except", "exactly", "is", "are", "was",
+    "were", "not", "wrong", "incorrect", "correct", "maybe", "perhaps", "possibly", "probably",
+    "about", "around", "roughly", "approximately", "approx", "nearly", "almost", "or", "and",
+    "nor", "to", "through",
+])  # fmt: skip
 _WORD = re.compile(r"([A-Za-z]+)|\^?(-?[0-9])|(/)|([*.·-])|\s+")
 
 
@@ -109,6 +127,12 @@ def _lookup(word: str) -> tuple[Fraction, Dimension, bool]:
         if form in UNITS and (len(form) > 2 or form == word or word.isupper()):
             return (*UNITS[form], True)
     return Fraction(1), ((word.casefold().removesuffix("s"), 1),), False
+
+
+def multiple(word: str) -> Fraction | None:
+    """What `million` or `tenths` multiplies the number before it by; None for other words."""
+    word = word.casefold()
+    return MULTIPLES.get(word, MULTIPLES.get(word.removesuffix("s")))
 
 
 def is_unit(word: str) -> bool:
@@ -127,14 +151,16 @@ def unit(text: str) -> Unit | None:
             return None
         position = match.end()
         word, digit, slash, _ = match.groups()
+        if word and word.casefold() in _NO_UNITS:
+            return None
         if slash or word == "per":
             sign, last = -1, None
             continue
-        if word in _POWERS and not (last and word.endswith("ed")):
+        if word in _POWERS and not word.endswith("ed"):
             pending = _POWERS[word]
             continue
         if digit or word in _POWERS:
-            if last is None:
+            if last is None:  # "5 squared" is 25, not five of something
                 return None
             power = (int(digit) if digit else _POWERS[word]) - 1
             factor = _merge(dimension, factor, last, sign * power)
