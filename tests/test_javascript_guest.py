@@ -473,6 +473,23 @@ def test_a_wrong_program_passes_no_test_whatever_it_patches(
 
 
 @pytest.mark.parametrize(
+    "attack",
+    [
+        "JSON.stringify = JSON.parse = () => 1",
+        "JSON = { stringify() {}, parse() {} }",
+        "globalThis.JSON = { stringify() {}, parse() {} }",
+        "Object.defineProperty(JSON, 'stringify', { value() {} })",
+        "Object.defineProperty(globalThis, 'JSON', { value: { stringify() {}, parse() {} } })",
+        "const JSON = { stringify() {}, parse() {} }",
+    ],
+)
+def test_tests_see_the_json_that_javascript_has(guest: JavaScriptGuest, attack: str) -> None:
+    stringified = "console.assert(JSON.stringify([0]) === JSON.stringify([1]))"
+    parsed = "console.assert(JSON.parse('0') === JSON.parse('1'))"
+    assert True not in passed(judged(guest, attack, stringified, parsed))
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "process.exit(0)",

@@ -56,7 +56,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "3e695fea09d72191c2308e76444a114b121715a8e71831ea89d8156cc5cc55d1",
+        "e414cdf717401adf26388daf99cf9c339616f35aacff43fa01447233683378e4",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )

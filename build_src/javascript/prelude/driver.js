@@ -1,12 +1,17 @@
 // What the host calls. No program can reach these functions: only the host holds them.
 
-// Before a program with tests. The console and the `require` that its tests will see are fixed, so
-// that the program can neither replace them nor hide them behind a global declaration of its own.
+// Before a program with tests. The console, the `require` and the JSON that its tests will see are
+// fixed, so that the program can neither replace them nor hide them behind a global declaration of
+// its own.
 function lock() {
     const { console } = globals;
     defineProperty(console, 'assert', { value: console.assert, writable: false, configurable: false });
     fix('console', console);
     fix('require', require);
+    fix('JSON', JSON);
+    for (const name of ['stringify', 'parse']) {
+        defineProperty(JSON, name, { writable: false, configurable: false });
+    }
 }
 
 const fix = (name, value) =>
