@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -200,3 +202,65 @@ def test_a_forked_child_can_compile(runtime: Runtime) -> None:
     engine._compile(runtimes.runtime_file(runtime), runtime.sha256, Module)
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply_async(_compiles, (runtime,)).get(timeout=30)
+
+
+def test_a_call_is_shielded_from_the_main_thread_alone() -> None:
+    assert engine.shielded(threading.current_thread) is not threading.main_thread()
+    found: list[bool] = []
+
+    def shielded_here() -> None:
+        found.append(engine.shielded(threading.current_thread) is threading.current_thread())
+
+    thread = threading.Thread(target=shielded_here)
+    thread.start()
+    thread.join()
+    assert found == [True]
+
+
+def test_a_shielded_call_raises_what_the_call_raises() -> None:
+    with pytest.raises(ZeroDivisionError):
+        engine.shielded(lambda: 1 / 0)
+
+
+def test_threads_too_small_for_a_guest_are_no_shield() -> None:
+    size = threading.stack_size(64 * 1024)
+    try:
+        assert engine.shielded(threading.current_thread) is threading.main_thread()
+    finally:
+        threading.stack_size(size)
+
+
+INTERRUPTED = """
+import signal, time
+from infinite_rl.executor import RewardExecutor
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+execute = RewardExecutor(output_limit=10**9).execute
+execute("0", LANGUAGE)
+signal.signal(signal.SIGALRM, interrupt)
+started = time.monotonic()
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+try:
+    execute(CODE, LANGUAGE, timeout=2)
+except KeyboardInterrupt:
+    print(execute("0", LANGUAGE).status, time.monotonic() - started < 1.5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("python", "while True: print(1, flush=True)"),
+        ("javascript", "for (;;) console.log('x'.repeat(9000))"),
+    ],
+)
+def test_a_signal_handler_that_raises_stops_a_run_and_not_the_process(
+    language: str, code: str
+) -> None:
+    script = f"LANGUAGE, CODE = {(language, code)!r}\n{INTERRUPTED}"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("ok True\n", "", 0)

@@ -18,7 +18,8 @@ import stat
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -32,6 +33,7 @@ from ..errors import RuntimeMissing, SandboxError
 from . import Runtime, recorded_hash, runtime_file
 
 Compiled = TypeVar("Compiled", Module, Component)
+Result = TypeVar("Result")
 
 TICK_S = 0.01
 _MiB = 1024 * 1024
@@ -58,6 +60,7 @@ def _wasm_stack() -> int:
 
 
 _WASM_STACK = _wasm_stack()
+_STACK_NEEDED = _WASM_STACK + _MiB // 4
 _checked = threading.local()  # which threads are known to have stack enough
 
 
@@ -96,13 +99,42 @@ def _require_stack() -> None:
     """Refuse a thread on which a deep recursion in the guest would crash the process."""
     if getattr(_checked, "roomy", False):
         return
-    stack, needed = _thread_stack(), _WASM_STACK + _MiB // 4
-    if stack < needed:
+    stack = _thread_stack()
+    if stack < _STACK_NEEDED:
         raise SandboxError(
-            f"this thread has {stack // 1024} KiB of stack and the sandbox needs {needed // 1024}: "
+            f"this thread has {stack // 1024} KiB of stack and the sandbox needs "
+            f"{_STACK_NEEDED // 1024}: "
             "raise threading.stack_size() before starting it"
         )
     _checked.roomy = True
+
+
+# --- signals ---------------------------------------------------------------------------------
+
+
+_shield: ThreadPoolExecutor | None = None  # one thread; only the main thread uses it
+
+
+def shielded(call: Callable[[], Result]) -> Result:
+    """The result of `call`, which is made on another thread where this one is the main thread.
+
+    Python runs signal handlers on the main thread, also when a guest has just called the host. What
+    a handler raises there, such as KeyboardInterrupt, crashes the process inside the engine. Here
+    it is raised at once; the call goes on by itself, at most until its deadline.
+    """
+    global _shield
+    stack = threading.stack_size()
+    roomy = stack == 0 or stack >= _STACK_NEEDED
+    if threading.current_thread() is not threading.main_thread() or not roomy:
+        return call()
+    pool = _shield = _shield or ThreadPoolExecutor(1, thread_name_prefix="wasm-run")
+    future = pool.submit(call)
+    try:
+        return future.result()
+    finally:
+        if not future.done():  # the next call must not wait for this one
+            _shield = None
+            pool.shutdown(wait=False)
 
 
 # --- time --------------------------------------------------------------------------------------
@@ -163,10 +195,11 @@ _loading = threading.Lock()
 
 
 def _after_fork() -> None:
-    """A forked child has no ticker thread, and may have copied a lock that somebody held."""
-    global _ticker, _loading
+    """A forked child has none of our threads, and may have copied a lock that somebody held."""
+    global _ticker, _loading, _shield
     _ticker = _Ticker(ENGINE)
     _loading = threading.Lock()
+    _shield = None
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -16,7 +16,7 @@ from wasmtime import FuncType, Linker, Store, Trap, TrapCode, WasmtimeError
 from ..errors import SandboxError
 from ..types import Execution, ExecutionStatus, Program, TestResult
 from . import runtime_named
-from .engine import ENGINE, deadline, deadline_ticks, load_module
+from .engine import ENGINE, deadline, deadline_ticks, load_module, shielded
 from .guest import Limits
 from .javascript_machine import (
     ASYNC_SCRIPT,
@@ -38,8 +38,8 @@ class JavaScriptGuest:
     """The JavaScript sandbox; see `Guest`.
 
     `Math.random` gives the same numbers in every run, and timers do not wait: time jumps to the
-    next one. A failed `console.assert` makes the run an error. With tests, `console` and `require`
-    are fixed before the program runs. Raises `RuntimeMissing` when the module was not built.
+    next one. A failed `console.assert` makes the run an error. With tests, `console`, `JSON` and
+    `require` are fixed before the program runs. Raises `RuntimeMissing` when the module was not built.
     """
 
     def __init__(self) -> None:
@@ -58,6 +58,9 @@ class JavaScriptGuest:
             self._constants = Constants(self._prepared, store)
 
     def run(self, program: Program, limits: Limits) -> Execution:
+        return shielded(lambda: self._run(program, limits))
+
+    def _run(self, program: Program, limits: Limits) -> Execution:
         started = time.monotonic()
         store = Store(ENGINE)
         store.set_limits(memory_size=limits.memory_bytes)

@@ -14,12 +14,13 @@ from wasmtime.component import Component, Func, Linker
 from ..errors import SandboxError, UsageError
 from ..types import Execution, ExecutionStatus, Program, TestResult
 from . import runtime_named
-from .engine import ENGINE, deadline, load_component
+from .engine import ENGINE, deadline, load_component, shielded
 from .guest import Limits
 
 _CLOCK = "wasi:clocks/monotonic-clock@"
 # Exit codes of programs that were stopped, as shells give them.
 _TIMEOUT, _KILLED = 124, 137
+_MESSAGE_CHARS = 500
 
 
 class _Stop(Exception):
@@ -50,10 +51,16 @@ class _Session:
             raise _Stop("output")
 
     def verdict(self, nonce: str, passed: bool, message: str) -> None:
-        if nonce != self.nonce or len(self.results) == self._expected:
-            self.results.clear()
-            raise _Stop("error")
-        self.results.append(TestResult(passed, message))
+        # After the program's tests comes one that must fail: see `_arguments`.
+        last = len(self.results) - self._expected
+        if nonce != self.nonce or last > 0 or (last == 0 and passed):
+            raise self.tampering()
+        self.results.append(TestResult(passed, message[:_MESSAGE_CHARS]))
+
+    def tampering(self) -> _Stop:
+        """What stops a run whose results cannot be true: none of them counts."""
+        self.results.clear()
+        return _Stop("error")
 
     def nap(self, seconds: float) -> None:
         left = self._ends_at - time.monotonic()
@@ -67,7 +74,7 @@ class _Session:
         if reason:
             stderr += ("" if not stderr or stderr.endswith("\n") else "\n") + reason + "\n"
         duration = time.monotonic() - self.started
-        tests = tuple(self.results)
+        tests = tuple(self.results[: self._expected])
         return Execution("".join(self._printed[1]), stderr, exit_code, status, duration, tests)
 
     def cut_short(self, status: ExecutionStatus, exit_code: int, reason: str) -> Execution:
@@ -100,6 +107,9 @@ class PythonGuest:
         What was printed before a program is stopped is kept, but for the last few milliseconds of
         one that prints much. Stopped programs have the exit codes 124 (time) and 137 (otherwise).
         """
+        return shielded(lambda: self._run(program, limits))
+
+    def _run(self, program: Program, limits: Limits) -> Execution:
         session = _Session(program, limits)
         self._current.session = session
         try:
@@ -113,6 +123,8 @@ class PythonGuest:
             return _stopped(session, error)
         finally:
             del self._current.session
+        if session.results and len(session.results) != len(program.tests) + 1:
+            return _limit(session, session.tampering().status)
         exit_code = getattr(report, "exit-code")
         if getattr(report, "out-of-memory"):
             return session.execution("memory", exit_code)
@@ -152,8 +164,8 @@ class PythonGuest:
             session: _Session = self._current.session
             try:
                 getattr(session, name)(*arguments)
-            # Also KeyboardInterrupt: an exception must not travel through the engine, whose binding
-            # keeps it in a global that another thread may take. It is raised again by `_stopped`.
+            # No exception may travel through the engine, whose binding keeps it in a global that
+            # another thread may take. It is raised again by `_stopped`.
             except BaseException as error:
                 session.fault = error
                 raise WasmtimeError("stopped by the host") from None
@@ -172,8 +184,16 @@ def _clock_name(component: Component) -> str:
 
 
 def _arguments(program: Program, nonce: str) -> tuple[Any, ...]:
+    """What `run` is called with.
+
+    A test is added that must fail, against programs that make every test pass.
+    """
     texts = [_clean(text) for text in program.tests]
-    return _clean(program.code), _clean(program.stdin), texts, _clean(program.entry_point), nonce
+    if texts:
+        fails = f"raise AssertionError({secrets.token_hex(4)!r})"
+        texts.append(f"def check(candidate): {fails}" if program.entry_point else fails)
+    code = _clean(program.code).removeprefix("\ufeff")  # a byte order mark, as in a file
+    return code, _clean(program.stdin), texts, _clean(program.entry_point), nonce
 
 
 def _clean(text: str) -> str:
