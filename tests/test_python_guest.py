@@ -80,6 +80,57 @@ def test_reading_past_the_input_is_an_eof_error() -> None:
     assert "EOFError" in run("input()").stderr
 
 
+FAST_IO = """
+import os, sys
+from io import BytesIO, IOBase
+
+class FastIO(IOBase):
+    def __init__(self, file):
+        self._fd, self.buffer = file.fileno(), BytesIO()
+        self.write = self.buffer.write if "r" not in file.mode else None
+
+    def readline(self):
+        if not self.buffer.getbuffer().nbytes:
+            while data := os.read(self._fd, max(os.fstat(self._fd).st_size, 8192)):
+                self.buffer.write(data)
+            self.buffer.seek(0)
+        return self.buffer.readline()
+
+    def flush(self):
+        os.write(self._fd, self.buffer.getvalue())
+
+source, sink = FastIO(sys.stdin), FastIO(sys.stdout)
+sink.write(source.readline() + source.readline())
+sink.flush()
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        FAST_IO,
+        "import io, os\nb = io.BytesIO(os.read(0, os.fstat(0).st_size))\nprint(b.read().decode())",
+        "import os\nos.write(1, os.read(0, 9))",
+        "import os, sys\nos.write(sys.stdout.fileno(), os.read(sys.stdin.fileno(), 9))",
+        "import os\nwith os.fdopen(0) as i, os.fdopen(1, 'w') as o: o.write(i.read())",
+        "with open(0) as i, open(1, 'w', closefd=False) as o: o.write(i.read())",
+        "open('/dev/stdout', 'wb').write(open('/dev/stdin', 'rb').read())",
+        "open('/dev/stdout', 'w').close()\nprint(input(), input())",
+    ],
+)
+def test_streams_can_be_used_by_their_descriptors(code: str) -> None:
+    execution = run(code, stdin="1\n2\n")
+    assert (execution.stdout.split(), execution.status) == (["1", "2"], "ok")
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert run("\ufeffprint(1)").stdout == "1\n"
+
+
+def test_a_program_knows_its_file() -> None:
+    assert run("import os\nprint(os.path.basename(__file__))").stdout == "program.py\n"
+
+
 def test_output_keeps_bytes_and_surrogates_readable() -> None:
     execution = run(r"import sys; sys.stdout.buffer.write(b'\xc3\xa9\n'); print('\ud800')")
     assert execution.stdout == "é\n\\ud800\n"
@@ -363,6 +414,16 @@ def test_tampering_is_never_a_pass(code: str) -> None:
     assert execution.status != "ok" or verdicts(execution) != [True]
 
 
+def test_tests_see_the_builtins_that_python_has() -> None:
+    code = "import builtins\nbuiltins.sorted = builtins.len = lambda *_: 3"
+    assert verdicts(judge(code, "assert sorted([]) == 3", "assert len([]) == 3")) == [False, False]
+
+
+def test_tests_run_untraced() -> None:
+    code = "import sys\ntrace = lambda *_: trace\nsys.settrace(trace)"
+    assert verdicts(judge(code, "import sys\nassert sys.gettrace() is None")) == [True]
+
+
 # What a program that knows the harness can do: walk up the stack to it.
 FORGE = """
 import os, sys
@@ -389,3 +450,35 @@ def test_a_program_that_does_not_return_has_not_reported_its_last_test() -> None
     execution = judge(f"{FORGE}report(nonce, True, '')\nos._exit(0)", "assert False")
     assert execution.stdout == "found\n"
     assert execution.tests == ()
+
+
+@pytest.mark.parametrize("test", ["assert False", "def check(candidate): assert False"])
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "for c in type.__subclasses__(object):\n    if c.__name__ == '_Run': c.test = f",
+        "frame.f_globals['_Run'].test = f",
+        "frame.f_globals['_Run'].execute = f",
+        "frame.f_globals['exec'] = f",
+        "frame.f_globals['_Run'].test.__code__ = (lambda self, a, b, c: None).__code__",
+        "w = frame.f_globals['wit_world']\nold = w.verdict\n"
+        "w.verdict = lambda nonce, passed, message: old(nonce, True, '')",
+        "for _ in range(2): report(nonce, True, '')",
+        "report(nonce, True, '')\nsys.exit(0)",
+    ],
+)
+def test_a_harness_that_passes_everything_is_not_believed(attack: str, test: str) -> None:
+    code = f"{FORGE}def f(*_): pass\n{attack}"
+    execution = judge(code, test, entry_point="f" if "check" in test else "")
+    assert execution.stdout == "found\n"
+    assert execution.status != "ok" or verdicts(execution) != [True]
+
+
+def test_a_message_is_short_whoever_wrote_it() -> None:
+    execution = judge(f"{FORGE}report(nonce, False, 'x' * 10**6)\n1 / 0", "pass", "pass")
+    assert all(len(result.message) <= 500 for result in execution.tests)
+
+
+def test_a_huge_text_is_stopped_by_the_output_limit_not_by_memory() -> None:
+    execution = run("print('x' * 2 * 10**7)", output_limit=1000)
+    assert (execution.status, len(execution.stdout)) == ("output", 1000)

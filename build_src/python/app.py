@@ -41,6 +41,7 @@ class _Streams:
         self._pipes = [surroundings.Pipe(fd, wit_world.emit) for fd in (1, 2)]
         self._texts = [surroundings.text_stream(pipe) for pipe in self._pipes]
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = self._texts
+        surroundings.set_output(self._pipes)
 
     def flush(self) -> None:
         for stream in (sys.stdout, sys.stderr, *self._texts):
@@ -64,6 +65,7 @@ class _Run:
         self.module = types.ModuleType(name)
         self.names = vars(self.module)
         self.names["__builtins__"] = builtins
+        self.names["__file__"] = _PROGRAM
         sys.modules[name] = self.module
         self.out_of_memory = False
         self._streams = streams
@@ -165,6 +167,8 @@ class WitWorld(wit_world.WitWorld):
         run = _Run("program" if tests else "__main__", streams)
         exit_code = run.program(code, last=not tests)
         if exit_code is None:
+            sys.settrace(None)
+            vars(builtins).update(__builtins__)
             for number, source in enumerate(tests, 1):
                 message = run.test(source, f"test_{number}.py", entry_point)
                 wit_world.verdict(nonce, message is None, message or "")

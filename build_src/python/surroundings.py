@@ -6,15 +6,18 @@ import builtins
 import codecs
 import concurrent.futures
 import io
+import os
+import stat
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 _CHUNK = 8192  # bytes printed that make one call to the host
 _PROMPT_LINES = 100  # so many writes go out at once; later ones are gathered
 _GATHER_S = 0.005
+_SLICE = 65536  # characters; so the host can stop a huge text before it is copied whole
 
 
 class Pipe(io.RawIOBase):
@@ -34,6 +37,9 @@ class Pipe(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
+    def fileno(self) -> int:
+        return self._fd
+
     def write(self, data: Any) -> int:
         self._pending += data
         self._writes += 1
@@ -49,27 +55,84 @@ class Pipe(io.RawIOBase):
         text = self._decoder.decode(bytes(self._pending), final)
         self._pending.clear()
         self._sent_at = self._clock()
-        if text:
-            self._emit(self._fd, text)
+        for start in range(0, len(text), _SLICE):
+            self._emit(self._fd, text[start : start + _SLICE])
 
 
-def text_stream(pipe: Pipe) -> io.TextIOWrapper:
-    buffer = io.BufferedWriter(pipe, _CHUNK)
-    return io.TextIOWrapper(buffer, "utf-8", "backslashreplace", line_buffering=True)
+class _Copy(io.RawIOBase):
+    """Another way into a pipe, which a program may close."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._pipe.fileno()
+
+    def write(self, data: Any) -> int:
+        return self._pipe.write(data)
+
+
+class _Input(io.BytesIO):
+    """The bytes of stdin."""
+
+    def fileno(self) -> int:
+        return 0
+
+
+def text_stream(raw: io.RawIOBase) -> io.TextIOWrapper:
+    buffer = io.BufferedWriter(raw, _CHUNK)
+    stream = io.TextIOWrapper(buffer, "utf-8", "backslashreplace", line_buffering=True)
+    stream.mode = "w"
+    return stream
+
+
+_descriptors: dict[int, Any] = {}  # what 0, 1 and 2 stand for in this run
 
 
 def set_stdin(text: str) -> None:
-    """Make `text` what `input()`, `sys.stdin` and `open(0)` read."""
-    sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BytesIO(text.encode()), "utf-8")
+    """Make `text` what `input()`, `sys.stdin`, `open(0)` and `os.read(0, n)` read."""
+    _descriptors[0] = _Input(text.encode())
+    sys.stdin = sys.__stdin__ = io.TextIOWrapper(_descriptors[0], "utf-8")
+    sys.stdin.mode = "r"
 
 
-def _stdin_or_file(opener: Callable[..., Any]) -> Callable[..., Any]:
+def set_output(pipes: Sequence[Pipe]) -> None:
+    """Make the pipes what `open(1)`, `open(2)` and `os.write` write to."""
+    _descriptors.update({pipe.fileno(): pipe for pipe in pipes})
+
+
+def _stream_or_file(opener: Callable[..., Any], names: Mapping[Any, int]) -> Callable[..., Any]:
     def open(file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
-        if (type(file) is int and file == 0) or file == "/dev/stdin":
+        number = names.get(file) if type(file) in (int, str) else None
+        if number is None:
+            return opener(file, mode, *args, **options)
+        if number == 0:
             return sys.stdin.buffer if "b" in mode else sys.stdin
-        return opener(file, mode, *args, **options)
+        raw = _Copy(_descriptors[number])
+        return io.BufferedWriter(raw, _CHUNK) if "b" in mode else text_stream(raw)
 
     return open
+
+
+def _read(reader: Callable[..., bytes]) -> Callable[..., bytes]:
+    return lambda fd, n, /: _descriptors[0].read(n) if fd == 0 else reader(fd, n)
+
+
+def _write(writer: Callable[..., int]) -> Callable[..., int]:
+    return lambda fd, data, /: _descriptors[fd].write(data) if fd in (1, 2) else writer(fd, data)
+
+
+def _fstat(status: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
+    def fstat(fd: int) -> os.stat_result:
+        if fd != 0:
+            return status(fd)
+        size = _descriptors[0].getbuffer().nbytes
+        return os.stat_result((stat.S_IFREG | 0o600, 0, 0, 1, 0, 0, size, 0, 0, 0))
+
+    return fstat
 
 
 class _NoSelector:
@@ -144,7 +207,9 @@ def install(nap: Callable[[float], None]) -> None:
         nap(seconds)
 
     time.sleep = sleep
-    builtins.open = io.open = _stdin_or_file(builtins.open)
+    names = {0: 0, 1: 1, 2: 2, "/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+    builtins.open = io.open = _stream_or_file(builtins.open, names)
+    os.read, os.write, os.fstat = _read(os.read), _write(os.write), _fstat(os.fstat)
     threading.Thread.start = _start
     threading.Thread.join = _join
     threading.Thread.is_alive = lambda thread: thread is threading.main_thread()
