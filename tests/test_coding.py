@@ -51,6 +51,11 @@ def judge(code: str, expected: Any, language: str = "python") -> RewardFunctionS
         ("<answer>```py\nprint(1)\n```</answer>", 1.0, "print(1)"),
         ("<answer>\n```\nprint(1)\n```\n</answer>", 1.0, "print(1)"),
         ("<answer>\n~~~python\nprint(1)\n~~~\n</answer>", 1.0, "print(1)"),
+        (
+            "<answer>\n    ```python\n    if 1:\n        x()\n    ```\n</answer>",
+            1.0,
+            "if 1:\n    x()",
+        ),
         ("<answer>print(1)</answer>", 0.5, "print(1)"),
         ("<answer>\n```python\nprint(12345)\n</answer>", 0.3, "print(12345)"),
         ("<answer>print(12345)\n```</answer>", 0.3, "print(12345)"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -101,6 +102,8 @@ def read_submission(model_output: str, answer_tag: str, language: str) -> Submis
 
 
 def _submission(format_score: float, code: str) -> Submission:
+    if code.lstrip("\r\n")[:1].isspace():  # all of it was indented, fence and code alike
+        code = textwrap.dedent(code)
     return Submission(format_score, code, "" if code.strip() else "the answer holds no code")
 
 
