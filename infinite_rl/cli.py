@@ -46,6 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         print(f"error: {_how_to_install(error)}", file=sys.stderr)
         return NOT_DONE
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:  # the reader has left, as `head` does
         _discard_output()
         return NOT_DONE

@@ -13,6 +13,7 @@ from pathlib import Path
 import gemini_server as gemini
 import pytest
 
+from infinite_rl import cli
 from infinite_rl.dataset import load_dataset
 from infinite_rl.providers.procedural import ProceduralProvider
 
@@ -217,6 +218,17 @@ def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path, verb: str) -> None
     assert process.stderr is not None
     assert process.stderr.read() == ""
     process.wait(60)
+
+
+def test_an_interrupt_is_one_word_wherever_it_strikes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_run_examples", interrupted)
+    assert cli.main(["run-examples"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 def test_a_folder_whose_name_the_terminal_cannot_show_is_no_traceback(tmp_path: Path) -> None:
