@@ -157,18 +157,7 @@ def recurrence(draw: Draw, level: int) -> CodingTask:
     if split:
         rule += f", but for n divisible by {k} it is the remainder of f(n - 1) + {extra} on division by {m}"
     main = f"({'' if a == 1 else f'{a} * '}NEW + {'' if b == 1 else f'{b} * '}OLD{f' + {c}' if c else ''}) % {m}"
-    py_main = main.replace("NEW", "terms[-1]").replace("OLD", "terms[-2]")
-    js_main = main.replace("NEW", "terms[i - 1]").replace("OLD", "terms[i - 2]")
-    py_body = f"        terms.append((terms[-1] + {extra}) % {m})\n    else:\n        terms.append({py_main})"
-    python_loop = f"    if i % {k} == 0:\n{py_body}" if split else f"    terms.append({py_main})"
-    js_loop = (
-        f"  terms.push(i % {k} === 0 ? (terms[i - 1] + {extra}) % {m} : {js_main});"
-        if split
-        else f"  terms.push({js_main});"
-    )
-    variable = "i" if split else "_"
-    start = f"terms = [{f0}, {f1}]\nfor {variable} in range(2, n + 1):\n{python_loop}\n"
-    js_start = f"const terms = [{f0}, {f1}];\nfor (let i = 2; i <= n; i += 1) {{\n{js_loop}\n}}\n"
+    start, js_start = terms_code((f0, f1), main, k if split else 0, extra, m)
     say, py_end, js_end, kind = WANTED_TERMS[wants]
     return CodingTask(
         name=draw.pick(("sequence_value", "recurrence", "evaluate_sequence", "next_terms")),
@@ -197,6 +186,27 @@ def recurrence(draw: Draw, level: int) -> CodingTask:
         reference=reference,
         inputs=telling_inputs(draw, reference, [(0,), (1,), (2,)], lambda: (draw.between(3, 15),)),
     )
+
+
+def terms_code(
+    first_two: tuple[int, int], main: str, k: int, extra: int, m: int
+) -> tuple[str, str]:
+    """The lines that compute all terms, in both languages; `k` is 0 for one rule throughout."""
+    py_main = main.replace("NEW", "terms[-1]").replace("OLD", "terms[-2]")
+    js_main = main.replace("NEW", "terms[i - 1]").replace("OLD", "terms[i - 2]")
+    py_body = f"        terms.append((terms[-1] + {extra}) % {m})\n    else:\n        terms.append({py_main})"
+    python_loop = f"    if i % {k} == 0:\n{py_body}" if k else f"    terms.append({py_main})"
+    js_loop = (
+        f"  terms.push(i % {k} === 0 ? (terms[i - 1] + {extra}) % {m} : {js_main});"
+        if k
+        else f"  terms.push({js_main});"
+    )
+    variable = "i" if k else "_"
+    python = f"terms = {list(first_two)}\nfor {variable} in range(2, n + 1):\n{python_loop}\n"
+    javascript = (
+        f"const terms = {list(first_two)};\nfor (let i = 2; i <= n; i += 1) {{\n{js_loop}\n}}\n"
+    )
+    return python, javascript
 
 
 # --- nested lists
@@ -266,30 +276,15 @@ def nested(draw: Draw, level: int) -> CodingTask:
             if test(n, k) and (not limit or d <= limit)
         )
 
-    uses_depth = "depth" in py_weight or limit or flips
-    deeper = "walk(item, depth + 1)" if uses_depth else "walk(item)"
-    head, js_head = (
-        ("def walk(items: list, depth: int) -> int:", "function walk(items, depth) {")
-        if uses_depth
-        else ("def walk(items: list) -> int:", "function walk(items) {")
-    )
-    sign = "-" if flips else "+"
-    cut = f"    if depth > {limit}:\n        return 0\n" if limit else ""
-    js_cut = f"  if (depth > {limit}) return 0;\n" if limit else ""
-    branch = f"elif {py_test}:" if py_test else "else:"
-    js_branch = f" else if ({js_test}) {{" if js_test else " else {"
-    python = f"{head}\n{cut}    total = 0\n    for item in items:\n        if isinstance(item, list):\n            total {sign}= {deeper}\n        {branch}\n            total += {py_weight}\n    return total"
-    javascript = f"{js_head}\n{js_cut}  let total = 0;\n  for (const item of items) {{\n    if (Array.isArray(item)) {{\n      total {sign}= {deeper};\n    }}{js_branch}\n      total += {py_weight};\n    }}\n  }}\n  return total;\n}}"
+    uses_depth = "depth" in py_weight or limit > 0 or flips
+    python, javascript = walk_code((py_test, js_test), py_weight, limit, flips, uses_depth)
     first = ", 1" if uses_depth else ""
     more = [f"Numbers deeper than depth {limit} are ignored."] if limit else []
-    more += (
-        ["Contributions at even depths are subtracted, those at odd depths are added."]
-        if flips
-        else []
-    )
     if flips:
-        # A walk that subtracts its inner walks flips the sign once with every level.
-        more[-1] += " So depth 1 adds, depth 2 subtracts, depth 3 adds again."
+        more.append(
+            "Contributions at even depths are subtracted, those at odd depths are added."
+            " So depth 1 adds, depth 2 subtracts, depth 3 adds again."
+        )
     return CodingTask(
         name=draw.pick(("weigh", "walk", "evaluate", "total", "measure")) + f"_{name}",
         params=((name, "nested"),),
@@ -323,6 +318,30 @@ def nested(draw: Draw, level: int) -> CodingTask:
         head_python=python,
         head_javascript=javascript,
     )
+
+
+def walk_code(
+    tests: tuple[str, str], weight: str, limit: int, flips: bool, uses_depth: bool
+) -> tuple[str, str]:
+    """The walk in both languages; `limit` is 0 where there is none.
+
+    A walk that subtracts its inner walks flips the sign once with every level.
+    """
+    py_test, js_test = tests
+    deeper = "walk(item, depth + 1)" if uses_depth else "walk(item)"
+    head, js_head = (
+        ("def walk(items: list, depth: int) -> int:", "function walk(items, depth) {")
+        if uses_depth
+        else ("def walk(items: list) -> int:", "function walk(items) {")
+    )
+    sign = "-" if flips else "+"
+    cut = f"    if depth > {limit}:\n        return 0\n" if limit else ""
+    js_cut = f"  if (depth > {limit}) return 0;\n" if limit else ""
+    branch = f"elif {py_test}:" if py_test else "else:"
+    js_branch = f" else if ({js_test}) {{" if js_test else " else {"
+    python = f"{head}\n{cut}    total = 0\n    for item in items:\n        if isinstance(item, list):\n            total {sign}= {deeper}\n        {branch}\n            total += {weight}\n    return total"
+    javascript = f"{js_head}\n{js_cut}  let total = 0;\n  for (const item of items) {{\n    if (Array.isArray(item)) {{\n      total {sign}= {deeper};\n    }}{js_branch}\n      total += {weight};\n    }}\n  }}\n  return total;\n}}"
+    return python, javascript
 
 
 # --- best choice without neighbours
