@@ -39,7 +39,8 @@ class JavaScriptGuest:
 
     `Math.random` gives the same numbers in every run, and timers do not wait: time jumps to the
     next one. A failed `console.assert` makes the run an error. With tests, `console`, `JSON` and
-    `require` are fixed before the program runs. Raises `RuntimeMissing` when the module was not built.
+    `require` are fixed before the program runs. Raises `RuntimeMissing` when the module was not
+    built.
     """
 
     def __init__(self) -> None:
