@@ -148,7 +148,13 @@ def test_a_callable_is_a_predicate() -> None:
     assert read_reference(str.isdigit) == Predicate(str.isdigit)
 
 
+CIRCULAR: list[Any] = []
+CIRCULAR.append(CIRCULAR)
 MALFORMED: list[Any] = [
+    CIRCULAR,
+    10**5000,  # more digits than Python writes
+    {"cases": [{"output": 10**5000}]},
+    {(1, 2): 3},
     None,
     {"tests": []},
     {"tests": ""},
@@ -421,6 +427,23 @@ def test_after_a_limit_was_met_the_other_cases_are_not_run() -> None:
     cases = {"cases": [{"input": str(number), "output": "1"} for number in range(50)]}
     score = CodingRewardFunction(executor=Slow()).compute_reward(answer("loop()"), cases)
     assert (score.status, score.correctness_score, runs) == ("failed", 0.0, ["0"])
+
+
+@pytest.mark.parametrize(("each_s", "runs", "status"), [(0.9, 23, "failed"), (0.4, 50, "passed")])
+def test_all_cases_together_take_twenty_timeouts_at_most(
+    each_s: float, runs: int, status: str
+) -> None:
+    ran = []
+
+    class Slow:
+        def execute(self, *_: Any, **__: Any) -> Execution:
+            ran.append(1)
+            return Execution("1", "", 0, "ok", each_s)
+
+    reward = CodingRewardFunction(timeout=1, executor=Slow())
+    score = reward.compute_reward(answer("print(1)"), {"cases": [{"output": 1}] * 50})
+    assert (len(ran), score.status) == (runs, status)
+    assert score.passed or "23 of 50 cases passed; timeout" in score.error_msg
 
 
 # --- hostile answers

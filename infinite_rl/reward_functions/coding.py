@@ -32,6 +32,7 @@ from .shaping import Shaping
 
 _DAMAGED_CHARS = 10  # shorter remains of a damaged fence are not worth a run
 _CACHED_REFERENCES = 256  # one reference serves every completion of its group
+_CASES_TIMEOUTS = 20  # all cases of one program together may take so many times the timeout
 _MESSAGE_CHARS = 500
 _QUOTE_CHARS = 160
 
@@ -114,6 +115,9 @@ class CodingRewardFunction(RewardFunction):
     expected text the rung of `compare`, for tests and cases the share that passed. The `status` is
     "passed" only where the program ended well and its output is equal (not merely similar), or all
     tests reported and passed. It is "unscored" where the reference is at fault.
+
+    `timeout` holds for each run: one for all tests, one for each case. All cases of one program
+    together may take twenty timeouts.
 
     `language` is what answers are written in unless a call says otherwise. `executor` is where
     programs run; by default a `RewardExecutor`.
@@ -252,9 +256,13 @@ class CodingRewardFunction(RewardFunction):
         return _Verdict(passed / count, False, error, details, _compiled(execution))
 
     def _judge_cases(self, code: str, reference: Cases, language: str) -> _Verdict:
-        """Run the program once a case. After a run that met a limit the others count as failed."""
+        """Run the program once a case. After a run that met a limit the others count as failed.
+
+        So do those that are left when all runs together took twenty timeouts: a model that writes
+        its own cases could ask for thousands of slow ones.
+        """
         count, passed, error = len(reference.cases), 0, ""
-        compiled = True
+        compiled, left_s = True, _CASES_TIMEOUTS * self.timeout
         for number, (given, wanted) in enumerate(reference.cases, start=1):
             execution = self._run(code, language, stdin=given)
             if execution.status == "ok":
@@ -265,6 +273,10 @@ class CodingRewardFunction(RewardFunction):
             passed += verdict.passed
             if not verdict.passed:
                 error = error or f"case {number} with input {_quote(given)}: {verdict.error}"
+            left_s -= execution.duration_s
+            if left_s < 0 and number < count:
+                error = error or f"timeout: the first {number} cases took too long together"
+                break
             if execution.status not in ("ok", "error") or not compiled:
                 break
         details = {"cases": count, "cases_passed": passed}

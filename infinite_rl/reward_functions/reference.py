@@ -92,9 +92,21 @@ def read_reference(expected: object) -> Reference:
         return _read_text(expected)
     if isinstance(expected, Mapping) and expected.keys() & {"tests", "cases"}:
         return _read_spec(expected)
-    if isinstance(expected, Mapping | list | tuple):
-        return Output(json.dumps(expected, ensure_ascii=False, default=str))
-    return Output(str(expected))
+    return Output(_printed(expected))
+
+
+def _printed(value: object) -> str:
+    """A value as text: of a mapping or a list its JSON."""
+    try:
+        if isinstance(value, Mapping | list | tuple):
+            return json.dumps(value, ensure_ascii=False, default=str)
+        return str(value)
+    except (
+        ValueError,
+        TypeError,
+        RecursionError,
+    ) as fault:  # circular, deep, 5000 digits, odd keys
+        raise BadReference(f"the expected output cannot be written: {fault}") from None
 
 
 def _read_text(text: str) -> Reference:
@@ -174,4 +186,4 @@ def _read_case(case: object) -> tuple[str, str]:
     for text in (given, wanted):
         if isinstance(text, bool) or not isinstance(text, str | int | float):
             raise BadReference("the input and the output of a case must be texts or numbers")
-    return str(given), str(wanted)
+    return _printed(given), _printed(wanted)
