@@ -109,8 +109,9 @@ class Execution:
     """How one program ended in its sandbox.
 
     `status` is "ok" (exit code 0), "error" (an exception, a non-zero exit, a trap), "timeout",
-    "memory" or "output" (a limit was met). `tests` holds one result for each test that reported, in
-    order: fewer than were asked for means that the program ended before it could be judged.
+    "memory" or "output" (a limit was met); a program that was stopped has the exit code 124 (for
+    time) or 137. `tests` holds one result for each test that reported, in order: fewer than were
+    asked for means that the program ended before it could be judged.
     """
 
     stdout: str

@@ -125,3 +125,22 @@ def test_a_slow_program_does_not_cost_its_neighbour_time() -> None:
     assert executor.execute("print('x')", "python", timeout=5).status == "ok"
     slow.join()
     assert ended[0].status == "timeout"
+
+
+@pytest.mark.parametrize(
+    ("lang", "code", "ending"),
+    [
+        ("python", "while True: pass", ("timeout", 124)),
+        ("javascript", "while (true) {}", ("timeout", 124)),
+        ("python", "while True: print('x' * 1000)", ("output", 137)),
+        ("javascript", "while (true) console.log('x'.repeat(1000))", ("output", 137)),
+        ("python", "raise SystemExit(3)", ("error", 3)),
+        ("javascript", "process.exit(3)", ("error", 3)),
+        ("python", "1 / 0", ("error", 1)),
+        ("javascript", "null.x", ("error", 1)),
+    ],
+)
+def test_every_language_ends_alike(lang: str, code: str, ending: tuple[str, int]) -> None:
+    executor = RewardExecutor(timeout=0.3 if ending[0] == "timeout" else 5, output_limit=100_000)
+    execution = executor.execute(code, lang)
+    assert (execution.status, execution.exit_code) == ending

@@ -7,6 +7,9 @@ from typing import Protocol
 
 from ..types import Execution, Program
 
+# Exit codes of programs that were stopped, the shell's own: for time, and otherwise.
+STOPPED_FOR_TIME, STOPPED = 124, 137
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -17,7 +17,7 @@ from ..errors import SandboxError
 from ..types import Execution, ExecutionStatus, Program, TestResult
 from . import runtime_named
 from .engine import ENGINE, deadline, deadline_ticks, load_module, shielded
-from .guest import Limits
+from .guest import STOPPED, STOPPED_FOR_TIME, Limits
 from .javascript_machine import (
     ASYNC_SCRIPT,
     GLOBAL_SCRIPT,
@@ -243,7 +243,9 @@ class _Run:
         code = trap.trap_code if isinstance(trap, Trap) else None
         elapsed_s = (time.monotonic_ns() - self._started_ns) / 1e9
         if code == TrapCode.INTERRUPT or (code is None and elapsed_s > self._limits.timeout_s):
-            self._error(f"timed out after {self._limits.timeout_s:g} s", 1, "timeout")
+            self._error(
+                f"timed out after {self._limits.timeout_s:g} s", STOPPED_FOR_TIME, "timeout"
+            )
         elif code == TrapCode.STACK_OVERFLOW:
             self._error("RangeError: Maximum call stack size exceeded")
         elif self._is_full():
@@ -306,7 +308,9 @@ class _Run:
         self._room -= len(text)
         if self._room < 0:
             self._room = 0
-            self._error(f"output longer than {self._limits.output_chars} characters", 1, "output")
+            self._error(
+                f"output longer than {self._limits.output_chars} characters", STOPPED, "output"
+            )
             return self._stop()
         return int(self._machine.call("qjs_get_undefined"))
 

@@ -15,11 +15,10 @@ from ..errors import SandboxError, UsageError
 from ..types import Execution, ExecutionStatus, Program, TestResult
 from . import runtime_named
 from .engine import ENGINE, deadline, load_component, shielded
-from .guest import Limits
+from .guest import STOPPED, STOPPED_FOR_TIME, Limits
 
 _CLOCK = "wasi:clocks/monotonic-clock@"
 # Exit codes of programs that were stopped, as shells give them.
-_TIMEOUT, _KILLED = 124, 137
 _MESSAGE_CHARS = 500
 
 
@@ -220,7 +219,7 @@ def _stopped(session: _Session, error: WasmtimeError | Trap) -> Execution:
 
 def _limit(session: _Session, status: ExecutionStatus) -> Execution:
     if status == "timeout":
-        return session.cut_short(status, _TIMEOUT, "TimeoutError: the time limit was met")
+        return session.cut_short(status, STOPPED_FOR_TIME, "TimeoutError: the time limit was met")
     if status == "output":
-        return session.cut_short(status, _KILLED, "the output limit was met")
-    return session.cut_short(status, _KILLED, "the program tampered with its test results")
+        return session.cut_short(status, STOPPED, "the output limit was met")
+    return session.cut_short(status, STOPPED, "the program tampered with its test results")
