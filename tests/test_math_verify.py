@@ -77,6 +77,14 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "open braces": ("{" * 500, "budget"),
     "closing braces": ("}" * 500, "unparsed"),
     "open boxes": (r"\boxed{" * 20_000, "unparsed"),
+    "boxes in a row": (r"\boxed{1}, " * 5_000 + r"\boxed{3}", "unparsed"),
+    "boxes far apart": (r"\boxed{3}" + " $" * 100_000 + r"\boxed{4}", "different"),
+    "markers": ("the answer is " * 50_000, "unparsed"),
+    "denials": ("not " * 100_000 + "the answer is 3", "unparsed"),
+    "chain of a function": ("f(x)=" * 100 + "5", "unparsed"),
+    "hidden by a tower": (r"3 + e^{-e^{e^{4}}}", "budget"),
+    "hidden in a whole part": (r"\lfloor 4 - e^{-9000} \rfloor", ""),
+    "many turns": ("+".join(f"|x-{i}|" for i in range(2, 120)), "different"),
     "open text": (r"\text{" * 500, "unparsed"),
     "dollars": ("$" * 5_000, "budget"),
     "spaces": (" " * 100_000, "unparsed"),
@@ -155,6 +163,11 @@ def test_many_threads_get_the_verdicts_of_one() -> None:
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda pair: verify(*pair).status, pairs * 4))
     assert together == alone * 4 and set(alone) == {"equal", "different"}
+
+
+def test_the_order_of_two_sides_does_not_choose_between_a_cost_and_a_gap() -> None:
+    costly, nowhere = r"\pi^{\pi^{\pi^{x}}}", r"\ln(-1-x^2)"
+    assert verify(costly, nowhere).status == verify(nowhere, costly).status == "different"
 
 
 def test_a_deep_stack_of_the_caller_is_no_error() -> None:

@@ -305,15 +305,18 @@ _JUDGES: dict[str, Callable[[Node, Node, Budget], str]] = {
 
 
 def settled(node: Node, budget: Budget) -> Node:
-    """The form, with chains of equal signs checked and taken as their last part.
+    """The form, with chains of equal signs in it checked and taken as their last part.
 
     Raises Unparsed where the parts of a chain are not equal: `2 + 2 = 5` states nothing.
     """
+    if is_expression(node):
+        return node  # no expression holds a chain
     if node.op != "chain":
-        return node
-    first, *rest = node.args
+        inner = tuple(settled(arg, budget) for arg in node.args)
+        return node if inner == node.args else Node(node.op, inner, node.value, node.unit)
+    first, *rest = (settled(arg, budget) for arg in node.args)
     name = str(first.value) if first.op in ("sym", "text") else ""
-    parts = rest if name else list(node.args)
+    parts = rest if name else [first, *rest]
     for part in parts[:-1]:
         if difference(part, parts[-1], budget):
             raise Unparsed("the parts of the equation are not equal")

@@ -16,6 +16,7 @@ _MARKED = re.compile(r"box|answer|#|think|thought|&lt;|</", re.IGNORECASE)
 _BOXES = ("\\boxed", "\\fbox")
 _JOINT = re.compile(r"[\s$]*(,?\s*(?:\\text\s*\{\s*)?(?:and|or)(?:\s*\})?|[,;])[\s$]*")
 _MOST_BOXES = 20  # that are read as one list
+_WIDEST_JOINT = 60  # characters between two of them
 _MARKERS = ("final answer is", "final answer:", "the answer is", "answer is:", "answer:", "####")
 # Words before a marker, in its clause, that take its answer back or leave it open.
 _HEDGE = re.compile(
@@ -58,15 +59,16 @@ def last_box(text: str) -> str | None:
         try:
             start, opening = _box(text, stop)
             end = closing_brace(text, opening) if start >= 0 else stop
-            joint = _JOINT.fullmatch(text, end + 1, stop)
+            near = stop - end <= _WIDEST_JOINT
+            joint = _JOINT.fullmatch(text, end + 1, stop) if near else None
             content = _content(text, opening, end) if joint else ""
         except Unparsed:
-            break  # only the last box must be whole
+            return answer  # only the last box must be whole
         if joint is None:
-            break
+            return answer
         if content != last:
             answer = f"{content} {joint[1]} {answer}"
-    return answer
+    raise Unparsed(f"more than {_MOST_BOXES} boxes in a row")
 
 
 def _box(text: str, stop: int) -> tuple[int, int]:

@@ -74,7 +74,7 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
     usable: list[tuple[int, _Point]] = []
     for point in _visited(sides, names):
         try:
-            found = [_value(side, point.place, real, budget) for side in sides]
+            found = _both(sides, point.place, real, budget)
         except Undefined:
             continue
         except OverBudget:
@@ -92,9 +92,23 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
     return "" if _surely_equal(sides, clearest, real, budget) else "values at a sample point"
 
 
+def _both(sides: Sequence[Node], point: _Point, real: bool, budget: Budget) -> list[_Found]:
+    """The values of both sides. A point where one has none is skipped, whatever the other costs."""
+    found: list[_Found] = []
+    fault = None
+    for side in sides:
+        try:
+            found.append(_value(side, point, real, budget))
+        except OverBudget as caught:
+            fault = caught
+    if fault is not None:
+        raise fault
+    return found
+
+
 def _surely_equal(sides: Sequence[Node], point: _Point, real: bool, budget: Budget) -> bool:
     """Whether two values agree in as many digits as their parts ask for."""
-    found = [_value(side, point, real, budget) for side in sides]
+    found = _both(sides, point, real, budget)
     if not _close(found[0].value, found[1].value):
         return False
     digits = _digits_to_see(max(part.reach for part in found))
