@@ -8,6 +8,7 @@ The text is the model's, so nothing here raises on it, evaluates it, or takes mo
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +26,9 @@ DEFAULT_TAGS = (ANSWER_TAG, "summary")
 
 _DATA_LANGUAGES = frozenset({"", "json", "text", "txt", "plain", "plaintext"})
 _WRAPPER_LANGUAGES = frozenset({"", "markdown", "md", "text", "txt", "plaintext"})
-_END_TOKENS = re.compile(r"(?:<\|[\w-]{1,30}\|>|<end_of_turn>)\s{0,9}\Z")
+_END_TOKENS = re.compile(
+    r"(?:<[|\uff5c][\w\u2581-]{1,30}[|\uff5c]>|<end_of_turn>|(?P<stroke></s>))\s{0,9}\Z"
+)
 _MAX_END_TOKENS = 4
 
 
@@ -36,10 +39,10 @@ class Parsed(Mapping[str, str]):
     A section that is not there is "". It equals any mapping of the same three strings.
 
     `strategy` says how the text was read: by its heads ("bracket", "markdown", "bold", "label", or
-    "mixed" where they differ), by a tag around each section ("xml"), by an answer tag alone
-    ("tag"), or not at all ("none").
+    "mixed" where they differ), as one JSON object ("json"), by a tag around each section ("xml"),
+    by an answer tag alone ("tag"), or not at all ("none").
 
-    `found` says for each section where it came from: its own "head" (or section tag); the
+    `found` says for each section where it came from: its own "head" (or tag, or key); the
     "preamble" before the first head (a prompt without head); the "tag" of a text or response (an
     answer without head, so it only repeats the response and proves nothing); the "text" or
     "answer" that held the tag (a response without head); or "missing".
@@ -144,7 +147,7 @@ def _plain(text: str | None) -> str:
     text = (text or "").replace("\r\n", "\n").removeprefix("\ufeff").rstrip()
     for _ in range(_MAX_END_TOKENS):
         mark = _END_TOKENS.search(text, max(0, len(text) - 50))
-        if mark is None:
+        if mark is None or (mark["stroke"] and "<s>" in text):
             break
         text = text[: mark.start()].rstrip()
     return text
@@ -176,6 +179,23 @@ def _from_unfinished_thought(text: str) -> Parsed | None:
     return _sections(split_thinking(text)[1])
 
 
+def _from_json(text: str) -> Parsed | None:
+    """One JSON object, bare or fenced, with the three sections as its keys."""
+    visible = _unfenced(split_thinking(text)[0])
+    if not visible.startswith("{"):
+        return None
+    try:
+        content = json.loads(visible)
+        "".join(value for value in content.values() if isinstance(value, str)).encode()
+    except (ValueError, RecursionError):  # also for half a surrogate pair, which is no text
+        return None
+    sections = {str(key).lower(): value for key, value in content.items()}
+    bodies = {name: sections.get(name) for name in SECTIONS}
+    if not all(isinstance(body, str) for body in bodies.values()):
+        return None
+    return _parsed({name: str(body).strip() for name, body in bodies.items()}, "json")
+
+
 def _from_section_tags(text: str) -> Parsed | None:
     """`<prompt>...</prompt>` and so on; an answer tag in the response is not the section."""
     visible, _ = split_thinking(text)
@@ -204,6 +224,7 @@ _STRATEGIES: tuple[Callable[[str], Parsed | None], ...] = (
     _from_wrapped,
     _from_heads,
     _from_unfinished_thought,
+    _from_json,
     _from_section_tags,
     _from_tag,
 )

@@ -23,6 +23,8 @@ _ANY_NAME = "|".join(
 )
 _NAME = f"(?P<name>{_ANY_NAME})"
 _NUMBER = r"(?:\d{1,2}[.):]\s{0,3})?"
+# What some models adorn a head with: an emoji, or a space of no width.
+_ORNAMENT = r"(?:[^\w\x00-\x7f【】]{1,4}\s{0,3})?"
 _COLON = r"\s{0,3}(?P<colon>[:：])?"
 _REST = r"[ \t]*(?P<rest>.*)"
 
@@ -32,17 +34,17 @@ _STYLES: Mapping[str, re.Pattern[str]] = {
     for style, pattern in (
         (
             "bracket",
-            rf"[\s>*_#`]{{0,12}}{_NUMBER}[*_]{{0,3}}\\?[\[【]\s{{0,3}}{_NAME}\s{{0,3}}[:：]?\\?[\]】]"
+            rf"[\s>*_#`]{{0,12}}{_ORNAMENT}{_NUMBER}[*_]{{0,3}}\\?[\[【]\s{{0,3}}{_NAME}\s{{0,3}}[:：]?\\?[\]】]"
             rf"[*_`]{{0,3}}{_COLON}[*_`]{{0,3}}{_REST}",
         ),
         (
             "markdown",
-            rf"[\s>]{{0,8}}#{{1,6}}\s{{0,3}}{_NUMBER}[*_`]{{0,3}}{_NAME}(?:[*_`]{{0,3}}{_COLON}"
+            rf"[\s>]{{0,8}}#{{1,6}}\s{{0,3}}{_ORNAMENT}{_NUMBER}[*_`]{{0,3}}{_NAME}(?:[*_`]{{0,3}}{_COLON}"
             rf"[*_`]{{0,3}})[ \t#]*(?P<rest>.*)",
         ),
         (
             "bold",
-            rf"[\s>]{{0,8}}{_NUMBER}[*_]{{1,3}}{_NUMBER}{_NAME}{_COLON}[*_]{{1,3}}"
+            rf"[\s>]{{0,8}}{_ORNAMENT}{_NUMBER}[*_]{{1,3}}{_NUMBER}{_NAME}{_COLON}[*_]{{1,3}}"
             rf"\s{{0,3}}(?P<after>[:：])?{_REST}",
         ),
         ("label", rf"[\s>]{{0,8}}{_NUMBER}{_NAME}{_COLON}{_REST}"),

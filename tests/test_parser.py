@@ -45,6 +45,16 @@ class Sections(unittest.TestCase):
             self.assertEqual(parse(text), {"prompt": "", "answer": "", "response": ""})
             self.assertEqual(parse(text).strategy, "none")
 
+    def test_json_that_is_no_sample_is_read_like_any_text(self) -> None:
+        for text in (
+            '{"prompt": "p", "answer": "1"}',
+            '{"prompt": "p", "answer": 1, "response": "r"}',
+            '{"prompt": "p", "answer": "\\ud800", "response": "r"}',
+            '{"prompt": "p", "answer": "1", "response": "r"',
+            '{"a":' * 100_000,
+        ):
+            self.assertEqual(parse(text).strategy, "none", text[:60])
+
     def test_windows_line_ends_change_nothing(self) -> None:
         text = "[PROMPT]\na\n\nb\n\n[ANSWER]\n```json\n{}\n```\n[RESPONSE]\n<answer>\nc\n</answer>"
         self.assertEqual(parse(text), parse(text.replace("\n", "\r\n")))
