@@ -22,7 +22,8 @@ The conventions, one example each:
   answer is 4" answers nothing.
 - A hedge (`5 or 6`), an empty box, a refusal, a list of guesses are wrong.
 - `x = 5` is `5`, `f(x) = e^x` is `e^x`; `x = 5` is not `y = 5`; `2x = y` is `y - 2x = 0`.
-- An interval is its inequality: `x > 3` is `(3, \\infty)`, and not `y > 3`. Open ends are not closed ends.
+- An interval is its inequality: `x > 3` is `(3, \\infty)`, and not `y > 3`. Open ends
+  are not closed ends.
 - Tuples are ordered; sets, lists of solutions and lists of points are not. `1 \\pm \\sqrt{2}` is a
   list of two.
 - A numeral with a base is its value: `101_2` is `5_{10}`, and is not `101_3`.
