@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # here, where it can still be dealt with that nobody reads it
         return code
     except InfiniteRLError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {_plain(str(error))}", file=sys.stderr)
         return WRONG_USAGE if isinstance(error, UsageError) else NOT_DONE
     except ModuleNotFoundError as error:
         print(f"error: {_how_to_install(error)}", file=sys.stderr)
@@ -227,13 +227,13 @@ def _stop_on_signals() -> Iterator[threading.Event]:
 
 
 class _Redacting(logging.Formatter):
-    """Log lines without the API keys of this process."""
+    """Log lines without the API keys of this process and without control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = super().format(record)
         for name in KEY_VARIABLES:
             text = redacted(text, os.environ.get(name, "").strip())
-        return text
+        return _plain(text)
 
 
 class _Stderr:
@@ -262,8 +262,8 @@ def _print_summary(progress: Progress, out_dir: Path) -> None:
 
     made = sum(progress.accepted.values())
     present = sum(progress.present.values())
-    print(f"{made} rows made, {present} were there, {rejections(progress.rejected)}; ", end="")
-    print(f"{progress.calls} calls answered, {progress.retries} repeated")
+    print(f"rows made: {made}, there before: {present}, {rejections(progress.rejected)}; ", end="")
+    print(f"calls answered: {progress.calls}, repeated: {progress.retries}")
     frame = load_dataset(out_dir)
     if len(frame):
         print(summarise(frame).to_string(index=False, float_format=lambda value: f"{value:g}"))
@@ -271,7 +271,12 @@ def _print_summary(progress: Progress, out_dir: Path) -> None:
     for family in progress.targets:
         if missing := progress.missing(family):
             why = progress.given_up.get(family) or progress.stopped or "not finished"
-            print(f"target not reached: {family} lacks {missing}: {why}", file=sys.stderr)
+            print(f"target not reached: {family} lacks {missing}: {_plain(why)}", file=sys.stderr)
+
+
+def _plain(text: str) -> str:
+    """Text that may come from a server, without what a terminal would obey."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
 
 
 def _run_examples(_: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ import logging
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -234,26 +235,28 @@ class Store:
         self._keys: set[int] = set()
         self._excerpts: dict[str, str] = {}
         self._ids: dict[tuple[str, str], list[str]] = {}
-        self._lock = _locked(out_dir)
-        self._accepted = CsvLog(out_dir / DATASET, DATASET_COLUMNS)
-        self._failed = CsvLog(out_dir / FAILED, FAILED_COLUMNS)
-        for row in self._accepted.recover():
-            try:
-                self._remember(sample_of(row), row["slot"])
-            except ValueError:
-                raise _damaged(out_dir / DATASET, 0, f"the slot {row['slot']!r}") from None
-        for _ in self._failed.recover():
-            pass
-        self._frozen = dict(_read_frozen(out_dir / FROZEN))
+        with ExitStack() as opened:  # closes what was opened when something is refused
+            opened.enter_context(_locked(out_dir))
+            self._accepted = CsvLog(out_dir / DATASET, DATASET_COLUMNS)
+            opened.callback(self._accepted.close)
+            for row in self._accepted.recover():
+                try:
+                    self._remember(sample_of(row), row["slot"])
+                except ValueError:
+                    raise _damaged(out_dir / DATASET, 0, f"the slot {row['slot']!r}") from None
+            self._failed = CsvLog(out_dir / FAILED, FAILED_COLUMNS)
+            opened.callback(self._failed.close)
+            for _ in self._failed.recover():
+                pass
+            self._frozen = dict(_read_frozen(out_dir / FROZEN))
+            self._opened = opened.pop_all()
 
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self.sync()
-        self._accepted.close()
-        self._failed.close()
-        self._lock.close()
+        with self._opened:
+            self.sync()
 
     def has_prompt(self, prompt: str) -> bool:
         """Whether a row asks the same, but for case and white space."""

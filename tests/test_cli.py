@@ -42,12 +42,12 @@ def test_without_a_key_it_makes_verified_rows_offline_and_says_so(tmp_path: Path
     assert "provider: procedural (no GEMINI_API_KEY" in done.stderr
     rows = load_dataset(tmp_path / "out")
     assert sorted(rows["type"]) == ["coding"] * 3 + ["math"] * 3
-    assert "6 rows made" in done.stdout
+    assert "rows made: 6" in done.stdout
 
     again = run("--num_samples", "6", "--out_dir", tmp_path / "out")
     assert again.returncode == 0
-    assert "0 rows made, 6 were there" in again.stdout
-    assert "0 calls answered" in again.stdout
+    assert "rows made: 0, there before: 6" in again.stdout
+    assert "calls answered: 0" in again.stdout
 
 
 def test_with_a_key_it_asks_gemini_and_says_so(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_signal_stops_cleanly_and_keeps_everything(
         output, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert len(load_dataset(tmp_path)) == 2
-    assert "2 rows made" in output
+    assert "rows made: 2" in output
 
 
 def test_debug_logs_verbosely_and_never_the_key(tmp_path: Path) -> None:
@@ -250,6 +250,15 @@ def test_without_the_packages_it_says_what_to_do(tmp_path: Path) -> None:
         assert done.returncode == 1
         assert "is not installed for" in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_what_a_server_says_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    refused = gemini.error(403, "PERMISSION_DENIED", "no \x1b[2J\x1b]0;title\x07 entry")
+    with gemini.GeminiServer(lambda _: refused) as server:
+        done = run("--num_samples", "1", "--out_dir", tmp_path, **server.environment)
+    assert done.returncode == 1
+    assert "entry" in done.stderr
+    assert not {"\x1b", "\x07"} & set(done.stderr + done.stdout)
 
 
 def test_topics_come_from_a_list_or_a_file(tmp_path: Path) -> None:

@@ -264,6 +264,12 @@ def test_earlier_prompts_are_shown_and_a_restart_asks_the_same(tmp_path: Path) -
     assert restarted.calls[0] == stopped.calls[0]
 
 
+def test_a_language_may_be_named_by_its_alias(tmp_path: Path) -> None:
+    provider = ScriptedProvider([NoCompletion("nothing")] * 5)
+    make(tmp_path, provider, 1, task_dist="1,0", languages=["JS"], max_retries=1)
+    assert provider.calls[0].system == TASKS["javascript"].system_prompt
+
+
 def test_topics_are_gone_through_in_turn(tmp_path: Path) -> None:
     provider = ScriptedProvider(right)
     make(tmp_path, provider, 4, topics=["knots", "graphs"])

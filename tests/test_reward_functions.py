@@ -54,6 +54,19 @@ class EveryReward(unittest.TestCase):
                 self.assertAlmostEqual(given.aux_score, 0.5 * given.details["aux"]["repetition"])
                 self.assertGreater(given.aux_score, 0.0)
 
+    def test_whatever_the_model_output_is_it_is_scored(self) -> None:
+        for name, (expected, _, _) in SAMPLES.items():
+            for output in (None, 123, b"bytes", ["list"], ""):
+                with self.subTest(name, output=output):
+                    hostile: Any = output
+                    given = REWARD[name].compute_reward(hostile, expected)
+                    self.assertEqual((given.status, given.format_score), ("failed", 0.0))
+
+    def test_a_timeout_that_is_none_is_refused(self) -> None:
+        for timeout in (0, -1, float("nan"), "5", None):
+            with self.subTest(timeout=timeout), self.assertRaises(UsageError):
+                get_reward_functions(timeout=timeout)
+
     def test_a_right_answer_gets_full_marks(self) -> None:
         for name, (expected, right, _) in SAMPLES.items():
             with self.subTest(name):

@@ -137,9 +137,12 @@ def _offset_of_row(data: bytes, count: int) -> int:
 @pytest.mark.parametrize("name", [DATASET, FAILED])
 def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    with pytest.raises(StoreError, match=name):
+    with pytest.raises(StoreError, match=name) as refused:
         Store(tmp_path)
     assert (tmp_path / name).read_text(encoding="utf-8") == text
+    (tmp_path / name).unlink()
+    with Store(tmp_path):  # while the error, with its frames, is still there
+        assert refused.value
 
 
 @pytest.mark.parametrize("damage", [b"math,too,few\r\n", b'math,"a"b,c\r\n', b"\xff\xfe\r\n"])
@@ -264,6 +267,11 @@ def test_a_row_gives_its_sample_back(tmp_path: Path) -> None:
     row = next(read_rows(tmp_path / DATASET))
     assert sample_of(row) == made.sample
     assert row["id"] == made.sample.id
+
+
+def test_a_data_set_is_found_by_its_folder_or_its_file(tmp_path: Path) -> None:
+    fill(tmp_path, "p")
+    assert load_dataset(tmp_path).equals(load_dataset(tmp_path / DATASET))
 
 
 def test_a_summary_counts_rows_by_type_and_model(tmp_path: Path) -> None:

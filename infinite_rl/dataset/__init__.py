@@ -15,16 +15,18 @@ _NUMBERS = ("quality_score", "format_score", "correctness_score", "aux_score")
 
 
 def load_dataset(out_dir: str | Path) -> pd.DataFrame:
-    """The rows of `out_dir/dataset.csv`: exact strings ("007", "None", ""), scores as floats.
+    """The rows of a `dataset.csv`: exact strings ("007", "None", ""), scores as floats.
 
-    Safe while a run is writing: a row that is not whole yet is left out.
+    `out_dir` is its folder, or the file itself. Safe while a run is writing: a row that
+    is not whole yet is left out.
 
     Raises:
         StoreError: there is no such file, or it is foreign or damaged.
     """
     import pandas as pd  # imported here: reading a table should be all that costs a second
 
-    path = Path(out_dir) / DATASET
+    path = Path(out_dir)
+    path = path if path.is_file() else path / DATASET
     if not path.is_file():
         raise StoreError(f"there is no {path}")
     rows = list(read_rows(path, DATASET_COLUMNS))

@@ -167,6 +167,7 @@ class CodingRewardFunction(RewardFunction):
             RuntimeMissing, SandboxError: nothing can be run; never what the model wrote.
         """
         wanted = self._known(language or self.language)
+        model_output = model_output if isinstance(model_output, str) else ""
         submission = read_submission(model_output, answer_tag, wanted)
         try:
             verdict = self._judge(submission, read_reference(expected_output), wanted)

@@ -28,8 +28,8 @@ class RewardFunction(ABC):
     def __init__(
         self, task_name: str, timeout: float = 5, *, shaping: Shaping | None = None
     ) -> None:
-        if not timeout > 0:
-            raise UsageError(f"the timeout must be positive, not {timeout!r}")
+        if not isinstance(timeout, int | float) or not timeout > 0:
+            raise UsageError(f"the timeout must be a positive number, not {timeout!r}")
         self.task_name = task_name
         self.timeout = timeout
         self._signals = read_shaping(shaping)
