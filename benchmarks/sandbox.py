@@ -1,0 +1,324 @@
+"""How fast the sandboxes are, next to the same programs in bare subprocesses on this machine.
+
+    python -m benchmarks.sandbox [--rounds N] [--soak N] [--skip-compile]
+
+It prints the machine and one table. Times are medians of rounds in which everybody takes turns, so
+all meet the same load. The targets are for a quiet machine; they are shown and not asserted.
+`python3 -c` is the interpreter that runs this. `--soak N` looks for leaks over N more runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+
+from infinite_rl.executor import RewardExecutor
+
+HELLO = {"python": "print('hello')", "javascript": "console.log('hello')"}
+IMPORTS = (
+    "import collections, dataclasses, datetime, functools, heapq\n"
+    "import itertools, json, math, random, re\nprint('hello')"
+)
+# These two print the seconds that the work itself took.
+FIB = {
+    "python": (
+        "import time\ndef fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\n"
+        "start = time.perf_counter()\nfib(22)\nprint(time.perf_counter() - start)"
+    ),
+    "javascript": (
+        "const fib = (n) => n < 2 ? n : fib(n - 1) + fib(n - 2);\n"
+        "const start = performance.now();\nfib(22);\n"
+        "console.log((performance.now() - start) / 1000)"
+    ),
+}
+STUBBORN = {
+    "a loop": ("python", "while True: pass"),
+    "a sleeper": ("python", "import time\ntime.sleep(60)"),
+    "a long C call": ("python", "9 ** 9 ** 9"),
+    "a JavaScript loop": ("javascript", "for (;;);"),
+    "a JavaScript regex": ("javascript", "/(a+)+$/.test('a'.repeat(40) + 'b')"),
+}
+TIMEOUT_S = 0.2
+LOAD = (
+    "import sys, time\nfrom infinite_rl.runtimes import load_guest, runtime_named\n"
+    "start = time.perf_counter()\nload_guest(runtime_named(sys.argv[1]))\n"
+    "print(time.perf_counter() - start)"
+)
+IMPORT = (
+    "import time\nstart = time.perf_counter()\nimport infinite_rl\n"
+    "print(time.perf_counter() - start)"
+)
+ROOT = Path(__file__).resolve().parent.parent
+Call = Callable[[], float]  # runs something once and gives its seconds
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. `met` is None where the issue sets no target."""
+
+    what: str
+    figure: str
+    target: str = ""
+    met: bool | None = None
+
+    def __str__(self) -> str:
+        met = "" if self.met is None else "yes" if self.met else "no"
+        return f"| {self.what} | {self.figure} | {self.target} | {met} |"
+
+
+# --- ways to run a program -----------------------------------------------------------------------
+
+
+def whole(run: Callable[[], str]) -> Call:
+    """The time of the whole run."""
+
+    def call() -> float:
+        start = time.perf_counter()
+        run()
+        return time.perf_counter() - start
+
+    return call
+
+
+def told(run: Callable[[], str]) -> Call:
+    """The time that the program itself prints."""
+    return lambda: float(run())
+
+
+def sandboxed(executor: RewardExecutor, language: str, code: str) -> Callable[[], str]:
+    def run() -> str:
+        execution = executor.execute(code, language)
+        if execution.status != "ok":
+            raise SystemExit(f"the sandbox ended with {execution.status}: {execution.stderr}")
+        return execution.stdout
+
+    return run
+
+
+def bare(*command: str, **environment: str) -> Callable[[], str]:
+    def run() -> str:
+        surroundings = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+        finished = subprocess.run(
+            command, capture_output=True, check=True, text=True, env=surroundings
+        )
+        return finished.stdout
+
+    return run
+
+
+def medians(calls: Mapping[str, Call], rounds: int) -> dict[str, float]:
+    """Seconds of each call, the median over rounds in which all take turns; one more to warm up."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for number in range(rounds + 1):
+        for name, call in calls.items():
+            seconds = call()
+            if number:
+                times[name].append(seconds)
+    return {name: statistics.median(seconds) for name, seconds in times.items()}
+
+
+# --- the rows ------------------------------------------------------------------------------------
+
+
+def ms(seconds: float) -> str:
+    return f"{seconds * 1000:.1f} ms"
+
+
+def at_most(what: str, seconds: float, limit_ms: float) -> Row:
+    return Row(what, ms(seconds), f"<= {limit_ms:g} ms", seconds * 1000 <= limit_ms)
+
+
+def python_rows(executor: RewardExecutor, rounds: int) -> Iterator[Row]:
+    """Python in the sandbox against this interpreter, with and without its site packages."""
+    programs = {"hello": HELLO["python"], "ten imports": IMPORTS, "fib(22)": FIB["python"]}
+    ways = {"python3 -c": (sys.executable, "-c"), "-I -S -c": (sys.executable, "-I", "-S", "-c")}
+    limits_ms = {"hello": 3.0, "ten imports": 6.0}
+    for name, code in programs.items():
+        timed = told if name == "fib(22)" else whole
+        calls = {"sandbox": timed(sandboxed(executor, "python", code))}
+        calls |= {way: timed(bare(*command, code)) for way, command in ways.items()}
+        took = medians(calls, rounds)
+        ours = took.pop("sandbox")
+        if name in limits_ms:
+            yield at_most(f"Python {name}", ours, limits_ms[name])
+        else:
+            yield Row(f"Python {name}, the work alone", ms(ours))
+        for way, theirs in took.items():
+            if name in limits_ms:
+                target, met = ">= 10 times faster", theirs >= 10 * ours
+                ratio = f"{theirs / ours:.1f} times faster"
+            else:
+                target, met = "<= 3.5 times slower", ours <= 3.5 * theirs
+                ratio = f"{ours / theirs:.1f} times slower"
+            yield Row(f"- against {way}: {ms(theirs)}", ratio, target, met)
+
+
+def javascript_rows(executor: RewardExecutor, rounds: int) -> Iterator[Row]:
+    """JavaScript in the sandbox against node, where there is one."""
+    node = shutil.which("node")
+    for name, code in (("hello", HELLO["javascript"]), ("fib(22)", FIB["javascript"])):
+        timed = told if name == "fib(22)" else whole
+        calls = {"sandbox": timed(sandboxed(executor, "javascript", code))}
+        if node:
+            calls["node"] = timed(bare(node, "-e", code))
+        took = medians(calls, rounds)
+        ours, theirs = took["sandbox"], took.get("node")
+        if name == "hello":
+            yield at_most("JavaScript hello", ours, 1.0)
+        else:
+            yield Row("JavaScript fib(22), the work alone", ms(ours))
+        if theirs is None:
+            yield Row("- against node -e", "skipped: there is no node")
+        elif name == "hello":
+            ratio, met = f"{theirs / ours:.1f} times faster", theirs >= 10 * ours
+            yield Row(f"- against node -e: {ms(theirs)}", ratio, ">= 10 times faster", met)
+        else:  # node compiles it to machine code: there is no target
+            yield Row(f"- against node -e: {ms(theirs)}", f"{ours / theirs:.1f} times slower")
+
+
+def batch(language: str, count: int, threads: int = 1) -> float:
+    """Programs a second. A function of the module, so that other processes find it."""
+    executor = RewardExecutor()
+    executor.execute(HELLO[language], language)  # loads the runtime
+    start = time.perf_counter()
+    executor.batch_run([HELLO[language]] * count, language, threads=threads)
+    return count / (time.perf_counter() - start)
+
+
+def throughput_rows(count: int) -> Iterator[Row]:
+    """Hello worlds a second, on threads of one process and on two processes."""
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        for language in HELLO:
+            one = batch(language, count)
+            yield Row(f"{language}: programs a second on 1 thread", f"{one:.0f}")
+            for threads in (2, 4):
+                many = batch(language, count, threads)
+                figure = f"{many:.0f} ({many / one:.2f} times)"
+                yield Row(f"{language}: on {threads} threads", figure)
+            for _ in range(2):  # the first time loads the runtime in both
+                both = sum(pool.map(batch, [language] * 2, [count] * 2))
+            figure = f"{both:.0f} ({both / one:.2f} times)"
+            yield Row(f"{language}: in 2 processes", figure, ">= 1.8 times", both >= 1.8 * one)
+
+
+def overshoot_rows(executor: RewardExecutor, rounds: int) -> Iterator[Row]:
+    """By how much programs that do not end miss their time limit."""
+    over: dict[str, list[float]] = {name: [] for name in STUBBORN}
+    for _ in range(rounds):
+        for name, (language, code) in STUBBORN.items():
+            start = time.perf_counter()
+            execution = executor.execute(code, language, timeout=TIMEOUT_S)
+            over[name].append(time.perf_counter() - start - TIMEOUT_S)
+            if execution.status != "timeout":
+                raise SystemExit(f"{name} was not stopped: {execution.status}")
+    for name, late in over.items():
+        figure = f"{ms(statistics.median(late))}, worst {ms(max(late))}"
+        what = f"{name}, beyond its {TIMEOUT_S} s"
+        yield Row(what, figure, "< 50 ms", max(late) < 0.05)
+
+
+def load_rows(rounds: int, compiles: bool) -> Iterator[Row]:
+    """What a fresh process pays: the import, a runtime from the cache, and compiling it."""
+    yield Row("import infinite_rl", ms(medians({"": told(_fresh(IMPORT))}, rounds)[""]))
+    for language in HELLO:
+        loaded = medians({"": told(_fresh(LOAD, language))}, rounds)[""]
+        yield Row(f"{language}: load from the cache", ms(loaded))
+        if compiles:
+            with tempfile.TemporaryDirectory() as folder:
+                seconds = float(_fresh(LOAD, language, INFINITE_RL_CACHE=folder)())
+            yield Row(f"{language}: compile, once a machine", f"{seconds:.1f} s")
+
+
+def _fresh(code: str, *arguments: str, **environment: str) -> Callable[[], str]:
+    return bare(sys.executable, "-c", code, *arguments, **environment)
+
+
+def soak_rows(executor: RewardExecutor, count: int) -> Iterator[Row]:
+    """Whether memory, threads and files stay as they are over many runs, some of them hostile."""
+    programs = [*HELLO.items(), ("python", "bytes(10**9)"), ("javascript", "null.x")]
+    for language, code in programs * 50:  # what the first runs take is kept and used again
+        executor.execute(code, language)
+    before = _held()
+    for number in range(count):
+        language, code = programs[number % len(programs)]
+        executor.execute(code, language)
+    after = _held()
+    for name, value in after.items():
+        grown = value - before[name]
+        flat = grown <= (16 if name == "MiB of memory" else 0)
+        yield Row(f"{name} after {count} runs", f"{value} ({grown:+})", "flat", flat)
+
+
+def _held() -> dict[str, int]:
+    """What this process holds now; files and memory only where the system lists them."""
+    held = {"threads": threading.active_count()}
+    if Path("/proc/self/fd").is_dir():
+        held["open files"] = len(os.listdir("/proc/self/fd"))
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        held["MiB of memory"] = pages * os.sysconf("SC_PAGE_SIZE") // 2**20
+    return held
+
+
+# --- the machine ---------------------------------------------------------------------------------
+
+
+def machine() -> str:
+    node = shutil.which("node")
+    parts = [
+        _processor(),
+        f"{os.cpu_count()} cores",
+        f"load {os.getloadavg()[0]:.1f}",
+        f"{platform.system()} {platform.machine()}",
+        f"Python {platform.python_version()}",
+        f"wasmtime {version('wasmtime')}",
+        f"node {bare(node, '--version')().strip()}" if node else "no node",
+    ]
+    return ", ".join(parts)
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or "unknown processor")
+
+
+def rows(rounds: int, soak: int, compiles: bool) -> Iterator[Row]:
+    executor = RewardExecutor()
+    yield from python_rows(executor, rounds)
+    yield from javascript_rows(executor, rounds)
+    yield from throughput_rows(20 * rounds)
+    yield from overshoot_rows(executor, max(3, rounds // 4))
+    yield from load_rows(max(3, rounds // 4), compiles)
+    if soak:
+        yield from soak_rows(executor, soak)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Print how fast the sandboxes are.")
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--soak", type=int, default=0, help="look for leaks over so many runs")
+    parser.add_argument("--skip-compile", action="store_true", help="do not time the compiler")
+    options = parser.parse_args()
+    print(f"{machine()}; medians of {options.rounds} rounds\n")
+    print("| what | measured | target | met |\n|---|---|---|---|")
+    for row in rows(options.rounds, options.soak, not options.skip_compile):
+        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
