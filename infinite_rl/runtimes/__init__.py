@@ -56,7 +56,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "e414cdf717401adf26388daf99cf9c339616f35aacff43fa01447233683378e4",
+        "abdeca67d7bae9e57f56efb840a319f24bf9bb6ea1599bac3223113e1fbc7c22",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )

@@ -171,6 +171,7 @@ const globals = {
     structuredClone,
     TextEncoder,
     TextDecoder,
+    Buffer,
     __filename: '/main.js',
     __dirname: '/',
 };

@@ -12,6 +12,15 @@ const makers = {
     process: () => process,
     console: () => globalThis.console,
     'js-md5': () => md5,
+    path: makePath,
+    'path/posix': () => require('path').posix,
+    buffer: () => ({ Buffer, atob, btoa, constants: { MAX_LENGTH: 4294967296, MAX_STRING_LENGTH: 536870888 } }),
+    crypto: makeCrypto,
+    os: makeOs,
+    module: () => ({ createRequire: () => require, builtinModules: objectKeys(makers) }),
+    'util/types': () => require('util').types,
+    'fs/promises': () => require('fs').promises,
+    'readline/promises': () => require('readline').promises,
     timers: () => ({ setTimeout, clearTimeout, setInterval, clearInterval: clearTimeout, setImmediate, clearImmediate: clearTimeout }),
     'timers/promises': () => ({
         setTimeout: (delay, value) => new PrimordialPromise((done) => { setTimeout(done, delay, value); }),
@@ -59,21 +68,120 @@ function makeUtil() {
             promiseThen(original(...values), (value) => nextTick(done, null, value), (error) => nextTick(done, error));
         },
         inherits: (constructor, parent) => {
+            if (typeof constructor !== 'function') throw wrongArgument('"ctor"', 'of type function', constructor);
+            if (typeof parent !== 'function') throw wrongArgument('"superCtor"', 'of type function', parent);
             hide(constructor, 'super_', parent);
             Object.setPrototypeOf(constructor.prototype, parent.prototype);
         },
-        deprecate: (original) => original,
+        deprecate,
+        debuglog: () => () => {},
+        stripVTControlCharacters: (text) => replace(text, /\u001b\[[0-9;]*[A-Za-z]/g, ''),
+        toUSVString: (text) => textOfBytes(encodeText(toText(text))),
         isDeepStrictEqual: (a, b) => deepEqual(a, b, true),
         isArray,
-        types: {
-            isDate, isMap, isPromise, isRegExp, isSet, isTypedArray, isWeakMap, isWeakSet,
-            isNativeError: isError,
-            isAnyArrayBuffer: isArrayBuffer,
-            isGeneratorFunction: (value) => objectTag(value) === '[object GeneratorFunction]',
-            isAsyncFunction: (value) => objectTag(value) === '[object AsyncFunction]',
-        },
+        types: utilTypes(),
         TextEncoder,
         TextDecoder,
+    };
+}
+
+// The first call says so on the error stream, as Node does.
+function deprecate(original, text, code) {
+    let told = false;
+    return function (...values) {
+        if (!told) write(2, `(node:1) ${code === undefined ? '' : `[${code}] `}DeprecationWarning: ${text}\n`);
+        told = true;
+        return new.target ? Reflect.construct(original, values, new.target) : apply(original, this, values);
+    };
+}
+
+function utilTypes() {
+    const tagged = (...tags) => (value) => isObject(value) && arrayIndexOf(tags, slice(objectTag(value), 8, -1)) >= 0;
+    const types = {
+        isDate, isMap, isPromise, isRegExp, isSet, isTypedArray, isWeakMap, isWeakSet, isArrayBuffer, isDataView,
+        isNativeError: isError,
+        isAnyArrayBuffer: isArrayBuffer,
+        isArrayBufferView: ArrayBuffer.isView,
+        isGeneratorFunction: tagged('GeneratorFunction', 'AsyncGeneratorFunction'),
+        isAsyncFunction: tagged('AsyncFunction', 'AsyncGeneratorFunction'),
+        isGeneratorObject: tagged('Generator', 'AsyncGenerator'),
+        isMapIterator: tagged('Map Iterator'),
+        isSetIterator: tagged('Set Iterator'),
+        isArgumentsObject: tagged('Arguments'),
+        isBoxedPrimitive: (value) => isObject(value) && boxed(value) !== undefined,
+    };
+    for (let i = 0; i < unboxers.length; i++) types[`is${unboxers[i][0]}Object`] = unboxers[i][2];
+    for (const name of ['Uint8Array', 'Uint8ClampedArray', 'Uint16Array', 'Uint32Array', 'Int8Array', 'Int16Array',
+        'Int32Array', 'Float32Array', 'Float64Array', 'BigInt64Array', 'BigUint64Array']) {
+        types[`is${name}`] = (value) => isTypedArray(value) && typedArrayName(value) === name;
+    }
+    return types;
+}
+
+// Chance comes from the generator behind Math.random: the same in every run.
+function makeCrypto() {
+    const filled = (bytes) => {
+        for (let i = 0; i < bytes.length; i++) bytes[i] = floor(random() * 256);
+        return bytes;
+    };
+    const randomInt = (...values) => {
+        const done = typeof values[values.length - 1] === 'function' ? values.pop() : undefined;
+        const [low, high] = values.length > 1 ? values : [0, values[0]];
+        if (!(high > low)) {
+            throw coded(new PrimordialRangeError(`The value of "max" is out of range. It must be greater than the value of "min" (${low}). Received ${high}`), 'ERR_OUT_OF_RANGE');
+        }
+        const drawn = low + floor(random() * (high - low));
+        if (done === undefined) return drawn;
+        nextTick(done, null, drawn);
+    };
+    const randomUUID = () => {
+        const bytes = filled(Buffer.alloc(16));
+        bytes[6] = bytes[6] & 15 | 64;
+        bytes[8] = bytes[8] & 63 | 128;
+        const text = textOfBytes(bytes, 'hex');
+        return join([slice(text, 0, 8), slice(text, 8, 12), slice(text, 12, 16), slice(text, 16, 20), slice(text, 20)], '-');
+    };
+    const webcrypto = {
+        randomUUID,
+        getRandomValues: (array) => {
+            filled(bytesOf(array));
+            return array;
+        },
+    };
+    return {
+        createHash: (name) => new Hash(hashNamed(name)),
+        createHmac,
+        getHashes: () => objectKeys(hashes),
+        randomBytes: (size, done) => {
+            const bytes = filled(Buffer.alloc(size));
+            if (done === undefined) return bytes;
+            nextTick(done, null, bytes);
+        },
+        randomInt,
+        randomUUID,
+        getRandomValues: webcrypto.getRandomValues,
+        timingSafeEqual: (a, b) => Buffer.compare(bytesOf(a), bytesOf(b)) === 0,
+        webcrypto,
+    };
+}
+
+function makeOs() {
+    return {
+        EOL: '\n',
+        arch: () => process.arch,
+        platform: () => process.platform,
+        type: () => 'Linux',
+        release: () => '',
+        endianness: () => 'LE',
+        hostname: () => 'localhost',
+        homedir: () => '/',
+        tmpdir: () => '/tmp',
+        cpus: () => [],
+        availableParallelism: () => 1,
+        totalmem: () => 0,
+        freemem: () => 0,
+        loadavg: () => [0, 0, 0],
+        uptime: () => process.uptime(),
     };
 }
 
@@ -174,13 +282,16 @@ function makeFs() {
     const readFileSync = (path, options) => {
         if (path !== 0 && path !== '/dev/stdin') throw failure('open', path, 'ENOENT', 'no such file or directory');
         const encoding = isObject(options) ? options.encoding : options;
-        if (encoding) return host.stdin();
-        const bytes = host.stdinBytes();
-        hide(bytes, 'toString', () => host.stdin()); // decoding here would be slow
+        if (encoding && encodingNamed(encoding) === 'utf8') return host.stdin();
+        if (encoding) return textOfBytes(host.stdinBytes(), encoding);
+        const bytes = asBuffer(host.stdinBytes());
+        // Decoding here would be slow.
+        hide(bytes, 'toString', (name) => (encodingNamed(name) === 'utf8' ? host.stdin() : textOfBytes(bytes, name)));
         return bytes;
     };
     return {
         readFileSync,
+        promises: { readFile: async (path, options) => readFileSync(path, options) },
         existsSync: (path) => path === '/dev/stdin',
         writeFileSync: (path, text) => {
             if (path === 1 || path === '/dev/stdout') write(1, toText(text));
@@ -283,5 +394,10 @@ function makeReadline() {
     }
     hide(Interface.prototype, 'addListener', Interface.prototype.on);
     const createInterface = () => new Interface();
-    return { createInterface, Interface };
+    class Asking extends Interface {
+        question(query) {
+            return new PrimordialPromise((done) => { super.question(query, done); });
+        }
+    }
+    return { createInterface, Interface, promises: { createInterface: () => new Asking(), Interface: Asking } };
 }
