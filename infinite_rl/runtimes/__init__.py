@@ -56,7 +56,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "abdeca67d7bae9e57f56efb840a319f24bf9bb6ea1599bac3223113e1fbc7c22",
+        "05d9ad85ef82ad2bf210bb81081b5e3c262d818d0d4542269146ba6df7dde1d3",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )

@@ -25,6 +25,7 @@ from .javascript_machine import (
     Machine,
     OutOfMemory,
 )
+from .javascript_modules import as_script
 
 _RECOVERY_S = 0.1  # for handing over, after a trap, what was printed before it
 _UNSETTLED = 13  # Node's exit code where a top-level await never ends
@@ -38,9 +39,11 @@ class JavaScriptGuest:
     """The JavaScript sandbox; see `Guest`.
 
     `Math.random` gives the same numbers in every run, and timers do not wait: time jumps to the
-    next one. A failed `console.assert` makes the run an error. With tests, `console`, `JSON` and
-    `require` are fixed before the program runs. Raises `RuntimeMissing` when the module was not
-    built.
+    next one. A failed `console.assert` makes the run an error. Static `import` and `export` are
+    rewritten (see `as_script`), so a module's top-level names stay visible to its tests. Tests also
+    see what a program puts into `module.exports`: by name, and as `require('./anything')`. With
+    tests, `console`, `JSON` and `require` are fixed before the program runs. Raises
+    `RuntimeMissing` when the module was not built.
     """
 
     def __init__(self) -> None:
@@ -134,7 +137,7 @@ class _Run:
 
     def _run_code(self) -> bool:
         """Runs the program to its end. False where it failed, which is then reported."""
-        code = self._program.code
+        code = as_script(self._program.code)
         flags = ASYNC_SCRIPT if "await" in code else GLOBAL_SCRIPT
         box = self._machine.evaluate(code, "main_name", flags)
         error = self._machine.exception() if box is None else self._run_tasks()
@@ -175,6 +178,9 @@ class _Run:
         machine.drive("lock")
         if not self._run_code():
             return
+        if machine.drive("expose") is None:
+            self._report(machine.exception())
+            return
         failed = machine.drive("arm")
         if failed is None or machine.number(failed) > 0:
             self._error("the program's own assertions failed", 1)
@@ -191,7 +197,7 @@ class _Run:
         entry = self._program.entry_point
         call = f"\n;check({entry});" if entry else ""
         # A block: each test may declare `const assert` again.
-        source = f"{{{test}\n{call}}}"
+        source = f"{{{as_script(test)}\n{call}}}"
         flags = ASYNC_SCRIPT if "await" in test else GLOBAL_SCRIPT
         box = machine.evaluate(source, "test_name", flags)
         error = machine.exception() if box is None else self._run_tasks()

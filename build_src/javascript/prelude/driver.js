@@ -17,6 +17,23 @@ function lock() {
 const fix = (name, value) =>
     defineProperty(globalThis, name, { value, writable: false, enumerable: false, configurable: false });
 
+// After a program with tests: what it exported becomes visible to them, by its own name where that
+// is not taken, and as `require('./anything')`.
+function expose() {
+    ownModule = moduleObject;
+    const { exports } = moduleObject;
+    if (typeof exports === 'function' && identifierLike(exports.name)) lend(exports.name, exports);
+    if (!isObject(exports)) return;
+    const names = objectKeys(exports);
+    for (let i = 0; i < names.length; i++) if (identifierLike(names[i])) lend(names[i], exports[names[i]]);
+}
+
+const identifierLike = (name) => typeof name === 'string' && patternTest(identifier, name);
+
+function lend(name, value) {
+    if (!(name in globalThis)) hide(globalThis, name, value);
+}
+
 // Before each test: fresh modules, whatever was done to the old ones. Returns how many assertions
 // failed since the last time.
 function arm() {
@@ -67,4 +84,4 @@ function finish() {
     return toNumber(process.exitCode ?? code) || (failedAssertions > 0 ? 1 : 0);
 }
 
-return { ticks: runTicks, next: () => (runNext() ? 1 : 0), fail, flush, finish, lock, arm, verdict, explain };
+return { ticks: runTicks, next: () => (runNext() ? 1 : 0), fail, flush, finish, lock, expose, arm, verdict, explain };

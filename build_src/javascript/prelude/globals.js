@@ -154,6 +154,12 @@ const moduleObject = { exports: {}, id: '.', filename: '/main.js', loaded: false
 require.main = moduleObject;
 require.cache = {};
 require.resolve = (name) => name;
+// What `import(name)` and `import.meta` are rewritten to.
+hide(require, 'import', async (name) => {
+    const made = require(toText(name));
+    return { __proto__: null, ...made, default: made.default ?? made };
+});
+hide(require, 'meta', { dirname: '/', filename: '/main.js', url: 'file:///main.js' });
 
 const globals = {
     console: makeConsole(),
