@@ -98,6 +98,7 @@ class FastIO(IOBase):
 
     def flush(self):
         os.write(self._fd, self.buffer.getvalue())
+        self.buffer.truncate(0)  # the finaliser flushes again
 
 source, sink = FastIO(sys.stdin), FastIO(sys.stdout)
 sink.write(source.readline() + source.readline())

@@ -29,6 +29,7 @@ __builtins__ = dict(vars(builtins))
 _OURS = ("app", "library", "surroundings", "wit_world")
 _PROGRAM = "program.py"
 _MESSAGE_CHARS = 500
+_C_LONG_BITS = 64  # an exit code beyond what C can hold is 255
 _RECURSION_LIMIT = 1000 + 10  # what Python gives, and a few frames of ours
 
 surroundings.install(wit_world.nap)
@@ -75,18 +76,28 @@ class _Run:
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
         exec(compile(source, filename, "exec", dont_inherit=True), self.names)
 
-    def program(self, code: str, last: bool) -> int | None:
+    def program(self, code: str) -> int | None:
         """The exit code of the program when it exits or fails; None when it runs to its end."""
         try:
             self.execute(code, _PROGRAM)
-            if last:
-                atexit._run_exitfuncs()
         except SystemExit as leaving:
             return self._exit_code(leaving)
         except BaseException as error:
             self._streams.error(self._traceback(error))
             return 1
         return None
+
+    def leave(self) -> None:
+        """What Python does as it ends: exit functions, then the finalisers of the globals.
+
+        All else is left as it is: to take down a deep structure may exhaust the stack.
+        """
+        try:
+            atexit._run_exitfuncs()
+            for name in [name for name, value in self.names.items() if _has_finaliser(value)]:
+                self.names.pop(name)
+        except BaseException:  # the program may have put anything in these places
+            return
 
     def test(self, source: str, filename: str, entry_point: str) -> str | None:
         """Run one test: None when it passed, else its error in one short text."""
@@ -110,7 +121,7 @@ class _Run:
         if code is None:
             return 0
         if isinstance(code, int):
-            return int.__and__(code, 0xFF)
+            return int.__and__(code, 0xFF) if int.bit_length(code) < _C_LONG_BITS else 0xFF
         self._streams.error(f"{code}\n")
         return 1
 
@@ -136,6 +147,10 @@ class _Run:
             self.out_of_memory = True
             traceback.clear_frames(error.__traceback__)  # what it filled is needed to report it
             gc.collect()
+
+
+def _has_finaliser(value: object) -> bool:
+    return isinstance(value, types.GeneratorType) or hasattr(type(value), "__del__")
 
 
 def _theirs(error: BaseException) -> types.TracebackType | None:
@@ -165,8 +180,10 @@ class WitWorld(wit_world.WitWorld):
         for name in _OURS:
             sys.modules.pop(name, None)
         run = _Run("program" if tests else "__main__", streams)
-        exit_code = run.program(code, last=not tests)
-        if exit_code is None:
+        exit_code = run.program(code)
+        if not tests:
+            run.leave()
+        elif exit_code is None:
             sys.settrace(None)
             vars(builtins).update(__builtins__)
             for number, source in enumerate(tests, 1):

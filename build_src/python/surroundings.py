@@ -5,12 +5,16 @@ import asyncio
 import builtins
 import codecs
 import concurrent.futures
+import hashlib
+import hmac
 import io
 import os
 import stat
+import struct
 import sys
 import threading
 import time
+import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -197,6 +201,45 @@ def _submit(pool: Any, fn: Callable[..., Any], /, *args: Any, **options: Any) ->
     return _call(fn, args, options)
 
 
+def pbkdf2_hmac(
+    hash_name: str, password: bytes, salt: bytes, iterations: int, dklen: int | None = None
+) -> bytes:
+    """`hashlib.pbkdf2_hmac` (RFC 8018, 5.2), which Python takes from a C library."""
+    if iterations < 1 or (dklen is not None and dklen < 1):
+        raise ValueError("iterations and dklen must be at least 1")
+    keyed = hmac.new(password, digestmod=hash_name)
+
+    def keyed_hash(message: bytes) -> bytes:
+        copy = keyed.copy()
+        copy.update(message)
+        return copy.digest()
+
+    length = keyed.digest_size if dklen is None else dklen
+    key = b""
+    while len(key) < length:
+        number = len(key) // keyed.digest_size + 1
+        step = keyed_hash(salt + number.to_bytes(4, "big"))
+        total = int.from_bytes(step, "big")
+        for _ in range(iterations - 1):
+            step = keyed_hash(step)
+            total ^= int.from_bytes(step, "big")
+        key += total.to_bytes(keyed.digest_size, "big")
+    return key[:length]
+
+
+# A TZif file (RFC 9636) of version 1: a header that counts one type and the four letters of its
+# name, then the type: no offset, no summer time, the name that starts at letter 0.
+_UTC_COUNTS = (0, 0, 0, 0, 1, 4)
+_UTC_FILE = struct.pack(">4sc15x6LlBB4s", b"TZif", b"\0", *_UTC_COUNTS, 0, 0, 0, b"UTC\0")
+_UTC_NAMES = ("UTC", "Etc/UTC", "UCT", "Etc/UCT", "Zulu", "Etc/Zulu", "Universal", "Etc/Universal")
+
+
+def _load_tzdata(key: str) -> io.BytesIO:
+    if key in _UTC_NAMES:
+        return io.BytesIO(_UTC_FILE)
+    raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}")
+
+
 def install(nap: Callable[[float], None]) -> None:
     """Put all of this in place; `nap` sleeps outside."""
 
@@ -207,6 +250,9 @@ def install(nap: Callable[[float], None]) -> None:
         nap(seconds)
 
     time.sleep = sleep
+    time.thread_time, time.thread_time_ns = time.process_time, time.process_time_ns
+    hashlib.pbkdf2_hmac = pbkdf2_hmac
+    zoneinfo._common.load_tzdata = _load_tzdata
     names = {0: 0, 1: 1, 2: 2, "/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
     builtins.open = io.open = _stream_or_file(builtins.open, names)
     os.read, os.write, os.fstat = _read(os.read), _write(os.write), _fstat(os.fstat)
