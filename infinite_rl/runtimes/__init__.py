@@ -56,7 +56,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "05d9ad85ef82ad2bf210bb81081b5e3c262d818d0d4542269146ba6df7dde1d3",
+        "6851f0499bdfa1aad1d58355f0072eaa0193591823f0968e84bd0a12e315a94f",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )

@@ -190,7 +190,7 @@ function describe(context, value, keys) {
 function describeRest(context, value, keys, constructor, tag) {
     if (typeof value === 'function') return asBase(functionBase(value, constructor, tag), keys);
     const iterator = iteratorKind(value);
-    if (iterator !== '') return { opening: `[${tag || iterator}] `, keys, entries: none };
+    if (iterator !== '') return describeIterator(value, iterator, keys, tag);
     if (objectTag(value) === '[object Arguments]' && tag === '') {
         return { opening: '[Arguments] ', keys, entries: none, empty: '[Arguments] {}' };
     }
@@ -218,8 +218,42 @@ const asBase = (base, keys) => ({ base, opening: '', keys, entries: none, empty:
 
 function iteratorKind(value) {
     const text = objectTag(value);
-    if (text === '[object Map Iterator]' || text === '[object Set Iterator]') return slice(text, 8, -1);
-    return '';
+    if (text === '[object Map Iterator]' && getPrototypeOf(value) === mapIterators) return 'Map Iterator';
+    return text === '[object Set Iterator]' && getPrototypeOf(value) === setIterators ? 'Set Iterator' : '';
+}
+
+// What an iterator of a Map or Set still holds. Only taking it tells; from then on the iterator gives
+// it out from here.
+const taken = new WeakMap();
+
+function itemsLeft(iterator, kind) {
+    if (!weakMapHas(taken, iterator)) {
+        if (!isExtensible(iterator)) return [];
+        const next = kind === 'Map Iterator' ? mapIteratorNext : setIteratorNext;
+        const items = [];
+        for (let step = next(iterator); !step.done; step = next(iterator)) push(items, step.value);
+        const held = { items, at: 0 };
+        weakMapSet(taken, iterator, held);
+        hide(iterator, 'next', () => {
+            const done = held.at >= items.length;
+            return { value: done ? undefined : items[held.at++], done };
+        });
+    }
+    const { items, at } = weakMapGet(taken, iterator);
+    return arraySlice(items, at);
+}
+
+// Nothing tells entries from values that are pairs themselves (or from nothing, where none is left);
+// entries are by far the more common.
+function describeIterator(value, kind, keys, tag) {
+    const items = itemsLeft(value, kind);
+    let pairs = items.length > 0;
+    for (let i = 0; i < items.length && pairs; i++) pairs = isArray(items[i]) && items[i].length === 2;
+    const label = pairs ? `${slice(kind, 0, 3)} Entries` : kind;
+    const each = (visit) => { for (let i = 0; i < items.length; i++) visit(items[i]); };
+    return { opening: `[${tag === '' || tag === kind ? label : tag}] `, keys,
+        entries: (context, _, depth) => collected( // a pair is no level of its own
+            context, items.length, each, (item) => formatValue(context, item, pairs ? depth - 1 : depth)) };
 }
 
 function describeBoxed(kind, inner, keys, constructor, tag) {

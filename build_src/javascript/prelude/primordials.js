@@ -12,6 +12,7 @@ const {
     getOwnPropertySymbols,
     getPrototypeOf,
     is: sameValue,
+    isExtensible,
     keys: objectKeys,
 } = Object;
 const { isArray } = Array;
@@ -72,6 +73,10 @@ const setHas = uncurry(Set.prototype.has);
 const setAdd = uncurry(Set.prototype.add);
 const setForEach = uncurry(Set.prototype.forEach);
 const setSize = uncurry(getOwnPropertyDescriptor(Set.prototype, 'size').get);
+const mapIterators = getPrototypeOf(new Map().keys());
+const setIterators = getPrototypeOf(new Set().keys());
+const mapIteratorNext = uncurry(mapIterators.next);
+const setIteratorNext = uncurry(setIterators.next);
 const promiseThen = uncurry(Promise.prototype.then);
 
 const TypedArrayPrototype = getPrototypeOf(Uint8Array.prototype);
@@ -101,6 +106,8 @@ const isDate = carries(Date, dateTime);
 const isArrayBuffer = carries(ArrayBuffer, bufferLength);
 const isRegExp = carries(RegExp, uncurry(getOwnPropertyDescriptor(RegExp.prototype, 'source').get));
 const weakMapHas = uncurry(WeakMap.prototype.has);
+const weakMapGet = uncurry(WeakMap.prototype.get);
+const weakMapSet = uncurry(WeakMap.prototype.set);
 const isWeakMap = carries(WeakMap, (value) => weakMapHas(value, value));
 const weakSetHas = uncurry(WeakSet.prototype.has);
 const isWeakSet = carries(WeakSet, (value) => weakSetHas(value, value));
