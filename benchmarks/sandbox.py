@@ -3,7 +3,9 @@
     python -m benchmarks.sandbox [--rounds N] [--soak N] [--skip-compile]
 
 It prints the machine and one table. Times are medians of rounds in which everybody takes turns, so
-all meet the same load. The targets are for a quiet machine; they are shown and not asserted.
+all meet the same load; a turn is two runs, of which the second counts, since the processor's caches
+are full of somebody else's data at the first. The targets are for a quiet machine; they are shown
+and not asserted.
 `python3 -c` is the interpreter that runs this. `--soak N` looks for leaks over N more runs.
 """
 
@@ -121,13 +123,12 @@ def bare(*command: str, **environment: str) -> Callable[[], str]:
 
 
 def medians(calls: Mapping[str, Call], rounds: int) -> dict[str, float]:
-    """Seconds of each call, the median over rounds in which all take turns; one more to warm up."""
+    """Seconds of each call when warm, the median over rounds in which all take turns."""
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for number in range(rounds + 1):
+    for _ in range(rounds):
         for name, call in calls.items():
-            seconds = call()
-            if number:
-                times[name].append(seconds)
+            call()
+            times[name].append(call())
     return {name: statistics.median(seconds) for name, seconds in times.items()}
 
 
