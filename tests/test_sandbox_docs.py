@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,9 @@ def passed(execution: Execution) -> list[bool]:
     return [result.passed for result in execution.tests]
 
 
-def programs(*, python: tuple[str, ...] = (), javascript: tuple[str, ...] = ()) -> Any:
+def programs(
+    *, python: tuple[str, ...] = (), javascript: tuple[str, ...] = ()
+) -> pytest.MarkDecorator:
     """The test runs once for each of these programs."""
     pairs = [("python", code) for code in python] + [("javascript", code) for code in javascript]
     return pytest.mark.parametrize(("language", "code"), pairs)
@@ -157,7 +159,7 @@ def test_memory_caught(language: str, code: str) -> None:
 def test_memory_too_small() -> None:
     with pytest.raises(UsageError):
         run("python", "", memory_limit_mb=1)
-    assert RewardExecutor(memory_limit_mb=0.01).execute("", "javascript").status == "memory"
+    assert run("javascript", "", memory_limit_mb=0.01).status == "memory"
 
 
 # --- output and input --------------------------------------------------------------------------
@@ -733,7 +735,7 @@ def test_signal_raise(language: str, code: str) -> None:
     def interrupt(*_: object) -> None:
         raise Interrupted
 
-    old: Callable[..., Any] | int | None = signal.signal(signal.SIGALRM, interrupt)
+    old = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     started = time.monotonic()
     try:
