@@ -283,3 +283,71 @@ def test_typing_of_python_3_14() -> None:
         "def f(x: Later[int]) -> N: ...\nprint(get_type_hints(f)['return'] is N, L, t'{1}'.values)"
     )
     assert run(code).stdout == "True L (1,)\n"
+
+
+# --- threads and processes ---------------------------------------------------------------------
+
+POOLS = (
+    "from multiprocessing import Pool",
+    "from multiprocessing.pool import ThreadPool as Pool",
+    "from multiprocessing.dummy import Pool",
+)
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_pools_do_their_work_in_place(pool: str) -> None:
+    code = (
+        f"{pool}\n"
+        "with Pool(2) as p:\n"
+        "    print(p.map(abs, [-1, -2]), p.starmap(pow, [(2, 3)]), list(p.imap(abs, [-3])))\n"
+        "    r = p.apply_async(int, ('x',), error_callback=lambda e: print(type(e).__name__))\n"
+        "    print(r.successful(), p.apply(int, ('11',), {'base': 2}))\n"
+        "    r.get()"
+    )
+    execution = run(code)
+    assert execution.stdout == "[1, 2] [8] [3]\nValueError\nFalse 3\n"
+    assert "ValueError: invalid literal" in execution.stderr
+
+
+@pytest.mark.parametrize("kind", ["Thread", "Process"])
+def test_executors_do_their_work_in_place(kind: str) -> None:
+    code = (
+        f"from concurrent.futures import {kind}PoolExecutor as E, as_completed\n"
+        "with E(max_workers=2) as e:\n"
+        "    fs = [e.submit(pow, i, 2) for i in range(3)]\n"
+        "    print(sorted(f.result() for f in as_completed(fs)), list(e.map(abs, [-1])))"
+    )
+    assert run(code).stdout == "[0, 1, 4] [1]\n"
+
+
+def test_a_closed_pool_takes_no_work() -> None:
+    code = "from multiprocessing import Pool\np = Pool()\np.close()\np.join()\np.map(abs, [])"
+    assert run(code).stderr.endswith("ValueError: Pool not running\n")
+
+
+@pytest.mark.parametrize(
+    "wait", ["queue.Queue().get()", "threading.Event().wait()", "threading.Semaphore(0).acquire()"]
+)
+def test_a_wait_that_cannot_end_is_an_error_that_says_so(wait: str) -> None:
+    execution = run(f"import queue, threading\n{wait}")
+    assert "RuntimeError: deadlock: a thread runs to its end" in execution.stderr
+    assert execution.exit_code == 1
+
+
+def test_a_wait_with_a_limit_ends_there() -> None:
+    code = (
+        "import queue, threading\nprint(threading.Event().wait(0.01))\n"
+        "try: queue.Queue().get(timeout=0.01)\nexcept queue.Empty: print('empty')"
+    )
+    assert run(code).stdout == "False\nempty\n"
+
+
+def test_a_queue_carries_from_one_thread_to_the_next() -> None:
+    code = (
+        "import queue, threading\nq, out = queue.Queue(), []\n"
+        "def put():\n    for i in (1, 2, None): q.put(i)\n"
+        "def take():\n    while (x := q.get()) is not None: out.append(x)\n"
+        "ts = [threading.Thread(target=f) for f in (put, take)]\n"
+        "for t in ts: t.start()\nfor t in ts: t.join()\nprint(out)"
+    )
+    assert run(code).stdout == "[1, 2]\n"

@@ -20,19 +20,21 @@ import library
 
 library.load()
 
-import surroundings  # noqa: E402 - patches what was just loaded
+import pools  # noqa: E402 - patches what was just loaded, as the next does
+import surroundings  # noqa: E402
 import wit_world  # noqa: E402
 
 # Programs may change the public builtins; the functions below keep these.
 __builtins__ = dict(vars(builtins))
 
-_OURS = ("app", "library", "surroundings", "wit_world")
+_OURS = ("app", "library", "pools", "surroundings", "wit_world")
 _PROGRAM = "program.py"
 _MESSAGE_CHARS = 500
 _C_LONG_BITS = 64  # an exit code beyond what C can hold is 255
 _RECURSION_LIMIT = 1000 + 10  # what Python gives, and a few frames of ours
 
 surroundings.install(wit_world.nap)
+pools.install()
 
 
 class _Streams:

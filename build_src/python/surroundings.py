@@ -195,6 +195,16 @@ def _join(thread: Any, timeout: float | None = None) -> None:
         raise RuntimeError("cannot join thread before it is started")
 
 
+def _wait(condition: Any, timeout: float | None = None) -> bool:
+    """`Condition.wait`, on which queues, events and semaphores wait: nobody is left to notify."""
+    if not condition._is_owned():
+        raise RuntimeError("cannot wait on un-acquired lock")
+    if timeout is None:
+        raise RuntimeError("deadlock: a thread runs to its end when it is started here")
+    time.sleep(max(0.0, timeout))
+    return False
+
+
 def _submit(pool: Any, fn: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
     if pool._shutdown:
         raise RuntimeError("cannot schedule new futures after shutdown")
@@ -259,6 +269,7 @@ def install(nap: Callable[[float], None]) -> None:
     threading.Thread.start = _start
     threading.Thread.join = _join
     threading.Thread.is_alive = lambda thread: thread is threading.main_thread()
+    threading.Condition.wait = _wait
     threading.stack_size = lambda size=0: 0
     concurrent.futures.ThreadPoolExecutor.submit = _submit
     concurrent.futures.ThreadPoolExecutor.shutdown = _shutdown
