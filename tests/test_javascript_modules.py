@@ -157,3 +157,49 @@ def test_hostile_sources_take_linear_time(source: str) -> None:
     started = time.process_time()
     as_script(source)
     assert time.process_time() - started < 1
+
+
+# --- a program's own last resorts ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "printed"),
+    [
+        (
+            "process.on('uncaughtException', (e) => console.log('caught', e.message));"
+            "setTimeout(() => console.log('later')); throw new Error('a')",
+            "caught a\nlater\n",
+        ),
+        (
+            "process.on('uncaughtException', (e, from) => console.log(e, from));"
+            "setTimeout(() => { throw 1 }); setTimeout(() => { throw 2 }, 5)",
+            "1 uncaughtException\n2 uncaughtException\n",
+        ),
+        (
+            "process.on('unhandledRejection', (e, p) => console.log(e, p instanceof Promise));"
+            "Promise.reject(3); process.on('exit', (code) => console.log('exit', code))",
+            "3 true\nexit 0\n",
+        ),
+    ],
+)
+def test_a_program_can_listen_for_its_own_errors(
+    guest: JavaScriptGuest, code: str, printed: str
+) -> None:
+    execution = run(guest, code)
+    assert (execution.stdout, execution.stderr, execution.status) == (printed, "", "ok")
+
+
+def test_a_listener_that_throws_leaves_the_error_uncaught(guest: JavaScriptGuest) -> None:
+    code = "process.on('uncaughtException', () => { throw 2 }); throw new Error('first')"
+    execution = run(guest, code)
+    assert execution.status == "error" and "Error: first" in execution.stderr
+
+
+def test_a_program_cannot_silence_the_errors_of_its_tests(guest: JavaScriptGuest) -> None:
+    code = (
+        "for (const event of ['uncaughtException', 'unhandledRejection'])"
+        " process.on(event, () => {});"
+    )
+    tests = ("throw Error('t')", "Promise.reject(1); 0", "setTimeout(() => { throw 1 })")
+    execution = run(guest, code, *tests)
+    assert [result.passed for result in execution.tests] == [False, False, False]

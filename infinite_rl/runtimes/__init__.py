@@ -56,7 +56,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "6851f0499bdfa1aad1d58355f0072eaa0193591823f0968e84bd0a12e315a94f",
+        "36957d2167e8489af403ec3971556d54b9122eb4a9274f6eddda479f5fba1334",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )

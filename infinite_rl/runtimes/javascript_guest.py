@@ -140,26 +140,41 @@ class _Run:
         code = as_script(self._program.code)
         flags = ASYNC_SCRIPT if "await" in code else GLOBAL_SCRIPT
         box = self._machine.evaluate(code, "main_name", flags)
-        error = self._machine.exception() if box is None else self._run_tasks()
-        if error is not None:
-            self._report(error)
-            return False
+        error = self._machine.exception() if box is None else self._run_tasks(is_listening=True)
+        while error is not None:
+            if not self._is_caught("caught", error):
+                self._report(error)
+                return False
+            error = self._run_tasks(is_listening=True)
         if box is not None and flags == ASYNC_SCRIPT and self._machine.is_pending(box):
             self._error("Warning: Detected unsettled top-level await", _UNSETTLED)
             return False
         return True
 
-    def _run_tasks(self) -> int | None:
-        """Runs promises and timers until nothing is left. Returns the error that ended it early."""
+    def _is_caught(self, event: str, *values: int) -> bool:
+        """Whether the program listens for its own errors. A listener that throws catches nothing."""
+        answer = self._machine.drive(event, *values)
+        if answer is None:
+            self._machine.call("qjs_free_value", self._machine.exception())
+            return False
+        return self._machine.number(answer) == 1
+
+    def _run_tasks(self, is_listening: bool = False) -> int | None:
+        """Runs promises and timers until nothing is left. Returns the error that ended it early.
+
+        A program that listens for unhandled rejections gets those where `is_listening`: not those
+        of its tests, which it could silence.
+        """
         machine = self._machine
         more = machine.drive("ticks")
         while more is not None:
             if machine.call("drain") != 0:
                 return machine.exception()
             if self._rejected:
-                _, reason = next(iter(self._rejected.values()))
+                promise, reason = next(iter(self._rejected.values()))
                 self._rejected.clear()
-                return reason
+                if not is_listening or not self._is_caught("rejected", reason, promise):
+                    return reason
             more = machine.drive("next")
             if more is not None and machine.number(more) == 0:
                 return None

@@ -65,6 +65,11 @@ function explain(error) {
     return slice(errorHeader(error), 0, 2000) || 'Error';
 }
 
+// Hands an error to the program's own listeners. Returns 1 where there are any.
+const heard = (event, ...values) => (process.emit(event, ...values) ? 1 : 0);
+const caught = (error) => heard('uncaughtException', error, 'uncaughtException');
+const rejected = (reason, promise) => heard('unhandledRejection', reason, promise);
+
 // Writes an error that nobody caught. Returns 1 where the memory ran out, 2 where that may be so
 // (QuickJS throws null where there is no room for the error itself), else 0.
 function fail(error) {
@@ -84,4 +89,4 @@ function finish() {
     return toNumber(process.exitCode ?? code) || (failedAssertions > 0 ? 1 : 0);
 }
 
-return { ticks: runTicks, next: () => (runNext() ? 1 : 0), fail, flush, finish, lock, expose, arm, verdict, explain };
+return { ticks: runTicks, next: () => (runNext() ? 1 : 0), caught, rejected, fail, flush, finish, lock, expose, arm, verdict, explain };
