@@ -152,7 +152,7 @@ class _Run:
         return True
 
     def _is_caught(self, event: str, *values: int) -> bool:
-        """Whether the program listens for its own errors. A listener that throws catches nothing."""
+        """Whether the program listens for its errors. A listener that throws catches nothing."""
         answer = self._machine.drive(event, *values)
         if answer is None:
             self._machine.call("qjs_free_value", self._machine.exception())
