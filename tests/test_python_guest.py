@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from infinite_rl.errors import UsageError
@@ -11,7 +13,7 @@ from infinite_rl.types import Execution
 DOUBLE = "def f(x):\n    return 2 * x\n"
 
 
-def run(code: str, stdin: str = "", timeout: float = 5, **limits: int) -> Execution:
+def run(code: str, stdin: str = "", timeout: float = 5, **limits: Any) -> Execution:
     return RewardExecutor(**limits).execute(code, "python", stdin=stdin, timeout=timeout)
 
 

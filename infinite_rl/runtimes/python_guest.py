@@ -18,7 +18,6 @@ from .engine import ENGINE, deadline, load_component, shielded
 from .guest import STOPPED, STOPPED_FOR_TIME, Limits
 
 _CLOCK = "wasi:clocks/monotonic-clock@"
-# Exit codes of programs that were stopped, as shells give them.
 _MESSAGE_CHARS = 500
 
 
