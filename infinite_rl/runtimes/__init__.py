@@ -56,7 +56,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "36957d2167e8489af403ec3971556d54b9122eb4a9274f6eddda479f5fba1334",
+        "785fc89eb6163a25c235b03eda766344f9ad78bd350e27341f23c9234113d68b",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )

@@ -71,13 +71,15 @@ const caught = (error) => heard('uncaughtException', error, 'uncaughtException')
 const rejected = (reason, promise) => heard('unhandledRejection', reason, promise);
 
 // Writes an error that nobody caught. Returns 1 where the memory ran out, 2 where that may be so
-// (QuickJS throws null where there is no room for the error itself), else 0.
+// (QuickJS throws null where there is no room for the error itself, and another message where there
+// is none for the text), else 0.
 function fail(error) {
     const isReal = isObject(error) && isError(error);
     write(2, `${isReal ? '' : 'Uncaught '}${inspect(error)}\n`);
     flush();
     if (error === null) return 2;
-    return isReal && error.name === 'InternalError' && error.message === 'out of memory' ? 1 : 0;
+    if (!isReal || error.name !== 'InternalError') return 0;
+    return error.message === 'out of memory' ? 1 : error.message === 'Invalid error message' ? 2 : 0;
 }
 
 // When nothing is left to run. Returns the exit code.

@@ -210,6 +210,11 @@ class EventEmitter {
         return this;
     }
 
+    prependOnceListener(event, listener) {
+        splice(listenersOf(this, event), 0, 0, { listener: checked(listener), once: true });
+        return this;
+    }
+
     off(event, listener) {
         const all = listenersOf(this, event);
         for (let i = all.length - 1; i >= 0; i--) {
@@ -255,7 +260,14 @@ class EventEmitter {
         return names;
     }
 
-    setMaxListeners() { return this; }
+    rawListeners(event) { return this.listeners(event); }
+
+    setMaxListeners(count) {
+        hide(this, '_maxListeners', count);
+        return this;
+    }
+
+    getMaxListeners() { return this._maxListeners ?? 10; }
 }
 hide(EventEmitter.prototype, 'addListener', EventEmitter.prototype.on);
 hide(EventEmitter.prototype, 'removeListener', EventEmitter.prototype.off);
@@ -267,6 +279,7 @@ function makeEvents() {
     hide(Emitter.prototype, 'constructor', Emitter);
     defineProperty(Emitter, 'name', { value: 'EventEmitter' });
     Emitter.EventEmitter = Emitter;
+    Emitter.defaultMaxListeners = 10;
     Emitter.once = (emitter, event) => new PrimordialPromise((resolve, reject) => {
         emitter.once(event, (...values) => resolve(values));
         if (event !== 'error') emitter.once('error', reject);
