@@ -45,7 +45,20 @@ PRELUDE = (
 # QuickJS raises RangeError where its frames in the module's own 1 MiB stack pass this limit.
 STACK_BYTES = 900 * 1024
 HOST_FUNCTIONS = ("write", "exit", "stdin", "stdinBytes", "skip", "promiseState", "promiseResult")
-DRIVER = ("ticks", "next", "caught", "rejected", "fail", "flush", "finish", "lock", "expose", "arm", "verdict", "explain")
+DRIVER = (
+    "ticks",
+    "next",
+    "caught",
+    "rejected",
+    "fail",
+    "flush",
+    "finish",
+    "lock",
+    "expose",
+    "arm",
+    "verdict",
+    "explain",
+)
 KEEP = (
     "memory",
     "__stack_pointer",
