@@ -25,7 +25,7 @@ from .providers import make_provider
 from .providers.provider import Provider
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
-from .runtimes import RUNTIMES
+from .runtimes import language_of
 from .store import Store
 from .tasks import TASKS
 from .types import Attempt, Outcome, Slot, TaskType
@@ -147,7 +147,7 @@ def _by_family(
 ) -> dict[str, list[TaskType]]:
     """The tasks in use, by family; of those with a language, only the chosen languages'."""
     known = {task.language for task in tasks.values() if task.language}
-    chosen = {language if language in known else _runtime_name(language) for language in languages}
+    chosen = {name if name in known else language_of(name) or name for name in languages}
     for language in chosen - known:
         raise UnknownName("language", language, known)
     families: dict[str, list[TaskType]] = {task.family: [] for task in tasks.values()}
@@ -155,14 +155,6 @@ def _by_family(
         if not task.language or task.language in chosen:
             families[task.family].append(task)
     return families
-
-
-def _runtime_name(alias: str) -> str:
-    """The language that an alias such as "js" stands for, or the alias itself."""
-    for runtime in RUNTIMES:
-        if alias.lower() in (runtime.name, *runtime.aliases):
-            return runtime.name
-    return alias
 
 
 def _check(

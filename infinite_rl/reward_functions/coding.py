@@ -13,7 +13,7 @@ from ..executor import RewardExecutor
 from ..layout import ANSWER_TAG
 from ..parser_fences import code_blocks
 from ..parser_tags import tag_matches
-from ..runtimes import runtime_named
+from ..runtimes import language_of, runtime_named
 from ..types import Execution, RewardFunctionScore, Sample, ScoreStatus
 from .compare import compare
 from .reference import (
@@ -24,7 +24,6 @@ from .reference import (
     Reference,
     ReferenceCode,
     Tests,
-    language_of,
     read_reference,
 )
 from .reward_function import Expected, RewardFunction

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..parser_fences import CodeBlock, code_blocks
-from ..runtimes import RUNTIMES
+from ..runtimes import language_of
 
-_LABELS = {label: row.name for row in RUNTIMES for label in (row.name, *row.aliases)}
 _SPEC_START = re.compile(r"""\{\s*["'](?:tests|cases)["']\s*:""")
 
 
@@ -66,11 +65,6 @@ class Cases:
 
 
 Reference: TypeAlias = Output | Predicate | ReferenceCode | Tests | Cases
-
-
-def language_of(label: str) -> str:
-    """The runtime that a fence's label names ("py" is python), "" for any other label."""
-    return _LABELS.get(label.lower(), "")
 
 
 def read_reference(expected: object) -> Reference:

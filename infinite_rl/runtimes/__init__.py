@@ -15,6 +15,7 @@ __all__ = [
     "Guest",
     "Limits",
     "Runtime",
+    "language_of",
     "load_guest",
     "recorded_hash",
     "runtime_file",
@@ -60,6 +61,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )
+_LABELS = {label: row.name for row in RUNTIMES for label in (row.name, *row.aliases)}
 
 
 def runtime_named(name: str) -> Runtime:
@@ -68,6 +70,11 @@ def runtime_named(name: str) -> Runtime:
         if name == runtime.name or name in runtime.aliases:
             return runtime
     raise UnknownName("language", name, (runtime.name for runtime in RUNTIMES))
+
+
+def language_of(label: str) -> str:
+    """The runtime that a label names in any case ("py" is python), "" for any other label."""
+    return _LABELS.get(label.lower(), "")
 
 
 def runtime_file(runtime: Runtime) -> Path:
