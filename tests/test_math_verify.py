@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infinite_rl.reward_functions.math import Verdict, verify
-from infinite_rl.reward_functions.math.limits import Budget, OutOfTime, OverBudget
+from infinite_rl.reward_functions.math.bounds import Budget, OutOfTime, OverBudget
 from infinite_rl.reward_functions.math.parse import parse
 from infinite_rl.reward_functions.math.tree import show
 

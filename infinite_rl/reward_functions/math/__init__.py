@@ -6,7 +6,7 @@
 The stages, each a file: `extract` (where the answer stands), `tokens` and `parse` (our own bounded
 parser), `normal` (one typed form for many spellings), `decide` with `exact` and `numeric` (the
 decision), `verify`, `reward`. Model text is never evaluated; every size and every loop is bounded
-(`limits`); no signals, any thread.
+(`bounds`); no signals, any thread.
 
 The conventions, one example each:
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from . import normal
 from .exact import NotPolynomial, Quotients, rational
-from .limits import MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
+from .bounds import MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .tree import EXPRESSIONS, Node, constant, holds, is_expression, number, symbol, symbols
 
 # The order in which a pair is put before it is judged: so the verdict cannot depend on its order.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from .limits import (
+from .bounds import (
     MAX_EXACT_BITS,
     MAX_FACTORIAL,
     MAX_POLYNOMIAL_DEGREE,

@@ -9,7 +9,7 @@ import re
 
 from ...layout import ANSWER_TAG
 from ...parser_tags import split_thinking, tag_matches
-from .limits import Unparsed
+from .bounds import Unparsed
 
 MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
 _MARKED = re.compile(r"box|answer|#|think|thought|&lt;|</", re.IGNORECASE)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from . import units
-from .limits import MAX_CHARACTERS, Budget, OverBudget, Unparsed
+from .bounds import MAX_CHARACTERS, Budget, OverBudget, Unparsed
 from .parse import parse
 from .tokens import CONSTANTS, FUNCTIONS, GREEK, ascii_text
 from .tree import Node, constant, holds, is_expression, negated, number, show, symbols

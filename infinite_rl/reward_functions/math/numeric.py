@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import mpmath
 
 from .exact import bits, rational
-from .limits import MAX_POWER_BITS, Budget, OverBudget, Undefined
+from .bounds import MAX_POWER_BITS, Budget, OverBudget, Undefined
 from .tree import Node, holds, number, symbols
 
 DIGITS = (75, 150, 320)  # precision of the first try, and of later ones where digits cancelled

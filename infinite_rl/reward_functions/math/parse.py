@@ -10,7 +10,7 @@ import re
 from fractions import Fraction
 
 from . import units
-from .limits import MAX_DEPTH, MAX_DIGITS, MAX_EXPONENT, MAX_MEMBERS, OverBudget, Unparsed
+from .bounds import MAX_DEPTH, MAX_DIGITS, MAX_EXPONENT, MAX_MEMBERS, OverBudget, Unparsed
 from .tokens import Token, tokenize, words
 from .tree import ONE, Node, constant, is_expression, negated, number, symbol, symbols
 

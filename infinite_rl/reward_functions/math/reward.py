@@ -13,7 +13,7 @@ from ...types import RewardFunctionScore, ScoreStatus
 from ..reward_function import Expected, RewardFunction
 from ..shaping import Shaping
 from .extract import MAX_TEXT
-from .limits import Unparsed
+from .bounds import Unparsed
 from .verify import Verdict, verify
 
 _MOST_TAGS = 10  # a completion with more is a list of guesses

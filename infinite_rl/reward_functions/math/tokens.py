@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .limits import MAX_TOKENS, OverBudget, Unparsed
+from .bounds import MAX_TOKENS, OverBudget, Unparsed
 from .units import CURRENCIES, is_unit
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from .decide import difference, settled
 from .extract import answer_text
-from .limits import Budget, OutOfTime, OverBudget, Undefined, Unparsed
+from .bounds import Budget, OutOfTime, OverBudget, Undefined, Unparsed
 from .normal import read
 from .tree import Node, show
 
