@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from . import normal
-from .exact import NotPolynomial, Quotients, rational
 from .bounds import MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
+from .exact import NotPolynomial, Quotients, rational
 from .tree import EXPRESSIONS, Node, constant, holds, is_expression, number, symbol, symbols
 
 # The order in which a pair is put before it is judged: so the verdict cannot depend on its order.

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import mpmath
 
-from .exact import bits, rational
 from .bounds import MAX_POWER_BITS, Budget, OverBudget, Undefined
+from .exact import bits, rational
 from .tree import Node, holds, number, symbols
 
 DIGITS = (75, 150, 320)  # precision of the first try, and of later ones where digits cancelled

@@ -12,8 +12,8 @@ from ...parser_tags import TagMatch, tag_matches
 from ...types import RewardFunctionScore, ScoreStatus
 from ..reward_function import Expected, RewardFunction
 from ..shaping import Shaping
-from .extract import MAX_TEXT
 from .bounds import Unparsed
+from .extract import MAX_TEXT
 from .verify import Verdict, verify
 
 _MOST_TAGS = 10  # a completion with more is a list of guesses

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from .bounds import Budget, OutOfTime, OverBudget, Undefined, Unparsed
 from .decide import difference, settled
 from .extract import answer_text
-from .bounds import Budget, OutOfTime, OverBudget, Undefined, Unparsed
 from .normal import read
 from .tree import Node, show
 
