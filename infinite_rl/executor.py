@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any
 
 from .errors import UnknownName, UsageError
-from .runtimes import RUNTIMES, Guest, Limits, load_guest, runtime_named
-from .types import Execution, Program
+from .runtimes import RUNTIMES, Guest, Limits, Runtime, load_guest, runtime_file, runtime_named
+from .runtimes.guest import STOPPED
+from .types import Execution, Program, TestResult
+from .workers import Lost, close, in_threads, in_workers, usable_cores
+
+_FEW = 3  # fewer programs are not worth the start of a process
 
 
 class RewardExecutor:
     """Runs programs in WebAssembly sandboxes, a fresh one for each. Safe to use from many threads.
 
+    One program runs in this process. Batches run in worker processes, which all executors share;
+    they end with this process, or when an executor is closed while they have nothing to do.
+
     `timeout` is in seconds of wall time, `memory_limit_mb` in MiB, `output_limit` in characters of
     stdout and stderr together. `runtimes` adds languages, or replaces the packaged ones: name ->
     `Guest`. Raises `UsageError` for a limit that is not a positive number.
 
-    It may be used as a context manager; there is nothing that must be closed.
+    It may be used as a context manager, which closes it. A closed executor can still be used.
     """
 
     def __init__(
@@ -38,7 +45,11 @@ class RewardExecutor:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        pass
+        self.close()
+
+    def close(self) -> None:
+        """End the worker processes that have nothing to do. The next batch starts others."""
+        close()
 
     def execute(
         self,
@@ -65,12 +76,8 @@ class RewardExecutor:
             raise UsageError("code and stdin must be text")
         if isinstance(tests, str):
             raise UsageError("tests must be a sequence of texts, not one text")
-        limits = Limits(
-            timeout_s=self.timeout if timeout is None else _positive("timeout", timeout),
-            memory_bytes=int(self.memory_limit_mb * 2**20),
-            output_chars=int(self.output_limit),
-        )
-        return self._guest(lang).run(Program(code, stdin, tuple(tests), entry_point), limits)
+        program = Program(code, stdin, tuple(tests), entry_point)
+        return self._guest(lang).run(program, self._limits(timeout))
 
     def run_single(self, code: str, lang: str) -> tuple[str, str]:
         """Run `code`: its stdout and stderr, stripped of whitespace. Raises as `execute`."""
@@ -78,29 +85,108 @@ class RewardExecutor:
         return execution.stdout.strip(), execution.stderr.strip()
 
     def batch_run(
-        self, codes: Iterable[str], lang: str, threads: int | None = None
+        self,
+        codes: Iterable[str],
+        lang: str,
+        threads: int | None = None,
+        *,
+        workers: int | None = None,
     ) -> list[tuple[str, str]]:
-        """`run_single` for each of `codes`, in their order, on `threads` threads.
+        """`run_single` for each of `codes`, in their order. Everything else as `execute_many`."""
+        executions = self.execute_many(map(Program, codes), lang, threads=threads, workers=workers)
+        return [(each.stdout.strip(), each.stderr.strip()) for each in executions]
 
-        Without `threads` there is one for each processor. Raises as `execute`.
+    def execute_many(
+        self,
+        programs: Iterable[Program],
+        lang: str,
+        *,
+        timeout: float | None = None,
+        threads: int | None = None,
+        workers: int | None = None,
+    ) -> Iterator[Execution]:
+        """Run each of `programs`, and yield their executions in their order, each when it is there.
+
+        They run in `workers` processes, by default one for each processor core; with `threads`, on
+        so many threads of this process instead. So do one or two programs, and those of a language
+        from `runtimes`. At most 256 programs are read ahead. A program whose process died twice is
+        a failed run with that reason.
+
+        Raises:
+            UsageError: a number that is not positive, or both numbers.
+            Anything that `execute` raises.
         """
-        count = int(_positive("threads", (os.cpu_count() or 1) if threads is None else threads))
-        self._guest(lang)  # a wrong language, a missing runtime: said once, before any thread
-        with ThreadPoolExecutor(count) as pool:
-            return list(pool.map(lambda code: self.run_single(code, lang), codes))
+        if threads is not None and workers is not None:
+            raise UsageError("threads and workers cannot both be given")
+        self._known(lang)
+        limits = self._limits(timeout)
+        if threads is not None:
+            count = int(_positive("threads", threads))
+            return self._on_threads(iter(programs), lang, limits, count)
+        count = usable_cores() if workers is None else int(_positive("workers", workers))
+        return self._in_processes(iter(programs), lang, limits, count)
+
+    def _on_threads(
+        self, programs: Iterator[Program], lang: str, limits: Limits, count: int
+    ) -> Iterator[Execution]:
+        guest = self._guest(lang)
+        yield from in_threads(lambda program: guest.run(program, limits), programs, count)
+
+    def _in_processes(
+        self, programs: Iterator[Program], lang: str, limits: Limits, count: int
+    ) -> Iterator[Execution]:
+        head = list(islice(programs, _FEW))
+        programs, runtime = chain(head, programs), self._known(lang)
+        if len(head) < _FEW or not isinstance(runtime, Runtime):
+            yield from self._on_threads(programs, lang, limits, count)
+            return
+        jobs = ([runtime.name, vars(program), vars(limits)] for program in programs)
+        for result in in_workers(f"{__name__}:run_job", jobs, count, limits.timeout_s):
+            yield _lost(result) if isinstance(result, Lost) else _execution(result)
+
+    def _limits(self, timeout: float | None) -> Limits:
+        return Limits(
+            timeout_s=self.timeout if timeout is None else _positive("timeout", timeout),
+            memory_bytes=int(self.memory_limit_mb * 2**20),
+            output_chars=int(self.output_limit),
+        )
 
     def _guest(self, lang: str) -> Guest:
+        known = self._known(lang)
+        return load_guest(known) if isinstance(known, Runtime) else known
+
+    def _known(self, lang: str) -> Guest | Runtime:
+        """What runs the language. Raises `UnknownName`, and `RuntimeMissing` for no file at all."""
         name = lang.strip().lower()
         if name in self._own:
             return self._own[name]
         try:
-            return load_guest(runtime_named(name))
+            runtime = runtime_named(name)
         except UnknownName:
             known = {runtime.name for runtime in RUNTIMES} | set(self._own)
             raise UnknownName("language", lang, known) from None
+        runtime_file(runtime)
+        return runtime
 
 
-Executor = RewardExecutor
+Executor = RewardExecutor  # the short name
+
+
+def run_job(job: tuple[str, dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
+    """A worker's half of `execute_many`: a runtime's name, a program and limits, as JSON values."""
+    name, fields, limits = job
+    program = Program(**{**fields, "tests": tuple(fields["tests"])})
+    execution = load_guest(runtime_named(name)).run(program, Limits(**limits))
+    return {**vars(execution), "tests": [vars(test) for test in execution.tests]}
+
+
+def _execution(fields: dict[str, Any]) -> Execution:
+    tests = tuple(TestResult(**test) for test in fields["tests"])
+    return Execution(**{**fields, "tests": tests})
+
+
+def _lost(lost: Lost) -> Execution:
+    return Execution("", f"the sandbox broke: {lost.reason}\n", STOPPED, "error")
 
 
 def _positive(name: str, value: float) -> float:

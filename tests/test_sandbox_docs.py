@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from infinite_rl import workers
 from infinite_rl.errors import SandboxError, UsageError
 from infinite_rl.executor import RewardExecutor
 from infinite_rl.types import Execution
@@ -725,6 +726,40 @@ def test_fork_limit(language: str) -> None:
     assert sound(language)
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply_async(_stopped, (language,)).get(timeout=30) == "timeout"
+
+
+@either
+def test_batch_processes(language: str) -> None:
+    print_it = {"python": "print({})", "javascript": "console.log({})"}[language]
+    codes = [print_it.format(number) for number in range(10)]
+    with RewardExecutor() as executor:
+        assert executor.batch_run(codes, language) == [
+            executor.run_single(code, language) for code in codes
+        ]
+        pids = {worker.pid for worker in workers._pool._idle}
+    assert pids and not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_batch_death() -> None:
+    with RewardExecutor() as executor:
+        assert executor.batch_run([HELLO["python"]] * 3, "python")
+        for worker in workers._pool._idle:
+            os.kill(worker.pid, signal.SIGKILL)
+        assert executor.batch_run([HELLO["python"]] * 3, "python") == [("hello", "")] * 3
+
+
+def _batch_and_workers() -> tuple[list[tuple[str, str]], set[int]]:
+    told = RewardExecutor().batch_run([HELLO["python"]] * 3, "python")
+    return told, {worker.pid for worker in workers._pool._idle}
+
+
+def test_batch_fork() -> None:
+    with RewardExecutor():
+        told, mine = _batch_and_workers()
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            theirs, others = pool.apply_async(_batch_and_workers).get(timeout=60)
+        assert theirs == told == [("hello", "")] * 3
+        assert mine and others and not mine & others
 
 
 @programs(python=("while True: pass",), javascript=("for (;;);",))
