@@ -41,12 +41,15 @@ def forget_and_forbid_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def spin(seconds: float) -> TrapCode | None:
-    store = Store(engine.ENGINE)
-    instance = Instance(store, Module(engine.ENGINE, TINY), [])
-    function = instance.exports(store)["spin"]
-    assert isinstance(function, Func)
-    with pytest.raises(Trap) as stopped, engine.deadline(store, seconds):
-        function(store)
+    def call() -> None:
+        store = Store(engine.ENGINE)
+        function = Instance(store, Module(engine.ENGINE, TINY), []).exports(store)["spin"]
+        assert isinstance(function, Func)
+        with engine.deadline(store, seconds):
+            function(store)
+
+    with pytest.raises(Trap) as stopped:
+        engine.shielded(call)
     return stopped.value.trap_code
 
 
@@ -72,23 +75,9 @@ def test_nothing_ticks_while_nothing_runs() -> None:
     assert engine._ticker._running == 0
 
 
-def test_a_thread_with_too_small_a_stack_is_refused_not_crashed() -> None:
-    caught: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            RewardExecutor().execute("", "python")
-        except SandboxError as error:
-            caught.append(error)
-
-    usual = threading.stack_size(1024 * 1024)
-    try:
-        thread = threading.Thread(target=work)
-        thread.start()
-    finally:
-        threading.stack_size(usual)
-    thread.join()
-    assert "1024 KiB of stack" in str(caught[0])
+def test_a_guest_is_not_called_on_a_thread_whose_stack_may_be_too_small() -> None:
+    with pytest.raises(SandboxError, match="shielded"), engine.deadline(Store(engine.ENGINE), 1):
+        pass
 
 
 def test_compiled_code_is_kept_and_used_again(
@@ -204,30 +193,41 @@ def test_a_forked_child_can_compile(runtime: Runtime) -> None:
         assert pool.apply_async(_compiles, (runtime,)).get(timeout=30)
 
 
-def test_a_call_is_shielded_from_the_main_thread_alone() -> None:
-    assert engine.shielded(threading.current_thread) is not threading.main_thread()
-    found: list[bool] = []
+def test_a_call_is_made_on_a_thread_of_our_own_that_is_used_again() -> None:
+    first = engine.shielded(threading.current_thread)
+    assert first is not threading.current_thread()
+    assert engine.shielded(threading.current_thread) is first
 
-    def shielded_here() -> None:
-        found.append(engine.shielded(threading.current_thread) is threading.current_thread())
 
-    thread = threading.Thread(target=shielded_here)
-    thread.start()
-    thread.join()
-    assert found == [True]
+def test_starting_a_thread_leaves_the_usual_stack_size_as_it_was() -> None:
+    size = threading.stack_size(64 * 1024)
+    try:
+        engine._Runner().end()
+        assert threading.stack_size() == 64 * 1024
+    finally:
+        threading.stack_size(size)
+
+
+def test_no_more_idle_threads_are_kept_than_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_IDLE_THREADS", 0)
+    thread = engine.shielded(threading.current_thread)
+    thread.join(timeout=30)
+    assert not thread.is_alive()
+
+
+def test_no_room_for_a_thread_is_a_sandbox_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(engine, "_idle", [])
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(SandboxError, match="no thread"):
+        engine.shielded(int)
 
 
 def test_a_shielded_call_raises_what_the_call_raises() -> None:
     with pytest.raises(ZeroDivisionError):
         engine.shielded(lambda: 1 / 0)
-
-
-def test_threads_too_small_for_a_guest_are_no_shield() -> None:
-    size = threading.stack_size(64 * 1024)
-    try:
-        assert engine.shielded(threading.current_thread) is threading.main_thread()
-    finally:
-        threading.stack_size(size)
 
 
 INTERRUPTED = """

@@ -514,7 +514,7 @@ def test_a_function_that_answers_with_tricks_passes_no_test(
 MODULE = """(module
   (import "env" "unused" (func))
   (memory (export "memory") 1)
-  (global (mut i32) (i32.const 0))
+  (global (export "stack") (mut i32) (i32.const 0))
   (data (i32.const 0) "old")
   (func (export "qjs_is_job_pending") (result i32) (i32.load8_u (i32.const 5000)))
   (func (export "qjs_execute_pending_job") (result i32)
@@ -525,7 +525,11 @@ MODULE = """(module
 
 def _snapshot_exports(memory: bytes) -> tuple[wasmtime.Store, wasmtime.InstanceExports]:
     written = snapshot(
-        bytes(wasmtime.wat2wasm(MODULE)), memory, ["memory"], {"address": -5, "other": 70000}
+        bytes(wasmtime.wat2wasm(MODULE)),
+        memory,
+        ["memory", "stack"],
+        {"address": -5, "other": 70000},
+        stack_pointer=65536,
     )
     store = wasmtime.Store()
     idle = wasmtime.Func(store, wasmtime.FuncType([], []), lambda: None)
@@ -545,9 +549,15 @@ def test_a_snapshot_starts_with_the_memory_it_was_given() -> None:
 
 def test_a_snapshot_exports_what_was_asked_for_and_no_more() -> None:
     store, exports = _snapshot_exports(bytes(65536))
-    assert set(exports) == {"memory", "drain", "address", "other"}
-    values = [exports[name] for name in ("address", "other")]
-    assert [v.value(store) for v in values if isinstance(v, wasmtime.Global)] == [-5, 70000]
+    assert set(exports) == {"memory", "stack", "drain", "address", "other"}
+    values = [exports[name] for name in ("address", "other", "stack")]
+    assert [v.value(store) for v in values if isinstance(v, wasmtime.Global)] == [-5, 70000, 65536]
+
+
+def test_a_module_with_other_globals_than_its_stack_pointer_is_refused() -> None:
+    module = MODULE.replace("(data", "(global (mut i32) (i32.const 0)) (data")
+    with pytest.raises(ValueError, match="other globals"):
+        snapshot(bytes(wasmtime.wat2wasm(module)), bytes(65536), ["memory"], {}, 0)
 
 
 def test_drain_runs_all_jobs_and_stops_at_one_that_fails() -> None:

@@ -42,8 +42,10 @@ PRELUDE = (
     "globals.js",
     "driver.js",
 )
-# QuickJS raises RangeError where its frames in the module's own 1 MiB stack pass this limit.
-STACK_BYTES = 900 * 1024
+# The stack in the module's memory, in place of the package's own of 1 MiB, which 3,800 frames fill.
+# QuickJS raises RangeError past the limit. What is left below it is for C functions that do not
+# look at the limit. Pages that a program does not reach cost nothing.
+STACK_BYTES, STACK_LIMIT = 5 * 1024 * 1024, 4 * 1024 * 1024
 HOST_FUNCTIONS = ("write", "exit", "stdin", "stdinBytes", "skip", "promiseState", "promiseResult")
 DRIVER = (
     "ticks",
@@ -162,9 +164,18 @@ class Quickjs:
         return bytes(self.memory.read(self.store, address, address + length)).decode()
 
     def stack_pointer(self) -> int:
+        return int(self._stack_pointer().value(self.store))
+
+    def new_stack(self, size: int) -> range:
+        """Puts the stack, which must be empty, into newly allocated memory, and says where."""
+        base = self.call("wasm_malloc", size)
+        self._stack_pointer().set_value(self.store, (base + size) // 16 * 16)
+        return range(base, self.stack_pointer())
+
+    def _stack_pointer(self) -> Global:
         pointer = self._exports["__stack_pointer"]
         assert isinstance(pointer, Global)
-        return int(pointer.value(self.store))
+        return pointer
 
 
 def _inert(kind: FuncType) -> Any:
@@ -179,10 +190,9 @@ def prelude_source(folder: Path) -> str:
 
 def initialise(quickjs: Quickjs, prelude: str) -> dict[str, int]:
     """Starts the engine and loads the prelude. Returns addresses that the host will need."""
-    quickjs.call("_initialize")
     if quickjs.call("qjs_init") != 0:
         raise SystemExit("QuickJS did not start")
-    quickjs.call("qjs_set_max_stack_size", STACK_BYTES)
+    quickjs.call("qjs_set_max_stack_size", STACK_LIMIT)
     quickjs.call("qjs_set_promise_rejection_handler", 1)
     source, length = quickjs.string(prelude)
     file_name, _ = quickjs.string("node:internal")
@@ -206,14 +216,16 @@ def initialise(quickjs: Quickjs, prelude: str) -> dict[str, int]:
 def build(wasm: bytes) -> bytes:
     """The snapshot module."""
     quickjs = Quickjs(wasm)
-    stack_pointer = quickjs.stack_pointer()
+    quickjs.call("_initialize")
+    stacks = [range(quickjs.stack_pointer()), quickjs.new_stack(STACK_BYTES)]
     constants = initialise(quickjs, prelude_source(Path(__file__).parent / "prelude"))
-    if quickjs.stack_pointer() != stack_pointer:
+    if quickjs.stack_pointer() != stacks[-1].stop:
         raise SystemExit("the stack is not empty after the prelude")
     size = quickjs.memory.size(quickjs.store) * PAGE
     memory = quickjs.memory.read(quickjs.store, 0, size)
-    memory[:stack_pointer] = bytes(stack_pointer)  # what dead stack frames left behind
-    return snapshot(wasm, bytes(memory), KEEP, constants)
+    for stack in stacks:  # what dead stack frames left behind
+        memory[stack.start : stack.stop] = bytes(len(stack))
+    return snapshot(wasm, bytes(memory), KEEP, constants, quickjs.stack_pointer())
 
 
 if __name__ == "__main__":

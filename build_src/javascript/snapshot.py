@@ -1,8 +1,8 @@
 """Turns an initialised WebAssembly instance back into a module file.
 
 The data section is replaced by what is in memory now, so an instance of the new module starts where
-the old one stood. Only memory is kept: the caller sees to it that tables did not grow and that the
-stack pointer, the one mutable global, is back where it started.
+the old one stood. Memory is kept, and the stack pointer, which is the one mutable global. The
+caller sees to it that tables did not grow.
 """
 
 from __future__ import annotations
@@ -149,10 +149,23 @@ def _vector(items: Sequence[bytes]) -> bytes:
     return _unsigned(len(items)) + b"".join(items)
 
 
+def _globals(section: bytes, stack_pointer: int, constants: Sequence[int]) -> bytes:
+    """The stack pointer, which must be the module's only global, and the constants."""
+    reader = _Reader(section)
+    if reader.unsigned() != 1 or reader.take(3) != bytes([_I32, 1, _I32_CONST]):
+        raise ValueError("the module has other globals than its stack pointer")
+    pointer = bytes([_I32, 1, _I32_CONST]) + _signed(stack_pointer) + bytes([_END])
+    return _vector([pointer, *map(_constant, constants)])
+
+
 def snapshot(
-    module: bytes, memory: bytes, keep: Iterable[str], constants: Mapping[str, int]
+    module: bytes,
+    memory: bytes,
+    keep: Iterable[str],
+    constants: Mapping[str, int],
+    stack_pointer: int,
 ) -> bytes:
-    """The module whose instances start with `memory`.
+    """The module whose instances start with `memory` and with the stack at `stack_pointer`.
 
     Of its exports those named in `keep` stay. `drain` is added, which runs all pending jobs, and an
     immutable i32 global for each of `constants`.
@@ -163,20 +176,17 @@ def snapshot(
     exports = {export.name: export for export in _exports(parts[_EXPORT])}
     imported = _imported_functions(parts[_IMPORT])
     defined = _Reader(parts[_FUNCTION]).unsigned()
-    global_count = _Reader(parts[_GLOBAL]).unsigned()
     pending, execute = exports["qjs_is_job_pending"], exports["qjs_execute_pending_job"]
     drain_type = _type_of(parts[_FUNCTION], pending.index - imported)
 
     kept = [exports[name] for name in keep]
     kept.append(Export("drain", _KIND_FUNCTION, imported + defined))
-    kept += [
-        Export(name, _KIND_GLOBAL, global_count + n) for n, name in enumerate(sorted(constants))
-    ]
+    kept += [Export(name, _KIND_GLOBAL, 1 + n) for n, name in enumerate(sorted(constants))]
     segments = _segments(memory)
     replaced = {
         _FUNCTION: _appended(parts[_FUNCTION], [_unsigned(drain_type)]),
         _MEMORY: b"\1\0" + _unsigned(len(memory) // PAGE),
-        _GLOBAL: _appended(parts[_GLOBAL], [_constant(constants[n]) for n in sorted(constants)]),
+        _GLOBAL: _globals(parts[_GLOBAL], stack_pointer, [constants[n] for n in sorted(constants)]),
         _EXPORT: _vector(
             [
                 _unsigned(len(e.name)) + e.name.encode() + bytes([e.kind]) + _unsigned(e.index)

@@ -57,7 +57,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "785fc89eb6163a25c235b03eda766344f9ad78bd350e27341f23c9234113d68b",
+        "ec4b72a5d9eb227eed9e3c78eeb01475f941fcf830a5eed746216766d4f5f889",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )

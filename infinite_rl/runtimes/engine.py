@@ -1,29 +1,29 @@
 """The engine that all sandboxes share: its settings, its clock, and the cache of compiled code.
 
 A guest loads its WebAssembly with `load_module` or `load_component`, gives each run a fresh `Store`
-of `ENGINE`, and calls into it inside `with deadline(store, seconds)`.
+of `ENGINE`, and calls into it inside `shielded`, `with deadline(store, seconds)`.
 """
 
 from __future__ import annotations
 
-import ctypes
+import atexit
 import fcntl
 import hashlib
 import logging
 import math
 import os
 import platform
-import resource
 import stat
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
 from wasmtime import Config, Engine, Module, Store, WasmtimeError
 from wasmtime import _ffi as ffi
@@ -47,21 +47,11 @@ logger = logging.getLogger(__name__)
 # --- settings ----------------------------------------------------------------------------------
 
 
-def _wasm_stack() -> int:
-    """Bytes of native stack that a guest may use: three quarters of a thread's, at most 6 MiB.
-
-    The guest runs on the stack of the calling thread, and the engine does not look at how large
-    that is: a guest allowed more than there is would take the host process down with it.
-    """
-    limit = threading.stack_size() or resource.getrlimit(resource.RLIMIT_STACK)[0]
-    if limit == resource.RLIM_INFINITY:
-        limit = 2 * _MiB  # what the C library gives a thread when the limit is unlimited
-    return min(6 * _MiB, limit * 3 // 4)
-
-
-_WASM_STACK = _wasm_stack()
-_STACK_NEEDED = _WASM_STACK + _MiB // 4
-_checked = threading.local()  # which threads are known to have stack enough
+# Native stack that a guest may use. The engine does not look at how large a thread's stack is: a
+# guest allowed more than there is would take the host process down with it. JavaScript's own limit
+# (see its build) is met first, but where much native code is on the stack.
+_WASM_STACK = 20 * _MiB
+_THREAD_STACK = _WASM_STACK + 2 * _MiB  # and room for the host functions that the guest calls
 
 
 def _config(parallel: bool = True) -> Config:
@@ -71,7 +61,7 @@ def _config(parallel: bool = True) -> Config:
     config.parallel_compilation = parallel
     # The engine aborts the process if its asynchronous stack, which we never use, is the smaller.
     # The setting has no public name in the Python binding; its version is pinned.
-    ffi.wasmtime_config_async_stack_size_set(config.ptr(), 8 * _MiB)
+    ffi.wasmtime_config_async_stack_size_set(config.ptr(), _WASM_STACK)
     config.max_wasm_stack = _WASM_STACK
     return config
 
@@ -79,62 +69,92 @@ def _config(parallel: bool = True) -> Config:
 ENGINE = Engine(_config())
 
 
-def _thread_stack() -> int:
-    """Bytes of stack that the calling thread has."""
-    pthread, size = ctypes.CDLL(None), ctypes.c_size_t()
-    pthread.pthread_self.restype = ctypes.c_void_p
-    thread = ctypes.c_void_p(pthread.pthread_self())
-    if sys.platform == "darwin":
-        pthread.pthread_get_stacksize_np.restype = ctypes.c_size_t
-        return int(pthread.pthread_get_stacksize_np(thread))
-    attributes = ctypes.create_string_buffer(256)  # a pthread_attr_t; none is as large
-    if pthread.pthread_getattr_np(thread, attributes):
-        return 0
-    pthread.pthread_attr_getstacksize(attributes, ctypes.byref(size))
-    pthread.pthread_attr_destroy(attributes)
-    return size.value
+# --- threads -----------------------------------------------------------------------------------
 
 
-def _require_stack() -> None:
-    """Refuse a thread on which a deep recursion in the guest would crash the process."""
-    if getattr(_checked, "roomy", False):
-        return
-    stack = _thread_stack()
-    if stack < _STACK_NEEDED:
-        raise SandboxError(
-            f"this thread has {stack // 1024} KiB of stack and the sandbox needs "
-            f"{_STACK_NEEDED // 1024}: "
-            "raise threading.stack_size() before starting it"
-        )
-    _checked.roomy = True
+class _Runner:
+    """A thread with stack enough for a guest. It makes one call after another."""
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[tuple[Callable[[], Any], SimpleQueue[Any]] | None] = SimpleQueue()
+        self.thread = threading.Thread(target=self._work, name="wasm-run", daemon=True)
+        with _starting:
+            usual = threading.stack_size(_THREAD_STACK)
+            try:
+                self.thread.start()
+            except RuntimeError as error:
+                raise SandboxError(f"no thread for the sandbox: {error}") from error
+            finally:
+                threading.stack_size(usual)
+
+    def call(self, call: Callable[[], Result]) -> Result:
+        """The result of `call`. An exception that a signal raises here leaves it running."""
+        done: SimpleQueue[Future[Result]] = SimpleQueue()
+        self._calls.put((call, done))
+        return done.get().result()
+
+    def end(self) -> None:
+        """Ends the thread after the calls that it was given."""
+        self._calls.put(None)
+
+    def _work(self) -> None:
+        _here.is_runner = True
+        _runners.add(self)
+        while (given := self._calls.get()) is not None:
+            call, done = given
+            future = _outcome(call)
+            is_kept = len(_idle) < _IDLE_THREADS
+            if is_kept:  # before the answer: whoever gets it may call again
+                _idle.append(self)
+            done.put(future)
+            del given, call, done, future  # what they hold may be large
+            if not is_kept:
+                break
+        _runners.discard(self)
 
 
-# --- signals ---------------------------------------------------------------------------------
+def _outcome(call: Callable[[], Result]) -> Future[Result]:
+    future: Future[Result] = Future()
+    try:
+        future.set_result(call())
+    except BaseException as error:  # it belongs to the thread that asked
+        future.set_exception(error)
+    return future
 
 
-_shield: ThreadPoolExecutor | None = None  # one thread; only the main thread uses it
+_IDLE_THREADS = 8  # those kept: a deep recursion leaves its thread with that much more memory
+_here = threading.local()
+_starting = threading.Lock()
+_runners: set[_Runner] = set()
+_idle: list[_Runner] = []
 
 
 def shielded(call: Callable[[], Result]) -> Result:
-    """The result of `call`, which is made on another thread where this one is the main thread.
+    """The result of `call`, which is made on a thread of the sandbox's own.
 
-    Python runs signal handlers on the main thread, also when a guest has just called the host. What
-    a handler raises there, such as KeyboardInterrupt, crashes the process inside the engine. Here
-    it is raised at once; the call goes on by itself, at most until its deadline.
+    That thread has stack enough for a guest, whoever asks: no verdict depends on that. And Python
+    runs signal handlers on the main thread, also when a guest has just called the host. What a
+    handler raises there, such as KeyboardInterrupt, would crash the process inside the engine. Here
+    it is raised at once; the call goes on by itself, at most until its deadline. Raises
+    `SandboxError` when no thread can be started.
     """
-    global _shield
-    stack = threading.stack_size()
-    roomy = stack == 0 or stack >= _STACK_NEEDED
-    if threading.current_thread() is not threading.main_thread() or not roomy:
-        return call()
-    pool = _shield = _shield or ThreadPoolExecutor(1, thread_name_prefix="wasm-run")
-    future = pool.submit(call)
     try:
-        return future.result()
-    finally:
-        if not future.done():  # the next call must not wait for this one
-            _shield = None
-            pool.shutdown(wait=False)
+        runner = _idle.pop()
+    except IndexError:
+        runner = _Runner()
+    return runner.call(call)
+
+
+def _end_runners() -> None:
+    """Before the interpreter ends: a guest must not come back to one that is gone."""
+    ending = list(_runners)
+    for runner in ending:
+        runner.end()
+    for runner in ending:
+        runner.thread.join()
+
+
+atexit.register(_end_runners)
 
 
 # --- time --------------------------------------------------------------------------------------
@@ -196,10 +216,11 @@ _loading = threading.Lock()
 
 def _after_fork() -> None:
     """A forked child has none of our threads, and may have copied a lock that somebody held."""
-    global _ticker, _loading, _shield
+    global _ticker, _loading, _starting
     _ticker = _Ticker(ENGINE)
-    _loading = threading.Lock()
-    _shield = None
+    _loading, _starting = threading.Lock(), threading.Lock()
+    _runners.clear()
+    _idle.clear()
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -216,9 +237,10 @@ def deadline(store: Store, timeout_s: float) -> Iterator[None]:
 
     A trap of this kind has the code `TrapCode.INTERRUPT`; from a component it is a `WasmtimeError`
     whose text holds "wasm trap: interrupt". A host function that blocks is not interrupted. Raises
-    `SandboxError` on a thread whose stack is too small for the guest's.
+    `SandboxError` outside `shielded`: the thread may have too small a stack.
     """
-    _require_stack()
+    if not getattr(_here, "is_runner", False):
+        raise SandboxError("a guest must be called inside `shielded`")
     with _ticker.running():
         store.set_epoch_deadline(deadline_ticks(timeout_s))
         yield

@@ -57,9 +57,7 @@ class JavaScriptGuest:
                 raise SandboxError(f"universal_js.wasm imports {name}, which is not a function")
             linker.define_func(wanted.module, name, kind, self._import(name, kind))
         self._prepared = linker.instantiate_pre(module)
-        store = Store(ENGINE)
-        with deadline(store, _FIRST_S):
-            self._constants = Constants(self._prepared, store)
+        self._constants = shielded(self._first_instance)
 
     def run(self, program: Program, limits: Limits) -> Execution:
         return shielded(lambda: self._run(program, limits))
@@ -79,6 +77,11 @@ class JavaScriptGuest:
             finally:
                 del self._thread.run
         return run.execution(time.monotonic() - started)
+
+    def _first_instance(self) -> Constants:
+        store = Store(ENGINE)
+        with deadline(store, _FIRST_S):
+            return Constants(self._prepared, store)
 
     def _import(self, name: str, kind: FuncType) -> Callable[..., Any]:
         """The host's side of one of the module's imports; those without a use do nothing."""
