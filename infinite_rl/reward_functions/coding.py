@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..executor import RewardExecutor
 from ..layout import ANSWER_TAG
@@ -27,7 +27,9 @@ from .reference import (
     read_reference,
 )
 from .reward_function import Expected, RewardFunction
-from .shaping import Shaping
+
+if TYPE_CHECKING:
+    from .shaping import Shaping
 
 _DAMAGED_CHARS = 10  # shorter remains of a damaged fence are not worth a run
 _CACHED_REFERENCES = 256  # one reference serves every completion of its group

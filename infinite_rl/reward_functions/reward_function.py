@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import UsageError
 from ..layout import ANSWER_TAG
 from ..types import RewardFunctionScore, Sample
-from .shaping import Shaping, read_shaping, shape
+
+if TYPE_CHECKING:
+    from .shaping import Shaping, Signal
 
 # A reference: text, a number, a JSON-like mapping, or a predicate on what the model produced.
 Expected: TypeAlias = "str | int | float | dict[str, Any] | Callable[[str], Any]"
@@ -32,7 +34,11 @@ class RewardFunction(ABC):
             raise UsageError(f"the timeout must be a positive number, not {timeout!r}")
         self.task_name = task_name
         self.timeout = timeout
-        self._signals = read_shaping(shaping)
+        self._signals: tuple[Signal, ...] = ()
+        if shaping:
+            from .shaping import read_shaping  # its tables take as long to load as all the rest
+
+            self._signals = read_shaping(shaping)
 
     @abstractmethod
     def compute_reward(
@@ -57,4 +63,8 @@ class RewardFunction(ABC):
 
     def shaped(self, score: RewardFunctionScore, model_output: str) -> RewardFunctionScore:
         """The score with the auxiliary signals that are switched on, measured on the completion."""
+        if not self._signals:
+            return score
+        from .shaping import shape
+
         return shape(score, model_output or "", self._signals)

@@ -12,7 +12,8 @@ from ...parser_tags import split_thinking, tag_matches
 from .bounds import Unparsed
 
 MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
-_MARKED = re.compile(r"box|answer|#|think|thought|&lt;|</", re.IGNORECASE)
+_MARKS = ("box", "answer", "#", "think", "thought", "&lt;", "</")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _BOXES = ("\\boxed", "\\fbox")
 _JOINT = re.compile(r"[\s$]*(,?\s*(?:\\text\s*\{\s*)?(?:and|or)(?:\s*\})?|[,;])[\s$]*")
 _MOST_BOXES = 20  # that are read as one list
@@ -31,7 +32,8 @@ def answer_text(text: str, tag: str = ANSWER_TAG) -> str:
     """The part of a text that is its answer. Raises Unparsed for an empty or unclosed box."""
     if len(text) > MAX_TEXT:
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
-    if not _MARKED.search(text):
+    lowered = text.lower()
+    if not any(mark in lowered for mark in _MARKS):
         return text  # a bare answer, the commonest
     tags = tag_matches(text, tag)
     content = tags[-1].content if tags else split_thinking(text)[0]
@@ -91,18 +93,14 @@ def _content(text: str, opening: int, end: int) -> str:
 
 def closing_brace(text: str, opening: int) -> int:
     """The place of the brace that closes the one at `opening`; escaped braces do not count."""
-    depth, place = 0, opening
-    while place < len(text):
-        character = text[place]
-        if character == "\\":
-            place += 1
-        elif character == "{":
+    depth = 0
+    for mark in _BRACE.finditer(text, opening):
+        if mark[0] == "{":
             depth += 1
-        elif character == "}":
+        elif mark[0] == "}":
             depth -= 1
             if not depth:
-                return place
-        place += 1
+                return mark.start()
     raise Unparsed("a box that is not closed")
 
 

@@ -45,6 +45,8 @@ def numeral(text: str) -> Fraction:
     """The exact value of `12`, `.5`, `3.2e5`, `0.1(6)`. Raises OverBudget for a huge one."""
     if len(text) > MAX_DIGITS:
         raise OverBudget(f"a numeral of more than {MAX_DIGITS} digits")
+    if text.isdecimal():
+        return Fraction(int(text))
     repeating = _REPEATING.fullmatch(text)
     if repeating:
         whole, fixed, cycle = repeating.groups()
@@ -71,7 +73,10 @@ class _Parser:
     # -- tokens -----------------------------------------------------------------------------------
 
     def peek(self, ahead: int = 0) -> Token:
-        return self.tokens[min(self.position + ahead, len(self.tokens) - 1)]
+        try:
+            return self.tokens[self.position + ahead]
+        except IndexError:
+            return self.tokens[-1]
 
     def take(self) -> Token:
         token = self.peek()
@@ -79,11 +84,18 @@ class _Parser:
         return token
 
     def at(self, *operators: str) -> bool:
-        token = self.peek()
-        return token.kind == "op" and token.text in operators
+        try:  # the commonest question of all: it asks the token without a call
+            token = self.tokens[self.position]
+        except IndexError:
+            return False
+        return token.text in operators and token.kind == "op"
 
     def accept(self, *operators: str) -> bool:
-        if self.at(*operators):
+        try:
+            token = self.tokens[self.position]
+        except IndexError:
+            return False
+        if token.text in operators and token.kind == "op":
             self.position += 1
             return True
         return False

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...layout import ANSWER_TAG
 from ...parser_tags import TagMatch, tag_matches
 from ...types import RewardFunctionScore, ScoreStatus
 from ..reward_function import Expected, RewardFunction
-from ..shaping import Shaping
 from .bounds import Unparsed
 from .extract import MAX_TEXT
 from .verify import Verdict, verify
+
+if TYPE_CHECKING:
+    from ..shaping import Shaping
 
 _MOST_TAGS = 10  # a completion with more is a list of guesses
 _ENVELOPE_KEYS = ("answer", "result", "solution", "value")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from .units import Unit
 
@@ -12,8 +12,7 @@ from .units import Unit
 # `base` holds a numeral with its base: it is a number, written in a way of its own.
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One operation on its arguments. `value` is the leaf's content: a number, a name, a unit."""
 
     op: str

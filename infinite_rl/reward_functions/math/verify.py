@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from .bounds import Budget, OutOfTime, OverBudget, Undefined, Unparsed
@@ -14,7 +17,9 @@ from .tree import Node, show
 
 VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
 
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,299})")
+_INTEGER = re.compile(r"\s*(?:\$(-?[0-9]{1,300})\$|(-?[0-9]{1,300}))\.?\s*")
+_SHORT = 200  # characters of an answer whose form is kept
+_Failure = tuple[VerdictStatus, str]
 _FAILURES: list[VerdictStatus] = ["unparsed", "budget", "timeout"]  # of two, the first counts
 # A recursion error means that the caller's stack was nearly full: our own depth is bounded.
 _FAULTS = (Unparsed, Undefined, OverBudget, OutOfTime, RecursionError)
@@ -47,22 +52,33 @@ def verify(prediction: str, gold: str, *, timeout: float = 2.0) -> Verdict:
     the thread or on the load of the machine, unless `timeout` (seconds) passes. Nothing is raised,
     whatever the texts hold.
     """
-    if _INTEGER.fullmatch(prediction) and _INTEGER.fullmatch(gold):
-        return _integers(prediction, gold)
     budget = Budget(timeout)
-    forms: dict[str, Node] = {}
-    failures: list[tuple[VerdictStatus, str]] = []
+    answers: dict[str, str] = {}
+    failures: list[_Failure] = []
     for side, text in (("gold", gold), ("prediction", prediction)):
         try:
-            forms[side] = settled(read(answer_text(text), budget), budget)
+            answers[side] = answer_text(text)
+        except Unparsed as fault:
+            failures.append(("unparsed", f"{side}: {fault}"))
+    numerals = [_INTEGER.fullmatch(answer) for answer in answers.values()]
+    if len(numerals) == 2 and numerals[0] and numerals[1]:
+        return _integers(numerals[1], numerals[0])
+    forms: dict[str, Node] = {}
+    for side, answer in answers.items():
+        try:
+            forms[side] = settled(_form(answer), budget)
         except _FAULTS as fault:
             failures.append((_status(fault), f"{side}: {fault}"))
     shown = {f"{side}_form": show(form) for side, form in forms.items()}
     if failures:
         status = min((status for status, _ in failures), key=_FAILURES.index)
         return Verdict(status, "; ".join(reason for _, reason in failures), **shown)
+    return _decided(forms["prediction"], forms["gold"], budget, shown)
+
+
+def _decided(prediction: Node, gold: Node, budget: Budget, shown: Mapping[str, str]) -> Verdict:
     try:
-        reason = difference(forms["prediction"], forms["gold"], budget)
+        reason = difference(prediction, gold, budget)
     except Undefined as fault:
         return Verdict("different", str(fault), **shown)
     except _FAULTS as fault:
@@ -70,11 +86,21 @@ def verify(prediction: str, gold: str, *, timeout: float = 2.0) -> Verdict:
     return Verdict("different" if reason else "equal", reason, **shown)
 
 
-def _integers(prediction: str, gold: str) -> Verdict:
+def _integers(prediction: re.Match[str], gold: re.Match[str]) -> Verdict:
     """Plain numerals, the commonest answers, need no parser."""
-    if prediction == gold or {prediction, gold} == {"-0", "0"}:
-        return Verdict("equal", "", prediction, gold)
-    return Verdict("different", "the numbers differ", prediction, gold)
+    shown = [match[1] or match[2] for match in (prediction, gold)]
+    reason = "" if int(shown[0]) == int(shown[1]) else "the numbers differ"
+    return Verdict("different" if reason else "equal", reason, *shown)
+
+
+def _form(answer: str) -> Node:
+    """How an answer is read. The forms of short ones are kept: a gold comes once a completion."""
+    return _kept_form(answer) if len(answer) <= _SHORT else read(answer, Budget(math.inf))
+
+
+@lru_cache(512)
+def _kept_form(answer: str) -> Node:
+    return read(answer, Budget(math.inf))
 
 
 def _status(fault: Exception) -> VerdictStatus:
