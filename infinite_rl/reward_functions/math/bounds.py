@@ -19,6 +19,7 @@ MAX_EXPONENT = 5_000  # of ten in scientific notation
 MAX_FACTORIAL = 1_000
 MAX_POWER_BITS = 48  # of an exponent times the logarithm of its base, in numeric evaluation
 MAX_TERMS = 300  # of one expanded polynomial
+MAX_EXPANSION = 100_000  # operations on small coefficients in the expansion of two expressions
 MAX_POLYNOMIAL_DEGREE = 64  # of one power that is expanded
 MAX_VARIABLES = 12
 MAX_WORK = 200_000  # steps of one comparison, a step being some microseconds

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from .bounds import (
     MAX_EXACT_BITS,
+    MAX_EXPANSION,
     MAX_FACTORIAL,
     MAX_POLYNOMIAL_DEGREE,
     MAX_TERMS,
@@ -17,11 +18,14 @@ from .bounds import (
 )
 from .tree import Node
 
-Monomial = tuple[int, ...]  # the exponent of each variable, in the order of the names
-Polynomial = dict[Monomial, Fraction]
+# A monomial is the exponents of all variables in one integer, 64 bits for each: then the product of
+# two is their sum. A coefficient is an integer where it is whole, as most are.
+Coefficient = int | Fraction
+Polynomial = dict[int, Coefficient]
+_FIELD, _LARGEST_DEGREE = 64, 2**32
 
 
-def bits(value: Fraction) -> int:
+def bits(value: Coefficient) -> int:
     return max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
@@ -166,9 +170,10 @@ class Quotients:
     """Expands expressions in `names` into quotients of polynomials, within a budget."""
 
     def __init__(self, names: list[str], budget: Budget) -> None:
-        self.index = {name: place for place, name in enumerate(names)}
-        self.one: Polynomial = {(0,) * len(names): Fraction(1)}
+        self.unit = {name: 1 << _FIELD * place for place, name in enumerate(names)}
+        self.one: Polynomial = {0: 1}
         self.budget = budget
+        self.left = MAX_EXPANSION
 
     def equal(self, first: Node, second: Node) -> bool:
         """Whether two expressions are one rational function. Raises NotPolynomial or Undefined."""
@@ -181,16 +186,14 @@ class Quotients:
         if isinstance(node.value, Fraction):
             return self.scaled(node.value), self.one
         if node.op == "sym":
-            place = self.index[str(node.value)]
-            power = tuple(int(at == place) for at in range(len(self.index)))
-            return {power: Fraction(1)}, self.one
+            return {self.unit[str(node.value)]: 1}, self.one
         if node.op == "pow":
             return self.power(self.expand(node.args[0]), node.args[1])
         if node.op not in ("add", "mul", "div", "neg"):
             raise NotPolynomial
         parts = [self.expand(arg) for arg in node.args]
         if node.op == "neg":
-            return self.times(parts[0][0], self.scaled(Fraction(-1))), parts[0][1]
+            return self.times(parts[0][0], self.scaled(-1)), parts[0][1]
         if node.op == "div":
             return self.quotient(parts[0], parts[1])
         result = parts[0]
@@ -198,8 +201,10 @@ class Quotients:
             result = self.plus(result, part) if node.op == "add" else self.product(result, part)
         return result
 
-    def scaled(self, value: Fraction) -> Polynomial:
-        return {power: value for power in self.one} if value else {}
+    def scaled(self, value: Coefficient) -> Polynomial:
+        if not value:
+            return {}
+        return {0: value.numerator if value.denominator == 1 else value}
 
     def product(
         self, first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
@@ -227,27 +232,47 @@ class Quotients:
         value = rational(exponent, self.budget)
         if value is None or value.denominator > 1 or abs(value) > MAX_POLYNOMIAL_DEGREE:
             raise NotPolynomial
+        if value and max(map(self.degree, base)) * abs(value) > _LARGEST_DEGREE:
+            raise NotPolynomial
         result = (self.one, self.one)
         for _ in range(abs(int(value))):
             result = self.product(result, base)
         return self.quotient((self.one, self.one), result) if value < 0 else result
 
+    def degree(self, polynomial: Polynomial) -> int:
+        """The largest exponent of any variable."""
+        field = (1 << _FIELD) - 1
+        fields = range(0, _FIELD * len(self.unit), _FIELD)
+        return max((power >> at & field for power in polynomial for at in fields), default=0)
+
+    def spend(self, first: Polynomial, second: Polynomial, count: int) -> None:
+        """Account for `count` operations on coefficients, large ones and quotients for more."""
+        factors = [*first.values(), *second.values()]
+        slow = 8 if any(isinstance(factor, Fraction) for factor in factors) else 1
+        steps = count * slow * (1 + max(map(bits, factors), default=0) // 256)
+        self.budget.spend(steps // 16)
+        self.left -= steps
+        if self.left < 0:
+            raise NotPolynomial
+
     def sum(self, first: Polynomial, second: Polynomial) -> Polynomial:
-        self.budget.spend(len(second))
+        self.spend(first, second, len(second))
         total = dict(first)
         for power, factor in second.items():
-            total[power] = total.get(power, Fraction(0)) + factor
+            total[power] = total.get(power, 0) + factor
         return self.checked(total)
 
     def times(self, first: Polynomial, second: Polynomial) -> Polynomial:
         if second == self.one:
             return first
-        self.budget.spend(len(first) * len(second))
+        if first == self.one:
+            return second
+        self.spend(first, second, len(first) * len(second))
         total: Polynomial = {}
         for power, factor in first.items():
             for other, weight in second.items():
-                key = tuple(a + b for a, b in zip(power, other, strict=True))
-                total[key] = total.get(key, Fraction(0)) + factor * weight
+                key = power + other
+                total[key] = total.get(key, 0) + factor * weight
         return self.checked(total)
 
     def checked(self, polynomial: Polynomial) -> Polynomial:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 
 from ...layout import ANSWER_TAG
-from ...parser_tags import split_thinking, tag_matches
+from ...parser_tags import TagMatch, split_thinking, tag_matches
 from .bounds import Unparsed
 
 MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
+MAX_MENTIONS = 2_000  # of the tag's name, in tags or not
 _MARKS = ("box", "answer", "#", "think", "thought", "&lt;", "</")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _BOXES = ("\\boxed", "\\fbox")
@@ -35,12 +36,23 @@ def answer_text(text: str, tag: str = ANSWER_TAG) -> str:
     lowered = text.lower()
     if not any(mark in lowered for mark in _MARKS):
         return text  # a bare answer, the commonest
-    tags = tag_matches(text, tag)
+    tags = answer_tags(text, tag)
     content = tags[-1].content if tags else split_thinking(text)[0]
     box = last_box(content)
     if box is not None:
         return box
     return after_marker(content)
+
+
+def answer_tags(text: str, tag: str = ANSWER_TAG) -> list[TagMatch]:
+    """The answer tags of a text. Raises Unparsed where it is longer, or names them more often,
+    than an answer does.
+    """
+    if len(text) > MAX_TEXT:
+        raise Unparsed(f"a text of more than {MAX_TEXT} characters")
+    if text.lower().count(tag.lower()) > MAX_MENTIONS:
+        raise Unparsed(f"more than {MAX_MENTIONS} mentions of the answer tag")
+    return tag_matches(text, tag)
 
 
 def last_box(text: str) -> str | None:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...layout import ANSWER_TAG
-from ...parser_tags import TagMatch, tag_matches
+from ...parser_tags import TagMatch
 from ...types import RewardFunctionScore, ScoreStatus
 from ..reward_function import Expected, RewardFunction
 from .bounds import Unparsed
-from .extract import MAX_TEXT
+from .extract import answer_tags
 from .verify import Verdict, verify
 
 if TYPE_CHECKING:
@@ -53,7 +53,11 @@ class MathRewardFunction(RewardFunction):
         that is given the extracted content and returns True, False or a share in [0, 1].
         """
         text = model_output if isinstance(model_output, str) else ""
-        tags = tag_matches(text, answer_tag) if len(text) <= MAX_TEXT else []
+        try:
+            tags = answer_tags(text, answer_tag)
+        except Unparsed as fault:
+            score = RewardFunctionScore(0.0, 0.0, str(fault), status="failed")
+            return self.shaped(score, text)
         well_formed = len(tags) == 1 and tags[0].how == "well_formed"
         format_score = 1.0 if well_formed else 0.4 if tags else 0.0
         correctness, status, reason, details = self._judge(text, tags, expected_output)
