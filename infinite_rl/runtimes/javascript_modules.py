@@ -8,22 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_MENTIONED = re.compile(r"\b(?:import|export)\b")
-# Each alternative takes its text at the first attempt, closed or not: time stays linear.
-_TOKEN = re.compile(
-    r"""(?P<blank>\s+ | //[^\n]* | /\*(?:.*?\*/|.*))
-    | (?P<string>"(?:\\.|[^"\\\n])*"? | '(?:\\.|[^'\\\n])*'?)
-    | (?P<word>[\w$\#]+)
-    | (?P<mark>.)""",
-    re.DOTALL | re.VERBOSE,
-)
-_PATTERN = re.compile(r"/(?:\\.|\[(?:\\.|[^\]\\\n])*\]?|[^/\\\n\[])*/?")
-_TEMPLATE = re.compile(r"(?:\\.|\$(?!\{)|[^`\\$])*(?:`|\$\{|\\?\Z)", re.DOTALL)
-# A word after which "/" starts a pattern; after other words and closing marks it divides.
-_BEFORE_PATTERN = re.compile(
-    "return|typeof|case|in|of|delete|void|throw|new|do|else|instanceof|yield|await"
-)
+from .javascript_tokens import tokens
 
+_MENTIONED = re.compile(r"\b(?:import|export)\b")
 _NAME = r"[^\W\d][\w$]*|\$[\w$]*"
 _LITERAL = r"\"[^\"\n]*\"|'[^'\n]*'"
 _IMPORT = re.compile(rf"import(?P<clause>[\w$\s{{}},*]{{0,4000}})(?P<source>{_LITERAL})[ \t]*;?")
@@ -94,38 +81,12 @@ def _edits(source: str) -> Iterator[tuple[int, int, str, str]]:
 
 def _keywords(source: str) -> Iterator[tuple[int, bool]]:
     """Where `import` and `export` stand as words, and whether outside all brackets."""
-    open_marks: list[str] = []
-    before, at = "", 0  # the last token that is not blank
-    while at < len(source):
-        if source[at] == "`" or (source[at] == "}" and open_marks[-1:] == ["`"]):
-            if source[at] == "}":
-                open_marks.pop()
-            chunk = _TEMPLATE.match(source, at + 1)
-            if chunk is None:
-                raise _NotAModule
-            if chunk[0].endswith("${"):
-                open_marks.append("`")
-            before, at = ("{" if chunk[0].endswith("${") else ")"), chunk.end()
-            continue
-        is_pattern = source[at] == "/" and source[at + 1 : at + 2] not in ("/", "*")
-        token = (_PATTERN if is_pattern and _starts_pattern(before) else _TOKEN).match(source, at)
-        assert token is not None  # `.` takes what nothing else does
-        text, at = token[0], token.end()
-        if token.re is _TOKEN and token.lastgroup == "blank":
-            continue
-        if text in ("import", "export") and before != ".":
-            yield token.start(), not open_marks
-        elif text in ("(", "[", "{"):
-            open_marks.append(text)
-        elif text in (")", "]", "}") and open_marks:
-            open_marks.pop()
-        before = ")" if token.re is _PATTERN or token.lastgroup == "string" else text
-
-
-def _starts_pattern(before: str) -> bool:
-    if re.match(r"[\w$#]", before):
-        return _BEFORE_PATTERN.fullmatch(before) is not None
-    return before not in (")", "]")
+    depth, before = 0, ""
+    for token in tokens(source):
+        if token.text in ("import", "export") and before != ".":
+            yield token.start, depth == 0
+        depth = max(depth + token.opens - token.closes, 0)
+        before = token.text
 
 
 def _imported(source: str, start: int) -> tuple[int, str, str]:
