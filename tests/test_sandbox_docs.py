@@ -310,7 +310,7 @@ def test_stack_thread(language: str) -> None:
         "console.log(require('fs').readFileSync('/etc/passwd', 'utf8'))",
         "console.log(require('/etc/passwd'))",
         "console.log(require('../../etc/hosts'))",
-        "require('fs').writeFileSync('file', 'x')",
+        "require('fs').writeFileSync('/etc/passwd', 'x')",
         "import('/etc/passwd').then(console.log)",
         "console.log(require('fs').readFileSync(3))",
     ),
@@ -318,6 +318,15 @@ def test_stack_thread(language: str) -> None:
 def test_files(language: str, code: str) -> None:
     execution = run(language, code)
     assert (execution.stdout, execution.status) == ("", "error")
+
+
+def test_files_memory() -> None:
+    write = "const fs = require('fs'); fs.writeFileSync('/tmp/a', 'x');"
+    assert (
+        run("javascript", f"{write} console.log(fs.readFileSync('/tmp/a', 'utf8'))").stdout == "x\n"
+    )
+    fresh = run("javascript", "require('fs').readFileSync('/tmp/a')")
+    assert "ENOENT" in fresh.stderr
 
 
 @programs(
@@ -741,7 +750,7 @@ def test_threads_inline() -> None:
         "thread.start()\nprint(2)\nthread.join()"
     )
     assert run("python", code).stdout == "1\n2\n"
-    code = "console.log(typeof Worker); require('worker_threads')"
+    code = "console.log(typeof Worker); new (require('worker_threads').Worker)('x.js')"
     execution = run("javascript", code)
     assert (execution.stdout, execution.status) == ("undefined\n", "error")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import subprocess
 import sys
 import tarfile
@@ -37,6 +38,7 @@ PRELUDE = (
     "buffer.js",
     "hash.js",
     "path.js",
+    "files.js",
     "modules.js",
     "process.js",
     "globals.js",
@@ -46,6 +48,8 @@ PRELUDE = (
 # QuickJS raises RangeError past the limit. What is left below it is for C functions that do not
 # look at the limit. Pages that a program does not reach cost nothing.
 STACK_BYTES, STACK_LIMIT = 5 * 1024 * 1024, 4 * 1024 * 1024
+# Kept as text, and compiled in a run that uses them: see `lazy` in modules.js.
+LAZY = ("url", "web", "intl")
 HOST_FUNCTIONS = ("write", "exit", "stdin", "stdinBytes", "skip", "promiseState", "promiseResult")
 DRIVER = (
     "ticks",
@@ -184,8 +188,15 @@ def _inert(kind: FuncType) -> Any:
 
 def prelude_source(folder: Path) -> str:
     """All files of the prelude as one function expression, which takes the host's functions."""
-    files = [(folder / name).read_text(encoding="utf-8") for name in PRELUDE]
-    return "(function (host) {\n'use strict';\n" + "\n".join(files) + "\n})"
+    files = "\n".join(_plain(folder / name) for name in PRELUDE)
+    lazy = json.dumps({name: f"(() => {{{_plain(folder / f'{name}.js')}}})()" for name in LAZY})
+    return f"(function (host) {{\n'use strict';\nconst lazySources = {lazy};\n{files}\n}})"
+
+
+def _plain(file: Path) -> str:
+    """Without comments and indentation: the engine keeps the text of every function."""
+    lines = (line.strip() for line in file.read_text(encoding="utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 def initialise(quickjs: Quickjs, prelude: str) -> dict[str, int]:
@@ -213,6 +224,21 @@ def initialise(quickjs: Quickjs, prelude: str) -> dict[str, int]:
     return known
 
 
+def clear_free_memory(quickjs: Quickjs) -> None:
+    """Zeroes what the allocator has free, so that the snapshot need not store it."""
+    pages = quickjs.memory.size(quickjs.store)
+    taken = []
+    for size in (PAGE, PAGE // 8, PAGE // 64, 256):
+        while True:
+            address = quickjs.call("wasm_malloc", size)
+            if not address or quickjs.memory.size(quickjs.store) > pages:
+                break
+            quickjs.memory.write(quickjs.store, bytes(size), address)
+            taken.append(address)
+    for address in reversed(taken):
+        quickjs.call("wasm_free", address)
+
+
 def build(wasm: bytes) -> bytes:
     """The snapshot module."""
     quickjs = Quickjs(wasm)
@@ -221,6 +247,7 @@ def build(wasm: bytes) -> bytes:
     constants = initialise(quickjs, prelude_source(Path(__file__).parent / "prelude"))
     if quickjs.stack_pointer() != stacks[-1].stop:
         raise SystemExit("the stack is not empty after the prelude")
+    clear_free_memory(quickjs)
     size = quickjs.memory.size(quickjs.store) * PAGE
     memory = quickjs.memory.read(quickjs.store, 0, size)
     for stack in stacks:  # what dead stack frames left behind

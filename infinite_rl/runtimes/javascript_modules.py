@@ -13,7 +13,10 @@ from .javascript_tokens import tokens
 _MENTIONED = re.compile(r"\b(?:import|export)\b")
 _NAME = r"[^\W\d][\w$]*|\$[\w$]*"
 _LITERAL = r"\"[^\"\n]*\"|'[^'\n]*'"
-_IMPORT = re.compile(rf"import(?P<clause>[\w$\s{{}},*]{{0,4000}})(?P<source>{_LITERAL})[ \t]*;?")
+_COMMENT = r"/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*"
+_IMPORT = re.compile(
+    rf"import(?P<clause>(?:[\w$\s{{}},*]|{_COMMENT}){{0,4000}})(?P<source>{_LITERAL})[ \t]*;?"
+)
 _CLAUSE = re.compile(
     rf"(?P<default>{_NAME})? ?,? ?(?:\* ?as (?P<whole>{_NAME})|\{{(?P<names>[^{{}}]*)\}})?"
 )
@@ -94,7 +97,7 @@ def _imported(source: str, start: int) -> tuple[int, str, str]:
     if found is None:
         raise _NotAModule
     required = f"require({found['source']})"
-    clause = " ".join(found["clause"].split())
+    clause = _without_comments(found["clause"])
     if not clause:
         return found.end(), f"{required};", ""
     shape = _CLAUSE.fullmatch(clause.removesuffix("from").rstrip())
@@ -122,8 +125,12 @@ def _exported(source: str, start: int) -> tuple[int, str, str]:
     listed = _LISTED.match(source, start)
     if listed is None:
         raise _NotAModule
-    pairs = [] if listed["elsewhere"] else _pairs(" ".join((listed["names"] or "").split()))
+    pairs = [] if listed["elsewhere"] else _pairs(_without_comments(listed["names"] or ""))
     return listed.end(), ";", "".join(f"{_EXPORTS}.{outer} = {inner};" for inner, outer in pairs)
+
+
+def _without_comments(clause: str) -> str:
+    return " ".join(re.sub(_COMMENT, " ", clause).split())
 
 
 def _pairs(names: str) -> list[tuple[str, str]]:

@@ -54,6 +54,13 @@ function decodeText(source, fatal = false, keepMark = false) {
     let at = 0;
     if (!keepMark && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) at = 3;
     while (at < bytes.length) {
+        let plain = at;
+        while (plain < bytes.length && plain - at < 8192 && bytes[plain] < 0x80) plain++;
+        if (plain > at) {
+            text += apply(fromCharCode, undefined, bytes.subarray(at, plain));
+            at = plain;
+            continue;
+        }
         const [code, size] = decodeAt(bytes, at);
         if (fatal && code === 0xfffd && bytes[at] !== 0xef) {
             throw coded(new PrimordialTypeError('The encoded data was not valid for encoding utf-8'), 'ERR_ENCODING_INVALID_ENCODED_DATA');
@@ -77,28 +84,62 @@ class TextEncoder {
     }
 }
 
+const decoderNames = { __proto__: null, 'utf-8': 'utf8', 'utf8': 'utf8', 'utf-16le': 'utf16le', 'utf-16': 'utf16le', 'latin1': 'latin1',
+    'iso-8859-1': 'latin1', 'ascii': 'latin1', 'us-ascii': 'latin1', 'windows-1252': 'latin1' };
+
 class TextDecoder {
     #fatal;
 
     #keepMark;
 
+    #encoding;
+
+    #left; // bytes that wait for the rest of their letter
+
     constructor(encoding = 'utf-8', options = {}) {
-        if (!patternTest(/^utf-?8$/i, encoding)) {
+        this.#encoding = decoderNames[toLowerCase(toText(encoding))];
+        if (this.#encoding === undefined) {
             throw coded(new RangeError(`The "${encoding}" encoding is not supported`), 'ERR_ENCODING_NOT_SUPPORTED');
         }
         this.#fatal = Boolean(options.fatal);
         this.#keepMark = Boolean(options.ignoreBOM);
     }
 
-    get encoding() { return 'utf-8'; }
+    get encoding() { return { utf8: 'utf-8', utf16le: 'utf-16le', latin1: 'windows-1252' }[this.#encoding]; }
 
-    decode(bytes) { return decodeText(bytes, this.#fatal, this.#keepMark); }
+    get fatal() { return this.#fatal; }
+
+    get ignoreBOM() { return this.#keepMark; }
+
+    decode(source, options) {
+        let bytes = source === undefined ? new PrimordialUint8Array(0) : bytesOf(source);
+        if (bytes === undefined || typeof source === 'string') {
+            throw wrongArgument('"list"', 'an instance of SharedArrayBuffer, ArrayBuffer or ArrayBufferView', source);
+        }
+        if (this.#encoding !== 'utf8') return textOfBytes(bytes, this.#encoding);
+        if (this.#left !== undefined) bytes = Buffer.concat([this.#left, bytes]);
+        this.#left = undefined;
+        if (options?.stream) {
+            const end = wholeLetters(bytes);
+            this.#left = bytes.slice(end);
+            bytes = bytes.subarray(0, end);
+        }
+        return decodeText(bytes, this.#fatal, this.#keepMark);
+    }
+}
+
+// Where the last letter starts that has not all its bytes; else the end.
+function wholeLetters(bytes) {
+    for (let i = bytes.length - 1; i >= 0 && i >= bytes.length - 3; i--) {
+        if (bytes[i] < 0x80) break;
+        if (bytes[i] >= 0xc0) return bytes.length - i < (bytes[i] >= 0xf0 ? 4 : bytes[i] >= 0xe0 ? 3 : 2) ? i : bytes.length;
+    }
+    return bytes.length;
 }
 
 function uncloneable(value) {
-    const error = new PrimordialError(`${typeof value === 'symbol' ? symbolText(value) : inspect(value)} could not be cloned.`);
-    hide(error, 'name', 'DataCloneError');
-    return error;
+    const shown = typeof value === 'function' ? functionText(value) : isObject(value) ? `#<${constructorName(value)}>` : symbolText(value);
+    return new DOMException(`${shown} could not be cloned.`, 'DataCloneError');
 }
 
 function structuredClone(value) {
@@ -182,3 +223,67 @@ const globals = {
     __dirname: '/',
 };
 for (const name of objectKeys(globals)) hide(globalThis, name, globals[name]);
+for (const [name, file] of [['URL', 'url'], ['URLSearchParams', 'url'], ['Intl', 'intl'], ['Event', 'web'], ['CustomEvent', 'web'],
+    ['EventTarget', 'web'], ['AbortController', 'web'], ['AbortSignal', 'web']]) {
+    defineProperty(globalThis, name, {
+        get() {
+            hide(globalThis, name, lazy(file)[name]);
+            return lazy(file)[name];
+        },
+        set(value) { hide(globalThis, name, value); },
+        configurable: true,
+    });
+}
+
+// As methods, so that they look like those they replace.
+const localised = {
+    Number: { toLocaleString(locales, options) { return new (lazy('intl').NumberFormat)(locales, options).format(toNumber(this)); } },
+    BigInt: { toLocaleString(locales, options) { return new (lazy('intl').NumberFormat)(locales, options).format(BigInt(this)); } },
+    Date: {
+        toLocaleString(locales, options) { return lazy('intl').textOfDate(this, locales, options, 'any'); },
+        toLocaleDateString(locales, options) { return lazy('intl').textOfDate(this, locales, options, 'date'); },
+        toLocaleTimeString(locales, options) { return lazy('intl').textOfDate(this, locales, options, 'time'); },
+    },
+    String: { localeCompare(other, locales, options) { return lazy('intl').collated(toText(this), toText(other), options); } },
+};
+for (const name of objectKeys(localised)) {
+    for (const method of objectKeys(localised[name])) hide(globalThis[name].prototype, method, localised[name][method]);
+}
+
+const zoned = (original) => function () {
+    const text = original(this);
+    return endsWith(text, 'GMT+0000') ? `${text} (Coordinated Universal Time)` : text;
+};
+for (const name of ['toString', 'toTimeString']) {
+    hide(Date.prototype, name, zoned(uncurry(Date.prototype[name])));
+    defineProperty(Date.prototype[name], 'name', { value: name });
+}
+defineProperty(globalThis, 'crypto', { get: () => require('crypto').webcrypto, configurable: true, enumerable: false });
+
+// Marks of performance.mark, by name.
+const marks = new PrimordialMap();
+hide(performance, 'mark', (name) => {
+    mapSet(marks, toText(name), now());
+    return { name: toText(name), entryType: 'mark', startTime: now(), duration: 0 };
+});
+hide(performance, 'measure', (name, from, to) => {
+    const startTime = mapGet(marks, from) ?? 0;
+    return { name, entryType: 'measure', startTime, duration: (mapGet(marks, to) ?? now()) - startTime };
+});
+hide(performance, 'clearMarks', () => {});
+hide(performance, 'clearMeasures', () => {});
+
+// Node's text of a stack starts with what the error says.
+const stackOf = getOwnPropertyDescriptor(PrimordialError.prototype, 'stack');
+const readStack = uncurry(stackOf.get);
+const withHeader = (error, stack) => {
+    if (typeof stack !== 'string' || (stack !== '' && !startsWith(stack, '    at '))) return stack;
+    return `${errorHeader(error)}\n${endsWith(stack, '\n') ? slice(stack, 0, -1) : stack}`;
+};
+defineProperty(PrimordialError.prototype, 'stack', { ...stackOf, get() { return withHeader(this, readStack(this)); } });
+const { captureStackTrace } = PrimordialError;
+hide(PrimordialError, 'captureStackTrace', (object, above) => {
+    captureStackTrace(object, above);
+    if (!hasOwn(object, 'stack') || typeof object.stack !== 'string') return;
+    hide(object, 'stack', withHeader(object, object.stack));
+});

@@ -1,5 +1,27 @@
 // `require` and the modules behind it. Each is made on its first use.
 
+// What a file returns that is compiled when it is first used, for few programs need it.
+function lazy(file) {
+    if (typeof lazySources[file] === 'string') lazySources[file] = eval(lazySources[file]);
+    return lazySources[file];
+}
+
+// Bytes to text, keeping back what only later bytes complete.
+class StringDecoder {
+    #decoder;
+
+    #encoding;
+
+    constructor(encoding) {
+        this.#encoding = encodingNamed(encoding);
+        this.#decoder = this.#encoding === 'utf8' ? new TextDecoder() : undefined;
+    }
+
+    write(bytes) { return this.#decoder?.decode(bytes, { stream: true }) ?? textOfBytes(bytes, this.#encoding); }
+
+    end(bytes) { return (bytes === undefined ? '' : this.write(bytes)) + (this.#decoder?.decode() ?? ''); }
+}
+
 const makers = {
     __proto__: null,
     assert: () => makeAssert(false),
@@ -16,6 +38,10 @@ const makers = {
     'path/posix': () => require('path').posix,
     buffer: () => ({ Buffer, atob, btoa, constants: { MAX_LENGTH: 4294967296, MAX_STRING_LENGTH: 536870888 } }),
     crypto: makeCrypto,
+    url: () => lazy('url').makeUrl(),
+    querystring: () => lazy('url').makeQuerystring(),
+    string_decoder: () => ({ StringDecoder }),
+    worker_threads: () => ({ isMainThread: true, parentPort: null, workerData: null, threadId: 0 }),
     os: makeOs,
     module: () => ({ createRequire: () => require, builtinModules: objectKeys(makers) }),
     'util/types': () => require('util').types,
@@ -102,6 +128,7 @@ function utilTypes() {
     const types = {
         isDate, isMap, isPromise, isRegExp, isSet, isTypedArray, isWeakMap, isWeakSet, isArrayBuffer, isDataView,
         isNativeError: isError,
+        isProxy: () => false, // QuickJS does not tell
         isAnyArrayBuffer: isArrayBuffer,
         isArrayBufferView: ArrayBuffer.isView,
         isGeneratorFunction: tagged('GeneratorFunction', 'AsyncGeneratorFunction'),
@@ -153,6 +180,7 @@ function makeCrypto() {
     return {
         createHash: (name) => new Hash(hashNamed(name)),
         createHmac,
+        pbkdf2Sync,
         getHashes: () => objectKeys(hashes),
         randomBytes: (size, done) => {
             const bytes = filled(Buffer.alloc(size));
@@ -162,6 +190,7 @@ function makeCrypto() {
         randomInt,
         randomUUID,
         getRandomValues: webcrypto.getRandomValues,
+        hash: (name, data, encoding = 'hex') => new Hash(hashNamed(name)).update(data).digest(encoding),
         timingSafeEqual: (a, b) => Buffer.compare(bytesOf(a), bytesOf(b)) === 0,
         webcrypto,
     };
@@ -272,6 +301,34 @@ class EventEmitter {
 hide(EventEmitter.prototype, 'addListener', EventEmitter.prototype.on);
 hide(EventEmitter.prototype, 'removeListener', EventEmitter.prototype.off);
 
+// The events of that name, one after another, until the emitter fails.
+async function* eventsOf(emitter, event) {
+    const waiting = [];
+    let failed = false;
+    let wake = () => {};
+    const hear = (...values) => {
+        push(waiting, values);
+        wake();
+    };
+    const fail = (error) => {
+        failed = true;
+        hear(error);
+    };
+    emitter.on(event, hear);
+    emitter.on('error', fail);
+    try {
+        for (;;) {
+            if (waiting.length === 0) await new PrimordialPromise((done) => { wake = done; });
+            const values = shift(waiting);
+            if (failed && waiting.length === 0) throw values[0];
+            yield values;
+        }
+    } finally {
+        emitter.off(event, hear);
+        emitter.off('error', fail);
+    }
+}
+
 // Callable without `new`, because older code calls it as EventEmitter.call(this).
 function makeEvents() {
     function Emitter() {}
@@ -280,59 +337,21 @@ function makeEvents() {
     defineProperty(Emitter, 'name', { value: 'EventEmitter' });
     Emitter.EventEmitter = Emitter;
     Emitter.defaultMaxListeners = 10;
+    Emitter.on = eventsOf;
+    Emitter.errorMonitor = PrimordialSymbol('events.errorMonitor');
+    Emitter.listenerCount = (emitter, event) => emitter.listenerCount(event);
     Emitter.once = (emitter, event) => new PrimordialPromise((resolve, reject) => {
-        emitter.once(event, (...values) => resolve(values));
+        emitter.once(event, (...values) => {
+            emitter.off('error', reject);
+            resolve(values);
+        });
         if (event !== 'error') emitter.once('error', reject);
     });
     return Emitter;
 }
 
-function makeFs() {
-    const failure = (call, path, code, text) => {
-        const error = coded(new PrimordialError(`${code}: ${text}, ${call} '${path}'`), code);
-        error.syscall = call;
-        error.path = path;
-        return error;
-    };
-    const readFileSync = (path, options) => {
-        if (path !== 0 && path !== '/dev/stdin') throw failure('open', path, 'ENOENT', 'no such file or directory');
-        const encoding = isObject(options) ? options.encoding : options;
-        if (encoding && encodingNamed(encoding) === 'utf8') return host.stdin();
-        if (encoding) return textOfBytes(host.stdinBytes(), encoding);
-        const bytes = asBuffer(host.stdinBytes());
-        // Decoding here would be slow.
-        hide(bytes, 'toString', (name) => (encodingNamed(name) === 'utf8' ? host.stdin() : textOfBytes(bytes, name)));
-        return bytes;
-    };
-    return {
-        readFileSync,
-        promises: { readFile: async (path, options) => readFileSync(path, options) },
-        existsSync: (path) => path === '/dev/stdin',
-        writeFileSync: (path, text) => {
-            if (path === 1 || path === '/dev/stdout') write(1, toText(text));
-            else if (path === 2 || path === '/dev/stderr') write(2, toText(text));
-            else throw failure('open', path, 'EROFS', 'read-only file system');
-        },
-        writeSync: (descriptor, text) => {
-            write(descriptor === 2 ? 2 : 1, toText(text));
-            return toText(text).length;
-        },
-        readFile: (path, ...rest) => {
-            const done = rest.pop();
-            let text;
-            try {
-                text = readFileSync(path, rest[0]);
-            } catch (error) {
-                setImmediate(done, error);
-                return;
-            }
-            setImmediate(done, null, text);
-        },
-    };
-}
-
-function inputLines() {
-    const lines = split(host.stdin(), '\n');
+function linesOf(text) {
+    const lines = split(text, '\n');
     if (lines[lines.length - 1] === '') lines.length -= 1;
     for (let i = 0; i < lines.length; i++) if (endsWith(lines[i], '\r')) lines[i] = slice(lines[i], 0, -1);
     return lines;
@@ -340,8 +359,10 @@ function inputLines() {
 
 function makeReadline() {
     class Interface extends EventEmitter {
-        constructor() {
+        constructor(options) {
             super();
+            const { input = options } = isObject(options) ? options : {};
+            hide(this, 'source', instanceOf(Input, input) ? input : process.stdin);
             hide(this, 'lines', undefined);
             hide(this, 'asked', []);
             hide(this, 'closed', false);
@@ -356,7 +377,7 @@ function makeReadline() {
             setImmediate(() => {
                 this.pumping = false;
                 if (this.closed) return;
-                this.lines ??= inputLines();
+                this.lines ??= linesOf(toText(this.source.read() ?? ''));
                 if (this.lines.length === 0) {
                     this.close();
                     return;
@@ -387,6 +408,8 @@ function makeReadline() {
 
         setPrompt(text) { hide(this, 'promptText', text); }
 
+        getPrompt() { return this.promptText ?? '> '; }
+
         prompt() { write(1, this.promptText ?? '> '); }
 
         close() {
@@ -402,17 +425,17 @@ function makeReadline() {
         write() {}
 
         async* [PrimordialSymbol.asyncIterator]() {
-            this.lines ??= inputLines();
+            this.lines ??= linesOf(toText(this.source.read() ?? ''));
             while (this.lines.length > 0) yield shift(this.lines);
             this.close();
         }
     }
     hide(Interface.prototype, 'addListener', Interface.prototype.on);
-    const createInterface = () => new Interface();
+    const createInterface = (...values) => new Interface(...values);
     class Asking extends Interface {
         question(query) {
             return new PrimordialPromise((done) => { super.question(query, done); });
         }
     }
-    return { createInterface, Interface, promises: { createInterface: () => new Asking(), Interface: Asking } };
+    return { createInterface, Interface, promises: { createInterface: (...values) => new Asking(...values), Interface: Asking } };
 }

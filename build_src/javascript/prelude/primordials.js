@@ -1,6 +1,12 @@
 // What the prelude itself calls, taken before a program can change it. A program that patches
 // Array.prototype, JSON or Map then hurts itself, and neither its report nor its verdict.
 
+// First of all: a program may declare these names at its own top level, and `require` runs later.
+const {
+    Array, ArrayBuffer, BigInt, DOMException, DataView, Date, EvalError, Math, Number, Object, RangeError, ReferenceError, Reflect, RegExp,
+    SyntaxError, TypeError, URIError, WeakMap, performance,
+} = globalThis;
+
 const { call: functionCall, bind: functionBind } = Function.prototype;
 const uncurry = functionBind.bind(functionCall); // uncurry(f)(self, ...rest) is f.call(self, ...rest)
 const apply = Reflect.apply;

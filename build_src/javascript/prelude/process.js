@@ -14,16 +14,24 @@ function stream(descriptor) {
         end: (text) => { if (text !== undefined) write(descriptor, toText(text)); },
         on() { return this; },
         once() { return this; },
-        isTTY: false,
-        columns: 80,
+        isTTY: undefined,
+        writable: true,
+        removeListener() { return this; },
+        emit: () => false,
         fd: descriptor,
     };
 }
 
+// Text that a program reads as a stream: stdin, or a file.
 class Input extends EventEmitter {
     fd = 0;
 
-    isTTY = false;
+    isTTY = undefined;
+
+    constructor(take) {
+        super();
+        hide(this, 'take', take);
+    }
 
     on(event, listener) {
         super.on(event, listener);
@@ -36,9 +44,12 @@ class Input extends EventEmitter {
         if (this.started) return this;
         hide(this, 'started', true);
         setImmediate(() => {
-            hide(this, 'left', host.stdin());
-            if (this.listenerCount('data') > 0 && this.left !== '') this.emit('data', this.read());
-            else this.emit('readable');
+            if (this.listenerCount('data') > 0) {
+                const chunk = this.read();
+                if (chunk !== null) this.emit('data', chunk);
+            } else {
+                this.emit('readable');
+            }
             this.emit('readable');
             this.emit('end');
             this.emit('close');
@@ -47,18 +58,34 @@ class Input extends EventEmitter {
     }
 
     read() {
-        const text = this.left ?? host.stdin();
-        hide(this, 'left', '');
-        return text === '' ? null : text;
+        if (this.taken) return null;
+        hide(this, 'taken', true);
+        const bytes = this.take();
+        if (bytes.length === 0) return null;
+        return this.encoding === undefined ? bytes : bytes.toString(this.encoding);
     }
 
-    setEncoding() { return this; }
+    setEncoding(name) {
+        hide(this, 'encoding', encodingNamed(name));
+        return this;
+    }
 
     pause() { return this; }
 
+    unref() { return this; }
+
+    ref() { return this; }
+
+    destroy() { return this; }
+
+    pipe(target) {
+        this.on('data', (chunk) => target.write(chunk));
+        return target;
+    }
+
     async* [PrimordialSymbol.asyncIterator]() {
-        const text = this.read();
-        if (text !== null) yield text;
+        const chunk = this.read();
+        if (chunk !== null) yield chunk;
     }
 }
 
@@ -98,14 +125,21 @@ const processProperties = {
     exitCode: undefined,
     stdout: stream(1),
     stderr: stream(2),
-    stdin: new Input(),
+    stdin: new Input(inputBuffer),
     exit,
     abort: () => exit(134),
     cwd: () => '/',
     nextTick,
     hrtime,
     uptime: () => (now() - start) / 1000,
-    memoryUsage: () => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }),
+    // Round figures: what the engine holds is not told to programs.
+    memoryUsage: () => ({ rss: 67108864, heapTotal: 16777216, heapUsed: 8388608, external: 1048576, arrayBuffers: 16384 }),
+    cpuUsage: () => ({ user: floor((now() - start) * 1000), system: 0 }),
+    umask: () => 18,
+    release: { name: 'node' },
+    config: {},
+    features: {},
+    ppid: 0,
     emitWarning: (text) => write(2, `(node:1) Warning: ${toText(text?.message ?? text)}\n`),
 };
 for (const name of objectKeys(processProperties)) process[name] = processProperties[name];

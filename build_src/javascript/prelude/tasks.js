@@ -16,15 +16,22 @@ class Timeout {
         hide(this, 'delay', delay);
         hide(this, 'repeats', repeats);
         hide(this, 'late', late);
+        hide(this, 'isIdle', false); // nobody stays for it
         hide(this, 'id', ++made);
         enqueue(this);
     }
 
-    ref() { return this; }
+    ref() {
+        hide(this, 'isIdle', false);
+        return this;
+    }
 
-    unref() { return this; }
+    unref() {
+        hide(this, 'isIdle', true);
+        return this;
+    }
 
-    hasRef() { return true; }
+    hasRef() { return !this.isIdle; }
 
     refresh() {
         dequeue(this);
@@ -107,13 +114,25 @@ function runTicks() {
     }
 }
 
+let saidBefore = false; // to the listeners of 'beforeExit'
+
+function isAnyAwaited() {
+    for (let i = 0; i < queue.length; i++) if (!queue[i].isIdle) return true;
+    return false;
+}
+
 // Runs the next task. Returns whether there was one.
 function runNext() {
     if (ticks.length > 0) {
         runTicks();
         return true;
     }
-    if (queue.length === 0) return false;
+    if (!isAnyAwaited()) {
+        if (saidBefore) return false;
+        saidBefore = true; // promises of these listeners may bring more
+        return process.emit('beforeExit', process.exitCode ?? 0);
+    }
+    saidBefore = false;
     const task = shift(queue);
     if (task.due > clock) {
         host.skip(task.due - clock);
