@@ -57,7 +57,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "ec4b72a5d9eb227eed9e3c78eeb01475f941fcf830a5eed746216766d4f5f889",
+        "f414c9d573f50723c3e1623d5c0c1c620728622352b997e01a498734657ecd5f",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )
