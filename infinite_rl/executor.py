@@ -11,9 +11,9 @@ from .errors import UnknownName, UsageError
 from .runtimes import RUNTIMES, Guest, Limits, Runtime, load_guest, runtime_file, runtime_named
 from .runtimes.guest import STOPPED
 from .types import Execution, Program, TestResult
-from .workers import Lost, close, in_threads, in_workers, usable_cores
+from .workers import Lost, close, default_count, in_threads, in_workers
 
-_FEW = 3  # fewer programs are not worth the start of a process
+FEW = 3  # fewer programs are not worth the start of a process
 
 
 class RewardExecutor:
@@ -123,8 +123,17 @@ class RewardExecutor:
         if threads is not None:
             count = int(_positive("threads", threads))
             return self._on_threads(iter(programs), lang, limits, count)
-        count = usable_cores() if workers is None else int(_positive("workers", workers))
+        count = default_count() if workers is None else int(_positive("workers", workers))
         return self._in_processes(iter(programs), lang, limits, count)
+
+    def settings(self) -> dict[str, Any] | None:
+        """What makes an equal executor in another process, as arguments that are JSON values.
+
+        None where there is none: with languages from `runtimes`, and for a subclass.
+        """
+        if self._own or type(self) is not RewardExecutor:
+            return None
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     def _on_threads(
         self, programs: Iterator[Program], lang: str, limits: Limits, count: int
@@ -135,9 +144,9 @@ class RewardExecutor:
     def _in_processes(
         self, programs: Iterator[Program], lang: str, limits: Limits, count: int
     ) -> Iterator[Execution]:
-        head = list(islice(programs, _FEW))
+        head = list(islice(programs, FEW))
         programs, runtime = chain(head, programs), self._known(lang)
-        if len(head) < _FEW or not isinstance(runtime, Runtime):
+        if len(head) < FEW or not isinstance(runtime, Runtime):
             yield from self._on_threads(programs, lang, limits, count)
             return
         jobs = ([runtime.name, vars(program), vars(limits)] for program in programs)

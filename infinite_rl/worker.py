@@ -227,22 +227,22 @@ def _labour(channel: socket.socket, inbox: SimpleQueue[bytes]) -> None:
 
 
 def _work_through(channel: socket.socket, turn: int, work: str, jobs: list[Any]) -> None:
-    answers: list[Any] = []
+    answers: list[str] = []
     told_at = time.monotonic()
     for left, job in enumerate(jobs, start=1 - len(jobs)):
         answers.append(_answer(work, job))
         if left == 0 or time.monotonic() - told_at > _TOGETHER_S:
-            _send(channel, json.dumps([turn, answers]))
+            _send(channel, f"[{turn},[{','.join(answers)}]]")
             answers, told_at = [], time.monotonic()
 
 
-def _answer(work: str, job: Any) -> Any:
+def _answer(work: str, job: Any) -> str:
     try:
-        return ["ok", resolve_name(work)(job)]
+        return json.dumps(["ok", resolve_name(work)(job)])
     except InfiniteRLError as error:
-        return ["error", [type(error).__name__, str(error)]]
+        return json.dumps(["error", [type(error).__name__, str(error)]])
     except Exception as error:  # a fault of ours; it is the parent that must hear of it
-        return ["error", [SandboxError.__name__, f"{type(error).__name__}: {error}"]]
+        return json.dumps(["error", [SandboxError.__name__, f"{type(error).__name__}: {error}"]])
 
 
 def raised(name: str, message: str) -> InfiniteRLError:

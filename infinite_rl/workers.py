@@ -24,6 +24,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, TypeVar
 
+from .errors import UsageError
 from .worker import NoWorkers, Worker, WorkerGone, raised
 
 Job = TypeVar("Job")
@@ -45,12 +46,17 @@ class Lost:
     reason: str
 
 
-def usable_cores() -> int:
-    """Processor cores that this process may keep busy: its affinity, and its control group's quota.
+def default_count() -> int:
+    """How many workers a batch has by default: `$INFINITE_RL_WORKERS`, else one for each core.
 
-    The quota is `cpu.max` of https://docs.kernel.org/admin-guide/cgroup-v2.html, which a container
-    sees at its root.
+    The cores are those that this process may use, and no more than the quota of its control group:
+    `cpu.max` of https://docs.kernel.org/admin-guide/cgroup-v2.html, which a container sees at its
+    root. Raises `UsageError` where the variable is no positive number.
     """
+    if chosen := os.environ.get("INFINITE_RL_WORKERS", "").strip():
+        if not chosen.isdecimal() or int(chosen) < 1:
+            raise UsageError(f"INFINITE_RL_WORKERS must be a positive number, not {chosen!r}")
+        return int(chosen)
     affinity = getattr(os, "sched_getaffinity", None)
     count = len(affinity(0)) if affinity else os.cpu_count() or 1
     try:

@@ -12,9 +12,13 @@ import pytest
 from infinite_rl.errors import UnknownName, UsageError
 from infinite_rl.executor import RewardExecutor
 from infinite_rl.layout import fenced, tagged
+from infinite_rl.reward_functions import coding
 from infinite_rl.reward_functions.coding import CodingRewardFunction, read_submission
+from infinite_rl.reward_functions.math import MathRewardFunction
 from infinite_rl.reward_functions.reference import (
     BadReference,
+    Call,
+    Calls,
     Cases,
     Output,
     Predicate,
@@ -24,6 +28,7 @@ from infinite_rl.reward_functions.reference import (
 )
 from infinite_rl.runtimes import Limits
 from infinite_rl.types import Execution, Program, RewardFunctionScore, Sample, TestResult
+from infinite_rl.workers import Lost
 
 REWARD = CodingRewardFunction(timeout=5)
 HASTY = CodingRewardFunction(timeout=0.5)
@@ -136,6 +141,15 @@ def test_text_is_a_text_even_where_it_looks_like_code(text: str) -> None:
         ({"tests": ["a"], "setup": ["import re", "pass"]}, Tests(("a",), "", "import re\npass")),
         ({"tests": "def check(c): ...", "entry_point": "f"}, Tests(("def check(c): ...",), "f")),
         ({"cases": [{"input": "1", "output": "2"}, {"output": 3}]}, Cases((("1", "2"), ("", "3")))),
+        ({"cases": [{"output": 3}], "compare": "exact"}, Cases((("", "3"),), True)),
+        ({"cases": [{"output": 3}], "compare": "tolerant"}, Cases((("", "3"),))),
+        ({"output": " A\n", "compare": "exact"}, Output(" A\n", True)),
+        ({"output": 4, "compare": "tolerant"}, Output("4")),
+        ({"output": 4}, Output('{"output": 4}')),
+        (
+            {"entry_point": "f", "cases": [{"args": [1], "kwargs": {"k": 2}, "output": None}]},
+            Calls("f", (Call((1,), {"k": 2}, None),)),
+        ),
     ],
 )  # fmt: skip
 def test_each_form_of_reference_is_known_by_its_shape(expected: Any, reference: object) -> None:
@@ -176,6 +190,26 @@ MALFORMED: list[Any] = [
     {"cases": [{"input": "1", "output": None}]},
     {"cases": [{"input": ["1"], "output": "1"}]},
     {"cases": [{"input": "1", "output": "1", "expected": "2"}]},
+    {"cases": [{"output": "1"}], "compare": "loose"},
+    {"cases": [{"output": "1"}], "compare": ["exact"]},
+    {"output": None, "compare": "exact"},
+    {"output": 1, "compare": "similar"},
+    {"tests": ["a"], "compare": "exact"},
+    {"cases": [{"args": [1], "output": 2}]},
+    {"cases": [{"args": [1], "input": "1", "output": 2}], "entry_point": "f"},
+    {"cases": [{"args": [1], "output": 2}, {"input": "1", "output": 2}], "entry_point": "f"},
+    {"cases": [{"input": "1", "output": "2"}], "entry_point": "f"},
+    {"cases": [{"args": [1], "output": 2}], "entry_point": "f(x)"},
+    {"cases": [{"args": [1], "output": 2}], "entry_point": 3},
+    {"cases": [{"args": [1], "output": 2}], "entry_point": ""},
+    {"cases": [{"args": [1], "output": 2}], "entry_point": "f", "compare": "exact"},
+    {"cases": [{"args": 1, "output": 2}], "entry_point": "f"},
+    {"cases": [{"args": [1]}], "entry_point": "f"},
+    {"cases": [{"output": 1}], "entry_point": "f"},
+    {"cases": [{"args": [], "kwargs": [1], "output": 1}], "entry_point": "f"},
+    {"cases": [{"args": [], "kwargs": {1: 1}, "output": 1}], "entry_point": "f"},
+    {"cases": [], "entry_point": "f"},
+    '{"entry_point": "f", "cases": [{"args": [1], "output": 2},]}',
     '{"tests": ["assert True",]}',
     "{'tests': ['assert True']}",
     "```python\n```",
@@ -444,6 +478,185 @@ def test_all_cases_together_take_twenty_timeouts_at_most(
     score = reward.compute_reward(answer("print(1)"), {"cases": [{"output": 1}] * 50})
     assert (len(ran), score.status) == (runs, status)
     assert score.passed or "23 of 50 cases passed; timeout" in score.error_msg
+
+
+EXACT = {"cases": [{"input": "1", "output": "A  b\n"}], "compare": "exact"}
+
+
+@pytest.mark.parametrize("code", ["print('A  b')", "print('A  b', end='')"])
+@pytest.mark.parametrize("expected", [EXACT, {"output": "A  b", "compare": "exact"}])
+def test_an_exact_comparison_forgives_one_last_newline(code: str, expected: Any) -> None:
+    assert judge(code, expected).passed
+
+
+@pytest.mark.parametrize("text", ["A b", "a  b", " A  b", "A  b ", "A  b\n", "A  b\r", ""])
+@pytest.mark.parametrize("expected", [EXACT, {"output": "A  b", "compare": "exact"}])
+def test_an_exact_comparison_forgives_nothing_else(text: str, expected: Any) -> None:
+    score = judge(f"print({text!r})", expected)
+    assert score.status == "failed"
+    assert score.correctness_score < 0.95
+
+
+def test_an_exact_comparison_tells_numbers_apart_by_how_they_are_written() -> None:
+    assert judge("print(7.0)", {"output": 7, "compare": "tolerant"}).passed
+    assert not judge("print(7.0)", {"output": 7, "compare": "exact"}).passed
+
+
+# --- calls of a function
+
+VALUES: list[Any] = [
+    *(None, True, False, 0, -1, 2**53, 0.1, -0.0, 1e300, 1e-300, float("inf"), -float("inf")),
+    *("", 'it\'s "so"', "\\n\n\0", "${x}`", "\u2028 é 🦆", "\ud800", "__proto__", [], {}, [[]]),
+    *([1, [2, {"a": [None]}]], {"__proto__": 1, "": 2, "a b": {"é": [3]}}),
+]
+
+
+@pytest.mark.parametrize("language", ["python", "javascript"])
+def test_values_go_in_and_come_out_exactly(language: str) -> None:
+    same = {"python": "def same(x): return x", "javascript": "function same(x) { return x; }"}
+    cases = [{"args": [value], "output": value} for value in VALUES if value != "\ud800"]
+    assert judge(same[language], {"entry_point": "same", "cases": cases}, language).passed
+
+
+@pytest.mark.parametrize("language", ["python", "javascript"])
+@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
+def test_a_value_is_not_taken_for_another(language: str, value: Any) -> None:
+    other = {"python": "def f(): return [7]", "javascript": "function f() { return [7]; }"}
+    spec = {"entry_point": "f", "cases": [{"args": [], "output": value}]}
+    assert judge(other[language], spec, language).status == "failed"
+
+
+def test_a_call_may_have_several_arguments_some_by_name() -> None:
+    spec = {
+        "entry_point": "f",
+        "cases": [
+            {"args": [1, 2], "kwargs": {"scale": 10}, "output": 30},
+            {"args": [1, 2], "output": 3},
+        ],
+    }
+    assert judge("def f(a, b, scale=1): return (a + b) * scale", spec).passed
+    half = judge("def f(a, b, scale=1): return a + b", json.dumps(spec))
+    assert (half.status, half.correctness_score) == ("failed", 0.5)
+    assert "assert f(1, 2, scale=10) == 30" in half.error_msg
+
+
+def test_tuples_are_tuples_in_python() -> None:
+    spec = {"entry_point": "f", "cases": [{"args": [], "output": (1, (2,), ())}]}
+    assert judge("def f(): return (1, (2,), ())", spec).passed
+    assert not judge("def f(): return [1, [2], []]", spec).passed
+
+
+@pytest.mark.parametrize(
+    ("language", "case"),
+    [
+        ("javascript", {"args": [], "kwargs": {"a": 1}, "output": 1}),
+        ("javascript", {"args": [2**53 + 1], "output": 1}),
+        ("javascript", {"args": [{1: 2}], "output": 1}),
+        ("python", {"args": [], "kwargs": {"class": 1}, "output": 1}),
+        ("python", {"args": [], "kwargs": {"a b": 1}, "output": 1}),
+        ("python", {"args": [{1, 2}], "output": 1}),
+        ("python", {"args": [10**5000], "output": 1}),
+        *(
+            (language, {"args": [], "output": output})
+            for language in ("python", "javascript")
+            for output in (float("nan"), b"", object(), json.loads("[" * 150 + "]" * 150))
+        ),
+    ],
+)
+def test_a_call_that_the_language_cannot_write_is_unscored(language: str, case: Any) -> None:
+    score = judge("pass", {"entry_point": "f", "cases": [case]}, language)
+    assert score.status == "unscored"
+    assert score.error_msg.startswith("cannot judge: ")
+
+
+def test_a_function_with_no_possible_name_is_unscored() -> None:
+    spec = {"cases": [{"args": [], "output": 1}]}
+    assert judge("x = 1", {**spec, "entry_point": "class"}).status == "unscored"
+    assert judge("x = 1", {**spec, "entry_point": "$f"}).status == "unscored"
+    code = "function $f() { return 1; }"
+    assert judge(code, {**spec, "entry_point": "$f"}, "javascript").passed
+
+
+# --- many at once
+
+
+def test_many_are_judged_like_one() -> None:
+    reward = CodingRewardFunction(timeout=2, shaping={"repetition": 0.1})
+    outputs = [
+        *(answer("print(42)"), answer("print(41)"), answer("print(42"), "no tag", ""),
+        *(answer(DOUBLE), answer("def double(x): return 4"), answer("while True: pass")),
+        *(answer("print(42)"), answer("print(6)"), answer("print('\ud800')")),
+    ]
+    expected: list[Any] = [
+        *("42", 42, "42", "42", "42", DOUBLE_TESTS, json.dumps(DOUBLE_TESTS), "1"),
+        *(None, {"cases": [{"output": (1, 2)}]}, {"output": "?", "compare": "exact"}),
+    ]
+    one_by_one = [
+        reward.compute_reward(output, wanted)
+        for output, wanted in zip(outputs, expected, strict=True)
+    ]
+    many = reward.compute_rewards(outputs, expected)
+    assert many == one_by_one
+    assert [score.details for score in many] == [score.details for score in one_by_one]
+
+
+def test_rows_of_several_languages_are_judged_each_in_its_own() -> None:
+    python = Sample("coding", "", "1", "", language="python")
+    javascript = Sample("coding", "", "1", "", language="js")
+    right = {"python": answer("print(1)"), "js": answer("console.log(1)", "javascript")}
+    pairs = [(row, right[name]) for row in (python, javascript) * 3 for name in right]
+    told = [score.passed for score in CodingRewardFunction().score_many(pairs)]
+    assert told == [True, False, False, True] * 3
+
+
+def test_a_predicate_is_asked_in_this_process_among_the_others() -> None:
+    asked: list[str] = []
+
+    def predicate(text: str) -> bool:
+        asked.append(text)
+        return text == "2"
+
+    outputs = [answer(f"print({number})") for number in range(4)]
+    told = CodingRewardFunction().compute_rewards(outputs, ["0", predicate, predicate, "4"])
+    assert [score.passed for score in told] == [True, False, True, False]
+    assert asked == ["1", "2"]
+
+
+def test_as_many_references_as_outputs_are_needed() -> None:
+    for reward in (CodingRewardFunction(), MathRewardFunction()):
+        with pytest.raises(UsageError, match="2 outputs cannot be judged by 1"):
+            reward.compute_rewards(["a", "b"], ["1"])
+        assert reward.compute_rewards([], []) == []
+
+
+def test_a_completion_whose_worker_died_twice_is_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = Lost("the worker process was killed by signal 11, 2 times")
+    monkeypatch.setattr(coding, "in_workers", lambda *_: [lost] * 3)
+    for score in CodingRewardFunction().compute_rewards([answer("print(1)")] * 3, ["1"] * 3):
+        assert (score.status, score.format_score, score.correctness_score) == ("unscored", 1.0, 0.0)
+        assert "signal 11" in score.error_msg
+
+
+def test_a_reward_derived_from_this_one_judges_many_by_its_own_rules() -> None:
+    class Lenient(CodingRewardFunction):
+        def compute_reward(self, *_: Any, **__: Any) -> RewardFunctionScore:
+            return RewardFunctionScore(1.0, 0.5, status="passed")
+
+    row = Sample("coding", "", "1", "", language="python")
+    assert all(score.passed for score in Lenient().compute_rewards(["a"] * 4, ["1"] * 4))
+    assert all(score.passed for score in Lenient().score_many([(row, "a")] * 4))
+
+
+def test_the_limits_of_the_executor_hold_for_many_too() -> None:
+    reward = CodingRewardFunction(executor=RewardExecutor(output_limit=10))
+    told = reward.compute_rewards([answer("print('a' * 100)")] * 4, ["a" * 100] * 4)
+    assert all("printed too much" in score.error_msg for score in told)
+
+
+def test_an_executor_of_ones_own_is_used_for_many_too() -> None:
+    reward = CodingRewardFunction(executor=Reports(True, True, True))
+    told = reward.compute_rewards([answer(DOUBLE)] * 4, [DOUBLE_TESTS] * 4)
+    assert all(score.passed for score in told)
 
 
 # --- hostile answers

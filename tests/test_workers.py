@@ -317,7 +317,7 @@ def python(*arguments: str, given: str = "", **options: Any) -> subprocess.Compl
 
 @pytest.fixture
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    if workers.usable_cores() != 2:
+    if workers.default_count() != 2:
         pytest.skip("it counts two workers, one for each core")
 
 
@@ -481,3 +481,13 @@ def test_an_iterator_left_open_does_not_hold_up_the_end() -> None:
     )
     done = python("-c", code)
     assert (done.stdout, done.stderr, done.returncode) == ("1\n\n", "", 0)
+
+
+def test_the_number_of_workers_can_be_set_for_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INFINITE_RL_WORKERS", "7")
+    assert workers.default_count() == 7
+    monkeypatch.setenv("INFINITE_RL_WORKERS", "many")
+    with pytest.raises(UsageError, match="INFINITE_RL_WORKERS"):
+        workers.default_count()
+    monkeypatch.setenv("INFINITE_RL_WORKERS", "")
+    assert 1 <= workers.default_count() <= (os.cpu_count() or 1)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..executor import RewardExecutor
+from ..executor import FEW, RewardExecutor
 from ..layout import ANSWER_TAG
 from ..parser_fences import code_blocks
 from ..parser_tags import tag_matches
 from ..runtimes import language_of, runtime_named
 from ..types import Execution, RewardFunctionScore, Sample, ScoreStatus
-from .compare import compare
+from ..workers import Lost, default_count, in_workers
+from .calls import call_tests
+from .compare import compare, compare_exactly
 from .reference import (
     BadReference,
+    Calls,
     Cases,
     Output,
     Predicate,
@@ -26,7 +31,7 @@ from .reference import (
     Tests,
     read_reference,
 )
-from .reward_function import Expected, RewardFunction
+from .reward_function import Expected, RewardFunction, paired
 
 if TYPE_CHECKING:
     from .shaping import Shaping
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
 _DAMAGED_CHARS = 10  # shorter remains of a damaged fence are not worth a run
 _CACHED_REFERENCES = 256  # one reference serves every completion of its group
 _CASES_TIMEOUTS = 20  # all cases of one program together may take so many times the timeout
+_OTHER_TIMEOUTS = 5  # what else one judgement may run: the last case, the reference's code
 _MESSAGE_CHARS = 500
 _QUOTE_CHARS = 160
 
@@ -42,7 +48,7 @@ _SYNTAX_ERROR = re.compile(r"^(?:SyntaxError|IndentationError|TabError)\b", re.M
 _RUN_TRACE = re.compile(r"^Traceback|<eval>", re.MULTILINE)
 
 
-class Executor(Protocol):
+class Sandbox(Protocol):
     """What the reward needs of `RewardExecutor`."""
 
     def execute(
@@ -109,11 +115,38 @@ def _submission(format_score: float, code: str) -> Submission:
     return Submission(format_score, code, "" if code.strip() else "the answer holds no code")
 
 
+@dataclass(frozen=True)
+class _Question:
+    """One completion to be judged: the arguments of `compute_reward`."""
+
+    output: str
+    expected: Expected
+    answer_tag: str
+    language: str
+
+    def crosses(self) -> bool:
+        """Whether it is the same question after a journey as JSON to another process."""
+        expected = self.expected
+        if not isinstance(self.output, str):  # a wrong type is no answer, and quickly judged
+            return False
+        if type(expected) not in (str, int, float, bool, dict, list):
+            return False  # a predicate, for one
+        try:
+            return isinstance(expected, str) or bool(json.loads(json.dumps(expected)) == expected)
+        except (ValueError, TypeError, RecursionError):
+            return False
+
+
 class CodingRewardFunction(RewardFunction):
     """Judges programs by running them.
 
+    `compute_reward` and `score` judge in this process; `compute_rewards` and `score_many` judge in
+    worker processes, one for each core, from three completions on (not for an `executor` with
+    languages of its own, and not where the reference is a predicate: it stays where it is).
+
     Format: see `read_submission`; code that does not compile gets 0.5 at most. Correctness: for an
-    expected text the rung of `compare`, for tests and cases the share that passed. The `status` is
+    expected text the rung of `compare`, for tests and cases the share that passed; what a reference
+    may be says `read_reference`. The `status` is
     "passed" only where the program ended well and its output is equal (not merely similar), or all
     tests reported and passed. It is "unscored" where the reference is at fault.
 
@@ -128,7 +161,7 @@ class CodingRewardFunction(RewardFunction):
         self,
         task_name: str = "coding",
         timeout: float = 5,
-        executor: Executor | None = None,
+        executor: Sandbox | None = None,
         *,
         shaping: Shaping | None = None,
     ) -> None:
@@ -136,6 +169,7 @@ class CodingRewardFunction(RewardFunction):
         self.language = "python"
         self._own_executor = executor is not None
         self._executor = executor or RewardExecutor(timeout=timeout)
+        self._shaping = shaping
         self._reference_outputs: dict[tuple[str, str], str] = {}
 
     def set_language(self, language: str) -> None:
@@ -187,6 +221,67 @@ class CodingRewardFunction(RewardFunction):
         )
         return self.shaped(score, model_output)
 
+    def compute_rewards(
+        self,
+        model_outputs: Iterable[str],
+        expected_outputs: Iterable[Expected],
+        answer_tag: str = ANSWER_TAG,
+        *,
+        language: str | None = None,
+    ) -> list[RewardFunctionScore]:
+        """`compute_reward` for each output and its reference, in their order, on all cores.
+
+        A completion whose worker process died twice is "unscored". Raises as `compute_reward`, and
+        `UsageError` where there are not as many of the one as of the other.
+        """
+        known = self._known(language or self.language)
+        pairs = paired(model_outputs, expected_outputs)
+        return self._answer([_Question(*pair, answer_tag, known) for pair in pairs])
+
+    def score_many(self, pairs: Iterable[tuple[Sample, str]]) -> list[RewardFunctionScore]:
+        """`score` for each pair of a row and a completion, in their order, on all cores.
+
+        A completion whose worker process died twice is "unscored". Raises as `score`.
+        """
+        if type(self) is not CodingRewardFunction:  # it may have a `score` of its own
+            return super().score_many(pairs)
+        return self._answer(
+            [
+                _Question(
+                    output, row.answer, ANSWER_TAG, self._known(row.language or self.language)
+                )
+                for row, output in pairs
+            ]
+        )
+
+    def _answer(self, questions: list[_Question]) -> list[RewardFunctionScore]:
+        """In worker processes what can be asked there, the rest here."""
+        settings = self._settings() if len(questions) >= FEW else ""
+        away = [question for question in questions if settings and question.crosses()]
+        jobs = ([settings, vars(question)] for question in away)
+        bound_s = (_CASES_TIMEOUTS + _OTHER_TIMEOUTS) * self.timeout
+        results = in_workers(f"{__name__}:judge_job", jobs, default_count(), bound_s)
+        scores = {
+            id(each): _score(each, result) for each, result in zip(away, results, strict=True)
+        }
+        return [scores[id(each)] if id(each) in scores else self._ask(each) for each in questions]
+
+    def _ask(self, question: _Question) -> RewardFunctionScore:
+        return self.compute_reward(
+            question.output, question.expected, question.answer_tag, language=question.language
+        )
+
+    def _settings(self) -> str:
+        """What makes an equal reward in another process, as JSON; "" where nothing does."""
+        executor = self._executor
+        limits = executor.settings() if isinstance(executor, RewardExecutor) else None
+        if limits is None or type(self) is not CodingRewardFunction:
+            return ""  # a subclass judges by rules of its own
+        try:
+            return json.dumps([self.task_name, self.timeout, limits, self._shaping])
+        except (ValueError, TypeError):
+            return ""
+
     def _known(self, language: str) -> str:
         """The runtime's name. An executor that was passed in may have languages of its own."""
         name = str(language).lower()
@@ -197,6 +292,8 @@ class CodingRewardFunction(RewardFunction):
     def _judge(self, submission: Submission, reference: Reference, language: str) -> _Verdict:
         if submission.error:
             return _Verdict(0.0, False, submission.error)
+        if isinstance(reference, Calls):
+            reference = call_tests(reference, language)
         if isinstance(reference, Tests):
             return self._judge_tests(submission.code, reference, language)
         if isinstance(reference, Cases):
@@ -208,7 +305,7 @@ class CodingRewardFunction(RewardFunction):
             return self._failed_run(execution)
         if isinstance(reference, Predicate):
             return _judge_predicate(execution.stdout.strip(), reference)
-        return _judge_output(execution.stdout, reference.text)
+        return _judge_output(execution.stdout, reference)
 
     def _run(self, code: str, language: str, **more: Any) -> Execution:
         return self._executor.execute(code, language, timeout=self.timeout, **more)
@@ -268,7 +365,7 @@ class CodingRewardFunction(RewardFunction):
         for number, (given, wanted) in enumerate(reference.cases, start=1):
             execution = self._run(code, language, stdin=given)
             if execution.status == "ok":
-                verdict = _judge_output(execution.stdout, wanted)
+                verdict = _judge_output(execution.stdout, Output(wanted, reference.exact))
             else:
                 verdict = self._failed_run(execution)
                 compiled = verdict.compiled
@@ -290,9 +387,29 @@ class CodingRewardFunction(RewardFunction):
         return _Verdict(0.0, False, error, compiled=_compiled(execution))
 
 
-def _judge_output(stdout: str, expected: str) -> _Verdict:
-    match = compare(stdout, expected)
-    error = f"wrong output: expected {_quote(expected)}, got {_quote(stdout)}"
+@lru_cache(maxsize=8)
+def _reward_like(settings: str) -> CodingRewardFunction:
+    name, timeout, limits, shaping = json.loads(settings)
+    return CodingRewardFunction(name, timeout, RewardExecutor(**limits), shaping=shaping)
+
+
+def judge_job(job: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    """A worker's half of `compute_rewards`: a reward's settings, a question; JSON values all."""
+    settings, question = job
+    return vars(_reward_like(settings)._ask(_Question(**question)))
+
+
+def _score(question: _Question, result: dict[str, Any] | Lost) -> RewardFunctionScore:
+    if not isinstance(result, Lost):
+        return RewardFunctionScore(**result)
+    submission = read_submission(question.output, question.answer_tag, question.language)
+    reason = f"cannot judge: {result.reason}"
+    return RewardFunctionScore(submission.format_score, 0.0, reason, status="unscored")
+
+
+def _judge_output(stdout: str, expected: Output) -> _Verdict:
+    match = (compare_exactly if expected.exact else compare)(stdout, expected.text)
+    error = f"wrong output: expected {_quote(expected.text)}, got {_quote(stdout)}"
     return _Verdict(match.score, match.passed, "" if match.passed else error, {"rung": match.rung})
 
 

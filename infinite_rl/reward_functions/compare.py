@@ -62,6 +62,13 @@ def compare(actual: str, expected: str) -> Match:
     return Match(_similarity(actual.lower(), expected.lower()), "similarity")
 
 
+def compare_exactly(actual: str, expected: str) -> Match:
+    """Equal to the letter, but for one newline at the end, or a similarity. Never raises."""
+    if actual.removesuffix("\n") == expected.removesuffix("\n"):
+        return Match(1.0, "exact")
+    return Match(_similarity(actual, expected), "similarity")
+
+
 def _normal(text: str) -> str:
     """The text without ANSI codes, with "\\n" line ends, without blank space at any line's end."""
     text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")

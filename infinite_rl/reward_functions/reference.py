@@ -9,12 +9,13 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from ..parser_fences import CodeBlock, code_blocks
 from ..runtimes import language_of
 
-_SPEC_START = re.compile(r"""\{\s*["'](?:tests|cases)["']\s*:""")
+_SPEC_START = re.compile(r"""\{\s*["'](?:tests|cases|entry_point|setup|compare)["']\s*:""")
+_COMPARE = ("tolerant", "exact")
 
 
 class BadReference(ValueError):
@@ -23,9 +24,10 @@ class BadReference(ValueError):
 
 @dataclass(frozen=True)
 class Output:
-    """The program must print this text."""
+    """The program must print this text; with `exact` to the letter, but for one last newline."""
 
     text: str
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,16 +64,40 @@ class Cases:
     """For each pair of standard input and output, the program must print the output."""
 
     cases: tuple[tuple[str, str], ...]
+    exact: bool = False
 
 
-Reference: TypeAlias = Output | Predicate | ReferenceCode | Tests | Cases
+@dataclass(frozen=True)
+class Call:
+    """A function call, and the value that it must return. All values are JSON, or tuples."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    output: Any
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Each call of the function `entry_point` must return its output."""
+
+    entry_point: str
+    calls: tuple[Call, ...]
+
+
+Case = TypeVar("Case")
+Reference: TypeAlias = Output | Predicate | ReferenceCode | Tests | Cases | Calls
 
 
 def read_reference(expected: object) -> Reference:
     """The reference that `expected` stands for.
 
     - a callable: a predicate on the printed text
-    - a mapping, or JSON text of an object, with the key "tests" or "cases"
+    - a mapping, or JSON text of an object, with one of these sets of keys:
+        tests, and perhaps entry_point, setup   source text that must run without an exception
+        entry_point, cases of args, output      calls and their values; kwargs may be there, too
+        cases of input, output                  what is printed; input may be left out
+        output, compare                         what is printed
+      compare is "tolerant" (see `compare`; the default for cases) or "exact"
     - text that is nothing but code fences in a language that can be run, or in none: code
     - any other text, number or JSON: the text to be printed
 
@@ -84,7 +110,7 @@ def read_reference(expected: object) -> Reference:
         raise BadReference("there is no expected output")
     if isinstance(expected, str):
         return _read_text(expected)
-    if isinstance(expected, Mapping) and expected.keys() & {"tests", "cases"}:
+    if isinstance(expected, Mapping) and _is_spec(expected):
         return _read_spec(expected)
     return Output(_printed(expected))
 
@@ -115,7 +141,12 @@ def _read_text(text: str) -> Reference:
         if _SPEC_START.match(text.lstrip()):
             raise BadReference("the tests are not valid JSON") from None
         return Output(text)
-    return _read_spec(value) if value.keys() & {"tests", "cases"} else Output(text)
+    return _read_spec(value) if _is_spec(value) else Output(text)
+
+
+def _is_spec(value: Mapping[str, Any]) -> bool:
+    """Whether a mapping says how to judge. Any other is a value to be printed."""
+    return bool(value.keys() & {"tests", "cases"}) or value.keys() == {"output", "compare"}
 
 
 def _only_fences(text: str, blocks: list[CodeBlock]) -> bool:
@@ -140,22 +171,48 @@ def _read_blocks(blocks: list[CodeBlock]) -> Reference:
     return ReferenceCode(code, next(iter(languages), ""))
 
 
-def _read_spec(spec: Mapping[str, Any]) -> Tests | Cases:
-    known = {"tests", "entry_point", "setup"} if "tests" in spec else {"cases"}
-    if unknown := sorted(map(str, spec.keys() - known)):
+def _read_spec(spec: Mapping[str, Any]) -> Reference:
+    if "tests" in spec:
+        _allow(spec, "tests", "entry_point", "setup")
+        return _read_tests(spec)
+    if "cases" not in spec:
+        if spec["output"] is None:
+            raise BadReference("there is no expected output")
+        return Output(_printed(spec["output"]), _is_exact(spec))
+    if spec.get("entry_point"):
+        _allow(spec, "cases", "entry_point")
+        return Calls(_read_name(spec["entry_point"]), _read_each(spec["cases"], _read_call))
+    _allow(spec, "cases", "compare")
+    return Cases(_read_each(spec["cases"], _read_case), _is_exact(spec))
+
+
+def _allow(spec: Mapping[str, Any], *known: str) -> None:
+    if unknown := sorted(map(str, spec.keys() - {*known})):
         raise BadReference(f"keys that have no meaning here: {', '.join(unknown)}")
-    return _read_tests(spec) if "tests" in spec else Cases(_read_cases(spec["cases"]))
+
+
+def _is_exact(spec: Mapping[str, Any]) -> bool:
+    compare = spec.get("compare", "tolerant")
+    if compare not in _COMPARE:
+        raise BadReference(f"compare must be one of {', '.join(_COMPARE)}, not {compare!r}")
+    return bool(compare == "exact")
+
+
+def _read_name(name: object) -> str:
+    if not isinstance(name, str):
+        raise BadReference("entry_point must be a text")
+    if name and not name.replace("$", "_").isidentifier():
+        raise BadReference(f"entry_point must be the name of a function, not {name!r}")
+    return name
 
 
 def _read_tests(spec: Mapping[str, Any]) -> Tests:
-    tests, entry_point = spec["tests"], spec.get("entry_point") or ""
+    tests, entry_point = spec["tests"], _read_name(spec.get("entry_point") or "")
     setup = spec.get("setup") or ""
     if isinstance(setup, list | tuple) and all(isinstance(line, str) for line in setup):
         setup = "\n".join(setup)
-    if not isinstance(entry_point, str) or not isinstance(setup, str):
-        raise BadReference("entry_point and setup must be texts")
-    if entry_point and not entry_point.replace("$", "_").isidentifier():
-        raise BadReference(f"entry_point must be the name of a function, not {entry_point!r}")
+    if not isinstance(setup, str):
+        raise BadReference("setup must be a text")
     if isinstance(tests, str):
         if not entry_point:  # the text might only define a check that nobody calls
             raise BadReference("tests in one text need an entry_point")
@@ -167,13 +224,15 @@ def _read_tests(spec: Mapping[str, Any]) -> Tests:
     return Tests(tuple(tests), entry_point, setup)
 
 
-def _read_cases(cases: object) -> tuple[tuple[str, str], ...]:
+def _read_each(cases: object, read: Callable[[object], Case]) -> tuple[Case, ...]:
     if not isinstance(cases, list | tuple) or not cases:
         raise BadReference("there are no cases")
-    return tuple(_read_case(case) for case in cases)
+    return tuple(map(read, cases))
 
 
 def _read_case(case: object) -> tuple[str, str]:
+    if isinstance(case, Mapping) and case.keys() & {"args", "kwargs"}:
+        raise BadReference("cases with arguments need an entry_point, and no input")
     if not isinstance(case, Mapping) or case.keys() - {"input"} != {"output"}:
         raise BadReference('each case must have an "output", and may have an "input"')
     given, wanted = case.get("input", ""), case["output"]
@@ -181,3 +240,16 @@ def _read_case(case: object) -> tuple[str, str]:
         if isinstance(text, bool) or not isinstance(text, str | int | float):
             raise BadReference("the input and the output of a case must be texts or numbers")
     return _printed(given), _printed(wanted)
+
+
+def _read_call(case: object) -> Call:
+    if not isinstance(case, Mapping) or case.keys() - {"kwargs"} != {"args", "output"}:
+        raise BadReference(
+            'with an entry_point each case must have "args" and "output", and may have "kwargs"'
+        )
+    args, kwargs = case["args"], case.get("kwargs", {})
+    if not isinstance(args, list | tuple) or not isinstance(kwargs, Mapping):
+        raise BadReference("args must be a list, and kwargs an object")
+    if not all(isinstance(name, str) for name in kwargs):
+        raise BadReference("the names in kwargs must be texts")
+    return Call(tuple(args), dict(kwargs), case["output"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import UsageError
@@ -61,6 +61,24 @@ class RewardFunction(ABC):
         """Score a completion of a row against the row's answer."""
         return self.compute_reward(completion, sample.answer)
 
+    def compute_rewards(
+        self,
+        model_outputs: Iterable[str],
+        expected_outputs: Iterable[Expected],
+        answer_tag: str = ANSWER_TAG,
+    ) -> list[RewardFunctionScore]:
+        """`compute_reward` for each output and what is expected of it, in their order.
+
+        Raises:
+            UsageError: not as many of the one as of the other.
+        """
+        pairs = paired(model_outputs, expected_outputs)
+        return [self.compute_reward(output, expected, answer_tag) for output, expected in pairs]
+
+    def score_many(self, pairs: Iterable[tuple[Sample, str]]) -> list[RewardFunctionScore]:
+        """`score` for each pair of a row and a completion, in their order."""
+        return [self.score(sample, completion) for sample, completion in pairs]
+
     def shaped(self, score: RewardFunctionScore, model_output: str) -> RewardFunctionScore:
         """The score with the auxiliary signals that are switched on, measured on the completion."""
         if not self._signals:
@@ -68,3 +86,13 @@ class RewardFunction(ABC):
         from .shaping import shape
 
         return shape(score, model_output or "", self._signals)
+
+
+def paired(
+    model_outputs: Iterable[str], expected_outputs: Iterable[Expected]
+) -> list[tuple[str, Expected]]:
+    """Each output with what is expected of it. Raises `UsageError` where one is left over."""
+    outputs, expected = list(model_outputs), list(expected_outputs)
+    if len(outputs) != len(expected):
+        raise UsageError(f"{len(outputs)} outputs cannot be judged by {len(expected)} references")
+    return list(zip(outputs, expected, strict=True))
