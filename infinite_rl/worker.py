@@ -35,10 +35,7 @@ _TOGETHER_S = 0.05  # answers wait for each other so long: a frame costs both si
 _START_S = 120.0
 
 # Isolated, so that neither the working directory nor the environment adds a place to import from.
-_BOOT = (
-    "import sys; sys.path[:] = sys.argv[2:]; "
-    "from infinite_rl.worker import serve; serve(int(sys.argv[1]))"
-)
+_BOOT = "import sys; sys.path[:] = sys.argv[1:]; from infinite_rl.worker import serve; serve()"
 
 
 class NoWorkers(Exception):
@@ -61,8 +58,7 @@ class Worker:
     def __init__(self) -> None:
         if not sys.executable:
             raise NoWorkers("it is not known which program Python is")
-        stack = str(threading.stack_size())
-        command = [sys.executable, "-I", "-c", _BOOT, stack, *_import_path()]
+        command = [sys.executable, "-I", "-c", _BOOT, *_import_path()]
         ours, theirs = socket.socketpair()
         try:
             # A session of its own: Ctrl-C is for the parent. No file but the socket is passed on.
@@ -195,13 +191,9 @@ def _exactly(channel: socket.socket, count: int, deadline: float | None) -> byte
 # --- the worker's end ----------------------------------------------------------------------------
 
 
-def serve(stack_bytes: int) -> None:
-    """Be a worker, with the parent on standard input, until the parent has gone.
-
-    `stack_bytes` is the parent's `threading.stack_size()`, which bounds how deep guests recurse.
-    """
+def serve() -> None:
+    """Be a worker, with the parent on standard input, until the parent has gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.stack_size(stack_bytes)
     channel = socket.socket(fileno=os.dup(0))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
