@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from . import normal
 from .bounds import MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
-from .tree import EXPRESSIONS, Node, constant, holds, is_expression, number, symbol, symbols
+from .parse import parse
+from .pieces import pieces, stretches
+from .regions import SETS, canonical
+from .tree import (
+    EXPRESSIONS,
+    Node,
+    constant,
+    holds,
+    is_expression,
+    number,
+    substituted,
+    symbol,
+    symbols,
+)
 
 # The order in which a pair is put before it is judged: so the verdict cannot depend on its order.
-_KINDS = ["named", "equation", "inequality", "quantity", "text", "region", "interval"]
+_KINDS = ["choice", "named", "antiderivative", "equation", "inequality", "clock", "quantity"]
+_KINDS += ["text", "ratio", "congruence", "piecewise", "region", "interval"]
 _KINDS += ["tuple", "list", "set", "matrix"]
 _RANK = {op: rank for rank, op in enumerate(_KINDS)}
 
@@ -31,7 +47,8 @@ def difference(first: Node, second: Node, budget: Budget) -> str:
         return expressions(first, second, budget)
     if _RANK.get(first.op, 99) > _RANK.get(second.op, 99):
         first, second = second, first
-    return _JUDGES[first.op](first, second, budget)
+    judge = _JUDGES.get(first.op)
+    return _other_kind(first, second) if judge is None else judge(first, second, budget)
 
 
 def _number(node: Node) -> Node:
@@ -138,17 +155,35 @@ def _quantity(first: Node, second: Node, budget: Budget) -> str:
             return difference(turned[0], turned[1], budget)
         if unit.dimension != second.unit.dimension:
             return "the units differ"
-        other = Node("mul", (second.args[0], number(second.unit.factor)))
-        return difference(Node("mul", (value, number(unit.factor))), other, budget)
+        return difference(_in_base_units(first), _in_base_units(second), budget)
     if not is_expression(second):
         members = second.args if second.op == "set" and len(second.args) == 1 else ()
         return difference(first, members[0], budget) if members else _other_kind(first, second)
-    if symbols(second) and len(unit.name) == 1:  # "5 m" where m is a variable
-        return difference(Node("mul", (value, symbol(unit.name))), second, budget)
+    if symbols(second) and (letters := _as_letters(unit.name)) is not None:
+        return difference(Node("mul", (value, letters)), second, budget)
     reason = difference(value, second, budget)
     if reason and unit.dimension == _DEGREES:
         return difference(Node("deg", (value,)), second, budget)
     return reason
+
+
+def _as_letters(name: str) -> Node | None:
+    """A unit of single letters as a product of variables: "9.8 m/s^2" is also an expression."""
+    if re.search("[A-Za-z]{2}", name):
+        return None
+    try:
+        node = parse(name)
+    except (Unparsed, OverBudget):
+        return None
+    return node if is_expression(node) else None
+
+
+def _in_base_units(amount: Node) -> Node:
+    unit = amount.unit
+    if unit is None:
+        return amount.args[0]
+    scaled = Node("mul", (amount.args[0], number(unit.factor)))
+    return Node("add", (scaled, number(unit.offset))) if unit.offset else scaled
 
 
 def _in_radians(angle: Node) -> Node:
@@ -248,7 +283,14 @@ def _tuple(first: Node, second: Node, budget: Budget) -> str:
         return _ordered(first.args, second.args, budget)
     if second.op == "matrix" and (vector := _vector(second)):
         return _ordered(first.args, vector, budget)
+    if second.op == "list" and _numbered(str(first.value)):
+        return _unordered(first.args, second.args, budget)
     return _other_kind(first, second)
+
+
+def _numbered(names: str) -> bool:
+    """Whether these are `x_1,x_2`: the solutions of one equation, say."""
+    return len({name.partition("_")[0] for name in names.split(",")}) == 1 and "_" in names
 
 
 def _list(first: Node, second: Node, budget: Budget) -> str:
@@ -286,8 +328,99 @@ def _matrix(first: Node, second: Node, budget: Budget) -> str:
     return ""
 
 
+def _choice(first: Node, second: Node, budget: Budget) -> str:
+    """A letter with what is said beside it: an answer may give either of them."""
+    said = first.args[0] if first.args else None
+    if second.op == "choice":
+        if first.value != second.value:
+            return "the choices differ"
+        both = said is not None and second.args
+        return difference(said, second.args[0], budget) if both and said else ""
+    if second.op in ("text", "sym", "const") and len(str(second.value)) == 1:
+        return "" if str(second.value).casefold() == first.value else "the choices differ"
+    return _other_kind(first, second) if said is None else difference(said, second, budget)
+
+
+def _antiderivative(first: Node, second: Node, budget: Budget) -> str:
+    """With a constant each, they may differ by a number; a missing constant is fine."""
+    whole, written = first.args
+    if second.op == "antiderivative":
+        gap = Node("add", (whole, Node("neg", (second.args[0],))))
+        names = sorted(symbols(gap) & normal.INTEGRATED)
+        there = {name: number(Fraction(7 + place, 11)) for place, name in enumerate(names)}
+        shifted = Node("add", (second.args[0], substituted(gap, there)))
+        return expressions(whole, shifted, budget)
+    if written.value == "C":
+        return difference(whole, second, budget)
+    return difference(Node("add", first.args), second, budget)
+
+
+def _ratio(first: Node, second: Node, budget: Budget) -> str:
+    """Proportional; one of two parts is also a quotient."""
+    if second.op != "ratio":
+        if len(first.args) != 2 or not is_expression(second):
+            return _other_kind(first, second)
+        return expressions(Node("div", first.args), second, budget)
+    if len(first.args) != len(second.args):
+        return "the ratios have different lengths"
+    sides = (first.args, second.args)
+    if any(all(rational(part, budget) == 0 for part in side) for side in sides):
+        return "a ratio of zeros"
+    parts = list(zip(*sides, strict=True))
+    for place, (left, right) in enumerate(parts):
+        for other, opposite in parts[:place]:
+            products = Node("mul", (left, opposite)), Node("mul", (right, other))
+            if expressions(*products, budget):
+                return "the ratios differ"
+    return ""
+
+
+def _clock(first: Node, second: Node, budget: Budget) -> str:
+    if second.op == "clock":
+        return "" if first.value == second.value else "the times differ"
+    return (
+        _ratio(Node("ratio", first.args), second, budget)
+        if first.args
+        else _other_kind(first, second)
+    )
+
+
+def _congruence(first: Node, second: Node, budget: Budget) -> str:
+    if second.op != "congruence":
+        return _other_kind(first, second)
+    if first.value and second.value and first.value != second.value:
+        return "the names differ"
+    if expressions(first.args[1], second.args[1], budget):
+        return "the moduli differ"
+    gap = Node("div", (Node("add", (first.args[0], Node("neg", (second.args[0],)))), first.args[1]))
+    turns = rational(gap, budget)
+    return "" if turns is not None and turns.denominator == 1 else "the remainders differ"
+
+
+def _piecewise(first: Node, second: Node, budget: Budget) -> str:
+    if second.op != "piecewise" and not is_expression(second):
+        return _other_kind(first, second)
+    if second.op == "piecewise" and first.value != second.value:
+        return "the names differ"
+    name = str(first.value)
+    functions = [pieces(first, budget), pieces(second, budget)]
+    for stretch in stretches(functions):
+        one, other = (stretch.value(function, name) for function in functions)
+        if (one is None) != (other is None):
+            return "one function has a value where the other has none"
+        if one is not None and other is not None and expressions(one, other, budget):
+            return "the functions differ"
+    return ""
+
+
 _JUDGES: dict[str, Callable[[Node, Node, Budget], str]] = {
+    "choice": _choice,
     "named": _named,
+    "antiderivative": _antiderivative,
+    "clock": _clock,
+    "ratio": _ratio,
+    "congruence": _congruence,
+    "piecewise": _piecewise,
     "equation": _equation,
     "inequality": _inequality,
     "quantity": _quantity,
@@ -313,7 +446,8 @@ def settled(node: Node, budget: Budget) -> Node:
         return node  # no expression holds a chain
     if node.op != "chain":
         inner = tuple(settled(arg, budget) for arg in node.args)
-        return node if inner == node.args else Node(node.op, inner, node.value, node.unit)
+        whole = node if inner == node.args else Node(node.op, inner, node.value, node.unit)
+        return canonical(whole, budget) if node.op in SETS else whole
     first, *rest = (settled(arg, budget) for arg in node.args)
     name = str(first.value) if first.op in ("sym", "text") else ""
     parts = rest if name else [first, *rest]

@@ -6,20 +6,39 @@ All scans are linear. Nothing is guessed: a text without any of these is itself 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from ...layout import ANSWER_TAG
 from ...parser_tags import TagMatch, split_thinking, tag_matches
 from .bounds import Unparsed
 
+Convention = Literal["tag", "math", "gsm8k", "last_number"]
 MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
 MAX_MENTIONS = 2_000  # of the tag's name, in tags or not
-_MARKS = ("box", "answer", "#", "think", "thought", "&lt;", "</")
+_MARKS = ("box", "answer", "ans:", "#", "think", "thought", "&lt;", "</")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _BOXES = ("\\boxed", "\\fbox")
 _JOINT = re.compile(r"[\s$]*(,?\s*(?:\\text\s*\{\s*)?(?:and|or)(?:\s*\})?|[,;])[\s$]*")
 _MOST_BOXES = 20  # that are read as one list
 _WIDEST_JOINT = 60  # characters between two of them
-_MARKERS = ("final answer is", "final answer:", "the answer is", "answer is:", "answer:", "####")
+_MARKERS: tuple[str, ...] = (
+    "answer is",
+    "answer is:",
+    "answer:",
+    "answer would be",
+    "answer should be",
+    "answer =",
+)
+_MARKERS += ("answer**:", "ans:", "####")
+_TAKEN_BACK = re.compile(
+    r"\b(?:no,?\s+wait|wait|actually|correction|scratch\s+that|sorry|oops|i\s+mean|(?<!^)no,(?=\s))\b"
+    r"[\s,.:;!-]*(?:no\b[\s,.:;!-]*)?(?:(?:it|that|this|the\s+answer)(?:\s+(?:is|should\s+be)|'s)\b)?"
+    r"[\s:*]*",
+    re.IGNORECASE,
+)
+# Where the statement of an answer ends: at a sentence's end, or where its reason begins.
+_ENDING = re.compile(r"[.!?][*\s]\s*(?=[A-Z(])|,?\s+(?:because|since|which|where|so that|and so)\b")
+_NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)")
 # Words before a marker, in its clause, that take its answer back or leave it open.
 _HEDGE = re.compile(
     r"\b(?:not|cannot|never|or|either|maybe|perhaps|possibly|unless|whether|otherwise|doubt)\b"
@@ -29,19 +48,44 @@ _HEDGE = re.compile(
 _CLAUSE = re.compile(r"[.,;:!?\n](?=\s|$)")
 
 
-def answer_text(text: str, tag: str = ANSWER_TAG) -> str:
-    """The part of a text that is its answer. Raises Unparsed for an empty or unclosed box."""
+def answer_text(text: str, convention: Convention = "tag", *, reference: bool = False) -> str:
+    """The part of a text that is its answer, by one of the conventions.
+
+    - "tag": the last `<answer>` tag after the thinking, in it or without it the last box, else what
+      follows a marker, else the whole text;
+    - "math": the last `\\boxed{}` alone, as MATH is graded;
+    - "gsm8k": what follows the last `####`, without one the last number;
+    - "last_number": the last number.
+
+    Raises Unparsed where it is not there. A `reference` without the convention's mark is itself
+    the answer.
+    """
     if len(text) > MAX_TEXT:
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
+    if convention == "tag":
+        return _tagged(text)
+    visible = split_thinking(text)[0]
+    if convention == "math":
+        box = last_box(visible)
+        if box is None and not reference:
+            raise Unparsed("no box")
+        return text if box is None else box
+    if convention == "gsm8k" and "####" in visible:
+        return visible.rpartition("####")[2].strip().split("\n", 1)[0]
+    return text if reference else last_number(visible)
+
+
+def _tagged(text: str) -> str:
     lowered = text.lower()
     if not any(mark in lowered for mark in _MARKS):
         return text  # a bare answer, the commonest
-    tags = answer_tags(text, tag)
+    tags = answer_tags(text)
     content = tags[-1].content if tags else split_thinking(text)[0]
     box = last_box(content)
     if box is not None:
         return box
-    return after_marker(content)
+    marked = after_marker(content)
+    return content if marked is None else marked
 
 
 def answer_tags(text: str, tag: str = ANSWER_TAG) -> list[TagMatch]:
@@ -116,19 +160,37 @@ def closing_brace(text: str, opening: int) -> int:
     raise Unparsed("a box that is not closed")
 
 
-def after_marker(text: str) -> str:
-    """The rest of the line after the last marker, such as `#### ` or `The answer is`.
+def after_marker(text: str) -> str | None:
+    """What the last marker, such as `#### ` or `The answer is`, states; None without a marker.
 
+    It ends with its line or its sentence. What takes it back wins: "The answer is 4. No wait, 5".
     Raises Unparsed where its own clause denies it: "I do not think that the answer is 4".
     """
     lowered = text.lower()
     if len(lowered) != len(text):  # some capital letters lower to two characters
-        return text
+        return None
     place, length = max((lowered.rfind(marker), len(marker)) for marker in _MARKERS)
     if place < 0:
-        return text
+        return None
     clause = _CLAUSE.split(text[max(0, place - 200) : place])[-1]
     if _HEDGE.search(clause):
         raise Unparsed("an answer that is denied or left open")
     rest = text[place + length :].lstrip(" \t:*\n")
-    return rest.split("\n", 1)[0].strip(" \t*")
+    taken_back = list(_TAKEN_BACK.finditer(rest))
+    return _statement(rest[taken_back[-1].end() :] if taken_back else rest)
+
+
+def _statement(rest: str) -> str:
+    for opener, closer in (("$$", "$$"), ("\\[", "\\]")):
+        if rest.startswith(opener) and closer in rest[2:]:
+            return rest[: rest.index(closer, 2) + 2]
+    line = rest.split("\n", 1)[0]
+    return _ENDING.split(line, maxsplit=1)[0].strip(" \t*")
+
+
+def last_number(text: str) -> str:
+    """The last numeral of a text, with its sign: what lenient graders of GSM8K look at."""
+    numbers = _NUMBER.findall(text)
+    if not numbers:
+        raise Unparsed("no number in the text")
+    return str(numbers[-1])

@@ -1,8 +1,9 @@
 """Text to a typed normal form: spelling is settled here, so that the decision meets few shapes.
 
 Forms beyond plain expressions: `named` (a name and its value, from `x = 5`), `equation`,
-`inequality`, `region` (intervals side by side), `list`, `set`, `tuple`, `interval`, `matrix`,
-`quantity`, `base`, `text`.
+`inequality`, `region` (intervals side by side), `meet`, `join` and `without` (regions that are
+still to be combined), `list`, `set`, `tuple`, `interval`, `matrix`, `piecewise`, `ratio`,
+`congruence`, `antiderivative`, `quantity`, `base`, `choice`, `date`, `clock`, `text`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,22 @@ from collections.abc import Iterable, Sequence
 
 from . import units
 from .bounds import MAX_CHARACTERS, Budget, OverBudget, Unparsed
-from .parse import parse
+from .moments import moment
+from .parse import parse, sum_of_quantities
+from .spoken import choice, may_be_spoken, phrase, plain_text, spelled_out, without_commands
 from .tokens import CONSTANTS, FUNCTIONS, GREEK, ascii_text
-from .tree import Node, constant, holds, is_expression, negated, number, show, symbols
+from .tree import (
+    INFINITY,
+    MINUS_INFINITY,
+    REALS,
+    Node,
+    holds,
+    is_expression,
+    negated,
+    number,
+    show,
+    symbols,
+)
 
 _WRAPPERS = (
     ("$$", "$$"),
@@ -29,9 +43,25 @@ _PROSE = re.compile(r"[A-Za-z][A-Za-z\s.,'\"-]*")
 _WORD = re.compile(r"[A-Za-z]+")
 _CONNECTIVES = frozenset(["or", "and", "percent", "pm"])
 _CONVERSE = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
-_MINUS_INFINITY, _INFINITY = negated(constant("inf")), constant("inf")
-_INTEGRATED = frozenset(["x", "y", "z", "t", "u", "v", "w", "r", "s", "theta", "phi", "varphi"])
+INTEGRATED = frozenset(["x", "y", "z", "t", "u", "v", "w", "r", "s", "theta", "phi", "varphi"])
 _DEGREE = units.unit("degree")
+_CONDITIONS = frozenset(["region", "inequality", "meet", "join", "without"])
+_NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
+_SETS_IN_WORDS = {
+    **dict.fromkeys(
+        ["all real numbers", "all reals", "real numbers", "all real values", "the real numbers",
+         "the set of all real numbers", "the set of real numbers", "any real number",
+         "all real x"], REALS),
+    **dict.fromkeys(
+        ["no solution", "no solutions", "no real solution", "no real solutions", "empty set",
+         "the empty set", "there is no solution", "there are no solutions", "no real roots"],
+        Node("set")),
+    "does not exist": Node("text", (), "dne"),
+}  # fmt: skip
+INTEGRATED = frozenset(["x", "y", "z", "t", "u", "v", "w", "r", "s", "theta", "phi", "varphi"])
+_DEGREE = units.unit("degree")
+_CONDITIONS = frozenset(["region", "inequality", "meet", "join", "without"])
+_NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
 
 
 def read(text: str, budget: Budget) -> Node:
@@ -40,9 +70,38 @@ def read(text: str, budget: Budget) -> Node:
     if len(cleaned) > MAX_CHARACTERS:
         raise OverBudget(f"an answer of more than {MAX_CHARACTERS} characters")
     budget.spend(len(cleaned) // 16)
-    if is_prose(cleaned):
-        return Node("text", (), plain_text(cleaned))
-    return normal(parse(cleaned))
+    if _NUMERAL.fullmatch(cleaned):
+        return normal(parse(cleaned))  # nothing but a number
+    spoken = _spoken(cleaned)
+    if spoken is not None:
+        return spoken
+    return normal(parse(spelled_out(cleaned)))
+
+
+def _spoken(text: str) -> Node | None:
+    """Answers that are more language than mathematics; None for the others."""
+    plain = without_commands(text)
+    if not may_be_spoken(plain):
+        return None
+    found = moment(plain) or _choice(plain) or phrase(plain)
+    if found is not None:
+        return normal(found)
+    return Node("text", (), plain_text(text)) if is_prose(text) else None
+
+
+def _choice(plain: str) -> Node | None:
+    found = choice(plain)
+    if found is None:
+        return None
+    letter, rest = found
+    if not rest:
+        return Node("choice", (), letter)
+    if choice(rest) is not None:
+        raise Unparsed("two choices")
+    try:
+        return Node("choice", (read(rest, Budget(1.0)),), letter)
+    except (Unparsed, OverBudget):
+        return Node("choice", (Node("text", (), plain_text(rest)),), letter)
 
 
 def clean(text: str) -> str:
@@ -50,7 +109,11 @@ def clean(text: str) -> str:
     text = text.strip()
     for _ in range(8):
         before = text
-        if text.endswith((".", ",", ";", ":")) and not text.endswith(("\\,", "\\;", "\\:")):
+        if (
+            text.endswith((".", ",", ";", ":"))
+            and not text.endswith("...")
+            and not text.endswith(("\\,", "\\;", "\\:"))
+        ):
             text = text[:-1].rstrip()
         for opener, closer in _WRAPPERS:
             inner = text[len(opener) : len(text) - len(closer)]
@@ -83,12 +146,6 @@ def is_prose(text: str) -> bool:
     return longest > 3 or (longest > 1 and len(words) > 2)
 
 
-def plain_text(text: str) -> str:
-    """Words for comparison: one case, single spaces, no quotes, brackets or closing stop."""
-    stripped = " ".join(text.split()).strip("\"'`.,;:!() ")
-    return stripped.casefold()
-
-
 def normal(node: Node) -> Node:
     """The normal form of a parsed answer."""
     if node.op == "list":
@@ -100,11 +157,36 @@ def normal(node: Node) -> Node:
         return Node(node.op, members, node.value)
     if node.op == "union":
         return _region(tuple(normal(arg) for arg in node.args))
+    if node.op in ("meet", "without"):
+        return Node(node.op, tuple(_region((normal(arg),)) for arg in node.args))
+    if node.op == "builder":
+        return Node("builder", (normal(node.args[0]),), node.value)
+    if node.op == "field":
+        return REALS if node.value == "R" else node
+    if node.op == "piecewise":
+        return _piecewise(node)
     if node.op == "text":
         return _text(node)
-    if node.op == "matrix" or node.op == "base":
+    if node.op in ("matrix", "base", "ratio", "congruence"):
         return node
     return _expression(node)
+
+
+def _piecewise(node: Node) -> Node:
+    """Values with their conditions, and the one variable that these are on."""
+    rows: list[Node] = []
+    names: frozenset[str] = frozenset()
+    for row in node.args:
+        value, condition = normal(row.args[0]), normal(row.args[1])
+        names |= symbols(row.args[1])
+        if condition.op == "named":
+            condition = Node("set", condition.args)
+        if not is_expression(value):
+            raise Unparsed("a case that is no number")
+        rows.append(Node("row", (value, condition)))
+    if len(names) != 1:
+        raise Unparsed("cases on several variables")
+    return Node("piecewise", tuple(rows), next(iter(names)))
 
 
 def _flat(nodes: Iterable[Node]) -> list[Node]:
@@ -117,6 +199,9 @@ def _flat(nodes: Iterable[Node]) -> list[Node]:
 
 def _text(node: Node) -> Node:
     content = str(node.value)
+    spoken = _spoken(content)
+    if spoken is not None:
+        return spoken
     bare = content.strip("() .")
     if len(bare) > 1 and not is_prose(content):
         try:
@@ -149,7 +234,7 @@ def _quantity(node: Node) -> Node:
     if node.unit is not None and not node.unit.dimension:
         same = node.unit.factor == 1
         return value if same else Node("mul", (value, number(node.unit.factor)))
-    if value.op == "quantity":
+    if value.op in ("quantity", "antiderivative"):
         raise Unparsed("two units")
     return Node("quantity", (value,), unit=node.unit)
 
@@ -164,26 +249,37 @@ def _signed(node: Node, flipped: bool) -> Node:
 
 
 def _without_constant(node: Node) -> Node:
-    """A sum without its last term `C`, the constant of integration, where that is what C must be.
+    """A sum with the term `C` apart, the constant of integration, where that is what C must be.
 
-    It is kept where another capital letter or another C stands beside it, and where nothing that
-    one integrates over does: `A + B + C` and `a + b + C` are sums.
+    It is a term like others where another capital letter or another C stands beside it, and where
+    nothing that one integrates over does: `A + B + C` and `a + b + C` are sums.
     """
-    *terms, last = node.args
-    if last.op != "sym" or last.value != "C":
+    constants = [term for term in node.args if term.op == "sym" and term.value in ("C", "c")]
+    terms = tuple(term for term in node.args if term not in constants)
+    if len(constants) != 1 or len(terms) != len(node.args) - 1:
         return node
     names = frozenset().union(*(symbols(term) for term in terms))
-    if not names & _INTEGRATED or any(name[0].isupper() for name in names):
+    name = str(constants[0].value)
+    if not names & INTEGRATED or any(letter[0].isupper() for letter in names) or name in names:
         return node
-    return terms[0] if len(terms) == 1 else Node("add", tuple(terms))
+    if name == "c" and len(names) > 1:
+        return node
+    rest = terms[0] if len(terms) == 1 else Node("add", terms)
+    return Node("antiderivative", (rest, constants[0]))
 
 
 def _list(node: Node) -> Node:
     members = [normal(arg) for arg in node.args]
     if node.value == "or" and all(member.op in ("region", "interval") for member in members):
         return _region(tuple(members))
-    if node.value == "and" and all(member.op == "region" for member in members):
-        return _intersection(members)
+    if members[0] == REALS and all(member.op in _CONDITIONS for member in members):
+        return Node("meet", tuple(members))  # "x in R, x != 2"
+    if node.value in ("and", "or") and all(member.op in _CONDITIONS for member in members):
+        return Node("meet" if node.value == "and" else "join", tuple(members))
+    if node.value == "and" and len(node.args) == 2:
+        both = sum_of_quantities(*members)  # "5 dollars and 25 cents"
+        if both is not None:
+            return both
     names = [str(member.value) for member in members if member.op == "named"]
     if len(names) == len(members) and len(set(names)) == len(names):
         ordered = sorted(members, key=lambda member: str(member.value))
@@ -203,6 +299,12 @@ def _relation(node: Node) -> Node:
     parts = [arg if arg.op == "text" else normal(arg) for arg in node.args]
     if operators == ["in"] and node.args[0].op == "sym":
         return parts[1]
+    if "equiv" in operators:
+        raise Unparsed("a congruence without its modulus")
+    if operators == ["="] and parts[0].op == "tuple" and parts[1].op == "tuple":
+        return _named_tuple(parts[0], parts[1])
+    if operators == ["="] and parts[0].op == "ratio":
+        return parts[1]
     if all(operator == "=" for operator in operators):
         return _equation(parts)
     if "in" in operators or not all(is_expression(part) for part in parts):
@@ -210,6 +312,14 @@ def _relation(node: Node) -> Node:
     if len(parts) == 2:
         return _inequality(parts[0], operators[0], parts[1])
     return _double_inequality(parts, operators)
+
+
+def _named_tuple(names: Node, values: Node) -> Node:
+    """`(x, y) = (1, 2)`: what `x = 1, y = 2` is."""
+    if len(names.args) != len(values.args) or any(name.op != "sym" for name in names.args):
+        raise Unparsed("an equation between tuples")
+    pairs = zip(names.args, values.args, strict=True)
+    return _list(Node("list", tuple(Node("rel", pair, "=") for pair in pairs), ","))
 
 
 def _equation(parts: list[Node]) -> Node:
@@ -222,33 +332,39 @@ def _equation(parts: list[Node]) -> Node:
         return Node("named", (last,), str(first.value).strip())
     if last.op == "sym":
         return Node("named", (first,), str(last.value))
+    first, last = _summed(first), _summed(last)
     if not (is_expression(first) and is_expression(last)):
         raise Unparsed("an equation between things that are no numbers")
     return Node("equation", (first, last))
+
+
+def _summed(node: Node) -> Node:
+    """An antiderivative as the sum that it is."""
+    return Node("add", node.args) if node.op == "antiderivative" else node
 
 
 def _has_names(node: Node) -> bool:
     return bool(symbols(node))
 
 
-def _ray(name: str, operator: str, bound: Node) -> Node:
+def ray(name: str, operator: str, bound: Node) -> Node:
     """The numbers x with `x operator bound`: a region that keeps the name of its variable."""
     if operator == "!=":
-        low = Node("interval", (_MINUS_INFINITY, bound), "()")
-        return Node("region", (low, Node("interval", (bound, _INFINITY), "()")), name)
+        low = Node("interval", (MINUS_INFINITY, bound), "()")
+        return Node("region", (low, Node("interval", (bound, INFINITY), "()")), name)
     closed = operator.endswith("=")
     if operator.startswith("<"):
-        part = Node("interval", (_MINUS_INFINITY, bound), "(]" if closed else "()")
+        part = Node("interval", (MINUS_INFINITY, bound), "(]" if closed else "()")
     else:
-        part = Node("interval", (bound, _INFINITY), "[)" if closed else "()")
+        part = Node("interval", (bound, INFINITY), "[)" if closed else "()")
     return Node("region", (part,), name)
 
 
 def _inequality(left: Node, operator: str, right: Node) -> Node:
     if left.op == "sym" and not _has_names(right):
-        return _ray(str(left.value), operator, right)
+        return ray(str(left.value), operator, right)
     if right.op == "sym" and not _has_names(left):
-        return _ray(str(right.value), _CONVERSE[operator], left)
+        return ray(str(right.value), _CONVERSE[operator], left)
     if operator in (">", ">="):
         left, operator, right = right, _CONVERSE[operator], left
     return Node("inequality", (left, right), operator)
@@ -258,12 +374,12 @@ def _double_inequality(parts: list[Node], operators: list[str]) -> Node:
     """`2 < x <= 7` and `7 >= x > 2`: an interval."""
     if operators[0][0] == ">":
         parts, operators = parts[::-1], [_CONVERSE[operator] for operator in operators[::-1]]
-    rising = len(parts) == 3 and all(operator[0] == "<" for operator in operators)
-    low, middle, high = parts if rising else (None, None, None)
-    if low is None or middle is None or high is None or middle.op != "sym":
+    if len(parts) != 3 or not all(operator[0] == "<" for operator in operators):
         raise Unparsed("a chain of relations")
-    if _has_names(low) or _has_names(high):
-        raise Unparsed("a chain of relations")
+    low, middle, high = parts
+    if middle.op != "sym" or _has_names(low) or _has_names(high):
+        sides = (_inequality(low, operators[0], middle), _inequality(middle, operators[1], high))
+        return Node("meet", sides)
     shape = ("[" if "=" in operators[0] else "(") + ("]" if "=" in operators[1] else ")")
     return Node("region", (Node("interval", (low, high), shape),), middle.value)
 
@@ -283,8 +399,10 @@ def _region(parts: tuple[Node, ...]) -> Node:
     intervals: list[Node] = []
     for part in parts:
         found = interval(part)
-        if part.op in ("region", "set"):
+        if part.op == "region":
             intervals.extend(part.args)
+        elif part.op == "set" and all(is_expression(arg) for arg in part.args):
+            intervals.extend(Node("interval", (arg, arg), "[]") for arg in part.args)
         elif found is not None:
             intervals.append(found)
         else:
@@ -298,15 +416,3 @@ def _one_name(parts: Sequence[Node]) -> str | None:
     if len(names) > 1:
         raise Unparsed("conditions on several variables")
     return names.pop() if names else None
-
-
-def _intersection(members: list[Node]) -> Node:
-    """`x > 2 and x <= 5`: a ray up and a ray down make an interval."""
-    rays = [interval(member) for member in members]
-    up = [ray for ray in rays if ray is not None and ray.args[1] == _INFINITY]
-    down = [ray for ray in rays if ray is not None and ray.args[0] == _MINUS_INFINITY]
-    if len(rays) != 2 or len(up) != 1 or len(down) != 1:
-        raise Unparsed("conditions joined by and")
-    shape = str(up[0].value)[0] + str(down[0].value)[1]
-    both = Node("interval", (up[0].args[0], down[0].args[1]), shape)
-    return Node("region", (both,), _one_name(members))

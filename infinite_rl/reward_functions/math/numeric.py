@@ -71,11 +71,14 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
     sides = (first, second)
     if not names:
         return "" if _surely_equal(sides, {}, False, budget) else "values"
+    sizes = real and any(holds(side, "fn", "abs") for side in sides)
     usable: list[tuple[int, _Point]] = []
     for point in _visited(sides, names):
         try:
             found = _both(sides, point.place, real, budget)
         except Undefined:
+            if sizes and point.plain and _one_alone(sides, point.place, budget):
+                return "a value where the other side has none"  # ln|x| is not ln x
             continue
         except OverBudget:
             if not point.far:
@@ -92,6 +95,11 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
     return "" if _surely_equal(sides, clearest, real, budget) else "values at a sample point"
 
 
+def nearly(node: Node, budget: Budget) -> Any:
+    """The real value of a constant, right to some 54 digits. Raises Undefined or OverBudget."""
+    return _value(node, {}, True, budget).value
+
+
 def _both(sides: Sequence[Node], point: _Point, real: bool, budget: Budget) -> list[_Found]:
     """The values of both sides. A point where one has none is skipped, whatever the other costs."""
     found: list[_Found] = []
@@ -104,6 +112,17 @@ def _both(sides: Sequence[Node], point: _Point, real: bool, budget: Budget) -> l
     if fault is not None:
         raise fault
     return found
+
+
+def _one_alone(sides: Sequence[Node], point: _Point, budget: Budget) -> bool:
+    """Whether one side has a real value at a point and the other has none."""
+    defined = []
+    for side in sides:
+        try:
+            defined.append(bool(_value(side, point, True, budget)))
+        except (Undefined, OverBudget):
+            defined.append(False)
+    return defined[0] != defined[1]
 
 
 def _surely_equal(sides: Sequence[Node], point: _Point, real: bool, budget: Budget) -> bool:

@@ -10,24 +10,50 @@ import re
 from fractions import Fraction
 
 from . import units
-from .bounds import MAX_DEPTH, MAX_DIGITS, MAX_EXPONENT, MAX_MEMBERS, OverBudget, Unparsed
+from .bounds import (
+    MAX_DEPTH,
+    MAX_DIGITS,
+    MAX_EXPONENT,
+    MAX_MEMBERS,
+    MAX_SERIES,
+    OverBudget,
+    Unparsed,
+)
 from .tokens import Token, tokenize, words
-from .tree import ONE, Node, constant, is_expression, negated, number, symbol, symbols
+from .tree import (
+    ONE,
+    Node,
+    constant,
+    is_expression,
+    negated,
+    number,
+    size,
+    substituted,
+    symbol,
+    symbols,
+)
 
-_RELATIONS = frozenset(["=", "<", ">", "<=", ">=", "!=", "in"])
+_RELATIONS = frozenset(["=", "<", ">", "<=", ">=", "!=", "in", "equiv"])
 _SEPARATORS = frozenset([",", ";", "and", "or"])
-_CLOSERS = frozenset([")", "]", "}", "\\}", "|", "rfloor", "rceil", "&", "\\\\"])
+_SET_SIGNS = {"cup": "union", "cap": "meet", "minus": "without"}
+_CLOSERS = frozenset([")", "]", "}", "\\}", "|", "rfloor", "rceil", "&", "\\\\", ":", "mod"])
 _ATOM_KINDS = frozenset(["name", "greek", "const", "func"])
-_ATOM_COMMANDS = frozenset(["frac", "sqrt", "surd", "binom"])
+_ATOM_COMMANDS = frozenset(["frac", "sqrt", "surd", "binom", "begin", "total", "product"])
 _MATRICES = frozenset(["pmatrix", "bmatrix", "matrix", "Bmatrix", "array", "smallmatrix"])
 _ONE_ATOM = frozenset(["sqrt", "cbrt", "abs", "floor", "ceil"])  # functions of the next atom alone
 _LITTLE_WORDS = words("is of to no if as at by an on so we up do not are the but for all")
+_CONDITION_WORDS = words("if for when where")
+_OTHERWISE = words("otherwise else elsewhere")
+_BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+          "ten": 10, "twelve": 12, "sixteen": 16}  # fmt: skip
 _FUNCTION_HEAD = re.compile(
     r"\s*([A-Za-z](?:_\{?[A-Za-z0-9]{1,3}\}?)?(?:\^\{-1\}|'{0,2}))\s*(?:\\left\s*)?"
     r"\(\s*([A-Za-z0-9](?:\s*,\s*[A-Za-z0-9]){0,3})\s*(?:\\right\s*)?\)\s*=(?!=)"
 )
 _NUMERAL = re.compile(r"([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _REPEATING = re.compile(r"([0-9]*)\.([0-9]*)[^0-9]+([0-9]+)[^0-9]")
+_GOING_ON = re.compile(r"([0-9]*)\.([0-9]+)(?:\.\.\.|\\[a-z]+)")
+_PREFIXES = {"x": 16, "b": 2, "o": 8}
 
 
 def parse(text: str) -> Node:
@@ -47,9 +73,10 @@ def numeral(text: str) -> Fraction:
         raise OverBudget(f"a numeral of more than {MAX_DIGITS} digits")
     if text.isdecimal():
         return Fraction(int(text))
-    repeating = _REPEATING.fullmatch(text)
+    repeating = _REPEATING.fullmatch(text) or _GOING_ON.fullmatch(text)
     if repeating:
-        whole, fixed, cycle = repeating.groups()
+        whole, fixed, cycle = (*repeating.groups(), "")[:3]
+        fixed, cycle = (fixed, cycle) if cycle else _cycle(fixed)
         scale = 10 ** len(fixed)
         tail = Fraction(int(cycle), (10 ** len(cycle) - 1) * scale)
         return Fraction(int(whole + fixed or "0"), scale) + tail
@@ -61,6 +88,20 @@ def numeral(text: str) -> Fraction:
         raise OverBudget(f"a power of ten beyond {MAX_EXPONENT}")
     value = Fraction(int(whole + decimals or "0"), 10 ** len(decimals))
     return value * Fraction(10) ** int(power)
+
+
+def _cycle(decimals: str) -> tuple[str, str]:
+    """The decimals of `0.1666...` before their cycle, and the cycle, which must show twice.
+
+    A cycle of one digit must show three times, unless there is nothing but it.
+    """
+    for start in range(min(len(decimals), 40)):
+        tail = decimals[start:]
+        for length in range(1, len(tail) // 2 + 1):
+            seen = length > 1 or not start or len(tail) > 2
+            if seen and tail[length:] == tail[:-length]:
+                return decimals[:start], tail[:length]
+    raise Unparsed("a decimal that goes on without a cycle")
 
 
 class _Parser:
@@ -133,6 +174,11 @@ class _Parser:
             items.append(self.relation())
             if len(items) > MAX_MEMBERS:
                 raise OverBudget(f"a list of more than {MAX_MEMBERS} members")
+        if items[-1].op == "congruence":  # "x = 1, 4 (mod 5)": one modulus for all
+            modulus = items[-1].args[1]
+            items = [
+                item if item.op == "congruence" else _congruence(item, modulus) for item in items
+            ]
         return items, kind
 
     def relation(self) -> Node:
@@ -140,15 +186,40 @@ class _Parser:
         while self.peek().kind == "op" and self.peek().text in _RELATIONS:
             operators.append(self.take().text)
             parts.append(self.union())
-        return Node("rel", tuple(parts), " ".join(operators)) if operators else parts[0]
+        node = Node("rel", tuple(parts), " ".join(operators)) if operators else parts[0]
+        modulus = self.modulus()
+        return node if modulus is None else _congruence(node, modulus)
+
+    def modulus(self) -> Node | None:
+        """What follows `\\pmod`, `mod` or stands in `(mod 5)`."""
+        bracket = self.at("(") and self.peek(1)[:2] == ("op", "mod")
+        if not bracket and not self.at("mod") and not self.at_command("pmod"):
+            return None
+        self.position += 1 + bracket
+        node = self.power()
+        if bracket:
+            self.expect(")")
+        return _expression(node)
 
     def union(self) -> Node:
+        """Sets joined by one kind of sign: union, intersection or difference."""
+        parts, sign = [self.ratio()], self.peek().text
+        if self.peek().kind != "op" or sign not in _SET_SIGNS:
+            return parts[0]
+        while self.accept(sign):
+            parts.append(self.ratio())
+        if self.at(*_SET_SIGNS):
+            raise Unparsed("unions and intersections without brackets")
+        return Node(_SET_SIGNS[sign], tuple(parts))
+
+    def ratio(self) -> Node:
+        """`3:4`, `3 : 4 : 5` and `3 to 4`."""
         parts = [self.sum()]
-        while self.accept("cup"):
+        while self.accept(":", "to"):
             parts.append(self.sum())
-        if self.at("cap"):
-            raise Unparsed("an intersection")
-        return Node("union", tuple(parts)) if len(parts) > 1 else parts[0]
+        if len(parts) == 1:
+            return parts[0]
+        return Node("ratio", tuple(_expression(part) for part in parts))
 
     def sum(self) -> Node:
         terms = [self.signed()]
@@ -219,6 +290,8 @@ class _Parser:
     def starts_atom(self) -> bool:
         token = self.peek()
         if token.kind == "op":
+            if token.text == "(" and self.peek(1)[:2] == ("op", "mod"):
+                return False
             return token.text in ("(", "{", "lfloor", "lceil") or (
                 token.text == "|" and not self.bars
             )
@@ -241,6 +314,9 @@ class _Parser:
 
     def at_unit(self, factors: list[Node]) -> bool:
         """Whether the next token begins a unit of what stands before it."""
+        token = self.peek()
+        if token[:2] == ("cmd", "frac") and not self.fraction_of_units():
+            return False
         token = self.peek()
         if any(symbols(factor) for factor in factors):
             return token.kind == "text" and units.is_unit(token.text.split()[0])
@@ -265,6 +341,26 @@ class _Parser:
                 return False
         return True
 
+    def fraction_of_units(self) -> bool:
+        """Turn `\\frac{km}{h}` after a number into `km / h`; False for any other fraction."""
+        place, inside = self.position + 1, 0
+        braces: list[int] = []
+        while len(braces) < 4:
+            token = self.tokens[min(place, len(self.tokens) - 1)]
+            if token.text in ("{", "}") and token.kind == "op":
+                inside += 1 if token.text == "{" else -1
+                if inside == (token.text == "{"):
+                    braces.append(place)
+            elif not inside or not _of_units(token):
+                return False
+            place += 1
+        top, end, bottom, last = braces
+        if end == top + 1 or self.tokens[top + 1].kind == "num":
+            return False
+        kept = [*self.tokens[top + 1 : end], Token("op", "/"), *self.tokens[bottom + 1 : last]]
+        self.tokens[self.position : last + 1] = [kept[0]._replace(spaced=True), *kept[1:]]
+        return True
+
     def quantity(self, value: Node) -> Node:
         pieces: list[str] = []
         value = self.multiplied(value)
@@ -279,9 +375,18 @@ class _Parser:
         if found is None or not is_expression(value):
             raise Unparsed(f"the unit {''.join(pieces)[:30].strip()!r}")
         token = self.peek()
+        if token.kind == "num":
+            return self.with_smaller(Node("quantity", (value,), unit=found))
         if token.kind != "end" and token.text not in _SEPARATORS | _RELATIONS | _CLOSERS:
             raise Unparsed("a unit inside mathematics")
         return Node("quantity", (value,), unit=found)
+
+    def with_smaller(self, large: Node) -> Node:
+        """`1 h 30 min`, `6 ft 2 in`: what follows must be less of the same, in a smaller unit."""
+        both = sum_of_quantities(large, self.product())
+        if both is None:
+            raise Unparsed("a unit inside mathematics")
+        return both
 
     def multiplied(self, value: Node) -> Node:
         """The number with the words that belong to it: `5 million`, `3 tenths`."""
@@ -313,6 +418,8 @@ class _Parser:
         base = self.atom()
         raised = False
         while True:
+            if base.op == "quantity":
+                return base
             if self.accept("!"):
                 if self.at("!") or raised:
                     raise Unparsed("a factorial of a factorial or of an exponent")
@@ -321,7 +428,7 @@ class _Parser:
                 base = Node("mul", (_expression(base), number(Fraction(1, 100))))
             elif self.at_command("degree"):
                 self.take()
-                base = Node("deg", (_expression(base),))
+                base = self.degrees(base)
             elif self.at("^") and not raised:
                 self.take()
                 base = self.raised(base)
@@ -340,8 +447,16 @@ class _Parser:
             self.take()
             if braced:
                 self.expect("}")
-            return Node("deg", (_expression(base),))
+            return self.degrees(base)
         return Node("pow", (_expression(base), _expression(self.exponent())))
+
+    def degrees(self, base: Node) -> Node:
+        """Degrees of an angle, or of a temperature where its scale follows."""
+        scale = units.temperature(self.peek().text)
+        if scale is None or self.peek().kind not in ("name", "text", "word"):
+            return Node("deg", (_expression(base),))
+        self.take()
+        return Node("quantity", (_expression(base),), unit=scale)
 
     def exponent(self) -> Node:
         self.enter()
@@ -358,6 +473,12 @@ class _Parser:
         token = self.take()
         if token.kind == "num":
             return self.numeral(token)
+        if token.kind == "based":
+            return _based(token.text)
+        if token.kind == "field":
+            if self.at("-"):  # the reals without a set
+                self.tokens[self.position] = Token("op", "minus")
+            return Node("field", (), token.text)
         if token.kind in ("name", "greek"):
             return symbol(token.text + self.subscript())
         if token.kind == "const":
@@ -400,7 +521,7 @@ class _Parser:
     def based(self, digits: str) -> Node:
         """`52_8`, `101_{2}`: a numeral in a base from 2 to 36, written with the digits 0 to 9."""
         text = self.subscript().strip("_")
-        base = int(text) if text.isdigit() and len(text) < 3 else 0
+        base = int(text) if text.isdigit() and len(text) < 3 else _BASES.get(text, 0)
         if (
             not 2 <= base <= 36
             or not digits.isdigit()
@@ -457,6 +578,7 @@ class _Parser:
         return node
 
     def parenthesis(self, opener: str) -> Node:
+        first = self.peek().text
         items, kind = self.items()
         closer = self.take().text
         if closer not in (")", "]") or kind != ",":
@@ -466,6 +588,11 @@ class _Parser:
             if shape in ("(]", "[)"):
                 raise Unparsed("brackets that do not match")
             return items[0]
+        if shape == "[]" and first == "[" and _rows(items):
+            rows = [Node("row", tuple(_expression(arg) for arg in item.args)) for item in items]
+            return Node("matrix", tuple(rows))
+        if shape == "[]" and all(item.op == "tuple" for item in items):
+            return Node("list", tuple(items), ",")
         if len(items) == 2 and shape != "()":
             return Node("interval", tuple(items), shape)
         if shape in ("(]", "[)"):
@@ -476,11 +603,39 @@ class _Parser:
         closer = "}" if opener == "{" else "\\}"
         if self.accept(closer):
             return Node("set")
+        if self.at_builder():
+            return self.builder(closer)
         items, _ = self.items()
         self.expect(closer)
         if opener == "{" and len(items) == 1:
             return items[0]
         return Node("set", tuple(items))
+
+    def at_builder(self) -> bool:
+        """Whether a set is described: `x | x > 2`, `x \\in R : ...`."""
+        if self.peek().kind not in ("name", "greek"):
+            return False
+        place = 1
+        if self.peek(1)[:2] == ("op", "in") and self.peek(2).kind == "field":
+            place = 3
+        return self.peek(place)[:2] in (("op", "|"), ("op", ":"))
+
+    def builder(self, closer: str) -> Node:
+        name = self.take().text
+        field = "R"
+        if self.accept("in"):
+            field = self.take().text
+        self.take()
+        items, kind = self.items()
+        self.expect(closer)
+        if field != "R":
+            raise Unparsed("a set described over other numbers than the real ones")
+        condition = (
+            items[0]
+            if len(items) == 1
+            else Node("list", tuple(items), "or" if kind == "or" else "and")
+        )
+        return Node("builder", (condition,), name)
 
     # -- commands and functions -------------------------------------------------------------------
 
@@ -518,7 +673,9 @@ class _Parser:
         if name == "empty":
             return Node("set")
         if name == "begin":
-            return self.matrix()
+            return self.cases() if self.peek(1).text == "cases" else self.matrix()
+        if name in ("total", "product"):
+            return self.series(name)
         raise Unparsed(f"{name!r} is out of place")
 
     def root(self) -> Node:
@@ -568,6 +725,73 @@ class _Parser:
             raise Unparsed("a matrix with rows of different lengths")
         return Node("matrix", tuple(Node("row", tuple(row)) for row in rows))
 
+    def cases(self) -> Node:
+        """Rows of a value and its condition, with `&`, a comma or "if" between them."""
+        self.enter()
+        self.position += 3
+        rows: list[Node] = []
+        while not self.at_command("finish"):
+            value = self.sum()
+            marks = [self.accept(","), self.accept("&"), self.accept(","), self.condition_word()]
+            if not any(marks):
+                raise Unparsed("a row of cases without a condition")
+            rows.append(Node("row", (_expression(value), self.condition())))
+            if not self.at_command("finish"):
+                self.expect("\\\\")
+            if len(rows) > MAX_MEMBERS:
+                raise OverBudget(f"more than {MAX_MEMBERS} cases")
+        self.position += 1
+        self.expect("{")
+        self.position += 1
+        self.expect("}")
+        self.depth -= 1
+        return Node("piecewise", tuple(rows))
+
+    def condition_word(self) -> bool:
+        """Skip "if" or its like before a condition; what else its text holds is read after it."""
+        token = self.peek()
+        word, _, rest = token.text.partition(" ")
+        if token.kind not in ("word", "text") or word.casefold() not in _CONDITION_WORDS:
+            return False
+        inner = tokenize(rest.replace("$", ""))[:-1] if rest.strip() else []
+        self.tokens[self.position : self.position + 1] = inner
+        return True
+
+    def condition(self) -> Node:
+        token = self.peek()
+        if token.kind in ("word", "text") and token.text.strip(" .").casefold() in _OTHERWISE:
+            self.position += 1
+            return Node("text", (), "otherwise")
+        items, kind = self.items()
+        return (
+            items[0]
+            if len(items) == 1
+            else Node("list", tuple(items), kind if kind == "or" else "and")
+        )
+
+    def series(self, name: str) -> Node:
+        """A finite sum or product over whole numbers, written out: `\\sum_{k=1}^{10} k`."""
+        self.enter()
+        self.expect("_")
+        self.expect("{")
+        index = self.take()
+        self.expect("=")
+        low = self.sum()
+        self.expect("}")
+        self.expect("^")
+        high = self.argument()
+        body = _expression(self.product())
+        first, last = _whole(low), _whole(high)
+        if index.kind != "name" or first is None or last is None:
+            raise Unparsed("a sum whose ends are no whole numbers")
+        if (last - first + 1) * size(body) > MAX_SERIES:
+            raise OverBudget("a sum of too many terms")
+        terms = tuple(substituted(body, {index.text: number(k)}) for k in range(first, last + 1))
+        self.depth -= 1
+        if not terms:
+            return number(0 if name == "total" else 1)
+        return Node("add" if name == "total" else "mul", terms)
+
     def application(self, name: str) -> Node:
         """A function with its optional base and exponent: `\\log_2 8`, `\\sin^2 x`, `ln(x)`."""
         self.enter()
@@ -578,6 +802,8 @@ class _Parser:
         if exponent is not None and inverse and name in ("sin", "cos", "tan"):
             name, exponent = f"arc{name}", None
         node = Node("fn", (argument,) if base is None else (argument, base), name)
+        if name == "cis":
+            node = Node("pow", (constant("e"), Node("mul", (constant("i"), argument))))
         self.depth -= 1
         return node if exponent is None else Node("pow", (node, _expression(exponent)))
 
@@ -603,6 +829,54 @@ def _run(word: str) -> bool:
     return len(word) == 3 and {ord(b) - ord(a) for a, b in zip(word, word[1:], strict=False)} == {1}
 
 
+def _of_units(token: Token) -> bool:
+    if token.kind in ("text", "word"):
+        return units.is_unit(token.text)
+    return token.text in units.SINGLE_LETTERS or token.text in ("^", "*") or token.kind == "num"
+
+
+def _rows(items: list[Node]) -> bool:
+    """Whether these are the rows of a matrix: tuples or intervals of one length."""
+    alike = all(item.op == "tuple" or item.value == "[]" for item in items)
+    return alike and len({len(item.args) for item in items}) == 1 and bool(items[0].args)
+
+
+def _whole(node: Node) -> int | None:
+    whole = isinstance(node.value, Fraction) and node.value.denominator == 1
+    return int(node.value) if whole and isinstance(node.value, Fraction) else None
+
+
+def _based(text: str) -> Node:
+    """`0x1F`, `0b101`, `1F_{16}`."""
+    digits, _, base = text.partition("_")
+    if not base:
+        digits, base = text[2:], str(_PREFIXES[text[1].casefold()])
+    radix = int(base.strip("{}"))
+    if len(digits) > MAX_DIGITS:
+        raise OverBudget(f"a numeral of more than {MAX_DIGITS} digits")
+    if any(int(digit, 36) >= radix for digit in digits):
+        raise Unparsed(f"a digit beyond the base {radix}")
+    return Node("base", (number(int(digits, radix)),), f"{digits.upper()}_{radix}")
+
+
+def _congruence(node: Node, modulus: Node) -> Node:
+    """`x = 3 (mod 5)`, with the name "" where it has none."""
+    if node.op == "rel" and str(node.value) in ("equiv", "=") and node.args[0].op == "sym":
+        return Node("congruence", (_expression(node.args[1]), modulus), str(node.args[0].value))
+    return Node("congruence", (_expression(node), modulus), "")
+
+
+def sum_of_quantities(large: Node, small: Node) -> Node | None:
+    """Two amounts of one dimension as one in the unit of the first, None where they are none."""
+    one, other = large.unit, small.unit
+    if one is None or other is None or one.dimension != other.dimension:
+        return None
+    if one.factor <= other.factor:
+        return None
+    more = Node("mul", (small.args[0], number(other.factor / one.factor)))
+    return Node("quantity", (Node("add", (large.args[0], more)),), unit=one)
+
+
 def _expression(node: Node) -> Node:
     if not is_expression(node):
         raise Unparsed(f"a {node.op} where a number should stand")
@@ -612,6 +886,14 @@ def _expression(node: Node) -> Node:
 def _product(factors: list[Node]) -> Node:
     if len(factors) == 1:
         return factors[0]
+    matrices = [place for place, factor in enumerate(factors) if factor.op == "matrix"]
+    if len(matrices) == 1:
+        matrix = factors.pop(matrices[0])
+        scale = _product(factors)
+        rows = [
+            Node("row", tuple(_product([scale, arg]) for arg in row.args)) for row in matrix.args
+        ]
+        return Node("matrix", tuple(rows))
     for factor in factors:
         _expression(factor)
     if len(factors) == 2 and factors[1].op == "div" and factors[1].args[0] is ONE:

@@ -1,8 +1,9 @@
 """Text to tokens: LaTeX, plain ASCII and Unicode spellings become one small vocabulary.
 
-Kinds: `num` (text of a numeral), `name` (one-letter variable), `greek`, `const`, `func`, `word`
-(several letters in plain text), `text` (the content of `\\text{}`), `cmd` (a structure such as
-`frac`), `op`, `cur` (a currency sign), `end`.
+Kinds: `num` (text of a numeral), `based` (digits with their base, as `1F_16`), `name` (one-letter
+variable), `greek`, `const`, `func`, `word` (several letters in plain text), `text` (the content of
+`\\text{}`), `cmd` (a structure such as `frac`), `field` (`\\mathbb{R}`), `op`, `cur` (a currency
+sign), `end`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Token(NamedTuple):
 
 FUNCTIONS = words(
     "sin cos tan cot sec csc arcsin arccos arctan asin acos atan sinh cosh tanh ln log lg exp "
-    "sqrt abs floor ceil cbrt"
+    "sqrt abs floor ceil cbrt cis"
 )
 _ALIASES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "ceiling": "ceil"}
 CONSTANTS = {"pi": "pi", "infty": "inf", "infinity": "inf", "inf": "inf", "oo": "inf"}
@@ -39,7 +40,8 @@ _COMMANDS = {
     "frac": "frac", "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "sqrt": "sqrt",
     "surd": "surd", "binom": "binom", "dbinom": "binom", "tbinom": "binom", "begin": "begin",
     "end": "finish", "emptyset": "empty", "varnothing": "empty", "overline": "bar", "bar": "bar",
-    "boxed": "boxed", "circ": "circ", "degree": "degree",
+    "boxed": "boxed", "circ": "circ", "degree": "degree", "pmod": "pmod", "sum": "total",
+    "prod": "product", "lim": "limit",
 }  # fmt: skip
 _OPERATORS = {
     "cdot": "*", "times": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "le": "<=",
@@ -48,6 +50,11 @@ _OPERATORS = {
     "rbrace": "\\}", "lvert": "|", "rvert": "|", "vert": "|", "mid": "|", "lfloor": "lfloor",
     "rfloor": "rfloor", "lceil": "lceil", "rceil": "rceil", "langle": "(", "rangle": ")",
     "lbrack": "[", "rbrack": "]", "lor": "or", "vee": "or", "land": "and", "wedge": "and",
+    "equiv": "equiv", "setminus": "minus", "backslash": "minus", "bmod": "mod", "mod": "mod",
+    "colon": ":", "to": "to", "rightarrow": "to",
+}  # fmt: skip
+_WORD_OPERATORS = {
+    "and": "and", "or": "or", "percent": "%", "pm": "pm", "mod": "mod", "to": "to",
 }  # fmt: skip
 _SPACING = words(
     "left right big Big bigg Bigg bigl bigr Bigl Bigr quad qquad displaystyle textstyle limits "
@@ -70,36 +77,57 @@ _UNICODE = str.maketrans(
         "⅘": "\\frac{4}{5}", "⅙": "\\frac{1}{6}", "⅛": "\\frac{1}{8}", "⅜": "\\frac{3}{8}",
         "⅝": "\\frac{5}{8}", "⅞": "\\frac{7}{8}", "％": "%", "\u00a0": " ", "\u2009": "\\,",
         "\u202f": "\\,", "\u200a": "\\,", "‖": "|", "“": '"', "”": '"', "’": "'",
+        "≡": "\\equiv ", "∖": "\\setminus ", "ℝ": "\\mathbb{R}", "ℤ": "\\mathbb{Z}",
+        "ℕ": "\\mathbb{N}", "ℚ": "\\mathbb{Q}", "ℂ": "\\mathbb{C}", "∣": "|", "…": "...",
+        "∨": "\\lor ", "∧": "\\land ", "∑": "\\sum ", "∏": "\\prod ", "⟨": "\\langle ",
+        "⟩": "\\rangle ", "＝": "=", "＋": "+", "，": ",", "（": "(", "）": ")",
+        "⅐": "\\frac{1}{7}",
+        "⅑": "\\frac{1}{9}", "⅒": "\\frac{1}{10}", "⅚": "\\frac{5}{6}", "℃": "°\\text{C}",
+        "º": "\\degree ", "→": "\\to ",
         "⌊": "\\lfloor ", "⌋": "\\rfloor ", "⌈": "\\lceil ", "⌉": "\\rceil ",
     }
 )  # fmt: skip
-_SUPERSCRIPTS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+")
+_SUPERSCRIPTS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿˣ]+")
 _SUBSCRIPTS = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
-_UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
+_UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿˣ", "0123456789+-nx")
 _DOWN = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 
-_GAP = r"(?:\{,\}(?:\\[!,;:]\s*)?|,?\\[!,]\s*|,\\;)"
+# Marks over the digits of a cycle: dots over its first and last, or a bar or dot over each.
+_MARKED_CYCLE = re.compile(
+    r"\\dot\s*(?:\{[0-9]\}|[0-9])(?:[0-9]*\\dot\s*(?:\{[0-9]\}|[0-9]))?"
+    "|(?:[0-9][\u0304\u0305\u0307])+"
+)
+# "3.2 x 10^5" and "3 x 4": between two numerals the letter is a sign.
+_LETTER_TIMES = re.compile(r"(?<=[0-9])(?:\s*[xX]\s*(?=10\s*(?:\^|\*\*))|\s+[xX]\s+(?=[0-9]))")
+_GAP = r"(?:\{,\}(?:\\[!,;:]\s*)?|,?\\[!,]\s*|,\\;|\\[;:\ ]|[ ])"
+_WHOLE = r"(?![0-9]|\s*/|\s*\\[dt]?frac)"  # after a gap: "2 345/678" is a mixed number
 _TOKEN = re.compile(
     rf"""
       (?P<space>(?:\s|\\[,!;:>\ ]|~|\\\n)+)
-    | (?P<grouped>[1-9][0-9]{{0,2}}(?:{_GAP}[0-9]{{3}})+(?![0-9])(?:\.[0-9]+)?)
+    | (?P<grouped>[1-9][0-9]{{0,2}}(?:{_GAP}[0-9]{{3}})+{_WHOLE}(?:\.[0-9]+)?)
     | (?P<comma>[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+(?![0-9])(?:\.[0-9]+)?)
-    | (?P<repeating>[0-9]*\.[0-9]*(?:\\(?:overline|bar)\s*\{{[0-9]+\}}|\([0-9]+\)))
+    | (?P<repeating>[0-9]*\.(?:[0-9]*(?:\\(?:overline|bar)\s*\{{[0-9]+\}}|\([0-9]+\))
+        |[0-9]+(?:\.\.\.|\\[lc]?dots(?![a-z]))))
+    | (?P<based>0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+
+        |(?:[0-9][0-9A-Z]*|[A-F]{{2,}})_(?:\{{(?:1[1-9]|2[0-9]|3[0-6])\}}|1[1-9]))
     | (?P<num>(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?![0-9A-Za-z]))?)
     | (?P<cmd>\\[A-Za-z]+)
     | (?P<word>[A-Za-z]+)
-    | (?P<op>\*\*|<=|>=|!=|==|\\\{{|\\\}}|\\\||\\\\|[-+*/^_=<>(){{}}\[\]|,;!%&'])
+    | (?P<op>\*\*|<=|>=|!=|==|\\\{{|\\\}}|\\\||\\\\|[-+*/^_=<>(){{}}\[\]|,;!%&':])
     | (?P<escaped>\\[%&\#])
     | (?P<cur>\\\$|[$€£¥₹])
     """,
     re.VERBOSE,
 )
+_GROUP = re.compile(r"\s*(?:\{([^{}]*)\}|([A-Za-z]))")
 _OPENERS, _CLOSERS = frozenset(["(", "[", "\\{"]), frozenset([")", "]", "\\}", "}"])
 _BEFORE_SET = frozenset(["=", "(", "[", "\\{", ",", ";", "in", "cup", "or", "and"])
 
 
 def ascii_text(text: str) -> str:
     """Unicode spellings of mathematics as ASCII; anything else is left as it is."""
+    text = _LETTER_TIMES.sub("*", text)
+    text = _MARKED_CYCLE.sub(lambda found: f"({re.sub('[^0-9]', '', found[0])})", text)
     if text.isascii():
         return text
     text = _SUPERSCRIPTS.sub(lambda found: "^{" + found[0].translate(_UP) + "}", text)
@@ -142,8 +170,8 @@ class _Lexer:
         self.tokens.append(Token(kind, text, self.spaced))
 
     def read(self, kind: str, text: str, start: int) -> None:
-        if kind == "num":
-            self.add("num", text)
+        if kind in ("num", "based"):
+            self.add(kind, text)
         elif kind == "op":
             self.operator(text)
         elif kind == "word":
@@ -183,8 +211,8 @@ class _Lexer:
             self.add("func", _ALIASES.get(text.casefold(), text.casefold()))
         elif text in CONSTANTS or text.casefold() in ("pi", "infinity"):
             self.add("const", CONSTANTS[text.casefold()])
-        elif text in ("and", "or", "percent", "pm"):
-            self.add("op", "%" if text == "percent" else text)
+        elif text.casefold() in _WORD_OPERATORS:
+            self.add("op", _WORD_OPERATORS[text.casefold()])
         elif text.casefold() in GREEK:
             self.add("greek", text)
         else:
@@ -223,17 +251,19 @@ class _Lexer:
 
     def group(self) -> str:
         """The content of the braces that follow, which hold no braces themselves."""
-        match = re.compile(r"\s*\{([^{}]*)\}").match(self.text, self.position)
+        match = _GROUP.match(self.text, self.position)
         if match is None:
             raise Unparsed("text without braces")
         self.position = match.end()
-        return match[1].replace("\\ ", " ").replace("~", " ").replace("\\,", " ")
+        return (
+            (match[1] or match[2] or "").replace("\\ ", " ").replace("~", " ").replace("\\,", " ")
+        )
 
     def text_group(self, content: str) -> None:
         stripped = content.strip()
         if not stripped:
             self.spaced = True
-        elif stripped.casefold() in ("and", "or", "percent"):
+        elif stripped.casefold() in _WORD_OPERATORS:
             self.word(stripped.casefold())
         elif not re.search("[A-Za-z]", stripped) and "\\" not in stripped:
             self.tokens += _Lexer(stripped).run()[:-1]  # \text{5} is 5
@@ -242,6 +272,9 @@ class _Lexer:
 
     def font(self, name: str, content: str) -> None:
         content = content.strip()
+        if name == "mathbb" and content in ("R", "Z", "N", "Q", "C"):
+            self.add("field", content)
+            return
         if content in ("e", "i") or content in FUNCTIONS:
             self.word(content)
         elif name in _FONTS and len(content) == 1 and content.isalpha():

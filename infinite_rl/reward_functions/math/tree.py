@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
 from .units import Unit
 
 # Expressions: num sym const add mul pow div neg fn fact binom pm deg
-# Structures: tuple list set interval union matrix rel text base quantity
+# Structures: tuple list set interval union meet without builder field matrix piecewise rel ratio
+# congruence text base quantity; `normal` adds others.
 # `base` holds a numeral with its base: it is a number, written in a way of its own.
 
 
@@ -24,6 +26,9 @@ class Node(NamedTuple):
 EXPRESSIONS = frozenset(
     ["num", "sym", "const", "add", "mul", "pow", "div", "neg", "fn", "fact", "binom", "pm", "deg"]
 )
+INFINITY = Node("const", (), "inf")
+MINUS_INFINITY = Node("neg", (INFINITY,))
+REALS = Node("region", (Node("interval", (MINUS_INFINITY, INFINITY), "()"),))
 ZERO, ONE = Node("num", (), Fraction(0)), Node("num", (), Fraction(1))
 
 
@@ -64,6 +69,21 @@ def holds(node: Node, op: str, value: str | None = None) -> bool:
     if node.op == op and (value is None or node.value == value):
         return True
     return any(holds(arg, op, value) for arg in node.args)
+
+
+def substituted(node: Node, values: Mapping[str, Node]) -> Node:
+    """The tree with variables replaced."""
+    if node.op == "sym":
+        return values.get(str(node.value), node)
+    if not node.args:
+        return node
+    args = tuple(substituted(arg, values) for arg in node.args)
+    return Node(node.op, args, node.value, node.unit)
+
+
+def size(node: Node) -> int:
+    """How many operations and leaves a tree has."""
+    return 1 + sum(map(size, node.args))
 
 
 def show(node: Node, limit: int = 200) -> str:

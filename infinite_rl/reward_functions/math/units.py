@@ -11,11 +11,15 @@ Dimension = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """`factor` times the base units of `dimension`. `name` is the unit as it was written."""
+    """`factor` times the base units of `dimension`. `name` is the unit as it was written.
+
+    `offset`, in base units, is where a scale of temperature has its zero.
+    """
 
     name: str
     factor: Fraction
     dimension: Dimension
+    offset: Fraction = Fraction(0)
 
 
 def _rows(dimension: str, rows: str) -> dict[str, tuple[Fraction, Dimension]]:
@@ -44,6 +48,7 @@ UNITS: dict[str, tuple[Fraction, Dimension]] = {
         0.3048 ft foot feet
         0.9144 yd yard
         1609.344 mi mile
+        1852 nmi
         """,
     ),
     **_rows(
@@ -51,33 +56,43 @@ UNITS: dict[str, tuple[Fraction, Dimension]] = {
         """
         1 s sec second
         1/1000 ms millisecond
+        1/1000000 microsecond
+        1/1000000000 ns nanosecond
         60 min minute
         3600 h hr hour
         86400 day
         604800 wk week
         """,
     ),
-    **_rows("calendar", "1 month\n12 yr year"),
+    **_rows("calendar", "1 month\n12 yr year\n120 decade\n1200 century centurie"),
     **_rows(
         "mass",
         """
         1 g gram
         1000 kg kilogram
         1/1000 mg milligram
+        1/1000000 mcg microgram
         1000000 tonne
         453.59237 lb pound
         28.349523125 oz ounce
         """,
     ),
-    **_rows("length3", "0.001 L l liter litre\n1/1000000 ml mL milliliter millilitre"),
-    **_rows("dollar", "1 dollar USD usd\n1/100 cent\n1/4 quarter\n1/10 dime\n1/20 nickel"),
+    **_rows("length3", "0.001 L l liter litre\n1/1000000 ml mL cc milliliter millilitre"),
+    **_rows("dollar", "1 dollar USD usd buck\n1/100 cent ¢\n1/4 quarter\n1/10 dime\n1/20 nickel"),
     **_rows("euro", "1 euro EUR"),
-    **_rows("pound-sterling", "1 GBP"),
+    **_rows("pound-sterling", "1 GBP gbp\n1/100 pence"),
     **_rows("yen", "1 yen JPY"),
-    **_rows("rupee", "1 rupee INR"),
+    **_rows("rupee", "1 rupee INR Rs"),
+    **_rows("yuan", "1 yuan RMB CNY"),
     **_rows("angle", "1 degree deg"),
     **_rows("ampere", "1 A amp ampere"),
-    **_rows("kelvin", "1 K kelvin"),
+    **_rows("temperature", "1 K kelvin\n1 celsius\n5/9 fahrenheit"),
+    **_rows("volt", "1 V volt\n1000 kV kilovolt\n1/1000 mV millivolt"),
+    **_rows("ohm", "1 ohm"),
+    **_rows("coulomb", "1 coulomb"),
+    **_rows("mole", "1 mol mole"),
+    **_rows("area", "1 acre"),
+    **_rows("cup", "1 cup\n2 pint\n4 quart\n16 gallon gal"),
     **_rows("byte", "1 byte\n1000 kB KB kilobyte\n1000000 MB megabyte\n1000000000 GB gigabyte"),
     "Hz": (Fraction(1), (("time", -1),)),
     "hertz": (Fraction(1), (("time", -1),)),
@@ -87,6 +102,18 @@ UNITS: dict[str, tuple[Fraction, Dimension]] = {
     "joule": (Fraction(1000), (("length", 2), ("mass", 1), ("time", -2))),
     "W": (Fraction(1000), (("length", 2), ("mass", 1), ("time", -3))),
     "watt": (Fraction(1000), (("length", 2), ("mass", 1), ("time", -3))),
+    "kN": (Fraction(10**6), (("length", 1), ("mass", 1), ("time", -2))),
+    "kJ": (Fraction(10**6), (("length", 2), ("mass", 1), ("time", -2))),
+    "kilojoule": (Fraction(10**6), (("length", 2), ("mass", 1), ("time", -2))),
+    "kW": (Fraction(10**6), (("length", 2), ("mass", 1), ("time", -3))),
+    "kilowatt": (Fraction(10**6), (("length", 2), ("mass", 1), ("time", -3))),
+    "kWh": (Fraction(36 * 10**8), (("length", 2), ("mass", 1), ("time", -2))),
+    "kHz": (Fraction(1000), (("time", -1),)),
+    "Pa": (Fraction(1000), (("length", -1), ("mass", 1), ("time", -2))),
+    "pascal": (Fraction(1000), (("length", -1), ("mass", 1), ("time", -2))),
+    "kPa": (Fraction(10**6), (("length", -1), ("mass", 1), ("time", -2))),
+    "hectare": (Fraction(10**4), (("length", 2),)),
+    "ha": (Fraction(10**4), (("length", 2),)),
     "mph": (Fraction("0.44704"), (("length", 1), ("time", -1))),
     "kph": (Fraction(1000, 3600), (("length", 1), ("time", -1))),
     "kmh": (Fraction(1000, 3600), (("length", 1), ("time", -1))),
@@ -97,7 +124,10 @@ UNITS: dict[str, tuple[Fraction, Dimension]] = {
 }
 CURRENCIES = {"$": "dollar", "€": "euro", "£": "GBP", "¥": "yen", "₹": "rupee"}
 # Letters that are units rather than variables in plain text, where they close an answer: "15 m".
-SINGLE_LETTERS = frozenset(["m", "s", "g", "h", "L"])
+SINGLE_LETTERS = frozenset(["m", "s", "g", "h", "L", "N", "J", "W", "V"])
+_ZEROS = {"celsius": Fraction("273.15"), "fahrenheit": Fraction(45967, 180)}
+_SCALES = {"C": "celsius", "F": "fahrenheit", "Celsius": "celsius", "Fahrenheit": "fahrenheit"}
+_SCALE = re.compile(r"\s*(?:degrees?\s+)?(celsius|fahrenheit)\s*", re.IGNORECASE)
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 _FILLERS = frozenset(["of", "a", "an", "the", "each"])
 # Words that are part of the number before them: "5 million dollars", "3 tenths".
@@ -107,7 +137,7 @@ MULTIPLES = {
     **{"halves": Fraction(1, 2), "third": Fraction(1, 3), "fourth": Fraction(1, 4)},
     **{"fifth": Fraction(1, 5), "sixth": Fraction(1, 6), "eighth": Fraction(1, 8)},
     **{"tenth": Fraction(1, 10), "hundredth": Fraction(1, 100)},
-    **{"thousandth": Fraction(1, 1000)},
+    **{"thousandth": Fraction(1, 1000), "dozen": Fraction(12), "gross": Fraction(144)},
 }
 # Words that are no unit: they change the number, take it back, or leave it open.
 _NO_UNITS = frozenset([
@@ -140,8 +170,19 @@ def is_unit(word: str) -> bool:
     return _lookup(word)[2]
 
 
+def temperature(word: str) -> Unit | None:
+    """The scale that `C`, `F` or its name stands for after degrees."""
+    name = _SCALES.get(word.strip())
+    if name is None:
+        return None
+    return Unit(name, *UNITS[name], _ZEROS[name])
+
+
 def unit(text: str) -> Unit | None:
     """Read `km/h`, `square inches`, `m/s^2`, `red apples`; None for what is no list of words."""
+    scale = _SCALE.fullmatch(text)
+    if scale:
+        return temperature(scale[1].capitalize())
     dimension: dict[str, int] = {}
     factor, sign, pending, position = Fraction(1), 1, 1, 0
     last: tuple[Fraction, Dimension] | None = None
@@ -182,7 +223,9 @@ def _merge(
 
 
 def product(first: Unit, second: Unit) -> Unit:
-    """Two units side by side, as in `$5 per hour`."""
+    """Two units side by side, as in `$5 per hour`; `$5 USD` names one twice."""
+    if first.dimension == second.dimension and first.factor == second.factor:
+        return first
     dimension = dict(first.dimension)
     factor = _merge(dimension, first.factor, (second.factor, second.dimension), 1)
     kept = tuple(sorted((name, power) for name, power in dimension.items() if power))

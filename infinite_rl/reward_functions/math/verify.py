@@ -11,7 +11,7 @@ from typing import Literal
 
 from .bounds import Budget, OutOfTime, OverBudget, Undefined, Unparsed
 from .decide import difference, settled
-from .extract import answer_text
+from .extract import Convention, answer_text
 from .normal import read
 from .tree import Node, show
 
@@ -44,11 +44,14 @@ class Verdict:
         return self.status == "equal"
 
 
-def verify(prediction: str, gold: str, *, timeout: float = 2.0) -> Verdict:
+def verify(
+    prediction: str, gold: str, *, timeout: float = 2.0, extract: Convention = "tag"
+) -> Verdict:
     """Whether `prediction` means the same as `gold`, by the conventions of this package.
 
     Either may be a bare answer or a text that holds one: in `<answer>` tags, in the last
-    `\\boxed{}`, or after a marker such as `#### `. The verdict does not depend on their order, on
+    `\\boxed{}`, or after a marker such as `#### `; `extract` names another convention, see
+    `extract.answer_text`. The verdict does not depend on their order, on
     the thread or on the load of the machine, unless `timeout` (seconds) passes. Nothing is raised,
     whatever the texts hold.
     """
@@ -57,7 +60,7 @@ def verify(prediction: str, gold: str, *, timeout: float = 2.0) -> Verdict:
     failures: list[_Failure] = []
     for side, text in (("gold", gold), ("prediction", prediction)):
         try:
-            answers[side] = answer_text(text)
+            answers[side] = answer_text(text, extract, reference=side == "gold")
         except Unparsed as fault:
             failures.append(("unparsed", f"{side}: {fault}"))
     numerals = [_INTEGER.fullmatch(answer) for answer in answers.values()]

@@ -1,0 +1,201 @@
+"""Sets of real numbers as sorted intervals: unions, intersections, differences, inequalities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from .bounds import Budget, OverBudget, Undefined, Unparsed
+from .exact import NotPolynomial, Quotients, rational
+from .normal import ray
+from .tree import INFINITY, MINUS_INFINITY, Node, holds, is_expression, negated, number, symbols
+
+SETS = frozenset(["region", "meet", "join", "without", "builder", "inequality"])
+_MOST_INTERVALS = 100
+
+
+class Span(NamedTuple):
+    """An interval: the values of its ends, whether they belong to it, and how they are written."""
+
+    low: Any
+    high: Any
+    has_low: bool
+    has_high: bool
+    ends: tuple[Node, Node]
+
+    @property
+    def empty(self) -> bool:
+        return bool(
+            self.low > self.high or (self.low == self.high and not (self.has_low and self.has_high))
+        )
+
+
+def canonical(node: Node, budget: Budget) -> Node:
+    """One region with sorted, disjoint intervals; a set, where single points are all it has.
+
+    A node whose bounds hold variables of their own comes back as it is.
+    """
+    try:
+        spans, name = _spans(node, budget)
+    except NoNumbers:
+        return node
+    if all(span.low == span.high for span in spans):
+        return Node("set", tuple(span.ends[0] for span in spans))
+    shapes = ("(["[span.has_low] + ")]"[span.has_high] for span in spans)
+    parts = (Node("interval", span.ends, shape) for span, shape in zip(spans, shapes, strict=True))
+    return Node("region", tuple(parts), name or None)
+
+
+class NoNumbers(Exception):
+    """The bounds are not numbers, or the inequality is not one that is solved here."""
+
+
+def _spans(node: Node, budget: Budget) -> tuple[list[Span], str]:
+    if node.op == "inequality":
+        return _spans(_solved(node, budget), budget)
+    if node.op == "region":
+        return merged([span_of(part, budget) for part in node.args]), str(node.value or "")
+    if node.op == "interval":
+        return merged([span_of(node, budget)]), ""
+    if node.op == "set":
+        return _spans(Node("region", tuple(_point(arg) for arg in node.args)), budget)
+    if node.op not in SETS:
+        raise NoNumbers
+    if node.op == "builder":  # its variable is bound
+        found, name = _spans(node.args[0], budget)
+        if name and name != node.value:
+            raise Unparsed("a set described by another variable")
+        return found, ""
+    parts = [_spans(arg, budget) for arg in node.args]
+    names = {name for _, name in parts if name}
+    if len(names) > 1:
+        raise Unparsed("conditions on several variables")
+    found = parts[0][0]
+    for spans, _ in parts[1:]:
+        if node.op == "join":
+            found = merged([*found, *spans])
+        else:
+            found = meeting(found, outside(spans) if node.op == "without" else spans)
+    return found, names.pop() if names else ""
+
+
+def _point(node: Node) -> Node:
+    return Node("interval", (node, node), "[]")
+
+
+def span_of(part: Node, budget: Budget) -> Span:
+    """The span of an interval node."""
+    low, high = (position(end, budget) for end in part.args)
+    shape = str(part.value)
+    ends = (part.args[0], part.args[1])
+    has_low = shape[0] == "[" and low != -_ENDLESS
+    return Span(low, high, has_low, shape[1] == "]" and high != _ENDLESS, ends)
+
+
+_ENDLESS = float("inf")
+EVERYTHING = Span(-_ENDLESS, _ENDLESS, False, False, (MINUS_INFINITY, INFINITY))
+
+
+def position(end: Node, budget: Budget) -> Any:
+    """The value of a bound: exact where it is rational, else to 50 digits and more."""
+    if end in (INFINITY, MINUS_INFINITY):
+        return _ENDLESS if end == INFINITY else -_ENDLESS
+    if not is_expression(end) or symbols(end) or holds(end, "const", "inf"):
+        raise NoNumbers
+    try:
+        value = rational(end, budget)
+    except Undefined:
+        raise NoNumbers from None
+    if value is not None:
+        return value
+    from .numeric import nearly  # loads mpmath
+
+    return nearly(end, budget)
+
+
+def merged(spans: Sequence[Span]) -> list[Span]:
+    """Sorted and disjoint: those that overlap or touch become one."""
+    if len(spans) > _MOST_INTERVALS:
+        raise OverBudget(f"more than {_MOST_INTERVALS} intervals")
+    kept: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span.low, not span.has_low)):
+        if span.empty:
+            continue
+        last = kept[-1] if kept else None
+        touch = last is not None and (
+            span.low < last.high or (span.low == last.high and (span.has_low or last.has_high))
+        )
+        if last is None or not touch:
+            kept.append(span)
+        elif (span.high, span.has_high) > (last.high, last.has_high):
+            ends = (last.ends[0], span.ends[1])
+            kept[-1] = Span(last.low, span.high, last.has_low, span.has_high, ends)
+    return kept
+
+
+def meeting(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
+    """What is in both."""
+    both: list[Span] = []
+    for one in first:
+        for other in second:
+            low = max(one, other, key=lambda span: (span.low, not span.has_low))
+            high = min(one, other, key=lambda span: (span.high, span.has_high))
+            ends = (low.ends[0], high.ends[1])
+            both.append(Span(low.low, high.high, low.has_low, high.has_high, ends))
+    return merged(both)
+
+
+def outside(spans: Sequence[Span]) -> list[Span]:
+    """What is in none of them; they are sorted and disjoint."""
+    edge, gaps = EVERYTHING, []
+    low, has_low, node = edge.low, False, edge.ends[0]
+    for span in spans:
+        gaps.append(Span(low, span.low, has_low, not span.has_low, (node, span.ends[0])))
+        low, has_low, node = span.high, not span.has_high, span.ends[1]
+    gaps.append(Span(low, edge.high, has_low, False, (node, edge.ends[1])))
+    return [gap for gap in merged(gaps) if gap.low != _ENDLESS and gap.high != -_ENDLESS]
+
+
+# -- inequalities ---------------------------------------------------------------------------------
+
+
+def _solved(node: Node, budget: Budget) -> Node:
+    """The region of a linear inequality, or of one with `|...|` of something linear on a side."""
+    (left, right), operator = node.args, str(node.value)
+    names = symbols(left) | symbols(right)
+    if len(names) != 1 or operator == "!=":
+        raise NoNumbers
+    name = next(iter(names))
+    if _is_size(left) and not symbols(right):
+        bounds = (
+            _linear(negated(right), left.args[0], operator, name, budget),
+            _linear(left.args[0], right, operator, name, budget),
+        )
+        return Node("meet", bounds)
+    if _is_size(right) and not symbols(left):
+        bounds = (
+            _linear(left, right.args[0], operator, name, budget),
+            _linear(right.args[0], negated(left), operator, name, budget),
+        )
+        return Node("join", bounds)
+    return _linear(left, right, operator, name, budget)
+
+
+def _is_size(node: Node) -> bool:
+    return node.op == "fn" and node.value == "abs"
+
+
+def _linear(left: Node, right: Node, operator: str, name: str, budget: Budget) -> Node:
+    """The ray of `left < right`, where the difference is `a x + b` with rational numbers."""
+    try:
+        top, bottom = Quotients([name], budget).expand(Node("add", (left, Node("neg", (right,)))))
+    except (NotPolynomial, Undefined):
+        raise NoNumbers from None
+    slope, height = top.get((1,), Fraction(0)), top.get((0,), Fraction(0))
+    divisor = bottom.get((0,), Fraction(0))
+    if len(bottom) != 1 or not divisor or not slope or set(top) - {(0,), (1,)}:
+        raise NoNumbers
+    down = slope / divisor < 0
+    turned = operator.replace("<", ">") if down else operator
+    return ray(name, turned, number(-height / slope))

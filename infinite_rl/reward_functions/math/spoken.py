@@ -1,0 +1,93 @@
+"""Answers that are language as much as mathematics: choices, numbers in words, named sets."""
+
+from __future__ import annotations
+
+import re
+
+from . import units
+from .tree import REALS, Node, number
+from .words import number_in_words
+
+_LETTERS = re.compile("[A-Za-z]{2}|[A-Z]")
+_TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|bf)\s*\{([^{}]*)\}")
+_SPACES = re.compile(r"\\[ ,;:!]|\\q?quad(?![A-Za-z])|~")
+_CHOICE = re.compile(
+    r"(?:\(([A-J])\)|(?:option|choice|answer)\s+\(?([A-J])\)?|([A-J])[.):](?=\s|$))[.:]?"
+    r"(?:\s+(?P<rest>\S.*))?",
+    re.DOTALL | re.IGNORECASE,
+)
+_IN_BASE = re.compile(
+    r"([0-9A-F]+)\s*(?:\\text\{\s*)?\(?\s*(?:in\s+)?base[ -]?\s*([0-9]{1,2}|[a-z]{3,7})\s*\)?\}?$"
+)
+_CASES_OPEN = re.compile(r"\\left\s*\\\{\s*\\begin\{(?:array|aligned|matrix)\}(?:\{[lcr| ]*\})?")
+_CASES_CLOSE = re.compile(r"\\end\{(?:array|aligned|matrix)\}\s*\\right\s*\.")
+_ALL_REALS = frozenset([
+    "all real numbers", "all reals", "real numbers", "all real values", "the real numbers",
+    "the set of all real numbers", "the set of real numbers", "any real number", "all real x",
+])  # fmt: skip
+_NO_MEMBERS = frozenset([
+    "no solution", "no solutions", "no real solution", "no real solutions", "empty set",
+    "the empty set", "there is no solution", "there are no solutions", "no real roots",
+])  # fmt: skip
+_MOST_WORDS = 3  # of a unit after a number in words
+
+
+def without_commands(text: str) -> str:
+    """The text without the commands and spaces of LaTeX that only set words."""
+    if "\\" in text or "~" in text:
+        text = _SPACES.sub(" ", _TEXT_COMMAND.sub(r"\1", text))
+    return text.strip().strip("$.,;:").strip() if text[:1] == "$" or text[-1:] in "$.,;:" else text
+
+
+def may_be_spoken(plain: str) -> bool:
+    """Whether a text may be a date, a time, a choice or words: most formulas cannot."""
+    signs = ":" in plain or plain.count("-") == 2 or plain.count("/") == 2
+    return signs or _LETTERS.search(plain) is not None
+
+
+def choice(plain: str) -> tuple[str, str] | None:
+    """The letter of `(B) 12`, `B. 12` or `Option B`, and what stands beside it, maybe nothing."""
+    found = _CHOICE.fullmatch(plain)
+    if found is None:
+        return None
+    letter = found[1] or found[2] or found[3]
+    lower_with_more = letter.islower() and found["rest"]
+    return None if lower_with_more else (letter.casefold(), found["rest"] or "")
+
+
+def phrase(plain: str) -> Node | None:
+    """A number in words, maybe with a unit, or words for a set: `five dozen`, `all reals`."""
+    words = plain_text(plain)
+    if words in _ALL_REALS:
+        return REALS
+    if words in _NO_MEMBERS:
+        return Node("set")
+    if words == "does not exist":
+        return Node("text", (), "dne")
+    found = number_in_words(plain)
+    if found is None:
+        return None
+    value, rest = found
+    if not rest:
+        return number(value)
+    if rest.casefold() == "percent":
+        return number(value / 100)
+    if len(rest.split()) > _MOST_WORDS or number_in_words(rest) is not None:
+        return None
+    unit = units.unit(rest)
+    return None if unit is None else Node("quantity", (number(value),), unit=unit)
+
+
+def plain_text(text: str) -> str:
+    """Words for comparison: one case, single spaces, no quotes, brackets or closing stop."""
+    stripped = " ".join(text.split()).strip("\"'`.,;:!() ")
+    return stripped.casefold()
+
+
+def spelled_out(text: str) -> str:
+    """Respellings that need more than one token: `101 base 2`, cases as an array."""
+    if "base" in text:
+        text = _IN_BASE.sub(r"\1_{\2}", text)
+    if "\\right" in text and "\\begin" in text:
+        text = _CASES_CLOSE.sub(r"\\end{cases}", _CASES_OPEN.sub(r"\\begin{cases}", text))
+    return text
