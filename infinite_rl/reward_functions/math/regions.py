@@ -192,10 +192,9 @@ def _linear(left: Node, right: Node, operator: str, name: str, budget: Budget) -
         top, bottom = Quotients([name], budget).expand(Node("add", (left, Node("neg", (right,)))))
     except (NotPolynomial, Undefined):
         raise NoNumbers from None
-    slope, height = top.get((1,), Fraction(0)), top.get((0,), Fraction(0))
-    divisor = bottom.get((0,), Fraction(0))
-    if len(bottom) != 1 or not divisor or not slope or set(top) - {(0,), (1,)}:
+    if len(bottom) != 1 or 0 not in bottom or not top.get(1) or set(top) - {0, 1}:
         raise NoNumbers
-    down = slope / divisor < 0
+    slope, height = Fraction(top[1]) / bottom[0], Fraction(top.get(0, 0)) / bottom[0]
+    down = slope < 0
     turned = operator.replace("<", ">") if down else operator
     return ray(name, turned, number(-height / slope))
