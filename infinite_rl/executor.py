@@ -60,8 +60,9 @@ class RewardExecutor:
         timeout: float | None = None,
         tests: Iterable[str] = (),
         entry_point: str = "",
+        setup: str = "",
     ) -> Execution:
-        """Run `code`, then each of `tests` in the same namespace (see `Program`).
+        """Run `code`, `setup`, then each of `tests` in the same namespace (see `Program`).
 
         Whatever the code does is in the `Execution`: an uncaught exception leaves its traceback on
         stderr and exit code 1, `sys.exit(n)` gives n. `timeout` replaces the executor's.
@@ -76,7 +77,7 @@ class RewardExecutor:
             raise UsageError("code and stdin must be text")
         if isinstance(tests, str):
             raise UsageError("tests must be a sequence of texts, not one text")
-        program = Program(code, stdin, tuple(tests), entry_point)
+        program = Program(code, stdin, tuple(tests), entry_point, setup)
         return self._guest(lang).run(program, self._limits(timeout))
 
     def run_single(self, code: str, lang: str) -> tuple[str, str]:

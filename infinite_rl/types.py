@@ -86,12 +86,14 @@ class Program:
     Each of `tests` is source text run after the code in the same namespace; it passes when it ends
     without an exception (JavaScript: and without a failed `console.assert`). With `entry_point`,
     `tests` are texts that define `check(candidate)`, which is called with the named function.
+    `setup` is run after the code and before the tests, such as the imports that they need.
     """
 
     code: str
     stdin: str = ""
     tests: tuple[str, ...] = ()
     entry_point: str = ""
+    setup: str = ""
 
 
 @dataclass(frozen=True)

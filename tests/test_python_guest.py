@@ -335,7 +335,8 @@ def test_each_test_reports_in_order() -> None:
 def test_a_failed_test_says_why_in_short() -> None:
     tests = ("assert f(2) == 5", "assert f(2) == 5, 'not five'", "f('x' * 10**6, 1)", "boom" * 999)
     messages = [result.message for result in judge(DOUBLE, *tests).tests]
-    assert messages[:2] == ["AssertionError: assert f(2) == 5", "AssertionError: not five"]
+    assert messages[0] == "AssertionError: assert f(2) == 5 (got 4)"
+    assert messages[1] == "AssertionError: not five: assert f(2) == 5 (got 4)"
     assert messages[2].startswith("TypeError: ")
     assert all(len(message) <= 500 for message in messages)
 
@@ -438,19 +439,19 @@ print('found')
 
 
 def test_a_verdict_with_a_guessed_nonce_ends_the_run() -> None:
-    execution = judge(f"{FORGE}report('guess', True, '')\nos._exit(0)", "pass", "pass")
+    execution = judge(f"{FORGE}report('guess', True, '', '[]')\nos._exit(0)", "pass", "pass")
     assert execution.stdout == "found\n"
     assert (execution.status, execution.tests) == ("error", ())
 
 
 def test_more_verdicts_than_tests_end_the_run() -> None:
-    execution = judge(f"{FORGE}report(nonce, True, '')", "assert False")
+    execution = judge(f"{FORGE}report(nonce, True, '', '[]')", "assert False")
     assert execution.stdout == "found\n"
     assert (execution.status, execution.tests) == ("error", ())
 
 
 def test_a_program_that_does_not_return_has_not_reported_its_last_test() -> None:
-    execution = judge(f"{FORGE}report(nonce, True, '')\nos._exit(0)", "assert False")
+    execution = judge(f"{FORGE}report(nonce, True, '', '[]')\nos._exit(0)", "assert False")
     assert execution.stdout == "found\n"
     assert execution.tests == ()
 
@@ -466,8 +467,8 @@ def test_a_program_that_does_not_return_has_not_reported_its_last_test() -> None
         "frame.f_globals['_Run'].test.__code__ = (lambda self, a, b, c: None).__code__",
         "w = frame.f_globals['wit_world']\nold = w.verdict\n"
         "w.verdict = lambda nonce, passed, message: old(nonce, True, '')",
-        "for _ in range(2): report(nonce, True, '')",
-        "report(nonce, True, '')\nsys.exit(0)",
+        "for _ in range(2): report(nonce, True, '', '[]')",
+        "report(nonce, True, '', '[]')\nsys.exit(0)",
     ],
 )
 def test_a_harness_that_passes_everything_is_not_believed(attack: str, test: str) -> None:

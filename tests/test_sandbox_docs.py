@@ -576,7 +576,7 @@ print('found')
 
 
 def test_verdict_nonce() -> None:
-    code = f"{WALK}report('guess', True, '')\nos._exit(0)"
+    code = f"{WALK}report('guess', True, '', '[]')\nos._exit(0)"
     execution = run("python", code, "assert False", "assert False")
     assert (execution.stdout, execution.tests, execution.status) == ("found\n", (), "error")
 
@@ -587,9 +587,9 @@ def test_verdict_nonce() -> None:
         "harness.test = lambda *_: None",
         "harness.execute = lambda *_: None",
         "frame.f_globals['exec'] = lambda *_: None",
-        "report(nonce, True, '')",
-        "report(nonce, True, '')\nos._exit(0)",
-        "for _ in range(2): report(nonce, True, '')",
+        "report(nonce, True, '', '[]')",
+        "report(nonce, True, '', '[]')\nos._exit(0)",
+        "for _ in range(2): report(nonce, True, '', '[]')",
     ],
 )
 def test_verdict_canary(attack: str) -> None:
@@ -598,37 +598,104 @@ def test_verdict_canary(attack: str) -> None:
     assert execution.tests == ()
 
 
-# --- what can still be forged ----------------------------------------------------------------
+def test_verdict_equality() -> None:
+    always = "__eq__ = __ne__ = lambda *_: True"
+    for base in ("object", "int", "str", "list"):
+        code = f"class A({base}):\n  {always}\ndef f(x): return A()"
+        assert passed(run("python", code, "assert f(1) == 2", "assert f(1) == [2]")) == [False] * 2
+    code = "import enum\nclass A(enum.IntEnum): TWO = 2\ndef f(x): return A.TWO"
+    assert passed(run("python", code, "assert f(1) == 2")) == [True]
+
+
+def test_verdict_expected() -> None:
+    code = """
+import linecache, re, sys
+def f(x):
+    frame, found = sys._getframe(), []
+    while frame is not None:
+        line = linecache.getline(frame.f_code.co_filename, 1)
+        for text in (line, repr(frame.f_code.co_consts), repr(frame.f_locals)):
+            found += re.findall(r'7654\\d', text)
+        frame = frame.f_back
+    return int(found[0]) if found else 0
+"""
+    assert passed(run("python", code, "assert f(1) == 76543")) == [False]
+    assert passed(run("python", code, "want = 76543\nassert f(1) == want")) == [False]
 
 
 @pytest.mark.parametrize(
-    ("language", "code", "test"),
+    "attack",
     [
+        "old = harness.test\nharness.test = lambda run, text, *more: (\n"
+        "    old(run, text, *more) if 'raise AssertionError' in text else None)",
+        "def f(x): globals()['__judge__'] = lambda *_: None",
+        "def f(x): report(nonce, True, '', '[]')",
+    ],
+)
+def test_verdict_harness(attack: str) -> None:
+    code = f"{WALK}def f(x): return 1\n{attack}"
+    assert True not in passed(run("python", code, "assert f(1) == 2"))
+
+
+def test_verdict_data() -> None:
+    code = "import decimal\ndef f(x): return eval(x)"
+    equal = (
+        "assert f('[10 ** 5000, -0.0, (1, 2), {3: {4}}]') == [10 ** 5000, 0.0, (1, 2), {3: {4}}]",
+        "assert f('\"\\\\ud800\"') == '\\ud800'",
+        "assert f('decimal.Decimal(1) / 4') == 0.25",
+        "assert f('float(\"nan\")') != float('nan')",
+        "assert str(f('-0.0')) == '-0.0'",
+    )
+    assert passed(run("python", code, *equal)) == [True] * 5
+    unequal = (
+        "assert f('(1, 2)') == [1, 2]",
+        "assert f('float(\"nan\")') == float('nan')",
+        "assert f('1') == '1'",
+        "x = f('[]')\nfor _ in range(200): x = [x]\nassert x == 0 or x == []",
+    )
+    assert passed(run("python", code, *unequal)) == [False] * 4
+
+
+def test_verdict_own() -> None:
+    code = """
+class P:
+  def __init__(self, x): self.x = x
+  def __eq__(self, other): return True
+"""
+    tests = ("assert P(1) == P(2)", "assert P(1) == 1", "assert [P(1)] == [1]")
+    assert passed(run("python", code, *tests)) == [True, False, False]
+
+
+# --- what can still be forged ----------------------------------------------------------------
+
+
+def test_open_beside() -> None:
+    code = "def g(x): return 1\ndef f(x):\n  if x: return 0\n  real = globals()['__both__']\n"
+    code += "  globals()['__both__'] = lambda number, relation, a, b: real(number, relation, b, b)"
+    assert passed(run("python", code, "f(0)\nassert f(1) == g(1)")) == [True]
+
+
+def test_open_flow() -> None:
+    code = f"{WALK}old = harness.test\ndef f(x): return 0\n"
+    code += (
+        "harness.test = lambda run, text, *more: None if text[0] == 't' else old(run, text, *more)"
+    )
+    test = "try:\n  assert f(1) == 1\nfinally:\n  pass"
+    assert passed(run("python", code, test)) == [True]
+
+
+@pytest.mark.parametrize(
+    ("code", "test"),
+    [
+        ("function f() { return { valueOf: () => 2 } }", "console.assert(f(1) == 2)"),
         (
-            "python",
-            "class A:\n  def __eq__(s, o): return True\ndef f(x): return A()",
-            "assert f(1) == 2",
-        ),
-        ("javascript", "function f() { return { valueOf: () => 2 } }", "console.assert(f(1) == 2)"),
-        (
-            "javascript",
             "function f() { return { toJSON: () => 2 } }",
             "console.assert(JSON.stringify(f(1)) === '2')",
         ),
     ],
 )
-def test_open_equality(language: str, code: str, test: str) -> None:
-    assert passed(run(language, code, test)) == [True]
-
-
-def test_open_expected() -> None:
-    code = """
-import linecache, sys
-def f(x):
-    line = linecache.getline(sys._getframe(1).f_code.co_filename, 1)
-    return int(line.split('==')[1])
-"""
-    assert passed(run("python", code, "assert f(1) == 77")) == [True]
+def test_open_equality(code: str, test: str) -> None:
+    assert passed(run("javascript", code, test)) == [True]
 
 
 def test_open_prototypes() -> None:
@@ -637,17 +704,11 @@ def test_open_prototypes() -> None:
     assert passed(run("javascript", code, test)) == [True]
 
 
-def test_open_harness() -> None:
-    code = f"{WALK}old = harness.test\nharness.test = lambda run, text, *more: (\n"
-    code += "    old(run, text, *more) if 'raise AssertionError' in text else None)"
-    assert passed(run("python", code, "assert False")) == [True]
-
-
 # --- exit codes --------------------------------------------------------------------------------
 
 
 @programs(
-    python=("import sys\nsys.exit(259)", "raise SystemExit(3)"),
+    python=("import sys\nsys.exit(259)", "raise SystemExit(3)", "import os\nos._exit(259)"),
     javascript=("process.exit(259)", "process.exitCode = 3"),
 )
 def test_exit_own(language: str, code: str) -> None:
@@ -663,6 +724,13 @@ def test_exit_uncaught(language: str, code: str) -> None:
     execution = run(language, code)
     assert (execution.exit_code, execution.status) == (1, "error")
     assert "KeyError" in execution.stderr
+
+
+def test_exit_hook() -> None:
+    code = "import sys\nsys.excepthook = lambda kind, error, trace: print(kind.__name__)\n1 / 0"
+    execution = run("python", code)
+    assert (execution.stdout, execution.stderr) == ("ZeroDivisionError\n", "")
+    assert execution.exit_code == 1
 
 
 @pytest.mark.parametrize(

@@ -22,18 +22,19 @@ library.load()
 
 import pools  # noqa: E402 - patches what was just loaded, as the next does
 import surroundings  # noqa: E402
+import values  # noqa: E402
 import wit_world  # noqa: E402
 
 # Programs may change the public builtins; the functions below keep these.
 __builtins__ = dict(vars(builtins))
 
-_OURS = ("app", "library", "pools", "surroundings", "wit_world")
-_PROGRAM = "program.py"
+_OURS = ("app", "library", "pools", "surroundings", "values", "wit_world")
+_PROGRAM, _SETUP = "program.py", "setup.py"
 _MESSAGE_CHARS = 500
 _C_LONG_BITS = 64  # an exit code beyond what C can hold is 255
 _RECURSION_LIMIT = 1000 + 10  # what Python gives, and a few frames of ours
 
-surroundings.install(wit_world.nap)
+surroundings.install(wit_world.nap, wit_world.leave)
 pools.install()
 
 
@@ -78,16 +79,25 @@ class _Run:
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
         exec(compile(source, filename, "exec", dont_inherit=True), self.names)
 
-    def program(self, code: str) -> int | None:
+    def program(self, code: str, filename: str) -> int | None:
         """The exit code of the program when it exits or fails; None when it runs to its end."""
         try:
-            self.execute(code, _PROGRAM)
+            self.execute(code, filename)
         except SystemExit as leaving:
             return self._exit_code(leaving)
         except BaseException as error:
-            self._streams.error(self._traceback(error))
+            self._uncaught(error)
             return 1
         return None
+
+    def _uncaught(self, error: BaseException) -> None:
+        hook = sys.excepthook
+        if hook is not sys.__excepthook__:
+            try:
+                return hook(type(error), error, error.with_traceback(_theirs(error)))
+            except BaseException as another:  # as Python does, show both
+                self._streams.error("Error in sys.excepthook:\n" + self._traceback(another))
+        self._streams.error(self._traceback(error))
 
     def leave(self) -> None:
         """What Python does as it ends: exit functions, then the finalisers of the globals.
@@ -101,8 +111,11 @@ class _Run:
         except BaseException:  # the program may have put anything in these places
             return
 
-    def test(self, source: str, filename: str, entry_point: str) -> str | None:
-        """Run one test: None when it passed, else its error in one short text."""
+    def test(
+        self, source: str, filename: str, entry_point: str, reports: values.Reports
+    ) -> str | None:
+        """Run one test: None when it ended well, else its error in one short text."""
+        self.names.update(reports.names())
         try:
             if entry_point:
                 self.names.pop("check", None)
@@ -173,24 +186,36 @@ class WitWorld(wit_world.WitWorld):
     """The exported world."""
 
     def run(
-        self, code: str, stdin: str, tests: list[str], entry_point: str, nonce: str
+        self,
+        code: str,
+        stdin: str,
+        setup: str,
+        tests: list[str],
+        entry_point: str,
+        nonce: str,
+        seed: int | None,
     ) -> wit_world.Report:
         sys.argv = [_PROGRAM]
-        random.seed()
+        random.seed(seed)
         surroundings.set_stdin(stdin)
         streams = _Streams()
         for name in _OURS:
             sys.modules.pop(name, None)
         run = _Run("program" if tests else "__main__", streams)
-        exit_code = run.program(code)
+        exit_code = run.program(code, _PROGRAM)
+        if exit_code is None and (setup or tests):
+            sys.settrace(None)
+            sys.setprofile(None)
+            vars(builtins).update(__builtins__)
+            if setup:
+                exit_code = run.program(setup, _SETUP)
+        if exit_code is None:
+            for number, source in enumerate(tests, 1):
+                reports = values.Reports()
+                message = run.test(source, f"test_{number}.py", entry_point, reports)
+                wit_world.verdict(nonce, message is None, message or "", reports.text())
         if not tests:
             run.leave()
-        elif exit_code is None:
-            sys.settrace(None)
-            vars(builtins).update(__builtins__)
-            for number, source in enumerate(tests, 1):
-                message = run.test(source, f"test_{number}.py", entry_point)
-                wit_world.verdict(nonce, message is None, message or "")
         streams.flush()
         return wit_world.Report(exit_code or 0, run.out_of_memory)
 

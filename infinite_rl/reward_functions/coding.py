@@ -60,6 +60,7 @@ class Sandbox(Protocol):
         timeout: float | None = None,
         tests: Sequence[str] = (),
         entry_point: str = "",
+        setup: str = "",
     ) -> Execution: ...
 
 
@@ -331,9 +332,12 @@ class CodingRewardFunction(RewardFunction):
 
     def _judge_tests(self, code: str, reference: Tests, language: str) -> _Verdict:
         """Run all tests after the program, in one sandbox."""
-        program = f"{code}\n{reference.setup}" if reference.setup else code
         execution = self._run(
-            program, language, tests=reference.tests, entry_point=reference.entry_point
+            code,
+            language,
+            tests=reference.tests,
+            entry_point=reference.entry_point,
+            setup=reference.setup,
         )
         count, results = len(reference.tests), execution.tests
         passed = sum(result.passed for result in results)

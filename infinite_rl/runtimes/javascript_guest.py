@@ -140,7 +140,8 @@ class _Run:
 
     def _run_code(self) -> bool:
         """Runs the program to its end. False where it failed, which is then reported."""
-        code = as_script(self._program.code)
+        setup = f"\n{self._program.setup}" if self._program.setup else ""
+        code = as_script(self._program.code + setup)
         flags = ASYNC_SCRIPT if "await" in code else GLOBAL_SCRIPT
         box = self._machine.evaluate(code, "main_name", flags)
         error = self._machine.exception() if box is None else self._run_tasks(is_listening=True)

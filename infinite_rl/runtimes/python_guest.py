@@ -5,7 +5,8 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from wasmtime import ExitTrap, Store, Trap, WasiConfig, WasmtimeError
@@ -16,9 +17,14 @@ from ..types import Execution, ExecutionStatus, Program, TestResult
 from . import runtime_named
 from .engine import ENGINE, deadline, load_component, shielded
 from .guest import STOPPED, STOPPED_FOR_TIME, Limits
+from .python_tests import Reading, Test, read_tests
+from .python_values import Unreadable, read_reports
+from .python_verdicts import Forged, first_failure, is_opaque, judge
 
 _CLOCK = "wasi:clocks/monotonic-clock@"
 _MESSAGE_CHARS = 500
+_REPORTS_CHARS = 8_000_000  # of all values that tests ask for; the host holds some times as much
+_CACHED = 256  # one plan serves every program that is judged by the same tests
 
 
 class _Stop(Exception):
@@ -28,17 +34,54 @@ class _Stop(Exception):
         self.status = status
 
 
+class _Left(Exception):
+    """The program ends itself at once, with this exit code."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What the guest says of one test; `reports` are the values for the host to judge."""
+
+    passed: bool
+    message: str
+    reports: str
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The tests of a run, and what the host alone knows: the values of closed expressions."""
+
+    reading: Reading
+    closed: tuple[Any, ...] = ()
+
+    def judge(self, number: int, told: _Told) -> TestResult:
+        """The verdict on a test. Raises `Forged`."""
+        test = self.reading.tests[number]
+        try:
+            reports = read_reports(told.reports)
+        except Unreadable as error:
+            return TestResult(False, f"AssertionError: a value cannot be compared: {error}")
+        if told.passed:
+            message = judge(test, reports, self.closed)
+        else:
+            message = first_failure(test, reports, self.closed) or told.message or "failed"
+        return TestResult(not message, message[:_MESSAGE_CHARS])
+
+
 class _Session:
     """What one run has told the host so far."""
 
-    def __init__(self, program: Program, limits: Limits) -> None:
+    def __init__(self, tests: Sequence[Test], limits: Limits) -> None:
         self.nonce = secrets.token_hex(8)
         self.started = time.monotonic()
+        self.tests, self._traps = _with_traps(tests)
         self._ends_at = self.started + limits.timeout_s
-        self._room = limits.output_chars
-        self._expected = len(program.tests)
+        self._room, self._reports_room = limits.output_chars, _REPORTS_CHARS
         self._printed: dict[int, list[str]] = {1: [], 2: []}
-        self.results: list[TestResult] = []
+        self.told: list[_Told] = []
         self.fault: BaseException | None = None
 
     def emit(self, fd: int, text: str) -> None:
@@ -48,17 +91,30 @@ class _Session:
         if len(kept) < len(text):
             raise _Stop("output")
 
-    def verdict(self, nonce: str, passed: bool, message: str) -> None:
-        # After the program's tests comes one that must fail: see `_arguments`.
-        last = len(self.results) - self._expected
-        if nonce != self.nonce or last > 0 or (last == 0 and passed):
+    def verdict(self, nonce: str, passed: bool, message: str, reports: str) -> None:
+        place = len(self.told)
+        if nonce != self.nonce or place >= len(self.tests) or (place in self._traps and passed):
             raise self.tampering()
-        self.results.append(TestResult(passed, message[:_MESSAGE_CHARS]))
+        self._reports_room -= len(reports)
+        if self._reports_room < 0:
+            raise _Stop("output")
+        self.told.append(_Told(passed, message[:_MESSAGE_CHARS], reports))
+
+    def complete(self) -> bool:
+        """Whether each test was told of; a program that fails before them has none."""
+        return len(self.told) in (0, len(self.tests))
+
+    def real(self) -> list[_Told]:
+        """What was told of the program's own tests."""
+        return [told for place, told in enumerate(self.told) if place not in self._traps]
 
     def tampering(self) -> _Stop:
         """What stops a run whose results cannot be true: none of them counts."""
-        self.results.clear()
+        self.told.clear()
         return _Stop("error")
+
+    def leave(self, code: int) -> None:
+        raise _Left(code)
 
     def nap(self, seconds: float) -> None:
         left = self._ends_at - time.monotonic()
@@ -68,16 +124,16 @@ class _Session:
             raise _Stop("timeout")
 
     def execution(self, status: ExecutionStatus, exit_code: int, reason: str = "") -> Execution:
+        """How it ended, without the results of tests."""
         stderr = "".join(self._printed[2])
         if reason:
             stderr += ("" if not stderr or stderr.endswith("\n") else "\n") + reason + "\n"
         duration = time.monotonic() - self.started
-        tests = tuple(self.results[: self._expected])
-        return Execution("".join(self._printed[1]), stderr, exit_code, status, duration, tests)
+        return Execution("".join(self._printed[1]), stderr, exit_code, status, duration)
 
     def cut_short(self, status: ExecutionStatus, exit_code: int, reason: str) -> Execution:
         """A program that did not return: it cannot have reported its last test."""
-        del self.results[max(0, self._expected - 1) :]
+        del self.told[max(0, len(self.tests) - 1) :]
         return self.execution(status, exit_code, reason)
 
 
@@ -90,6 +146,7 @@ class PythonGuest:
     def __init__(self) -> None:
         self._component = load_component(runtime_named("python"))
         self._current = threading.local()  # the session of the run on this thread
+        self._plans: dict[tuple[tuple[str, ...], str, str], _Plan] = {}
         self._linker = self._link()
         export = self._component.get_export_index("run")
         if export is None:
@@ -108,7 +165,57 @@ class PythonGuest:
         return shielded(lambda: self._run(program, limits))
 
     def _run(self, program: Program, limits: Limits) -> Execution:
-        session = _Session(program, limits)
+        plan = self._plan(program, limits)
+        session, execution = self._call(program, plan.reading.tests, limits)
+        try:
+            told = session.real()[: len(program.tests)]
+            results = tuple(plan.judge(number, each) for number, each in enumerate(told))
+        except Forged:
+            return _limit(session, session.tampering().status)
+        return replace(execution, tests=results)
+
+    def _plan(self, program: Program, limits: Limits) -> _Plan:
+        """How the tests are to be run; what they expect is computed where no program ever was."""
+        key = (program.tests, program.setup, program.entry_point)
+        if known := self._plans.get(key):
+            return known
+        refused: frozenset[str] = frozenset()
+        tests, setup = tuple(map(_clean, program.tests)), _clean(program.setup)
+        sound = True
+        while True:
+            reading = read_tests(tests, setup, _clean(program.entry_point), refused)
+            values, ended = self._compute(reading.closed, limits)
+            sound = sound and ended
+            plan = _Plan(reading, tuple(values.values()))
+            failed = frozenset(reading.closed) - values.keys()
+            if not failed:
+                break
+            refused |= failed
+        if sound:  # else it may be that the machine was busy
+            if len(self._plans) >= _CACHED:
+                self._plans.clear()
+            self._plans[key] = plan
+        return plan
+
+    def _compute(self, closed: tuple[str, ...], limits: Limits) -> tuple[dict[str, Any], bool]:
+        """The values of closed expressions that have one, and whether all were tried."""
+        if not closed:
+            return {}, True
+        tests = [Test(text) for text in closed]
+        session, execution = self._call(Program(""), tests, limits)
+        values = {}
+        for text, told in zip(closed, session.real(), strict=False):
+            if told.passed:
+                ((_, (value,)),) = read_reports(told.reports)
+                if not is_opaque(value):
+                    values[text] = value
+        return values, execution.status == "ok"
+
+    def _call(
+        self, program: Program, tests: Sequence[Test], limits: Limits
+    ) -> tuple[_Session, Execution]:
+        """Run a program with tests as they have been read, in a fresh instance."""
+        session = _Session(tests, limits)
         self._current.session = session
         try:
             with Store(ENGINE) as store:
@@ -116,17 +223,18 @@ class PythonGuest:
                 store.set_limits(memory_size=limits.memory_bytes)
                 with deadline(store, limits.timeout_s):
                     entry = self._instantiate(store, limits)
-                    report = entry(store, *_arguments(program, session.nonce))
+                    report = entry(store, *_arguments(program, session))
         except (WasmtimeError, Trap) as error:
-            return _stopped(session, error)
+            return session, _stopped(session, error)
         finally:
             del self._current.session
-        if session.results and len(session.results) != len(program.tests) + 1:
-            return _limit(session, session.tampering().status)
+        if not session.complete():
+            return session, _limit(session, session.tampering().status)
         exit_code = getattr(report, "exit-code")
+        status: ExecutionStatus = "error" if exit_code else "ok"
         if getattr(report, "out-of-memory"):
-            return session.execution("memory", exit_code)
-        return session.execution("error" if exit_code else "ok", exit_code)
+            status = "memory"
+        return session, session.execution(status, exit_code)
 
     def _instantiate(self, store: Store, limits: Limits) -> Func:
         try:
@@ -146,7 +254,7 @@ class PythonGuest:
         linker.allow_shadowing = True
         linker.add_wasip2()
         with linker.root() as root:
-            for name in ("emit", "verdict", "nap"):
+            for name in ("emit", "verdict", "nap", "leave"):
                 root.add_func(name, self._host_function(name))
             # An epoch cannot interrupt a host call that waits, and this clock offers such calls.
             # A definition replaces the whole instance, so the harmless half is written anew.
@@ -181,17 +289,40 @@ def _clock_name(component: Component) -> str:
     return next(name for name in names if name.startswith(_CLOCK))
 
 
-def _arguments(program: Program, nonce: str) -> tuple[Any, ...]:
-    """What `run` is called with.
-
-    A test is added that must fail, against programs that make every test pass.
-    """
-    texts = [_clean(text) for text in program.tests]
-    if texts:
-        fails = f"raise AssertionError({secrets.token_hex(4)!r})"
-        texts.append(f"def check(candidate): {fails}" if program.entry_point else fails)
+def _arguments(program: Program, session: _Session) -> tuple[Any, ...]:
+    """What `run` is called with."""
     code = _clean(program.code).removeprefix("\ufeff")  # a byte order mark, as in a file
-    return code, _clean(program.stdin), texts, _clean(program.entry_point), nonce
+    texts = _clean(program.stdin), _clean(program.setup)
+    return code, *texts, session.tests, _clean(program.entry_point), session.nonce, None
+
+
+def _with_traps(tests: Sequence[Test]) -> tuple[list[str], frozenset[int]]:
+    """The texts of the tests with some among them that must fail, and the places of these.
+
+    They catch programs that make every test pass. Each is a real test that fails in its first line,
+    so that nothing of the program is run once more.
+    """
+    texts = [test.source for test in tests]
+    if not texts:
+        return texts, frozenset()
+    number, word = secrets.randbelow(10**4), secrets.token_hex(4)
+    failing = (
+        f"assert {number} == {number + 1}",
+        f"raise AssertionError({word!r})",
+        f"__judge__({number}, int({word + 'g'!r}))",
+        "__judge__()",
+        f"__truth__({number % 10})",
+    )
+    count = 1 if all(map(_is_hidden, tests)) else 3
+    places = secrets.SystemRandom().sample(range(len(texts) + count), count)
+    for place in sorted(places):
+        texts.insert(place, f"{secrets.choice(failing)}\n{secrets.choice(tests).source}")
+    return texts, frozenset(places)
+
+
+def _is_hidden(test: Test) -> bool:
+    """Whether passing the test takes values that the guest does not know."""
+    return any(each.exact and not each.beside for each in test.assertions)
 
 
 def _clean(text: str) -> str:
@@ -203,6 +334,9 @@ def _stopped(session: _Session, error: WasmtimeError | Trap) -> Execution:
     """Why the call did not return, as an execution."""
     if isinstance(session.fault, _Stop):
         return _limit(session, session.fault.status)
+    if isinstance(session.fault, _Left):
+        code = session.fault.code
+        return session.cut_short("error" if code else "ok", code, "")
     if session.fault is not None:
         raise session.fault
     if isinstance(error, ExitTrap):
