@@ -1,6 +1,6 @@
 """How fast the sandboxes are, next to the same programs in bare subprocesses on this machine.
 
-    python -m benchmarks.sandbox [--rounds N] [--soak N] [--skip-compile]
+    python -m benchmarks.sandbox [--rounds N] [--candidates N] [--soak N] [--skip-compile]
 
 It prints the machine and one table. Times are medians of rounds in which everybody takes turns, so
 all meet the same load; a turn is two runs, of which the second counts, since the processor's caches
@@ -22,13 +22,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
-from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
+from infinite_rl import workers
 from infinite_rl.executor import RewardExecutor
+from infinite_rl.reward_functions.coding import CodingRewardFunction
 
 HELLO = {"python": "print('hello')", "javascript": "console.log('hello')"}
 IMPORTS = (
@@ -45,6 +46,14 @@ FIB = {
         "const fib = (n) => n < 2 ? n : fib(n - 1) + fib(n - 2);\n"
         "const start = performance.now();\nfib(22);\n"
         "console.log((performance.now() - start) / 1000)"
+    ),
+}
+# A candidate, right with 2 and wrong with 3, and the form of a test.
+DOUBLE = {
+    "python": ("def double(x):\n    return {} * x", "assert double({}) == {}"),
+    "javascript": (
+        "function double(x) {{ return {} * x; }}",
+        "require('assert').strictEqual(double({}), {})",
     ),
 }
 STUBBORN = {
@@ -191,29 +200,82 @@ def javascript_rows(executor: RewardExecutor, rounds: int) -> Iterator[Row]:
             yield Row(f"- against node -e: {ms(theirs)}", f"{ours / theirs:.1f} times slower")
 
 
-def batch(language: str, count: int, threads: int = 1) -> float:
-    """Programs a second. A function of the module, so that other processes find it."""
-    executor = RewardExecutor()
-    executor.execute(HELLO[language], language)  # loads the runtime
+def batch(executor: RewardExecutor, language: str, count: int, **how: int) -> float:
+    """Programs a second."""
     start = time.perf_counter()
-    executor.batch_run([HELLO[language]] * count, language, threads=threads)
+    executor.batch_run([HELLO[language]] * count, language, **how)
     return count / (time.perf_counter() - start)
 
 
-def throughput_rows(count: int) -> Iterator[Row]:
-    """Hello worlds a second, on threads of one process and on two processes."""
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+def throughput_rows(count: int, rounds: int) -> Iterator[Row]:
+    """Hello worlds a second: one after another, on threads, and in two worker processes."""
+    with RewardExecutor() as executor:
         for language in HELLO:
-            one = batch(language, count)
-            yield Row(f"{language}: programs a second on 1 thread", f"{one:.0f}")
-            for threads in (2, 4):
-                many = batch(language, count, threads)
-                figure = f"{many:.0f} ({many / one:.2f} times)"
-                yield Row(f"{language}: on {threads} threads", figure)
-            for _ in range(2):  # the first time loads the runtime in both
-                both = sum(pool.map(batch, [language] * 2, [count] * 2))
-            figure = f"{both:.0f} ({both / one:.2f} times)"
-            yield Row(f"{language}: in 2 processes", figure, ">= 1.8 times", both >= 1.8 * one)
+            ways = {"2 threads": {"threads": 2}, "2 workers": {"workers": 2}}
+            batch(executor, language, count, workers=2)  # they start, and load the runtime
+            took = medians(
+                {"one": _one_by_one(executor, language, count)}
+                | {name: _batch_time(executor, language, count, how) for name, how in ways.items()},
+                rounds,
+            )
+            one = took.pop("one")
+            yield Row(f"{language}: programs a second, one by one", f"{count / one:.0f}")
+            for name, seconds in took.items():
+                target, met = (
+                    (">= 1.8 times", one >= 1.8 * seconds) if "work" in name else ("", None)
+                )
+                figure = f"{count / seconds:.0f} ({one / seconds:.2f} times)"
+                yield Row(f"{language}: on {name}", figure, target, met)
+
+
+def _one_by_one(executor: RewardExecutor, language: str, count: int) -> Call:
+    def call() -> float:
+        start = time.perf_counter()
+        for _ in range(count):
+            executor.execute(HELLO[language], language)
+        return time.perf_counter() - start
+
+    return call
+
+
+def _batch_time(executor: RewardExecutor, language: str, count: int, how: dict[str, int]) -> Call:
+    return lambda: count / batch(executor, language, count, **how)
+
+
+def judging_rows(candidates: int, rounds: int) -> Iterator[Row]:
+    """Candidates with ten tests each, judged by the reward one by one and all at once."""
+    for language, (right, test) in DOUBLE.items():
+        outputs = [
+            f"<answer>\n```{language}\n{right.format(2 + (number % 4 == 0))}\n```\n</answer>"
+            for number in range(candidates)
+        ]
+        tests = {"tests": [test.format(number, 2 * number) for number in range(1, 11)]}
+        reward = CodingRewardFunction()
+        scores = reward.compute_rewards(outputs, [tests] * candidates, language=language)
+        if sum(score.passed for score in scores) != candidates - -(-candidates // 4):
+            raise SystemExit("the verdicts are wrong")
+        took = medians(_ways_to_judge(reward, outputs, tests, language), rounds)
+        one, many = took["one by one"], took["at once"]
+        what = f"{language}: {candidates} candidates x 10 tests"
+        yield Row(f"{what}, one by one: candidates a second", f"{candidates / one:.0f}")
+        figure = f"{candidates / many:.0f} ({one / many:.2f} times)"
+        yield Row(f"{what}, at once", figure, ">= 1.8 times", one >= 1.8 * many)
+    workers.close()
+
+
+def _ways_to_judge(
+    reward: CodingRewardFunction, outputs: list[str], tests: dict[str, Any], language: str
+) -> dict[str, Call]:
+    def one_by_one() -> str:
+        for output in outputs:
+            reward.compute_reward(output, tests, language=language)
+        return ""
+
+    def at_once() -> str:
+        reward.compute_rewards(outputs, [tests] * len(outputs), language=language)
+        return ""
+
+    return {"one by one": whole(one_by_one), "at once": whole(at_once)}
 
 
 def overshoot_rows(executor: RewardExecutor, rounds: int) -> Iterator[Row]:
@@ -298,11 +360,12 @@ def _processor() -> str:
     return next(names, platform.processor() or "unknown processor")
 
 
-def rows(rounds: int, soak: int, compiles: bool) -> Iterator[Row]:
+def rows(rounds: int, candidates: int, soak: int, compiles: bool) -> Iterator[Row]:
     executor = RewardExecutor()
     yield from python_rows(executor, rounds)
     yield from javascript_rows(executor, rounds)
-    yield from throughput_rows(20 * rounds)
+    yield from throughput_rows(20 * rounds, max(3, rounds // 4))
+    yield from judging_rows(candidates, 1)
     yield from overshoot_rows(executor, max(3, rounds // 4))
     yield from load_rows(max(3, rounds // 4), compiles)
     if soak:
@@ -312,12 +375,13 @@ def rows(rounds: int, soak: int, compiles: bool) -> Iterator[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Print how fast the sandboxes are.")
     parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--candidates", type=int, default=1000, help="to be judged at once")
     parser.add_argument("--soak", type=int, default=0, help="look for leaks over so many runs")
     parser.add_argument("--skip-compile", action="store_true", help="do not time the compiler")
     options = parser.parse_args()
     print(f"{machine()}; medians of {options.rounds} rounds\n")
     print("| what | measured | target | met |\n|---|---|---|---|")
-    for row in rows(options.rounds, options.soak, not options.skip_compile):
+    for row in rows(options.rounds, options.candidates, options.soak, not options.skip_compile):
         print(row, flush=True)
 
 

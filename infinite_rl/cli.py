@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,6 +94,16 @@ def _parser() -> argparse.ArgumentParser:
         description="Score the packaged examples with the real rewards and sandboxes.",
     )
     examples.set_defaults(verb=_run_examples)
+    warm_up = verbs.add_parser(
+        "warm-up",
+        help="compile the sandboxes for this machine now, not at their first use",
+        description="Compile the sandboxes for this machine into the cache ($INFINITE_RL_CACHE, "
+        "else the user's cache folder), and load each once.",
+        epilog="Exit code: 0 all are in the cache, 1 one is not (the reason is printed), "
+        "2 wrong usage, 130 interrupted.",
+    )
+    warm_up.add_argument("languages", nargs="*", metavar="LANGUAGE", help="by default all")
+    warm_up.set_defaults(verb=_warm_up)
     return parser
 
 
@@ -283,3 +294,24 @@ def _run_examples(_: argparse.Namespace) -> int:
     from .run_examples import main as run
 
     return run()
+
+
+def _warm_up(arguments: argparse.Namespace) -> int:
+    from .runtimes import RUNTIMES, load_guest, runtime_named
+    from .runtimes.engine import is_compiled
+
+    _set_up_logging(debug=False)
+    chosen = [runtime_named(name.lower()) for name in arguments.languages] or RUNTIMES
+    code = DONE
+    for runtime in chosen:
+        there, started = is_compiled(runtime), time.monotonic()
+        load_guest(runtime)
+        seconds = time.monotonic() - started
+        if there:
+            print(f"{runtime.name}: already compiled, loaded in {seconds:.2f} seconds")
+        elif is_compiled(runtime):
+            print(f"{runtime.name}: compiled in {seconds:.1f} seconds", flush=True)
+        else:
+            print(f"{runtime.name}: compiled, but it cannot be kept", file=sys.stderr)
+            code = NOT_DONE
+    return code

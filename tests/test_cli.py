@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import gemini_server as gemini
 import pytest
 
-from infinite_rl import cli
+from infinite_rl import cli, runtimes
 from infinite_rl.dataset import load_dataset
 from infinite_rl.providers.procedural import ProceduralProvider
 
@@ -296,7 +297,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-@pytest.mark.parametrize("verb", [[], ["generate"], ["run-examples"]])
+@pytest.mark.parametrize("verb", [[], ["generate"], ["run-examples"], ["warm-up"]])
 def test_every_help_teaches_without_loading_anything_heavy(verb: list[str]) -> None:
     script = (
         "import sys, infinite_rl.cli as cli\n"
@@ -314,3 +315,53 @@ def test_every_help_teaches_without_loading_anything_heavy(verb: list[str]) -> N
     )
     assert done.stdout.startswith("usage: infinite-rl")
     assert "loaded: []" in done.stdout
+
+
+def warm_up(*languages: str, cache: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "infinite_rl", "warm-up", *languages],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "INFINITE_RL_CACHE": str(cache)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_warm_up_compiles_once_and_says_so(tmp_path: Path) -> None:
+    first = warm_up("js", cache=tmp_path)
+    assert re.fullmatch(r"javascript: compiled in \d+\.\d seconds\n", first.stdout)
+    assert (first.returncode, "compiling" in first.stderr) == (0, True)
+    again = warm_up("JavaScript", cache=tmp_path)
+    assert again.stdout.startswith("javascript: already compiled, loaded in ")
+    assert (again.returncode, again.stderr) == (0, "")
+    (compiled,) = tmp_path.glob("*.cwasm")
+    compiled.write_bytes(b"damaged")
+    assert warm_up("js", cache=tmp_path).stdout.startswith("javascript: compiled in ")
+
+
+def test_warm_up_takes_all_languages_by_default(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr(runtimes, "load_guest", lambda runtime: loaded.append(runtime.name))
+    monkeypatch.setattr("infinite_rl.runtimes.engine.is_compiled", lambda _: True)
+    assert cli.main(["warm-up"]) == 0
+    assert loaded == [runtime.name for runtime in runtimes.RUNTIMES]
+    assert capsys.readouterr().out.count("already compiled") == len(loaded)
+
+
+def test_warm_up_that_keeps_nothing_is_no_success(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    tmp_path.chmod(0o777)  # others could put code there
+    monkeypatch.setenv("INFINITE_RL_CACHE", str(tmp_path))
+    monkeypatch.setattr(runtimes, "load_guest", lambda _: None)
+    assert cli.main(["warm-up", "python"]) == 1
+    told = capsys.readouterr()
+    assert "python: compiled, but it cannot be kept" in told.err
+    assert told.out == ""
+
+
+def test_warm_up_refuses_an_unknown_language(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["warm-up", "cobol"]) == 2
+    assert "cobol" in capsys.readouterr().err

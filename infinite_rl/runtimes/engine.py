@@ -264,6 +264,18 @@ def load_component(runtime: Runtime) -> Component:
     return _load(runtime, Component)
 
 
+def is_compiled(runtime: Runtime) -> bool:
+    """Whether the cache holds the runtime's code, sound, so that loading it compiles nothing."""
+    folder = _cache_folder()
+    if folder is None:
+        return False
+    key = _key(runtime, recorded_hash(runtime))
+    return any(
+        _is_private(path) and path.name == _content_name(key, path.read_bytes())
+        for path in folder.glob(f"{key}-*.cwasm")
+    )
+
+
 def _load(runtime: Runtime, kind: type[Compiled]) -> Compiled:
     with _loading:
         known = _loaded.get(runtime)
@@ -278,7 +290,7 @@ def _from_cache(runtime: Runtime, kind: type[Compiled]) -> Compiled:
     folder = _cache_folder()
     if folder is None:
         return kind.deserialize(ENGINE, _compile(source, digest, kind))
-    key = f"{runtime.name}-{_cache_key(digest)}"
+    key = _key(runtime, digest)
     with _locked(folder / f"{runtime.name}.lock"):
         found = _find(folder, key, kind)
         if found is None:
@@ -308,10 +320,11 @@ def _compile(source: Path, digest: str, kind: type[Compiled]) -> bytearray:
         raise SandboxError(f"{source.name} cannot be compiled: {error}") from error
 
 
-def _cache_key(digest: str) -> str:
+def _key(runtime: Runtime, digest: str) -> str:
     """What compiled code depends on: the source, the compiler, its settings, the processor."""
     parts = (digest, version("wasmtime"), _SETTINGS, sys.platform, _processor())
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
+    hashed = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return f"{runtime.name}-{hashed[:24]}"
 
 
 def _processor() -> str:
