@@ -61,8 +61,6 @@ HOSTILE: dict[str, tuple[str, str]] = {
     ),
     "large set": (r"\{" + ",".join(map(str, range(5000))) + r"\}", "budget"),
     "set of roots": (r"\{" + ",".join(rf"\sqrt{{{i}}}" for i in range(2, 200)) + r"\}", ""),
-    "hard integral": (r"\int_0^\infty e^{-x^2} \, dx", "unparsed"),
-    "hard sum": (r"\sum_{n=1}^{\infty} \frac{1}{n^{10}}", "unparsed"),
     "import": ("__import__('os').system('touch /tmp/pwned')", "unparsed"),
     "import in a box": (r"\boxed{__import__('os').getcwd()}", "unparsed"),
     "import in words": (r"\operatorname{__import__('os').getcwd()}", "different"),

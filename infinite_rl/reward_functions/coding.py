@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +19,7 @@ from ..types import Execution, RewardFunctionScore, Sample, ScoreStatus
 from ..workers import Lost, default_count, in_workers
 from .calls import call_tests
 from .compare import compare, compare_exactly
+from .predicate import BadPredicate, predicate_share
 from .reference import (
     BadReference,
     Calls,
@@ -420,15 +420,11 @@ def _judge_output(stdout: str, expected: Output) -> _Verdict:
 def _judge_predicate(stdout: str, reference: Predicate) -> _Verdict:
     """Ask the caller's function. What it raises or returns wrongly is the reference's fault."""
     try:
-        value = reference.judge(stdout)
-    except Exception as fault:  # a caller's code may raise anything
-        raise BadReference(f"the predicate raised {type(fault).__name__}: {fault}") from fault
-    if not isinstance(value, bool | int | float) or not 0 <= value <= 1 or math.isnan(value):
-        raise BadReference(
-            f"the predicate returned {value!r}, neither a bool nor a number from 0 to 1"
-        )
+        value = predicate_share(reference.judge, stdout)
+    except BadPredicate as fault:
+        raise BadReference(str(fault)) from fault
     error = "" if value == 1 else f"the output was not accepted: {_quote(stdout)}"
-    return _Verdict(float(value), value == 1, error)
+    return _Verdict(value, value == 1, error)
 
 
 def _compiled(execution: Execution) -> bool:

@@ -39,6 +39,6 @@ The conventions, one example each:
 from __future__ import annotations
 
 from .reward import MathRewardFunction
-from .verify import Verdict, verify
+from .verify import Verdict, verify, verify_many
 
-__all__ = ["MathRewardFunction", "Verdict", "verify"]
+__all__ = ["MathRewardFunction", "Verdict", "verify", "verify_many"]

@@ -35,6 +35,10 @@ class OverBudget(Exception):
     """The text asks for more work or size than is allowed; the message says of what."""
 
 
+class Unavailable(OverBudget):
+    """What would be needed is not there: no sympy, no process. It is nobody's answer's fault."""
+
+
 class OutOfTime(Exception):
     """The deadline passed."""
 
@@ -52,6 +56,10 @@ class Budget:
         self._deadline = time.monotonic() + timeout
         self._left = work
         self._until_clock = 1
+
+    def remaining(self) -> float:
+        """Seconds that are left, 0.0 after the deadline."""
+        return max(0.0, self._deadline - time.monotonic())
 
     def spend(self, steps: int = 1) -> None:
         """Take `steps` off; raises OverBudget or OutOfTime where nothing is left."""

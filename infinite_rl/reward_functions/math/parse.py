@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from . import units
+from . import calculus, units
 from .bounds import (
     MAX_DEPTH,
     MAX_DIGITS,
@@ -38,7 +38,7 @@ _SEPARATORS = frozenset([",", ";", "and", "or"])
 _SET_SIGNS = {"cup": "union", "cap": "meet", "minus": "without"}
 _CLOSERS = frozenset([")", "]", "}", "\\}", "|", "rfloor", "rceil", "&", "\\\\", ":", "mod"])
 _ATOM_KINDS = frozenset(["name", "greek", "const", "func"])
-_ATOM_COMMANDS = frozenset(["frac", "sqrt", "surd", "binom", "begin", "total", "product"])
+_ATOM_COMMANDS = words("frac sqrt surd binom begin total product limit int")
 _MATRICES = frozenset(["pmatrix", "bmatrix", "matrix", "Bmatrix", "array", "smallmatrix"])
 _ONE_ATOM = frozenset(["sqrt", "cbrt", "abs", "floor", "ceil"])  # functions of the next atom alone
 _LITTLE_WORDS = words("is of to no if as at by an on so we up do not are the but for all")
@@ -658,6 +658,9 @@ class _Parser:
 
     def command(self, name: str) -> Node:
         if name == "frac":
+            operator = calculus.derivative(self)
+            if operator is not None:
+                return operator
             top = self.argument()
             return Node("div", (top, self.argument()))
         if name == "binom":
@@ -676,7 +679,22 @@ class _Parser:
             return self.cases() if self.peek(1).text == "cases" else self.matrix()
         if name in ("total", "product"):
             return self.series(name)
+        if name in ("limit", "int"):
+            self.enter()
+            node = calculus.limit(self) if name == "limit" else calculus.integral(self)
+            self.depth -= 1
+            return node
         raise Unparsed(f"{name!r} is out of place")
+
+    def part(self, end: int) -> Node:
+        """The expression that ends exactly at the token `end`."""
+        rest = self.tokens[end:]
+        self.tokens[end:] = [Token("end", "")]
+        node = _expression(self.sum())
+        if self.peek().kind != "end":
+            raise Unparsed(f"{self.peek().text[:20]!r} is out of place")
+        self.tokens[self.position :] = rest
+        return node
 
     def root(self) -> Node:
         degree = None
@@ -782,8 +800,12 @@ class _Parser:
         high = self.argument()
         body = _expression(self.product())
         first, last = _whole(low), _whole(high)
-        if index.kind != "name" or first is None or last is None:
-            raise Unparsed("a sum whose ends are no whole numbers")
+        if index.kind != "name":
+            raise Unparsed("a sum without its index")
+        if first is None or last is None:
+            self.depth -= 1
+            ends = (symbol(index.text), _expression(low), _expression(high))
+            return Node("calculus", (body, *ends), "sum" if name == "total" else "prod")
         if (last - first + 1) * size(body) > MAX_SERIES:
             raise OverBudget("a sum of too many terms")
         terms = tuple(substituted(body, {index.text: number(k)}) for k in range(first, last + 1))

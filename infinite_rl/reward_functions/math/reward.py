@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...layout import ANSWER_TAG
 from ...parser_tags import TagMatch
 from ...types import RewardFunctionScore, ScoreStatus
+from ..predicate import BadPredicate, predicate_share
 from ..reward_function import Expected, RewardFunction
 from .bounds import Unparsed
 from .extract import answer_tags
@@ -108,21 +109,19 @@ def _judgement(verdict: Verdict) -> _Judgement:
     if verdict.equal:
         return 1.0, "passed", "", details
     reason = f"{verdict.status}: {verdict.reason}"
-    if not verdict.gold_form or verdict.status == "timeout":
+    if not verdict.gold_form or verdict.status == "timeout" or verdict.missing:
         return 0.0, "unscored", f"cannot judge: {reason}", details
     return 0.0, "failed", reason, details
 
 
 def _judged_by(judge: Callable[[str], Any], content: str) -> _Judgement:
     try:
-        result = judge(content)
-    except Exception as fault:  # the caller's own code: whatever it raises is its, not the model's
-        return 0.0, "unscored", f"the expected_output callable raised {fault!r}", {}
-    if not isinstance(result, (bool, int, float)) or not math.isfinite(result):
-        return 0.0, "unscored", f"the expected_output callable returned {result!r:.80}", {}
-    share = min(1.0, max(0.0, float(result)))
-    status: ScoreStatus = "passed" if share == 1.0 else "failed"
-    return share, status, "" if status == "passed" else "the expected_output callable said no", {}
+        share = predicate_share(judge, content)
+    except BadPredicate as fault:
+        return 0.0, "unscored", f"cannot judge: {fault}", {}
+    if share == 1.0:
+        return share, "passed", "", {}
+    return share, "failed", "the predicate rejects the answer", {}
 
 
 def reference_text(expected: object) -> str:

@@ -41,7 +41,7 @@ _COMMANDS = {
     "surd": "surd", "binom": "binom", "dbinom": "binom", "tbinom": "binom", "begin": "begin",
     "end": "finish", "emptyset": "empty", "varnothing": "empty", "overline": "bar", "bar": "bar",
     "boxed": "boxed", "circ": "circ", "degree": "degree", "pmod": "pmod", "sum": "total",
-    "prod": "product", "lim": "limit",
+    "prod": "product", "lim": "limit", "int": "int",
 }  # fmt: skip
 _OPERATORS = {
     "cdot": "*", "times": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "le": "<=",
@@ -76,7 +76,7 @@ _UNICODE = str.maketrans(
         "¾": "\\frac{3}{4}", "⅕": "\\frac{1}{5}", "⅖": "\\frac{2}{5}", "⅗": "\\frac{3}{5}",
         "⅘": "\\frac{4}{5}", "⅙": "\\frac{1}{6}", "⅛": "\\frac{1}{8}", "⅜": "\\frac{3}{8}",
         "⅝": "\\frac{5}{8}", "⅞": "\\frac{7}{8}", "％": "%", "\u00a0": " ", "\u2009": "\\,",
-        "\u202f": "\\,", "\u200a": "\\,", "‖": "|", "“": '"', "”": '"', "’": "'",
+        "\u202f": "\\,", "\u200a": "\\,", "‖": "|", "∫": "\\int ", "“": '"', "”": '"', "’": "'",
         "≡": "\\equiv ", "∖": "\\setminus ", "ℝ": "\\mathbb{R}", "ℤ": "\\mathbb{Z}",
         "ℕ": "\\mathbb{N}", "ℚ": "\\mathbb{Q}", "ℂ": "\\mathbb{C}", "∣": "|", "…": "...",
         "∨": "\\lor ", "∧": "\\land ", "∑": "\\sum ", "∏": "\\prod ", "⟨": "\\langle ",

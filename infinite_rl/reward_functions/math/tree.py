@@ -25,6 +25,7 @@ class Node(NamedTuple):
 
 EXPRESSIONS = frozenset(
     ["num", "sym", "const", "add", "mul", "pow", "div", "neg", "fn", "fact", "binom", "pm", "deg"]
+    + ["calculus"]  # none is left when the decision begins
 )
 INFINITY = Node("const", (), "inf")
 MINUS_INFINITY = Node("neg", (INFINITY,))
@@ -58,10 +59,14 @@ def is_expression(node: Node) -> bool:
 
 
 def symbols(node: Node) -> frozenset[str]:
-    """The names of the variables in a tree."""
+    """The names of the free variables in a tree."""
     if node.op == "sym":
         return frozenset([str(node.value)])
-    return frozenset().union(*(symbols(arg) for arg in node.args)) if node.args else frozenset()
+    if not node.args:
+        return frozenset()
+    names = frozenset().union(*(symbols(arg) for arg in node.args))
+    bound = node.op == "calculus" and len(node.args) > 2
+    return names - {str(node.args[1].value)} if bound else names
 
 
 def holds(node: Node, op: str, value: str | None = None) -> bool:

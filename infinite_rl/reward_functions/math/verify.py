@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from typing import Literal
 
-from .bounds import Budget, OutOfTime, OverBudget, Undefined, Unparsed
+from .bounds import Budget, OutOfTime, OverBudget, Unavailable, Undefined, Unparsed
 from .decide import difference, settled
 from .extract import Convention, answer_text
 from .normal import read
-from .tree import Node, show
+from .tree import Node, holds, show
 
 VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
 
 _INTEGER = re.compile(r"\s*(?:\$(-?[0-9]{1,300})\$|(-?[0-9]{1,300}))\.?\s*")
+_CALCULUS = ("\\int", "\\sum", "\\prod", "\\lim", "{dx}", "∫", "∑", "∏")  # perhaps work for sympy
 _SHORT = 200  # characters of an answer whose form is kept
-_Failure = tuple[VerdictStatus, str]
 _FAILURES: list[VerdictStatus] = ["unparsed", "budget", "timeout"]  # of two, the first counts
 # A recursion error means that the caller's stack was nearly full: our own depth is bounded.
 _FAULTS = (Unparsed, Undefined, OverBudget, OutOfTime, RecursionError)
@@ -31,13 +32,14 @@ class Verdict:
 
     `prediction_form` and `gold_form` show how each side was read; "" where it could not be, and
     `reason` then says why. A gold with the form "" is the fault of the data, not of the
-    prediction.
+    prediction. `missing` is set where neither is at fault: sympy would be needed, and is not there.
     """
 
     status: VerdictStatus
     reason: str = ""
     prediction_form: str = ""
     gold_form: str = ""
+    missing: bool = field(default=False, kw_only=True)
 
     @property
     def equal(self) -> bool:
@@ -57,43 +59,81 @@ def verify(
     """
     budget = Budget(timeout)
     answers: dict[str, str] = {}
-    failures: list[_Failure] = []
+    faults: dict[str, Exception] = {}
     for side, text in (("gold", gold), ("prediction", prediction)):
         try:
             answers[side] = answer_text(text, extract, reference=side == "gold")
         except Unparsed as fault:
-            failures.append(("unparsed", f"{side}: {fault}"))
+            faults[side] = fault
     numerals = [_INTEGER.fullmatch(answer) for answer in answers.values()]
     if len(numerals) == 2 and numerals[0] and numerals[1]:
         return _integers(numerals[1], numerals[0])
     forms: dict[str, Node] = {}
+    same = len(set(answers.values())) == 1
     for side, answer in answers.items():
         try:
-            forms[side] = settled(_form(answer), budget)
+            forms[side] = settled(_worked_out(_form(answer), budget, same), budget)
         except _FAULTS as fault:
-            failures.append((_status(fault), f"{side}: {fault}"))
-    shown = {f"{side}_form": show(form) for side, form in forms.items()}
-    if failures:
-        status = min((status for status, _ in failures), key=_FAILURES.index)
-        return Verdict(status, "; ".join(reason for _, reason in failures), **shown)
+            faults[side] = fault
+    shown = [show(forms[side]) if side in forms else "" for side in ("prediction", "gold")]
+    if faults:
+        return _failed(faults, shown)
     return _decided(forms["prediction"], forms["gold"], budget, shown)
 
 
-def _decided(prediction: Node, gold: Node, budget: Budget, shown: Mapping[str, str]) -> Verdict:
+def verify_many(
+    pairs: Iterable[tuple[str, str]], *, timeout: float = 2.0, extract: Convention = "tag"
+) -> list[Verdict]:
+    """`verify` for each pair of a prediction and its gold, in their order.
+
+    Equal pairs are judged once. `timeout` is for each of them. Those that need algebra are worked
+    on side by side, in as many processes as there are cores.
+    """
+    wanted = list(pairs)
+    distinct = list(dict.fromkeys(wanted))
+    late = [pair for pair in distinct if any(sign in text for text in pair for sign in _CALCULUS)]
+    judge = partial(verify, timeout=timeout, extract=extract)
+    found: dict[tuple[str, str], Verdict] = {}
+    if len(late) > 1:
+        from concurrent.futures import ThreadPoolExecutor  # loads logging, which nothing here needs
+
+        with ThreadPoolExecutor(min(len(late), os.cpu_count() or 1)) as pool:
+            found.update(zip(late, pool.map(lambda pair: judge(*pair), late), strict=True))
+    found.update((pair, judge(*pair)) for pair in distinct if pair not in found)
+    return [found[pair] for pair in wanted]
+
+
+def _worked_out(form: Node, budget: Budget, same: bool) -> Node:
+    """The form with its integrals and their like worked out, unless both answers are the same."""
+    if not holds(form, "calculus") or (same and not holds(form, "chain")):
+        return form
+    from .algebra import without_calculus  # it starts processes: hardly any answer needs it
+
+    return without_calculus(form, budget.remaining())
+
+
+def _failed(faults: Mapping[str, Exception], shown: Sequence[str]) -> Verdict:
+    status = min((_status(fault) for fault in faults.values()), key=_FAILURES.index)
+    reason = "; ".join(f"{side}: {fault}" for side, fault in faults.items())
+    missing = any(isinstance(fault, Unavailable) for fault in faults.values())
+    return Verdict(status, reason, *shown, missing=missing)
+
+
+def _decided(prediction: Node, gold: Node, budget: Budget, shown: Sequence[str]) -> Verdict:
     try:
         reason = difference(prediction, gold, budget)
     except Undefined as fault:
-        return Verdict("different", str(fault), **shown)
+        return Verdict("different", str(fault), *shown)
     except _FAULTS as fault:
-        return Verdict(_status(fault), str(fault), **shown)
-    return Verdict("different" if reason else "equal", reason, **shown)
+        return Verdict(_status(fault), str(fault), *shown)
+    return Verdict("different" if reason else "equal", reason, *shown)
 
 
 def _integers(prediction: re.Match[str], gold: re.Match[str]) -> Verdict:
     """Plain numerals, the commonest answers, need no parser."""
     shown = [match[1] or match[2] for match in (prediction, gold)]
     reason = "" if int(shown[0]) == int(shown[1]) else "the numbers differ"
-    return Verdict("different" if reason else "equal", reason, *shown)
+    return Verdict("different" if reason else "equal", reason, shown[0], shown[1])
 
 
 def _form(answer: str) -> Node:

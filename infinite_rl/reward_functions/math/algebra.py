@@ -1,0 +1,201 @@
+"""Integrals, sums, limits and derivatives in an answer, replaced by their closed forms.
+
+The work is sympy's, in worker processes (`solver`). Nothing here blocks beyond the deadline:
+workers start in the background, at most one for each processor core, on first need. What they
+found is kept.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import threading
+import time
+from fractions import Fraction
+from typing import Any
+
+from ...worker import NoWorkers, Worker, WorkerGone
+from ...workers import default_count
+from .bounds import OutOfTime, OverBudget, Unavailable, Unparsed
+from .tree import Node, holds
+
+_SOLVER = "infinite_rl.reward_functions.math.solver"
+_START_S = 60.0  # until sympy is loaded, on a machine that is very busy
+_ANSWER_S = 0.03  # for the answer to come back, after the worker's own deadline
+_KEPT = 512  # closed forms
+_MOST_BITS = 20_000  # of a number in a closed form
+
+
+def without_calculus(node: Node, timeout: float) -> Node:
+    """The tree with the closed form of each integral, sum, product, limit and derivative in it.
+
+    Raises Unparsed where there is none, OutOfTime after `timeout` seconds, Unavailable where sympy
+    is missing or no process can be started.
+    """
+    deadline = time.monotonic() + timeout
+    return _replaced(node, deadline)
+
+
+def _replaced(node: Node, deadline: float) -> Node:
+    if node.op == "calculus":
+        return _closed_form(node, deadline)
+    if not holds(node, "calculus"):
+        return node
+    args = tuple(_replaced(arg, deadline) for arg in node.args)
+    return Node(node.op, args, node.value, node.unit)
+
+
+_known: dict[Node, Node] = {}  # a plain dict: its single steps are safe in any thread
+
+
+def _closed_form(node: Node, deadline: float) -> Node:
+    known = _known.get(node)
+    if known is None:
+        found = _solvers.ask(_plain(node), deadline)
+        if "fault" in found:
+            if found["timeout"]:
+                raise OutOfTime("the deadline passed")
+            raise Unparsed(f"{_WORDS[str(node.value)]}: {found['fault']}")
+        known = _node(found["tree"])
+        if len(_known) >= _KEPT:
+            _known.clear()
+        _known[node] = known
+    return known
+
+
+_WORDS = {"int": "an integral", "sum": "a sum", "prod": "a product", "diff": "a derivative"}
+_WORDS |= {"lim": "a limit", "lim+": "a limit", "lim-": "a limit"}
+
+
+# --- trees as plain data -------------------------------------------------------------------------
+
+
+def _plain(node: Node) -> list[Any]:
+    value = node.value
+    if isinstance(value, Fraction):
+        if max(value.numerator.bit_length(), value.denominator.bit_length()) > 2_000:
+            raise OverBudget("a number of too many digits in an integral or a sum")
+        value = f"{value.numerator}/{value.denominator}"
+    return [node.op, value, [_plain(arg) for arg in node.args]]
+
+
+def _node(plain: list[Any]) -> Node:
+    op, value, args = plain
+    if op == "num":
+        if len(value) > _MOST_BITS // 4:
+            raise OverBudget("a closed form of too many digits")
+        top, _, bottom = value.partition("/")
+        return Node("num", (), Fraction(int(top), int(bottom)))
+    return Node(op, tuple(_node(arg) for arg in args), value)
+
+
+# --- the workers ---------------------------------------------------------------------------------
+
+
+class _Solvers:
+    """Workers with sympy loaded. Any thread may ask."""
+
+    def __init__(self) -> None:
+        self._change = threading.Condition()
+        self._idle: list[Worker] = []
+        self._all: set[Worker] = set()
+        self._starting = 0
+        self._missing = ""  # why there are none
+
+    def ask(self, tree: list[Any], deadline: float) -> dict[str, Any]:
+        """What a worker answers. Raises OutOfTime and Unavailable."""
+        worker = self._take(deadline)
+        left = max(0.0, deadline - time.monotonic())
+        job = json.dumps({"tree": tree, "timeout": left})
+        try:
+            (answer,) = worker.answers(f"{_SOLVER}:answer", [job], left + _ANSWER_S)
+        except WorkerGone as gone:
+            raise OutOfTime(str(gone)) from gone
+        finally:
+            self._give_back(worker)
+        kind, found = answer
+        if kind != "ok":
+            raise Unavailable(f"the algebra worker failed: {found}")
+        result: dict[str, Any] = found
+        return result
+
+    def _take(self, deadline: float) -> Worker:
+        with self._change:
+            while True:
+                if self._missing:
+                    raise Unavailable(f"algebra is not to be had: {self._missing}")
+                while self._idle:
+                    worker = self._idle.pop()
+                    if worker.alive():
+                        return worker
+                    self._all.discard(worker)
+                if len(self._all) + self._starting < default_count():
+                    self._start_soon()
+                if not self._change.wait(max(0.0, deadline - time.monotonic())):
+                    raise OutOfTime("no algebra worker was free before the deadline")
+
+    def _give_back(self, worker: Worker) -> None:
+        with self._change:
+            if worker.alive():
+                self._idle.append(worker)
+            else:
+                self._all.discard(worker)
+            self._change.notify()
+
+    def _start_soon(self) -> None:
+        try:
+            threading.Thread(target=self._start, name="algebra", daemon=True).start()
+        except RuntimeError as fault:  # no thread is to be had, or the interpreter is ending
+            raise Unavailable(f"algebra is not to be had: {fault}") from fault
+        self._starting += 1
+
+    def _start(self) -> None:
+        worker, missing = None, ""
+        try:
+            worker = Worker()
+            (answer,) = worker.answers(f"{_SOLVER}:warm_up", ["null"], _START_S)
+            missing = str(answer[1]) if answer != ["ok", ""] else ""
+        except NoWorkers as fault:
+            missing = str(fault)
+        except WorkerGone:
+            worker = None  # whoever waits starts another one
+        with self._change:
+            self._starting -= 1
+            self._missing = missing
+            if worker and missing:
+                worker.close()
+            elif worker:
+                self._all.add(worker)
+                self._idle.append(worker)
+            self._change.notify_all()
+
+    def close(self) -> None:
+        with self._change:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            self._all.discard(worker)
+            worker.close()
+
+    def forget(self) -> None:
+        for worker in self._all:
+            worker.forget()
+
+
+_solvers = _Solvers()
+
+
+def close() -> None:
+    """End the workers that have nothing to do. The next question starts others."""
+    _solvers.close()
+
+
+def _after_fork() -> None:
+    """A forked child starts workers of its own: it has none of the threads that start ours."""
+    global _solvers
+    _solvers.forget()
+    _solvers = _Solvers()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+atexit.register(close)

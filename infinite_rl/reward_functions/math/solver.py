@@ -1,0 +1,329 @@
+"""The closed form of an integral, a sum, a product, a limit or a derivative, by sympy.
+
+This runs in a worker process, and there in a fork of its own for each question: what hangs or
+swells is killed alone, and the next question finds sympy loaded. sympy is given trees that are
+built here by its constructors, never text. What it answers is checked against numerical values
+before it is believed, and goes back as a tree of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+Plain = list[Any]  # [operation, content, [argument, ...]], as JSON has it
+
+_MEMORY = 200 * 2**20  # bytes that one question may add to what the worker has
+_CHECK_DIGITS = 12
+_AGREEMENT = 1e-8
+_LIMIT_STEP, _LIMIT_DIGITS, _LIMIT_AGREEMENT = "1e-30", 200, 1e-4
+_PLACES = ("0.37", "0.71")  # of the parameters, where a result is checked
+
+
+class NoClosedForm(Exception):
+    """sympy finds no closed form, or none that can be written in our operations and checked."""
+
+
+# --- in the worker -------------------------------------------------------------------------------
+
+
+def warm_up(_: None) -> str:
+    """Load sympy and what its integrals build at first use; "" or why there is none."""
+    try:
+        import sympy
+    except ImportError:
+        return "sympy is not installed"
+    x = sympy.Symbol("x", real=True)
+    sympy.integrate(sympy.exp(-(x**2)) * sympy.cos(x), (x, 0, sympy.oo))
+    sympy.limit(sympy.sin(x) / x, x, 0)
+    sympy.Sum(1 / x**2, (x, 1, sympy.oo)).doit()
+    return ""
+
+
+def answer(job: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`{"tree": ...}` or `{"fault": "...", "timeout": bool}` for the question in `job`."""
+    timeout = float(job["timeout"])
+    deadline = time.monotonic() + timeout
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        _answer_and_exit(job["tree"], timeout, writer)
+    os.close(writer)
+    try:
+        data = _read_until(reader, deadline)
+    finally:
+        os.close(reader)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    if data is None:
+        return {"fault": "the deadline passed", "timeout": True}
+    if not data:
+        return {"fault": "sympy died of it", "timeout": False}
+    found: Mapping[str, Any] = json.loads(data)
+    return found
+
+
+def _answer_and_exit(tree: Plain, timeout: float, writer: int) -> None:
+    try:
+        _bound_process(timeout)
+        found: Mapping[str, Any] = {"tree": closed_form(tree)}
+    except NoClosedForm as fault:
+        found = {"fault": str(fault), "timeout": False}
+    except Exception as fault:  # whatever sympy raises: it has no closed form for us
+        found = {"fault": f"sympy gave up: {type(fault).__name__}", "timeout": False}
+    try:
+        left = memoryview(json.dumps(found).encode("ascii"))
+        while left:
+            left = left[os.write(writer, left) :]
+    finally:
+        os._exit(0)
+
+
+def _bound_process(timeout: float) -> None:
+    import resource  # Unix only, as is fork
+
+    # Where the worker itself is killed, nobody is left to end this process.
+    seconds = int(timeout) + 2
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except OSError:
+        return  # another system than Linux: the deadline bounds what can be filled
+    most = pages * resource.getpagesize() + _MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _read_until(reader: int, deadline: float) -> bytes | None:
+    """All that comes before the other end closes, None where the deadline comes first."""
+    pieces: list[bytes] = []
+    while True:
+        ready, _, _ = select.select([reader], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            return None
+        piece = os.read(reader, 65536)
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)
+
+
+# --- the question --------------------------------------------------------------------------------
+
+
+def closed_form(tree: Plain) -> Plain:
+    """The closed form of a tree whose root is `calculus`. Raises NoClosedForm."""
+    return _plain(_Builder().build(tree))
+
+
+class _Builder:
+    """Our trees to sympy's, by its constructors."""
+
+    def __init__(self) -> None:
+        import sympy
+
+        self.sympy = sympy
+        self.whole: set[str] = set()  # names that stand for whole numbers
+
+    def build(self, tree: Plain) -> Any:
+        self._find_whole_names(tree)
+        return self.node(tree)
+
+    def _find_whole_names(self, tree: Plain) -> None:
+        operation, content, args = tree
+        if operation == "calculus" and content in ("sum", "prod"):
+            self.whole |= _names(args[1]) | _names(args[2]) | _names(args[3])
+        if operation in ("fact", "binom"):
+            self.whole |= _names(tree)
+        for arg in args:
+            self._find_whole_names(arg)
+
+    def node(self, tree: Plain) -> Any:
+        operation, content, args = tree
+        sympy = self.sympy
+        if operation == "num":
+            top, _, bottom = content.partition("/")
+            return sympy.Rational(int(top), int(bottom or 1))
+        if operation == "sym":
+            if content in self.whole:
+                return sympy.Symbol(content, integer=True, positive=True)
+            return sympy.Symbol(content, real=True)
+        if operation == "const":
+            known = {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "inf": sympy.oo}
+            return known[content]
+        values = [self.node(arg) for arg in args]
+        if operation == "calculus":
+            return self.calculus(content, values)
+        if operation == "fn":
+            return self.function(content, values)
+        make: dict[str, Callable[..., Any]] = {
+            "add": sympy.Add, "mul": sympy.Mul, "pow": sympy.Pow, "fact": sympy.factorial,
+            "binom": sympy.binomial, "neg": lambda a: -a, "div": lambda a, b: a / b,
+            "deg": lambda a: a * sympy.pi / 180,
+        }  # fmt: skip
+        if operation not in make:
+            raise NoClosedForm(f"a {operation} inside of it")
+        return make[operation](*values)
+
+    def function(self, name: str, values: list[Any]) -> Any:
+        sympy = self.sympy
+        if name in ("log", "ln", "lg"):
+            base = sympy.Integer(10) if name == "lg" else (values[1:] or [sympy.E])[0]
+            return sympy.log(values[0], base)
+        if name == "root":
+            return sympy.root(values[0], values[1])
+        renamed = {"abs": "Abs", "ceil": "ceiling"}
+        if name.startswith("arc"):
+            return getattr(sympy, f"a{name[3:]}")(*values)
+        if name not in _FUNCTIONS:
+            raise NoClosedForm(f"the function {name} inside of it")
+        return getattr(sympy, renamed.get(name, name))(*values)
+
+    def calculus(self, kind: str, values: list[Any]) -> Any:
+        question = self.question(kind, values)
+        found = _chosen(question.doit())
+        _check(kind, question, found)
+        return found
+
+    def question(self, kind: str, values: list[Any]) -> Any:
+        sympy = self.sympy
+        body, name, *ends = values
+        if kind == "int":
+            return sympy.Integral(body, (name, *ends) if ends else name)
+        if kind == "sum":
+            return sympy.Sum(body, (name, *ends))
+        if kind == "prod":
+            return sympy.Product(body, (name, *ends))
+        if kind == "diff":
+            return sympy.Derivative(body, name)
+        side = {"lim": "+-", "lim+": "+", "lim-": "-"}[kind]
+        if ends[0] in (sympy.oo, -sympy.oo):
+            side = "-" if ends[0] == sympy.oo else "+"
+        return sympy.Limit(body, name, ends[0], side)
+
+
+_FUNCTIONS = frozenset([
+    "sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "exp", "sqrt", "cbrt", "abs",
+    "floor", "ceil",
+])  # fmt: skip
+
+
+def _names(tree: Plain) -> set[str]:
+    operation, content, args = tree
+    found = {content} if operation == "sym" else set()
+    return found.union(*map(_names, args))
+
+
+# --- the answer ----------------------------------------------------------------------------------
+
+
+def _chosen(found: Any) -> Any:
+    """The result; of one with conditions on its parameters the first case, the general one."""
+    import sympy
+
+    for piece in found.atoms(sympy.Piecewise):
+        found = found.subs(piece, piece.args[0][0])
+    if found.has(sympy.Integral, sympy.Sum, sympy.Product, sympy.Limit, sympy.Derivative):
+        raise NoClosedForm("no closed form is found")
+    if found.has(sympy.nan, sympy.zoo) or isinstance(found, sympy.AccumBounds):
+        raise NoClosedForm("it has no value")
+    return found
+
+
+def _plain(found: Any) -> Plain:
+    """A sympy expression as a tree of ours."""
+    import sympy
+
+    if found.is_Rational:
+        return ["num", f"{found.p}/{found.q}", []]
+    if found.is_Symbol:
+        return ["sym", found.name, []]
+    for value, name in ((sympy.pi, "pi"), (sympy.E, "e"), (sympy.I, "i"), (sympy.oo, "inf")):
+        if found == value:
+            return ["const", name, []]
+    if found == -sympy.oo:
+        return ["neg", None, [["const", "inf", []]]]
+    args = [_plain(arg) for arg in found.args]
+    if isinstance(found, sympy.exp):
+        return ["pow", None, [["const", "e", []], *args]]
+    for kind, operation in _OPERATIONS.items():
+        if isinstance(found, getattr(sympy, kind)):
+            return [operation, None, args]
+    for kind, name in _NAMES.items():
+        if isinstance(found, getattr(sympy, kind)) and len(args) == 1:
+            return ["fn", name, args]
+    raise NoClosedForm(f"its closed form has {type(found).__name__} in it")
+
+
+_OPERATIONS = {"Add": "add", "Mul": "mul", "Pow": "pow", "factorial": "fact", "binomial": "binom"}
+_NAMES = {
+    **{"log": "ln", "Abs": "abs", "floor": "floor", "ceiling": "ceil", "asin": "arcsin"},
+    **{"acos": "arccos", "atan": "arctan", "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot"},
+    **{"sec": "sec", "csc": "csc", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh"},
+}
+
+
+# --- the check -----------------------------------------------------------------------------------
+
+
+def _check(kind: str, question: Any, found: Any) -> None:
+    """Compare a result with the values of what was asked, at places of its parameters.
+
+    sympy errs now and then, in integrals most of all, and a wrong verdict must not come of it. What
+    cannot be checked is not believed. A derivative needs no check.
+    """
+    if kind == "diff":
+        return
+    import sympy
+
+    for place in _PLACES:
+        names = question.free_symbols | found.free_symbols
+        values = {
+            name: sympy.Integer(6) if name.is_integer else sympy.Rational(place) for name in names
+        }
+        asked, got = _asked_and_got(kind, question, found, values)
+        agreement = _LIMIT_AGREEMENT if kind.startswith("lim") else _AGREEMENT
+        if not _alike(asked, got, agreement):
+            raise NoClosedForm("its value could not be confirmed")
+        if not names:
+            return
+
+
+def _asked_and_got(
+    kind: str, question: Any, found: Any, values: Mapping[Any, Any]
+) -> tuple[Any, Any]:
+    if kind.startswith("lim"):
+        return _near(question, values), found.subs(values)
+    if kind == "prod":
+        return question.subs(values).doit(), found.subs(values)
+    if kind == "int" and len(question.limits[0]) == 1:
+        return question.function.subs(values), found.diff(question.limits[0][0]).subs(values)
+    return question.subs(values), found.subs(values)
+
+
+def _near(question: Any, values: Mapping[Any, Any]) -> Any:
+    """The expression under a limit, near the point where it is taken."""
+    import sympy
+
+    body, name, point, side = question.args
+    step = sympy.Float(_LIMIT_STEP, _LIMIT_DIGITS)  # an exact number might never end
+    if point in (sympy.oo, -sympy.oo):
+        place = (1 if point == sympy.oo else -1) / step
+    else:
+        place = point + (-step if str(side) == "-" else step)
+    return body.subs({**values, name: place})
+
+
+def _alike(first: Any, second: Any, agreement: float) -> bool:
+    import sympy
+
+    if second in (sympy.oo, -sympy.oo):
+        value = sympy.N(first, _CHECK_DIGITS, maxn=400)
+        return bool(value == second or (abs(value) > 10**6 and (value > 0) == (second > 0)))
+    numbers = [complex(sympy.N(side, _CHECK_DIGITS, maxn=400)) for side in (first, second)]
+    scale = max(map(abs, numbers))
+    return abs(numbers[0] - numbers[1]) <= agreement * max(scale, 1e-20)

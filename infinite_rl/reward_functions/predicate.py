@@ -1,0 +1,27 @@
+"""What a caller's predicate says of an answer: one rule for every reward."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+
+class BadPredicate(Exception):
+    """The predicate raised, or returned no share: the caller's fault, not the model's."""
+
+
+def predicate_share(predicate: Callable[[str], Any], text: str) -> float:
+    """What `predicate(text)` gives, True and False as 1.0 and 0.0, a number from 0 to 1 as it is.
+
+    Raises BadPredicate for anything else: a reward on another scale must not be cut down silently.
+    """
+    try:
+        result = predicate(text)
+    except Exception as fault:  # the caller's own code may raise whatever it likes
+        raise BadPredicate(f"the predicate raised {type(fault).__name__}: {fault}") from fault
+    if isinstance(result, (bool, int, float)) and math.isfinite(result) and 0 <= result <= 1:
+        return float(result)
+    raise BadPredicate(
+        f"the predicate returned {result!r:.80}, neither a bool nor a number from 0 to 1"
+    )

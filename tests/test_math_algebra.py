@@ -1,0 +1,285 @@
+"""Integrals, sums, limits and derivatives: closed forms, from processes that can be killed."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib.util
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_rl.reward_functions.math import MathRewardFunction, Verdict, verify, verify_many
+from infinite_rl.reward_functions.math import algebra as algebra_module
+from infinite_rl.reward_functions.math.bounds import Unparsed
+from infinite_rl.reward_functions.math.parse import parse
+from infinite_rl.reward_functions.math.tree import show
+
+needs_sympy = pytest.mark.skipif(
+    importlib.util.find_spec("sympy") is None, reason="sympy is not installed"
+)
+LONG_S = 60.0  # for the first question, which loads sympy
+TOWER = r"\int_0^1 9^{9^{9^9}} \, dx"
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module", autouse=True)
+def workers() -> Iterator[None]:
+    if importlib.util.find_spec("sympy"):
+        assert verify(r"\int_0^1 x \, dx", "1/2", timeout=LONG_S).equal
+    yield
+    algebra_module.close()
+    gc.collect()
+
+
+EQUAL = [
+    (r"\int_0^1 x^2 \, dx", "1/3"),
+    (r"\int^1_0 x^2 \mathrm{d}x", "1/3"),
+    ("∫_0^1 x dx", "1/2"),
+    (r"2 \int_0^1 x \, dx + 3", "4"),
+    (r"\int 2x \, dx", "x^2 + C"),
+    (r"\int \frac{1}{x} \, dx", r"\ln x"),
+    (r"\int_0^\infty e^{-x^2} \, dx", r"\frac{\sqrt{\pi}}{2}"),
+    (r"\int_0^{\pi/2} \int_0^1 r \, dr \, d\theta", r"\frac{\pi}{4}"),
+    (r"\int_0^\infty e^{-ax} \, dx", r"\frac{1}{a}"),
+    (r"\int_0^1 2x \, dx = 1", "1"),
+    (r"\sum_{n=1}^\infty \frac{1}{n^2}", r"\frac{\pi^2}{6}"),
+    (r"\sum_{k=1}^n k", r"\frac{n(n+1)}{2}"),
+    (r"\sum_{k=0}^\infty x^k", r"\frac{1}{1-x}"),
+    (r"\prod_{k=1}^n k", "n!"),
+    (r"\lim_{x \to 0} \frac{\sin x}{x}", "1"),
+    (r"\lim_{x \to 0^+} \frac{1}{x}", r"\infty"),
+    (r"\lim_{x \to 0^{-}} \frac{1}{x}", r"-\infty"),
+    (r"\lim_{n \to \infty} (1 + \frac{1}{n})^n", "e"),
+    (r"\frac{d}{dx} x^3", "3x^2"),
+]
+DIFFERENT = [
+    (r"\int_0^1 x^2 \, dx", "1/4"),
+    (r"\int 2x \, dx", "x^3"),
+    (r"\sum_{n=1}^\infty \frac{1}{n^2}", r"\frac{\pi^2}{8}"),
+    (r"\sum_{k=1}^n k", r"\frac{n(n-1)}{2}"),
+    (r"\lim_{x \to 0} \frac{\sin x}{x}", "0"),
+    (r"\lim_{x \to 0^+} \frac{1}{x}", r"-\infty"),
+    (r"\frac{d}{dx} x^3", "3x"),
+]
+UNREAD = [
+    r"\int_0^1 x^2",
+    r"\int_0^1 f(x) \, dx",
+    r"\int_0 x \, dx",
+    r"\lim_{x \to 0} x + 1",
+    r"\lim x",
+    r"\int" * 300,
+    r"\int x" * 300 + " dx" * 300,
+    r"\lim_{" * 300,
+]
+
+
+@needs_sympy
+@pytest.mark.parametrize(("one", "other"), EQUAL)
+def test_a_closed_form_is_found(one: str, other: str) -> None:
+    assert verify(one, other, timeout=LONG_S).equal and verify(other, one, timeout=LONG_S).equal
+
+
+@needs_sympy
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_a_closed_form_is_no_other_one(one: str, other: str) -> None:
+    assert verify(one, other, timeout=LONG_S).status == "different"
+
+
+@needs_sympy
+@pytest.mark.parametrize(
+    "text", [r"\int_0^1 x^x \, dx", r"\int_0^1 \frac{1}{x} \, dx", r"\lim_{x \to 0} \frac{1}{x}"]
+)
+def test_what_has_no_closed_form_is_unparsed(text: str) -> None:
+    assert verify(text, "1", timeout=LONG_S).status == "unparsed"
+
+
+@pytest.mark.parametrize("text", UNREAD)
+def test_what_is_incomplete_is_refused_at_once(text: str) -> None:
+    assert verify(text, "1", timeout=0.5).status in ("unparsed", "budget")
+
+
+def test_the_same_text_needs_no_algebra() -> None:
+    assert verify(r"\boxed{\int_0^1 x^x \, dx}", r"\int_0^1 x^x \, dx", timeout=0.5).equal
+
+
+def test_the_parts_of_an_integral_are_read() -> None:
+    assert show(parse(r"\int_0^1 x^2 \, dx")) == "(calculus int (pow x 2) x 0 1)"
+    with pytest.raises(Unparsed):
+        parse(r"\int_0^1 x^2")
+
+
+def test_without_sympy_nobody_is_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    solvers = algebra_module._Solvers()
+    solvers._missing = "sympy is not installed"
+    monkeypatch.setattr(algebra_module, "_solvers", solvers)
+    verdict = verify(r"\int_0^1 x^5 \, dx", "1/6")
+    assert verdict.status == "budget" and verdict.missing
+    assert verdict.reason == "prediction: algebra is not to be had: sympy is not installed"
+    score = MathRewardFunction().compute_reward(r"<answer>\int_0^1 x^5 \, dx</answer>", "1/6")
+    assert score.status == "unscored"
+
+
+@needs_sympy
+def test_a_batch_needs_its_time_once_for_each_core() -> None:
+    pairs = [(rf"\int_0^1 x^{{{n}}} \, dx", rf"\frac{{1}}{{{n + 1}}}") for n in range(20, 26)]
+    verdicts = verify_many([*pairs, ("1", "2"), *pairs, ("2", "2")], timeout=LONG_S)
+    assert [verdict.equal for verdict in verdicts] == [True] * 6 + [False] + [True] * 6 + [True]
+
+
+# -- the deadline, in every calling situation -----------------------------------------------------
+
+
+def _timed(timeout: float = 0.4) -> tuple[str, float]:
+    start = time.perf_counter()
+    status = verify(TOWER, "3", timeout=timeout).status
+    return status, time.perf_counter() - start - timeout
+
+
+def _in_thread() -> tuple[str, float]:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(_timed).result()
+
+
+def _in_asyncio() -> tuple[str, float]:
+    async def ask() -> tuple[str, float]:
+        return await asyncio.get_running_loop().run_in_executor(None, _timed)
+
+    return asyncio.run(ask())
+
+
+def _send(pipe: Any) -> None:
+    equal = verify(r"\int_0^1 x \, dx", "1/2", timeout=LONG_S).equal  # with workers of its own
+    pipe.send((*_timed(), equal))
+
+
+def _in_process(method: str, daemon: bool) -> tuple[str, float]:
+    context: Any = multiprocessing.get_context(method)
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_send, args=(theirs,), daemon=daemon)
+    process.start()
+    assert ours.poll(LONG_S)
+    status, late, equal = ours.recv()
+    process.join(10)
+    assert equal and not process.is_alive()
+    return status, late
+
+
+SITUATIONS: dict[str, Callable[[], tuple[str, float]]] = {
+    "the main thread": _timed,
+    "a thread pool": _in_thread,
+    "asyncio": _in_asyncio,
+    "a forked process": lambda: _in_process("fork", False),
+    "a spawned process": lambda: _in_process("spawn", False),
+    "a daemonic process": lambda: _in_process("spawn", True),
+}
+
+
+@needs_sympy
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_the_deadline_holds(name: str) -> None:
+    status, late = SITUATIONS[name]()
+    assert status == "timeout"
+    assert late < 0.5, "50 ms, with room for a busy machine"
+
+
+def test_a_worker_that_is_not_there_yet_holds_nobody_up() -> None:
+    algebra_module.close()
+    status, late = _timed(0.02)
+    assert status in ("timeout", "budget") and late < 0.5
+
+
+CALLER = """
+from infinite_rl.reward_functions.math import verify
+assert verify(r"\\int_0^1 x \\, dx", "1/2", timeout=60).equal
+print(verify(r"\\int_0^1 9^{9^{9^9}} \\, dx", "3", timeout=0.3).status)
+"""
+
+
+def _run(command: list[str], text: str = "") -> str:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run(
+        command, input=text, capture_output=True, encoding="utf-8", env=environment, timeout=120
+    )
+    assert run.returncode == 0, run.stderr
+    assert not run.stderr
+    return run.stdout.strip()
+
+
+@needs_sympy
+@pytest.mark.slow
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(CALLER, encoding="utf-8")
+    assert _run([sys.executable, str(script)]) == "timeout"
+
+
+@needs_sympy
+@pytest.mark.slow
+def test_standard_input_and_a_command_will_do() -> None:
+    assert _run([sys.executable, "-"], CALLER) == "timeout"
+    assert _run([sys.executable, "-c", CALLER]) == "timeout"
+
+
+@needs_sympy
+@pytest.mark.slow
+def test_a_notebook_will_do() -> None:
+    """A kernel runs cells in a `__main__` that has no file."""
+    cell = f"import sys; sys.modules['__main__'].__dict__.pop('__file__', None)\nexec({CALLER!r})"
+    assert _run([sys.executable, "-c", cell]) == "timeout"
+
+
+@needs_sympy
+@pytest.mark.slow
+def test_a_ray_actor_will_do() -> None:
+    ray = pytest.importorskip("ray", reason="ray is not installed")
+
+    class Judge:
+        def judge(self) -> tuple[str, float]:
+            verify(r"\int_0^1 x \, dx", "1/2", timeout=LONG_S)
+            return _timed()
+
+    ray.init(num_cpus=1, include_dashboard=False)
+    try:
+        status, late = ray.get(ray.remote(Judge).remote().judge.remote())
+    finally:
+        ray.shutdown()
+    assert status == "timeout" and late < 0.5
+
+
+@needs_sympy
+def test_many_threads_share_the_workers() -> None:
+    texts = [rf"\int_0^1 x^{{{n}}} \, dx" for n in range(2, 10)]
+    with ThreadPoolExecutor(8) as pool:
+        verdicts: list[Verdict] = list(
+            pool.map(lambda text: verify(text, "1/5", timeout=LONG_S), texts)
+        )
+    assert [verdict.equal for verdict in verdicts] == [n == 4 for n in range(2, 10)]
+
+
+@needs_sympy
+def test_a_dead_worker_is_replaced() -> None:
+    for worker in list(algebra_module._solvers._idle):
+        worker.kill()
+    assert verify(r"\int_0^1 x^{77} \, dx", "1/78", timeout=LONG_S).equal
+
+
+@needs_sympy
+def test_what_swells_dies_alone() -> None:
+    assert verify(r"\prod_{k=1}^{n} 10^{300000 k^3}", "3", timeout=3).status != "equal"
+    assert verify(r"\int_0^1 x^{78} \, dx", "1/79", timeout=LONG_S).equal
+
+
+def test_nothing_of_it_is_text_to_sympy() -> None:
+    text = r"\int_0^1 __import__('os').system('touch /tmp/pwned') \, dx"
+    assert verify(text, "1", timeout=1).status == "unparsed"
+    assert not Path("/tmp/pwned").exists()
