@@ -1,0 +1,326 @@
+"""A differential fuzzer: generated programs in the sandbox and on this machine, side by side.
+
+    python -m benchmarks.fuzz python [--programs N] [--seed S] [--jobs N] [--host COMMAND]
+    python -m benchmarks.fuzz javascript ...
+
+Programs grow from the grammar in `fuzz_python.txt` or `fuzz_javascript.txt`; the same seed gives
+the same program everywhere. Both sides must print the same, end with the same exit code, and name
+the same error. What differs is cut down to the lines that it takes and printed once a kind, with
+its seed: `--seed S --programs 1 --show` repeats it. Differences that have a known reason, such as
+another version of the language, are counted by that reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from itertools import zip_longest
+from multiprocessing import get_context
+from pathlib import Path
+
+from benchmarks.native import STOPPED, Ending, Native
+from benchmarks.sandbox import machine
+from infinite_rl.executor import RewardExecutor
+
+HERE = Path(__file__).resolve().parent
+TIMEOUT_S = 10.0
+TRIAL_S = 1.0  # for a program with a line taken out: it may loop
+EXAMPLES = 2  # of one kind and worker are cut down to the lines that it takes
+DEPTH = 4  # holes inside holes
+BLOCKS = 6  # at most, in one program
+CHUNK = 100  # programs that a worker process makes at a time
+_HOLE = re.compile(r"<<([a-z_]+|-?\d+\.\.-?\d+)>>")
+
+
+# --- programs ------------------------------------------------------------------------------------
+
+Grammar = dict[str, list[str]]
+
+
+@cache
+def grammar(language: str) -> Grammar:
+    """Read the language's grammar. Its header says how it is written."""
+    text = (HERE / f"fuzz_{language}.txt").read_text(encoding="utf-8")
+    rules: Grammar = {}
+    for section in re.split(r"^== ", text, flags=re.MULTILINE)[1:]:
+        head, _, body = section.partition("\n")
+        name, _, kind = head.partition(" ")
+        parts = re.split(r"\n{2,}", body) if kind == "paragraphs" else body.splitlines()
+        rules[name] = [part.strip("\n") for part in parts if part.strip()]
+    return rules
+
+
+def expand(rng: random.Random, rules: Grammar, text: str, depth: int = DEPTH) -> str:
+    """The text with its holes filled. At depth 0 only with what has no holes of its own."""
+
+    def fill(match: re.Match[str]) -> str:
+        name = match[1]
+        if ".." in name:
+            low, _, high = name.partition("..")
+            return str(rng.randint(int(low), int(high)))
+        leaves = [rule for rule in rules[name] if not _inner(rule)]
+        rule = rng.choice(leaves if depth <= 0 and leaves else rules[name])
+        return expand(rng, rules, rule, depth - 1)
+
+    return _HOLE.sub(fill, text)
+
+
+def _inner(rule: str) -> bool:
+    return any(".." not in name for name in _HOLE.findall(rule))
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of a program: whole lines, independent of the other pieces. `kind` is its rule."""
+
+    kind: str
+    lines: tuple[str, ...]
+
+
+Blocks = tuple[Block, ...]
+
+
+def generate(language: str, seed: int) -> Blocks:
+    """The program of a seed."""
+    rng, rules = random.Random(f"{language} {seed}"), grammar(language)
+    kinds = [rng.choice(rules["block"]) for _ in range(rng.randint(1, BLOCKS))]
+    if rng.random() < 0.2:
+        kinds.append(rng.choice(rules["ending"]))
+    return tuple(Block(kind, tuple(expand(rng, rules, kind).split("\n"))) for kind in kinds)
+
+
+def source(language: str, blocks: Blocks) -> str:
+    """The program's text: a prologue, then each block on its own, so that all of them run."""
+    rules = grammar(language)
+    parts = ["\n".join(rules["prologue"])]
+    for number, block in enumerate(blocks):
+        if block.kind in rules["ending"]:
+            parts.append("\n".join(block.lines))
+            continue
+        frame = "\n".join(rules["frame"]).replace("<<number>>", str(number))
+        before, _, after = frame.partition("<<lines>>")
+        indent = before.rpartition("\n")[2]
+        parts.append(before.removesuffix(indent))
+        parts[-1] += "\n".join(indent + line for line in block.lines) + after
+    return "\n".join(parts) + "\n"
+
+
+# --- both sides ----------------------------------------------------------------------------------
+
+
+class Sides:
+    """The sandbox and the machine's own interpreter, for one language."""
+
+    def __init__(self, language: str, host: str) -> None:
+        self.language = language
+        self._native = Native(language, host)
+        self._executor = RewardExecutor()
+
+    def guest(self, code: str, timeout: float = TIMEOUT_S) -> Ending:
+        ended = self._executor.execute(code, self.language, timeout=timeout)
+        return Ending(ended.stdout, ended.stderr, ended.exit_code)
+
+    def host(self, code: str, timeout: float = TIMEOUT_S) -> Ending:
+        return self._native.run(code, timeout)
+
+    def alone(self, code: str) -> Ending:
+        """The host again, in a process that has run nothing else."""
+        self._native.close()
+        return self.host(code)
+
+    def close(self) -> None:
+        self._native.close()
+
+
+def seen(language: str, ending: Ending) -> tuple[str, int, str]:
+    """What is compared: all of stdout, the exit code, the line of stderr that names the error."""
+    if language == "python":
+        lines = ending.stderr.rstrip().splitlines()
+        return ending.stdout, ending.exit_code, lines[-1] if lines else ""
+    lines = [line for line in ending.stderr.splitlines() if not line.startswith("    at ")]
+    return ending.stdout, ending.exit_code, "\n".join(lines).removeprefix("Uncaught ").strip()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A program that behaves differently, cut down, and the first lines that differ."""
+
+    language: str
+    seed: int
+    kind: str
+    code: str
+    guest: str
+    host: str
+
+    def __str__(self) -> str:
+        code = "\n".join("    " + line for line in self.code.splitlines())
+        return f"seed {self.seed}:\n{code}\n  sandbox: {self.guest}\n  host:    {self.host}"
+
+
+def first_difference(language: str, guest: Ending, host: Ending) -> tuple[str, str] | None:
+    """The first lines, exit codes or errors that differ, None where nothing does."""
+    ours, theirs = seen(language, guest), seen(language, host)
+    for name, one, other in zip(("", "exit code ", "error: "), ours, theirs, strict=True):
+        if one == other:
+            continue
+        lines, others = str(one).split("\n"), str(other).split("\n")
+        for line, another in zip_longest(lines, others, fillvalue="(nothing)"):
+            if line != another:
+                return name + line, name + another
+    return None
+
+
+def compare(sides: Sides, blocks: Blocks, timeout: float = TIMEOUT_S) -> tuple[str, str] | None:
+    """Run the blocks on both sides. None where they agree."""
+    code = source(sides.language, blocks)
+    host = sides.host(code, timeout)
+    if host.exit_code == STOPPED:
+        return None
+    return first_difference(sides.language, sides.guest(code, timeout), host)
+
+
+def culprit(sides: Sides, blocks: Blocks) -> Blocks:
+    """The first block that differs by itself, else all of them."""
+    return next(((block,) for block in blocks if compare(sides, (block,))), blocks)
+
+
+def cut_down(sides: Sides, block: Block) -> Block:
+    """The block without the lines that the same difference does not need."""
+    lines, wanted = list(block.lines), compare(sides, (block,))
+    for number in range(len(lines) - 1, -1, -1):
+        fewer = lines[:number] + lines[number + 1 :]
+        trial = (Block(block.kind, tuple(fewer)),)
+        if fewer and wanted and compare(sides, trial, TRIAL_S) == wanted:
+            lines = fewer
+    return Block(block.kind, tuple(lines))
+
+
+def difference(sides: Sides, seed: int, cut: Counter[str]) -> Difference | None:
+    """What becomes of one seed. `cut` counts the kinds that were cut down."""
+    blocks = generate(sides.language, seed)
+    if compare(sides, blocks) is None:
+        return None
+    blocks = culprit(sides, blocks)
+    kind = blocks[0].kind
+    if len(blocks) == 1 and cut[kind] < EXAMPLES:
+        cut[kind] += 1
+        blocks = (cut_down(sides, blocks[0]),)
+    code = source(sides.language, blocks)
+    found = first_difference(sides.language, sides.guest(code), sides.alone(code))
+    if found is None:  # other programs in the same process were the cause
+        return None
+    shown = code if len(blocks) > 1 else "\n".join(blocks[0].lines)
+    return Difference(sides.language, seed, kind, shown, *found)
+
+
+def search(language: str, host: str, seeds: Sequence[int]) -> list[Difference]:
+    """All differences of these seeds. A function of the module, so that workers find it."""
+    sides, cut = Sides(language, host), Counter[str]()
+    try:
+        return [found for seed in seeds if (found := difference(sides, seed, cut))]
+    finally:
+        sides.close()
+
+
+# --- what is known -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Known:
+    """A reason for differences: regular expressions on the program and on both sides' lines."""
+
+    language: str
+    reason: str
+    code: str = ""
+    guest: str = ""
+    host: str = ""
+
+    def explains(self, found: Difference) -> bool:
+        pairs = ((self.code, found.code), (self.guest, found.guest), (self.host, found.host))
+        return self.language == found.language and all(
+            re.search(pattern, text) for pattern, text in pairs
+        )
+
+
+KNOWN: tuple[Known, ...] = ()
+
+
+def reason(found: Difference) -> str:
+    return next((known.reason for known in KNOWN if known.explains(found)), "")
+
+
+# --- the report ----------------------------------------------------------------------------------
+
+
+def run(language: str, host: str, seeds: range, jobs: int) -> Iterator[Difference]:
+    """Search the seeds with worker processes, with a line on stderr for each tenth."""
+    chunks = [seeds[start : start + CHUNK] for start in range(0, len(seeds), CHUNK)]
+    started, told = time.monotonic(), time.monotonic()
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        results = pool.map(search, [language] * len(chunks), [host] * len(chunks), chunks)
+        for number, found in enumerate(results, start=1):
+            yield from found
+            if time.monotonic() - told > 10:
+                told = time.monotonic()
+                done = min(number * CHUNK, len(seeds))
+                print(f"{done} programs, {told - started:.0f} s", file=sys.stderr, flush=True)
+
+
+def report(language: str, count: int, differences: Sequence[Difference], wall: float) -> None:
+    """Print what is left, one example of each kind, and how many of each known reason."""
+    reasons = Counter(reason(found) for found in differences)
+    left = reasons.pop("", 0)
+    print(f"{count} {language} programs in {wall:.0f} s: {left} differ without a known reason\n")
+    for why, number in reasons.most_common():
+        print(f"- {number}: {why}")
+    kinds = Counter(found.kind for found in differences if not reason(found))
+    for kind, number in kinds.most_common():
+        example = min(
+            (found for found in differences if found.kind == kind and not reason(found)),
+            key=lambda found: len(found.code),
+        )
+        print(f"\n{number} times, the shortest with {example}")
+
+
+def show(language: str, host: str, seed: int) -> None:
+    """Print the program of a seed and how both sides end."""
+    sides = Sides(language, host)
+    code = source(language, generate(language, seed))
+    print(code)
+    for name, ending in (("sandbox", sides.guest(code)), ("host", sides.alone(code))):
+        print(f"--- {name}: exit code {ending.exit_code}\n{ending.stdout}{ending.stderr}")
+    sides.close()
+
+
+def main() -> None:
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # half a pair
+    parser = argparse.ArgumentParser(
+        description="Compare generated programs in the sandbox and outside."
+    )
+    parser.add_argument("language", choices=("python", "javascript"))
+    parser.add_argument("--programs", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0, help="of the first program")
+    parser.add_argument("--jobs", type=int, default=2, help="worker processes")
+    parser.add_argument("--host", default="", help="the interpreter: this Python, or node")
+    parser.add_argument("--show", action="store_true", help="print the first program and its ends")
+    options = parser.parse_args()
+    if options.show:
+        show(options.language, options.host, options.seed)
+        return
+    print(machine())
+    started = time.monotonic()
+    seeds = range(options.seed, options.seed + options.programs)
+    found = list(run(options.language, options.host, seeds, options.jobs))
+    report(options.language, len(seeds), found, time.monotonic() - started)
+
+
+if __name__ == "__main__":
+    main()
