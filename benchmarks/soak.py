@@ -3,8 +3,9 @@
     python -m benchmarks.soak [--ordinary N] [--hostile N] [--threads N] [--timeout SECONDS]
 
 Ordinary programs are judged by the coding reward and must all pass. Hostile ones are stopped by
-short limits, or fail; none may pass, and none may raise. At the end memory, threads, open files and
-child processes are what they were after the first hundredth, and an ordinary verdict is what it
+short limits, or fail; none may pass, and none may raise. One half runs on threads of this process,
+the other in worker processes. At the end memory, threads, open files and
+child processes are what they were after the first fiftieth, and an ordinary verdict is what it
 was at the start. Prints a progress line every ten seconds and a table at the end; the exit code is
 1 where a line of it is not met.
 """
@@ -13,13 +14,14 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import os
 import random
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +30,7 @@ from benchmarks.sandbox import machine
 from infinite_rl.executor import RewardExecutor
 from infinite_rl.layout import fenced, tagged
 from infinite_rl.reward_functions.coding import CodingRewardFunction
-from infinite_rl.types import RewardFunctionScore
+from infinite_rl.types import RewardFunctionScore, Sample
 
 ROUND = 500  # runs between two looks at the clock and at the process
 FLAT_MIB = 32  # what the allocator may keep more at the end than after the start
@@ -45,6 +47,12 @@ class Task:
     code: str
     tests: tuple[str, ...]
     verdict: str = "passed"
+
+    def pair(self) -> tuple[Sample, str]:
+        """The row that asks for it, and the completion that holds its code."""
+        tests = json.dumps({"tests": self.tests})
+        row = Sample("coding", "", tests, "", self.language)
+        return row, tagged(fenced(self.code, self.language))
 
 
 PY, JS = "python", "javascript"
@@ -164,10 +172,21 @@ class Judges:
     patient: CodingRewardFunction
     hasty: CodingRewardFunction
 
-    def __call__(self, task: Task) -> RewardFunctionScore:
-        reward = self.hasty if task.verdict == "never" else self.patient
-        answer = tagged(fenced(task.code, task.language))
-        return reward.compute_reward(answer, {"tests": list(task.tests)}, language=task.language)
+    def reward(self, task: Task) -> CodingRewardFunction:
+        return self.hasty if task.verdict == "never" else self.patient
+
+    def one(self, task: Task) -> RewardFunctionScore:
+        """The verdict on a task, in this process."""
+        return self.reward(task).score(*task.pair())
+
+    def many(self, tasks: Sequence[Task]) -> list[tuple[Task, RewardFunctionScore]]:
+        """The verdicts on many tasks, in worker processes."""
+        judged: list[tuple[Task, RewardFunctionScore]] = []
+        for reward in (self.patient, self.hasty):
+            some = [task for task in tasks if self.reward(task) is reward]
+            scores = reward.score_many([task.pair() for task in some])
+            judged += zip(some, scores, strict=True)
+        return judged
 
 
 @dataclass
@@ -179,21 +198,28 @@ class Tally:
     raised: list[str] = field(default_factory=list)
     endings: Counter[str] = field(default_factory=Counter)
 
+    def add(self, task: Task, score: RewardFunctionScore) -> None:
+        is_hostile = task.verdict == "never"
+        if score.status == ("failed" if is_hostile else task.verdict):
+            self.right += 1
+        else:
+            self.wrong.append(f"{score.status}, {score.error_msg!r} from {task.code!r}")
+        if is_hostile:
+            self.endings[_ending(score.error_msg)] += 1
 
-def run(judges: Judges, task: Task, tally: Tally) -> None:
-    """Judge one task. What it raises is what this program looks for, so everything is caught."""
-    try:
-        score = judges(task)
-    except BaseException as error:
-        tally.raised.append(f"{type(error).__name__}: {error} from {task.code!r}")
-        return
-    right = score.status == "failed" if task.verdict == "never" else score.status == task.verdict
-    if right:
-        tally.right += 1
-    else:
-        tally.wrong.append(f"{score.status}, {score.error_msg!r} from {task.code!r}")
-    if task.verdict == "never":
-        tally.endings[_ending(score.error_msg)] += 1
+    def run(self, judges: Judges, tasks: Sequence[Task], pool: ThreadPoolExecutor | None) -> None:
+        """Judge some tasks on the pool's threads, or else in worker processes.
+
+        What that raises is what this program looks for, so everything is caught.
+        """
+        try:
+            judged = (
+                zip(tasks, pool.map(judges.one, tasks), strict=True) if pool else judges.many(tasks)
+            )
+            for task, score in judged:
+                self.add(task, score)
+        except BaseException as error:
+            self.raised.append(f"{type(error).__name__}: {error}")
 
 
 def _ending(message: str) -> str:
@@ -210,11 +236,16 @@ def held() -> dict[str, int]:
     counts = {"threads": threading.active_count()}
     if Path("/proc/self/fd").is_dir():
         counts["open files"] = len(os.listdir("/proc/self/fd"))
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-        counts["MiB of memory"] = pages * os.sysconf("SC_PAGE_SIZE") // 2**20
+        counts["MiB of memory"] = _mib("self")
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii")
         counts["child processes"] = len(children.split())
+        counts["MiB of their memory"] = sum(_mib(child) for child in children.split())
     return counts
+
+
+def _mib(process: str) -> int:
+    pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") // 2**20
 
 
 def schedule(ordinary: int, hostile: int) -> Iterator[Task]:
@@ -229,14 +260,15 @@ def schedule(ordinary: int, hostile: int) -> Iterator[Task]:
 def soak(
     judges: Judges, ordinary: int, hostile: int, threads: int
 ) -> tuple[Tally, list[dict[str, int]]]:
-    """Run all, on so many threads. Gives what came of them, and what was held after each round."""
-    tally, looks = Tally(), []
+    """Run all, in turns in workers and on so many threads. Gives what came of them, and what was held after each round."""
+    tally = Tally()
+    looks: list[dict[str, int]] = []
     tasks = list(schedule(ordinary, hostile))
     started = told = time.monotonic()
     with ThreadPoolExecutor(threads) as pool:
         for start in range(0, len(tasks), ROUND):
             some = tasks[start : start + ROUND]
-            list(pool.map(run, [judges] * len(some), some, [tally] * len(some)))
+            tally.run(judges, some, pool if len(looks) % 2 else None)
             looks.append(held())
             if time.monotonic() - told > 10:
                 told = time.monotonic()
@@ -249,16 +281,16 @@ def rows(tally: Tally, looks: list[dict[str, int]], again: bool) -> Iterator[tup
     """The table's lines: what, the figure, whether it is as it should be."""
     yield "verdicts as they should be", str(tally.right), not tally.wrong
     yield "exceptions of ours", str(len(tally.raised)), not tally.raised
-    early, middle, late = looks[len(looks) // 100], looks[len(looks) // 2], looks[-1]
+    early, middle, late = looks[max(1, len(looks) // 50)], looks[len(looks) // 2], looks[-1]
     for name in late:
-        room = FLAT_MIB if name == "MiB of memory" else 0
+        room = FLAT_MIB if name.startswith("MiB") else 0
         figure = f"{early[name]}, {middle[name]}, {late[name]}"
         yield f"{name}: early, middle, end", figure, late[name] <= early[name] + room
     yield "ordinary verdicts after it all", "as before" if again else "changed", again
 
 
 def verdicts(judges: Judges) -> list[RewardFunctionScore]:
-    return [judges(task) for task in ORDINARY]
+    return [judges.one(task) for task in ORDINARY]
 
 
 def main() -> None:
@@ -284,7 +316,9 @@ def main() -> None:
         f"\n{options.ordinary} ordinary and {options.hostile} hostile runs in {wall:.0f} s, ",
         end="",
     )
-    print(f"on {options.threads} threads\n\n| what | figure | as it should be |\n|---|---|---|")
+    print(
+        f"in turns on {options.threads} threads and in workers\n\n| what | figure | as it should be |\n|---|---|---|"
+    )
     for what, figure, good in table:
         print(f"| {what} | {figure} | {'yes' if good else 'no'} |")
     print("\nHow the hostile ones ended: ", end="")
