@@ -17,7 +17,6 @@ const vm = require('vm');
 const STOPPED = 124;
 const HEAD = /^main\.js:\d+\n[^]*?\n *\^+\n\n/; // the line where it happened
 const PARAMETERS = 'exports, require, module, __filename, __dirname';
-const print = (value) => fs.writeSync(1, JSON.stringify(value) + '\n');
 let current = null;
 
 const assert = console.assert;
@@ -25,6 +24,17 @@ console.assert = (condition, ...rest) => {
   if (!condition && current) current.exit_code = 1;
   assert.call(console, condition, ...rest);
 };
+
+function print(value) {
+  let left = Buffer.from(JSON.stringify(value) + '\n');
+  while (left.length > 0) {
+    try {
+      left = left.subarray(fs.writeSync(1, left)); // a pipe takes a part of it
+    } catch (error) {
+      if (error.code !== 'EAGAIN') throw error;
+    }
+  }
+}
 
 function capture(stream, name) {
   stream.write = (text) => {

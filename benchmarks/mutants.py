@@ -1,0 +1,398 @@
+"""Reference solutions with one thing wrong: does the coding reward judge them as the host does?
+
+    python -m benchmarks.mutants [--per-solution N] [--timeout SECONDS] [--jobs N] [--data DIR]
+
+Every reference of HumanEval, HumanEval JS and MBPP is changed in one place: an operator, a
+constant, an off-by-one, a negated condition, swapped branches, a dropped return or statement. Each
+mutant is judged by the reward and by this machine's own Python or node with the same tests. Where
+the verdicts differ, both judge again with ten times the time, and the host three times: what then
+still differs is listed. A mutant that passes everywhere is no fault of ours: its tests are too weak
+to see the change, or nothing has changed but the text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import random
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from benchmarks.humaneval import DATA, SUITES, Problem, Suite
+from benchmarks.native import STOPPED, Native
+from benchmarks.sandbox import machine
+from infinite_rl.layout import fenced, tagged
+from infinite_rl.reward_functions.coding import CodingRewardFunction
+from infinite_rl.runtimes.javascript_tokens import Token, tokens
+
+LONGER = 10  # times the time limit, for the second look
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A changed program, and the name of the change."""
+
+    change: str
+    code: str
+
+
+# --- Python, by its syntax tree ------------------------------------------------------------------
+
+_BINARY: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.FloorDiv,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.BitXor: ast.BitOr,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+}
+_COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+_Changed = tuple[str, ast.AST]
+
+
+class _Swap(ast.NodeTransformer):
+    """Puts one node in the place of another."""
+
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self._old, self._new = old, new
+
+    def visit(self, node: ast.AST) -> Any:
+        return self._new if node is self._old else self.generic_visit(node)
+
+
+def _changed_expression(node: ast.AST) -> Iterator[_Changed]:
+    if isinstance(node, ast.BinOp):
+        yield "operator", ast.BinOp(node.left, _BINARY.get(type(node.op), ast.Add)(), node.right)
+    elif isinstance(node, ast.Compare):
+        first = _COMPARE[type(node.ops[0])]()
+        yield "operator", ast.Compare(node.left, [first, *node.ops[1:]], node.comparators)
+    elif isinstance(node, ast.BoolOp):
+        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield "operator", ast.BoolOp(other, node.values)
+    elif isinstance(node, ast.UnaryOp):
+        yield "operator", node.operand
+    elif isinstance(node, ast.IfExp):
+        yield "swapped branches", ast.IfExp(node.test, node.orelse, node.body)
+    elif isinstance(node, ast.Constant):
+        yield from _changed_constant(node.value)
+
+
+def _changed_constant(value: object) -> Iterator[_Changed]:
+    if isinstance(value, bool):
+        yield "constant", ast.Constant(not value)
+    elif isinstance(value, int | float):
+        yield "off by one", ast.Constant(value + 1)
+        yield "off by one", ast.Constant(value - 1)
+    elif isinstance(value, str):
+        yield "constant", ast.Constant(value[:-1] if value else "x")
+
+
+def _changed_statement(node: ast.AST) -> Iterator[_Changed]:
+    if isinstance(node, ast.If | ast.While):
+        negated = ast.UnaryOp(ast.Not(), node.test)
+        yield "negated condition", type(node)(negated, node.body, node.orelse)
+    if isinstance(node, ast.If) and node.orelse:
+        yield "swapped branches", ast.If(node.test, node.orelse, node.body)
+    if isinstance(node, ast.Return) and node.value:
+        yield "dropped return", ast.Expr(node.value)
+    if isinstance(node, ast.Expr | ast.Assign | ast.AugAssign):
+        yield "dropped statement", ast.Pass()
+
+
+def python_mutants(code: str) -> Iterator[Mutant]:
+    """Every single change of a Python program, written out anew by `ast.unparse`."""
+    tree = ast.parse(code)
+    for node in _changeable(tree):
+        for name, new in [*_changed_expression(node), *_changed_statement(node)]:
+            changed = ast.fix_missing_locations(_Swap(node, new).visit(tree))
+            yield Mutant(name, ast.unparse(changed))
+            _Swap(new, node).visit(tree)
+
+
+def _changeable(tree: ast.AST) -> list[ast.AST]:
+    """All nodes but docstrings, annotations, and text that only a format makes."""
+    left_out: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            left_out |= {node, node.value}
+        elif isinstance(node, ast.JoinedStr | ast.arg):
+            left_out |= set(ast.walk(node))
+        elif isinstance(node, ast.FunctionDef) and node.returns:
+            left_out |= set(ast.walk(node.returns))
+    return [node for node in ast.walk(tree) if node not in left_out]
+
+
+# --- JavaScript, by its tokens -------------------------------------------------------------------
+
+_MARKS = {
+    "+": "-", "-": "+", "*": "+", "/": "*", "%": "*", "<": "<=", "<=": "<", ">": ">=", ">=": ">",
+    "==": "!=", "!=": "==", "===": "!==", "!==": "===", "&&": "||", "||": "&&", "+=": "-=",
+    "-=": "+=", "*=": "+=", "++": "--", "--": "++",
+}  # fmt: skip
+_WORDS = {"true": "false", "false": "true"}
+_KEYWORDS = re.compile(
+    "break|case|class|const|continue|default|do|else|export|for|function|if|import|let|return|"
+    "switch|throw|try|var|while"
+)
+
+
+def javascript_mutants(code: str) -> Iterator[Mutant]:
+    """Single changes of a JavaScript program. Few of them may not compile: that is a change too."""
+    found = list(tokens(code))
+    for at, token in enumerate(found):
+        for name, end, text in _changes(code, found, at):
+            yield Mutant(name, code[: token.start] + text + code[end:])
+
+
+def _changes(code: str, found: Sequence[Token], at: int) -> Iterator[tuple[str, int, str]]:
+    """Each change at a token: its name, where what it replaces ends, and the new text."""
+    token = found[at]
+    before = found[at - 1].text if at else ";"
+    if token.kind == "mark" and token.text in _MARKS:
+        yield "operator", token.end, _MARKS[token.text]
+    elif token.text in _WORDS and before != ".":
+        yield "constant", token.end, _WORDS[token.text]
+    elif token.text.isdecimal():
+        yield "off by one", token.end, str(int(token.text) + 1)
+        if token.text != "0":
+            yield "off by one", token.end, str(int(token.text) - 1)
+    elif token.kind == "string" and len(token.text) > 2 and token.text[0] != "`":
+        yield "constant", token.end, token.text[0] * 2
+    elif token.text == "return":
+        yield "dropped return", token.end, "void"
+    elif token.text in ("if", "while") and (close := _closing(found, at + 1)):
+        condition = code[found[at + 1].start : close]
+        yield "negated condition", close, f"{token.text} (!{condition})"
+    elif _starts_statement(token, before) and (end := _statement(found, at)):
+        yield "dropped statement", end, ""
+
+
+def _starts_statement(token: Token, before: str) -> bool:
+    return (
+        token.kind == "word" and before in (";", "{", "}") and not _KEYWORDS.fullmatch(token.text)
+    )
+
+
+def _closing(found: Sequence[Token], at: int) -> int:
+    """Where the bracket that opens at a token closes; 0 where it does not."""
+    depth = 0
+    for token in found[at:]:
+        depth += token.opens - token.closes
+        if depth == 0:
+            return token.end
+    return 0
+
+
+def _statement(found: Sequence[Token], at: int) -> int:
+    """Where the statement that starts at a token ends, with its semicolon; 0 for a key or label."""
+    depth = 0
+    for token in found[at:]:
+        depth += token.opens - token.closes
+        if depth < 0 or (depth == 0 and token.text in (":", ",")):
+            return 0
+        if depth == 0 and token.text == ";":
+            return token.end
+    return 0
+
+
+MUTANTS: dict[str, Callable[[str], Iterator[Mutant]]] = {
+    "python": python_mutants,
+    "javascript": javascript_mutants,
+}
+
+
+def sample(language: str, problem: Problem, count: int) -> list[Mutant]:
+    """Up to `count` different mutants, chosen at random by the problem's name."""
+    every = {mutant.code: mutant for mutant in MUTANTS[language](problem.code)}
+    every.pop(problem.code, None)
+    chosen = list(every.values())
+    return random.Random(problem.name).sample(chosen, min(count, len(chosen)))
+
+
+# --- both judges ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mutant with the problem whose tests judge it."""
+
+    problem: Problem
+    mutant: Mutant
+
+
+class Judges:
+    """The reward and the host, for one language."""
+
+    def __init__(self, language: str, timeout: float) -> None:
+        self._language = language
+        self._timeout = timeout
+        self._native = Native(language)
+
+    def ours(self, case: Case, times: int = 1) -> tuple[str, str]:
+        """The reward's verdict, "passed", "failed" or "timeout", and its reason."""
+        spec = {"tests": list(case.problem.tests), "entry_point": case.problem.entry_point}
+        reward = CodingRewardFunction(timeout=self._timeout * times)
+        answer = tagged(fenced(case.mutant.code, self._language))
+        score = reward.compute_reward(answer, spec, language=self._language)
+        late = "timeout:" in score.error_msg
+        return "timeout" if late else score.status, score.error_msg
+
+    def theirs(self, case: Case, times: int = 1) -> tuple[str, str]:
+        """The host's verdict in the same words, and the end of its stderr."""
+        ended = self._native.run(native_program(case), self._timeout * times)
+        if ended.exit_code == STOPPED:
+            return "timeout", ""
+        return "failed" if ended.exit_code else "passed", ended.stderr.strip()[-300:]
+
+    def close(self) -> None:
+        self._native.close()
+
+
+def native_program(case: Case) -> str:
+    """The mutant and its tests as one program, which fails unless all tests pass."""
+    parts = [case.mutant.code, *case.problem.tests]
+    if case.problem.entry_point:
+        parts.append(f"check({case.problem.entry_point})")
+    return "\n".join(parts)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What both say of a case. `kind` is "agree", or what sort of disagreement it is."""
+
+    case: Case
+    ours: str
+    theirs: str
+    kind: str = "agree"
+    reasons: str = ""
+
+
+def judge(judges: Judges, case: Case) -> Verdicts:
+    """Let both judge. A timeout is a failure; where they differ they look again."""
+    ours, theirs = judges.ours(case)[0], judges.theirs(case)[0]
+    if (ours == "passed") == (theirs == "passed"):
+        return Verdicts(case, ours, theirs)
+    again, reason = judges.ours(case, LONGER)
+    others = [judges.theirs(case, LONGER) for _ in range(3)]
+    if len({verdict for verdict, _ in others}) > 1:
+        kind = "random"
+    elif (again == "passed") == (others[0][0] == "passed"):
+        kind = "near the time limit" if "timeout" in (ours, theirs) else "random"
+    else:
+        kind = "disagree"
+    reasons = f"sandbox {again}: {reason!r}; host {others[0][0]}: {others[0][1]!r}"
+    return Verdicts(case, ours, theirs, kind, reasons)
+
+
+def judge_all(language: str, timeout: float, cases: Sequence[Case]) -> list[Verdicts]:
+    """The verdicts on some cases. A function of the module, so that workers find it."""
+    judges = Judges(language, timeout)
+    try:
+        return [judge(judges, case) for case in cases]
+    finally:
+        judges.close()
+
+
+# --- the report ----------------------------------------------------------------------------------
+
+
+def report(suite: Suite, solutions: int, verdicts: Sequence[Verdicts], wall: float) -> None:
+    """One line of the table, then every disagreement."""
+    kinds = Counter(verdict.kind for verdict in verdicts)
+    ours = sum(verdict.ours != "passed" for verdict in verdicts)
+    theirs = sum(verdict.theirs != "passed" for verdict in verdicts)
+    total = max(1, len(verdicts))
+    print(
+        f"| {suite.title} | {solutions} | {len(verdicts)} | {ours} ({ours / total:.2%}) "
+        f"| {theirs} ({theirs / total:.2%}) | {kinds['disagree']} "
+        f"| {kinds['near the time limit']} | {kinds['random']} | {wall:.0f} s |",
+        flush=True,
+    )
+
+
+def changes(verdicts: Sequence[Verdicts]) -> Iterator[str]:
+    """How often each kind of change is seen."""
+    made = Counter(verdict.case.mutant.change for verdict in verdicts)
+    seen = Counter(v.case.mutant.change for v in verdicts if v.ours != "passed")
+    for name, count in made.most_common():
+        yield f"| {name} | {count} | {seen[name]} ({seen[name] / count:.1%}) |"
+
+
+def show(verdict: Verdicts) -> None:
+    """One disagreement with its program."""
+    case = verdict.case
+    print(f"\n{case.problem.name}, {case.mutant.change}, {verdict.kind}: {verdict.reasons}")
+    if verdict.kind == "disagree":
+        print("\n".join("    " + line for line in case.mutant.code.splitlines()))
+
+
+def run(suite: Suite, options: argparse.Namespace) -> list[Verdicts]:
+    """All mutants of one suite, judged by worker processes."""
+    problems = list(suite.read(options.data / suite.path))
+    cases = [
+        Case(problem, mutant)
+        for problem in problems
+        for mutant in sample(suite.language, problem, options.per_solution)
+    ]
+    work = partial(judge_all, suite.language, options.timeout)
+    chunks = [cases[at : at + 20] for at in range(0, len(cases), 20)]
+    started = time.monotonic()
+    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
+        verdicts = [verdict for some in pool.map(work, chunks) for verdict in some]
+    report(suite, len(problems), verdicts, time.monotonic() - started)
+    return verdicts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Judge mutated references here and outside.")
+    parser.add_argument("--per-solution", type=int, default=5, help="mutants of one reference")
+    parser.add_argument("--timeout", type=float, default=2, help="seconds for one mutant")
+    parser.add_argument("--jobs", type=int, default=2, help="worker processes")
+    parser.add_argument("--data", type=Path, default=DATA, help=f"folder of the data sets ({DATA})")
+    options = parser.parse_args()
+    if not options.data.is_dir():
+        sys.exit(f"the data is missing: there is no folder {options.data}; name one with --data")
+    print(f"{machine()}; {options.per_solution} mutants a solution, {options.timeout:g} s each\n")
+    print(
+        "| suite | solutions | mutants | rejected by us | by the host | verdicts that differ ",
+        end="",
+    )
+    print(
+        "| near the time limit | random | time |\n|---|---|---|---|---|---|---|---|---|", flush=True
+    )
+    verdicts = [verdict for suite in SUITES for verdict in run(suite, options)]
+    print("\n| change | mutants | rejected |\n|---|---|---|")
+    print("\n".join(changes(verdicts)))
+    for verdict in verdicts:
+        if verdict.kind != "agree":
+            show(verdict)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""The pure parts of the benchmarks: changed programs, generated programs, and who runs them."""
+
+from __future__ import annotations
+
+import ast
+import random
+import shutil
+import sys
+
+import pytest
+
+from benchmarks import fuzz, mutants, soak
+from benchmarks.humaneval import Problem
+from benchmarks.native import STOPPED, Ending, Native
+
+needs_node = pytest.mark.skipif(not shutil.which("node"), reason="there is no node here")
+
+PYTHON = '''\
+def f(x: int, flag=True) -> int:
+    """A docstring."""
+    total = 0
+    for i in range(x):
+        if i % 2 == 0 and flag:
+            total += i
+        else:
+            total -= 1
+    return total
+'''
+JAVASCRIPT = """\
+const f = (x, flag = true) => {
+  let total = 0; // a < b
+  for (let i = 0; i < x; i++) {
+    if (i % 2 === 0 && flag) { total += i; } else total -= 1;
+  }
+  log('i < x');
+  return total;
+};
+"""
+
+
+# --- mutants
+
+
+def test_each_python_mutant_compiles_and_differs_from_the_program() -> None:
+    plain = ast.unparse(ast.parse(PYTHON))
+    codes = [mutant.code for mutant in mutants.python_mutants(PYTHON)]
+    assert len(codes) > 15
+    assert plain not in codes
+    assert all(compile(code, "mutant.py", "exec") for code in codes)
+
+
+def test_a_python_mutant_has_one_change() -> None:
+    plain = ast.unparse(ast.parse("def f(a):\n    return a + 1")).splitlines()
+    for mutant in mutants.python_mutants("def f(a):\n    return a + 1"):
+        lines = mutant.code.splitlines()
+        assert sum(one != other for one, other in zip(plain, lines, strict=True)) == 1
+
+
+def test_every_kind_of_change_is_made() -> None:
+    kinds = {mutant.change for mutant in mutants.python_mutants(PYTHON)}
+    assert kinds == {
+        "operator",
+        "constant",
+        "off by one",
+        "negated condition",
+        "swapped branches",
+        "dropped return",
+        "dropped statement",
+    }
+    assert {m.change for m in mutants.javascript_mutants(JAVASCRIPT)} == kinds - {
+        "swapped branches"
+    }
+
+
+def test_docstrings_and_annotations_are_left_alone() -> None:
+    for mutant in mutants.python_mutants(PYTHON):
+        assert '"""A docstring."""' in mutant.code
+        assert "x: int" in mutant.code
+
+
+def test_comments_and_the_text_of_strings_are_no_operators() -> None:
+    for mutant in mutants.javascript_mutants(JAVASCRIPT):
+        assert "// a < b" in mutant.code
+        assert "'i <= x'" not in mutant.code
+
+
+@pytest.mark.parametrize(
+    ("code", "change", "mutant"),
+    [
+        ("a < b", "operator", "a <= b"),
+        ("return g(1);", "dropped return", "void g(1);"),
+        ("if (a(1)) b();", "negated condition", "if (!(a(1))) b();"),
+        ("x; g({a: 1}); y;", "dropped statement", "x;  y;"),
+        ("x[10]", "off by one", "x[11]"),
+        ("x = true", "constant", "x = false"),
+    ],
+)
+def test_what_javascript_becomes(code: str, change: str, mutant: str) -> None:
+    assert mutants.Mutant(change, mutant) in list(mutants.javascript_mutants(code))
+
+
+def test_a_sample_is_the_same_in_every_run() -> None:
+    problem = Problem("P/1", PYTHON, ("assert f(1) == 0",))
+    first = mutants.sample("python", problem, 5)
+    assert len(set(first)) == 5
+    assert mutants.sample("python", problem, 5) == first
+
+
+@needs_node
+def test_both_judges_agree_on_a_right_and_a_wrong_program() -> None:
+    for language, good, bad, test in (
+        ("python", "f = abs", "f = int", "assert f(-1) == 1"),
+        ("javascript", "f = Math.abs;", "f = Number;", "console.assert(f(-1) === 1)"),
+    ):
+        judges = mutants.Judges(language, timeout=10)
+        for code, verdict in ((good, "passed"), (bad, "failed")):
+            case = mutants.Case(Problem("P/1", "", (test,)), mutants.Mutant("", code))
+            assert judges.ours(case)[0] == judges.theirs(case)[0] == verdict
+        judges.close()
+
+
+# --- programs outside
+
+
+def test_native_python_ends_as_python_ends() -> None:
+    native = Native("python")
+    assert native.run("print(1)\nraise SystemExit(3)") == Ending("1\n", "", 3)
+    failed = native.run("import sys\nprint(sys.argv)\n1 / 0")
+    assert (failed.stdout, failed.exit_code) == ("['program.py']\n", 1)
+    assert failed.stderr.endswith("ZeroDivisionError: division by zero\n")
+    assert native.run("while True: pass", timeout=0.1).exit_code == STOPPED
+    assert native.run("print(2)").stdout == "2\n"
+    native.close()
+
+
+@needs_node
+def test_native_node_ends_as_node_ends() -> None:
+    native = Native("javascript")
+    timers = "setTimeout(() => console.log(2), 1); console.log(1); process.exitCode = 3;"
+    assert native.run(timers) == Ending("1\n2\n", "", 3)
+    failed = native.run("Promise.resolve().then(() => console.log('never')); throw Error('x')")
+    assert (failed.stdout, failed.exit_code) == ("", 1)
+    assert failed.stderr.startswith("Error: x\n")
+    assert native.run("console.assert(1 > 2)").exit_code == 1
+    assert native.run("for (;;);", timeout=0.1).exit_code == STOPPED
+    long = native.run("console.log('x'.repeat(900000))")
+    assert len(long.stdout) == 900_001
+    native.close()
+
+
+# --- generated programs
+
+
+@pytest.mark.parametrize("language", ["python", "javascript"])
+def test_a_seed_gives_one_program(language: str) -> None:
+    programs = [fuzz.source(language, fuzz.generate(language, seed)) for seed in range(50)]
+    again = [fuzz.source(language, fuzz.generate(language, seed)) for seed in range(50)]
+    assert programs == again
+    assert len(set(programs)) == 50
+    assert not any("<<int>>" in program or "<<any>>" in program for program in programs)
+
+
+@pytest.mark.parametrize("language", ["python", "javascript"])
+def test_every_hole_of_a_grammar_has_a_rule_that_ends(language: str) -> None:
+    rules = fuzz.grammar(language)
+    rng = random.Random(0)
+    for name in rules.keys() - {"frame"}:
+        for rule in rules[name]:
+            assert fuzz.expand(rng, rules, rule, depth=0) is not None
+
+
+@pytest.mark.parametrize(
+    "language",
+    [
+        pytest.param(
+            "python", marks=pytest.mark.skipif(sys.version_info < (3, 11), reason="except*")
+        ),
+        pytest.param("javascript", marks=needs_node),
+    ],
+)
+def test_generated_programs_end_well_outside(language: str) -> None:
+    native = Native(language)
+    rules = fuzz.grammar(language)
+    for seed in range(40):
+        blocks = tuple(b for b in fuzz.generate(language, seed) if b.kind in rules["block"])
+        ended = native.run(fuzz.source(language, blocks), timeout=20)
+        assert ended.exit_code == 0, ended.stderr
+    native.close()
+
+
+def test_what_differs_is_told_by_its_first_line() -> None:
+    same = Ending("a\nb\n", "x\nError: 1\n", 0)
+    assert fuzz.first_difference("python", same, Ending("a\nb\n", "y\nError: 1\n", 0)) is None
+    assert fuzz.first_difference("python", same, Ending("a\nc\n", "", 1)) == ("b", "c")
+    other = Ending("a\nb\n", "Error: 1\n", 2)
+    assert fuzz.first_difference("python", same, other) == ("exit code 0", "exit code 2")
+
+
+def test_only_the_line_that_names_the_error_counts_in_javascript() -> None:
+    ours = Ending("", "Uncaught 3\n", 1)
+    theirs = Ending("", "3\n    at main.js:1\n", 1)
+    assert fuzz.first_difference("javascript", ours, theirs) is None
+
+
+# --- the soak
+
+
+def test_a_schedule_spreads_the_hostile_tasks() -> None:
+    tasks = list(soak.schedule(90, 10))
+    hostile = [number for number, task in enumerate(tasks) if task.verdict == "never"]
+    assert len(tasks) == 100 and len(hostile) == 10
+    assert max(b - a for a, b in zip(hostile, hostile[1:], strict=False)) == 10
+    assert tasks == list(soak.schedule(90, 10))
+
+
+def test_a_hostile_program_that_passes_is_told() -> None:
+    task = soak.Task("python", "f = lambda: 42", ("assert f() == 42",), "never")
+    tally = soak.Tally()
+    tally.add(task, soak.RewardFunctionScore(1, 1, status="passed"))
+    assert tally.wrong and not tally.right
+
+
+def test_memory_that_grows_is_told() -> None:
+    looks = [{"MiB of memory": mib} for mib in (50, 50, 60, 200)]
+    told = {what: good for what, _, good in soak.rows(soak.Tally(), looks, again=True)}
+    assert not told["MiB of memory: early, middle, end"]
+    assert told["exceptions of ours"]
