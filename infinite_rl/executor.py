@@ -73,11 +73,9 @@ class RewardExecutor:
             RuntimeMissing: the language's runtime has not been built.
             SandboxError: the sandbox itself broke.
         """
-        if not (isinstance(code, str) and isinstance(stdin, str)):
-            raise UsageError("code and stdin must be text")
         if isinstance(tests, str):
             raise UsageError("tests must be a sequence of texts, not one text")
-        program = Program(code, stdin, tuple(tests), entry_point, setup)
+        program = _checked(Program(code, stdin, tuple(tests), entry_point, setup))
         return self._guest(lang).run(program, self._limits(timeout))
 
     def run_single(self, code: str, lang: str) -> tuple[str, str]:
@@ -120,12 +118,11 @@ class RewardExecutor:
         if threads is not None and workers is not None:
             raise UsageError("threads and workers cannot both be given")
         self._known(lang)
-        limits = self._limits(timeout)
+        limits, checked = self._limits(timeout), map(_checked, programs)
         if threads is not None:
-            count = int(_positive("threads", threads))
-            return self._on_threads(iter(programs), lang, limits, count)
+            return self._on_threads(checked, lang, limits, int(_positive("threads", threads)))
         count = default_count() if workers is None else int(_positive("workers", workers))
-        return self._in_processes(iter(programs), lang, limits, count)
+        return self._in_processes(checked, lang, limits, count)
 
     def settings(self) -> dict[str, Any] | None:
         """What makes an equal executor in another process, as arguments that are JSON values.
@@ -197,6 +194,12 @@ def _execution(fields: dict[str, Any]) -> Execution:
 
 def _lost(lost: Lost) -> Execution:
     return Execution("", f"the sandbox broke: {lost.reason}\n", STOPPED, "error")
+
+
+def _checked(program: Program) -> Program:
+    if not (isinstance(program.code, str) and isinstance(program.stdin, str)):
+        raise UsageError("code and stdin must be text")
+    return program
 
 
 def _positive(name: str, value: float) -> float:

@@ -81,6 +81,13 @@ def test_code_that_is_not_text_is_refused(echo: Echo) -> None:
         RewardExecutor(runtimes={"echo": echo}).execute(wrong, "echo")
 
 
+@pytest.mark.parametrize("count", [1, 5])
+def test_code_of_a_batch_that_is_not_text_is_refused(count: int) -> None:
+    wrong: Any = None
+    with pytest.raises(UsageError, match="text"):
+        RewardExecutor().batch_run([wrong] * count, "python")
+
+
 def test_batch_run_keeps_the_order() -> None:
     codes = [f"print({number})" for number in range(20)]
     results = RewardExecutor().batch_run(codes, "python", threads=4)
