@@ -47,6 +47,8 @@ def difference(first: Node, second: Node, budget: Budget) -> str:
         return expressions(first, second, budget)
     if _RANK.get(first.op, 99) > _RANK.get(second.op, 99):
         first, second = second, first
+    if second.op == "set" and len(second.args) == 1 and first.op != "set":
+        return difference(first, second.args[0], budget)
     judge = _JUDGES.get(first.op)
     return _other_kind(first, second) if judge is None else judge(first, second, budget)
 

@@ -37,7 +37,9 @@ _TAKEN_BACK = re.compile(
     re.IGNORECASE,
 )
 # Where the statement of an answer ends: at a sentence's end, or where its reason begins.
-_ENDING = re.compile(r"[.!?][*\s]\s*(?=[A-Z(])|,?\s+(?:because|since|which|where|so that|and so)\b")
+_ENDING = re.compile(
+    r"[.!?][*\s]\s*(?=[A-Z(])|,?\s+\(?(?:because|since|which|where|so that|and so)\b"
+)
 _NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)")
 # Words before a marker, in its clause, that take its answer back or leave it open.
 _HEDGE = re.compile(
@@ -185,7 +187,8 @@ def _statement(rest: str) -> str:
         if rest.startswith(opener) and closer in rest[2:]:
             return rest[: rest.index(closer, 2) + 2]
     line = rest.split("\n", 1)[0]
-    return _ENDING.split(line, maxsplit=1)[0].strip(" \t*")
+    statement = _ENDING.split(line, maxsplit=1)[0].strip(" \t*")
+    return statement[:-1].rstrip("*") if statement.endswith("**.") else statement
 
 
 def last_number(text: str) -> str:

@@ -254,7 +254,7 @@ def _without_constant(node: Node) -> Node:
     It is a term like others where another capital letter or another C stands beside it, and where
     nothing that one integrates over does: `A + B + C` and `a + b + C` are sums.
     """
-    constants = [term for term in node.args if term.op == "sym" and term.value in ("C", "c")]
+    constants = [term for term in node.args if term.op == "sym" and term.value in ("C", "c", "K")]
     terms = tuple(term for term in node.args if term not in constants)
     if len(constants) != 1 or len(terms) != len(node.args) - 1:
         return node
@@ -272,8 +272,9 @@ def _list(node: Node) -> Node:
     members = [normal(arg) for arg in node.args]
     if node.value == "or" and all(member.op in ("region", "interval") for member in members):
         return _region(tuple(members))
-    if members[0] == REALS and all(member.op in _CONDITIONS for member in members):
-        return Node("meet", tuple(members))  # "x in R, x != 2"
+    holes = any(member.op == "region" and len(member.args) > 1 for member in members)
+    if (members[0] == REALS or holes) and all(member.op in _CONDITIONS for member in members):
+        return Node("join" if node.value == "or" else "meet", tuple(members))  # "x > 1, x != 2"
     if node.value in ("and", "or") and all(member.op in _CONDITIONS for member in members):
         return Node("meet" if node.value == "and" else "join", tuple(members))
     if node.value == "and" and len(node.args) == 2:

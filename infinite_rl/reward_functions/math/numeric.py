@@ -77,7 +77,7 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
         try:
             found = _both(sides, point.place, real, budget)
         except Undefined:
-            if sizes and point.plain and _one_alone(sides, point.place, budget):
+            if sizes and _one_alone(sides, point.place, budget):
                 return "a value where the other side has none"  # ln|x| is not ln x
             continue
         except OverBudget:
@@ -115,7 +115,12 @@ def _both(sides: Sequence[Node], point: _Point, real: bool, budget: Budget) -> l
 
 
 def _one_alone(sides: Sequence[Node], point: _Point, budget: Budget) -> bool:
-    """Whether one side has a real value at a point and the other has none."""
+    """Whether one side has a real value at a point and the other has none.
+
+    A whole number may be a single point where one of them has none, which is no difference.
+    """
+    if any(isinstance(at.value, Fraction) and at.value.denominator == 1 for at in point.values()):
+        return False
     defined = []
     for side in sides:
         try:

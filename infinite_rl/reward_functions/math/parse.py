@@ -24,6 +24,7 @@ from .tree import (
     ONE,
     Node,
     constant,
+    holds,
     is_expression,
     negated,
     number,
@@ -38,7 +39,7 @@ _SEPARATORS = frozenset([",", ";", "and", "or"])
 _SET_SIGNS = {"cup": "union", "cap": "meet", "minus": "without"}
 _CLOSERS = frozenset([")", "]", "}", "\\}", "|", "rfloor", "rceil", "&", "\\\\", ":", "mod"])
 _ATOM_KINDS = frozenset(["name", "greek", "const", "func"])
-_ATOM_COMMANDS = words("frac sqrt surd binom begin total product limit int")
+_ATOM_COMMANDS = words("frac sqrt surd binom begin total product limit int bar")
 _MATRICES = frozenset(["pmatrix", "bmatrix", "matrix", "Bmatrix", "array", "smallmatrix"])
 _ONE_ATOM = frozenset(["sqrt", "cbrt", "abs", "floor", "ceil"])  # functions of the next atom alone
 _LITTLE_WORDS = words("is of to no if as at by an on so we up do not are the but for all")
@@ -50,6 +51,7 @@ _FUNCTION_HEAD = re.compile(
     r"\s*([A-Za-z](?:_\{?[A-Za-z0-9]{1,3}\}?)?(?:\^\{-1\}|'{0,2}))\s*(?:\\left\s*)?"
     r"\(\s*([A-Za-z0-9](?:\s*,\s*[A-Za-z0-9]){0,3})\s*(?:\\right\s*)?\)\s*=(?!=)"
 )
+_DERIVATIVE_HEAD = re.compile(r"\s*\\[dt]?frac\{d([a-z])\}\{d([a-z])\}\s*=(?!=)")
 _NUMERAL = re.compile(r"([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _REPEATING = re.compile(r"([0-9]*)\.([0-9]*)[^0-9]+([0-9]+)[^0-9]")
 _GOING_ON = re.compile(r"([0-9]*)\.([0-9]+)(?:\.\.\.|\\[a-z]+)")
@@ -58,11 +60,12 @@ _PREFIXES = {"x": 16, "b": 2, "o": 8}
 
 def parse(text: str) -> Node:
     """The tree of one answer. Raises Unparsed or OverBudget, nothing else, whatever the text."""
-    head = _FUNCTION_HEAD.match(text)
+    head = _FUNCTION_HEAD.match(text) or _DERIVATIVE_HEAD.match(text)
     parser = _Parser(tokenize(text[head.end() :] if head else text))
     node = parser.whole()
     if head:
-        name = re.sub(r"\s|[{}]", "", f"{head[1]}({head[2]})")
+        prime = "'" if head.re is _DERIVATIVE_HEAD else ""
+        name = re.sub(r"\s|[{}]", "", f"{head[1]}{prime}({head[2]})")
         return Node("rel", (symbol(name), node), "=")
     return node
 
@@ -448,15 +451,28 @@ class _Parser:
             if braced:
                 self.expect("}")
             return self.degrees(base)
+        if base.op == "tuple" and self.peek()[:2] == ("name", "T"):  # a column
+            self.take()
+            return Node("matrix", tuple(Node("row", (_expression(arg),)) for arg in base.args))
         return Node("pow", (_expression(base), _expression(self.exponent())))
 
     def degrees(self, base: Node) -> Node:
         """Degrees of an angle, or of a temperature where its scale follows."""
         scale = units.temperature(self.peek().text)
         if scale is None or self.peek().kind not in ("name", "text", "word"):
-            return Node("deg", (_expression(base),))
+            return Node("deg", (self.arc_minutes(_expression(base)),))
         self.take()
         return Node("quantity", (_expression(base),), unit=scale)
+
+    def arc_minutes(self, degrees: Node) -> Node:
+        """The degrees with the minutes and seconds that follow: `30^\\circ 15' 20''`."""
+        for marks, share in ((1, 60), (2, 3600)):
+            signs = [self.peek(1 + ahead)[:2] == ("op", "'") for ahead in range(marks)]
+            if self.peek().kind == "num" and all(signs) and self.peek(1 + marks).text != "'":
+                more = number(numeral(self.take().text) / share)
+                degrees = Node("add", (degrees, more))
+                self.position += marks
+        return degrees
 
     def exponent(self) -> Node:
         self.enter()
@@ -558,7 +574,7 @@ class _Parser:
     def bracket(self, opener: str) -> Node:
         self.enter()
         bars, self.bars = self.bars, 0
-        if opener in ("(", "["):
+        if opener in ("(", "[", "]"):
             node = self.parenthesis(opener)
         elif opener in ("{", "\\{"):
             node = self.braces(opener)
@@ -578,9 +594,15 @@ class _Parser:
         return node
 
     def parenthesis(self, opener: str) -> Node:
-        first = self.peek().text
+        first = self.peek()
+        numeral_in_base = first.kind == "num" and self.peek(1).text == ")"
+        if numeral_in_base and self.peek(2)[:2] == ("op", "_"):  # (1101)_2
+            self.position += 2
+            return self.based(first.text)
         items, kind = self.items()
         closer = self.take().text
+        if len(items) == 2 and "]" in (opener, closer) and closer == "[" or opener == "]":
+            opener, closer = opener.replace("]", "("), closer.replace("[", ")")  # ]1,3[
         if closer not in (")", "]") or kind != ",":
             raise Unparsed(f"a bracket {opener!r} that is not closed")
         shape = opener + closer
@@ -588,7 +610,7 @@ class _Parser:
             if shape in ("(]", "[)"):
                 raise Unparsed("brackets that do not match")
             return items[0]
-        if shape == "[]" and first == "[" and _rows(items):
+        if shape == "[]" and first.text == "[" and _rows(items):
             rows = [Node("row", tuple(_expression(arg) for arg in item.args)) for item in items]
             return Node("matrix", tuple(rows))
         if shape == "[]" and all(item.op == "tuple" for item in items):
@@ -684,6 +706,8 @@ class _Parser:
             node = calculus.limit(self) if name == "limit" else calculus.integral(self)
             self.depth -= 1
             return node
+        if name == "bar":
+            return self.conjugate()
         raise Unparsed(f"{name!r} is out of place")
 
     def part(self, end: int) -> Node:
@@ -742,6 +766,13 @@ class _Parser:
         if len({len(row) for row in rows}) > 1:
             raise Unparsed("a matrix with rows of different lengths")
         return Node("matrix", tuple(Node("row", tuple(row)) for row in rows))
+
+    def conjugate(self) -> Node:
+        """`\\overline{3 + 4i}`; over other things a bar is the name of something."""
+        under = self.argument()
+        if not holds(under, "const", "i"):
+            raise Unparsed("a bar over something without i")
+        return conjugated(under)
 
     def cases(self) -> Node:
         """Rows of a value and its condition, with `&`, a comma or "if" between them."""
@@ -849,6 +880,12 @@ class _Parser:
 def _run(word: str) -> bool:
     """Whether a word is a run of the alphabet, such as `abc`: three variables, no noun."""
     return len(word) == 3 and {ord(b) - ord(a) for a, b in zip(word, word[1:], strict=False)} == {1}
+
+
+def conjugated(node: Node) -> Node:
+    if node == constant("i"):
+        return negated(node)
+    return Node(node.op, tuple(map(conjugated, node.args)), node.value, node.unit)
 
 
 def _of_units(token: Token) -> bool:

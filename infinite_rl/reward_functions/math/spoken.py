@@ -21,6 +21,15 @@ _IN_BASE = re.compile(
 )
 _CASES_OPEN = re.compile(r"\\left\s*\\\{\s*\\begin\{(?:array|aligned|matrix)\}(?:\{[lcr| ]*\})?")
 _CASES_CLOSE = re.compile(r"\\end\{(?:array|aligned|matrix)\}\s*\\right\s*\.")
+_CLOSING_STOP = re.compile(r"[.,;]\s*(?=\\\\|\\end\{)")
+_LEAD = re.compile(
+    r"^(?:\\text\{\s*)?(?:the\s+)?(?:final\s+)?answer(?:\s+is|\s*:)\s*:?\s*\}?|"
+    r"(?:\\text\{\s*(?:for\s+)?all(?:\s+real)?\s*\}|(?:for\s+)?all(?:\s+real)?\s)\s*(?=[a-z](?![a-z]))",
+    re.IGNORECASE,
+)
+_ANGLE = re.compile(r"(?<![A-Za-z])m?\\angle\s*\{?([A-Z]{1,3})(?![A-Za-z])\}?")
+_SIGN_OF = {"usd": "$", "us$": "$", "us\\$": "$", "eur": "€", "gbp": "£", "rs": "₹", "inr": "₹"}
+_CURRENCY_FIRST = re.compile(r"(usd|us\\?\$|eur|gbp|rs|inr)\.?\s*(?=[0-9])", re.IGNORECASE)
 _ALL_REALS = frozenset([
     "all real numbers", "all reals", "real numbers", "all real values", "the real numbers",
     "the set of all real numbers", "the set of real numbers", "any real number", "all real x",
@@ -85,7 +94,13 @@ def plain_text(text: str) -> str:
 
 
 def spelled_out(text: str) -> str:
-    """Respellings that need more than one token: `101 base 2`, cases as an array."""
+    """Respellings that need more than one token: `101 base 2`, `USD 5`, cases as an array."""
+    text = _ANGLE.sub(r"\\text{angle \1}", _LEAD.sub("", text))
+    money = _CURRENCY_FIRST.match(text)
+    if money:
+        text = _SIGN_OF[money[1].casefold()] + text[money.end() :]
+    if "cases" in text:
+        text = _CLOSING_STOP.sub(" ", text)
     if "base" in text:
         text = _IN_BASE.sub(r"\1_{\2}", text)
     if "\\right" in text and "\\begin" in text:

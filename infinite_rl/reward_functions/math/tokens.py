@@ -115,11 +115,12 @@ _TOKEN = re.compile(
     | (?P<word>[A-Za-z]+)
     | (?P<op>\*\*|<=|>=|!=|==|\\\{{|\\\}}|\\\||\\\\|[-+*/^_=<>(){{}}\[\]|,;!%&':])
     | (?P<escaped>\\[%&\#])
-    | (?P<cur>\\\$|[$€£¥₹])
+    | (?P<cur>\\\$|[$€£¥₹¢])
     """,
     re.VERBOSE,
 )
-_GROUP = re.compile(r"\s*(?:\{([^{}]*)\}|([A-Za-z]))")
+_JOINED = re.compile(r"(.*[^,\s]),?\s+(and|or)")  # "hours and"
+_GROUP = re.compile(r"\s*(?:\{((?:[^{}]|\{[^{}]*\})*)\}|([A-Za-z]))")
 _OPENERS, _CLOSERS = frozenset(["(", "[", "\\{"]), frozenset([")", "]", "\\}", "}"])
 _BEFORE_SET = frozenset(["=", "(", "[", "\\{", ",", ";", "in", "cup", "or", "and"])
 
@@ -261,6 +262,10 @@ class _Lexer:
 
     def text_group(self, content: str) -> None:
         stripped = content.strip()
+        joined = _JOINED.fullmatch(stripped)
+        if joined:
+            self.text_group(joined[1])
+            stripped = joined[2]
         if not stripped:
             self.spaced = True
         elif stripped.casefold() in _WORD_OPERATORS:
@@ -279,6 +284,8 @@ class _Lexer:
             self.word(content)
         elif name in _FONTS and len(content) == 1 and content.isalpha():
             self.add("name", content)
+        elif name in _FONTS and not re.search("[A-Za-z]", content):
+            self.tokens += _Lexer(content).run()[:-1]  # \\mathbf{14} is 14
         elif name in _FONTS:
             raise Unparsed(f"a symbol in the font {name}")
         else:

@@ -122,11 +122,12 @@ UNITS: dict[str, tuple[Fraction, Dimension]] = {
     "percent": (Fraction(1, 100), ()),
     "unit": (Fraction(1), ()),
 }
-CURRENCIES = {"$": "dollar", "€": "euro", "£": "GBP", "¥": "yen", "₹": "rupee"}
+CURRENCIES = {"$": "dollar", "€": "euro", "£": "GBP", "¥": "yen", "₹": "rupee", "¢": "cent"}
 # Letters that are units rather than variables in plain text, where they close an answer: "15 m".
 SINGLE_LETTERS = frozenset(["m", "s", "g", "h", "L", "N", "J", "W", "V"])
 _ZEROS = {"celsius": Fraction("273.15"), "fahrenheit": Fraction(45967, 180)}
 _SCALES = {"C": "celsius", "F": "fahrenheit", "Celsius": "celsius", "Fahrenheit": "fahrenheit"}
+_DOTTED = re.compile(r"\\(?:cdot|times)(?![A-Za-z])")
 _SCALE = re.compile(r"\s*(?:degrees?\s+)?(celsius|fahrenheit)\s*", re.IGNORECASE)
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 _FILLERS = frozenset(["of", "a", "an", "the", "each"])
@@ -148,6 +149,11 @@ _NO_UNITS = frozenset([
     "about", "around", "roughly", "approximately", "approx", "nearly", "almost", "or", "and",
     "nor", "to", "through",
 ])  # fmt: skip
+_IRREGULAR = {
+    "people": "person", "children": "child", "men": "man", "women": "woman", "mice": "mouse",
+    "dice": "die", "geese": "goose", "teeth": "tooth", "halves": "half", "vertices": "vertex",
+}  # fmt: skip
+_PLURAL = re.compile(r"(?<=x|z)es$|(?<=ch|sh|ss)es$|(?<!s)s$")
 _WORD = re.compile(r"([A-Za-z]+)|\^?(-?[0-9])|(/)|([*.·-])|\s+")
 
 
@@ -156,7 +162,15 @@ def _lookup(word: str) -> tuple[Fraction, Dimension, bool]:
     for form in (word, word.casefold(), word.casefold().removesuffix("s")):
         if form in UNITS and (len(form) > 2 or form == word or word.isupper()):
             return (*UNITS[form], True)
-    return Fraction(1), ((word.casefold().removesuffix("s"), 1),), False
+    return Fraction(1), ((_singular(word.casefold()), 1),), False
+
+
+def _singular(noun: str) -> str:
+    if noun in _IRREGULAR:
+        return _IRREGULAR[noun]
+    if noun.endswith("ies") and len(noun) > 4:
+        return noun[:-3] + "y"
+    return _PLURAL.sub("", noun)
 
 
 def multiple(word: str) -> Fraction | None:
@@ -180,6 +194,7 @@ def temperature(word: str) -> Unit | None:
 
 def unit(text: str) -> Unit | None:
     """Read `km/h`, `square inches`, `m/s^2`, `red apples`; None for what is no list of words."""
+    text = _DOTTED.sub("*", text).replace("{", "").replace("}", "")
     scale = _SCALE.fullmatch(text)
     if scale:
         return temperature(scale[1].capitalize())

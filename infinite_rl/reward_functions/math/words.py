@@ -63,6 +63,8 @@ class _Reader:
 
     def amount(self) -> Fraction | None:
         """A whole number, a fraction or both, with the words that multiply it."""
+        if self.at() == "a" and (self.at(1) in _LARGE or self.at(1) in ("dozen", "hundred")):
+            self.words[self.place] = "one"
         value = self.fraction()
         if value is None:
             whole = self.whole()
