@@ -59,4 +59,4 @@ def test_every_gold_equals_itself(gold: str) -> None:
 
 def test_the_table_holds_as_many_wrong_answers_as_it_should() -> None:
     wrong = sum(not pair.equal for pair in PAIRS)
-    assert len(PAIRS) >= 450 and 0.4 < wrong / len(PAIRS) < 0.6
+    assert len(PAIRS) >= 450 and wrong * 2 >= len(PAIRS)

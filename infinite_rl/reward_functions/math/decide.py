@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from . import normal
+from . import normal, units
 from .bounds import MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
 from .parse import parse
@@ -155,6 +155,8 @@ def _quantity(first: Node, second: Node, budget: Budget) -> str:
         if {unit.dimension, second.unit.dimension} == {_DEGREES, _RADIANS}:
             turned = [_in_radians(node) for node in (first, second)]
             return difference(turned[0], turned[1], budget)
+        if _any_length(unit.dimension, second.unit.dimension):
+            return difference(value, second.args[0], budget)
         if unit.dimension != second.unit.dimension:
             return "the units differ"
         return difference(_in_base_units(first), _in_base_units(second), budget)
@@ -167,6 +169,12 @@ def _quantity(first: Node, second: Node, budget: Budget) -> str:
     if reason and unit.dimension == _DEGREES:
         return difference(Node("deg", (value,)), second, budget)
     return reason
+
+
+def _any_length(first: units.Dimension, second: units.Dimension) -> bool:
+    """Whether one is "square units" and the other an area, for every power of a length."""
+    names = {name for name, _ in first + second}
+    return names == {"unit", "length"} and [p for _, p in first] == [p for _, p in second]
 
 
 def _as_letters(name: str) -> Node | None:

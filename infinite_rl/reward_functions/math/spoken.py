@@ -16,6 +16,7 @@ _CHOICE = re.compile(
     r"(?:\s+(?P<rest>\S.*))?",
     re.DOTALL | re.IGNORECASE,
 )
+_JOINS = re.compile(r"(?:and|or)\b|[,;&/=+<>-]", re.IGNORECASE)
 _IN_BASE = re.compile(
     r"([0-9A-F]+)\s*(?:\\text\{\s*)?\(?\s*(?:in\s+)?base[ -]?\s*([0-9]{1,2}|[a-z]{3,7})\s*\)?\}?$"
 )
@@ -61,6 +62,8 @@ def choice(plain: str) -> tuple[str, str] | None:
         return None
     letter = found[1] or found[2] or found[3]
     lower_with_more = letter.islower() and found["rest"]
+    if found["rest"] and _JOINS.match(found["rest"]):
+        return None  # "(A) and (B)"
     return None if lower_with_more else (letter.casefold(), found["rest"] or "")
 
 

@@ -120,7 +120,7 @@ UNITS: dict[str, tuple[Fraction, Dimension]] = {
     "radian": (Fraction(1), (("radian", 1),)),
     "rad": (Fraction(1), (("radian", 1),)),
     "percent": (Fraction(1, 100), ()),
-    "unit": (Fraction(1), ()),
+    "unit": (Fraction(1), (("unit", 1),)),
 }
 CURRENCIES = {"$": "dollar", "€": "euro", "£": "GBP", "¥": "yen", "₹": "rupee", "¢": "cent"}
 # Letters that are units rather than variables in plain text, where they close an answer: "15 m".
