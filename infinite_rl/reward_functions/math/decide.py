@@ -99,6 +99,11 @@ def _equations(first: Node, second: Node, budget: Budget) -> str:
     names = sorted(symbols(sides[0]) | symbols(sides[1]))
     if len(names) > MAX_VARIABLES:
         raise OverBudget(f"more than {MAX_VARIABLES} variables")
+    try:
+        same = Quotients(names, budget).proportional(*sides)
+        return "" if same else "the equations differ"
+    except NotPolynomial:
+        pass  # the values decide
     from .numeric import proportional
 
     # Both ways round, so that the order of the two cannot matter where one of them vanishes.

@@ -181,6 +181,20 @@ class Quotients:
         other_top, other_bottom = self.expand(second)
         return self.times(top, other_bottom) == self.times(other_top, bottom)
 
+    def proportional(self, first: Node, second: Node) -> bool:
+        """Whether one rational function is a constant, not zero, times the other.
+
+        Raises NotPolynomial or Undefined.
+        """
+        top, bottom = self.expand(first)
+        other_top, other_bottom = self.expand(second)
+        one, other = self.times(top, other_bottom), self.times(other_top, bottom)
+        if one.keys() != other.keys() or not one:
+            return False
+        key = next(iter(one))
+        scaled = self.times(one, self.scaled(Fraction(other[key])))
+        return scaled == self.times(other, self.scaled(Fraction(one[key])))
+
     def expand(self, node: Node) -> tuple[Polynomial, Polynomial]:
         self.budget.spend()
         if isinstance(node.value, Fraction):

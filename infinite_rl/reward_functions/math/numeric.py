@@ -52,6 +52,18 @@ def _context(digits: int) -> Any:
     return contexts[digits]
 
 
+def _power_of_ten(digits: int, exponent: int) -> Any:
+    """10^exponent in the context of so many digits."""
+    powers: dict[tuple[int, int], Any] = _local.__dict__.setdefault("powers", {})
+    if (digits, exponent) not in powers:
+        powers[digits, exponent] = _context(digits).mpf(10) ** exponent
+    return powers[digits, exponent]
+
+
+class _NotReal(Undefined):
+    """The value is no real number."""
+
+
 class _Found(NamedTuple):
     """A value, and how many bits a part of the expression may hide behind another one."""
 
@@ -244,9 +256,8 @@ def _numerals(node: Node) -> set[int]:
 
 
 def _close(first: Any, second: Any, digits: int = AGREEMENT) -> bool:
-    ctx = _context(max(DIGITS[0], digits + 20))
     larger = max(abs(first), abs(second))
-    return bool(abs(first - second) <= larger * ctx.mpf(10) ** -digits)
+    return bool(abs(first - second) <= larger * _power_of_ten(max(DIGITS[0], digits + 20), -digits))
 
 
 def _value(node: Node, point: _Point, real: bool, budget: Budget) -> _Found:
@@ -255,11 +266,12 @@ def _value(node: Node, point: _Point, real: bool, budget: Budget) -> _Found:
         evaluation = _Evaluation(digits, point, real, budget, digits == DIGITS[-1])
         try:
             value = evaluation.run(node)
-        except (Undefined, ZeroDivisionError):
-            if digits == DIGITS[-1]:
+        except (Undefined, ZeroDivisionError) as fault:
+            clear = isinstance(fault, _NotReal) and evaluation.is_precise() and not evaluation.zeros
+            if clear or digits == DIGITS[-1]:
                 raise Undefined("no value") from None
             continue  # what looks like a zero may be none at more digits
-        if evaluation.lost <= evaluation.ctx.prec - _NEEDED_BITS or digits == DIGITS[-1]:
+        if evaluation.is_precise() or digits == DIGITS[-1]:
             break
     return _Found(value, evaluation.reach)
 
@@ -282,7 +294,7 @@ class _Evaluation:
 
     def __init__(self, digits: int, point: _Point, real: bool, budget: Budget, last: bool) -> None:
         self.ctx = _context(digits)
-        self.noise = self.ctx.mpf(10) ** (25 - digits)
+        self.noise = _power_of_ten(digits, 25 - digits)
         self.cost = _COST * digits // DIGITS[0]
         self.point = point
         self.real = real
@@ -290,10 +302,14 @@ class _Evaluation:
         self.last = last
         self.lost = 0
         self.numerals = self.gap = 0
+        self.zeros = False  # whether all digits of a sum have cancelled
 
     @property
     def reach(self) -> int:
         return self.numerals + self.gap
+
+    def is_precise(self) -> bool:
+        return self.lost <= int(self.ctx.prec) - _NEEDED_BITS
 
     def run(self, node: Node) -> Any:
         """The value of a part. With `real`, Undefined for a part that has no real one."""
@@ -301,7 +317,7 @@ class _Evaluation:
         value = self.compute(node)
         if self.real and isinstance(value, self.ctx.mpc):
             if value.imag:
-                raise Undefined("no real value")
+                raise _NotReal("no real value")
             return value.real
         return value
 
@@ -331,7 +347,8 @@ class _Evaluation:
         return self.function(str(node.value), values)
 
     def number(self, value: Any) -> Any:
-        return self.ctx.mpf(value.numerator) / value.denominator
+        top = self.ctx.mpf(value.numerator)
+        return top if value.denominator == 1 else top / value.denominator
 
     def sum(self, values: list[Any]) -> Any:
         sizes = [self.ctx.mag(value) for value in values if value]
@@ -351,6 +368,8 @@ class _Evaluation:
             return self.ctx.zero
         if value:
             self.lost = max(self.lost, gone)
+        else:
+            self.zeros = True
         return value
 
     def constant(self, name: str) -> Any:
@@ -376,6 +395,8 @@ class _Evaluation:
                 raise Undefined("a division by zero")
             return self.ctx.zero if exponent else self.ctx.one
         self.widen(abs(self.ctx.mag(exponent)) if exponent else 0)  # 2^(10^(-70)) is not 1
+        if self.real and base < 0 and abs(exponent - self.ctx.nint(exponent)) > self.noise:
+            raise _NotReal("no real value")
         size = max(abs(int(self.ctx.mag(base))), 1)
         if size * abs(exponent) > 2**MAX_POWER_BITS:
             raise OverBudget("a power that is too large")

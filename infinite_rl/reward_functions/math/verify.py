@@ -146,6 +146,11 @@ def _kept_form(answer: str) -> Node:
     return read(answer, Budget(math.inf))
 
 
+def forget_forms() -> None:
+    """Drop the forms that are kept, so that a measurement meets every text for the first time."""
+    _kept_form.cache_clear()
+
+
 def _status(fault: Exception) -> VerdictStatus:
     if isinstance(fault, OutOfTime):
         return "timeout"

@@ -1,0 +1,205 @@
+"""How fast the math verdict is, next to Math-Verify on the same pairs in the same run.
+
+    python -m benchmarks.math_verifier [--pairs FILE] [--sample N] [--batch N]
+
+The pairs are the labelled ones of the tests, plus plain integers and what stands in a box after
+some prose. Math-Verify is optional: `pip install infinite-rl[math-verify]`; without it only our own
+column is printed. All times are CPU times of this process and its workers, and every string is
+fresh to both: nothing that was read before is used again. The targets are for a quiet machine; they
+are shown and not asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import logging
+import platform
+import random
+import re
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from infinite_rl.reward_functions.math import algebra, verify, verify_many
+from infinite_rl.reward_functions.math.verify import forget_forms
+
+Pair = tuple[str, str]
+Judge = Callable[[str, str], bool]
+
+PAIRS = Path(__file__).resolve().parent.parent / "tests" / "math_pairs.txt"
+_MARKED = re.compile(r"box|answer|#|¶", re.IGNORECASE)  # more than a bare answer
+PROSE = "We add the two parts, $a + b$, and simplify. "
+IMPORT = (
+    "import time; start = time.perf_counter(); "
+    "import infinite_rl.reward_functions.math; print(time.perf_counter() - start)"
+)
+MATH_VERIFY_IMPORT = (
+    "import time; start = time.perf_counter(); "
+    "import math_verify; print(time.perf_counter() - start)"
+)
+
+
+def labelled(path: Path) -> list[tuple[Pair, bool]]:
+    """The pairs of a table such as `tests/math_pairs.txt`, and whether they are equal."""
+    found: list[tuple[Pair, bool]] = []
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        right, wrong = line.rfind(" == "), line.rfind(" != ")
+        cut = max(right, wrong)
+        if cut >= 0 and not line.startswith("# "):
+            found.append(((line[:cut], line[cut + 4 :]), right > wrong))
+    return found
+
+
+def integers(count: int) -> list[Pair]:
+    """Boxed integers after prose, a fifth of them wrong."""
+    source = random.Random(7)
+    golds = [source.randint(2, 99_999) for _ in range(count)]
+    return [
+        (rf"{PROSE}So the answer is \boxed{{{gold + (place % 5 == 0)}}}.", str(gold))
+        for place, gold in enumerate(golds)
+    ]
+
+
+def boxed(pairs: Sequence[Pair]) -> list[Pair]:
+    """The predictions in a box, as an answer after prose stands."""
+    return [(rf"{PROSE}So the answer is $\boxed{{{one}}}$.", other) for one, other in pairs]
+
+
+def batch(pairs: Sequence[Pair], count: int) -> list[Pair]:
+    """Half integers, half labelled pairs, no two of them the same."""
+    numerals = integers(count // 2)
+    turns = -(-(count - len(numerals)) // len(pairs))
+    mixed = [(f"({turn}) {one}", other) for turn in range(turns) for one, other in boxed(pairs)]
+    both = numerals + mixed[: count - len(numerals)]
+    random.Random(3).shuffle(both)
+    return both
+
+
+def cpu_s() -> float:
+    """CPU seconds of this process, its threads, and the processes that it has seen end."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime
+
+
+def each_us(judge: Judge, pairs: Sequence[Pair]) -> list[float]:
+    """Sorted CPU microseconds of each pair."""
+    found: list[float] = []
+    for pair in pairs:
+        forget_forms()
+        start = time.process_time_ns()
+        judge(*pair)
+        found.append((time.process_time_ns() - start) / 1000)
+    return sorted(found)
+
+
+def ours(prediction: str, gold: str) -> bool:
+    return verify(prediction, gold).equal
+
+
+def math_verify() -> Judge | None:
+    """Math-Verify as its page shows it, with its timeouts; None where it is not installed."""
+    if importlib.util.find_spec("math_verify") is None:
+        return None
+    from math_verify import parse
+    from math_verify import verify as same
+
+    logging.disable(logging.ERROR)  # it logs each timeout
+
+    def judge(prediction: str, gold: str) -> bool:
+        return bool(same(parse(f"${gold}$"), parse(prediction)))
+
+    judge(r"\boxed{1}", "1")  # builds its tables
+    return judge
+
+
+def row(name: str, values: Sequence[str]) -> str:
+    return f"| {name:<38} |" + "|".join(f" {value:>12} " for value in values) + "|"
+
+
+def spread(name: str, judges: Sequence[Judge], pairs: Sequence[Pair], most: int) -> list[str]:
+    """Median, 99th percentile and mean of each judge; only our own on all pairs."""
+    source = random.Random(1)
+    chosen = source.sample(list(pairs), min(most, len(pairs)))
+    times = [each_us(judge, pairs if judge is ours else chosen) for judge in judges]
+    figures = {
+        "median": [found[len(found) // 2] for found in times],
+        "99th percentile": [found[int(len(found) * 0.99)] for found in times],
+        "mean": [sum(found) / len(found) for found in times],
+    }
+    return [
+        row(f"{name}, {figure}, us", [f"{value:,.0f}" for value in values])
+        for figure, values in figures.items()
+    ]
+
+
+def rates(judges: Sequence[Judge], pairs: Sequence[Pair], most: int) -> list[float]:
+    """Pairs a CPU second: ours on the whole batch at once, Math-Verify on a sample of it."""
+    found: list[float] = []
+    for judge in judges:
+        forget_forms()
+        start = cpu_s()
+        if judge is ours:
+            verify_many(pairs)
+            algebra.close()  # then the time of its workers can be seen
+            found.append(len(pairs) / (cpu_s() - start))
+        else:
+            for pair in pairs[:most]:
+                judge(*pair)
+            found.append(min(most, len(pairs)) / (cpu_s() - start))
+    return found
+
+
+def import_ms(code: str) -> float:
+    """Milliseconds of an import in a fresh process, the best of five."""
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True) for _ in range(5)]
+    return min(float(run.stdout) for run in runs) * 1000
+
+
+def accuracy(judge: Judge, pairs: Sequence[tuple[Pair, bool]]) -> tuple[int, int]:
+    """How many pairs get their label, and how many wrong answers are accepted."""
+    found = [(judge(*pair), equal) for pair, equal in pairs]
+    return sum(got == equal for got, equal in found), sum(got > equal for got, equal in found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=Path, default=PAIRS, help="a table of labelled pairs")
+    parser.add_argument("--sample", type=int, default=200, help="pairs for Math-Verify")
+    parser.add_argument("--batch", type=int, default=4096, help="pairs of the mixed batch")
+    options = parser.parse_args()
+    table = labelled(options.pairs)
+    pairs = [pair for pair, _ in table]
+    other = math_verify()
+    judges: list[Judge] = [ours] if other is None else [ours, other]
+    ours(r"\sqrt{2}", "1.5")  # loads mpmath
+
+    print(f"Python {platform.python_version()} on {platform.machine()}, mpmath {version('mpmath')}")
+    names = ["Infinite RL"] + ([] if other is None else [f"MV {version('math-verify')}"])
+    print(row("", names))
+    print(row("", ["-" * 12] * len(names)).replace(" ", "-"))
+    for line in spread("integer", judges, integers(500), options.sample):
+        print(line)
+    for line in spread("mixed pair", judges, [*pairs, *boxed(pairs)], options.sample):
+        print(line)
+    speeds = rates(judges, batch(pairs, options.batch), options.sample)
+    print(row(f"batch of {options.batch}, pairs a second", [f"{rate:,.0f}" for rate in speeds]))
+    if other is not None:
+        print(row("ratio of the rates", [f"{speeds[0] / speeds[1]:,.0f}", "1"]))
+    imports = [import_ms(code) for code in (IMPORT, MATH_VERIFY_IMPORT)[: len(judges)]]
+    print(row("import, ms", [f"{value:,.0f}" for value in imports]))
+    bare = [(pair, equal) for pair, equal in table if not _MARKED.search(pair[0])]
+    boxes = list(zip(boxed([pair for pair, _ in bare]), [equal for _, equal in bare], strict=True))
+    marks = [accuracy(judge, boxes) for judge in judges]
+    print(row(f"right of {len(boxes)} labelled pairs, boxed", [str(right) for right, _ in marks]))
+    print(row("wrong answers accepted", [str(wrong) for _, wrong in marks]))
+    print("\nTargets: integer median 20 us; mixed median 150 us, 99th percentile 5 ms; ratio 100;")
+    print("import 50 ms; no wrong answer accepted.")
+
+
+if __name__ == "__main__":
+    main()
