@@ -23,8 +23,12 @@ class RewardExecutor:
     they end with this process, or when an executor is closed while they have nothing to do.
 
     `timeout` is in seconds of wall time, `memory_limit_mb` in MiB, `output_limit` in characters of
-    stdout and stderr together. `runtimes` adds languages, or replaces the packaged ones: name ->
-    `Guest`. Raises `UsageError` for a limit that is not a positive number.
+    stdout and stderr together, `code_limit` in characters of a program and its tests together.
+    `fuel`, where it is given, is a number of WebAssembly instructions (3 to 8 million take about a
+    millisecond): the same program then ends alike however busy the machine is. `seed` gives every
+    run the same random numbers; without it they differ, and with `fuel` it is 0. `runtimes` adds
+    languages, or replaces the packaged ones: name -> `Guest`. Raises `UsageError` for a limit that
+    is not a positive number, or a seed that is no whole number.
 
     It may be used as a context manager, which closes it. A closed executor can still be used.
     """
@@ -35,10 +39,16 @@ class RewardExecutor:
         memory_limit_mb: int = 256,
         output_limit: int = 1_000_000,
         runtimes: Mapping[str, Guest] | None = None,
+        *,
+        code_limit: int = 1_000_000,
+        fuel: int | None = None,
+        seed: int | None = None,
     ) -> None:
         self.timeout = _positive("timeout", timeout)
         self.memory_limit_mb = _positive("memory_limit_mb", memory_limit_mb)
         self.output_limit = _positive("output_limit", output_limit)
+        self.code_limit = _positive("code_limit", code_limit)
+        self.fuel, self.seed = _fuel(fuel), _seed(seed)
         self._own = {name.lower(): guest for name, guest in (runtimes or {}).items()}
 
     def __enter__(self) -> RewardExecutor:
@@ -61,22 +71,25 @@ class RewardExecutor:
         tests: Iterable[str] = (),
         entry_point: str = "",
         setup: str = "",
+        fuel: int | None = None,
+        seed: int | None = None,
     ) -> Execution:
         """Run `code`, `setup`, then each of `tests` in the same namespace (see `Program`).
 
         Whatever the code does is in the `Execution`: an uncaught exception leaves its traceback on
-        stderr and exit code 1, `sys.exit(n)` gives n. `timeout` replaces the executor's.
+        stderr and exit code 1, `sys.exit(n)` gives n. `timeout`, `fuel` and `seed` replace the
+        executor's.
 
         Raises:
             UnknownName: a language that there is no runtime for (a `ValueError`).
-            UsageError: a timeout that is not a positive number, text that is not text.
+            UsageError: a limit that is not a positive number, text that is not text.
             RuntimeMissing: the language's runtime has not been built.
             SandboxError: the sandbox itself broke.
         """
         if isinstance(tests, str):
             raise UsageError("tests must be a sequence of texts, not one text")
         program = _checked(Program(code, stdin, tuple(tests), entry_point, setup))
-        return self._guest(lang).run(program, self._limits(timeout))
+        return self._guest(lang).run(program, self._limits(timeout, fuel, seed))
 
     def run_single(self, code: str, lang: str) -> tuple[str, str]:
         """Run `code`: its stdout and stderr, stripped of whitespace. Raises as `execute`."""
@@ -151,11 +164,18 @@ class RewardExecutor:
         for result in in_workers(f"{__name__}:run_job", jobs, count, limits.timeout_s):
             yield _lost(result) if isinstance(result, Lost) else _execution(result)
 
-    def _limits(self, timeout: float | None) -> Limits:
+    def _limits(
+        self, timeout: float | None, fuel: int | None = None, seed: int | None = None
+    ) -> Limits:
+        fuel = self.fuel if fuel is None else _fuel(fuel)
+        seed = self.seed if seed is None else _seed(seed)
         return Limits(
             timeout_s=self.timeout if timeout is None else _positive("timeout", timeout),
             memory_bytes=int(self.memory_limit_mb * 2**20),
             output_chars=int(self.output_limit),
+            code_chars=int(self.code_limit),
+            fuel=fuel,
+            seed=0 if seed is None and fuel is not None else seed,
         )
 
     def _guest(self, lang: str) -> Guest:
@@ -207,4 +227,15 @@ def _positive(name: str, value: float) -> float:
         raise UsageError(f"{name} must be a number, not {value!r}")
     if not (value > 0 and math.isfinite(value)):
         raise UsageError(f"{name} must be a positive number, not {value!r}")
+    return value
+
+
+def _fuel(value: int | None) -> int | None:
+    """Within what the engine counts, 64 bits."""
+    return None if value is None else min(int(_positive("fuel", value)) or 1, 2**64 - 1)
+
+
+def _seed(value: int | None) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise UsageError(f"seed must be a whole number, not {value!r}")
     return value

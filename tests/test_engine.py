@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from wasmtime import Func, Instance, Module, Store, Trap, TrapCode, wat2wasm
+from wasmtime import Func, Instance, Module, Store, Trap, TrapCode, WasmtimeError, wat2wasm
 
 import infinite_rl.runtimes as runtimes
 from infinite_rl.errors import RuntimeMissing, SandboxError
@@ -88,6 +88,16 @@ def test_compiled_code_is_kept_and_used_again(
     assert len(compiled(tmp_path)) == 1
     forget_and_forbid_compiling(monkeypatch)
     assert engine.load_module(runtime) is not module
+
+
+def test_code_that_counts_instructions_is_compiled_and_kept_apart(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    plain, metered = engine.load_module(runtime), engine.load_module(runtime, is_metered=True)
+    assert plain is not metered
+    assert len(compiled(tmp_path)) == 2
+    with pytest.raises(WasmtimeError):
+        Instance(Store(engine.ENGINE), metered, [])
 
 
 def test_the_cache_is_private(runtime: Runtime, tmp_path: Path) -> None:
@@ -188,7 +198,7 @@ def test_deadlines_hold_in_a_forked_child() -> None:
 
 
 def test_a_forked_child_can_compile(runtime: Runtime) -> None:
-    engine._compile(runtimes.runtime_file(runtime), runtime.sha256, Module)
+    engine._compile(runtimes.runtime_file(runtime), runtime.sha256, Module, False)
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply_async(_compiles, (runtime,)).get(timeout=30)
 
@@ -259,6 +269,7 @@ except KeyboardInterrupt:
 def test_a_signal_handler_that_raises_stops_a_run_and_not_the_process(
     language: str, code: str
 ) -> None:
+    RewardExecutor().execute("", language)  # compiles it, which would say so on stderr
     script = f"LANGUAGE, CODE = {(language, code)!r}\n{INTERRUPTED}"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False

@@ -58,8 +58,42 @@ def test_the_executors_timeout_holds_where_none_is_given(echo: Echo) -> None:
     assert echo.calls[0][1].timeout_s == 3
 
 
+def test_fuel_and_seed_of_one_run_replace_the_executors(echo: Echo) -> None:
+    executor = RewardExecutor(fuel=10**6, seed=3, runtimes={"echo": echo})
+    executor.execute("", "echo")
+    executor.execute("", "echo", fuel=5, seed=-4)
+    assert [(limits.fuel, limits.seed) for _, limits in echo.calls] == [(10**6, 3), (5, -4)]
+
+
+def test_with_fuel_the_seed_is_zero_unless_it_is_given(echo: Echo) -> None:
+    executor = RewardExecutor(runtimes={"echo": echo})
+    executor.execute("", "echo", fuel=5)
+    executor.execute("", "echo")
+    assert [limits.seed for _, limits in echo.calls] == [0, None]
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), "5", True])
+def test_fuel_that_is_no_positive_number_is_refused(value: Any) -> None:
+    with pytest.raises(UsageError, match="fuel"):
+        RewardExecutor(fuel=value)
+
+
+@pytest.mark.parametrize("value", [1.5, "5", True])
+def test_a_seed_that_is_no_whole_number_is_refused(value: Any) -> None:
+    with pytest.raises(UsageError, match="seed"):
+        RewardExecutor().execute("", "python", seed=value)
+
+
+@pytest.mark.parametrize("language", ["python", "javascript"])
+def test_fuel_and_seed_hold_in_worker_processes(language: str) -> None:
+    loop = {"python": "while True: pass", "javascript": "for (;;);"}[language]
+    executor = RewardExecutor(fuel=10**8, timeout=60)
+    ends = executor.execute_many([Program(loop)] * 3, language, workers=1)
+    assert [end.status for end in ends] == ["timeout"] * 3
+
+
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "5", None, True])
-@pytest.mark.parametrize("name", ["timeout", "memory_limit_mb", "output_limit"])
+@pytest.mark.parametrize("name", ["timeout", "memory_limit_mb", "output_limit", "code_limit"])
 def test_a_limit_that_is_no_positive_number_is_refused(name: str, value: Any) -> None:
     with pytest.raises(UsageError, match=name):
         RewardExecutor(**{name: value})

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from wasmtime import Func, Instance, Module, WasmtimeError, wat2wasm
 
 from infinite_rl import workers
 from infinite_rl.errors import UsageError
 from infinite_rl.executor import RewardExecutor
+from infinite_rl.runtimes import Limits, engine
 from infinite_rl.types import Execution
 
 ROOT = Path(__file__).parent.parent
@@ -36,7 +38,8 @@ def test_every_fact_has_a_test_and_every_test_a_fact() -> None:
 
 
 def run(language: str, code: str, *tests: str, **options: Any) -> Execution:
-    limits = {key: options.pop(key) for key in ("memory_limit_mb", "output_limit") & options.keys()}
+    of_executor = {"memory_limit_mb", "output_limit", "code_limit"} & options.keys()
+    limits = {key: options.pop(key) for key in of_executor}
     return RewardExecutor(**limits).execute(code, language, tests=tests, **options)
 
 
@@ -138,6 +141,70 @@ def test_time_timers() -> None:
     assert execution.duration_s < 5
 
 
+# --- instructions ------------------------------------------------------------------------------
+
+WORK = {
+    "python": "import random, time\n"
+    "print([str(random.random() + time.time()) for i in range(N)] < [str(time.monotonic())])",
+    "javascript": "for (let i = 0; i < N; i++) `${Math.random() + Date.now() + performance.now()}`;"
+    "setTimeout(() => console.log(1), 5)",
+}
+
+
+@either
+def test_limit_fuel(language: str) -> None:
+    execution = run(language, WORK[language].replace("N", "10**9"), fuel=10**7)
+    assert (execution.status, execution.exit_code) == ("timeout", 124)
+    assert "ran out of fuel (10000000)" in execution.stderr
+    assert execution.duration_s < 2
+    assert run(language, WORK[language].replace("N", "10"), fuel=10**9).status == "ok"
+
+
+@either
+def test_limit_fuel_same(language: str) -> None:
+    code = WORK[language].replace("N", "100")
+    low, high = 0, 10**9
+    while high - low > 1:
+        middle = (low + high) // 2
+        if run(language, code, fuel=middle).status == "ok":
+            high = middle
+        else:
+            low = middle
+    with ThreadPoolExecutor(2) as pool:
+        for fuel, status in ((low, "timeout"), (high, "ok")):
+            ends = pool.map(lambda fuel: run(language, code, fuel=fuel).status, [fuel] * 10)
+            assert list(ends) == [status] * 10
+
+
+@either
+def test_limit_fuel_time(language: str) -> None:
+    loop = {"python": "while True: pass", "javascript": "for (;;);"}[language]
+    execution = run(language, loop, fuel=10**15, timeout=0.2)
+    assert execution.status == "timeout"
+    assert "fuel" not in execution.stderr
+
+
+@either
+def test_limit_code(language: str) -> None:
+    comment = {"python": "#", "javascript": "//"}[language]
+    assert run(language, comment.ljust(1000), code_limit=1000).status == "ok"
+    for execution in (
+        run(language, comment.ljust(1001), code_limit=1000),
+        run(language, comment, comment.ljust(500), comment.ljust(500), code_limit=1000),
+        run(language, comment.ljust(10**6 + 1)),
+    ):
+        assert (execution.status, execution.tests) == ("error", ())
+        assert "the code is longer than" in execution.stderr
+
+
+@pytest.mark.parametrize(
+    "piece", ["`${", "'\n", "/", "=/[", "import ", "import a from 'x';", "export {"]
+)
+def test_limit_code_work(piece: str) -> None:
+    code = f"import a;{piece * (10**6 // len(piece) - 10)}"
+    assert run("javascript", code, timeout=2).duration_s < 8
+
+
 # --- memory ------------------------------------------------------------------------------------
 
 
@@ -161,6 +228,24 @@ def test_memory_too_small() -> None:
     with pytest.raises(UsageError):
         run("python", "", memory_limit_mb=1)
     assert run("javascript", "", memory_limit_mb=0.01).status == "memory"
+
+
+def test_memory_tables() -> None:
+    grown = """(module (table 1 funcref) (func (export "f") (result i32)
+      (table.grow (ref.null func) (i32.const 1000000))))"""
+    store = engine.fresh_store(Limits())
+    module = Module(store.engine, wat2wasm(grown))
+    with pytest.raises(WasmtimeError, match="instance count"):
+        for _ in range(1000):
+            instance = Instance(store, module, [])
+    function = instance.exports(store)["f"]
+    assert isinstance(function, Func)
+
+    def call() -> Any:
+        with engine.deadline(store, 1):
+            return function(store)
+
+    assert engine.shielded(call) == -1
 
 
 # --- output and input --------------------------------------------------------------------------
@@ -408,15 +493,26 @@ def test_clock_timers() -> None:
     assert 60000 <= int(run("javascript", code).stdout) < 65000
 
 
-def test_random_python() -> None:
-    code = "import os, random, uuid\nprint(random.random(), os.urandom(8), uuid.uuid4())"
-    one, other = (run("python", code).stdout.split() for _ in range(2))
+CHANCE = {
+    "python": "import os, random, secrets, uuid\n"
+    "print(random.random(), os.urandom(8), uuid.uuid4(), secrets.token_hex(9))",
+    "javascript": "const { randomBytes, randomUUID } = require('crypto');"
+    "console.log(Math.random(), randomBytes(8).toString('hex'), randomUUID())",
+}
+
+
+@either
+def test_random_differs(language: str) -> None:
+    one, other = (run(language, CHANCE[language]).stdout.split() for _ in range(2))
+    assert len(one) > 2
     assert not set(one) & set(other)
 
 
-def test_random_javascript() -> None:
-    one, other = (run("javascript", "console.log(Math.random())").stdout for _ in range(2))
-    assert one == other
+@either
+def test_random_seed(language: str) -> None:
+    outputs = [run(language, CHANCE[language], seed=seed).stdout for seed in (5, 5, 6, -(10**30))]
+    assert outputs[0] == outputs[1] != ""
+    assert len(set(outputs)) == 3
 
 
 def test_random_hashes() -> None:

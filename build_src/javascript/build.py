@@ -167,6 +167,11 @@ class Quickjs:
         length = int.from_bytes(self.memory.read(self.store, size, size + 4), "little")
         return bytes(self.memory.read(self.store, address, address + length)).decode()
 
+    def words(self) -> memoryview:
+        """The memory as it is now, in words of 64 bits."""
+        size = self.memory.data_len(self.store)
+        return memoryview(bytes(self.memory.read(self.store, 0, size))).cast("Q")
+
     def stack_pointer(self) -> int:
         return int(self._stack_pointer().value(self.store))
 
@@ -220,6 +225,7 @@ def initialise(quickjs: Quickjs, prelude: str) -> dict[str, int]:
     known = {f"driver_{name}": quickjs.property(driver, name) for name in DRIVER}
     known |= {"undefined": undefined, "arguments": arguments}
     known |= {"main_name": quickjs.string("main.js")[0], "test_name": quickjs.string("test.js")[0]}
+    known["random_state"] = random_state(quickjs)
     quickjs.call("qjs_run_gc")
     return known
 
@@ -237,6 +243,29 @@ def clear_free_memory(quickjs: Quickjs) -> None:
             taken.append(address)
     for address in reversed(taken):
         quickjs.call("wasm_free", address)
+
+
+def random_state(quickjs: Quickjs) -> int:
+    """Where the engine keeps the state of `Math.random`, so that the host can set it.
+
+    It is the one word of 64 bits that a call changes as xorshift64* (Marsaglia 2003, Vigna 2016)
+    does.
+    """
+    before = quickjs.words()
+    source, length = quickjs.string("Math.random()")
+    file_name, _ = quickjs.string("node:internal")
+    quickjs.call("qjs_free_value", quickjs.call("qjs_eval", source, length, file_name, 0))
+    pairs = enumerate(zip(before, quickjs.words(), strict=False))
+    found = [8 * n for n, (old, new) in pairs if old != new and xorshift(old) == new]
+    if len(found) != 1:
+        raise SystemExit(f"the state of Math.random may be at any of {found}")
+    return found[0]
+
+
+def xorshift(state: int) -> int:
+    state ^= state >> 12
+    state ^= state << 25 & (1 << 64) - 1
+    return state ^ state >> 27
 
 
 def build(wasm: bytes) -> bytes:

@@ -196,7 +196,8 @@ class WitWorld(wit_world.WitWorld):
         seed: int | None,
     ) -> wit_world.Report:
         sys.argv = [_PROGRAM]
-        random.seed(seed)
+        # Without a number it would read 2,500 bytes of randomness.
+        random.seed(int.from_bytes(os.urandom(32)) if seed is None else seed)
         surroundings.set_stdin(stdin)
         streams = _Streams()
         for name in _OURS:

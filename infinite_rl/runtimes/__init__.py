@@ -57,7 +57,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "f414c9d573f50723c3e1623d5c0c1c620728622352b997e01a498734657ecd5f",
+        "7ba5b85fd126cbbbe3d66d1e3317ed93b2f1f42cde76e758622aee1031ff4288",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )

@@ -1,7 +1,10 @@
 """The engine that all sandboxes share: its settings, its clock, and the cache of compiled code.
 
-A guest loads its WebAssembly with `load_module` or `load_component`, gives each run a fresh `Store`
-of `ENGINE`, and calls into it inside `shielded`, `with deadline(store, seconds)`.
+A guest loads its WebAssembly with `load_module` or `load_component`, gives each run a
+`fresh_store`, and calls into it inside `shielded`, `with deadline(store, seconds)`.
+
+There are two engines, `ENGINE` and `METERED`. The second counts instructions, which makes the code
+that it compiles slower, and is used only for runs with `Limits.fuel`.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from wasmtime.component import Component
 
 from ..errors import RuntimeMissing, SandboxError
 from . import Runtime, recorded_hash, runtime_file
+from .guest import Limits
 
 Compiled = TypeVar("Compiled", Module, Component)
 Result = TypeVar("Result")
@@ -38,6 +42,7 @@ Result = TypeVar("Result")
 TICK_S = 0.01
 _MiB = 1024 * 1024
 _SETTINGS = "epoch opt=speed"  # part of the cache key: change it with `_config`
+_TABLE_ELEMENTS, _ITEMS = 100_000, 100  # far beyond what the packaged runtimes ask for
 _UNUSED_S = 30 * 24 * 3600
 _BORN = os.getpid()
 
@@ -54,8 +59,9 @@ _WASM_STACK = 20 * _MiB
 _THREAD_STACK = _WASM_STACK + 2 * _MiB  # and room for the host functions that the guest calls
 
 
-def _config(parallel: bool = True) -> Config:
+def _config(is_metered: bool, parallel: bool = True) -> Config:
     config = Config()
+    config.consume_fuel = is_metered
     config.epoch_interruption = True
     config.cranelift_opt_level = "speed"
     config.parallel_compilation = parallel
@@ -66,7 +72,20 @@ def _config(parallel: bool = True) -> Config:
     return config
 
 
-ENGINE = Engine(_config())
+ENGINE, METERED = Engine(_config(False)), Engine(_config(True))
+
+
+def engine_for(is_metered: bool) -> Engine:
+    return METERED if is_metered else ENGINE
+
+
+def fresh_store(limits: Limits) -> Store:
+    """An empty store for one run, bounded in memory, in tables, in instances, and in fuel if so."""
+    store = Store(engine_for(limits.fuel is not None))
+    store.set_limits(limits.memory_bytes, _TABLE_ELEMENTS, _ITEMS, _ITEMS, _ITEMS)
+    if limits.fuel is not None:
+        store.set_fuel(limits.fuel)
+    return store
 
 
 # --- threads -----------------------------------------------------------------------------------
@@ -161,14 +180,14 @@ atexit.register(_end_runners)
 
 
 class _Ticker:
-    """Advances the engine's epochs from a clock, while anything runs.
+    """Advances the engines' epochs from a clock, while anything runs.
 
     A sleeping thread is late on a busy machine. Epochs are therefore counted from the time that
     really passed, and brought up to date before each run, which so loses nothing to late ticks.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, *engines: Engine) -> None:
+        self._engines = engines
         self._wake = threading.Condition()
         self._thread: threading.Thread | None = None
         self._running = 0
@@ -198,7 +217,8 @@ class _Ticker:
     def _catch_up(self) -> None:
         owed = int((time.monotonic() - self._ticked_at) / TICK_S)
         for _ in range(owed):
-            self._engine.increment_epoch()
+            for engine in self._engines:
+                engine.increment_epoch()
         self._ticked_at += owed * TICK_S
 
     def _tick(self) -> None:
@@ -210,14 +230,14 @@ class _Ticker:
             time.sleep(TICK_S)
 
 
-_ticker = _Ticker(ENGINE)
+_ticker = _Ticker(ENGINE, METERED)
 _loading = threading.Lock()
 
 
 def _after_fork() -> None:
     """A forked child has none of our threads, and may have copied a lock that somebody held."""
     global _ticker, _loading, _starting
-    _ticker = _Ticker(ENGINE)
+    _ticker = _Ticker(ENGINE, METERED)
     _loading, _starting = threading.Lock(), threading.Lock()
     _runners.clear()
     _idle.clear()
@@ -248,20 +268,21 @@ def deadline(store: Store, timeout_s: float) -> Iterator[None]:
 
 # --- compiled code -----------------------------------------------------------------------------
 
-_loaded: dict[Runtime, Module | Component] = {}
+_loaded: dict[tuple[Runtime, bool], Module | Component] = {}
 
 
-def load_module(runtime: Runtime) -> Module:
+def load_module(runtime: Runtime, is_metered: bool = False) -> Module:
     """The runtime's core module, compiled once a machine and shared by all threads.
 
-    Raises `RuntimeMissing` when the file is absent or not the one whose hash is recorded.
+    It belongs to `METERED` if so, else to `ENGINE`. Raises `RuntimeMissing` when the file is absent
+    or not the one whose hash is recorded.
     """
-    return _load(runtime, Module)
+    return _load(runtime, Module, is_metered)
 
 
-def load_component(runtime: Runtime) -> Component:
+def load_component(runtime: Runtime, is_metered: bool = False) -> Component:
     """The runtime's component; everything else as for `load_module`."""
-    return _load(runtime, Component)
+    return _load(runtime, Component, is_metered)
 
 
 def is_compiled(runtime: Runtime) -> bool:
@@ -269,41 +290,42 @@ def is_compiled(runtime: Runtime) -> bool:
     folder = _cache_folder()
     if folder is None:
         return False
-    key = _key(runtime, recorded_hash(runtime))
+    key = _key(runtime, recorded_hash(runtime), False)
     return any(
         _is_private(path) and path.name == _content_name(key, path.read_bytes())
         for path in folder.glob(f"{key}-*.cwasm")
     )
 
 
-def _load(runtime: Runtime, kind: type[Compiled]) -> Compiled:
+def _load(runtime: Runtime, kind: type[Compiled], is_metered: bool) -> Compiled:
     with _loading:
-        known = _loaded.get(runtime)
+        known = _loaded.get((runtime, is_metered))
         if not isinstance(known, kind):
-            known = _from_cache(runtime, kind)
-            _loaded[runtime] = known
+            known = _from_cache(runtime, kind, is_metered)
+            _loaded[runtime, is_metered] = known
         return known
 
 
-def _from_cache(runtime: Runtime, kind: type[Compiled]) -> Compiled:
+def _from_cache(runtime: Runtime, kind: type[Compiled], is_metered: bool) -> Compiled:
+    engine = engine_for(is_metered)
     source, digest = runtime_file(runtime), recorded_hash(runtime)
     folder = _cache_folder()
     if folder is None:
-        return kind.deserialize(ENGINE, _compile(source, digest, kind))
-    key = _key(runtime, digest)
+        return kind.deserialize(engine, _compile(source, digest, kind, is_metered))
+    key = _key(runtime, digest, is_metered)
     with _locked(folder / f"{runtime.name}.lock"):
-        found = _find(folder, key, kind)
+        found = _find(folder, key, kind, engine)
         if found is None:
-            code = _compile(source, digest, kind)
+            code = _compile(source, digest, kind, is_metered)
             path = _keep(folder, key, code)
             if path is None:
-                return kind.deserialize(ENGINE, code)
+                return kind.deserialize(engine, code)
             _forget_unused(folder, runtime.name)
-            found = kind.deserialize_file(ENGINE, str(path))
+            found = kind.deserialize_file(engine, str(path))
         return found
 
 
-def _compile(source: Path, digest: str, kind: type[Compiled]) -> bytearray:
+def _compile(source: Path, digest: str, kind: type[Compiled], is_metered: bool) -> bytearray:
     wasm = source.read_bytes()
     if hashlib.sha256(wasm).hexdigest() != digest:
         raise RuntimeMissing(
@@ -313,16 +335,17 @@ def _compile(source: Path, digest: str, kind: type[Compiled]) -> bytearray:
     # A warning, since it is the one that shows where nobody has set up logging: the wait is long.
     logger.warning("compiling %s for this machine, once; this takes up to a minute", source.name)
     # The compiler's threads do not survive a fork: a forked child would wait for them for ever.
-    engine = Engine(_config(parallel=os.getpid() == _BORN))
+    engine = Engine(_config(is_metered, parallel=os.getpid() == _BORN))
     try:
         return kind(engine, wasm).serialize()
     except WasmtimeError as error:
         raise SandboxError(f"{source.name} cannot be compiled: {error}") from error
 
 
-def _key(runtime: Runtime, digest: str) -> str:
+def _key(runtime: Runtime, digest: str, is_metered: bool) -> str:
     """What compiled code depends on: the source, the compiler, its settings, the processor."""
-    parts = (digest, version("wasmtime"), _SETTINGS, sys.platform, _processor())
+    settings = f"{_SETTINGS} fuel" if is_metered else _SETTINGS
+    parts = (digest, version("wasmtime"), settings, sys.platform, _processor())
     hashed = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     return f"{runtime.name}-{hashed[:24]}"
 
@@ -374,7 +397,7 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _find(folder: Path, key: str, kind: type[Compiled]) -> Compiled | None:
+def _find(folder: Path, key: str, kind: type[Compiled], engine: Engine) -> Compiled | None:
     """The compiled code under `key`; None when there is none, or it is damaged (it is removed).
 
     The file's name carries the hash of its content: the engine itself does not notice a changed
@@ -387,7 +410,7 @@ def _find(folder: Path, key: str, kind: type[Compiled]) -> Compiled | None:
         if path.name == _content_name(key, path.read_bytes()):
             try:
                 path.touch()  # the time of the last use
-                return kind.deserialize_file(ENGINE, str(path))
+                return kind.deserialize_file(engine, str(path))
             except WasmtimeError as error:
                 logger.warning("%s does not load (%s): compiling again", path, error)
         path.unlink()

@@ -9,15 +9,33 @@ from ..types import Execution, Program
 
 # Exit codes of programs that were stopped, the shell's own: for time, and otherwise.
 STOPPED_FOR_TIME, STOPPED = 124, 137
+FUEL_PER_NS = 5  # about what a program uses; the clocks of a guest that has fuel follow it
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of one run: seconds of wall time, bytes of guest memory, characters of output."""
+    """Bounds of one run: seconds of wall time, bytes of guest memory, characters of output.
+
+    `code_chars` are the characters of the program and its tests together. `fuel` bounds the
+    instructions of WebAssembly, and makes the guest's clocks follow them. `seed` fixes the random
+    numbers.
+    """
 
     timeout_s: float = 5.0
     memory_bytes: int = 256 * 1024 * 1024
     output_chars: int = 1_000_000
+    code_chars: int = 1_000_000
+    fuel: int | None = None
+    seed: int | None = None
+
+
+def too_long(program: Program, limits: Limits) -> Execution | None:
+    """The failed run of a program that is longer than its limit; it is not even looked at."""
+    size = sum(map(len, (program.code, program.setup, program.entry_point, *program.tests)))
+    if size <= limits.code_chars:
+        return None
+    reason = f"the code is longer than {limits.code_chars} characters: {size} with its tests"
+    return Execution("", f"{reason}\n", STOPPED, "error")
 
 
 class Guest(Protocol):

@@ -9,15 +9,16 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
-from wasmtime import FuncType, Linker, Store, Trap, TrapCode, WasmtimeError
+from wasmtime import FuncType, Linker, Trap, TrapCode, WasmtimeError
 
 from ..errors import SandboxError
 from ..types import Execution, ExecutionStatus, Program, TestResult
 from . import runtime_named
-from .engine import ENGINE, deadline, deadline_ticks, load_module, shielded
-from .guest import STOPPED, STOPPED_FOR_TIME, Limits
+from .engine import deadline, deadline_ticks, engine_for, fresh_store, load_module, shielded
+from .guest import FUEL_PER_NS, STOPPED, STOPPED_FOR_TIME, Limits, too_long
 from .javascript_machine import (
     ASYNC_SCRIPT,
     GLOBAL_SCRIPT,
@@ -29,7 +30,8 @@ from .javascript_modules import as_script
 
 _RECOVERY_S = 0.1  # for handing over, after a trap, what was printed before it
 _UNSETTLED = 13  # Node's exit code where a top-level await never ends
-_FIRST_S = 10.0  # for the first instance, which only shows addresses
+_FIRST_S, _FIRST_FUEL = 10.0, 10**6  # for the first instance, which only shows addresses
+_RECOVERY_FUEL = 10**8
 _MEMORY_SLACK = 1024 * 1024
 _REPORT_ROOM = 8 * 1024 * 1024
 _EBADF = 8
@@ -38,34 +40,40 @@ _EBADF = 8
 class JavaScriptGuest:
     """The JavaScript sandbox; see `Guest`.
 
-    `Math.random` gives the same numbers in every run, and timers do not wait: time jumps to the
-    next one. A failed `console.assert` makes the run an error. Static `import` and `export` are
-    rewritten (see `as_script`), so a module's top-level names stay visible to its tests. Tests also
-    see what a program puts into `module.exports`: by name, and as `require('./anything')`. With
-    tests, `console`, `JSON` and `require` are fixed before the program runs. Raises
-    `RuntimeMissing` when the module was not built.
+    Timers do not wait: time jumps to the next one. A failed `console.assert` makes the run an
+    error. Static `import` and `export` are rewritten (see `as_script`), so a module's top-level
+    names stay visible to its tests. Tests also see what a program puts into `module.exports`: by
+    name, and as `require('./anything')`. With tests, `console`, `JSON` and `require` are fixed
+    before the program runs. Raises `RuntimeMissing` when the module was not built.
     """
 
-    def __init__(self) -> None:
-        module = load_module(runtime_named("javascript"))
+    def __init__(self, is_metered: bool = False) -> None:
+        module = load_module(runtime_named("javascript"), is_metered)
         # Host functions are shared by all runs; each thread runs one program at a time.
         self._thread = threading.local()
-        linker = Linker(ENGINE)
+        linker = Linker(engine_for(is_metered))
         for wanted in module.imports:
             kind, name = wanted.type, wanted.name
             if not isinstance(kind, FuncType) or name is None:
                 raise SandboxError(f"universal_js.wasm imports {name}, which is not a function")
             linker.define_func(wanted.module, name, kind, self._import(name, kind))
         self._prepared = linker.instantiate_pre(module)
-        self._constants = shielded(self._first_instance)
+        self._constants = shielded(lambda: self._first_instance(is_metered))
 
     def run(self, program: Program, limits: Limits) -> Execution:
-        return shielded(lambda: self._run(program, limits))
+        refused = too_long(program, limits)
+        if refused:
+            return refused
+        guest = self if limits.fuel is None else self._metered
+        return shielded(lambda: guest._run(program, limits))
+
+    @cached_property
+    def _metered(self) -> JavaScriptGuest:
+        return JavaScriptGuest(is_metered=True)
 
     def _run(self, program: Program, limits: Limits) -> Execution:
         started = time.monotonic()
-        store = Store(ENGINE)
-        store.set_limits(memory_size=limits.memory_bytes)
+        store = fresh_store(limits)
         with deadline(store, limits.timeout_s):
             try:
                 machine = Machine(self._prepared, store, self._constants)
@@ -78,9 +86,10 @@ class JavaScriptGuest:
                 del self._thread.run
         return run.execution(time.monotonic() - started)
 
-    def _first_instance(self) -> Constants:
-        store = Store(ENGINE)
-        with deadline(store, _FIRST_S):
+    def _first_instance(self, is_metered: bool) -> Constants:
+        limits = Limits(timeout_s=_FIRST_S, fuel=_FIRST_FUEL if is_metered else None)
+        store = fresh_store(limits)
+        with deadline(store, limits.timeout_s):
             return Constants(self._prepared, store)
 
     def _import(self, name: str, kind: FuncType) -> Callable[..., Any]:
@@ -114,7 +123,9 @@ class _Run:
         self._inner: Trap | WasmtimeError | None = (
             None  # a trap of a call that a host function made
         )
-        self._started_ns = time.monotonic_ns()
+        self._began_ns, self._started_ns = time.time_ns(), time.monotonic_ns()
+        if limits.fuel is not None:
+            self._began_ns -= self._began_ns % 10**9  # the part of a second would vary
         self._skipped_ns = 0  # time that timers jumped over
         self._rejected: dict[int, tuple[int, int]] = {}  # promises nobody handles, by identity
         self._tests: list[TestResult] = []
@@ -123,6 +134,7 @@ class _Run:
 
     def start(self) -> None:
         """Runs the program and its tests; whatever happens is kept for `execution`."""
+        self._machine.seed(self._limits.seed)
         try:
             if self._program.tests:
                 self._judge()
@@ -271,6 +283,8 @@ class _Run:
             self._error(
                 f"timed out after {self._limits.timeout_s:g} s", STOPPED_FOR_TIME, "timeout"
             )
+        elif code == TrapCode.OUT_OF_FUEL:
+            self._error(f"ran out of fuel ({self._limits.fuel})", STOPPED_FOR_TIME, "timeout")
         elif code == TrapCode.STACK_OVERFLOW:
             self._error("RangeError: Maximum call stack size exceeded")
         elif self._is_full():
@@ -282,6 +296,8 @@ class _Run:
         """Fetches what was printed but not handed over yet, as far as the trap left it whole."""
         try:
             self._machine.store.set_epoch_deadline(deadline_ticks(_RECOVERY_S))
+            if self._limits.fuel is not None:
+                self._machine.store.set_fuel(_RECOVERY_FUEL)
             self._machine.after_trap()
             self._machine.drive("flush")
         except (Trap, WasmtimeError, OutOfMemory):
@@ -348,9 +364,15 @@ class _Run:
             self._rejected[identity] = (promise, reason)
 
     def on_clock_time_get(self, clock: int, _precision: int, out: int) -> int:
-        nanoseconds = time.time_ns() if clock == 0 else time.monotonic_ns() - self._started_ns
+        nanoseconds = self._passed_ns() + (self._began_ns if clock == 0 else 0)
         self._machine.write(out, (nanoseconds + self._skipped_ns).to_bytes(8, "little"))
         return 0
+
+    def _passed_ns(self) -> int:
+        """Since the start: by the clock, or by the fuel that is gone."""
+        if self._limits.fuel is None:
+            return time.monotonic_ns() - self._started_ns
+        return (self._limits.fuel - self._machine.store.get_fuel()) // FUEL_PER_NS
 
     def on_random_get(self, out: int, size: int) -> int:
         self._machine.write(out, os.urandom(size))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -114,6 +116,12 @@ class Machine:
     def is_pending(self, box: int) -> bool:
         """Whether the value is a promise that is not settled yet."""
         return bool(self.call("qjs_promise_state", box) == PENDING)
+
+    def seed(self, seed: int | None) -> None:
+        """Sets what `Math.random` goes on from: by the seed, or anew."""
+        chance = os.urandom(8) if seed is None else random.Random(seed).randbytes(8)
+        # Its generator, xorshift64*, would never leave zero.
+        self.write(self._constants["random_state"], chance if any(chance) else b"\1" + bytes(7))
 
     def after_trap(self) -> None:
         """Makes the instance callable again: a trap leaves the stack where it was."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import secrets
 import threading
 import time
@@ -10,18 +11,19 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from wasmtime import ExitTrap, Store, Trap, WasiConfig, WasmtimeError
-from wasmtime.component import Component, Func, Linker
+from wasmtime.component import Func, Linker, Record
 
 from ..errors import SandboxError, UsageError
 from ..types import Execution, ExecutionStatus, Program, TestResult
 from . import runtime_named
-from .engine import ENGINE, deadline, load_component, shielded
-from .guest import STOPPED, STOPPED_FOR_TIME, Limits
+from .engine import deadline, engine_for, fresh_store, load_component, shielded
+from .guest import FUEL_PER_NS, STOPPED, STOPPED_FOR_TIME, Limits, too_long
 from .python_tests import Reading, Test, read_tests
 from .python_values import Unreadable, read_reports
 from .python_verdicts import Forged, first_failure, is_opaque, judge
 
-_CLOCK = "wasi:clocks/monotonic-clock@"
+_Interfaces = dict[str, dict[str, Callable[..., Any]]]  # function by name by interface
+_RANDOM_BYTES = 65536  # at once: the binding is slow with lists
 _MESSAGE_CHARS = 500
 _REPORTS_CHARS = 8_000_000  # of all values that tests ask for; the host holds some times as much
 _CACHED = 256  # one plan serves every program that is judged by the same tests
@@ -74,11 +76,15 @@ class _Plan:
 class _Session:
     """What one run has told the host so far."""
 
-    def __init__(self, tests: Sequence[Test], limits: Limits) -> None:
+    def __init__(self, tests: Sequence[Test], limits: Limits, store: Store) -> None:
+        self.store = store
         self.nonce = secrets.token_hex(8)
         self.started = time.monotonic()
         self.tests, self._traps = _with_traps(tests)
+        self._began_ns = time.time_ns() // 10**9 * 10**9  # the part of a second would vary
         self._ends_at = self.started + limits.timeout_s
+        self.fuel, self.seed, self._napped_ns = limits.fuel, limits.seed, 0
+        self._chance = random.Random(limits.seed)
         self._room, self._reports_room = limits.output_chars, _REPORTS_CHARS
         self._printed: dict[int, list[str]] = {1: [], 2: []}
         self.told: list[_Told] = []
@@ -120,8 +126,26 @@ class _Session:
         left = self._ends_at - time.monotonic()
         if seconds > 0:
             time.sleep(max(0.0, min(seconds, left)))
+            self._napped_ns += int(seconds * 1e9)
         if seconds >= left:
             raise _Stop("timeout")
+
+    def now_ns(self, _store: object = None) -> int:
+        """Nanoseconds since the start: by the clock, or by the fuel that is gone."""
+        if self.fuel is None:
+            return int((time.monotonic() - self.started) * 1e9)
+        return (self.fuel - self.store.get_fuel()) // FUEL_PER_NS + self._napped_ns
+
+    def wall_clock(self, _store: object) -> Record:
+        parts = divmod(self._began_ns + self.now_ns(), 10**9)
+        now = Record()
+        vars(now).update(zip(("seconds", "nanoseconds"), parts, strict=True))
+        return now
+
+    def random_bytes(self, _store: object, count: int) -> bytes:
+        if count > _RANDOM_BYTES:
+            raise WasmtimeError("too many random bytes at once")
+        return self._chance.randbytes(count)
 
     def execution(self, status: ExecutionStatus, exit_code: int, reason: str = "") -> Execution:
         """How it ended, without the results of tests."""
@@ -143,11 +167,14 @@ class PythonGuest:
     Nothing of the host can be reached: no file, no socket, no environment variable, no argument.
     """
 
-    def __init__(self) -> None:
-        self._component = load_component(runtime_named("python"))
+    def __init__(self, is_metered: bool = False, is_seeded: bool = False) -> None:
+        self._engine = engine_for(is_metered)
+        self._component = load_component(runtime_named("python"), is_metered)
         self._current = threading.local()  # the session of the run on this thread
         self._plans: dict[tuple[tuple[str, ...], str, str], _Plan] = {}
-        self._linker = self._link()
+        self._making = threading.Lock()
+        self._variants: dict[tuple[bool, bool], PythonGuest] = {}
+        self._linker = self._link(is_metered, is_seeded)
         export = self._component.get_export_index("run")
         if export is None:
             raise SandboxError("python.wasm does not export `run`: build it again")
@@ -162,7 +189,20 @@ class PythonGuest:
         What was printed before a program is stopped is kept, but for the last few milliseconds of
         one that prints much. Stopped programs have the exit codes 124 (time) and 137 (otherwise).
         """
-        return shielded(lambda: self._run(program, limits))
+        refused = too_long(program, limits)
+        if refused:
+            return refused
+        guest = self._variant(limits.fuel is not None, limits.seed is not None)
+        return shielded(lambda: guest._run(program, limits))
+
+    def _variant(self, is_metered: bool, is_seeded: bool) -> PythonGuest:
+        """The guest whose clocks and chance are as such a run needs them; most need neither."""
+        if not (is_metered or is_seeded):
+            return self
+        with self._making:
+            if (is_metered, is_seeded) not in self._variants:
+                self._variants[is_metered, is_seeded] = PythonGuest(is_metered, is_seeded)
+            return self._variants[is_metered, is_seeded]
 
     def _run(self, program: Program, limits: Limits) -> Execution:
         plan = self._plan(program, limits)
@@ -215,12 +255,12 @@ class PythonGuest:
         self, program: Program, tests: Sequence[Test], limits: Limits
     ) -> tuple[_Session, Execution]:
         """Run a program with tests as they have been read, in a fresh instance."""
-        session = _Session(tests, limits)
+        store = fresh_store(limits)
+        session = _Session(tests, limits, store)
         self._current.session = session
         try:
-            with Store(ENGINE) as store:
+            with store:
                 store.set_wasi(WasiConfig())
-                store.set_limits(memory_size=limits.memory_bytes)
                 with deadline(store, limits.timeout_s):
                     entry = self._instantiate(store, limits)
                     report = entry(store, *_arguments(program, session))
@@ -249,21 +289,50 @@ class PythonGuest:
             raise SandboxError("python.wasm exports a `run` that is no function: build it again")
         return entry
 
-    def _link(self) -> Linker:
-        linker = Linker(ENGINE)
+    def _link(self, is_metered: bool, is_seeded: bool) -> Linker:
+        linker = Linker(self._engine)
         linker.allow_shadowing = True
         linker.add_wasip2()
         with linker.root() as root:
             for name in ("emit", "verdict", "nap", "leave"):
                 root.add_func(name, self._host_function(name))
-            # An epoch cannot interrupt a host call that waits, and this clock offers such calls.
-            # A definition replaces the whole instance, so the harmless half is written anew.
-            with root.add_instance(_clock_name(self._component)) as clock:
-                clock.add_func("now", lambda _store: time.monotonic_ns())
-                clock.add_func("resolution", lambda _store: 1000)
-                clock.add_func("subscribe-instant", _refuse_to_wait)
-                clock.add_func("subscribe-duration", _refuse_to_wait)
+            for interface, functions in self._replaced(is_metered, is_seeded).items():
+                # A definition replaces the whole instance, so the harmless parts are written anew.
+                with root.add_instance(self._import(interface)) as instance:
+                    for name, function in functions.items():
+                        instance.add_func(name, function)
         return linker
+
+    def _replaced(self, is_metered: bool, is_seeded: bool) -> _Interfaces:
+        """What takes the place of the engine's own clocks and chance.
+
+        An epoch cannot interrupt a host call that waits, and the clock of the system offers such
+        calls. Where instructions are counted, time follows them.
+        """
+
+        def session(method: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda *arguments: method(self._current.session, *arguments)
+
+        replaced: _Interfaces = {
+            "wasi:clocks/monotonic-clock@": {
+                "now": session(_Session.now_ns),
+                "resolution": lambda _store: 1000,
+                "subscribe-instant": _refuse_to_wait,
+                "subscribe-duration": _refuse_to_wait,
+            }
+        }
+        if is_metered:
+            now = session(_Session.wall_clock)
+            replaced["wasi:clocks/wall-clock@"] = {"now": now, "resolution": now}
+        if is_seeded:
+            chance = session(_Session.random_bytes)
+            replaced["wasi:random/random@"] = {"get-random-bytes": chance}
+        return replaced
+
+    def _import(self, interface: str) -> str:
+        """The interface's name as the component imports it: it carries a version."""
+        names = self._component.type.imports(self._engine)
+        return next(name for name in names if name.startswith(interface))
 
     def _host_function(self, name: str) -> Callable[..., None]:
         def call(_store: object, *arguments: Any) -> None:
@@ -283,17 +352,12 @@ def _refuse_to_wait(*_arguments: object) -> NoReturn:
     raise WasmtimeError("waiting on a clock is not possible here")
 
 
-def _clock_name(component: Component) -> str:
-    """The clock's name as the component imports it: it carries the version of the interface."""
-    names = component.type.imports(ENGINE)
-    return next(name for name in names if name.startswith(_CLOCK))
-
-
 def _arguments(program: Program, session: _Session) -> tuple[Any, ...]:
     """What `run` is called with."""
     code = _clean(program.code).removeprefix("\ufeff")  # a byte order mark, as in a file
     texts = _clean(program.stdin), _clean(program.setup)
-    return code, *texts, session.tests, _clean(program.entry_point), session.nonce, None
+    seed = None if session.seed is None else session.seed % 2**64
+    return code, *texts, session.tests, _clean(program.entry_point), session.nonce, seed
 
 
 def _with_traps(tests: Sequence[Test]) -> tuple[list[str], frozenset[int]]:
@@ -345,14 +409,17 @@ def _stopped(session: _Session, error: WasmtimeError | Trap) -> Execution:
     cause = str(error).rpartition("Caused by:")[2].strip()
     if "wasm trap: interrupt" in cause:
         return _limit(session, "timeout")
+    if "all fuel consumed" in cause:
+        return _limit(session, "timeout", f"ran out of fuel ({session.fuel})")
     if "call stack exhausted" in cause:
         return session.cut_short("error", 1, "RecursionError: the stack is exhausted")
     return session.cut_short("error", 1, f"the sandbox stopped the program: {cause}")
 
 
-def _limit(session: _Session, status: ExecutionStatus) -> Execution:
+def _limit(session: _Session, status: ExecutionStatus, met: str = "") -> Execution:
     if status == "timeout":
-        return session.cut_short(status, STOPPED_FOR_TIME, "TimeoutError: the time limit was met")
+        reason = f"TimeoutError: {met or 'the time limit was met'}"
+        return session.cut_short(status, STOPPED_FOR_TIME, reason)
     if status == "output":
         return session.cut_short(status, STOPPED, "the output limit was met")
     return session.cut_short(status, STOPPED, "the program tampered with its test results")

@@ -147,7 +147,7 @@ function utilTypes() {
     return types;
 }
 
-// Chance comes from the generator behind Math.random: the same in every run.
+// Chance comes from the generator behind Math.random, which the host seeds.
 function makeCrypto() {
     const filled = (bytes) => {
         for (let i = 0; i < bytes.length; i++) bytes[i] = floor(random() * 256);
