@@ -22,7 +22,7 @@ from typing import Any
 __builtins__ = dict(vars(builtins))  # type: ignore[assignment]
 
 _DEPTH = 80  # nested deeper, a value is opaque: the host's reader has a stack, too
-_ITEMS = 1_000_000  # so is one of more items
+_ITEMS = 2_000_000  # so is one of more items, where a container counts as ten more
 _LONG_BITS = 2048  # decimal digits take quadratic time, and hosts refuse many of them
 _quote = json.encoder.encode_basestring_ascii
 _mro = vars(type)["__mro__"].__get__
@@ -71,7 +71,7 @@ class _Writer:
 
     def several(self, values: "Iterator[Any] | list[Any]") -> str:
         items = [*values]
-        self._room -= len(items) + 1
+        self._room -= len(items) + 10
         if self._room < 0 or self._depth >= _DEPTH:
             raise _TooMuch
         kinds = {*map(type, items)}
@@ -227,6 +227,7 @@ class Reports:
             "__both__": self.both,
             "__listed__": listed,
             "__raises__": raises,
+            "__approx__": Approx,
         }
 
 
@@ -269,3 +270,19 @@ def raises(expected: Any, *call: Any, match: Any = None, **options: Any) -> Rais
         with context:
             call[0](*call[1:], **options)
     return context
+
+
+class Approx:
+    """`pytest.approx` of a number, where the host does not see the comparison as one."""
+
+    __hash__ = None  # type: ignore[assignment]  # it equals what has other hashes
+
+    def __init__(self, expected: Any, rel: Any = None, abs: Any = None) -> None:
+        self._expected = expected
+        least = 1e-12 if abs is None else abs
+        share = (1e-6 if abs is None else 0) if rel is None else rel
+        self._tolerance = max(least, share * builtins.abs(expected))
+
+    def __eq__(self, actual: Any) -> bool:
+        same: bool = actual == self._expected
+        return same or abs(actual - self._expected) <= self._tolerance

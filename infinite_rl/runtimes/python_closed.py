@@ -107,7 +107,7 @@ class Scope:
     def __init__(self, tree: ast.Module, setup: ast.Module, entry_point: str) -> None:
         self._imports: dict[str, tuple[str, str]] = {}  # name: the statement, what it stands for
         imported: Counter[str] = Counter()
-        self._starred = False
+        self.starred = False
         for node in (*ast.walk(setup), *ast.walk(tree)):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 imported.update(self._add_import(node))
@@ -119,7 +119,7 @@ class Scope:
         source = node.module if isinstance(node, ast.ImportFrom) else ""
         for alias in node.names:
             if alias.name == "*":
-                self._starred = True
+                self.starred = True
                 continue
             name = alias.asname or alias.name
             if (source or alias.name) not in _PURE_MODULES or alias.name.startswith("_"):
@@ -161,7 +161,7 @@ class Scope:
 
     def is_pure(self, name: str) -> bool:
         """Whether the name is the test's own import or Python's own function."""
-        if name in self._shadowed or self._starred:
+        if name in self._shadowed or self.starred:
             return False
         return name in self._imports or name in _PURE_BUILTINS
 

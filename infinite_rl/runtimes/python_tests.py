@@ -12,7 +12,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 from .python_closed import Scope, bound, immutable, is_literal, literal_of, loads
@@ -36,7 +36,8 @@ _RELATIONS: dict[type[ast.cmpop], str] = {
     ast.Gt: ">",
     ast.GtE: ">=",
 }
-_NEGATED = {"==": "!=", "!=": "==", "is": "is not", "is not": "is", "in": "not in", "not in": "in"}
+_NEGATED = {"==": "!=", "is": "is not", "in": "not in", "approx": "not approx"}
+_NEGATED |= {negation: relation for relation, negation in _NEGATED.items()}
 _Env = dict[str, ast.expr]  # what names stand for: closed expressions
 _Values = list["list[ast.expr] | None"]
 
@@ -70,10 +71,10 @@ class Assertion:
     """One `assert` of a test.
 
     `relations` stand between the operands ("==", ...), or are one of "true", "false", "near <",
-    "near <=", "isclose" and "approx" with the operands that these take. `rows` holds the operands
-    of each time that it is reached. `exact` means that a test that ends well has reached it so many
-    times; without it there is one row, for any number of times. `beside` means that values are
-    compared, or that what is expected is computed, beside the program.
+    "near <=", "isclose", "approx" and "not approx" with the operands that these take. `rows` holds
+    the operands of each time that it is reached. `exact` means that a test that ends well has
+    reached it so many times; without it there is one row, for any number of times. `beside` means
+    that values are compared, or that what is expected is computed, beside the program.
     """
 
     text: str
@@ -266,6 +267,10 @@ def _cut(text: str) -> str:
     return text if len(text) <= _TEXT_CHARS else f"{text[:_TEXT_CHARS]}..."
 
 
+# What binds names in ways that the text does not show.
+_REBINDERS = frozenset({"exec", "eval", "globals", "locals", "vars", "__import__"})
+
+
 # --- reading -------------------------------------------------------------------------------------
 
 
@@ -301,6 +306,7 @@ class _Reader:
             if isinstance(node, (ast.Global, ast.Nonlocal))
             for name in node.names
         }
+        self._certain = not _REBINDERS & self._loads.keys() and not self._scope.starred
         self._catching = any(isinstance(node, ast.Try) for node in ast.walk(self._tree))
         self._called = _called_once(self._tree, entry_point)
         self.candidates = frozenset(self._loads)
@@ -338,7 +344,7 @@ class _Reader:
             for env in envs:
                 self._trust(node.value, env)
         _forget(envs, {name})
-        if None in values or name in self._outer:
+        if None in values or name in self._outer or not self._certain:
             return
         for env, value in zip(envs, values, strict=True):
             if value is not None:
@@ -480,6 +486,8 @@ class _Reader:
         known = [self._known(part, envs) for part in form.operands]
         if form.relations[0] in ("is", "is not") and not any(map(_singletons, known)):
             return None
+        if "__approx__" in chain.from_iterable(map(loads, form.operands)):
+            return None
         if all(values is not None for values in known):
             # What is called here may be the program's own, with the name of one of Python's.
             known = [v if v and all(map(is_literal, v)) else None for v in known]
@@ -618,7 +626,7 @@ def _approx(operands: list[ast.expr], relation: str) -> _Form | None:
     actual, call = operands
     if isinstance(actual, ast.Call) and _is_approx(actual):
         actual, call = call, actual
-    if relation != "==" or not (isinstance(call, ast.Call) and _is_approx(call)):
+    if relation not in _APPROX or not (isinstance(call, ast.Call) and _is_approx(call)):
         return None
     options = {word.arg: word.value for word in call.keywords}
     given = [*call.args[1:]]
@@ -626,7 +634,10 @@ def _approx(operands: list[ast.expr], relation: str) -> _Form | None:
         given.append(options.pop(name, ast.Constant(None)))
     if options or len(given) != 2 or not call.args:
         return None
-    return _Form(("approx",), [actual, call.args[0], *given])
+    return _Form((_APPROX[relation],), [actual, call.args[0], *given])
+
+
+_APPROX = {"==": "approx", "!=": "not approx"}
 
 
 def _is_approx(call: ast.Call) -> bool:
@@ -696,7 +707,7 @@ def _stored(node: ast.AST) -> set[str]:
     return set(bound(node))
 
 
-def _single_target(node: ast.stmt) -> str:
+def _single_target(node: ast.AST) -> str:
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign):
         targets = node.targets
@@ -778,14 +789,11 @@ def _own_names(tree: ast.Module) -> set[str]:
 
     The second is asked for since functions may have capital letters, too.
     """
-    made = {
-        _single_target(node)
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Assign, ast.AnnAssign))
-        and isinstance(node.value, ast.Call)
-        and isinstance(node.value.func, ast.Name)
-        and node.value.func.id[:1].isupper()
-    }
+    made: dict[str, str] = {}
+    for node in ast.walk(tree):
+        value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+            made[_single_target(node)] = value.func.id
     used = {
         node.value.id
         for node in ast.walk(tree)
@@ -793,7 +801,8 @@ def _own_names(tree: ast.Module) -> set[str]:
         and isinstance(node.value, ast.Name)
         and node.attr not in _PLAIN_ATTRIBUTES
     }
-    return (made & used) - {""}
+    classes = {name for name, kind in made.items() if kind[:1].isupper() and name in used}
+    return {name for name, kind in made.items() if kind == "__approx__"} | classes - {""}
 
 
 _PLAIN = (list, str, dict, set, tuple, int, float, complex, bytes, range, Counter, OrderedDict)

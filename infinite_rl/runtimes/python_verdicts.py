@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence, Set
 from decimal import Decimal
 from typing import Any
 
@@ -106,9 +106,10 @@ def is_opaque(value: Any) -> bool:
         return True
     if isinstance(value, Mapping):
         return any(map(is_opaque, value)) or any(map(is_opaque, value.values()))
-    return not isinstance(value, (str, bytes, bytearray, range)) and (
-        hasattr(value, "__iter__") and any(map(is_opaque, value))
-    )
+    return isinstance(value, _HOLDERS) and any(map(is_opaque, value))
+
+
+_HOLDERS = (list, tuple, Set, deque)
 
 
 def _holds(relations: tuple[str, ...], operands: Sequence[Any]) -> bool:
@@ -122,8 +123,8 @@ def _holds(relations: tuple[str, ...], operands: Sequence[Any]) -> bool:
     if relation == "isclose":
         left, right, relative, absolute = operands
         return math.isclose(left, right, rel_tol=relative, abs_tol=absolute)
-    if relation == "approx":
-        return _approx(*operands)
+    if relation in ("approx", "not approx"):
+        return _approx(*operands) is (relation == "approx")
     pairs = zip(relations, operands[:-1], operands[1:], strict=True)
     return all(_RELATIONS[between](left, right) for between, left, right in pairs)
 
