@@ -157,7 +157,8 @@ class _Session:
 
     def cut_short(self, status: ExecutionStatus, exit_code: int, reason: str) -> Execution:
         """A program that did not return: it cannot have reported its last test."""
-        del self.told[max(0, len(self.tests) - 1) :]
+        own = [place for place in range(len(self.tests)) if place not in self._traps]
+        del self.told[max(own, default=0) :]
         return self.execution(status, exit_code, reason)
 
 
