@@ -25,10 +25,11 @@ class RewardExecutor:
     `timeout` is in seconds of wall time, `memory_limit_mb` in MiB, `output_limit` in characters of
     stdout and stderr together, `code_limit` in characters of a program and its tests together.
     `fuel`, where it is given, is a number of WebAssembly instructions (3 to 8 million take about a
-    millisecond): the same program then ends alike however busy the machine is. `seed` gives every
-    run the same random numbers; without it they differ, and with `fuel` it is 0. `runtimes` adds
-    languages, or replaces the packaged ones: name -> `Guest`. Raises `UsageError` for a limit that
-    is not a positive number, or a seed that is no whole number.
+    millisecond): the same program then ends alike however busy the machine is (with tests in
+    Python, unless it comes within a million of its fuel). `seed` gives every run the same random
+    numbers; without it they differ, and with `fuel` it is 0. `runtimes` adds languages, or replaces
+    the packaged ones: name -> `Guest`. Raises `UsageError` for a limit that is not a positive
+    number, or a seed that is no whole number.
 
     It may be used as a context manager, which closes it. A closed executor can still be used.
     """
