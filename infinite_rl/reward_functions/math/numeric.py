@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import mpmath
 
-from .bounds import MAX_POWER_BITS, Budget, OverBudget, Undefined
+from .bounds import MAX_EXACT_BITS, MAX_POWER_BITS, Budget, OverBudget, Undefined
 from .exact import bits, rational
 from .tree import Node, holds, number, symbols
 
@@ -30,6 +30,7 @@ _NEEDED_BITS = 180  # that must survive a cancellation
 # four, because the first terms of a series (`cos x + x^2/2`) can hide the next ones.
 _BASE_DIGITS, _HIDING = 20, 4
 _MOST_DIGITS = 1600
+_NEARLY_BITS = 170
 _MOST_TURNS = 6  # numerals that are looked around
 _COST = 8  # steps of the budget for one operation, at the first precision
 _LARGEST_ANGLE_BITS = 160
@@ -107,9 +108,15 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
     return "" if _surely_equal(sides, clearest, real, budget) else "values at a sample point"
 
 
-def nearly(node: Node, budget: Budget) -> Any:
-    """The real value of a constant, right to some 54 digits. Raises Undefined or OverBudget."""
-    return _value(node, {}, True, budget).value
+def nearly(node: Node, budget: Budget) -> Fraction:
+    """The real value of a constant, to 50 digits. Raises Undefined or OverBudget."""
+    negative, mantissa, exponent, size = _value(node, {}, True, budget).value._mpf_
+    if abs(exponent + size) > MAX_EXACT_BITS:
+        raise OverBudget("a bound of too many digits")
+    spare = max(0, size - _NEARLY_BITS)  # the last bits depend on how the value is written
+    mantissa = (int(mantissa) >> spare) + (int(mantissa) >> (spare - 1) & 1 if spare else 0)
+    power = Fraction(2) ** int(exponent + spare)
+    return Fraction(-mantissa if negative else mantissa) * power
 
 
 def _both(sides: Sequence[Node], point: _Point, real: bool, budget: Budget) -> list[_Found]:
