@@ -9,35 +9,22 @@ from __future__ import annotations
 import ast
 import copy
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, product
 from typing import Any
 
-from .python_closed import Scope, bound, immutable, is_literal, literal_of, loads
+from .python_closed import Scope, bound, immutable, is_literal, loads
+from .python_forms import TRUTHS, Form, form_of
+from .python_prepare import prepared
+from .python_tables import MOST_ROWS, rows_of, targets_of, unpacked
 
 _MOST_CHARS = 100_000
-_MOST_ROWS = 1000  # of a table that a test loops over, and occurrences of one assertion
 _MOST_VALUES = 5000  # that the clean instance computes for one program's tests
 _PASSES = 6
-_TEXT_CHARS = 300
 _CACHED = 256
 
-_RELATIONS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-    ast.In: "in",
-    ast.NotIn: "not in",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-}
-_NEGATED = {"==": "!=", "is": "is not", "in": "not in", "approx": "not approx"}
-_NEGATED |= {negation: relation for relation, negation in _NEGATED.items()}
 _Env = dict[str, ast.expr]  # what names stand for: closed expressions
 _Values = list["list[ast.expr] | None"]
 
@@ -123,7 +110,7 @@ def _read(
     try:
         if len(text) + len(setup) > _MOST_CHARS:
             return Test(text)
-        tree, before = _prepared(text), ast.parse(setup)
+        tree, before = prepared(text), ast.parse(setup)
         mutable: frozenset[str] | None = None
         for _ in range(_PASSES):
             reader = _Reader(tree, before, entry_point, dict(known), refused, mutable)
@@ -136,135 +123,6 @@ def _read(
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         pass
     return Test(text)
-
-
-# --- before reading: messages, `all`, `and`, pytest -------------------------------------------
-
-
-def _prepared(text: str) -> ast.Module:
-    tree = ast.parse(text)
-    _Prepare(tree).visit(tree)
-    return ast.fix_missing_locations(tree)
-
-
-class _Prepare(ast.NodeTransformer):
-    """Writes assertions in fewer ways, without a change of meaning.
-
-    Messages go, since they may hold what is expected; the assertion remembers them as `note`.
-    pytest's `raises` and `approx` get names of ours.
-    """
-
-    def __init__(self, tree: ast.Module) -> None:
-        self._modules: set[str] = set()
-        self._names: dict[str, str] = {}
-        for node in ast.walk(tree):
-            for alias in getattr(node, "names", []) if _is_pytest(node) else []:
-                if isinstance(node, ast.Import):
-                    self._modules.add(alias.asname or alias.name)
-                elif alias.name in ("raises", "approx"):
-                    self._names[alias.asname or alias.name] = f"__{alias.name}__"
-        self._fresh = 0
-
-    def visit_Module(self, node: ast.Module) -> ast.Module:
-        self.generic_visit(node)
-        if not self._modules & set(loads(node)):
-            node.body = [part for part in node.body if not _is_pytest(part)] or [ast.Pass()]
-        return node
-
-    def visit_Try(self, node: ast.Try) -> ast.Try:
-        return node  # its assertions stay as they are: it may expect them to fail
-
-    visit_TryStar = visit_Try  # noqa: N815 - the name that the base class looks for
-
-    def visit_With(self, node: ast.With) -> ast.With:
-        for item in node.items:
-            item.context_expr = self.visit(item.context_expr)
-        if not any(word in ast.unparse(item) for item in node.items for word in _CATCHERS):
-            self.generic_visit(node)
-        return node
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return ast.Name(self._names.get(node.id, node.id), node.ctx)
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        self.generic_visit(node)
-        of = node.value.id if isinstance(node.value, ast.Name) else ""
-        if of in self._modules and node.attr in ("raises", "approx"):
-            return ast.Name(f"__{node.attr}__", node.ctx)
-        return node
-
-    def visit_Assert(self, node: ast.Assert) -> ast.stmt | list[ast.stmt]:
-        text, note = _cut(ast.unparse(ast.Assert(node.test))), ""
-        self.generic_visit(node)
-        if isinstance(node.msg, ast.Constant) and isinstance(node.msg.value, str):
-            note = _cut(node.msg.value)
-        return [self._one(test, text, note) for test in _conjuncts(node.test)]
-
-    def _one(self, test: ast.expr, text: str, note: str) -> ast.stmt:
-        loop = self._loop(test)
-        made = ast.Assert(test)
-        made.text, made.note = text, note  # type: ignore[attr-defined]
-        if loop is None:
-            return made
-        made.test, target, table = loop
-        return ast.For(target, table, [made], [])
-
-    def _loop(self, test: ast.expr) -> tuple[ast.expr, ast.expr, ast.expr] | None:
-        """`all(E for T in I)` as E, T and I, with names of its own in E and T."""
-        if not (
-            isinstance(test, ast.Call)
-            and isinstance(test.func, ast.Name)
-            and test.func.id == "all"
-            and len(test.args) == 1
-            and isinstance(test.args[0], (ast.GeneratorExp, ast.ListComp))
-        ):
-            return None
-        made = test.args[0]
-        (part, *others) = made.generators
-        if others or part.ifs or part.is_async or _binds(made.elt):
-            return None
-        self._fresh += 1
-        names = {name: f"__all{self._fresh}_{name}" for name in bound(part.target)}
-        if _binds(part.iter) or any(isinstance(n, ast.Await) for n in ast.walk(made)):
-            return None
-        rename = _Rename(names)
-        return rename.visit(made.elt), rename.visit(part.target), part.iter
-
-
-class _Rename(ast.NodeTransformer):
-    def __init__(self, names: dict[str, str]) -> None:
-        self._names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return ast.Name(self._names.get(node.id, node.id), node.ctx)
-
-
-def _binds(node: ast.AST) -> bool:
-    """Whether an expression binds names of its own."""
-    kinds = (ast.comprehension, ast.Lambda, ast.NamedExpr)
-    return any(isinstance(part, kinds) for part in ast.walk(node))
-
-
-def _conjuncts(test: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-        for value in test.values:
-            yield from _conjuncts(value)
-    else:
-        yield test
-
-
-def _is_pytest(node: ast.AST) -> bool:
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names] == ["pytest"]
-    return isinstance(node, ast.ImportFrom) and node.module == "pytest"
-
-
-# Blocks that may expect an assertion in them to fail.
-_CATCHERS = ("raises", "suppress", "assertRaises")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _TEXT_CHARS else f"{text[:_TEXT_CHARS]}..."
 
 
 # What binds names in ways that the text does not show.
@@ -395,14 +253,14 @@ class _Reader:
         if len(envs) > 1 and used:
             return None
         source = self._scope.close(node.iter, {name: envs[0][name] for name in used})
-        rows = source and _rows(source, self._scope)
-        targets = _targets(node.target)
-        if not rows or targets is None or len(rows) * len(envs) > _MOST_ROWS:
+        rows = source and rows_of(source, self._scope)
+        targets = targets_of(node.target)
+        if not rows or targets is None or len(rows) * len(envs) > MOST_ROWS:
             return None
         # Nobody else can have changed a table that is read in this place alone.
         if not all(map(immutable, rows)) and any(self._loads[name] != 1 for name in used):
             return None
-        pieces = [_unpacked(node.target, row) for row in rows]
+        pieces = [unpacked(node.target, row) for row in rows]
         if any(piece is None for piece in pieces) or self._outer & set(targets):
             return None
         made = [dict(zip(targets, piece or [], strict=True)) for piece in pieces]
@@ -466,19 +324,19 @@ class _Reader:
 
     def _assertion(self, node: ast.Assert, envs: list[_Env], exact: bool) -> ast.stmt:
         envs = envs if exact else [_common(envs)]
-        form = _form(node.test, self._scope, self._own)
+        form = form_of(node.test, self._scope, self._own)
         known = self._host_values(form, envs)
         if known is None:
-            form, known = _Form(("true",), [node.test]), [None]
+            form, known = Form(("true",), [node.test]), [None]
         asked = [part for part, value in zip(form.operands, known, strict=True) if value is None]
         self._hide(form, known, envs)
         note, text = node.note, node.text  # type: ignore[attr-defined]
-        beside = len(asked) > 1 or (form.relations in _TRUTHS and _compares(form.operands[0]))
+        beside = len(asked) > 1 or (form.relations in TRUTHS and _compares(form.operands[0]))
         rows = self._operands(known, len(envs))
         self.assertions.append(Assertion(text, form.relations, rows, exact, beside, note))
         return ast.Expr(_report(len(self.assertions) - 1, form, known, asked))
 
-    def _host_values(self, form: _Form, envs: list[_Env]) -> _Values | None:
+    def _host_values(self, form: Form, envs: list[_Env]) -> _Values | None:
         """For each operand what it is known to be, each time, and None where the guest is asked.
 
         None for all of it when only its truth as a whole can be asked.
@@ -495,7 +353,7 @@ class _Reader:
             return None
         return known
 
-    def _hide(self, form: _Form, known: _Values, envs: list[_Env]) -> None:
+    def _hide(self, form: Form, known: _Values, envs: list[_Env]) -> None:
         for part, value in zip(form.operands, known, strict=True):
             if value is None:
                 continue
@@ -551,118 +409,6 @@ class _Loop:
         self.node.iter = ast.List([row.elts[0] if single else row for row in table], ast.Load())
 
 
-_ORDERS = frozenset({"==", "!=", "<", "<=", ">", ">="})
-
-
-@dataclass(frozen=True)
-class _Form:
-    """An assertion as relations between expressions."""
-
-    relations: tuple[str, ...]
-    operands: list[ast.expr]
-
-
-def _form(test: ast.expr, scope: Scope, own: set[str]) -> _Form:
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = _form(test.operand, scope, own)
-        if inner.relations == ("true",):
-            return _Form(("false",), inner.operands)
-        if len(inner.relations) == 1 and inner.relations[0] in _NEGATED:
-            return _Form((_NEGATED[inner.relations[0]],), inner.operands)
-        return _Form(("false",), [test.operand])
-    close = _isclose(test, scope)
-    if close is not None:
-        return close
-    if isinstance(test, ast.BoolOp):
-        test = _membership(test) or test
-    if not isinstance(test, ast.Compare):
-        return _Form(("true",), [test])
-    operands = [test.left, *test.comparators]
-    if any(isinstance(part, ast.Name) and part.id in own for part in operands):
-        return _Form(("true",), [test])
-    relations = tuple(_RELATIONS[type(op)] for op in test.ops)
-    if len(operands) == 2:
-        near = _near(operands, relations[0], scope) or _approx(operands, relations[0])
-        if near is not None:
-            return near
-    elif not _ORDERS.issuperset(relations):
-        return _Form(("true",), [test])
-    return _Form(relations, operands)
-
-
-def _near(operands: list[ast.expr], relation: str, scope: Scope) -> _Form | None:
-    """`abs(A - B) < tolerance`."""
-    call, tolerance = operands
-    if relation in (">", ">="):
-        call, tolerance, relation = tolerance, call, relation.replace(">", "<")
-    if not (isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords):
-        return None
-    inside = call.args[0]
-    if relation not in ("<", "<=") or not (
-        isinstance(inside, ast.BinOp) and isinstance(inside.op, ast.Sub)
-    ):
-        return None
-    if not scope.means(call.func, "abs", "math.fabs"):
-        return None
-    return _Form((f"near {relation}",), [inside.left, inside.right, tolerance])
-
-
-def _isclose(test: ast.expr, scope: Scope) -> _Form | None:
-    """`math.isclose(A, B, rel_tol=..., abs_tol=...)`."""
-    if not (isinstance(test, ast.Call) and scope.means(test.func, "math.isclose")):
-        return None
-    options = {word.arg: word.value for word in test.keywords}
-    if len(test.args) != 2 or not options.keys() <= {"rel_tol", "abs_tol"}:
-        return None
-    tolerances = [
-        options.get("rel_tol", ast.Constant(1e-09)),
-        options.get("abs_tol", ast.Constant(0.0)),
-    ]
-    return _Form(("isclose",), [*test.args, *tolerances])
-
-
-def _approx(operands: list[ast.expr], relation: str) -> _Form | None:
-    """`A == pytest.approx(B, rel=..., abs=...)`."""
-    actual, call = operands
-    if isinstance(actual, ast.Call) and _is_approx(actual):
-        actual, call = call, actual
-    if relation not in _APPROX or not (isinstance(call, ast.Call) and _is_approx(call)):
-        return None
-    options = {word.arg: word.value for word in call.keywords}
-    given = [*call.args[1:]]
-    for name in ("rel", "abs")[len(given) :]:
-        given.append(options.pop(name, ast.Constant(None)))
-    if options or len(given) != 2 or not call.args:
-        return None
-    return _Form((_APPROX[relation],), [actual, call.args[0], *given])
-
-
-_APPROX = {"==": "approx", "!=": "not approx"}
-
-
-def _is_approx(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Name) and call.func.id == "__approx__"
-
-
-def _membership(test: ast.BoolOp) -> ast.Compare | None:
-    """`x == 1 or x == 2` as `x in (1, 2)`, for a name x."""
-    options: list[ast.expr] = []
-    names = set()
-    for part in test.values:
-        if not (
-            isinstance(part, ast.Compare)
-            and [type(op) for op in part.ops] == [ast.Eq]
-            and isinstance(part.left, ast.Name)
-        ):
-            return None
-        names.add(part.left.id)
-        options.append(part.comparators[0])
-    if len(names) != 1 or not isinstance(test.op, ast.Or):
-        return None
-    box = ast.Tuple(options, ast.Load())
-    return ast.Compare(ast.Name(names.pop(), ast.Load()), [ast.In()], [box])
-
-
 def _singletons(values: list[ast.expr] | None) -> bool:
     """Whether the values are constants that `is` compares the same everywhere."""
     return values is not None and all(
@@ -672,19 +418,18 @@ def _singletons(values: list[ast.expr] | None) -> bool:
 
 
 _SINGLE = (None, True, False, ...)
-_TRUTHS = (("true",), ("false",))
 
 
 def _compares(node: ast.expr) -> bool:
     return any(isinstance(part, (ast.Compare, ast.BoolOp)) for part in ast.walk(node))
 
 
-def _report(number: int, form: _Form, known: _Values, asked: list[ast.expr]) -> ast.expr:
+def _report(number: int, form: Form, known: _Values, asked: list[ast.expr]) -> ast.expr:
     """The call that reports the values that are asked."""
     values = list(asked)
     if form.relations[-1] in ("in", "not in") and known[-1] is None:
         values[-1] = _call("__listed__", [values[-1]])
-    if form.relations in _TRUTHS:
+    if form.relations in TRUTHS:
         return _call("__truth__" if values else "__judge__", [ast.Constant(number), *values])
     if len(values) == 2 and form.relations[0] in _BOTH:
         relation = ast.Constant(form.relations[0])
@@ -807,90 +552,3 @@ def _own_names(tree: ast.Module) -> set[str]:
 
 _PLAIN = (list, str, dict, set, tuple, int, float, complex, bytes, range, Counter, OrderedDict)
 _PLAIN_ATTRIBUTES = frozenset(name for kind in (*_PLAIN, deque) for name in dir(kind))
-
-
-# --- tables --------------------------------------------------------------------------------------
-
-
-def _rows(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
-    """What a loop over the expression gives, one expression a turn."""
-    if isinstance(node, (ast.List, ast.Tuple)):
-        return None if any(isinstance(e, ast.Starred) for e in node.elts) else node.elts
-    if not isinstance(node, ast.Call) or node.keywords:
-        return None
-    if isinstance(node.func, ast.Attribute):
-        box = node.func.value
-        if node.func.attr != "items" or node.args or not isinstance(box, ast.Dict):
-            return None
-        return _dict_rows(box)
-    if scope.means(node.func, "range"):
-        return _range_rows(node.args)
-    if scope.means(node.func, "enumerate") and len(node.args) == 1:
-        inner = _rows(node.args[0], scope)
-        return inner and [_pair(ast.Constant(i), row) for i, row in enumerate(inner)]
-    if scope.means(node.func, "zip") and node.args:
-        columns = [_rows(part, scope) for part in node.args]
-        if any(column is None for column in columns):
-            return None
-        return [ast.Tuple(list(row), ast.Load()) for row in zip(*filter(None, columns))]  # noqa: B905 - as zip cuts
-    return None
-
-
-def _dict_rows(node: ast.Dict) -> list[ast.expr] | None:
-    keys = [key for key in node.keys if key is not None and is_literal(key)]
-    if len(keys) != len(node.values):
-        return None
-    try:
-        if len({ast.literal_eval(key) for key in keys}) != len(keys):
-            return None
-    except TypeError:
-        return None
-    return [_pair(key, value) for key, value in zip(keys, node.values, strict=True)]
-
-
-def _range_rows(args: list[ast.expr]) -> list[ast.expr] | None:
-    if not 1 <= len(args) <= 3 or not all(map(is_literal, args)):
-        return None
-    numbers = [ast.literal_eval(part) for part in args]
-    if not all(type(number) is int for number in numbers) or numbers[2:] == [0]:
-        return None
-    span = range(*numbers)
-    if len(span[: _MOST_ROWS + 1]) > _MOST_ROWS:
-        return None
-    return [literal_of(number) for number in span]
-
-
-def _pair(left: ast.expr, right: ast.expr) -> ast.expr:
-    return ast.Tuple([left, right], ast.Load())
-
-
-def _targets(target: ast.expr) -> list[str] | None:
-    """The names of a loop's target, in order, each once."""
-    if isinstance(target, ast.Name):
-        return [target.id]
-    if not isinstance(target, (ast.Tuple, ast.List)):
-        return None
-    names: list[str] = []
-    for part in target.elts:
-        inner = _targets(part)
-        if inner is None:
-            return None
-        names += inner
-    return names if len(set(names)) == len(names) else None
-
-
-def _unpacked(target: ast.expr, row: ast.expr) -> list[ast.expr] | None:
-    """The parts of a row, in the order of the target's names."""
-    if isinstance(target, ast.Name):
-        return [row]
-    if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(row, (ast.Tuple, ast.List)):
-        return None
-    if len(target.elts) != len(row.elts):
-        return None
-    parts: list[ast.expr] = []
-    for name, cell in zip(target.elts, row.elts, strict=True):
-        inner = _unpacked(name, cell)
-        if inner is None:
-            return None
-        parts += inner
-    return parts

@@ -1,0 +1,135 @@
+"""What a Python assertion says: relations between expressions."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from .python_closed import Scope
+
+_RELATIONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+_NEGATED = {"==": "!=", "is": "is not", "in": "not in", "approx": "not approx"}
+_NEGATED |= {negation: relation for relation, negation in _NEGATED.items()}
+TRUTHS = (("true",), ("false",))
+_ORDERS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+
+
+@dataclass(frozen=True)
+class Form:
+    """An assertion as relations between expressions."""
+
+    relations: tuple[str, ...]
+    operands: list[ast.expr]
+
+
+def form_of(test: ast.expr, scope: Scope, own: set[str]) -> Form:
+    """What is asserted; `own` are names of objects that are to be asked themselves."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = form_of(test.operand, scope, own)
+        if inner.relations == ("true",):
+            return Form(("false",), inner.operands)
+        if len(inner.relations) == 1 and inner.relations[0] in _NEGATED:
+            return Form((_NEGATED[inner.relations[0]],), inner.operands)
+        return Form(("false",), [test.operand])
+    close = _isclose(test, scope)
+    if close is not None:
+        return close
+    if isinstance(test, ast.BoolOp):
+        test = _membership(test) or test
+    if not isinstance(test, ast.Compare):
+        return Form(("true",), [test])
+    operands = [test.left, *test.comparators]
+    if any(isinstance(part, ast.Name) and part.id in own for part in operands):
+        return Form(("true",), [test])
+    relations = tuple(_RELATIONS[type(op)] for op in test.ops)
+    if len(operands) == 2:
+        near = _near(operands, relations[0], scope) or _approx(operands, relations[0])
+        if near is not None:
+            return near
+    elif not _ORDERS.issuperset(relations):
+        return Form(("true",), [test])
+    return Form(relations, operands)
+
+
+def _near(operands: list[ast.expr], relation: str, scope: Scope) -> Form | None:
+    """`abs(A - B) < tolerance`."""
+    call, tolerance = operands
+    if relation in (">", ">="):
+        call, tolerance, relation = tolerance, call, relation.replace(">", "<")
+    if not (isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords):
+        return None
+    inside = call.args[0]
+    if relation not in ("<", "<=") or not (
+        isinstance(inside, ast.BinOp) and isinstance(inside.op, ast.Sub)
+    ):
+        return None
+    if not scope.means(call.func, "abs", "math.fabs"):
+        return None
+    return Form((f"near {relation}",), [inside.left, inside.right, tolerance])
+
+
+def _isclose(test: ast.expr, scope: Scope) -> Form | None:
+    """`math.isclose(A, B, rel_tol=..., abs_tol=...)`."""
+    if not (isinstance(test, ast.Call) and scope.means(test.func, "math.isclose")):
+        return None
+    options = {word.arg: word.value for word in test.keywords}
+    if len(test.args) != 2 or not options.keys() <= {"rel_tol", "abs_tol"}:
+        return None
+    tolerances = [
+        options.get("rel_tol", ast.Constant(1e-09)),
+        options.get("abs_tol", ast.Constant(0.0)),
+    ]
+    return Form(("isclose",), [*test.args, *tolerances])
+
+
+def _approx(operands: list[ast.expr], relation: str) -> Form | None:
+    """`A == pytest.approx(B, rel=..., abs=...)`."""
+    actual, call = operands
+    if isinstance(actual, ast.Call) and _is_approx(actual):
+        actual, call = call, actual
+    if relation not in _APPROX or not (isinstance(call, ast.Call) and _is_approx(call)):
+        return None
+    options = {word.arg: word.value for word in call.keywords}
+    given = [*call.args[1:]]
+    for name in ("rel", "abs")[len(given) :]:
+        given.append(options.pop(name, ast.Constant(None)))
+    if options or len(given) != 2 or not call.args:
+        return None
+    return Form((_APPROX[relation],), [actual, call.args[0], *given])
+
+
+_APPROX = {"==": "approx", "!=": "not approx"}
+
+
+def _is_approx(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == "__approx__"
+
+
+def _membership(test: ast.BoolOp) -> ast.Compare | None:
+    """`x == 1 or x == 2` as `x in (1, 2)`, for a name x."""
+    options: list[ast.expr] = []
+    names = set()
+    for part in test.values:
+        if not (
+            isinstance(part, ast.Compare)
+            and [type(op) for op in part.ops] == [ast.Eq]
+            and isinstance(part.left, ast.Name)
+        ):
+            return None
+        names.add(part.left.id)
+        options.append(part.comparators[0])
+    if len(names) != 1 or not isinstance(test.op, ast.Or):
+        return None
+    box = ast.Tuple(options, ast.Load())
+    return ast.Compare(ast.Name(names.pop(), ast.Load()), [ast.In()], [box])

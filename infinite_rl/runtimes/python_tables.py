@@ -1,0 +1,93 @@
+"""Loops of a Python test over what it spells out: their rows, and the names that they bind."""
+
+from __future__ import annotations
+
+import ast
+
+from .python_closed import Scope, is_literal, literal_of
+
+MOST_ROWS = 1000  # of a table, and occurrences of one assertion
+
+
+def rows_of(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
+    """What a loop over the expression gives, one expression a turn."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return None if any(isinstance(e, ast.Starred) for e in node.elts) else node.elts
+    if not isinstance(node, ast.Call) or node.keywords:
+        return None
+    if isinstance(node.func, ast.Attribute):
+        box = node.func.value
+        if node.func.attr != "items" or node.args or not isinstance(box, ast.Dict):
+            return None
+        return _dict_rows(box)
+    if scope.means(node.func, "range"):
+        return _range_rows(node.args)
+    if scope.means(node.func, "enumerate") and len(node.args) == 1:
+        inner = rows_of(node.args[0], scope)
+        return inner and [_pair(ast.Constant(i), row) for i, row in enumerate(inner)]
+    if scope.means(node.func, "zip") and node.args:
+        columns = [rows_of(part, scope) for part in node.args]
+        if any(column is None for column in columns):
+            return None
+        return [ast.Tuple(list(row), ast.Load()) for row in zip(*filter(None, columns))]  # noqa: B905 - as zip cuts
+    return None
+
+
+def _dict_rows(node: ast.Dict) -> list[ast.expr] | None:
+    keys = [key for key in node.keys if key is not None and is_literal(key)]
+    if len(keys) != len(node.values):
+        return None
+    try:
+        if len({ast.literal_eval(key) for key in keys}) != len(keys):
+            return None
+    except TypeError:
+        return None
+    return [_pair(key, value) for key, value in zip(keys, node.values, strict=True)]
+
+
+def _range_rows(args: list[ast.expr]) -> list[ast.expr] | None:
+    if not 1 <= len(args) <= 3 or not all(map(is_literal, args)):
+        return None
+    numbers = [ast.literal_eval(part) for part in args]
+    if not all(type(number) is int for number in numbers) or numbers[2:] == [0]:
+        return None
+    span = range(*numbers)
+    if len(span[: MOST_ROWS + 1]) > MOST_ROWS:
+        return None
+    return [literal_of(number) for number in span]
+
+
+def _pair(left: ast.expr, right: ast.expr) -> ast.expr:
+    return ast.Tuple([left, right], ast.Load())
+
+
+def targets_of(target: ast.expr) -> list[str] | None:
+    """The names of a loop's target, in order, each once."""
+    if isinstance(target, ast.Name):
+        return [target.id]
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        return None
+    names: list[str] = []
+    for part in target.elts:
+        inner = targets_of(part)
+        if inner is None:
+            return None
+        names += inner
+    return names if len(set(names)) == len(names) else None
+
+
+def unpacked(target: ast.expr, row: ast.expr) -> list[ast.expr] | None:
+    """The parts of a row, in the order of the target's names."""
+    if isinstance(target, ast.Name):
+        return [row]
+    if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(row, (ast.Tuple, ast.List)):
+        return None
+    if len(target.elts) != len(row.elts):
+        return None
+    parts: list[ast.expr] = []
+    for name, cell in zip(target.elts, row.elts, strict=True):
+        inner = unpacked(name, cell)
+        if inner is None:
+            return None
+        parts += inner
+    return parts
