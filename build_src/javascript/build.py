@@ -42,6 +42,7 @@ PRELUDE = (
     "modules.js",
     "process.js",
     "globals.js",
+    "encode.js",
     "driver.js",
 )
 # The stack in the module's memory, in place of the package's own of 1 MiB, which 3,800 frames fill.
@@ -50,7 +51,16 @@ PRELUDE = (
 STACK_BYTES, STACK_LIMIT = 5 * 1024 * 1024, 4 * 1024 * 1024
 # Kept as text, and compiled in a run that uses them: see `lazy` in modules.js.
 LAZY = ("url", "web", "intl")
-HOST_FUNCTIONS = ("write", "exit", "stdin", "stdinBytes", "skip", "promiseState", "promiseResult")
+HOST_FUNCTIONS = (
+    "write",
+    "exit",
+    "stdin",
+    "stdinBytes",
+    "skip",
+    "promiseState",
+    "promiseResult",
+    "report",
+)
 DRIVER = (
     "ticks",
     "next",
@@ -64,6 +74,8 @@ DRIVER = (
     "arm",
     "verdict",
     "explain",
+    "offer",
+    "give",
 )
 KEEP = (
     "memory",

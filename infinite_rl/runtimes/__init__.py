@@ -57,7 +57,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "7ba5b85fd126cbbbe3d66d1e3317ed93b2f1f42cde76e758622aee1031ff4288",
+        "2a904e1feaee5ece33fcdffae6ccadbc0225dbc78d5dc8058e389ae665bf746a",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )

@@ -6,9 +6,11 @@ How the WebAssembly module is made, and the prelude itself, are in `build_src/ja
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +29,8 @@ from .javascript_machine import (
     OutOfMemory,
 )
 from .javascript_modules import as_script
+from .javascript_tests import TestReading, read_test
+from .javascript_verdicts import Ended, Question, Verdicts
 
 _RECOVERY_S = 0.1  # for handing over, after a trap, what was printed before it
 _UNSETTLED = 13  # Node's exit code where a top-level await never ends
@@ -34,6 +38,8 @@ _FIRST_S, _FIRST_FUEL = 10.0, 10**6  # for the first instance, which only shows 
 _RECOVERY_FUEL = 10**8
 _MEMORY_SLACK = 1024 * 1024
 _REPORT_ROOM = 8 * 1024 * 1024
+_REPORT_CHARS = 16_000_000  # of all values that one test reports
+_REPORT_COST = 100  # counted for each report beside its characters
 _EBADF = 8
 
 
@@ -51,6 +57,7 @@ class JavaScriptGuest:
         module = load_module(runtime_named("javascript"), is_metered)
         # Host functions are shared by all runs; each thread runs one program at a time.
         self._thread = threading.local()
+        self._verdicts = Verdicts()
         linker = Linker(engine_for(is_metered))
         for wanted in module.imports:
             kind, name = wanted.type, wanted.name
@@ -73,18 +80,36 @@ class JavaScriptGuest:
 
     def _run(self, program: Program, limits: Limits) -> Execution:
         started = time.monotonic()
+        run = self._in_instance(program, limits, _Run.start)
+        if run is None:  # it does not even hold the engine itself
+            return Execution("", "out of memory\n", 1, "memory")
+        tests = self._verdicts.results(run.ended, lambda asked: self._judge(asked, limits))
+        return run.execution(time.monotonic() - started, tests)
+
+    def _judge(self, questions: Sequence[Question], limits: Limits) -> Sequence[str]:
+        """Why each assertion fails, or "": decided in an instance where no program ran.
+
+        Shorter than `questions` where a limit was met.
+        """
+        answers: list[str] = []
+        self._in_instance(Program(""), limits, lambda run: run.judge(questions, answers))
+        return answers
+
+    def _in_instance(
+        self, program: Program, limits: Limits, work: Callable[[_Run], None]
+    ) -> _Run | None:
         store = fresh_store(limits)
         with deadline(store, limits.timeout_s):
             try:
                 machine = Machine(self._prepared, store, self._constants)
-            except WasmtimeError:  # it does not even hold the engine itself
-                return Execution("", "out of memory\n", 1, "memory")
+            except WasmtimeError:
+                return None
             run = self._thread.run = _Run(machine, program, limits)
             try:
-                run.start()
+                work(run)
             finally:
                 del self._thread.run
-        return run.execution(time.monotonic() - started)
+        return run
 
     def _first_instance(self, is_metered: bool) -> Constants:
         limits = Limits(timeout_s=_FIRST_S, fuel=_FIRST_FUEL if is_metered else None)
@@ -128,7 +153,9 @@ class _Run:
             self._began_ns -= self._began_ns % 10**9  # the part of a second would vary
         self._skipped_ns = 0  # time that timers jumped over
         self._rejected: dict[int, tuple[int, int]] = {}  # promises nobody handles, by identity
-        self._tests: list[TestResult] = []
+        self.ended: list[Ended] = []  # one for each test that came to its end
+        self._reports: list[str] = []  # of the test that runs
+        self._report_room = _REPORT_CHARS
 
     # --- the program, step by step ---------------------------------------------------------------
 
@@ -145,10 +172,25 @@ class _Run:
         except (Trap, WasmtimeError) as trap:
             self._trapped(trap)
 
-    def execution(self, duration_s: float) -> Execution:
+    def judge(self, questions: Sequence[Question], answers: list[str]) -> None:
+        """Adds to `answers` why each assertion fails, or "", as far as the limits allow."""
+        with suppress(OutOfMemory, Trap, WasmtimeError):
+            for question in questions:
+                answers.append(self._answer(question))
+
+    def _answer(self, question: Question) -> str:
+        machine = self._machine
+        given = machine.drive("give", machine.new_string(question.values))
+        if given is None:
+            return self._told(machine.drive("explain", machine.exception()))
+        message = self._ended(machine.evaluate(question.script, "test_name", GLOBAL_SCRIPT))
+        machine.drive("arm")
+        return message
+
+    def execution(self, duration_s: float, tests: tuple[TestResult, ...]) -> Execution:
         """How it ended."""
         out, err = (_whole("".join(self._output[n])) for n in (1, 2))
-        return Execution(out, err, self._exit_code, self._status, duration_s, tuple(self._tests))
+        return Execution(out, err, self._exit_code, self._status, duration_s, tests)
 
     def _run_code(self) -> bool:
         """Runs the program to its end. False where it failed, which is then reported."""
@@ -218,26 +260,46 @@ class _Run:
             machine.drive("flush")
             return
         for test in self._program.tests:
-            message = self._test(test)
-            self._tests.append(TestResult(message == "", message))
+            self._reports = []
+            self._report_room = _REPORT_CHARS
+            reading = read_test(test, self._program.entry_point, self._program.setup)
+            message = self._test(reading)
+            self.ended.append(Ended(reading, message, self._reports))
             machine.drive("arm")
 
-    def _test(self, test: str) -> str:
-        """Why the test fails, or ""."""
+    def _test(self, test: TestReading) -> str:
+        """Why the test fails beside the program, or ""."""
         machine = self._machine
         entry = self._program.entry_point
         call = f"\n;check({entry});" if entry else ""
+        taken = ""
+        if test.asked:
+            name = f"${secrets.token_hex(16)}"
+            if machine.drive("offer", machine.new_string(name)) is None:
+                return self._told(machine.drive("explain", machine.exception()))
+            taken = f"const {test.reporter} = {name}();"
         # A block: each test may declare `const assert` again.
-        source = f"{{{as_script(test)}\n{call}}}"
-        flags = ASYNC_SCRIPT if "await" in test else GLOBAL_SCRIPT
-        box = machine.evaluate(source, "test_name", flags)
+        source = f"{{{taken}{test.source}\n{call}}}"
+        flags = ASYNC_SCRIPT if "await" in test.source else GLOBAL_SCRIPT
+        message = self._ended(machine.evaluate(source, "test_name", flags))
+        return message if self._report_room >= 0 else "the test computed too much to be judged"
+
+    def _ended(self, box: int | None) -> str:
+        """Why a script that gave `box` failed, once all that it began has ended, or ""."""
+        machine = self._machine
         error = machine.exception() if box is None else self._run_tasks()
+        told = None
         if error is not None:
             told = machine.drive("explain", error)
-        else:
-            told = None if box is None else machine.drive("verdict", box)
+        elif box is not None:
+            told = machine.drive("verdict", box)
+            if told is None:
+                told = machine.drive("explain", machine.exception())
         machine.drive("flush")
-        return "the test failed" if told is None else machine.text(told)
+        return self._told(told)
+
+    def _told(self, box: int | None) -> str:
+        return "the test failed" if box is None else self._machine.text(box)
 
     # --- ends ------------------------------------------------------------------------------------
 
@@ -327,6 +389,8 @@ class _Run:
         value = machine.word(values) if count else 0
         if called == b"write":
             return self._write(int(machine.number(value)), machine.word(values + 4))
+        if called == b"report":
+            return self._keep_report(value)
         if called == b"promiseState":
             return int(
                 machine.call("qjs_new_number", float(machine.call("qjs_promise_state", value)))
@@ -342,6 +406,13 @@ class _Run:
         if called == b"stdinBytes":
             return machine.new_bytes(self._program.stdin)
         return machine.new_string(self._program.stdin)
+
+    def _keep_report(self, box: int) -> int:
+        text = self._machine.text(box)
+        self._report_room -= len(text) + _REPORT_COST
+        if self._report_room >= 0:
+            self._reports.append(text)
+        return int(self._machine.call("qjs_get_undefined"))
 
     def _write(self, descriptor: int, box: int) -> int:
         text = self._machine.text(box)

@@ -145,7 +145,7 @@ function expectError(error, expected, message, operator) {
     if (expected === undefined) return;
     const refuse = (text) => failWith(error, expected, message, operator, text);
     if (typeof expected === 'function') {
-        if (expected.prototype !== undefined && error instanceof expected) return;
+        if (expected.prototype !== undefined && instanceOf(expected, error)) return;
         if (expected === PrimordialError || instanceOf(PrimordialError, expected.prototype)) {
             refuse(`The error is expected to be an instance of "${expected.name}". Received ${received(error)}\n\n` +
                 `Error message:\n\n${toText(error?.message)}`);

@@ -7,9 +7,17 @@ function deepEqual(a, b, strict, pairs = []) {
     if (objectTag(a) !== objectTag(b) || isArray(a) !== isArray(b)) return false;
     for (let i = 0; i < pairs.length; i++) if (pairs[i][0] === a && pairs[i][1] === b) return true;
     push(pairs, [a, b]);
-    const equal = sameInside(a, b, strict, pairs) && sameProperties(a, b, strict, pairs);
+    const equal = kindOf(a) === kindOf(b) && sameInside(a, b, strict, pairs) && sameProperties(a, b, strict, pairs);
     pairs.length -= 1;
     return equal;
+}
+
+// An object can claim another kind's tag.
+const kinds = [isDate, isRegExp, isSet, isMap, isTypedArray, isArrayBuffer, isWeakMap, isWeakSet, isPromise, isError];
+
+function kindOf(value) {
+    for (let i = 0; i < kinds.length; i++) if (kinds[i](value)) return i;
+    return -1;
 }
 
 // What an object holds apart from its properties.

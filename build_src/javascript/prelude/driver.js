@@ -17,9 +17,170 @@ function lock() {
 const fix = (name, value) =>
     defineProperty(globalThis, name, { value, writable: false, enumerable: false, configurable: false });
 
+// What tests themselves call is put back as it was before they run, whatever the program did to it,
+// and most of it can then no longer be changed. Methods that programs add stay. Where an assignment
+// to an object of one's own would fail for a locked name of its prototype, that is not locked but
+// watched: `this.name = ...`, `point.toString = ...`.
+const watched = []; // of [path, object, key, descriptor]
+const locked = [];
+
+function protect() {
+    const generator = getPrototypeOf(function* () {}.prototype);
+    const iterators = { generator, mapIterators, setIterators, arrayIterators: getPrototypeOf([][PrimordialSymbol.iterator]()) };
+    const { Object, Function, Array, String, Number, Math, Map, Set, Promise, RegExp, Date, Reflect, Error, BigInt } = globalThis;
+    const whole = { Object, Array, String, Number, Math, Promise, Reflect, BigInt, ...iterators };
+    const inherited = { Object, Function, Array, String, Number, Map, Set, Promise, RegExp, Date, Error };
+    for (const name of objectKeys(whole)) protectAll(name, whole[name], true);
+    for (const name of objectKeys(inherited)) {
+        protectAll(`${name}.prototype`, inherited[name].prototype, name !== 'Object' && name !== 'Error');
+    }
+    protectAll('TypedArray.prototype', TypedArrayPrototype, true);
+    const errors = { EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
+    const classes = { Object, Function, Array, String, Number, Map, Set, Promise, RegExp, Date, Error, ...errors };
+    const { hasInstance } = PrimordialSymbol;
+    const descriptor = { __proto__: null, value: Function.prototype[hasInstance] };
+    for (const name of objectKeys(classes)) push(locked, [`${name}[Symbol.hasInstance]`, classes[name], hasInstance, descriptor]);
+}
+
+const untouched = ['constructor', 'name', 'message', 'length', 'prototype'];
+const assigned = ['toString', 'toLocaleString', 'valueOf', 'toJSON'];
+
+function protectAll(name, object, isLocked) {
+    for (const key of ownKeys(object)) {
+        if (arrayIndexOf(untouched, key) >= 0) continue;
+        const found = { __proto__: null, ...getOwnPropertyDescriptor(object, key) };
+        const lock = isLocked && arrayIndexOf(assigned, key) < 0;
+        if (lock) {
+            found.configurable = false;
+            if ('writable' in found) found.writable = false;
+        }
+        push(lock ? locked : watched, [`${name}.${toText(key)}`, object, key, found]);
+    }
+}
+
+const ObjectPrototype = Object.prototype;
+let commonKeys = ownKeys(ObjectPrototype).length;
+
+function secure() {
+    for (let i = 0; i < locked.length; i++) restore(locked[i]);
+    for (let i = 0; i < watched.length; i++) restore(watched[i]);
+    commonKeys = ownKeys(ObjectPrototype).length;
+}
+
+function restore(entry) {
+    try {
+        defineProperty(entry[1], entry[2], entry[3]);
+    } catch {
+        throw new PrimordialError(`the program changed ${entry[0]} for good`);
+    }
+}
+
+// What was changed since `secure`, or ''.
+function changed() {
+    for (let i = 0; i < watched.length; i++) {
+        const entry = watched[i];
+        const found = getOwnPropertyDescriptor(entry[1], entry[2]);
+        if (found === undefined || !isSame(found, entry[3])) return entry[0];
+    }
+    return ownKeys(ObjectPrototype).length === commonKeys ? '' : 'Object.prototype';
+}
+
+const isSame = (found, kept) => (hasOwn(found, 'value')
+    ? hasOwn(kept, 'value') && sameValue(found.value, kept.value)
+    : found.get === kept.get && found.set === kept.set);
+
+// Lets the next test take `report` from a global of this name, once and as the first thing it does.
+let offered = '';
+
+function offer(name) {
+    offered = name;
+    hide(globalThis, name, () => {
+        withdraw();
+        return report;
+    });
+}
+
+function withdraw() {
+    if (offered !== '') delete globalThis[offered];
+    offered = '';
+}
+
+// One assertion of a test: what it asks about goes to the host, to be judged there. With `isLazy`
+// the values are functions, of which one that throws matters only where it is needed.
+function report(id, values, isLazy) {
+    let text;
+    try {
+        refuseChanges();
+        text = encoded(values, isLazy === true);
+    } catch (error) {
+        host.report(`${id}!${reason(error)}`);
+        throw error;
+    }
+    host.report(`${id}=${text}`);
+}
+
+function refuseChanges() {
+    const path = changed();
+    if (path !== '') throw new PrimordialError(`the program changed ${path} while it was tested`);
+}
+
+function encoded(values, isLazy) {
+    const encoder = new Encoder();
+    let text = '';
+    for (let i = 0; i < values.length; i++) {
+        text += `${i > 0 ? ',' : ''}${isLazy ? attempted(encoder, values[i]) : encoder.value(values[i], 0)}`;
+    }
+    return `[${text}]`;
+}
+
+function attempted(encoder, compute) {
+    let value;
+    let hasThrown = false;
+    try {
+        value = compute();
+    } catch (error) {
+        value = error;
+        hasThrown = true;
+    }
+    const text = encoder.value(value, 0);
+    return hasThrown ? `["!",${text}]` : text;
+}
+
+function reason(error) {
+    try {
+        return explain(error);
+    } catch {
+        return 'the value could not be read';
+    }
+}
+
+// In the instance that judges: what a report holds becomes `$value(n)`, and `$told` describes it.
+function give(text) {
+    const codes = jsonParse(text);
+    const decoder = new Decoder();
+    const values = [];
+    for (let i = 0; i < codes.length; i++) {
+        const hasThrown = isArray(codes[i]) && codes[i][0] === '!';
+        push(values, { hasThrown, value: decoder.value(hasThrown ? codes[i][1] : codes[i]) });
+    }
+    hide(globalThis, '$value', (n) => {
+        if (values[n].hasThrown) throw values[n].value;
+        return values[n].value;
+    });
+    hide(globalThis, '$told', (...sources) => {
+        const parts = [];
+        for (let i = 0; i < sources.length; i++) {
+            const { hasThrown, value } = values[i];
+            push(parts, `${sources[i]} ${hasThrown ? 'throws' : 'is'} ${slice(inspect(value), 0, 400)}`);
+        }
+        return join(parts, ', ');
+    });
+}
+
 // After a program with tests: what it exported becomes visible to them, by its own name where that
 // is not taken, and as `require('./anything')`.
 function expose() {
+    secure();
     ownModule = moduleObject;
     const { exports } = moduleObject;
     if (typeof exports === 'function' && identifierLike(exports.name)) lend(exports.name, exports);
@@ -41,6 +202,7 @@ function arm() {
     loaded = new PrimordialMap();
     failedAssertions = 0;
     firstFailure = '';
+    withdraw();
     return failed;
 }
 
@@ -49,6 +211,7 @@ function arm() {
 function verdict(value) {
     flush();
     if (failedAssertions > 0) return firstFailure;
+    refuseChanges();
     let settled = !isPending(value);
     if (settled && isObject(value) && isPromise(value)) {
         const result = host.promiseResult(value);
@@ -91,4 +254,7 @@ function finish() {
     return toNumber(process.exitCode ?? code) || (failedAssertions > 0 ? 1 : 0);
 }
 
-return { ticks: runTicks, next: () => (runNext() ? 1 : 0), caught, rejected, fail, flush, finish, lock, expose, arm, verdict, explain };
+knowBuiltins();
+protect();
+
+return { ticks: runTicks, next: () => (runNext() ? 1 : 0), caught, rejected, fail, flush, finish, lock, expose, arm, verdict, explain, offer, give };

@@ -24,7 +24,7 @@ const {
 const { isArray } = Array;
 const { parseInt: parseInteger, parseFloat: parseNumber } = Number;
 const { abs, floor, max, min, round, sqrt, trunc } = Math;
-const jsonStringify = JSON.stringify;
+const { parse: jsonParse, stringify: jsonStringify } = JSON;
 const PrimordialError = Error;
 const PrimordialTypeError = TypeError;
 const PrimordialMap = Map;
