@@ -762,6 +762,62 @@ class P:
     assert passed(run("python", code, *tests)) == [True, False, False]
 
 
+@pytest.mark.parametrize(
+    ("value", "test"),
+    [
+        ("{ valueOf: () => 2 }", "console.assert(f(1) == 2)"),
+        ("{ toJSON: () => 2 }", "console.assert(JSON.stringify(f(1)) === '2')"),
+        ("{ every: () => true }", "console.assert(f(1).every((x) => x === 2))"),
+        ("new Proxy([0], { get: () => () => 2 })", "assert(f(1).every((x) => x === 2))"),
+        ("new (class Two { valueOf() { return 2 } })", "assert.equal(f(1), 2)"),
+    ],
+)
+def test_verdict_tricks(value: str, test: str) -> None:
+    code = f"function f() {{ return {value} }}"
+    own = "class P { x = 1 }; const f = () => new P()"
+    assert passed(run("javascript", code, test, "assert.deepEqual(f(1), [2])")) == [False, False]
+    assert passed(run("javascript", own, "assert(f() instanceof P && f().x === 1)")) == [True]
+
+
+def test_verdict_values() -> None:
+    values = "[-0, NaN, 10n ** 30n, [, 1], '\\ud83d', new Map([[{}, 1]]), new Set([1]), new Date(5)"
+    values += ", /x/g, new Uint8Array(2), new TypeError('e')]"
+    code = f"const f = () => {values}; const o = {{}}; const g = () => [o, o];"
+    code += "let deep = []; for (let i = 0; i < 401; i++) deep = [deep]"
+    tests = (
+        f"assert.deepStrictEqual(f(), {values})",
+        "const r = g(); assert(r[0] === r[1] && Object.is(f()[0], -0))",
+        "assert.deepStrictEqual(f(), [0])",
+        "assert(deep)",
+        "assert('x'.repeat(4e6) === o)",
+    )
+    results = run("javascript", code, *tests).tests
+    assert [result.passed for result in results] == [True, True, False, False, False]
+    assert "too deeply" in results[3].message
+
+
+def test_verdict_prototypes() -> None:
+    code = (
+        f"Array.prototype.every = () => true; Array.prototype.one = () => 1; {ZERO['javascript']}"
+    )
+    late = "const f = () => { Array.prototype.every = () => true; return 0 }"
+    test = "console.assert([1].every((x) => f(x) === 1))"
+    assert passed(run("javascript", code, test, "assert([].one() === 1)")) == [False, True]
+    assert passed(run("javascript", late, test, test)) == [False, False]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "f(1).then((x) => { assert.equal(x, 1) })",
+        "(async () => { assert.equal(await f(1), 1) })(); 0",
+    ],
+)
+def test_verdict_reached(test: str) -> None:
+    assert passed(run("javascript", "const f = () => ({ then() {} })", test)) == [False]
+    assert passed(run("javascript", "const f = async () => 1", test)) == [True]
+
+
 # --- what can still be forged ----------------------------------------------------------------
 
 
@@ -780,23 +836,9 @@ def test_open_flow() -> None:
     assert passed(run("python", code, test)) == [True]
 
 
-@pytest.mark.parametrize(
-    ("code", "test"),
-    [
-        ("function f() { return { valueOf: () => 2 } }", "console.assert(f(1) == 2)"),
-        (
-            "function f() { return { toJSON: () => 2 } }",
-            "console.assert(JSON.stringify(f(1)) === '2')",
-        ),
-    ],
-)
-def test_open_equality(code: str, test: str) -> None:
-    assert passed(run("javascript", code, test)) == [True]
-
-
-def test_open_prototypes() -> None:
-    code = f"Array.prototype.every = () => true; {ZERO['javascript']}"
-    test = "console.assert([1].every((x) => f(x) === 1))"
+def test_open_methods() -> None:
+    code = "function f(x) { return { every: () => true } }"
+    test = "const r = f(1); console.assert(r.every((x) => x === 1))"
     assert passed(run("javascript", code, test)) == [True]
 
 

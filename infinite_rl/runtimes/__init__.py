@@ -57,7 +57,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "2a904e1feaee5ece33fcdffae6ccadbc0225dbc78d5dc8058e389ae665bf746a",
+        "3f803bd8c519116b7279f42b9badbaa881bbe3655af84d8a06278c3a191726ee",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )
