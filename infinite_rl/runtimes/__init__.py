@@ -57,7 +57,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "3f803bd8c519116b7279f42b9badbaa881bbe3655af84d8a06278c3a191726ee",
+        "86a00a4be87088e1b9e5d3cc7d55ce6596e083e5272794113e40f79793a6efd2",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )
