@@ -418,6 +418,8 @@ def _piecewise(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "piecewise" and first.value != second.value:
         return "the names differ"
     name = str(first.value)
+    if not name:  # cases told in words, such as "n is even"
+        return _unordered(first.args, second.args, budget)
     functions = [pieces(first, budget), pieces(second, budget)]
     for stretch in stretches(functions):
         one, other = (stretch.value(function, name) for function in functions)
@@ -436,6 +438,7 @@ _JUDGES: dict[str, Callable[[Node, Node, Budget], str]] = {
     "ratio": _ratio,
     "congruence": _congruence,
     "piecewise": _piecewise,
+    "row": lambda first, second, budget: _ordered(first.args, second.args, budget),
     "equation": _equation,
     "inequality": _inequality,
     "quantity": _quantity,

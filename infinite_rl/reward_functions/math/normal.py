@@ -177,16 +177,17 @@ def _piecewise(node: Node) -> Node:
     rows: list[Node] = []
     names: frozenset[str] = frozenset()
     for row in node.args:
-        value, condition = normal(row.args[0]), normal(row.args[1])
-        names |= symbols(row.args[1])
+        value, condition = normal(row.args[0]), row.args[1]
+        names |= symbols(condition)
+        condition = condition if condition.op == "text" else normal(condition)
         if condition.op == "named":
             condition = Node("set", condition.args)
         if not is_expression(value):
             raise Unparsed("a case that is no number")
         rows.append(Node("row", (value, condition)))
-    if len(names) != 1:
+    if len(names) > 1:
         raise Unparsed("cases on several variables")
-    return Node("piecewise", tuple(rows), next(iter(names)))
+    return Node("piecewise", tuple(rows), "".join(names))
 
 
 def _flat(nodes: Iterable[Node]) -> list[Node]:

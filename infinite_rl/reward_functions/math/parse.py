@@ -44,6 +44,7 @@ _MATRICES = frozenset(["pmatrix", "bmatrix", "matrix", "Bmatrix", "array", "smal
 _ONE_ATOM = frozenset(["sqrt", "cbrt", "abs", "floor", "ceil"])  # functions of the next atom alone
 _LITTLE_WORDS = words("is of to no if as at by an on so we up do not are the but for all")
 _CONDITION_WORDS = words("if for when where")
+_COPULAS = words("is are if for when where an a")
 _OTHERWISE = words("otherwise else elsewhere")
 _BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
           "ten": 10, "twelve": 12, "sixteen": 16}  # fmt: skip
@@ -270,6 +271,8 @@ class _Parser:
         """The rest of a product, after its first factor, up to a sum, a relation or a unit."""
         while True:
             token = self.peek()
+            if self.at("/") and self.peek(1).kind in ("text", "word") and self.per_unit(factors):
+                return self.quantity(_product(factors))
             if self.accept("*"):
                 factors.append(self.signed_factor())
             elif self.accept("/"):
@@ -344,6 +347,10 @@ class _Parser:
                 return False
         return True
 
+    def per_unit(self, factors: list[Node]) -> bool:
+        """Whether `/hour` follows a number."""
+        return units.is_unit(self.peek(1).text) and not any(map(symbols, factors))
+
     def fraction_of_units(self) -> bool:
         """Turn `\\frac{km}{h}` after a number into `km / h`; False for any other fraction."""
         place, inside = self.position + 1, 0
@@ -367,11 +374,9 @@ class _Parser:
     def quantity(self, value: Node) -> Node:
         pieces: list[str] = []
         value = self.multiplied(value)
-        if self.peek().kind not in ("word", "text", "name", "cur"):
+        if self.peek().kind not in ("word", "text", "name", "cur") and not self.at("/"):
             return value
-        while self.peek().kind in ("word", "text", "name", "cur") or (
-            pieces and self.at("/", "^", "*")
-        ):
+        while self.peek().kind in ("word", "text", "name", "cur") or self.at("/", "^", "*"):
             token = self.take()
             pieces.append(self.unit_power() if token.text == "^" else f" {token.text} ")
         found = units.unit("".join(pieces))
@@ -652,12 +657,7 @@ class _Parser:
         self.expect(closer)
         if field != "R":
             raise Unparsed("a set described over other numbers than the real ones")
-        condition = (
-            items[0]
-            if len(items) == 1
-            else Node("list", tuple(items), "or" if kind == "or" else "and")
-        )
-        return Node("builder", (condition,), name)
+        return Node("builder", (_conditions(items, kind),), name)
 
     # -- commands and functions -------------------------------------------------------------------
 
@@ -811,12 +811,26 @@ class _Parser:
         if token.kind in ("word", "text") and token.text.strip(" .").casefold() in _OTHERWISE:
             self.position += 1
             return Node("text", (), "otherwise")
+        words = self.condition_in_words()
+        if words:
+            return Node("text", (), words)
         items, kind = self.items()
-        return (
-            items[0]
-            if len(items) == 1
-            else Node("list", tuple(items), kind if kind == "or" else "and")
-        )
+        return _conditions(items, kind)
+
+    def condition_in_words(self) -> str:
+        """`n is even` as "even", with the position after it; "" for a condition in formulas."""
+        texts: list[str] = []
+        for place in range(self.position, len(self.tokens)):
+            token = self.tokens[place]
+            if token.text in ("\\\\", "finish"):
+                break
+            if token.kind in ("word", "text"):
+                texts += [word for word in token.text.casefold().split() if word not in _COPULAS]
+            elif token.kind not in ("name", "greek"):
+                return ""
+        if texts:
+            self.position = place
+        return " ".join(texts).strip(".,")
 
     def series(self, name: str) -> Node:
         """A finite sum or product over whole numbers, written out: `\\sum_{k=1}^{10} k`."""
@@ -886,6 +900,13 @@ def conjugated(node: Node) -> Node:
     if node == constant("i"):
         return negated(node)
     return Node(node.op, tuple(map(conjugated, node.args)), node.value, node.unit)
+
+
+def _conditions(items: list[Node], kind: str) -> Node:
+    """One condition, or several that hold together unless "or" joins them."""
+    if len(items) == 1:
+        return items[0]
+    return Node("list", tuple(items), "or" if kind == "or" else "and")
 
 
 def _of_units(token: Token) -> bool:

@@ -36,7 +36,7 @@ def _condition(node: Node, before: Sequence[Piece], budget: Budget) -> list[Span
             return [Span(value, value, True, True, (arg, arg)) for value, arg in points]
     except NoNumbers:
         raise Unparsed("a case with bounds that are no numbers") from None
-    if node.op != "text":
+    if node.op != "text" or node.value != "otherwise":
         raise Unparsed("a case with a condition that is no bound")
     return outside([piece.span for piece in before])
 

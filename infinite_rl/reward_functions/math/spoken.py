@@ -16,6 +16,7 @@ _CHOICE = re.compile(
     r"(?:\s+(?P<rest>\S.*))?",
     re.DOTALL | re.IGNORECASE,
 )
+_ARTICLE = re.compile(r"(?:an?|the)\s+(?=\S)")
 _JOINS = re.compile(r"(?:and|or)\b|[,;&/=+<>-]", re.IGNORECASE)
 _IN_BASE = re.compile(
     r"([0-9A-F]+)\s*(?:\\text\{\s*)?\(?\s*(?:in\s+)?base[ -]?\s*([0-9]{1,2}|[a-z]{3,7})\s*\)?\}?$"
@@ -29,6 +30,11 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _ANGLE = re.compile(r"(?<![A-Za-z])m?\\angle\s*\{?([A-Z]{1,3})(?![A-Za-z])\}?")
+_EXCEPT = re.compile(
+    r"(?:\\text\{\s*)?all\s+real\s+(?:numbers|values)?\s*(?:x\s+)?(?:except|other\s+than)(?:\s+for)?\s*\}?"
+    r"\s*(?:[a-z]\s*=\s*)?(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _SIGN_OF = {"usd": "$", "us$": "$", "us\\$": "$", "eur": "€", "gbp": "£", "rs": "₹", "inr": "₹"}
 _CURRENCY_FIRST = re.compile(r"(usd|us\\?\$|eur|gbp|rs|inr)\.?\s*(?=[0-9])", re.IGNORECASE)
 _ALL_REALS = frozenset([
@@ -91,14 +97,15 @@ def phrase(plain: str) -> Node | None:
 
 
 def plain_text(text: str) -> str:
-    """Words for comparison: one case, single spaces, no quotes, brackets or closing stop."""
+    """Words for comparison: one case, no article, single spaces, no quotes or closing stop."""
     stripped = " ".join(text.split()).strip("\"'`.,;:!() ")
-    return stripped.casefold()
+    return _ARTICLE.sub("", stripped.casefold())
 
 
 def spelled_out(text: str) -> str:
     """Respellings that need more than one token: `101 base 2`, `USD 5`, cases as an array."""
     text = _ANGLE.sub(r"\\text{angle \1}", _LEAD.sub("", text))
+    text = _EXCEPT.sub(r"\\mathbb{R} \\setminus \\{\1\\}", text)
     money = _CURRENCY_FIRST.match(text)
     if money:
         text = _SIGN_OF[money[1].casefold()] + text[money.end() :]

@@ -119,6 +119,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_SIGNS = re.compile(r"\\[$%]")
 _JOINED = re.compile(r"(.*[^,\s]),?\s+(and|or)")  # "hours and"
 _GROUP = re.compile(r"\s*(?:\{((?:[^{}]|\{[^{}]*\})*)\}|([A-Za-z]))")
 _OPENERS, _CLOSERS = frozenset(["(", "[", "\\{"]), frozenset([")", "]", "\\}", "}"])
@@ -270,7 +271,7 @@ class _Lexer:
             self.spaced = True
         elif stripped.casefold() in _WORD_OPERATORS:
             self.word(stripped.casefold())
-        elif not re.search("[A-Za-z]", stripped) and "\\" not in stripped:
+        elif not re.search("[A-Za-z]", stripped) and "\\" not in _SIGNS.sub("", stripped):
             self.tokens += _Lexer(stripped).run()[:-1]  # \text{5} is 5
         else:
             self.add("text", stripped)
