@@ -13,7 +13,7 @@ from ...types import RewardFunctionScore, ScoreStatus
 from ..predicate import BadPredicate, predicate_share
 from ..reward_function import Expected, RewardFunction
 from .bounds import Unparsed
-from .extract import answer_tags
+from .extract import Convention, answer_tags, answer_text
 from .verify import Verdict, verify
 
 if TYPE_CHECKING:
@@ -37,12 +37,22 @@ class MathRewardFunction(RewardFunction):
     The status is "unscored" where the reference cannot be read, or where the time ran out: neither
     is the model's fault. A prediction that cannot be read, or that asks for too much work, has
     failed.
+
+    `extract` names another convention of where the answer stands: "math" (the last box), "gsm8k"
+    (`#### `, without it the last number) or "last_number". Its format is then 1.0 where the answer
+    stands there, 0.4 for the last number in place of `#### `, and 0.0 without one.
     """
 
     def __init__(
-        self, task_name: str = "math", timeout: float = 5, *, shaping: Shaping | None = None
+        self,
+        task_name: str = "math",
+        timeout: float = 5,
+        *,
+        shaping: Shaping | None = None,
+        extract: Convention = "tag",
     ) -> None:
         super().__init__(task_name, timeout, shaping=shaping)
+        self.extract = extract
 
     def compute_reward(
         self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
@@ -54,6 +64,8 @@ class MathRewardFunction(RewardFunction):
         that is given the extracted content and returns True, False or a share in [0, 1].
         """
         text = model_output if isinstance(model_output, str) else ""
+        if self.extract != "tag":
+            return self.shaped(self._by_convention(text, expected_output), text)
         try:
             tags = answer_tags(text, answer_tag)
         except Unparsed as fault:
@@ -67,6 +79,17 @@ class MathRewardFunction(RewardFunction):
         )
         return self.shaped(score, text)
 
+    def _by_convention(self, text: str, expected: Expected) -> RewardFunctionScore:
+        try:
+            content = answer_text(text, self.extract)
+        except Unparsed as fault:
+            return RewardFunctionScore(0.0, 0.0, str(fault), status="failed")
+        format_score = 0.4 if self.extract == "gsm8k" and "####" not in text else 1.0
+        correctness, status, reason, details = self._compared(content, expected)
+        return RewardFunctionScore(
+            format_score, correctness, reason, status=status, details=details
+        )
+
     def _judge(self, text: str, tags: list[TagMatch], expected: Expected) -> _Judgement:
         content = tags[-1].content if tags else text
         if not tags and "\\boxed" not in text and "\\fbox" not in text:
@@ -74,6 +97,9 @@ class MathRewardFunction(RewardFunction):
         disagreement = self._disagreement(tags)
         if disagreement:
             return _failed(disagreement)
+        return self._compared(content, expected)
+
+    def _compared(self, content: str, expected: Expected) -> _Judgement:
         if callable(expected):
             return _judged_by(expected, content)
         try:

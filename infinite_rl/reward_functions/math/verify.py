@@ -53,9 +53,8 @@ def verify(
 
     Either may be a bare answer or a text that holds one: in `<answer>` tags, in the last
     `\\boxed{}`, or after a marker such as `#### `; `extract` names another convention, see
-    `extract.answer_text`. The verdict does not depend on their order, on
-    the thread or on the load of the machine, unless `timeout` (seconds) passes. Nothing is raised,
-    whatever the texts hold.
+    `extract.answer_text`. The verdict does not depend on their order, on the thread or on the load
+    of the machine, unless `timeout` (seconds) passes. Nothing is raised, whatever the texts hold.
     """
     budget = Budget(timeout)
     answers: dict[str, str] = {}
