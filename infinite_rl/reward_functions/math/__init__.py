@@ -26,8 +26,8 @@ The conventions, one example each:
 - A hedge (`5 or 6`), an empty box, a refusal, a list of guesses are wrong.
 - `x = 5` is `5`, `f(x) = e^x` is `e^x`; `x = 5` is not `y = 5`; `2x = y` is `y - 2x = 0`.
 - An interval is its inequality: `x > 3` is `(3, \\infty)`, as `2x > 6` and
-  `\\{t \\mid t > 3\\}` are, and not `y > 3`. Open ends are not closed ends. Unions are compared as sets: `[0,1] \\cup [1,2]`
-  is `[0,2]`.
+  `\\{t \\mid t > 3\\}` are, and not `y > 3`. Open ends are not closed ends. Unions are compared as
+  sets: `[0,1] \\cup [1,2]` is `[0,2]`.
 - Functions by cases are compared on every stretch and at every edge: cases can be `|x|`.
 - Tuples are ordered; sets, lists of solutions and lists of points are not. `1 \\pm \\sqrt{2}` is a
   list of two.

@@ -309,6 +309,8 @@ def _relation(node: Node) -> Node:
         return parts[1]
     if all(operator == "=" for operator in operators):
         return _equation(parts)
+    if operators == ["!="] and parts[0].op == "sym" and parts[1].op == "list":  # x is not +-2
+        return Node("meet", tuple(_inequality(parts[0], "!=", part) for part in parts[1].args))
     if "in" in operators or not all(is_expression(part) for part in parts):
         raise Unparsed("a relation between things that are no numbers")
     if len(parts) == 2:
