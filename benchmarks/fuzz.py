@@ -18,7 +18,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -33,10 +33,10 @@ from infinite_rl.executor import RewardExecutor
 HERE = Path(__file__).resolve().parent
 TIMEOUT_S = 10.0
 TRIAL_S = 1.0  # for a program with a line taken out: it may loop
-EXAMPLES = 2  # of one kind and worker are cut down to the lines that it takes
+EXAMPLES = 1  # of one kind and chunk is cut down to the lines that it takes
 DEPTH = 4  # holes inside holes
 BLOCKS = 6  # at most, in one program
-CHUNK = 100  # programs that a worker process makes at a time
+CHUNK = 500  # programs that a worker process makes at a time
 _HOLE = re.compile(r"<<([a-z_]+|-?\d+\.\.-?\d+)>>")
 
 
@@ -59,7 +59,7 @@ def grammar(language: str) -> Grammar:
 
 
 def expand(rng: random.Random, rules: Grammar, text: str, depth: int = DEPTH) -> str:
-    """The text with its holes filled. At depth 0 only with what has no holes of its own."""
+    """The text with its holes filled. At depth 0 only with what has none of its own."""
 
     def fill(match: re.Match[str]) -> str:
         name = match[1]
@@ -67,7 +67,7 @@ def expand(rng: random.Random, rules: Grammar, text: str, depth: int = DEPTH) ->
             low, _, high = name.partition("..")
             return str(rng.randint(int(low), int(high)))
         leaves = [rule for rule in rules[name] if not _inner(rule)]
-        rule = rng.choice(leaves if depth <= 0 and leaves else rules[name])
+        rule = rng.choice((leaves or rules[name][:1]) if depth <= 0 else rules[name])
         return expand(rng, rules, rule, depth - 1)
 
     return _HOLE.sub(fill, text)
@@ -100,7 +100,7 @@ def generate(language: str, seed: int) -> Blocks:
 def source(language: str, blocks: Blocks) -> str:
     """The program's text: a prologue, then each block on its own, so that all of them run."""
     rules = grammar(language)
-    parts = ["\n".join(rules["prologue"])]
+    parts = []
     for number, block in enumerate(blocks):
         if block.kind in rules["ending"]:
             parts.append("\n".join(block.lines))
@@ -110,7 +110,14 @@ def source(language: str, blocks: Blocks) -> str:
         indent = before.rpartition("\n")[2]
         parts.append(before.removesuffix(indent))
         parts[-1] += "\n".join(indent + line for line in block.lines) + after
-    return "\n".join(parts) + "\n"
+    body = "\n".join(parts) + "\n"
+    prologue = (line for line in rules["prologue"] if _is_needed(line, body))
+    return "\n".join(prologue) + "\n" + body
+
+
+def _is_needed(line: str, body: str) -> bool:
+    module = line.removeprefix("import ")
+    return module == line or f"{module}." in body
 
 
 # --- both sides ----------------------------------------------------------------------------------
@@ -140,13 +147,36 @@ class Sides:
         self._native.close()
 
 
+# What Python 3.14 words otherwise than those before it, made equal; and addresses.
+_PYTHON_WORDS = tuple(
+    (re.compile(pattern), equal)
+    for pattern, equal in (
+        (
+            r"(?:integer |float )?(?:division or modulo|division|modulo|floor division) by zero",
+            "/0",
+        ),
+        (r"0\.0 cannot be raised to a negative power|zero to a negative power", "/0"),
+        (r"(?<=ValueError )(?:list|deque)\.index\(x\): x not in \w+", "not there"),
+        (r"(?<=ValueError ).* is not in (?:list|deque)", "not there"),
+        (r"expected a [\w ]+, got [-+\w.]+|math domain error", "out of its domain"),
+        (r"cannot use '.*' as a (?:dict key|set element) \((unhashable type: '.*')\)", r"\1"),
+        (r" at 0x[0-9a-f]+", " at an address"),
+        (r"(?<=cannot import name )(.*) from '(\w+)' \(.*\)", r"\1 from \2"),
+    )
+)
+
+
 def seen(language: str, ending: Ending) -> tuple[str, int, str]:
     """What is compared: all of stdout, the exit code, the line of stderr that names the error."""
     if language == "python":
         lines = ending.stderr.rstrip().splitlines()
-        return ending.stdout, ending.exit_code, lines[-1] if lines else ""
+        out, error = ending.stdout, lines[-1] if lines else ""
+        for pattern, equal in _PYTHON_WORDS:
+            out, error = pattern.sub(equal, out), pattern.sub(equal, error)
+        return out, ending.exit_code, error
     lines = [line for line in ending.stderr.splitlines() if not line.startswith("    at ")]
-    return ending.stdout, ending.exit_code, "\n".join(lines).removeprefix("Uncaught ").strip()
+    error = re.sub(r"^Uncaught ", "", "\n".join(lines), flags=re.MULTILINE)
+    return ending.stdout, ending.exit_code, error.strip()
 
 
 @dataclass(frozen=True)
@@ -209,16 +239,24 @@ def difference(sides: Sides, seed: int, cut: Counter[str]) -> Difference | None:
     if compare(sides, blocks) is None:
         return None
     blocks = culprit(sides, blocks)
-    kind = blocks[0].kind
-    if len(blocks) == 1 and cut[kind] < EXAMPLES:
-        cut[kind] += 1
+    found = described(sides, seed, blocks)
+    if found is None or reason(found):
+        return found
+    if len(blocks) == 1 and cut[found.kind] < EXAMPLES:
+        cut[found.kind] += 1
         blocks = (cut_down(sides, blocks[0]),)
+    return described(sides, seed, blocks, alone=True)
+
+
+def described(sides: Sides, seed: int, blocks: Blocks, alone: bool = False) -> Difference | None:
+    """The difference that the blocks show. `alone`: also where no other program ran before."""
     code = source(sides.language, blocks)
-    found = first_difference(sides.language, sides.guest(code), sides.alone(code))
-    if found is None:  # other programs in the same process were the cause
+    host = sides.alone(code) if alone else sides.host(code)
+    found = first_difference(sides.language, sides.guest(code), host)
+    if found is None:  # other programs in the same process were the cause, or the clock
         return None
     shown = code if len(blocks) > 1 else "\n".join(blocks[0].lines)
-    return Difference(sides.language, seed, kind, shown, *found)
+    return Difference(sides.language, seed, blocks[0].kind, shown, *found)
 
 
 def search(language: str, host: str, seeds: Sequence[int]) -> list[Difference]:
@@ -232,29 +270,103 @@ def search(language: str, host: str, seeds: Sequence[int]) -> list[Difference]:
 
 # --- what is known -------------------------------------------------------------------------------
 
+_ERROR = re.compile(
+    r"(?:error: |caught |\[?['\"]?)*(\w*(?:Error|Exception|Warning|Exit|Interrupt))\b"
+)
+
 
 @dataclass(frozen=True)
 class Known:
-    """A reason for differences: regular expressions on the program and on both sides' lines."""
+    """A reason for differences. `holds` is asked of the program and both first lines."""
 
     language: str
     reason: str
-    code: str = ""
-    guest: str = ""
-    host: str = ""
-
-    def explains(self, found: Difference) -> bool:
-        pairs = ((self.code, found.code), (self.guest, found.guest), (self.host, found.host))
-        return self.language == found.language and all(
-            re.search(pattern, text) for pattern, text in pairs
-        )
+    holds: Callable[[str, str, str], object]
 
 
-KNOWN: tuple[Known, ...] = ()
+def _same_error(_code: str, guest: str, host: str) -> bool:
+    """Both name the same class of error, in other words."""
+    ours, theirs = _ERROR.match(guest), _ERROR.match(host)
+    return bool(ours and theirs and ours[1] == theirs[1])
+
+
+_FLOAT = re.compile(r"-?\d+\.\d{5,}(?:e[-+]\d+)?")
+
+
+def _same_but_last_digits(_code: str, guest: str, host: str) -> bool:
+    """Equal once floats are rounded to eleven digits."""
+    ours, theirs = (_FLOAT.sub(lambda m: f"{float(m[0]):.11g}", line) for line in (guest, host))
+    return ours == theirs
+
+
+KNOWN = (
+    Known("python", "Python 3.14 has other words for this error", _same_error),
+    Known(
+        "python",
+        "half a surrogate pair is printed as an escape, and is no error",
+        lambda _code, _guest, host: "surrogates not allowed" in host,
+    ),
+    Known(
+        "python",
+        "warnings of the compiler, whose source line only the sandbox knows",
+        lambda _code, _guest, host: "SyntaxWarning" in host,
+    ),
+    Known(
+        "python",
+        "NotImplemented has no truth value in Python 3.14",
+        lambda _code, guest, _host: "NotImplemented should not be used" in guest,
+    ),
+    Known(
+        "python",
+        "the last digits of the C library's mathematics, in hexadecimal",
+        lambda code, _guest, _host: re.search(r"math\.\w+\(.*\.hex\(\)", code),
+    ),
+    Known(
+        "python",
+        "numbers of system errors are those of WASI",
+        lambda code, guest, host: "OSError" in code and "[Errno" in guest and "[Errno" in host,
+    ),
+    Known(
+        "python",
+        "Python 3.14 formats more decimals",
+        lambda _code, _guest, host: "ValueError invalid format string" in host,
+    ),
+    Known("python", "the last digits of the C library's mathematics", _same_but_last_digits),
+    Known(
+        "python",
+        "hashes are 32 bits wide, and the order of a set follows them",
+        lambda code, _guest, _host: re.search(r"hash\(", code),
+    ),
+    Known(
+        "python",
+        "a program that raises KeyboardInterrupt ends by a signal where there are signals",
+        lambda _code, guest, host: guest == "exit code 1" and host == "exit code -2",
+    ),
+    Known("javascript", "QuickJS has its own words for its errors", _same_error),
+    Known("javascript", "the last digits of the C library's mathematics", _same_but_last_digits),
+    Known(
+        "javascript",
+        "digits of a fraction in a base other than ten",
+        lambda code, _guest, _host: re.search(r"toString\(\d+\)", code),
+    ),
+    Known(
+        "javascript",
+        "util.inspect has no colours",
+        lambda code, _guest, host: "colors: true" in code and "\x1b[" in host,
+    ),
+)
 
 
 def reason(found: Difference) -> str:
-    return next((known.reason for known in KNOWN if known.explains(found)), "")
+    """Why it differs, as far as that is known; else ""."""
+    return next(
+        (
+            known.reason
+            for known in KNOWN
+            if known.language == found.language and known.holds(found.code, found.guest, found.host)
+        ),
+        "",
+    )
 
 
 # --- the report ----------------------------------------------------------------------------------

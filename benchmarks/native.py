@@ -48,7 +48,7 @@ class Native:
             self.close()
             return Ending("", "", STOPPED)
         answer = json.loads(line)
-        return Ending(answer["stdout"], answer["stderr"], answer["exit_code"])
+        return Ending(_whole(answer["stdout"]), _whole(answer["stderr"]), answer["exit_code"])
 
     def close(self) -> None:
         """End the process. The next program starts another."""
@@ -66,3 +66,8 @@ class Native:
             encoding="utf-8",
         )
         return self._process
+
+
+def _whole(text: str) -> str:
+    """Half a surrogate pair becomes U+FFFD, as where text is written out."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

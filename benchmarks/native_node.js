@@ -15,7 +15,7 @@ const util = require('util');
 const vm = require('vm');
 
 const STOPPED = 124;
-const HEAD = /^main\.js:\d+\n[^]*?\n *\^+\n\n/; // the line where it happened
+const HEAD = /^(?:main\.js|<anonymous_script>):\d+\n[^]*?\n *\^+\n\n/; // the line where it happened
 const PARAMETERS = 'exports, require, module, __filename, __dirname';
 let current = null;
 
@@ -48,7 +48,8 @@ function fail(error) {
   if (error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
     current.exit_code = STOPPED;
   } else {
-    current.stderr += util.inspect(error).replace(HEAD, '') + '\n';
+    if (util.types.isNativeError(error)) error.stack = String(error.stack).replace(HEAD, '');
+    current.stderr += util.inspect(error) + '\n';
     current.exit_code = 1;
   }
   current.over = true;

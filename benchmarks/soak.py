@@ -5,7 +5,7 @@
 Ordinary programs are judged by the coding reward and must all pass. Hostile ones are stopped by
 short limits, or fail; none may pass, and none may raise. One half runs on threads of this process,
 the other in worker processes. At the end memory, threads, open files and
-child processes are what they were after the first fiftieth, and an ordinary verdict is what it
+child processes are what they were at most in the first twentieth, and an ordinary verdict is what it
 was at the start. Prints a progress line every ten seconds and a table at the end; the exit code is
 1 where a line of it is not met.
 """
@@ -281,7 +281,9 @@ def rows(tally: Tally, looks: list[dict[str, int]], again: bool) -> Iterator[tup
     """The table's lines: what, the figure, whether it is as it should be."""
     yield "verdicts as they should be", str(tally.right), not tally.wrong
     yield "exceptions of ours", str(len(tally.raised)), not tally.raised
-    early, middle, late = looks[max(1, len(looks) // 50)], looks[len(looks) // 2], looks[-1]
+    first = looks[: max(3, len(looks) // 20)]
+    early = {name: max(look[name] for look in first) for name in looks[-1]}
+    middle, late = looks[len(looks) // 2], looks[-1]
     for name in late:
         room = FLAT_MIB if name.startswith("MiB") else 0
         figure = f"{early[name]}, {middle[name]}, {late[name]}"
