@@ -4,10 +4,10 @@
 
 Ordinary programs are judged by the coding reward and must all pass. Hostile ones are stopped by
 short limits, or fail; none may pass, and none may raise. One half runs on threads of this process,
-the other in worker processes. At the end memory, threads, open files and
-child processes are what they were at most in the first twentieth, and an ordinary verdict is what it
-was at the start. Prints a progress line every ten seconds and a table at the end; the exit code is
-1 where a line of it is not met.
+the other in worker processes. At the end memory, threads, open files and child processes are what
+they were at most in the first twentieth, and an ordinary verdict is what it was at the start.
+Prints a progress line every ten seconds and a table at the end; the exit code is 1 where a line of
+it is not met.
 """
 
 from __future__ import annotations
