@@ -950,12 +950,31 @@ def test_cache_foreign(tmp_path: Path) -> None:
 # --- threads, fork, signals ----------------------------------------------------------------------
 
 
+def test_threads_loops() -> None:
+    code = (
+        "import threading\nstop = []\ndef run():\n    while not stop: pass\n"
+        "threading.Thread(target=run).start()\nstop.append(1)"
+    )
+    assert run("python", code, timeout=0.5).status == "timeout"
+
+
+def test_threads_below() -> None:
+    code = (
+        "import threading\nevent = threading.Event()\n"
+        "def run(): list(event.wait() for _ in range(1))\n"
+        "thread = threading.Thread(target=run)\nthread.start()\nevent.set()\nthread.join()"
+    )
+    assert "RuntimeError: deadlock" in run("python", code).stderr
+
+
 def test_threads_inline() -> None:
     code = (
-        "import threading\nthread = threading.Thread(target=print, args=(1,))\n"
-        "thread.start()\nprint(2)\nthread.join()"
+        "import threading\nevent = threading.Event()\n"
+        "def run():\n    print(1)\n    event.wait()\n    print(3)\n"
+        "thread = threading.Thread(target=run)\nthread.start()\nprint(2)\nevent.set()\n"
+        "thread.join()\nprint(4)"
     )
-    assert run("python", code).stdout == "1\n2\n"
+    assert run("python", code).stdout == "1\n2\n3\n4\n"
     code = "console.log(typeof Worker); new (require('worker_threads').Worker)('x.js')"
     execution = run("javascript", code)
     assert (execution.stdout, execution.status) == ("undefined\n", "error")

@@ -20,7 +20,8 @@ import library
 
 library.load()
 
-import pools  # noqa: E402 - patches what was just loaded, as the next does
+import green  # noqa: E402 - patches what was just loaded, as the next do
+import pools  # noqa: E402
 import surroundings  # noqa: E402
 import values  # noqa: E402
 import wit_world  # noqa: E402
@@ -28,13 +29,15 @@ import wit_world  # noqa: E402
 # Programs may change the public builtins; the functions below keep these.
 __builtins__ = dict(vars(builtins))
 
-_OURS = ("app", "library", "pools", "surroundings", "values", "wit_world")
+_OURS = ("app", "green", "library", "pools", "surroundings", "values", "wit_world")
 _PROGRAM, _SETUP = "program.py", "setup.py"
 _MESSAGE_CHARS = 500
 _C_LONG_BITS = 64  # an exit code beyond what C can hold is 255
 _RECURSION_LIMIT = 1000 + 10  # what Python gives, and a few frames of ours
 
-surroundings.install(wit_world.nap, wit_world.leave)
+green.set_nap(wit_world.nap)
+green.install()
+surroundings.install(wit_world.leave)
 pools.install()
 
 
@@ -98,6 +101,15 @@ class _Run:
             except BaseException as another:  # as Python does, show both
                 self._streams.error("Error in sys.excepthook:\n" + self._traceback(another))
         self._streams.error(self._traceback(error))
+
+    def threads(self) -> int:
+        """Run what is left of the threads. Returns 1 where they wait for one another, else 0."""
+        try:
+            green.finish()
+        except BaseException as error:
+            self._uncaught(error)
+            return 1
+        return 0
 
     def leave(self) -> None:
         """What Python does as it ends: exit functions, then the finalisers of the globals.
@@ -216,6 +228,7 @@ class WitWorld(wit_world.WitWorld):
                 message = run.test(source, f"test_{number}.py", entry_point, reports)
                 wit_world.verdict(nonce, message is None, message or "", reports.text())
         if not tests:
+            exit_code = run.threads() or exit_code
             run.leave()
         streams.flush()
         return wit_world.Report(exit_code or 0, run.out_of_memory)

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-GUEST = ("app.py", "library.py", "pools.py", "surroundings.py", "values.py")
+GUEST = ("app.py", "green.py", "library.py", "pools.py", "surroundings.py", "values.py")
 # The package's command may not be on the PATH: use the interpreter that runs this.
 _TOOL = "import sys, componentize_py; sys.argv[0] = 'componentize-py'; componentize_py.script()"
 

@@ -12,7 +12,6 @@ import os
 import stat
 import struct
 import sys
-import threading
 import time
 import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
@@ -177,40 +176,6 @@ def _call(func: Callable[..., Any], args: Any, options: Any) -> concurrent.futur
     return future
 
 
-def _start(thread: Any) -> None:
-    """Run the thread to its end: there is one thread only, and most programs do not notice."""
-    if thread._started.is_set():
-        raise RuntimeError("threads can only be started once")
-    thread._started.set()
-    try:
-        thread.run()
-    except SystemExit:
-        pass
-    except BaseException:
-        threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), thread]))
-
-
-def _join(thread: Any, timeout: float | None = None) -> None:
-    if not thread._started.is_set():
-        raise RuntimeError("cannot join thread before it is started")
-
-
-def _wait(condition: Any, timeout: float | None = None) -> bool:
-    """`Condition.wait`, on which queues, events and semaphores wait: nobody is left to notify."""
-    if not condition._is_owned():
-        raise RuntimeError("cannot wait on un-acquired lock")
-    if timeout is None:
-        raise RuntimeError("deadlock: a thread runs to its end when it is started here")
-    time.sleep(max(0.0, timeout))
-    return False
-
-
-def _submit(pool: Any, fn: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
-    if pool._shutdown:
-        raise RuntimeError("cannot schedule new futures after shutdown")
-    return _call(fn, args, options)
-
-
 def pbkdf2_hmac(
     hash_name: str, password: bytes, salt: bytes, iterations: int, dklen: int | None = None
 ) -> bytes:
@@ -259,16 +224,9 @@ def _exit(leave: Callable[[int], None]) -> Callable[[int], None]:
     return _exit
 
 
-def install(nap: Callable[[float], None], leave: Callable[[int], None]) -> None:
-    """Put all of this in place; `nap` sleeps outside and `leave` ends the program there."""
+def install(leave: Callable[[int], None]) -> None:
+    """Put all of this in place; `leave` ends the program outside."""
 
-    def sleep(seconds: float, /) -> None:
-        seconds = float(seconds)
-        if seconds < 0:
-            raise ValueError("sleep length must be non-negative")
-        nap(seconds)
-
-    time.sleep = sleep
     time.thread_time, time.thread_time_ns = time.process_time, time.process_time_ns
     hashlib.pbkdf2_hmac = pbkdf2_hmac
     zoneinfo._common.load_tzdata = _load_tzdata
@@ -276,16 +234,5 @@ def install(nap: Callable[[float], None], leave: Callable[[int], None]) -> None:
     builtins.open = io.open = _stream_or_file(builtins.open, names)
     os._exit = _exit(leave)
     os.read, os.write, os.fstat = _read(os.read), _write(os.write), _fstat(os.fstat)
-    threading.Thread.start = _start
-    threading.Thread.join = _join
-    threading.Thread.is_alive = lambda thread: thread is threading.main_thread()
-    threading.Condition.wait = _wait
-    threading.stack_size = lambda size=0: 0
-    concurrent.futures.ThreadPoolExecutor.submit = _submit
-    concurrent.futures.ThreadPoolExecutor.shutdown = _shutdown
     asyncio.SelectorEventLoop = asyncio.EventLoop = EventLoop
     asyncio.events._get_event_loop_policy()._loop_factory = EventLoop
-
-
-def _shutdown(pool: Any, wait: bool = True, *, cancel_futures: bool = False) -> None:
-    pool._shutdown = True
