@@ -322,7 +322,8 @@ class Lock:
         if timeout < 0 and timeout != -1:
             raise ValueError("timeout value must be a non-negative number")
         if blocking and not self._is_free():
-            yield from _until(self._is_free, None if timeout == -1 else timeout)
+            seconds = timeout if _tasks else 0  # alone, nobody could release it meanwhile
+            yield from _until(self._is_free, None if timeout == -1 else seconds)
         if not self._is_free():
             return False
         self._holder = get_ident()
