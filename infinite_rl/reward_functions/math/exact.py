@@ -35,7 +35,7 @@ def rational(node: Node, budget: Budget) -> Fraction | None:
     Raises OverBudget before a value grows too large, Undefined for a division by zero.
     """
     budget.spend()
-    if isinstance(node.value, Fraction):
+    if type(node.value) is Fraction:
         return node.value
     step = _STEPS.get(node.op)
     if step is None:
@@ -197,7 +197,7 @@ class Quotients:
 
     def expand(self, node: Node) -> tuple[Polynomial, Polynomial]:
         self.budget.spend()
-        if isinstance(node.value, Fraction):
+        if type(node.value) is Fraction:
             return self.scaled(node.value), self.one
         if node.op == "sym":
             return {self.unit[str(node.value)]: 1}, self.one

@@ -256,7 +256,7 @@ def _may_turn(node: Node) -> bool:
 
 def _numerals(node: Node) -> set[int]:
     """The sizes of the numerals of an expression that are larger than 1, to the next whole one."""
-    if isinstance(node.value, Fraction):
+    if type(node.value) is Fraction:
         value = node.value
         return {size for size in (abs(round(value)), value.denominator) if 1 < size < 10**6}
     return {size for arg in node.args for size in _numerals(arg)}
@@ -329,7 +329,7 @@ class _Evaluation:
         return value
 
     def compute(self, node: Node) -> Any:
-        if isinstance(node.value, Fraction):
+        if type(node.value) is Fraction:
             self.numerals += bits(node.value) - 1
             return self.number(node.value)
         if node.op == "sym":
