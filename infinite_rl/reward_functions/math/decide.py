@@ -100,7 +100,7 @@ def _equations(first: Node, second: Node, budget: Budget) -> str:
     if len(names) > MAX_VARIABLES:
         raise OverBudget(f"more than {MAX_VARIABLES} variables")
     try:
-        same = Quotients(names, budget).proportional(*sides)
+        same = Quotients(names, budget).same_zeros(*sides)
         return "" if same else "the equations differ"
     except NotPolynomial:
         pass  # the values decide

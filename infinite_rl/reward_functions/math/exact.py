@@ -181,19 +181,39 @@ class Quotients:
         other_top, other_bottom = self.expand(second)
         return self.times(top, other_bottom) == self.times(other_top, bottom)
 
-    def proportional(self, first: Node, second: Node) -> bool:
-        """Whether one rational function is a constant, not zero, times the other.
+    def same_zeros(self, first: Node, second: Node) -> bool:
+        """Whether two rational functions are zero in the same places, as far as it is plain.
 
-        Raises NotPolynomial or Undefined.
+        One is a constant, not zero, times the other; or their numerators are, and neither is zero
+        where its denominator, a single product, is: `y - 2/x` and `xy - 2`. Raises NotPolynomial or
+        Undefined.
         """
         top, bottom = self.expand(first)
         other_top, other_bottom = self.expand(second)
-        one, other = self.times(top, other_bottom), self.times(other_top, bottom)
+        if self.multiples(self.times(top, other_bottom), self.times(other_top, bottom)):
+            return True
+        apart = self.apart(top, bottom) and self.apart(other_top, other_bottom)
+        return apart and self.multiples(top, other_top)
+
+    def multiples(self, one: Polynomial, other: Polynomial) -> bool:
+        """Whether one polynomial is a constant, not zero, times the other."""
         if one.keys() != other.keys() or not one:
             return False
         key = next(iter(one))
         scaled = self.times(one, self.scaled(Fraction(other[key])))
         return scaled == self.times(other, self.scaled(Fraction(one[key])))
+
+    def apart(self, top: Polynomial, bottom: Polynomial) -> bool:
+        """Whether the denominator is one product, and the numerator not zero where it is."""
+        if len(bottom) != 1:
+            return False
+        product = next(iter(bottom))
+        for unit in self.unit.values():
+            if product // unit % (1 << _FIELD):
+                left = [power for power in top if not power // unit % (1 << _FIELD)]
+                if left != [0]:
+                    return False
+        return True
 
     def expand(self, node: Node) -> tuple[Polynomial, Polynomial]:
         self.budget.spend()

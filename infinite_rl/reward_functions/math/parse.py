@@ -246,6 +246,8 @@ class _Parser:
                     raise Unparsed("two signs of the kind plus-minus")
                 either = sign
         term = self.product()
+        if minus and not either and term.op == "matrix":
+            return _product([number(-1), term])
         if (minus or either) and term.op not in ("quantity", "base") and not is_expression(term):
             raise Unparsed("a sign before something that is no number")
         term = negated(term) if minus else term

@@ -8,7 +8,7 @@ from . import units
 from .tree import REALS, Node, number
 from .words import number_in_words
 
-_LETTERS = re.compile("[A-Za-z]{2}|[A-Z]")
+_LETTERS = re.compile(r"(?<![\\A-Za-z])(?:[A-Za-z]{2}|[A-Z])")  # of a word, not of a command
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|bf)\s*\{([^{}]*)\}")
 _SPACES = re.compile(r"\\[ ,;:!]|\\q?quad(?![A-Za-z])|~")
 _CHOICE = re.compile(
@@ -104,8 +104,10 @@ def plain_text(text: str) -> str:
 
 def spelled_out(text: str) -> str:
     """Respellings that need more than one token: `101 base 2`, `USD 5`, cases as an array."""
-    text = _ANGLE.sub(r"\\text{angle \1}", _LEAD.sub("", text))
-    text = _EXCEPT.sub(r"\\mathbb{R} \\setminus \\{\1\\}", text)
+    if "all" in text or "All" in text or "nswer" in text:
+        text = _EXCEPT.sub(r"\\mathbb{R} \\setminus \\{\1\\}", _LEAD.sub("", text))
+    if "\\angle" in text:
+        text = _ANGLE.sub(r"\\text{angle \1}", text)
     money = _CURRENCY_FIRST.match(text)
     if money:
         text = _SIGN_OF[money[1].casefold()] + text[money.end() :]

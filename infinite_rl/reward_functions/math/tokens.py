@@ -128,9 +128,12 @@ _BEFORE_SET = frozenset(["=", "(", "[", "\\{", ",", ";", "in", "cup", "or", "and
 
 def ascii_text(text: str) -> str:
     """Unicode spellings of mathematics as ASCII; anything else is left as it is."""
-    text = _LETTER_TIMES.sub("*", text)
-    text = _MARKED_CYCLE.sub(lambda found: f"({re.sub('[^0-9]', '', found[0])})", text)
-    if text.isascii():
+    ascii_already = text.isascii()
+    if "x" in text or "X" in text:
+        text = _LETTER_TIMES.sub("*", text)
+    if not ascii_already or "\\dot" in text:
+        text = _MARKED_CYCLE.sub(lambda found: f"({re.sub('[^0-9]', '', found[0])})", text)
+    if ascii_already:
         return text
     text = _SUPERSCRIPTS.sub(lambda found: "^{" + found[0].translate(_UP) + "}", text)
     text = _SUBSCRIPTS.sub(lambda found: "_{" + found[0].translate(_DOWN) + "}", text)
