@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -91,6 +94,31 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "division by zero": ("1/0", "different"),
     "hidden division by zero": (r"\frac{3(x-x)}{x-x}", "different"),
     "infinity minus itself": (r"\infty - \infty", "different"),
+    "nest of powers": ("(1+" * 39 + "x" + ")^{2}" * 39, "different"),
+    "powers side by side": ("".join(f"(x+{i}y)^{{30}}" for i in range(1, 9)), "different"),
+    "towers of names": ("+".join(f"x^{{x^{{{i}}}}}" for i in range(2, 60)), ""),
+    "many factorials": ("+".join(["1000!"] * 200), "different"),
+    "factorials of a name": ("+".join(["n!"] * 200), "different"),
+    "many binomials": ("+".join(rf"\binom{{1000}}{{{i}}}" for i in range(2, 100)), "different"),
+    "high roots": (rf"\sqrt[64]{{{10**900 + 1}}}", "different"),
+    "many sines": ("+".join(rf"\sin({10**40 + i})" for i in range(120)), ""),
+    "many arcs": ("+".join(rf"\arctan({i}/{i + 1})" for i in range(2, 150)), "different"),
+    "many whole parts": ("+".join(rf"\lfloor {i}x \rfloor" for i in range(2, 100)), ""),
+    "matrix of powers": (
+        r"\begin{pmatrix}"
+        + r"\\".join(["&".join(f"(x+{i})^{{50}}" for i in range(14))] * 14)
+        + r"\end{pmatrix}",
+        "",
+    ),
+    "long product": (r"\prod_{k=1}^{100} (x+k)^{20}", ""),
+    "endless sum": (r"\sum_{k=1}^{1000000} k^{10}", "budget"),
+    "integrals in integrals": (r"\int x" * 300 + " dx" * 300, ""),
+    "braces in a box": (r"\boxed{" + "{" * 3_000 + "}" * 3_000 + "}", "budget"),
+    "tags": ("<answer>4</answer>" * 20_000, "unparsed"),
+    "open tags": ("<answer>" * 20_000, "unparsed"),
+    "thoughts": ("<think>" * 50_000 + "answer", ""),
+    "fences": ("```" * 30_000 + "<answer>4</answer>", ""),
+    "a million characters": ("a " * 500_001, "unparsed"),
     "nothing": ("", "unparsed"),
     "empty box": (r"\boxed{}", "unparsed"),
     "refusal": ("I cannot answer that.", "different"),
@@ -106,12 +134,26 @@ def test_a_hostile_text_comes_back_soon_from_a_worker_thread(name: str) -> None:
     text, status = HOSTILE[name]
     verify(r"\sqrt{2}", "1.5")  # loads what is loaded once
     with ThreadPoolExecutor(1) as pool:
-        start = time.perf_counter()
+        start = time.process_time()
         verdicts = [pool.submit(verify, *pair).result(5) for pair in ((text, "3"), ("3", text))]
-        took = time.perf_counter() - start
+        took = time.process_time() - start
     assert all(not verdict.equal and verdict.reason for verdict in verdicts)
     assert not status or {verdict.status for verdict in verdicts} == {status}
-    assert took < 0.4, "200 ms a verdict, with room for a busy machine"
+    assert took < 0.2, "100 ms of work a verdict"
+
+
+def test_the_hostile_texts_leave_no_trace_and_little_memory() -> None:
+    code = (
+        "import json, resource, sys; from infinite_rl.reward_functions.math import verify\n"
+        "for text in json.load(sys.stdin): verify(text, '3'); verify('3', text)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+    )
+    texts = json.dumps([text for text, _ in HOSTILE.values()])
+    run = subprocess.run(
+        [sys.executable, "-c", code], input=texts, capture_output=True, encoding="utf-8"
+    )
+    assert int(run.stdout) < 300, run.stderr
+    assert not Path("/tmp/pwned").exists()
 
 
 def test_a_long_text_before_the_answer_is_no_trouble() -> None:

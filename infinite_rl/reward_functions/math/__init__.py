@@ -4,9 +4,11 @@
     'equal'
 
 The stages, each a file: `extract` (where the answer stands), `tokens` and `parse` (our own bounded
-parser), `normal` (one typed form for many spellings), `decide` with `exact` and `numeric` (the
-decision), `verify`, `reward`. Model text is never evaluated; every size and every loop is bounded
-(`bounds`); no signals, any thread.
+parser), `normal` (one typed form for many spellings), `calculus` and `algebra` (integrals, sums,
+limits and derivatives, to their closed forms), `decide` with `exact` and `numeric` (the decision),
+`verify`, `reward`. Model text is never evaluated; every size and every loop is bounded (`bounds`);
+no signals, any thread. Only closed forms are the work of sympy: on trees built by its constructors,
+in a process (`solver`) whose forks are killed at the deadline.
 
 The conventions, one example each:
 
@@ -36,6 +38,8 @@ The conventions, one example each:
 - `2:30 pm` is `14:30` and not `2:30`; `March 5, 2020` is `2020-03-05` and `3/5/2020`.
 - `(B) 12` is `B`, and it is `12`; it is neither `C` nor `13`.
 - `x \\equiv 8 \\pmod 5` is `x \\equiv 3 \\pmod 5`, and is not `3`.
+- An integral, a limit, a derivative, an endless sum is its closed form: `\\int_0^1 2x \\, dx` is
+  `1`. One without a closed form that numbers confirm is `unparsed`.
 - Variables are real: `\\sqrt{x^2}` is `|x|`. Where a side has no real value the point is not
   compared, unless an absolute value asks for it: `\\ln |x|` is not `\\ln x`.
 - `e` and `i` are the constants; `\\log` without a base is natural; `\\sin^{-1}` is the arc sine.
