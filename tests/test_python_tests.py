@@ -70,7 +70,7 @@ def test_the_guest_is_asked_for_values_alone(text: str, source: str) -> None:
         "try:\n    assert f(1) == 2\nfinally:\n    pass",
         "with suppress(AssertionError):\n    assert f(1) == 2",
         "with __raises__(AssertionError):\n    assert f(1) == 2",
-        "def h():\n    assert f(1) == 2\ntry:\n    h()\nfinally:\n    pass",
+        "def h():\n    assert f(1) == 2\ntry:\n    h()\nexcept Exception:\n    pass",
         "a = = 1",
         "x" * 100_001,
     ],
@@ -197,10 +197,25 @@ def test_setup_runs_after_the_program_and_before_the_tests() -> None:
     assert executor.execute(PROGRAM, "python", **program).tests[0].passed
 
 
+def test_a_name_that_the_setup_reads_stays_with_the_program() -> None:
+    program = {"setup": "def h(): return f(n)", "tests": ["n = 8\nassert h() == n"]}
+    assert RewardExecutor().execute(PROGRAM, "python", **program).tests[0].passed
+
+
 def test_a_setup_that_fails_leaves_no_results() -> None:
     execution = RewardExecutor().execute(PROGRAM, "python", setup="1 / 0", tests=["assert True"])
     assert (execution.status, execution.tests) == ("error", ())
     assert "ZeroDivisionError" in execution.stderr
+
+
+def test_a_closed_value_that_is_too_large_to_cross_is_judged_beside_the_program() -> None:
+    test = "assert f(1) != set(range(0, 2**61 * 2**9, 2**61 - 1))"
+    assert (
+        RewardExecutor()
+        .execute(PROGRAM, "python", tests=[test])
+        .tests[0]
+        .message.startswith("AssertionError: a value cannot be compared")
+    )
 
 
 def test_a_closed_expression_without_a_value_is_judged_beside_the_program() -> None:

@@ -660,6 +660,12 @@ def test_verdict_builtins(language: str, code: str) -> None:
     assert True not in passed(run(language, code, *tests))
 
 
+def test_verdict_builtins_between_tests() -> None:
+    code = "import builtins\ndef f(x): builtins.isinstance = lambda *_: True; return 0"
+    tests = ("assert f(1) == 0", "assert isinstance(f(2), str)")
+    assert passed(run("python", code, *tests)) == [True, False]
+
+
 # What a program that knows the harness can do: walk up the stack to it.
 WALK = """
 import os, sys

@@ -76,6 +76,19 @@ class _Run:
         sys.modules[name] = self.module
         self.out_of_memory = False
         self._streams = streams
+        self._builtins: dict[str, Any] = {}
+
+    def as_main(self) -> None:
+        """What follows sees a clean Python, in which the program's module is the main one."""
+        sys.settrace(None)
+        sys.setprofile(None)
+        vars(builtins).update(__builtins__)
+        self.names["__name__"] = "__main__"
+        sys.modules["__main__"] = self.module
+
+    def keep_builtins(self) -> None:
+        """Have each test start with the builtins as they are now."""
+        self._builtins = {**vars(builtins)}
 
     def execute(self, source: str, filename: str) -> None:
         """Run source text in the namespace, with its lines known to tracebacks."""
@@ -128,6 +141,7 @@ class _Run:
     ) -> str | None:
         """Run one test: None when it ended well, else its error in one short text."""
         self.names.update(reports.names())
+        vars(builtins).update(self._builtins)
         try:
             if entry_point:
                 self.names.pop("check", None)
@@ -217,11 +231,11 @@ class WitWorld(wit_world.WitWorld):
         run = _Run("program" if tests else "__main__", streams)
         exit_code = run.program(code, _PROGRAM)
         if exit_code is None and (setup or tests):
-            sys.settrace(None)
-            sys.setprofile(None)
-            vars(builtins).update(__builtins__)
+            run.as_main()
             if setup:
                 exit_code = run.program(setup, _SETUP)
+            if not any("builtins" in text for text in tests):
+                run.keep_builtins()
         if exit_code is None:
             for number, source in enumerate(tests, 1):
                 reports = values.Reports()

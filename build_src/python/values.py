@@ -15,6 +15,7 @@ import itertools
 import json
 import operator
 import re
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -39,6 +40,9 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "in": lambda item, box: item in box,
     "not in": lambda item, box: item not in box,
 }
+_COMPARISONS = frozenset(
+    ["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__"]
+)
 # Types that may themselves be a value, as in `assert type(f(1)) == int`.
 _TYPES = {
     kind: name
@@ -170,6 +174,10 @@ _WRITERS: dict[type, Callable[[_Writer, Any], str]] = {
     collections.Counter: _tagged("C", dict.items, _pairs),
     collections.OrderedDict: _tagged("O", _ordered, _pairs),
     collections.deque: _tagged("q", collections.deque.__iter__),
+    collections.UserDict: _tagged("d", lambda value: dict.items(value.data), _pairs),
+    collections.UserList: lambda writer, value: writer.several(list.__iter__(value.data)),
+    collections.UserString: lambda _writer, value: _quote(value.data),
+    types.MappingProxyType: _tagged("d", lambda value: dict(value).items(), _pairs),
     decimal.Decimal: _tagged("D", decimal.Decimal.__str__, _plain),
     fractions.Fraction: _tagged("F", _FRACTION),
     datetime.date: _tagged("Y", _DATE),
@@ -188,6 +196,16 @@ def _written(value: object) -> tuple[str, bool]:
         return writer.text(value), writer.opaque
     except (_TooMuch, RecursionError):
         return _opaque(writer, value), True
+
+
+def _compares(value: object) -> bool:
+    """Whether it derives from a built-in type and its class has comparisons of its own."""
+    for kind in _mro(type(value)):
+        if kind in _WRITERS:
+            return False
+        if not _COMPARISONS.isdisjoint(vars(kind)):
+            return True
+    return False
 
 
 class Reports:
@@ -213,10 +231,11 @@ class Reports:
         self._add(number, text)
 
     def both(self, number: int, relation: str, left: object, right: object) -> None:
-        """Two values; with an opaque one, also what they themselves say to be true."""
+        """Two values; where one is opaque, or both are of classes that compare in ways of their
+        own, also what they themselves say to be true."""
         first, second = _written(left), _written(right)
         texts = [first[0], second[0]]
-        if first[1] or second[1]:
+        if first[1] or second[1] or (_compares(left) and _compares(right)):
             texts.append("true" if _OPERATORS[relation](left, right) else "false")
         self._add(number, *texts)
 

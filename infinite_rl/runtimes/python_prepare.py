@@ -17,6 +17,28 @@ def prepared(text: str) -> ast.Module:
     return ast.fix_missing_locations(tree)
 
 
+def catches(tree: ast.AST) -> bool:
+    """Whether the test may catch a failed assertion of a function that it calls."""
+    return any(map(_catches, ast.walk(tree)))
+
+
+def _catches(node: ast.AST) -> bool:
+    if isinstance(node, ast.ExceptHandler):
+        return node.type is None or not _FAILURES.isdisjoint(_words(node.type))
+    if not isinstance(node, ast.Call) or _CATCHERS.isdisjoint(_words(node.func)):
+        return False
+    return any(not _FAILURES.isdisjoint(_words(part)) for part in node.args)
+
+
+def _words(node: ast.AST) -> Iterator[str]:
+    """The names and attributes in it."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            yield part.id
+        elif isinstance(part, ast.Attribute):
+            yield part.attr
+
+
 class _Prepare(ast.NodeTransformer):
     """Writes assertions in fewer ways, without a change of meaning.
 
@@ -49,7 +71,7 @@ class _Prepare(ast.NodeTransformer):
     def visit_With(self, node: ast.With) -> ast.With:
         for item in node.items:
             item.context_expr = self.visit(item.context_expr)
-        if not any(word in ast.unparse(item) for item in node.items for word in _CATCHERS):
+        if not _CATCHERS & {word for item in node.items for word in _words(item)}:
             self.generic_visit(node)
         return node
 
@@ -130,7 +152,8 @@ def _is_pytest(node: ast.AST) -> bool:
 
 
 # Blocks that may expect an assertion in them to fail.
-_CATCHERS = ("raises", "suppress", "assertRaises")
+_FAILURES = frozenset({"AssertionError", "Exception", "BaseException"})
+_CATCHERS = frozenset({"raises", "__raises__", "suppress", "assertRaises", "assertRaisesRegex"})
 
 
 def _cut(text: str) -> str:

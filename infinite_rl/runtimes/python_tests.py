@@ -17,7 +17,7 @@ from typing import Any
 
 from .python_closed import Scope, bound, immutable, is_literal, loads
 from .python_forms import TRUTHS, Form, form_of
-from .python_prepare import prepared
+from .python_prepare import catches, prepared
 from .python_tables import MOST_ROWS, rows_of, targets_of, unpacked
 
 _MOST_CHARS = 100_000
@@ -152,7 +152,7 @@ class _Reader:
         self._scope = Scope(self._tree, before, entry_point)
         self._refused = refused
         self._mutable = mutable  # names that may stand for lists and the like; None: all
-        self._loads = Counter(loads(self._tree))
+        self._loads = Counter([*loads(self._tree), *loads(before)])
         self._hidden: Counter[str] = Counter()  # loads that the guest never sees
         self._trusted: set[str] = set()  # names whose mutable value was relied upon
         self._assigned: list[tuple[list[ast.stmt], ast.stmt, str]] = []
@@ -165,7 +165,7 @@ class _Reader:
             for name in node.names
         }
         self._certain = not _REBINDERS & self._loads.keys() and not self._scope.starred
-        self._catching = any(isinstance(node, ast.Try) for node in ast.walk(self._tree))
+        self._catching = catches(self._tree)
         self._called = _called_once(self._tree, entry_point)
         self.candidates = frozenset(self._loads)
 
@@ -347,8 +347,12 @@ class _Reader:
         if "__approx__" in chain.from_iterable(map(loads, form.operands)):
             return None
         if all(values is not None for values in known):
-            # What is called here may be the program's own, with the name of one of Python's.
-            known = [v if v and all(map(is_literal, v)) else None for v in known]
+            # What is called here may be the program's own, with the name of one of Python's, and
+            # a name that stands for a literal may be a global that the program changes.
+            spelled = [bool(v) and all(map(is_literal, v)) for v in known if v is not None]
+            if all(spelled):
+                spelled = list(map(is_literal, form.operands))
+            known = [v if plain else None for v, plain in zip(known, spelled, strict=True)]
         if len(form.relations) > 1 and known.count(None) > 1:
             return None
         return known

@@ -17,7 +17,9 @@ from fractions import Fraction
 from types import NoneType
 from typing import Any
 
-_COLLISIONS = 1000  # more keys of one hash than this would take the host quadratic time
+_COLLISIONS = 64  # more keys of one hash than this would take the host quadratic time
+_BRACKETS = 1_000_000  # each is an object here, of some hundred bytes
+_LARGE_BITS = 65536  # fractions and ranges take quadratic time in the bits of their parts
 _SHOWN_CHARS = 160
 _SHOWN_BITS = 2048
 
@@ -41,6 +43,8 @@ def read_reports(text: str) -> list[tuple[int, list[Any]]]:
 
     Raises `Unreadable` for any text that is not of that shape.
     """
+    if text.count("[") + text.count("{") > _BRACKETS:
+        raise Unreadable("too many parts")
     try:
         entries = json.loads(text)
         return [(_number(entry[0]), [_value(value) for value in entry[1:]]) for entry in entries]
@@ -74,9 +78,17 @@ def _items(content: Iterable[Any]) -> list[Any]:
 def _keys(content: Iterable[Any]) -> list[Any]:
     """Values that are to be looked up by their hashes."""
     keys = _items(content)
-    if len(keys) - len({hash(key) for key in keys}) > _COLLISIONS:
+    hashes = Counter(map(hash, keys))
+    if len(hashes) < len(keys) and max(hashes.values()) > _COLLISIONS:
         raise Unreadable("too many keys have one hash")
     return keys
+
+
+def _small(content: Iterable[Any]) -> list[int]:
+    numbers = _items(content)
+    if any(number.bit_length() > _LARGE_BITS for number in numbers):
+        raise Unreadable("a fraction or range of huge numbers")
+    return numbers
 
 
 def _pairs(content: list[Any]) -> list[tuple[Any, Any]]:
@@ -121,9 +133,9 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "c": lambda parts: complex(*parts),
     "b": bytes.fromhex,
     "B": bytearray.fromhex,
-    "r": lambda parts: range(*_items(parts)),
+    "r": lambda parts: range(*_small(parts)),
     "D": Decimal,
-    "F": lambda parts: Fraction(*_items(parts)),
+    "F": lambda parts: Fraction(*_small(parts)),
     "Y": lambda parts: date(*parts),
     "H": _time,
     "M": _datetime,

@@ -14,9 +14,8 @@ from .python_values import Opaque, shown
 
 Report = tuple[int, list[Any]]
 
-# What a comparison of plain data can raise, such as `1 < "a"`; a guest's values may be nested
-# more deeply than this thread's stack allows.
-_FAULTS = (TypeError, ValueError, ArithmeticError, RecursionError)
+# What a comparison of plain data can raise, such as `1 < "a"`.
+_FAULTS = (TypeError, ValueError, ArithmeticError)
 
 _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -77,15 +76,23 @@ def _failure(
         raise Forged
     operands = [_operand(part, values, closed) for part in row]
     try:
-        if said and asked == 2 and all(map(is_opaque, operands)):
+        if said and asked == 2 and _ask_themselves(operands):
             holds = said[0] is True
         else:
             holds = _holds(assertion.relations, operands)
+    except RecursionError:
+        holds = False
     except _FAULTS as error:
         if not any(map(is_opaque, operands)):
             return f"{type(error).__name__}: {error}: {assertion.text}"
         holds = False
     return "" if holds else _message(assertion, values[:asked])
+
+
+def _ask_themselves(operands: Sequence[Any]) -> bool:
+    """Whether what two objects say of themselves decides: they are alike in being opaque or not."""
+    first, second = map(is_opaque, operands)
+    return first == second
 
 
 def _operand(part: Operand, values: list[Any], closed: Sequence[Any]) -> Any:
