@@ -423,6 +423,10 @@ def test_tests_see_the_builtins_that_python_has() -> None:
     assert verdicts(judge(code, "assert sorted([]) == 3", "assert len([]) == 3")) == [False, False]
 
 
+def test_tests_can_open_the_standard_streams() -> None:
+    assert verdicts(judge("", "assert open(0).read() == ''")) == [True]
+
+
 def test_tests_run_untraced() -> None:
     code = "import sys\ntrace = lambda *_: trace\nsys.settrace(trace)"
     assert verdicts(judge(code, "import sys\nassert sys.gettrace() is None")) == [True]

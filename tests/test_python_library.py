@@ -128,6 +128,24 @@ def test_exit_functions_run_however_a_program_ends(ending: str, exit_code: int) 
     assert (execution.stdout, execution.exit_code) == ("go\nbye\n", exit_code)
 
 
+def test_logging_is_flushed_at_the_end() -> None:
+    code = (
+        "import logging.handlers, sys\n"
+        "handler = logging.handlers.MemoryHandler(9, target=logging.StreamHandler(sys.stdout))\n"
+        "logging.getLogger().addHandler(handler)\nlogging.warning('kept')\nprint('end')"
+    )
+    assert run(code).stdout == "end\nkept\n"
+
+
+def test_nothing_is_left_of_what_the_build_has_run() -> None:
+    code = (
+        "import atexit, linecache, logging, multiprocessing.util, sys\n"
+        "print('program' in sys.modules, [*linecache.cache], atexit._ncallbacks())\n"
+        "print(logging.lastResort._closed, multiprocessing.util.is_exiting(), sys.stdin.read())"
+    )
+    assert run(code).stdout == "False ['program.py'] 2\nFalse False \n"
+
+
 def test_finalisers_of_globals_run_at_the_end_with_their_globals() -> None:
     code = (
         "word = 'freed'\n"

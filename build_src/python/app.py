@@ -8,6 +8,8 @@ import atexit
 import builtins
 import gc
 import linecache
+import logging
+import multiprocessing.util
 import os
 import random
 import sys
@@ -26,9 +28,6 @@ import surroundings  # noqa: E402
 import values  # noqa: E402
 import wit_world  # noqa: E402
 
-# Programs may change the public builtins; the functions below keep these.
-__builtins__ = dict(vars(builtins))
-
 _OURS = ("app", "green", "library", "pools", "surroundings", "values", "wit_world")
 _PROGRAM, _SETUP = "program.py", "setup.py"
 _MESSAGE_CHARS = 500
@@ -39,6 +38,9 @@ green.set_nap(wit_world.nap)
 green.install()
 surroundings.install(wit_world.leave)
 pools.install()
+
+# Programs may change the public builtins; the functions below keep these, and tests get them back.
+__builtins__ = dict(vars(builtins))
 
 
 class _Streams:
@@ -208,6 +210,9 @@ def _line(error: BaseException, filename: str) -> str:
     return next((frame.line or "" for frame in reversed(frames) if frame.filename == filename), "")
 
 
+_streams: list[_Streams] = []  # those of the next run: to make them takes time
+
+
 class WitWorld(wit_world.WitWorld):
     """The exported world."""
 
@@ -225,7 +230,7 @@ class WitWorld(wit_world.WitWorld):
         # Without a number it would read 2,500 bytes of randomness.
         random.seed(int.from_bytes(os.urandom(32)) if seed is None else seed)
         surroundings.set_stdin(stdin)
-        streams = _Streams()
+        streams = _streams.pop()
         for name in _OURS:
             sys.modules.pop(name, None)
         run = _Run("program" if tests else "__main__", streams)
@@ -248,10 +253,72 @@ class WitWorld(wit_world.WitWorld):
         return wit_world.Report(exit_code or 0, run.out_of_memory)
 
 
+# Typical programs, run at build time, so that every run starts with what they leave behind: the
+# interpreter has then specialised the code of ours and of the library that they go through, and has
+# filled its caches. A run would write all that into the snapshot, and copy a page for each place.
+_TYPICAL: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("import math, collections\nprint('hello', f'{math.pi:.2f}', sep='-')\nprint()", ()),
+    ("def f(x):\n    return x / 0\n\ntry:\n    f(2)\nexcept ValueError:\n    pass", ()),
+    (
+        "import sys\nfrom typing import List, Optional\nfrom collections import Counter, deque\n"
+        "class Node:\n    def __init__(self, x: int, next: Optional[int] = None) -> None:\n"
+        "        self.x, self.next = x, next\n\ndef solve(xs: List[int]) -> int:\n"
+        "    seen = {x: Node(x) for x in sorted(set(xs), key=lambda x: -x)}\n"
+        "    return sum(node.x for node in seen.values())\n\n"
+        "if __name__ == '__main__':\n    n, *xs = map(int, input().split())\n"
+        "    print(solve(xs), *sys.stdin.read().split(), Counter(xs).most_common(1))",
+        (),
+    ),
+    (
+        "def f(x):\n    return [2 * i for i in x]",
+        (
+            "__judge__(0, f([1, 2]))",
+            "__both__(0, '==', f([1]), f([2]))",
+            "assert f([1]) == [3]",
+            "raise AssertionError('no')",
+            "__judge__(0, int('x'))",
+            "__judge__()",
+            "def check(candidate):\n    __truth__(0, candidate([1, 2]) == {'a': 'b'})\ncheck(f)",
+        ),
+    ),
+)
+_WARM_ROUNDS = 30  # the interpreter specialises what has run some times
+
+
+def _warm_up() -> None:
+    """Run the typical programs with nobody to hear them, and take back what they changed."""
+    modules, told, leave = sys.modules.copy(), vars(wit_world).copy(), atexit._run_exitfuncs
+    names = "stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__"
+    streams = {name: getattr(sys, name) for name in names}
+    wit_world.emit = wit_world.verdict = lambda *_told: None
+    atexit._run_exitfuncs = _leave_library
+    for _ in range(_WARM_ROUNDS):
+        for code, tests in _TYPICAL:
+            _streams.append(_Streams())
+            WitWorld().run(code, "3 1 2\n3\n", "", [*tests], "", "nonce", None)
+    vars(wit_world).update(told)
+    vars(sys).update(streams)
+    atexit._run_exitfuncs = leave
+    sys.modules.clear()
+    sys.modules.update(modules)
+    surroundings.close()
+    linecache.clearcache()
+
+
+def _leave_library() -> None:
+    """What `atexit._run_exitfuncs` calls for the library, but so that it can be called again."""
+    logging.shutdown()
+    logging.lastResort._closed = False
+    multiprocessing.util._exit_function()
+    multiprocessing.util._exiting = False
+
+
 sys.path.clear()
 sys.path_importer_cache.clear()
 os.environ.clear()
 sys.setrecursionlimit(_RECURSION_LIMIT)
 linecache.checkcache = lambda filename=None: None  # noqa: ARG005 - there are no files to look at
+_warm_up()
+_streams.append(_Streams())
 gc.collect()
 gc.freeze()

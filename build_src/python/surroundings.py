@@ -107,6 +107,11 @@ def set_output(pipes: Sequence[Pipe]) -> None:
     _descriptors.update({pipe.fileno(): pipe for pipe in pipes})
 
 
+def close() -> None:
+    """Forget the streams of a run."""
+    _descriptors.clear()
+
+
 def _stream_or_file(opener: Callable[..., Any], names: Mapping[Any, int]) -> Callable[..., Any]:
     def open(file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
         number = names.get(file) if type(file) in (int, str) else None
