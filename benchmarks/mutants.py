@@ -34,6 +34,8 @@ from infinite_rl.layout import fenced, tagged
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.runtimes.javascript_tokens import Token, tokens
 
+END = "the end of all tests"
+PRINT = {"python": "print", "javascript": "console.log"}
 LONGER = 10  # times the time limit, for the second look
 
 
@@ -265,20 +267,22 @@ class Judges:
 
     def theirs(self, case: Case, times: int = 1) -> tuple[str, str]:
         """The host's verdict in the same words, and the end of its stderr."""
-        ended = self._native.run(native_program(case), self._timeout * times)
+        ended = self._native.run(native_program(case, self._language), self._timeout * times)
         if ended.exit_code == STOPPED:
             return "timeout", ""
-        return "failed" if ended.exit_code else "passed", ended.stderr.strip()[-300:]
+        passed = ended.exit_code == 0 and ended.stdout.endswith(f"{END}\n")
+        return "passed" if passed else "failed", ended.stderr.strip()[-300:]
 
     def close(self) -> None:
         self._native.close()
 
 
-def native_program(case: Case) -> str:
-    """The mutant and its tests as one program, which fails unless all tests pass."""
+def native_program(case: Case, language: str) -> str:
+    """The mutant and its tests as one program, which fails or does not reach its end otherwise."""
     parts = [case.mutant.code, *case.problem.tests]
     if case.problem.entry_point:
         parts.append(f"check({case.problem.entry_point})")
+    parts.append(f"{PRINT[language]}('{END}')")  # a mutant may leave early, with exit code 0
     return "\n".join(parts)
 
 

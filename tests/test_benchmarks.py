@@ -110,6 +110,7 @@ def test_a_sample_is_the_same_in_every_run() -> None:
 def test_both_judges_agree_on_a_right_and_a_wrong_program() -> None:
     for language, good, bad, test in (
         ("python", "f = abs", "f = int", "assert f(-1) == 1"),
+        ("python", "f = abs", "f = exit", "assert f(0) == 0"),
         ("javascript", "f = Math.abs;", "f = Number;", "console.assert(f(-1) === 1)"),
     ):
         judges = mutants.Judges(language, timeout=10)
