@@ -139,8 +139,9 @@ class Sides:
         return self._native.run(code, timeout)
 
     def alone(self, code: str) -> Ending:
-        """The host again, in a process that has run nothing else."""
-        self._native.close()
+        """The host again, in a process that has run nothing else, as Python's always are."""
+        if self.language != "python":
+            self._native.close()
         return self.host(code)
 
     def close(self) -> None:
