@@ -352,6 +352,16 @@ KNOWN = (
     ),
     Known(
         "javascript",
+        "showHidden, and %o of the engine's own objects",
+        lambda code, _guest, _host: "showHidden" in code or re.search(r"%o", code),
+    ),
+    Known(
+        "javascript",
+        "strings are compared by code points, where ICU puts symbols before letters",
+        lambda code, _guest, _host: "localeCompare" in code and re.search(r"[^\x00-\u07ff]", code),
+    ),
+    Known(
+        "javascript",
         "util.inspect has no colours",
         lambda code, _guest, host: "colors: true" in code and "\x1b[" in host,
     ),
