@@ -45,6 +45,7 @@ def test_a_test_passes_where_it_passes_in_cpython(start: int) -> None:
         ("import math\nassert math.isclose(0.5, f(1))", "import math\n__judge__(0, f(1))"),
         ("import pytest\nassert f(1) == pytest.approx(0.5)", "__judge__(0, f(1))"),
         ("assert 1 < f(1) < 5", "__judge__(0, f(1))"),
+        ("assert f(1) == 4 or f(1) == 5", "__judge__(0, f(1))"),
         ("assert f(1) in (4, 5)", "__judge__(0, f(1))"),
         ("assert 4 in f(1)", "__judge__(0, __listed__(f(1)))"),
         ("assert f(1) is None", "__judge__(0, f(1))"),
@@ -54,6 +55,19 @@ def test_a_test_passes_where_it_passes_in_cpython(start: int) -> None:
         ("want = [4]\nassert f(1) == want", "pass\n__judge__(0, f(1))"),
         ("n = 4\nassert f(n) == n", "n = 4\n__judge__(0, f(n))"),
         ("for a, w in [(1, 2)]:\n    assert f(a) == w", "for a in [1]:\n    __judge__(0, f(a))"),
+        (
+            "for c in [{'a': 1, 'w': 2}]:\n    assert f(c['a']) == c['w']",
+            "for __row0_0 in [1]:\n    __judge__(0, f(__row0_0))",
+        ),
+        (
+            "for c in [(1, 2)]:\n    a, w = c\n    print(f'{w}')\n    assert f(a) == w",
+            "for __row0_0 in [1]:\n    a = __row0_0\n    pass\n    pass\n    __judge__(0, f(a))",
+        ),
+        (
+            "a, w = 1, 2\nx = [3, 4]\nw = [5, 6]\nfor i in range(len(x)):\n"
+            "    assert f(x[i]) == w[i]",
+            "a, w = (1, 2)\nx = [3, 4]\npass\nfor i in [0, 1]:\n    __judge__(0, f(x[i]))",
+        ),
         (
             "assert all(f(a) == w for a, w in [(1, 2)])",
             "for __all1_a in [1]:\n    __judge__(0, f(__all1_a))",

@@ -764,8 +764,44 @@ class P:
   def __init__(self, x): self.x = x
   def __eq__(self, other): return True
 """
-    tests = ("assert P(1) == P(2)", "assert P(1) == 1", "assert [P(1)] == [1]")
-    assert passed(run("python", code, *tests)) == [True, False, False]
+    tests = ("assert P(1) == P(2)", "assert [P(1)] == [1]")
+    assert passed(run("python", code, *tests)) == [True, False]
+    assert passed(run("python", code, "assert P(1) == 1")) == [False]
+    tests = ("assert P(1) == 1\nassert P(1).x == 1", "p = P(1)\nassert p == 1 and 1 <= 1")
+    assert passed(run("python", code, *tests)) == [True, True]
+    functions = "class A:\n  __eq__ = lambda *_: True\ndef f(x): return A()\nSolution = A\nA.f = f"
+    tests = ("assert f(1) == 1", "assert Solution().f() == 1", "s = Solution()\nassert s.f() == 1")
+    assert passed(run("python", functions, *tests)) == [False] * 3
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "def test_f():\n    assert f(1) == 2",
+        "async def test_f():\n    assert f(1) == 2",
+        "def go():\n    assert f(1) == 2\nif __name__ == '__main__':\n    go()",
+        "import pytest\n@pytest.mark.parametrize('a, b', [(0, 0), (1, 2)])\n"
+        "def test_f(a, b):\n    assert f(a) == b",
+        "class TestF:\n    def test_f(self):\n        assert f(1) == 2",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
+        "        self.assertEqual(f(1), 2)\nunittest.main()",
+        "import unittest\nclass T(unittest.TestCase):\n    @unittest.skip('no')\n"
+        "    def test_f(self):\n        self.fail()\n    def test_g(self):\n"
+        "        self.assertCountEqual([f(1)], [2])",
+        "from unittest import TestCase\nclass T(TestCase):\n    def setUp(self):\n"
+        "        self.n = 1\n    def test_f(self):\n        for a, b in [(0, 0), (1, 2)]:\n"
+        "            with self.subTest(a=a):\n                self.assertAlmostEqual(f(a), b)",
+    ],
+)
+def test_verdict_main(test: str) -> None:
+    assert passed(run("python", "def f(x): return 2 * x", test)) == [True]
+    assert passed(run("python", "def f(x): return 0", test)) == [False]
+
+
+def test_verdict_names() -> None:
+    code = "N = 7\ndef f(): return N"
+    tests = ("N = 8\nassert f() == N", "N = 8\nassert f() == 8\nprint(str(N))")
+    assert passed(run("python", code, *tests)) == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .python_closed import Scope
@@ -22,6 +23,7 @@ _RELATIONS: dict[type[ast.cmpop], str] = {
 _NEGATED = {"==": "!=", "is": "is not", "in": "not in", "approx": "not approx"}
 _NEGATED |= {negation: relation for relation, negation in _NEGATED.items()}
 TRUTHS = (("true",), ("false",))
+BOTH = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "not in"})  # objects can be asked
 _ORDERS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
@@ -31,15 +33,16 @@ class Form:
 
     relations: tuple[str, ...]
     operands: list[ast.expr]
+    own: bool = False  # an object of the program's own class is to be asked itself
 
 
-def form_of(test: ast.expr, scope: Scope, own: set[str]) -> Form:
-    """What is asserted; `own` are names of objects that are to be asked themselves."""
+def form_of(test: ast.expr, scope: Scope, is_own: Callable[[ast.expr], bool]) -> Form:
+    """What is asserted; `is_own` says of an expression whether it makes such an object."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = form_of(test.operand, scope, own)
+        inner = form_of(test.operand, scope, is_own)
         if inner.relations == ("true",):
             return Form(("false",), inner.operands)
-        if len(inner.relations) == 1 and inner.relations[0] in _NEGATED:
+        if len(inner.relations) == 1 and inner.relations[0] in _NEGATED and not inner.own:
             return Form((_NEGATED[inner.relations[0]],), inner.operands)
         return Form(("false",), [test.operand])
     close = _isclose(test, scope)
@@ -50,9 +53,10 @@ def form_of(test: ast.expr, scope: Scope, own: set[str]) -> Form:
     if not isinstance(test, ast.Compare):
         return Form(("true",), [test])
     operands = [test.left, *test.comparators]
-    if any(isinstance(part, ast.Name) and part.id in own for part in operands):
-        return Form(("true",), [test])
     relations = tuple(_RELATIONS[type(op)] for op in test.ops)
+    if any(map(is_own, operands)):
+        alone = len(operands) == 2 and relations[0] in BOTH
+        return Form(relations, operands, own=True) if alone else Form(("true",), [test])
     if len(operands) == 2:
         near = _near(operands, relations[0], scope) or _approx(operands, relations[0])
         if near is not None:
@@ -117,19 +121,18 @@ def _is_approx(call: ast.Call) -> bool:
 
 
 def _membership(test: ast.BoolOp) -> ast.Compare | None:
-    """`x == 1 or x == 2` as `x in (1, 2)`, for a name x."""
+    """`x == 1 or x == 2` as `x in (1, 2)`."""
     options: list[ast.expr] = []
-    names = set()
+    asked = ""
     for part in test.values:
-        if not (
-            isinstance(part, ast.Compare)
-            and [type(op) for op in part.ops] == [ast.Eq]
-            and isinstance(part.left, ast.Name)
-        ):
+        if not (isinstance(part, ast.Compare) and [type(op) for op in part.ops] == [ast.Eq]):
             return None
-        names.add(part.left.id)
+        if asked and ast.dump(part.left) != asked:
+            return None
+        asked = ast.dump(part.left)
         options.append(part.comparators[0])
-    if len(names) != 1 or not isinstance(test.op, ast.Or):
+    first = test.values[0]
+    if not (isinstance(test.op, ast.Or) and isinstance(first, ast.Compare)):
         return None
     box = ast.Tuple(options, ast.Load())
-    return ast.Compare(ast.Name(names.pop(), ast.Load()), [ast.In()], [box])
+    return ast.Compare(first.left, [ast.In()], [box])

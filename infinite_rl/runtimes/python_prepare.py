@@ -6,14 +6,19 @@ import ast
 from collections.abc import Iterator
 
 from .python_closed import bound, loads
+from .python_records import unpack_records
+from .python_suites import write_out
 
 _TEXT_CHARS = 300
 
 
-def prepared(text: str) -> ast.Module:
+def prepared(text: str, entry_point: str) -> ast.Module:
     """The test's tree, its assertions marked with their `text` and `note`."""
     tree = ast.parse(text)
+    if not entry_point:
+        write_out(tree)
     _Prepare(tree).visit(tree)
+    unpack_records(tree)
     return ast.fix_missing_locations(tree)
 
 

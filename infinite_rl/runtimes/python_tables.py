@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
-from .python_closed import Scope, is_literal, literal_of
+from .python_closed import Scope, is_literal, literal_of, loads
 
 MOST_ROWS = 1000  # of a table, and occurrences of one assertion
 
@@ -21,10 +22,15 @@ def rows_of(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
             return None
         return _dict_rows(box)
     if scope.means(node.func, "range"):
-        return _range_rows(node.args)
-    if scope.means(node.func, "enumerate") and len(node.args) == 1:
-        inner = rows_of(node.args[0], scope)
-        return inner and [_pair(ast.Constant(i), row) for i, row in enumerate(inner)]
+        return _range_rows([_length(part, scope) for part in node.args])
+    if scope.means(node.func, "enumerate") and 1 <= len(node.args) <= 2:
+        inner, first = rows_of(node.args[0], scope), 0
+        if len(node.args) == 2:
+            start = node.args[1]
+            if not isinstance(start, ast.Constant) or type(start.value) is not int:
+                return None
+            first = start.value
+        return inner and [_pair(ast.Constant(i), row) for i, row in enumerate(inner, first)]
     if scope.means(node.func, "zip") and node.args:
         columns = [rows_of(part, scope) for part in node.args]
         if any(column is None for column in columns):
@@ -43,6 +49,30 @@ def _dict_rows(node: ast.Dict) -> list[ast.expr] | None:
     except TypeError:
         return None
     return [_pair(key, value) for key, value in zip(keys, node.values, strict=True)]
+
+
+def still_names(tree: ast.AST) -> frozenset[str]:
+    """Names of which nothing is read but the length and single parts, so that it stays as long."""
+    reads = Counter(loads(tree))
+    for node in ast.walk(tree):
+        of = None
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            of = node.value
+        elif isinstance(node, ast.Call) and len(node.args) == 1:
+            of = node.args[0] if ast.unparse(node.func) == "len" else None
+        if isinstance(of, ast.Name):
+            reads[of.id] -= 1
+    return frozenset(name for name, count in reads.items() if not count)
+
+
+def _length(node: ast.expr, scope: Scope) -> ast.expr:
+    """`len` of a list or tuple that is spelled out, as a number."""
+    if not (isinstance(node, ast.Call) and scope.means(node.func, "len") and len(node.args) == 1):
+        return node
+    rows = node.args[0]
+    if not isinstance(rows, (ast.List, ast.Tuple)) or rows_of(rows, scope) is None:
+        return node
+    return ast.Constant(len(rows.elts))
 
 
 def _range_rows(args: list[ast.expr]) -> list[ast.expr] | None:

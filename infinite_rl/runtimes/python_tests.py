@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections import Counter, OrderedDict, deque
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,9 +16,11 @@ from itertools import chain, product
 from typing import Any
 
 from .python_closed import Scope, bound, immutable, is_literal, loads
-from .python_forms import TRUTHS, Form, form_of
+from .python_forms import BOTH, TRUTHS, Form, form_of
+from .python_own import assigned, is_own, own_classes, own_names
 from .python_prepare import catches, prepared
-from .python_tables import MOST_ROWS, rows_of, targets_of, unpacked
+from .python_suites import called_methods
+from .python_tables import MOST_ROWS, rows_of, still_names, targets_of, unpacked
 
 _MOST_CHARS = 100_000
 _MOST_VALUES = 5000  # that the clean instance computes for one program's tests
@@ -61,7 +63,8 @@ class Assertion:
     "near <=", "isclose", "approx" and "not approx" with the operands that these take. `rows` holds
     the operands of each time that it is reached. `exact` means that a test that ends well has
     reached it so many times; without it there is one row, for any number of times. `beside` means
-    that values are compared, or that what is expected is computed, beside the program.
+    that values are compared, or that what is expected is computed, beside the program. `own` means
+    that an object of the program's own class is compared: it is asked itself.
     """
 
     text: str
@@ -70,6 +73,7 @@ class Assertion:
     exact: bool
     beside: bool
     note: str = ""
+    own: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,21 +103,27 @@ def read_tests(
 ) -> Reading:
     """Read the tests of a program; pure. `refused` are closed expressions that give no value."""
     closed: dict[str, int] = {}
-    read = tuple(_read(text, setup, entry_point, closed, refused) for text in tests)
+    classes = own_classes((setup, *tests))
+    read = tuple(_read(text, setup, entry_point, closed, refused, classes) for text in tests)
     return Reading(read, tuple(closed))
 
 
 def _read(
-    text: str, setup: str, entry_point: str, closed: dict[str, int], refused: frozenset[str]
+    text: str,
+    setup: str,
+    entry_point: str,
+    closed: dict[str, int],
+    refused: frozenset[str],
+    classes: frozenset[str],
 ) -> Test:
     known = dict(closed)
     try:
         if len(text) + len(setup) > _MOST_CHARS:
             return Test(text)
-        tree, before = prepared(text), ast.parse(setup)
+        tree, before = prepared(text, entry_point), ast.parse(setup)
         mutable: frozenset[str] | None = None
         for _ in range(_PASSES):
-            reader = _Reader(tree, before, entry_point, dict(known), refused, mutable)
+            reader = _Reader(tree, before, entry_point, dict(known), refused, mutable, classes)
             source = reader.read()
             if not reader.mistaken:
                 closed.update(reader.closed)
@@ -143,6 +153,7 @@ class _Reader:
         closed: dict[str, int],
         refused: frozenset[str],
         mutable: frozenset[str] | None,
+        classes: frozenset[str],
     ) -> None:
         self.assertions: list[Assertion] = []
         self.closed = closed
@@ -157,7 +168,13 @@ class _Reader:
         self._trusted: set[str] = set()  # names whose mutable value was relied upon
         self._assigned: list[tuple[list[ast.stmt], ast.stmt, str]] = []
         self._loops: list[_Loop] = []
-        self._own = _own_names(self._tree)
+        self._still = still_names(self._tree)
+        self._prints: list[tuple[list[ast.stmt], ast.stmt]] = []
+        self._classes = classes - self._scope.bound.keys()
+        self._own = own_names(self._tree, self._classes)
+        self._approximate = {"__approx__"} | {
+            name for name, value in assigned(self._tree) if "__approx__" in loads(value)
+        }
         self._outer = {
             name
             for node in ast.walk(self._tree)
@@ -188,6 +205,8 @@ class _Reader:
                 self._assign(body, node, envs)
             elif isinstance(node, ast.For):
                 self._for(node, envs, exact)
+            elif self._certain and _is_print(node) and not self._scope.bound["print"]:
+                self._prints.append((body, node))
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 _forget(envs, {node.name})
                 self._function(node, envs)
@@ -253,6 +272,11 @@ class _Reader:
         if len(envs) > 1 and used:
             return None
         source = self._scope.close(node.iter, {name: envs[0][name] for name in used})
+        lengths = _lengths(node.iter)
+        if any(
+            not immutable(envs[0][name]) and name not in self._still for name in lengths & {*used}
+        ):
+            return None
         rows = source and rows_of(source, self._scope)
         targets = targets_of(node.target)
         if not rows or targets is None or len(rows) * len(envs) > MOST_ROWS:
@@ -264,13 +288,18 @@ class _Reader:
         if any(piece is None for piece in pieces) or self._outer & set(targets):
             return None
         made = [dict(zip(targets, piece or [], strict=True)) for piece in pieces]
-        return _Loop(node, targets, made, used)
+        loop = _Loop(node, targets, made, used, counted=bool(lengths))
+        if lengths:
+            self._hidden.update(used)
+        return loop
 
     # --- what the guest need not see
 
     def _drop(self) -> None:
         """Take out of the guest's text what only the host uses."""
         hidden = Counter(self._hidden)
+        if not _CAPTURES & self._loads.keys():
+            hidden.update(chain.from_iterable(loads(node) for _, node in self._prints))
         gone: set[str] = set()
         while True:
             more = {name for name in self._loads if name not in gone and self._gone(name, hidden)}
@@ -287,6 +316,9 @@ class _Reader:
         self.mistaken = frozenset(self._trusted - gone)
         for body, node, name in self._assigned:
             if name in gone:
+                body[body.index(node)] = ast.Pass()
+        for body, node in self._prints:
+            if gone & set(loads(node)):
                 body[body.index(node)] = ast.Pass()
         for loop in self._loops:
             if loop.counted:
@@ -324,7 +356,7 @@ class _Reader:
 
     def _assertion(self, node: ast.Assert, envs: list[_Env], exact: bool) -> ast.stmt:
         envs = envs if exact else [_common(envs)]
-        form = form_of(node.test, self._scope, self._own)
+        form = form_of(node.test, self._scope, self._is_own)
         known = self._host_values(form, envs)
         if known is None:
             form, known = Form(("true",), [node.test]), [None]
@@ -333,18 +365,24 @@ class _Reader:
         note, text = node.note, node.text  # type: ignore[attr-defined]
         beside = len(asked) > 1 or (form.relations in TRUTHS and _compares(form.operands[0]))
         rows = self._operands(known, len(envs))
-        self.assertions.append(Assertion(text, form.relations, rows, exact, beside, note))
+        made = Assertion(text, form.relations, rows, exact, beside, note, form.own)
+        self.assertions.append(made)
         return ast.Expr(_report(len(self.assertions) - 1, form, known, asked))
+
+    def _is_own(self, node: ast.expr) -> bool:
+        return is_own(node, self._own, self._classes)
 
     def _host_values(self, form: Form, envs: list[_Env]) -> _Values | None:
         """For each operand what it is known to be, each time, and None where the guest is asked.
 
         None for all of it when only its truth as a whole can be asked.
         """
+        if form.own:
+            return [None for _ in form.operands]
         known = [self._known(part, envs) for part in form.operands]
         if form.relations[0] in ("is", "is not") and not any(map(_singletons, known)):
             return None
-        if "__approx__" in chain.from_iterable(map(loads, form.operands)):
+        if self._approximate & set(chain.from_iterable(map(loads, form.operands))):
             return None
         if all(values is not None for values in known):
             # What is called here may be the program's own, with the name of one of Python's, and
@@ -431,21 +469,38 @@ def _compares(node: ast.expr) -> bool:
 def _report(number: int, form: Form, known: _Values, asked: list[ast.expr]) -> ast.expr:
     """The call that reports the values that are asked."""
     values = list(asked)
-    if form.relations[-1] in ("in", "not in") and known[-1] is None:
+    if form.relations[-1] in ("in", "not in") and known[-1] is None and not form.own:
         values[-1] = _call("__listed__", [values[-1]])
     if form.relations in TRUTHS:
         return _call("__truth__" if values else "__judge__", [ast.Constant(number), *values])
-    if len(values) == 2 and form.relations[0] in _BOTH:
+    if len(values) == 2 and form.relations[0] in BOTH:
         relation = ast.Constant(form.relations[0])
         return _call("__both__", [ast.Constant(number), relation, *values])
     return _call("__judge__", [ast.Constant(number), *values])
 
 
-_BOTH = ("==", "!=", "<", "<=", ">", ">=", "in", "not in")
-
-
 def _call(name: str, args: Sequence[ast.expr]) -> ast.Call:
     return ast.Call(ast.Name(name, ast.Load()), list(args), [])
+
+
+def _lengths(node: ast.expr) -> set[str]:
+    """The names of which a loop over `range(len(name))` reads the length."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "range":
+        return set(loads(node))
+    return set()
+
+
+def _is_print(node: ast.stmt) -> bool:
+    """Whether it is a `print` of nothing but names and constants, as in f"{got} {want}"."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+        return False
+    parts = (part for argument in call.args for part in ast.walk(argument))
+    return call.func.id == "print" and all(isinstance(part, _PRINTED) for part in parts)
+
+
+_PRINTED = (ast.Name, ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.expr_context)
+_CAPTURES = frozenset({"redirect_stdout", "contextlib", "io", "StringIO", "sys", "patch", "mock"})
 
 
 # --- names ---------------------------------------------------------------------------------------
@@ -513,8 +568,10 @@ def _called_once(tree: ast.Module, entry_point: str) -> set[str]:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.decorator_list
     )
     calls = Counter(loads(tree))
-    straight = {name for name in map(_called_name, tree.body) if name}
-    once = {name for name in straight if functions[name] == 1 and calls[name] == 1}
+    for node in (part for part in tree.body if isinstance(part, ast.ClassDef)):
+        functions.update(part.name for part in node.body if isinstance(part, ast.FunctionDef))
+    straight = {name for name in map(_called_name, tree.body) if name} | {*called_methods(tree)}
+    once = {name for name in straight if functions[name] == 1 and calls[name] <= 1}
     if entry_point and functions["check"] == 1 and not calls["check"]:
         once.add("check")
     count = Counter(bound(tree))
@@ -531,28 +588,3 @@ def _called_name(node: ast.stmt) -> str:
     if isinstance(call, ast.Call) and not call.args and isinstance(call.func, ast.Name):
         return call.func.id
     return ""
-
-
-def _own_names(tree: ast.Module) -> set[str]:
-    """Names of objects whose class is the program's: `p = Point(1, 2)`, if it is then used as one.
-
-    The second is asked for since functions may have capital letters, too.
-    """
-    made: dict[str, str] = {}
-    for node in ast.walk(tree):
-        value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
-        if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-            made[_single_target(node)] = value.func.id
-    used = {
-        node.value.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.attr not in _PLAIN_ATTRIBUTES
-    }
-    classes = {name for name, kind in made.items() if kind[:1].isupper() and name in used}
-    return {name for name, kind in made.items() if kind == "__approx__"} | classes - {""}
-
-
-_PLAIN = (list, str, dict, set, tuple, int, float, complex, bytes, range, Counter, OrderedDict)
-_PLAIN_ATTRIBUTES = frozenset(name for kind in (*_PLAIN, deque) for name in dir(kind))

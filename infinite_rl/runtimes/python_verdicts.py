@@ -76,7 +76,7 @@ def _failure(
         raise Forged
     operands = [_operand(part, values, closed) for part in row]
     try:
-        if said and asked == 2 and _ask_themselves(operands):
+        if said and asked == 2 and _ask_themselves(operands, assertion.own):
             holds = said[0] is True
         else:
             holds = _holds(assertion.relations, operands)
@@ -89,10 +89,13 @@ def _failure(
     return "" if holds else _message(assertion, values[:asked])
 
 
-def _ask_themselves(operands: Sequence[Any]) -> bool:
-    """Whether what two objects say of themselves decides: they are alike in being opaque or not."""
+def _ask_themselves(operands: Sequence[Any], own: bool) -> bool:
+    """Whether what two objects say of themselves decides.
+
+    They are alike in being opaque or not, or the test itself makes one of the program's own class.
+    """
     first, second = map(is_opaque, operands)
-    return first == second
+    return first == second or own
 
 
 def _operand(part: Operand, values: list[Any], closed: Sequence[Any]) -> Any:
