@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Mapping
-from ctypes import byref
+from ctypes import POINTER, byref
 from typing import Any, NamedTuple
 
-from wasmtime import Func, Global, InstancePre, Memory, Store, WasmtimeError
+from wasmtime import Func, Global, InstancePre, Memory, Store, Trap, WasmtimeError
 from wasmtime import _ffi as ffi
-from wasmtime._func import enter_wasm
+from wasmtime._func import maybe_raise_last_exn
 
 GLOBAL_SCRIPT, ASYNC_SCRIPT = 0, 128
 PENDING = 0  # a promise's state
+_TrapPointer = POINTER(ffi.wasm_trap_t)
 
 
 class OutOfMemory(Exception):
@@ -58,26 +59,37 @@ class Machine:
     def __init__(self, prepared: InstancePre, store: Store, constants: Constants) -> None:
         self.store = store
         self._constants = constants
-        self._exports = prepared.instantiate(store).exports(store)
-        memory = self._exports["memory"]
-        assert isinstance(memory, Memory)
-        self._memory = memory
+        self._instance = prepared.instantiate(store)
+        self._functions: dict[str, Any] = {}  # those that were called
+        self._memory = Memory._from_raw(self._export("memory").memory)
+
+    def _export(self, name: str) -> Any:
+        # `Instance.exports` looks up all of them, which takes half as long as a short program.
+        found, text = ffi.wasmtime_extern_t(), name.encode()
+        if not ffi.wasmtime_instance_export_get(
+            self.store._context(), byref(self._instance._instance), text, len(text), byref(found)
+        ):
+            raise KeyError(name)
+        return found.of
 
     def call(self, name: str, *arguments: float) -> Any:
-        # Calling the `Func` itself asks for its type each time, and costs six times as much.
-        function = self._exports[name]
-        assert isinstance(function, Func)
+        # Calling a `Func` asks for its type each time, and costs six times as much.
+        function = self._functions.get(name)
+        if function is None:
+            function = self._functions[name] = self._export(name).func
         parameters, result = self._constants.signatures[name]
         assert len(arguments) == len(parameters)
         values = (ffi.wasmtime_val_raw_t * (len(arguments) or 1))()
         for value, kind, argument in zip(values, parameters, arguments, strict=False):
             setattr(value, kind, argument)
-        with enter_wasm(self.store) as trap:
-            error = ffi.wasmtime_func_call_unchecked(
-                self.store._context(), byref(function._func), values, len(values), trap
-            )
-            if error:
-                raise WasmtimeError._from_ptr(error)
+        trap = _TrapPointer()
+        error = ffi.wasmtime_func_call_unchecked(
+            self.store._context(), byref(function), values, len(values), byref(trap)
+        )
+        if error or trap:
+            fault = WasmtimeError._from_ptr(error) if error else Trap._from_ptr(trap)
+            maybe_raise_last_exn()  # a fault of a host function
+            raise fault
         return getattr(values[0], result) if result else None
 
     def read(self, address: int, size: int) -> bytes:
@@ -158,6 +170,5 @@ class Machine:
 
     def after_trap(self) -> None:
         """Makes the instance callable again: a trap leaves the stack where it was."""
-        stack = self._exports["__stack_pointer"]
-        assert isinstance(stack, Global)
+        stack = Global._from_raw(self._export("__stack_pointer").global_)
         stack.set_value(self.store, self._constants["__stack_pointer"])
