@@ -58,6 +58,15 @@ def results(*jobs: Any, count: int = 2) -> list[Any]:
     return list(in_workers(WORK, jobs, count, bound_s=5))
 
 
+_others: set[int] = set()  # the math verdict has workers of its own, which other tests started
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _workers_of_others() -> None:
+    workers.close()
+    _others.update(children())
+
+
 @pytest.fixture(autouse=True)
 def _no_workers_left() -> Iterator[None]:
     yield
@@ -72,7 +81,8 @@ def children(pid: int | None = None) -> list[int]:
     ).stdout.splitlines()
     rows = [line.split(None, 2) for line in listed]
     mine = [row for row in rows if int(row[1]) == (pid or os.getpid())]
-    return [int(row[0]) for row in mine if "infinite_rl.worker import serve" in row[2]]
+    serving = [int(row[0]) for row in mine if "infinite_rl.worker import serve" in row[2]]
+    return [number for number in serving if number not in _others]
 
 
 def gone(pid: int) -> bool:
