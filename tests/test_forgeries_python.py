@@ -262,6 +262,172 @@ FORGERIES: dict[str, tuple[str, str]] = {
         "class Heir(Liar): pass\ndef f(x): return Heir()",
         FORTY,
     ),
+    # --- reports
+    "report replayed": (
+        f"{WALK}def f(x):\n    parts = up('reports')._parts\n"
+        "    if parts: parts.append(parts[0].replace('[0', '[1'))\n    return 20 * 1",
+        "assert f(1) == 20\nassert f(2) == 40",
+    ),
+    "report ahead": (
+        f"{WALK}def f(x): up('reports')._parts.append('[0,41]'); return 39",
+        "assert f(2) == 40",
+    ),
+    "reports emptied": (
+        f"{WALK}def f(x):\n    if x == 2: up('reports')._parts.clear()\n    return 20",
+        "assert f(1) == 21\nassert f(2) == 40",
+    ),
+    "number as text": (f"{WALK}def f(x): up('reports')._parts.append('[\"0\",40]')", FORTY),
+    "number true": (f"{WALK}def f(x): up('reports')._parts.append('[true,40]')", FORTY),
+    "number below zero": (f"{WALK}def f(x): up('reports')._parts.append('[-1,40]')", FORTY),
+    "more values": (
+        f"{WALK}def f(x): up('reports').judge = 0; up('reports')._parts.append('[0,39,true]')",
+        FORTY,
+    ),
+    "much more values": (
+        f"{WALK}values.Reports.text = lambda s: '[[0,39,true,true]]'\ndef f(x): 0",
+        FORTY,
+    ),
+    "says it is equal": (
+        f"{WALK}values.Reports.text = lambda s: '[[0,39,true]]'\ndef f(x): 0",
+        FORTY,
+    ),
+    "an object that says so": (
+        f'{WALK}values.Reports.text = lambda s: \'[[0,{{"o":"int"}},true]]\'\ndef f(x): 0',
+        FORTY,
+    ),
+    "no values": (f"{WALK}values.Reports.text = lambda s: '[[0]]'\ndef f(x): 0", FORTY),
+    "a type": (
+        f'{WALK}values.Reports.text = lambda s: \'[[0,{{"T":"int"}}]]\'\ndef f(x): 0',
+        FORTY,
+    ),
+    "a signalling NaN": (
+        f'{WALK}values.Reports.text = lambda s: \'[[0,{{"D":"sNaN"}}]]\'\ndef f(x): 0',
+        FORTY,
+    ),
+    "NaN near": (
+        "def f(x): return float('nan')",
+        "assert abs(f(2) - 0.125) < 1e-6",
+    ),
+    "infinity near": ("def f(x): return float('inf')", "assert abs(f(2) - 0.125) < 1e-6"),
+    "infinity approximately": (
+        "def f(x): return float('inf')",
+        "import pytest\nassert f(2) == pytest.approx(0.125)",
+    ),
+    "no object": (f"{WALK}values.Reports.text = lambda s: '{{}}'\ndef f(x): 0", FORTY),
+    "a text": (f"{WALK}values.Reports.text = lambda s: '\"40\"'\ndef f(x): 0", FORTY),
+    "two tags": (
+        f'{WALK}values.Reports.text = lambda s: \'[[0,{{"i":"28","o":"a"}}]]\'\ndef f(x): 0',
+        "assert f(2) == 40",
+    ),
+    # --- values that are read differently than they are
+    "the same key twice": (
+        "class K(str):\n    __eq__ = lambda *_: False\n    __hash__ = str.__hash__\n"
+        "def f(x): return {K('a'): 2, K('a'): 1}",
+        "assert f(2) == {'a': 1}",
+    ),
+    "the same item twice": (
+        "class K(int):\n    __eq__ = lambda *_: False\n    __hash__ = int.__hash__\n"
+        "def f(x): return {K(1), K(1), K(2)}",
+        "assert f(2) == {1, 2}",
+    ),
+    "true as one": ("def f(x): return True", "assert f(2) is 1 or f(2) == 2"),
+    "one as true": ("def f(x): return 1", "assert f(2) is True"),
+    "a range of all": ("def f(x): return range(10 ** 18)", "assert 2.5 in f(2)"),
+    "a range of all for a text": ("def f(x): return range(10 ** 18)", "assert 'a' in f(2)"),
+    "a half in a range": ("def f(x): return 2.5", "assert f(2) in range(10 ** 12)"),
+    "user dict": (
+        "import collections\nclass U(collections.UserDict):\n    __eq__ = lambda *_: True\n"
+        "def f(x): return U()",
+        "assert f(2) == {1: 2}",
+    ),
+    "user text": (
+        "import collections\nclass U(collections.UserString):\n    __eq__ = lambda *_: True\n"
+        "def f(x): return U('no')",
+        "assert f(2) == 'forty'",
+    ),
+    # --- taking the host's time
+    "a huge fraction": (
+        "from fractions import Fraction\ndef f(x):\n    a = Fraction(1, 3)\n"
+        "    a._numerator = (1 << 9000000) - 1; a._denominator = (1 << 8999999) + 12345\n"
+        "    return a",
+        FORTY,
+    ),
+    "a huge integer beside a decimal": (
+        "def f(x): return 1 << 20000000",
+        "from decimal import Decimal\nassert f(2) == Decimal('1.5')",
+    ),
+    "colliding keys": (
+        "def f(x): return {i * (2 ** 61 - 1) for i in range(9999)}",
+        FORTY,
+    ),
+    "many brackets": (
+        f"{WALK}text = '[[0' + ',[]' * 2000000 + ']]'\n"
+        "values.Reports.text = lambda s: text\ndef f(x): 0",
+        FORTY,
+    ),
+    "nested to the limit": (
+        f"{WALK}deep = '[[0,' + '[' * 900 + ']' * 900 + ']]'\n"
+        "values.Reports.text = lambda s: deep\ndef f(x): 0",
+        FORTY,
+    ),
+    "no room to recurse": (
+        "import sys\ndef f(x): sys.setrecursionlimit(sys.getrecursionlimit() // 20); return [[41]]",
+        "assert f(2) == [[40]]",
+    ),
+    # --- ends and callbacks
+    "exit in repr": (
+        "import os\nclass A:\n    def __repr__(s): os._exit(0)\ndef f(x): return A()",
+        FORTY,
+    ),
+    "exit while it is written": (
+        "import datetime, os\nclass Z(datetime.tzinfo):\n    def utcoffset(s, _): os._exit(0)\n"
+        "def f(x): return datetime.datetime(2020, 1, 2, tzinfo=Z())",
+        FORTY,
+    ),
+    "memory gone while it is written": ("def f(x): return 'x' * 60000000", FORTY),
+    "generator closed later": (
+        "import os\ndef g():\n    try: yield\n    finally: os._exit(0)\nk = g(); next(k)\n"
+        "def f(x): globals().pop('k'); return 0",
+        FORTY,
+    ),
+    "coroutine finalised": (
+        "async def g(): pass\ndef f(x): g(); return 0",
+        FORTY,
+    ),
+    "task cancelled": (
+        "import asyncio\nasync def f(x): asyncio.current_task().cancel(); return 0",
+        "import asyncio\nasync def main():\n    assert await f(2) == 40\nasyncio.run(main())",
+    ),
+    "asyncio.run skipped": (
+        "import asyncio\nasync def f(x): 0\nasyncio.run = lambda c: c.close()",
+        "import asyncio\nasync def main():\n    assert await f(2) == 40\nasyncio.run(main())",
+    ),
+    "builtins of the module": (
+        "import builtins\n__builtins__ = {**vars(builtins), 'isinstance': lambda *_: True}\n"
+        "def f(x): return 0",
+        "assert isinstance(f(2), str)",
+    ),
+    "range patched": (
+        "import builtins\nbuiltins.range = lambda *_: []\ndef f(x): builtins.range = lambda *_: []",
+        "for i in range(3):\n    assert f(i) == 40 + i",
+    ),
+    "test class patched": (
+        "import unittest\nunittest.TestCase.assertEqual = lambda *_: None\ndef f(x): 0",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
+        "        self.assertEqual(f(2), 40)\nunittest.main()",
+    ),
+    "row by key": (
+        "import sys\ndef f(x): return sys._getframe(1).f_globals.get('case', {}).get('out')",
+        "for case in [{'in': 2, 'out': 40}]:\n    assert f(case['in']) == case['out']",
+    ),
+    "printed name": (
+        "def f(x): return globals().get('want')",
+        "want = 40\ngot = f(2)\nprint(f'{got} {want}')\nassert got == want",
+    ),
+    "own method": (
+        "class Solution:\n    __eq__ = lambda *_: True\n    def solve(s, x): return s",
+        "s = Solution()\nassert s.solve(2) == 40 and Solution().solve(2) == 40",
+    ),
     # --- the harness
     "verdict": (f"{WALK}def f(x): world.verdict(nonce, True, '', '[]'); return 0", FORTY),
     "verdict with a guess": (f"{WALK}def f(x): world.verdict(nonce, True, '', '[[0, 41]]')", FORTY),
@@ -336,4 +502,4 @@ def test_each_forgery_has_begun_when_it_fails() -> None:
 
 
 def test_the_battery_is_large() -> None:
-    assert len(FORGERIES) >= 45
+    assert len(FORGERIES) >= 100

@@ -143,6 +143,7 @@ class _Run:
     ) -> str | None:
         """Run one test: None when it ended well, else its error in one short text."""
         self.names.update(reports.names())
+        self.names["__builtins__"] = builtins
         vars(builtins).update(self._builtins)
         try:
             if entry_point:

@@ -81,6 +81,8 @@ def _keys(content: Iterable[Any]) -> list[Any]:
     hashes = Counter(map(hash, keys))
     if len(hashes) < len(keys) and max(hashes.values()) > _COLLISIONS:
         raise Unreadable("too many keys have one hash")
+    if len(set(keys)) < len(keys):  # which a container of the built-in kind cannot hold
+        raise Unreadable("the same key twice")
     return keys
 
 
@@ -94,6 +96,25 @@ def _small(content: Iterable[Any]) -> list[int]:
 def _pairs(content: list[Any]) -> list[tuple[Any, Any]]:
     keys, values = content
     return list(zip(_keys(keys), _items(values), strict=True))
+
+
+class _Decimal(Decimal):
+    """A decimal that refuses huge integers, since to convert these takes quadratic time."""
+
+
+def _guarded(name: str) -> Callable[[Decimal, Any], Any]:
+    compute = getattr(Decimal, name)
+
+    def method(number: Decimal, other: Any) -> Any:
+        if isinstance(other, int) and other.bit_length() > _LARGE_BITS:
+            raise ValueError("a huge integer beside a decimal")
+        return compute(number, other)
+
+    return method
+
+
+for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__sub__", "__rsub__"):
+    setattr(_Decimal, _name, _guarded(_name))
 
 
 def _zone(offset: float | None) -> tzinfo | None:
@@ -117,7 +138,7 @@ def _type(name: str) -> Any:
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {
-    "o": lambda name: Opaque(str(name)),
+    "o": lambda name: Opaque(ascii(name)[1:-1]),
     "i": lambda digits: int(digits, 16),
     "e": lambda _: ...,
     "T": _type,
@@ -134,7 +155,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "b": bytes.fromhex,
     "B": bytearray.fromhex,
     "r": lambda parts: range(*_small(parts)),
-    "D": Decimal,
+    "D": _Decimal,
     "F": lambda parts: Fraction(*_small(parts)),
     "Y": lambda parts: date(*parts),
     "H": _time,

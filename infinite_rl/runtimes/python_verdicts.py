@@ -7,6 +7,7 @@ import operator
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence, Set
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from .python_tests import Asked, Assertion, Closed, Operand, Test
@@ -26,9 +27,17 @@ _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
     "is": operator.is_,
     "is not": operator.is_not,
-    "in": lambda item, box: item in box,
-    "not in": lambda item, box: item not in box,
+    "in": lambda item, box: _is_in(item, box),
+    "not in": lambda item, box: not _is_in(item, box),
 }
+
+
+def _is_in(item: Any, box: Any) -> bool:
+    """`item in box`, which for a range and what is no integer would try each of its numbers."""
+    if not isinstance(box, range) or isinstance(item, int):
+        return item in box
+    whole = int(item) if isinstance(item, (float, Decimal, Fraction)) else 0
+    return whole in box and bool(item == whole)
 
 
 class Forged(Exception):
