@@ -283,3 +283,16 @@ def test_nothing_of_it_is_text_to_sympy() -> None:
     text = r"\int_0^1 __import__('os').system('touch /tmp/pwned') \, dx"
     assert verify(text, "1", timeout=1).status == "unparsed"
     assert not Path("/tmp/pwned").exists()
+
+
+def test_a_row_is_scored_though_sympy_had_to_be_loaded_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    solvers = algebra_module._Solvers()
+    monkeypatch.setattr(algebra_module, "_solvers", solvers)
+    monkeypatch.setattr(algebra_module, "_known", {})
+    pair = (r"\int_0^1 6x^5 \, dx", "1")
+    cold = verify(*pair, timeout=0.0)
+    assert cold.status == "timeout" and cold.missing, "the deadline of one call holds"
+    assert verify_many([pair], timeout=1.0)[0].equal
+    solvers.close()

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...worker import NoWorkers, Worker, WorkerGone
 from ...workers import default_count
-from .bounds import OutOfTime, OverBudget, Unavailable, Unparsed
+from .bounds import NotReady, OutOfTime, OverBudget, Unavailable, Unparsed
 from .tree import Node, holds
 
 _SOLVER = "infinite_rl.reward_functions.math.solver"
@@ -133,7 +133,19 @@ class _Solvers:
                 if len(self._all) + self._starting < default_count():
                     self._start_soon()
                 if not self._change.wait(max(0.0, deadline - time.monotonic())):
+                    if not self._all:
+                        raise NotReady("sympy was still being loaded")
                     raise OutOfTime("no algebra worker was free before the deadline")
+
+    def wait_until_ready(self) -> None:
+        """Wait for the first worker, or for the reason why there is none."""
+        deadline = time.monotonic() + _START_S
+        with self._change:
+            while not self._all and not self._missing:
+                if not self._starting:
+                    self._start_soon()
+                if not self._change.wait(max(0.0, deadline - time.monotonic())):
+                    return
 
     def _give_back(self, worker: Worker) -> None:
         with self._change:
@@ -183,6 +195,11 @@ class _Solvers:
 
 
 _solvers = _Solvers()
+
+
+def wait_until_ready() -> None:
+    """Load sympy in a worker, unless that is done; at most a minute. Raises Unavailable."""
+    _solvers.wait_until_ready()
 
 
 def close() -> None:

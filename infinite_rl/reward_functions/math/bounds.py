@@ -43,6 +43,10 @@ class OutOfTime(Exception):
     """The deadline passed."""
 
 
+class NotReady(OutOfTime):
+    """The deadline passed while sympy was still being loaded, which happens once in a process."""
+
+
 class Undefined(Exception):
     """The expression has no value here: a division by zero, a logarithm of zero."""
 

@@ -14,7 +14,7 @@ from ..predicate import BadPredicate, predicate_share
 from ..reward_function import Expected, RewardFunction
 from .bounds import Unparsed
 from .extract import Convention, answer_tags, answer_text
-from .verify import Verdict, verify
+from .verify import Verdict, verify_when_ready
 
 if TYPE_CHECKING:
     from ..shaping import Shaping
@@ -106,7 +106,10 @@ class MathRewardFunction(RewardFunction):
             gold = reference_text(expected)
         except Unparsed as fault:
             return 0.0, "unscored", f"cannot judge: {fault}", {}
-        return _judgement(verify(content, gold, timeout=self.timeout))
+        return _judgement(self._verdict(content, gold))
+
+    def _verdict(self, answer: str, gold: str) -> Verdict:
+        return verify_when_ready(answer, gold, timeout=self.timeout)
 
     def _disagreement(self, tags: list[TagMatch]) -> str:
         """Why several tags are no answer; "" where they all mean the same."""
@@ -114,7 +117,7 @@ class MathRewardFunction(RewardFunction):
             return f"{len(tags)} answer tags"
         for tag in tags[:-1]:
             same = tag.content == tags[-1].content
-            if not same and not verify(tag.content, tags[-1].content, timeout=self.timeout).equal:
+            if not same and not self._verdict(tag.content, tags[-1].content).equal:
                 return "several answer tags that disagree"
         return ""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Literal
 
-from .bounds import Budget, OutOfTime, OverBudget, Unavailable, Undefined, Unparsed
+from .bounds import Budget, NotReady, OutOfTime, OverBudget, Unavailable, Undefined, Unparsed
 from .decide import difference, settled
 from .extract import Convention, answer_text
 from .normal import read
@@ -32,7 +32,7 @@ class Verdict:
 
     `prediction_form` and `gold_form` show how each side was read; "" where it could not be, and
     `reason` then says why. A gold with the form "" is the fault of the data, not of the
-    prediction. `missing` is set where neither is at fault: sympy would be needed, and is not there.
+    prediction. `missing` is set where neither is at fault: sympy would be needed, and is not there, or not yet.
     """
 
     status: VerdictStatus
@@ -80,18 +80,38 @@ def verify(
     return _decided(forms["prediction"], forms["gold"], budget, shown)
 
 
+def verify_when_ready(
+    prediction: str, gold: str, *, timeout: float = 2.0, extract: Convention = "tag"
+) -> Verdict:
+    """`verify`, and once more where its time passed while sympy was being loaded.
+
+    That happens at most once in a process, and must not leave a row unscored.
+    """
+    verdict = verify(prediction, gold, timeout=timeout, extract=extract)
+    if verdict.status != "timeout" or not verdict.missing:
+        return verdict
+    from .algebra import wait_until_ready
+
+    try:
+        wait_until_ready()
+    except Unavailable:
+        return verdict
+    return verify(prediction, gold, timeout=timeout, extract=extract)
+
+
 def verify_many(
     pairs: Iterable[tuple[str, str]], *, timeout: float = 2.0, extract: Convention = "tag"
 ) -> list[Verdict]:
     """`verify` for each pair of a prediction and its gold, in their order.
 
     Equal pairs are judged once. `timeout` is for each of them. Those that need algebra are worked
-    on side by side, in as many processes as there are cores.
+    on side by side, in as many processes as there are cores; the time that the first of these
+    takes to load sympy is nobody's.
     """
     wanted = list(pairs)
     distinct = list(dict.fromkeys(wanted))
     late = [pair for pair in distinct if any(sign in text for text in pair for sign in _CALCULUS)]
-    judge = partial(verify, timeout=timeout, extract=extract)
+    judge = partial(verify_when_ready, timeout=timeout, extract=extract)
     found: dict[tuple[str, str], Verdict] = {}
     if len(late) > 1:
         from concurrent.futures import ThreadPoolExecutor  # loads logging, which nothing here needs
@@ -114,7 +134,7 @@ def _worked_out(form: Node, budget: Budget, same: bool) -> Node:
 def _failed(faults: Mapping[str, Exception], shown: Sequence[str]) -> Verdict:
     status = min((_status(fault) for fault in faults.values()), key=_FAILURES.index)
     reason = "; ".join(f"{side}: {fault}" for side, fault in faults.items())
-    missing = any(isinstance(fault, Unavailable) for fault in faults.values())
+    missing = any(isinstance(fault, (Unavailable, NotReady)) for fault in faults.values())
     return Verdict(status, reason, *shown, missing=missing)
 
 
