@@ -245,6 +245,8 @@ def _unordered(first: Sequence[Node], second: Sequence[Node], budget: Budget) ->
 
 def _find(member: Node, among: Sequence[Node], budget: Budget) -> int | None:
     for place, other in enumerate(among):
+        if (member.op == "set") != (other.op == "set"):
+            continue  # as a member, {2} is not 2
         if not _differs(member, other, budget):
             return place
     return None

@@ -15,9 +15,14 @@ from .bounds import Unparsed
 Convention = Literal["tag", "math", "gsm8k", "last_number"]
 MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
 MAX_MENTIONS = 2_000  # of the tag's name, in tags or not
-_MARKS = ("box", "answer", "ans:", "#", "think", "thought", "&lt;", "</")
+_MARKS = ("box", "answer", "option", "choice", "ans:", "#", "think", "thought", "&lt;", "</")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
-_BOXES = ("\\boxed", "\\fbox")
+_BOXES = ("\\boxed", "\\fbox", "\\framebox")
+# `\\boxed 42`: a box around what ends its line or its formula, as older data sets write.
+_UNBRACED = re.compile(
+    r"(\\f?box(?:ed)?)[ \t]+([-+]?[0-9][0-9.,/]*|[A-Za-z])(?=\.?[ \t]*(?:\$|\\[)\]]|\n|$))"
+)
+_FARTHEST = 8_000  # characters between the openings of two boxes, one in the other
 _JOINT = re.compile(r"[\s$]*(,?\s*(?:\\text\s*\{\s*)?(?:and|or)(?:\s*\})?|[,;])[\s$]*")
 _MOST_BOXES = 20  # that are read as one list
 _WIDEST_JOINT = 60  # characters between two of them
@@ -28,10 +33,16 @@ _MARKERS: tuple[str, ...] = (
     "answer would be",
     "answer should be",
     "answer =",
+    "option is",
+    "option is:",
+    "choice is",
+    "choice is:",
+    "final answer**",
+    "final answer\n",
 )
 _MARKERS += ("answer**:", "ans:", "####")
 _TAKEN_BACK = re.compile(
-    r"\b(?:no,?\s+wait|wait|actually|correction|scratch\s+that|sorry|oops|i\s+mean|(?<!^)no,(?=\s))\b"
+    r"\b(?:no,?\s+wait|wait|actually|correction|scratch\s+that|sorry|oops|i\s+mean|(?<!^)no(?=,\s))\b"
     r"[\s,.:;!-]*(?:no\b[\s,.:;!-]*)?(?:(?:it|that|this|the\s+answer)(?:\s+(?:is|should\s+be)|'s)\b)?"
     r"[\s:*]*",
     re.IGNORECASE,
@@ -107,10 +118,12 @@ def last_box(text: str) -> str | None:
     Boxes with nothing but a comma, "and" or "or" between them are one list: `\\boxed{3}` or
     `\\boxed{4}` is a hedge.
     """
+    if "box" in text:
+        text = _UNBRACED.sub(r"\1{\2}", text)
     start, opening = _box(text, len(text))
     if start < 0:
         return None
-    end = closing_brace(text, opening)
+    start, opening, end = _outermost(text, start, opening)
     answer = last = _content(text, opening, end)
     if text[:start].endswith(("-", "\N{MINUS SIGN}")) and not text[:start].endswith("--"):
         raise Unparsed("a sign in front of the box")
@@ -142,9 +155,29 @@ def _box(text: str, stop: int) -> tuple[int, int]:
     return start, opening
 
 
+def _outermost(text: str, start: int, opening: int) -> tuple[int, int, int]:
+    """The start, the brace and the end of the box around this one, or of this one itself."""
+    end = closing_brace(text, opening)
+    place, outer = start, (start, opening, end)
+    for _ in range(_MOST_BOXES):
+        try:
+            place, opening = _box(text, place)
+            if place < 0 or outer[0] - place > _FARTHEST:
+                return outer
+            end = closing_brace(text, opening)
+        except Unparsed:
+            return outer  # one without an end holds nothing
+        if end > outer[2]:
+            outer = (place, opening, end)
+    return outer
+
+
 def _content(text: str, opening: int, end: int) -> str:
-    content = text[opening + 1 : end]
-    if not content.strip():
+    content = text[opening + 1 : end].strip()
+    inner = next((name for name in _BOXES if content.startswith(f"{name}{{")), None)
+    if inner and closing_brace(content, len(inner)) == len(content) - 1:
+        return _content(content, len(inner), len(content) - 1)
+    if not content:
         raise Unparsed("an empty box")
     return content
 

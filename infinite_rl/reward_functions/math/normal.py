@@ -47,21 +47,11 @@ INTEGRATED = frozenset(["x", "y", "z", "t", "u", "v", "w", "r", "s", "theta", "p
 _DEGREE = units.unit("degree")
 _CONDITIONS = frozenset(["region", "inequality", "meet", "join", "without"])
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
-_SETS_IN_WORDS = {
-    **dict.fromkeys(
-        ["all real numbers", "all reals", "real numbers", "all real values", "the real numbers",
-         "the set of all real numbers", "the set of real numbers", "any real number",
-         "all real x"], REALS),
-    **dict.fromkeys(
-        ["no solution", "no solutions", "no real solution", "no real solutions", "empty set",
-         "the empty set", "there is no solution", "there are no solutions", "no real roots"],
-        Node("set")),
-    "does not exist": Node("text", (), "dne"),
-}  # fmt: skip
-INTEGRATED = frozenset(["x", "y", "z", "t", "u", "v", "w", "r", "s", "theta", "phi", "varphi"])
-_DEGREE = units.unit("degree")
-_CONDITIONS = frozenset(["region", "inequality", "meet", "join", "without"])
-_NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
+# In the name of a value these deny it or leave it open: `not x = 5`.
+_DENIALS = frozenset([
+    "not", "no", "never", "neither", "nor", "cannot", "maybe", "perhaps", "possibly", "if",
+    "unless", "or", "about",
+])  # fmt: skip
 
 
 def read(text: str, budget: Budget) -> Node:
@@ -332,6 +322,8 @@ def _equation(parts: list[Node]) -> Node:
     named = first.op in ("sym", "text")
     if len(parts) > 2 or not (named or _has_names(first) or _has_names(last)):
         return Node("chain", tuple(parts))
+    if first.op == "text" and not _DENIALS.isdisjoint(str(first.value).casefold().split()):
+        raise Unparsed("an equation that is denied or left open")
     if named:
         return Node("named", (last,), str(first.value).strip())
     if last.op == "sym":

@@ -217,8 +217,10 @@ class _Parser:
         return Node(_SET_SIGNS[sign], tuple(parts))
 
     def ratio(self) -> Node:
-        """`3:4`, `3 : 4 : 5` and `3 to 4`."""
+        """`3:4`, `3 : 4 : 5` and `3 to 4`; and `5 \\choose 2`, which binds as loosely."""
         parts = [self.sum()]
+        if self.accept("choose"):
+            return Node("binom", (_expression(parts[0]), _expression(self.sum())))
         while self.accept(":", "to"):
             parts.append(self.sum())
         if len(parts) == 1:
@@ -503,7 +505,7 @@ class _Parser:
                 self.tokens[self.position] = Token("op", "minus")
             return Node("field", (), token.text)
         if token.kind in ("name", "greek"):
-            return symbol(token.text + self.subscript())
+            return self.point(token) or symbol(token.text + self.subscript())
         if token.kind == "const":
             return constant(token.text)
         if token.kind == "func":
@@ -515,6 +517,19 @@ class _Parser:
         if token.kind in ("word", "text"):
             return self.words(token)
         raise Unparsed("an operand is missing")
+
+    def point(self, name: Token) -> Node | None:
+        """The point of `A(1, 2)`, where that is the whole answer."""
+        if not name.text.isupper() or self.position > 1 or not self.at("("):
+            return None
+        if self.tokens[-2][:2] != ("op", ")"):
+            return None
+        place = self.position
+        node = self.atom()
+        if node.op == "tuple" and self.peek().kind == "end":
+            return Node("rel", (symbol(name.text), node), "=")
+        self.position = place
+        return None
 
     def numeral(self, token: Token) -> Node:
         value = numeral(token.text)
@@ -782,7 +797,9 @@ class _Parser:
         self.position += 3
         rows: list[Node] = []
         while not self.at_command("finish"):
-            value = self.sum()
+            value = self.relation() if not rows else self.sum()
+            if value.op == "rel":
+                return self.system(value)
             marks = [self.accept(","), self.accept("&"), self.accept(","), self.condition_word()]
             if not any(marks):
                 raise Unparsed("a row of cases without a condition")
@@ -797,6 +814,22 @@ class _Parser:
         self.expect("}")
         self.depth -= 1
         return Node("piecewise", tuple(rows))
+
+    def system(self, first: Node) -> Node:
+        """Equations one below the other, which hold together."""
+        rows = [first]
+        while not self.at_command("finish"):
+            self.expect("\\\\")
+            if not self.at_command("finish"):
+                rows.append(self.relation())
+            if len(rows) > MAX_MEMBERS:
+                raise OverBudget(f"more than {MAX_MEMBERS} equations")
+        self.position += 1
+        self.expect("{")
+        self.position += 1
+        self.expect("}")
+        self.depth -= 1
+        return Node("list", tuple(rows), "and")
 
     def condition_word(self) -> bool:
         """Skip "if" or its like before a condition; what else its text holds is read after it."""

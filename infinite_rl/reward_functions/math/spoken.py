@@ -8,7 +8,9 @@ from . import units
 from .tree import REALS, Node, number
 from .words import number_in_words
 
-_LETTERS = re.compile(r"(?<![\\A-Za-z])(?:[A-Za-z]{2}|[A-Z])")  # of a word, not of a command
+_LETTERS = re.compile(
+    r"(?<![\\A-Za-z])(?:[A-Za-z]{2}|[A-Z]|[ap]\.\s?m)"
+)  # of a word, not of a command
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|bf)\s*\{([^{}]*)\}")
 _SPACES = re.compile(r"\\[ ,;:!]|\\q?quad(?![A-Za-z])|~")
 _CHOICE = re.compile(
@@ -45,6 +47,7 @@ _NO_MEMBERS = frozenset([
     "no solution", "no solutions", "no real solution", "no real solutions", "empty set",
     "the empty set", "there is no solution", "there are no solutions", "no real roots",
 ])  # fmt: skip
+_NUMBERED = re.compile(r"(?<![A-Za-z0-9\\}_^])([a-zA-Z])([0-9])(?=\s*=(?!=))")  # "x1 = 3"
 _MOST_WORDS = 3  # of a unit after a number in words
 
 
@@ -113,6 +116,8 @@ def spelled_out(text: str) -> str:
         text = _SIGN_OF[money[1].casefold()] + text[money.end() :]
     if "cases" in text:
         text = _CLOSING_STOP.sub(" ", text)
+    if "=" in text:
+        text = _NUMBERED.sub(r"\1_\2", text)
     if "base" in text:
         text = _IN_BASE.sub(r"\1_{\2}", text)
     if "\\right" in text and "\\begin" in text:

@@ -51,7 +51,7 @@ _OPERATORS = {
     "rfloor": "rfloor", "lceil": "lceil", "rceil": "rceil", "langle": "(", "rangle": ")",
     "lbrack": "[", "rbrack": "]", "lor": "or", "vee": "or", "land": "and", "wedge": "and",
     "equiv": "equiv", "setminus": "minus", "backslash": "minus", "bmod": "mod", "mod": "mod",
-    "colon": ":", "to": "to", "rightarrow": "to",
+    "colon": ":", "to": "to", "rightarrow": "to", "choose": "choose",
 }  # fmt: skip
 _WORD_OPERATORS = {
     "and": "and", "or": "or", "percent": "%", "pm": "pm", "mod": "mod", "to": "to",

@@ -42,7 +42,10 @@ def number_in_words(text: str) -> tuple[Fraction, str] | None:
     value = reader.signed()
     if value is None:
         return None
-    rest = text[words[reader.place][1] :] if reader.place < len(words) else ""
+    end = words[reader.place][1] if reader.place < len(words) else len(text)
+    rest = text[end:]
+    if any(mark.isdigit() or mark in "/^" for mark in text[:end]):
+        return None  # "five 6"
     return value, rest.strip(" .")
 
 
