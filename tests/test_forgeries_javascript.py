@@ -207,6 +207,12 @@ def passing(execution: Execution) -> list[int]:
     return [n for n, result in enumerate(execution.tests) if result.passed]
 
 
+def is_earned(name: str, test: str) -> bool:
+    """Whether the program computes what this test asks for."""
+    what = {"a Proxy that throws": "RangeError", "toJSON": "JSON"}
+    return name in what and what[name] in test
+
+
 def test_the_honest_program_passes(guest: JavaScriptGuest) -> None:
     later = HONEST.replace("x * 2;", "Promise.resolve(x * 2);")
     for n, test in enumerate(TESTS):
@@ -217,12 +223,12 @@ def test_the_honest_program_passes(guest: JavaScriptGuest) -> None:
 
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forgery_passes_no_test(guest: JavaScriptGuest, name: str) -> None:
-    for test in TESTS:
-        if name == "a Proxy that throws" and "RangeError" in test:
-            continue  # it does throw one
+    tests = [test for test in TESTS if not is_earned(name, test)]
+    for test in tests:
         assert passing(run(guest, FORGERIES[name], test)) == [], test
-    assert passing(run(guest, FORGERIES[name], *TESTS[:11])) == []
-    assert passing(run(guest, FORGERIES[name], *CHECK, entry_point="f")) == []
+    assert passing(run(guest, FORGERIES[name], *tests[:11])) == []
+    checks = [check for check in CHECK if not is_earned(name, check)]
+    assert passing(run(guest, FORGERIES[name], *checks, entry_point="f")) == []
 
 
 def test_programs_may_add_to_builtins(guest: JavaScriptGuest) -> None:

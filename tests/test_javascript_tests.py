@@ -45,8 +45,8 @@ def judged(guest: JavaScriptGuest, code: str, *tests: str, entry_point: str = ""
         ),
         (
             "console.assert(JSON.stringify(f('(')) === '[1]')",
-            "[f('(')]",
-            "JSON.stringify($value(0)) === '[1]'",
+            "[JSON.stringify(f('('))]",
+            "$value(0) === '[1]'",
         ),
         (
             "console.assert(Math.abs(f(2) - 4) < 1e-6)",
@@ -59,6 +59,11 @@ def judged(guest: JavaScriptGuest, code: str, *tests: str, entry_point: str = ""
             "$value(0) && $value(1) > 1",
         ),
         ("assert(f(2).every((x) => x > 0))", "[f(2)]", "$value(0).every((x) => x > 0)"),
+        ("assert(f(2).sort().length > 1)", "[f(2)]", "$value(0).sort().length > 1"),
+        ("assert(f(2).map((x) => x).all())", "[f(2).map((x) => x).all()]", "assert($value(0), "),
+        ("assert(List.of(2).includes(1))", "[List.of(2).includes(1)]", "assert($value(0), "),
+        ("assert.equal([2].sort(f)[0], 1)", "[([2].sort(f)[0])]", "assert.equal($value(0), 1)"),
+        ("assert(Math.max(...f(2)) > 1)", "[[...f(2)]]", "Math.max(...$value(0)) > 1"),
         ("assert.ok(/[/(]+/g.test(f(2)))", "[f(2)]", "/[/(]+/g.test($value(0))"),
         ("assert.equal(`${f(2)}`, `four`)", "[(`${f(2)}`)]", "assert.equal($value(0), `four`)"),
         (

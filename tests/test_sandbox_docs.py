@@ -808,7 +808,6 @@ def test_verdict_names() -> None:
     ("value", "test"),
     [
         ("{ valueOf: () => 2 }", "console.assert(f(1) == 2)"),
-        ("{ toJSON: () => 2 }", "console.assert(JSON.stringify(f(1)) === '2')"),
         ("{ every: () => true }", "console.assert(f(1).every((x) => x === 2))"),
         ("new Proxy([0], { get: () => () => 2 })", "assert(f(1).every((x) => x === 2))"),
         ("new (class Two { valueOf() { return 2 } })", "assert.equal(f(1), 2)"),
@@ -816,9 +815,11 @@ def test_verdict_names() -> None:
 )
 def test_verdict_tricks(value: str, test: str) -> None:
     code = f"function f() {{ return {value} }}"
-    own = "class P { x = 1 }; const f = () => new P()"
+    own = "class P { x = 1; valueOf() { return 2 } toJSON() { return 3 } }; const f = () => new P()"
     assert passed(run("javascript", code, test, "assert.deepEqual(f(1), [2])")) == [False, False]
     assert passed(run("javascript", own, "assert(f() instanceof P && f().x === 1)")) == [True]
+    tests = ("assert(f() == 2)", "assert(new P() == 2)", "assert(JSON.stringify(f()) === '3')")
+    assert passed(run("javascript", own, *tests)) == [False, True, True]
 
 
 def test_verdict_values() -> None:

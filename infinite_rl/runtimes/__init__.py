@@ -57,7 +57,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "86a00a4be87088e1b9e5d3cc7d55ce6596e083e5272794113e40f79793a6efd2",
+        "cdb1d29bc5ca36f499ef0574c74a5bed3704e2ee5e5772408e8321254491c6a7",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )

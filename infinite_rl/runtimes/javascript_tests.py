@@ -47,13 +47,17 @@ _PURE = _CONSTANTS | _words(
 )
 # Of these the call itself is judged away from the program; others make data where the program is.
 _JUDGING = re.compile(
-    r"JSON\.\w+|Math\.(?!random\b)\w+|Number(?:\.\w+)?|Boolean|isNaN|isFinite|parseInt|parseFloat"
+    r"JSON\.parse|Math\.(?!random\b)\w+|Number(?:\.\w+)?|Boolean|isNaN|isFinite|parseInt|parseFloat"
     r"|Array\.isArray|Object\.is"
 )
 _OPERATORS = _words("typeof void new instanceof")
 _SEPARATORS = _words("&& || ?? ? : === !== == != < > <= >=")
 _SHORT = _words("&& || ?? ?")
 # What is asked of data in an expectation, and not of an object of the program's own.
+_CALLING = _words(
+    "every some map filter find findIndex findLast findLastIndex forEach reduce reduceRight sort"
+    " toSorted flatMap replace replaceAll"
+)
 _DATA_METHODS = _words(
     "every some map filter find findIndex includes indexOf join slice reduce sort concat reverse"
     " flat flatMap startsWith endsWith trim split toUpperCase toLowerCase"
@@ -156,6 +160,7 @@ class _Reader:
         self._asked: dict[int, Asked] = {}
         self._leaving: dict[int, list[int]] = {}  # by the function body that is left
         self._running: dict[int, bool] = {}
+        self._classes = self._constructed()
         self._modules, self._methods = _assert_names(f"{setup}\n{source}")
 
     def read(self) -> TestReading:
@@ -176,6 +181,11 @@ class _Reader:
             at = end
         source = "".join([self._known_assert(), *parts, self._source[at:]])
         return TestReading(source, self._reporter, self._asked)
+
+    def _constructed(self) -> list[str]:
+        """The program's classes that the test itself makes objects of."""
+        after = (self._text(n + 1) for n, token in enumerate(self._tokens) if token.text == "new")
+        return sorted({name for name in after if name.isidentifier() and name not in _PURE})
 
     def _known_assert(self) -> str:
         """A declaration of `assert` where the test takes it for granted: a program can change the
@@ -240,7 +250,9 @@ class _Reader:
             is_lazy = False
         self._asked[number] = Asked(f"{_HEADER}{script}}}", self._is_required(n))
         values = [f"() => ({source})" if is_lazy else source for source in holes.sources]
-        return f"{self._reporter}({number}, [{', '.join(values)}]{', true' if is_lazy else ''})"
+        rest = f", {str(is_lazy).lower()}, {json.dumps(self._classes)}" if self._classes else ""
+        rest = rest or (", true" if is_lazy else "")
+        return f"{self._reporter}({number}, [{', '.join(values)}]{rest})"
 
     def _called(self, n: int) -> tuple[int, str, str] | None:
         """The assertion's opening bracket, its name where it is judged, and its method."""
@@ -417,7 +429,9 @@ class _Reader:
             if token.kind == "word" and not self._is_literal(n):
                 stop, resume, is_asked = self._chain(n, end)
                 if is_asked:
-                    spread = self._text(n - 1) == "..." and self._inside(n) == "["
+                    if self._is_called_back(n):
+                        raise _NotUnderstood
+                    spread = self._text(n - 1) == "..." and self._inside(n) in ("[", "(")
                     text = self._slice(n, stop)
                     value = holes.add(f"[...{text}]" if spread and n > first else text)
                     parts += [self._source[at : token.start], value]
@@ -426,6 +440,12 @@ class _Reader:
                 continue
             n += 1
         return "".join([*parts, self._source[at : self._tokens[end - 1].end]])
+
+    def _is_called_back(self, n: int) -> bool:
+        """Whether token `n` is an argument of a method that calls functions: `[2, 1].sort(f)`."""
+        opening = self._brackets.around[n]
+        method = opening - 1 if self._text(opening) == "(" else -1
+        return self._text(method) in _CALLING and self._text(method - 1) in (".", "?.")
 
     def _inside(self, n: int) -> str:
         around = self._around(n)
@@ -453,7 +473,8 @@ class _Reader:
         to go on, and whether anything is asked for.
 
         Of a call that only compares or computes the arguments are cut instead. What is asked of a
-        call's result as of plain data stays in the expectation: `f(3).every((x) => x > 0)`.
+        call's result as of plain data stays in the expectation: `f(3).every((x) => x > 0)`. Where a
+        class is named, or another method follows, the result may be an object with methods.
         """
         first = n
         while self._text(n) in ("new", "await"):
@@ -469,8 +490,14 @@ class _Reader:
             if n == first and call_end and _JUDGING.fullmatch(self._slice(n, name_end)):
                 return name_end, name_end, False
         if n == first and 0 < call_end < stop and self._text(call_end) == ".":
-            is_data = self._text(call_end + 1) in _DATA_METHODS
-            if is_data and self._is_closed(call_end + 2, stop):
+            methods = [
+                self._text(k + 1) for k in self._level(call_end, stop) if self._text(k) == "."
+            ]
+            is_data = methods[0] != "length" and all(
+                name in _DATA_METHODS or name == "length" for name in methods
+            )
+            is_class = self._text(n)[0].isupper()
+            if is_data and not is_class and self._is_closed(call_end, stop):
                 return call_end, stop, True
         return stop, stop, True
 

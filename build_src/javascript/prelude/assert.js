@@ -1,4 +1,4 @@
-// The module `assert`. Made anew for the tests, so that a program's changes to it do not reach them.
+// The module `assert`. The tests have one of their own, so that a program's changes do not reach them.
 
 class AssertionError extends PrimordialError {
     constructor(options) {

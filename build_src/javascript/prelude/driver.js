@@ -18,76 +18,61 @@ const fix = (name, value) =>
     defineProperty(globalThis, name, { value, writable: false, enumerable: false, configurable: false });
 
 // What tests themselves call is put back as it was before they run, whatever the program did to it,
-// and most of it can then no longer be changed. Methods that programs add stay. Where an assignment
-// to an object of one's own would fail for a locked name of its prototype, that is not locked but
-// watched: `this.name = ...`, `point.toString = ...`.
-const watched = []; // of [path, object, key, descriptor]
-const locked = [];
+// and can then no longer be changed. Methods that programs add stay.
+const kept = []; // of [path, object, descriptors]
 
 function protect() {
     const generator = getPrototypeOf(function* () {}.prototype);
     const iterators = { generator, mapIterators, setIterators, arrayIterators: getPrototypeOf([][PrimordialSymbol.iterator]()) };
     const { Object, Function, Array, String, Number, Math, Map, Set, Promise, RegExp, Date, Reflect, Error, BigInt } = globalThis;
     const whole = { Object, Array, String, Number, Math, Promise, Reflect, BigInt, ...iterators };
-    const inherited = { Object, Function, Array, String, Number, Map, Set, Promise, RegExp, Date, Error };
-    for (const name of objectKeys(whole)) protectAll(name, whole[name], true);
-    for (const name of objectKeys(inherited)) {
-        protectAll(`${name}.prototype`, inherited[name].prototype, name !== 'Object' && name !== 'Error');
-    }
-    protectAll('TypedArray.prototype', TypedArrayPrototype, true);
+    for (const name of objectKeys(whole)) keep(name, whole[name], ownKeys(whole[name]));
     const errors = { EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
-    const classes = { Object, Function, Array, String, Number, Map, Set, Promise, RegExp, Date, Error, ...errors };
+    const classes = { Object, Function, Array, String, Number, Map, Set, Promise, RegExp, Date, Error };
+    for (const name of objectKeys(classes)) keep(`${name}.prototype`, classes[name].prototype, ownKeys(classes[name].prototype));
+    keep('TypedArray.prototype', TypedArrayPrototype, ownKeys(TypedArrayPrototype));
     const { hasInstance } = PrimordialSymbol;
-    const descriptor = { __proto__: null, value: Function.prototype[hasInstance] };
-    for (const name of objectKeys(classes)) push(locked, [`${name}[Symbol.hasInstance]`, classes[name], hasInstance, descriptor]);
+    const value = Function.prototype[hasInstance];
+    for (const constructor of objectValues({ ...classes, ...errors })) {
+        push(kept, [`${constructor.name}[Symbol.hasInstance]`, constructor, { __proto__: null, [hasInstance]: { __proto__: null, value } }]);
+    }
 }
 
 const untouched = ['constructor', 'name', 'message', 'length', 'prototype'];
-const assigned = ['toString', 'toLocaleString', 'valueOf', 'toJSON'];
+const assignable = ['toString', 'toLocaleString', 'valueOf', 'toJSON'];
 
-function protectAll(name, object, isLocked) {
-    for (const key of ownKeys(object)) {
-        if (arrayIndexOf(untouched, key) >= 0) continue;
-        const found = { __proto__: null, ...getOwnPropertyDescriptor(object, key) };
-        const lock = isLocked && arrayIndexOf(assigned, key) < 0;
-        if (lock) {
-            found.configurable = false;
-            if ('writable' in found) found.writable = false;
-        }
-        push(lock ? locked : watched, [`${name}.${toText(key)}`, object, key, found]);
+function keep(path, object, keys) {
+    const descriptors = { __proto__: null };
+    for (let i = 0; i < keys.length; i++) {
+        if (arrayIndexOf(untouched, keys[i]) >= 0) continue;
+        const found = { __proto__: null, ...getOwnPropertyDescriptor(object, keys[i]), configurable: false };
+        if ('writable' in found) found.writable = false;
+        descriptors[keys[i]] = arrayIndexOf(assignable, keys[i]) < 0 ? found : accessor(keys[i], found.value);
     }
+    push(kept, [path, object, descriptors]);
+}
+
+// Where a name is locked, objects that inherit it cannot be assigned one of their own, as programs
+// do with these: `point.toString = ...`. With an accessor they can.
+function accessor(key, inherited) {
+    const set = function (value) {
+        if (isObject(this)) defineOwn(this, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
+    };
+    return { __proto__: null, get: () => inherited, set, enumerable: false, configurable: false };
 }
 
 const ObjectPrototype = Object.prototype;
-let commonKeys = ownKeys(ObjectPrototype).length;
 
 function secure() {
-    for (let i = 0; i < locked.length; i++) restore(locked[i]);
-    for (let i = 0; i < watched.length; i++) restore(watched[i]);
-    commonKeys = ownKeys(ObjectPrototype).length;
-}
-
-function restore(entry) {
-    try {
-        defineProperty(entry[1], entry[2], entry[3]);
-    } catch {
-        throw new PrimordialError(`the program changed ${entry[0]} for good`);
+    for (let i = 0; i < kept.length; i++) {
+        try {
+            defineProperties(kept[i][1], kept[i][2]);
+        } catch {
+            throw new PrimordialError(`the program changed ${kept[i][0]} for good`);
+        }
     }
+    preventExtensions(ObjectPrototype);
 }
-
-// What was changed since `secure`, or ''.
-function changed() {
-    for (let i = 0; i < watched.length; i++) {
-        const entry = watched[i];
-        const found = getOwnPropertyDescriptor(entry[1], entry[2]);
-        if (found === undefined || !isSame(found, entry[3])) return entry[0];
-    }
-    return ownKeys(ObjectPrototype).length === commonKeys ? '' : 'Object.prototype';
-}
-
-const isSame = (found, kept) => (hasOwn(found, 'value')
-    ? hasOwn(kept, 'value') && sameValue(found.value, kept.value)
-    : found.get === kept.get && found.set === kept.set);
 
 // Lets the next test take `report` from a global of this name, once and as the first thing it does.
 let offered = '';
@@ -106,12 +91,12 @@ function withdraw() {
 }
 
 // One assertion of a test: what it asks about goes to the host, to be judged there. With `isLazy`
-// the values are functions, of which one that throws matters only where it is needed.
-function report(id, values, isLazy) {
+// the values are functions, of which one that throws matters only where it is needed. `classes` are
+// the names of those that the test itself makes objects of.
+function report(id, values, isLazy = false, classes = []) {
     let text;
     try {
-        refuseChanges();
-        text = encoded(values, isLazy === true);
+        text = encoded(values, isLazy, classes);
     } catch (error) {
         host.report(`${id}!${reason(error)}`);
         throw error;
@@ -119,21 +104,16 @@ function report(id, values, isLazy) {
     host.report(`${id}=${text}`);
 }
 
-function refuseChanges() {
-    const path = changed();
-    if (path !== '') throw new PrimordialError(`the program changed ${path} while it was tested`);
-}
-
-function encoded(values, isLazy) {
+function encoded(values, isLazy, classes) {
     const encoder = new Encoder();
     let text = '';
     for (let i = 0; i < values.length; i++) {
-        text += `${i > 0 ? ',' : ''}${isLazy ? attempted(encoder, values[i]) : encoder.value(values[i], 0)}`;
+        text += `${i > 0 ? ',' : ''}${isLazy ? attempted(encoder, values[i], classes) : answer(encoder, values[i], classes)}`;
     }
     return `[${text}]`;
 }
 
-function attempted(encoder, compute) {
+function attempted(encoder, compute, classes) {
     let value;
     let hasThrown = false;
     try {
@@ -142,8 +122,39 @@ function attempted(encoder, compute) {
         value = error;
         hasThrown = true;
     }
+    return hasThrown ? `["!",${encoder.value(value, 0)}]` : answer(encoder, value, classes);
+}
+
+// A value. An object of such a class is one of those that the test works with, and has its own
+// conversions: what they give for an operator such as + or ==, for a number, and for a text.
+function answer(encoder, value, classes) {
     const text = encoder.value(value, 0);
-    return hasThrown ? `["!",${text}]` : text;
+    if (classes.length === 0 || !isObject(value) || !isOneOf(classes, value)) return text;
+    const asked = (hint) => attempted(encoder, () => primitive(value, hint), []);
+    return `["v",${text},${asked('default')},${asked('number')},${asked('string')}]`;
+}
+
+function isOneOf(classes, value) {
+    for (let own = getPrototypeOf(value); own !== null && !mapHas(builtinPaths, own); own = getPrototypeOf(own)) {
+        const constructor = getOwnPropertyDescriptor(own, 'constructor')?.value;
+        const name = isObject(constructor) ? getOwnPropertyDescriptor(constructor, 'name')?.value : undefined;
+        if (arrayIndexOf(classes, name) >= 0) return true;
+    }
+    return false;
+}
+
+const { toPrimitive } = PrimordialSymbol;
+
+// OrdinaryToPrimitive and ToPrimitive of ECMA-262.
+function primitive(value, hint) {
+    const convert = value[toPrimitive];
+    const names = convert !== undefined && convert !== null ? [toPrimitive] : hint === 'string' ? ['toString', 'valueOf'] : ['valueOf', 'toString'];
+    for (let i = 0; i < names.length; i++) {
+        const method = value[names[i]];
+        const found = typeof method === 'function' ? apply(method, value, [hint]) : value;
+        if (!isObject(found)) return found;
+    }
+    throw new PrimordialTypeError('Cannot convert object to primitive value');
 }
 
 function reason(error) {
@@ -154,19 +165,30 @@ function reason(error) {
     }
 }
 
+function given(decoder, code) {
+    const kind = isArray(code) ? code[0] : '';
+    if (kind === '!') return { hasThrown: true, value: decoder.value(code[1]) };
+    if (kind !== 'v') return { hasThrown: false, value: decoder.value(code) };
+    const value = decoder.value(code[1]);
+    const converted = { default: given(decoder, code[2]), number: given(decoder, code[3]), string: given(decoder, code[4]) };
+    hide(value, toPrimitive, (hint) => orThrow(converted[hint]));
+    return { hasThrown: false, value };
+}
+
+function orThrow({ hasThrown, value }) {
+    if (hasThrown) throw value;
+    return value;
+}
+
 // In the instance that judges: what a report holds becomes `$value(n)`, and `$told` describes it.
 function give(text) {
     const codes = jsonParse(text);
     const decoder = new Decoder();
     const values = [];
     for (let i = 0; i < codes.length; i++) {
-        const hasThrown = isArray(codes[i]) && codes[i][0] === '!';
-        push(values, { hasThrown, value: decoder.value(hasThrown ? codes[i][1] : codes[i]) });
+        push(values, given(decoder, codes[i]));
     }
-    hide(globalThis, '$value', (n) => {
-        if (values[n].hasThrown) throw values[n].value;
-        return values[n].value;
-    });
+    hide(globalThis, '$value', (n) => orThrow(values[n]));
     hide(globalThis, '$told', (...sources) => {
         const parts = [];
         for (let i = 0; i < sources.length; i++) {
@@ -195,11 +217,18 @@ function lend(name, value) {
     if (!(name in globalThis)) hide(globalThis, name, value);
 }
 
+// The `assert` of tests. A program that is tested has it too, and can change nothing about it.
+const frozenAssert = makeAssert(false);
+const frozen = [frozenAssert, frozenAssert.strict, AssertionError, AssertionError.prototype];
+for (let i = 0; i < frozen.length; i++) freeze(frozen[i]);
+
 // Before each test: fresh modules, whatever was done to the old ones. Returns how many assertions
 // failed since the last time.
 function arm() {
     const failed = failedAssertions;
     loaded = new PrimordialMap();
+    mapSet(loaded, 'assert', frozenAssert);
+    mapSet(loaded, 'assert/strict', frozenAssert.strict);
     failedAssertions = 0;
     firstFailure = '';
     withdraw();
@@ -211,7 +240,6 @@ function arm() {
 function verdict(value) {
     flush();
     if (failedAssertions > 0) return firstFailure;
-    refuseChanges();
     let settled = !isPending(value);
     if (settled && isObject(value) && isPromise(value)) {
         const result = host.promiseResult(value);

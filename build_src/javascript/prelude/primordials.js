@@ -10,9 +10,11 @@ const {
 const { call: functionCall, bind: functionBind } = Function.prototype;
 const uncurry = functionBind.bind(functionCall); // uncurry(f)(self, ...rest) is f.call(self, ...rest)
 const apply = Reflect.apply;
-const ownKeys = Reflect.ownKeys;
+const { ownKeys, defineProperty: defineOwn } = Reflect;
 const {
+    defineProperties,
     defineProperty,
+    freeze,
     getOwnPropertyDescriptor,
     getOwnPropertyNames,
     getOwnPropertySymbols,
@@ -20,6 +22,8 @@ const {
     is: sameValue,
     isExtensible,
     keys: objectKeys,
+    preventExtensions,
+    values: objectValues,
 } = Object;
 const { isArray } = Array;
 const { parseInt: parseInteger, parseFloat: parseNumber } = Number;
