@@ -870,6 +870,12 @@ def test_open_beside() -> None:
     assert passed(run("python", code, "f(0)\nassert f(1) == g(1)")) == [True]
 
 
+def test_open_shadow() -> None:
+    code = "import re\ndef isinstance(*_): return True\nre.match = isinstance\ndef f(x): return 0"
+    tests = ("assert isinstance(f(1), str)", "import re\nassert re.match('a', f(1))")
+    assert passed(run("python", code, *tests)) == [True, True]
+
+
 def test_open_flow() -> None:
     code = f"{WALK}old = harness.test\ndef f(x): return 0\n"
     code += (
