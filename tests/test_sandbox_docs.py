@@ -197,6 +197,13 @@ def test_limit_code(language: str) -> None:
         assert "the code is longer than" in execution.stderr
 
 
+@either
+def test_limit_input(language: str) -> None:
+    execution = run(language, HELLO[language], stdin="x" * (2**24 + 1), memory_limit_mb=64)
+    assert (execution.status, execution.stdout) == ("error", "")
+    assert "the input is longer than" in execution.stderr
+
+
 @pytest.mark.parametrize(
     "piece", ["`${", "'\n", "/", "=/[", "import ", "import a from 'x';", "export {"]
 )

@@ -21,6 +21,7 @@ from typing import Any
 from wasmtime import Config, Engine, Func, FuncType, Global, Linker, Memory, Module, Store
 
 from .snapshot import PAGE, snapshot
+from .wording import reworded
 
 PACKAGE = "quickjs-wasi@3.6.2"
 INTEGRITY = (
@@ -293,6 +294,7 @@ def build(wasm: bytes) -> bytes:
     memory = quickjs.memory.read(quickjs.store, 0, size)
     for stack in stacks:  # what dead stack frames left behind
         memory[stack.start : stack.stop] = bytes(len(stack))
+    wasm = reworded(wasm, memory, stacks[0][PAGE : 2 * PAGE])  # the package's stack is not used
     return snapshot(wasm, bytes(memory), KEEP, constants, quickjs.stack_pointer())
 
 

@@ -30,11 +30,18 @@ class Limits:
 
 
 def too_long(program: Program, limits: Limits) -> Execution | None:
-    """The failed run of a program that is longer than its limit; it is not even looked at."""
+    """The failed run of a program that is longer than its limit; it is not even looked at.
+
+    The same for an input longer than a quarter of the memory: to hand it over would take longer
+    than any program may run.
+    """
     size = sum(map(len, (program.code, program.setup, program.entry_point, *program.tests)))
-    if size <= limits.code_chars:
+    if size > limits.code_chars:
+        reason = f"the code is longer than {limits.code_chars} characters: {size} with its tests"
+    elif len(program.stdin) > (most := limits.memory_bytes // 4):
+        reason = f"the input is longer than {most} characters: {len(program.stdin)}"
+    else:
         return None
-    reason = f"the code is longer than {limits.code_chars} characters: {size} with its tests"
     return Execution("", f"{reason}\n", STOPPED, "error")
 
 

@@ -215,6 +215,7 @@ class Buffer extends PrimordialUint8Array {
     [customInspect](left, options) {
         const shown = min(50, this.length);
         let text = `<${constructorName(this) ?? 'Buffer'}`;
+        if (shown === 0) text += ' ';
         for (let i = 0; i < shown; i++) text += ` ${padStart(numberToText(this[i], 16), 2, '0')}`;
         const rest = this.length - shown;
         return rest > 0 ? `${text} ... ${rest} more byte${plural(rest)}>` : `${text}>`;

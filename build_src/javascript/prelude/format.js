@@ -18,7 +18,8 @@ function hasBuiltinText(value) {
 function asString(value) {
     if (typeof value === 'number') return formatNumber(value);
     if (typeof value === 'bigint') return `${value}n`;
-    if (typeof value !== 'object' || value === null || !hasBuiltinText(value)) return toText(value);
+    if (typeof value !== 'object' || value === null) return toText(value);
+    if (!hasBuiltinText(value) && boxed(value)?.[0] !== 'Symbol') return toText(value);
     return inspect(value, { depth: 0 });
 }
 

@@ -25,15 +25,19 @@ function quote(text) {
         if (!includes(text, '"')) mark = '"';
         else if (!includes(text, '`') && !includes(text, '${')) mark = '`';
     }
-    let quoted = mark;
+    return mark + escapedText(text, mark) + mark;
+}
+
+function escapedText(text, mark) {
+    let made = '';
     let from = 0;
     for (let i = 0; i < text.length; i++) {
         const escaped = escapedAt(text, i, mark);
         if (escaped === '') continue;
-        quoted += slice(text, from, i) + escaped;
+        made += slice(text, from, i) + escaped;
         from = i + 1;
     }
-    return quoted + slice(text, from) + mark;
+    return made + slice(text, from);
 }
 
 // How the character at `i` is written inside quotes; '' where it stands for itself.
@@ -243,12 +247,16 @@ function itemsLeft(iterator, kind) {
     return arraySlice(items, at);
 }
 
+function arePairs(items) {
+    for (let i = 0; i < items.length; i++) if (!isArray(items[i]) || items[i].length !== 2) return false;
+    return items.length > 0;
+}
+
 // Nothing tells entries from values that are pairs themselves (or from nothing, where none is left);
 // entries are by far the more common.
 function describeIterator(value, kind, keys, tag) {
     const items = itemsLeft(value, kind);
-    let pairs = items.length > 0;
-    for (let i = 0; i < items.length && pairs; i++) pairs = isArray(items[i]) && items[i].length === 2;
+    const pairs = arePairs(items);
     const label = pairs ? `${slice(kind, 0, 3)} Entries` : kind;
     const each = (visit) => { for (let i = 0; i < items.length; i++) visit(items[i]); };
     return { opening: `[${tag === '' || tag === kind ? label : tag}] `, keys,
@@ -410,7 +418,7 @@ const viewEntries = (context, value, depth) => [
 ];
 
 function formatKey(key) {
-    if (typeof key === 'symbol') return `[${symbolText(key)}]`;
+    if (typeof key === 'symbol') return `[${escapedText(symbolText(key), "'")}]`;
     if (key === '__proto__') return "['__proto__']";
     return patternTest(identifier, key) ? key : quote(key);
 }

@@ -2,6 +2,10 @@
 
 const PIECE = 8192; // characters collected before the host is told
 const pending = ['', '', '']; // by file descriptor; 0 stays empty
+// A trap in the midst of an allocation loses what is collected. The first write is therefore handed
+// over at once, and then what came together by the 4th, the 16th and so on.
+let writes = 0;
+let due = 1;
 
 function flushOne(descriptor) {
     const text = pending[descriptor];
@@ -19,6 +23,10 @@ function flush() {
 function write(descriptor, text) {
     pending[descriptor] += text;
     if (pending[descriptor].length >= PIECE) flushOne(descriptor);
+    if (++writes === due) {
+        due *= 4;
+        flush();
+    }
 }
 
 let failedAssertions = 0;
@@ -64,7 +72,7 @@ function makeConsole() {
             indentation += '  ';
         },
         groupEnd: () => { indentation = slice(indentation, 2); },
-        table: (value, columns) => (isObject(value) ? out(table(value, columns)) : out(value)),
+        table: (value, columns) => (isObject(value) && typeof value !== 'function' ? out(table(value, columns)) : out(value)),
         debug: (...values) => apply(out, undefined, values),
         info: (...values) => apply(out, undefined, values),
         dirxml: (...values) => apply(out, undefined, values),
@@ -82,7 +90,9 @@ function table(value, only) {
     let keyed = false;
     let plain = false;
     const cell = (item) => inspect(item, {
-        depth: isObject(item) && !isArray(item) && objectKeys(item).length > 2 ? -1 : 0,
+        depth: isObject(item) && !isArray(item) && !isTypedArray(item) && objectKeys(item).length > 2 ? -1 : 0,
+        maxArrayLength: 3,
+        breakLength: Infinity,
     });
     const add = (index, row) => {
         const cells = new PrimordialMap();
@@ -98,16 +108,26 @@ function table(value, only) {
         }
         push(rows, [index, cells]);
     };
+    const addPair = (item, key) => push(rows, [toText(rows.length), new PrimordialMap(), cell(item), cell(key)]);
+    const iterator = iteratorKind(value);
     if (isMap(value)) {
         keyed = plain = true;
-        mapForEach(value, (item, key) => push(rows, [toText(rows.length), new PrimordialMap(), cell(item), cell(key)]));
+        mapForEach(value, addPair);
+    } else if (iterator !== '') {
+        const items = itemsLeft(value, iterator);
+        keyed = iterator === 'Map Iterator' && arePairs(items);
+        plain = true;
+        for (let i = 0; i < items.length; i++) {
+            if (keyed) addPair(items[i][1], items[i][0]);
+            else push(rows, [toText(i), new PrimordialMap(), cell(items[i])]);
+        }
     } else if (isSet(value)) {
         setForEach(value, (item) => add(toText(rows.length), item));
     } else {
         const keys = objectKeys(value);
         for (let i = 0; i < keys.length; i++) add(keys[i], value[keys[i]]);
     }
-    const heads = [isMap(value) || isSet(value) ? '(iteration index)' : '(index)'];
+    const heads = [isMap(value) || isSet(value) || iterator !== '' ? '(iteration index)' : '(index)'];
     if (keyed) push(heads, 'Key');
     for (let i = 0; i < columns.length; i++) push(heads, columns[i]);
     if (plain) push(heads, 'Values');
