@@ -134,9 +134,15 @@ def test_a_program_knows_its_file() -> None:
     assert run("import os\nprint(os.path.basename(__file__))").stdout == "program.py\n"
 
 
-def test_output_keeps_bytes_and_surrogates_readable() -> None:
-    execution = run(r"import sys; sys.stdout.buffer.write(b'\xc3\xa9\n'); print('\ud800')")
-    assert execution.stdout == "é\n\\ud800\n"
+def test_output_takes_bytes() -> None:
+    assert run(r"import sys; sys.stdout.buffer.write(b'\xc3\xa9\n')").stdout == "é\n"
+
+
+def test_lone_surrogates_are_an_error_on_stdout_and_escaped_on_stderr() -> None:
+    execution = run("print('a\\ud800')")
+    assert (execution.stdout, execution.exit_code) == ("", 1)
+    assert "UnicodeEncodeError" in execution.stderr
+    assert run("import sys; print('\\ud800', file=sys.stderr)").stderr == "\\ud800\n"
 
 
 def test_lone_surrogates_in_the_source_do_no_harm() -> None:

@@ -87,7 +87,8 @@ class _Input(io.BytesIO):
 
 def text_stream(raw: io.RawIOBase) -> io.TextIOWrapper:
     buffer = io.BufferedWriter(raw, _CHUNK)
-    stream = io.TextIOWrapper(buffer, "utf-8", "backslashreplace", line_buffering=True)
+    errors = "backslashreplace" if raw.fileno() == 2 else "strict"
+    stream = io.TextIOWrapper(buffer, "utf-8", errors, line_buffering=True)
     stream.mode = "w"
     return stream
 
