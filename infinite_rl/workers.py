@@ -72,13 +72,15 @@ def default_count() -> int:
 def in_threads(call: Callable[[Job], Result], jobs: Iterable[Job], count: int) -> Iterator[Result]:
     """`call` of each of `jobs`, in their order, on `count` threads. Raises what `call` raises.
 
-    At most 256 jobs are taken before their turn.
+    At most 256 jobs are taken before their turn. Raises `UsageError` in a process that was forked
+    meanwhile.
     """
-    pool = ThreadPoolExecutor(count)
+    pool, born = ThreadPoolExecutor(count), os.getpid()
     try:
         yield from _in_order(lambda job: pool.submit(call, job), jobs)
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        if os.getpid() == born:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def in_workers(work: str, jobs: Iterable[Any], count: int, bound_s: float) -> Iterator[Any]:
@@ -92,15 +94,19 @@ def in_workers(work: str, jobs: Iterable[Any], count: int, bound_s: float) -> It
 
     Raises:
         InfiniteRLError: what `work` raised; `SandboxError` for anything that is not one.
+        UsageError: in a process that was forked meanwhile.
     """
+    born = os.getpid()
     crew = _Crew(work, count, bound_s + _GRACE_S)
     try:
         yield from _in_order(lambda job: crew.submit(json.dumps(job)), jobs)
     except BaseException:  # also GeneratorExit and KeyboardInterrupt: nobody wants the rest
-        crew.abandon()
+        if os.getpid() == born:
+            crew.abandon()
         raise
     finally:
-        crew.close()
+        if os.getpid() == born:
+            crew.close()
 
 
 def close() -> None:
@@ -109,13 +115,22 @@ def close() -> None:
 
 
 def _in_order(submit: Callable[[Job], Future[Result]], jobs: Iterable[Job]) -> Iterator[Result]:
+    born = os.getpid()
     waiting: deque[Future[Result]] = deque()
     for job in jobs:
         waiting.append(submit(job))
         while waiting and (len(waiting) >= _AHEAD or waiting[0].done()):
             yield waiting.popleft().result()
+            _refuse_fork(born)
     while waiting:
         yield waiting.popleft().result()
+        _refuse_fork(born)
+
+
+def _refuse_fork(born: int) -> None:
+    """After each `yield`: the threads that would finish the batch are the parent's."""
+    if os.getpid() != born:
+        raise UsageError("a batch that began before a fork can only go on in the parent")
 
 
 # --- the workers of this process -----------------------------------------------------------------

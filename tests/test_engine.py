@@ -156,6 +156,12 @@ def test_code_unused_for_a_month_leaves_the_cache(runtime: Runtime, tmp_path: Pa
     assert recent.exists() and other.exists() and len(compiled(tmp_path)) == 3
 
 
+def test_compiling_one_build_does_not_wait_for_another(runtime: Runtime, tmp_path: Path) -> None:
+    engine.load_module(runtime)
+    lock = compiled(tmp_path)[0].name.rsplit("-", 1)[0]
+    assert [path.name for path in (tmp_path / "cache").glob("*.lock")] == [f"{lock}.lock"]
+
+
 def test_another_file_than_the_one_built_is_refused(runtime: Runtime, tmp_path: Path) -> None:
     (tmp_path / "tiny.wasm").write_bytes(TINY + b"\0")
     with pytest.raises(RuntimeMissing, match="not the file that was built"):

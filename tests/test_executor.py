@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -126,6 +126,20 @@ def test_batch_run_keeps_the_order() -> None:
     codes = [f"print({number})" for number in range(20)]
     results = RewardExecutor().batch_run(codes, "python", threads=4)
     assert results == [(str(number), "") for number in range(20)]
+
+
+@pytest.mark.parametrize("options", [{}, {"threads": 2}])
+def test_batches_of_a_subclass_go_through_its_execute(options: Any) -> None:
+    class Counting(RewardExecutor):
+        codes: ClassVar[list[str]] = []
+
+        def execute(self, code: str, lang: str, **options: Any) -> Execution:
+            self.codes.append(code)
+            return super().execute(code, lang, **options)
+
+    codes = ["print(1)"] * 5
+    assert Counting().batch_run(codes, "python", **options) == [("1", "")] * 5
+    assert Counting.codes == codes
 
 
 def test_batch_run_of_nothing_is_nothing(echo: Echo) -> None:

@@ -382,6 +382,23 @@ def test_a_forked_child_has_workers_of_its_own_and_leaves_its_parents_alone() ->
     assert set(results(*[["pid", 0]] * 50)) <= mine
 
 
+@pytest.mark.parametrize("options", [{"workers": 2}, {"threads": 2}])
+def test_a_batch_begun_before_a_fork_is_refused_after_it(options: Any) -> None:
+    programs = [Program("print(1)")] * 400
+    stream = RewardExecutor().execute_many(programs, "python", **options)
+    next(stream)
+    child = os.fork()
+    if child == 0:
+        try:
+            next(stream)
+        except UsageError:
+            os._exit(7)
+        finally:
+            os._exit(1)
+    assert soon(lambda: os.waitpid(child, os.WNOHANG) == (child, 7 << 8))
+    assert len(list(stream)) == 399
+
+
 def test_a_ray_actor_can_use_them() -> None:
     ray = pytest.importorskip("ray")
     path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])

@@ -313,7 +313,7 @@ def _from_cache(runtime: Runtime, kind: type[Compiled], is_metered: bool) -> Com
     if folder is None:
         return kind.deserialize(engine, _compile(source, digest, kind, is_metered))
     key = _key(runtime, digest, is_metered)
-    with _locked(folder / f"{runtime.name}.lock"):
+    with _locked(folder / f"{key}.lock"):
         found = _find(folder, key, kind, engine)
         if found is None:
             code = _compile(source, digest, kind, is_metered)
@@ -391,7 +391,7 @@ def _is_private(path: Path) -> bool:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """One process compiles, the others wait for what it leaves in the cache."""
+    """One process compiles, the others that want the same wait for what it leaves in the cache."""
     with path.open("w", encoding="ascii") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -434,7 +434,7 @@ def _keep(folder: Path, key: str, code: bytearray) -> Path | None:
 
 def _forget_unused(folder: Path, name: str) -> None:
     """Remove what was compiled from other builds, unless it was used within a month."""
-    for path in folder.glob(f"{name}-*.cwasm"):
+    for path in [*folder.glob(f"{name}-*.cwasm"), *folder.glob(f"{name}-*.lock")]:
         if time.time() - path.stat().st_mtime > _UNUSED_S:
             path.unlink()
 
