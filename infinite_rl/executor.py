@@ -165,10 +165,8 @@ class RewardExecutor:
     ) -> Iterator[Execution]:
         head = list(islice(programs, FEW))
         programs, runtime = chain(head, programs), self._known(lang)
-        is_own = type(self).execute is not RewardExecutor.execute or not isinstance(
-            runtime, Runtime
-        )
-        if len(head) < FEW or is_own:
+        is_own = type(self).execute is not RewardExecutor.execute
+        if len(head) < FEW or is_own or not isinstance(runtime, Runtime):
             yield from self._on_threads(programs, lang, limits, count)
             return
         jobs = ([runtime.name, vars(program), vars(limits)] for program in programs)

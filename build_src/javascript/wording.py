@@ -68,7 +68,7 @@ def reworded(wasm: bytes, memory: bytearray, room: range) -> bytes:
 
 def _signed(number: int, size: int = 1) -> bytes:
     """A positive number as signed LEB128, in `size` bytes at least."""
-    made = []
+    made: list[int] = []
     while number > 63 or len(made) < size - 1:
         made.append(number & 127 | 128)
         number >>= 7
