@@ -199,7 +199,8 @@ def _nested(arguments: ast.arguments, body: list[Any], names: tuple[str, ...]) -
 @functools.cache
 def _read(filename: str) -> tuple[ast.Module, set[str]]:
     """The source as a tree, and the names of the functions in it that may block."""
-    tree = ast.parse("".join(linecache.cache.get(filename, (0, None, ()))[2]))
+    known = linecache.cache.get(filename, ())  # one item where a traceback asked in vain
+    tree = ast.parse("".join(known[2]) if len(known) > 2 else "")
     plain = set(vars(builtins))  # what may be called without a wait
     waits = {*_WAITS, _UNKNOWN}
     for node in ast.walk(tree):
