@@ -57,7 +57,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "cdb1d29bc5ca36f499ef0574c74a5bed3704e2ee5e5772408e8321254491c6a7",
+        "cae02efc92b7ce38f129301454ec9afd35b4dbb7834ad8635fa32fec46e8c1d0",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )
