@@ -402,6 +402,16 @@ def _clock(first: Node, second: Node, budget: Budget) -> str:
     )
 
 
+def _date(first: Node, second: Node) -> str:
+    """The same day; a day of the week beside it that the calendar cannot check counts as well."""
+    if second.op != "date":
+        return _other_kind(first, second)
+    (one, _, weekday), (other, _, named) = (str(d.value).partition(" ") for d in (first, second))
+    if one != other:
+        return "the dates differ"
+    return "the days of the week differ" if weekday and named and weekday != named else ""
+
+
 def _congruence(first: Node, second: Node, budget: Budget) -> str:
     if second.op != "congruence":
         return _other_kind(first, second)
@@ -437,6 +447,7 @@ _JUDGES: dict[str, Callable[[Node, Node, Budget], str]] = {
     "named": _named,
     "antiderivative": _antiderivative,
     "clock": _clock,
+    "date": lambda first, second, _: _date(first, second),
     "ratio": _ratio,
     "congruence": _congruence,
     "piecewise": _piecewise,

@@ -94,7 +94,8 @@ def _date(text: str) -> Node | None:
             return None
         if weekday and year and _DAYS[date.weekday()] != weekday[1].casefold():
             return None
-        return Node("date", (), f"{year or '-'}-{month:02}-{date.day if day else '-'}")
+        unchecked = f" {weekday[1].casefold()}" if weekday and not year else ""
+        return Node("date", (), f"{year or '-'}-{month:02}-{date.day if day else '-'}{unchecked}")
     return None
 
 

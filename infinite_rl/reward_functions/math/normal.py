@@ -36,9 +36,11 @@ _WRAPPERS = (
     ("\\(", "\\)"),
     ("$", "$"),
     ("**", "**"),
+    ("```", "```"),
     ("`", "`"),
     ('"', '"'),
 )
+_LABEL = re.compile(r"(?:[A-Z][A-Za-z]*|[a-z]{4,} )(?: ?[0-9]+[A-Za-z]*)+")  # "Problem 2", "H2O2"
 _PROSE = re.compile(r"[A-Za-z][A-Za-z\s.,'\"-]*")
 _WORD = re.compile(r"[A-Za-z]+")
 _CONNECTIVES = frozenset(["or", "and", "percent", "pm"])
@@ -65,7 +67,12 @@ def read(text: str, budget: Budget) -> Node:
     spoken = _spoken(cleaned)
     if spoken is not None:
         return spoken
-    return normal(parse(spelled_out(cleaned)))
+    try:
+        return normal(parse(spelled_out(cleaned)))
+    except Unparsed:
+        if _LABEL.fullmatch(cleaned) is None:
+            raise
+        return Node("text", (), plain_text(cleaned))
 
 
 def _spoken(text: str) -> Node | None:

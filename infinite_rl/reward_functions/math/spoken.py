@@ -8,9 +8,8 @@ from . import units
 from .tree import REALS, Node, number
 from .words import number_in_words
 
-_LETTERS = re.compile(
-    r"(?<![\\A-Za-z])(?:[A-Za-z]{2}|[A-Z]|[ap]\.\s?m)"
-)  # of a word, not of a command
+# Of a word, not of a command.
+_LETTERS = re.compile(r"(?<![\\A-Za-z])(?:[A-Za-z]{2}|[A-Z]|[ap]\.\s?m)")
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|bf)\s*\{([^{}]*)\}")
 _SPACES = re.compile(r"\\[ ,;:!]|\\q?quad(?![A-Za-z])|~")
 _CHOICE = re.compile(
@@ -109,6 +108,7 @@ def spelled_out(text: str) -> str:
     """Respellings that need more than one token: `101 base 2`, `USD 5`, cases as an array."""
     if "all" in text or "All" in text or "nswer" in text:
         text = _EXCEPT.sub(r"\\mathbb{R} \\setminus \\{\1\\}", _LEAD.sub("", text))
+    text = text.replace("∠", "\\angle ")
     if "\\angle" in text:
         text = _ANGLE.sub(r"\\text{angle \1}", text)
     money = _CURRENCY_FIRST.match(text)

@@ -58,7 +58,7 @@ _WORD_OPERATORS = {
 }  # fmt: skip
 _SPACING = words(
     "left right big Big bigg Bigg bigl bigr Bigl Bigr quad qquad displaystyle textstyle limits "
-    "hspace thinspace enspace"
+    "hspace thinspace enspace large Large LARGE huge Huge small normalsize scriptstyle"
 )
 _FONTS = words("mathbf mathit mathcal mathbb boldsymbol bm mathsf mathfrak")
 _TEXTS = words("text textbf textit textrm mbox hbox texttt textsf")

@@ -208,8 +208,8 @@ def unit(text: str) -> Unit | None:
             return None
         position = match.end()
         word, digit, slash, _ = match.groups()
-        if word and word.casefold() in _NO_UNITS:
-            return None
+        if word and (word.casefold() in _NO_UNITS or (word == "times" and text[position:].strip())):
+            return None  # "5 times" counts, "5 times x" multiplies
         if slash or word == "per":
             sign, last = -1, None
             continue

@@ -32,7 +32,8 @@ class Verdict:
 
     `prediction_form` and `gold_form` show how each side was read; "" where it could not be, and
     `reason` then says why. A gold with the form "" is the fault of the data, not of the
-    prediction. `missing` is set where neither is at fault: sympy would be needed, and is not there, or not yet.
+    prediction. `missing` is set where neither is at fault: sympy would be needed, and is not there,
+    or not yet.
     """
 
     status: VerdictStatus
