@@ -118,15 +118,20 @@ def last_box(text: str) -> str | None:
     Boxes with nothing but a comma, "and" or "or" between them are one list: `\\boxed{3}` or
     `\\boxed{4}` is a hedge.
     """
-    if "box" in text:
+    if "box " in text or "boxed " in text:
         text = _UNBRACED.sub(r"\1{\2}", text)
     start, opening = _box(text, len(text))
     if start < 0:
         return None
-    start, opening, end = _outermost(text, start, opening)
+    alone = text.count("box") == 1
+    end = closing_brace(text, opening)
+    if not alone:
+        start, opening, end = _outermost(text, start, opening, end)
     answer = last = _content(text, opening, end)
     if text[:start].endswith(("-", "\N{MINUS SIGN}")) and not text[:start].endswith("--"):
         raise Unparsed("a sign in front of the box")
+    if alone:
+        return answer
     for _ in range(_MOST_BOXES):
         stop = start
         try:
@@ -155,9 +160,8 @@ def _box(text: str, stop: int) -> tuple[int, int]:
     return start, opening
 
 
-def _outermost(text: str, start: int, opening: int) -> tuple[int, int, int]:
+def _outermost(text: str, start: int, opening: int, end: int) -> tuple[int, int, int]:
     """The start, the brace and the end of the box around this one, or of this one itself."""
-    end = closing_brace(text, opening)
     place, outer = start, (start, opening, end)
     for _ in range(_MOST_BOXES):
         try:

@@ -12,13 +12,12 @@ from fractions import Fraction
 from . import calculus, units
 from .bounds import (
     MAX_DEPTH,
-    MAX_DIGITS,
-    MAX_EXPONENT,
     MAX_MEMBERS,
     MAX_SERIES,
     OverBudget,
     Unparsed,
 )
+from .numerals import based, numeral
 from .tokens import Token, tokenize, words
 from .tree import (
     ONE,
@@ -53,10 +52,6 @@ _FUNCTION_HEAD = re.compile(
     r"\(\s*([A-Za-z0-9](?:\s*,\s*[A-Za-z0-9]){0,3})\s*(?:\\right\s*)?\)\s*=(?!=)"
 )
 _DERIVATIVE_HEAD = re.compile(r"\s*\\[dt]?frac\{d([a-z])\}\{d([a-z])\}\s*=(?!=)")
-_NUMERAL = re.compile(r"([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
-_REPEATING = re.compile(r"([0-9]*)\.([0-9]*)[^0-9]+([0-9]+)[^0-9]")
-_GOING_ON = re.compile(r"([0-9]*)\.([0-9]+)(?:\.\.\.|\\[a-z]+)")
-_PREFIXES = {"x": 16, "b": 2, "o": 8}
 
 
 def parse(text: str) -> Node:
@@ -69,43 +64,6 @@ def parse(text: str) -> Node:
         name = re.sub(r"\s|[{}]", "", f"{head[1]}{prime}({head[2]})")
         return Node("rel", (symbol(name), node), "=")
     return node
-
-
-def numeral(text: str) -> Fraction:
-    """The exact value of `12`, `.5`, `3.2e5`, `0.1(6)`. Raises OverBudget for a huge one."""
-    if len(text) > MAX_DIGITS:
-        raise OverBudget(f"a numeral of more than {MAX_DIGITS} digits")
-    if text.isdecimal():
-        return Fraction(int(text))
-    repeating = _REPEATING.fullmatch(text) or _GOING_ON.fullmatch(text)
-    if repeating:
-        whole, fixed, cycle = (*repeating.groups(), "")[:3]
-        fixed, cycle = (fixed, cycle) if cycle else _cycle(fixed)
-        scale = 10 ** len(fixed)
-        tail = Fraction(int(cycle), (10 ** len(cycle) - 1) * scale)
-        return Fraction(int(whole + fixed or "0"), scale) + tail
-    plain = _NUMERAL.fullmatch(text)
-    if plain is None:
-        raise Unparsed(f"the numeral {text[:20]!r}")
-    whole, decimals, power = plain.group(1), plain.group(2) or "", plain.group(3) or "0"
-    if len(power) > 6 or abs(int(power)) > MAX_EXPONENT:
-        raise OverBudget(f"a power of ten beyond {MAX_EXPONENT}")
-    value = Fraction(int(whole + decimals or "0"), 10 ** len(decimals))
-    return value * Fraction(10) ** int(power)
-
-
-def _cycle(decimals: str) -> tuple[str, str]:
-    """The decimals of `0.1666...` before their cycle, and the cycle, which must show twice.
-
-    A cycle of one digit must show three times, unless there is nothing but it.
-    """
-    for start in range(min(len(decimals), 40)):
-        tail = decimals[start:]
-        for length in range(1, len(tail) // 2 + 1):
-            seen = length > 1 or not start or len(tail) > 2
-            if seen and tail[length:] == tail[:-length]:
-                return decimals[:start], tail[:length]
-    raise Unparsed("a decimal that goes on without a cycle")
 
 
 class _Parser:
@@ -499,7 +457,7 @@ class _Parser:
         if token.kind == "num":
             return self.numeral(token)
         if token.kind == "based":
-            return _based(token.text)
+            return based(token.text)
         if token.kind == "field":
             if self.at("-"):  # the reals without a set
                 self.tokens[self.position] = Token("op", "minus")
@@ -959,19 +917,6 @@ def _rows(items: list[Node]) -> bool:
 def _whole(node: Node) -> int | None:
     whole = isinstance(node.value, Fraction) and node.value.denominator == 1
     return int(node.value) if whole and isinstance(node.value, Fraction) else None
-
-
-def _based(text: str) -> Node:
-    """`0x1F`, `0b101`, `1F_{16}`."""
-    digits, _, base = text.partition("_")
-    if not base:
-        digits, base = text[2:], str(_PREFIXES[text[1].casefold()])
-    radix = int(base.strip("{}"))
-    if len(digits) > MAX_DIGITS:
-        raise OverBudget(f"a numeral of more than {MAX_DIGITS} digits")
-    if any(int(digit, 36) >= radix for digit in digits):
-        raise Unparsed(f"a digit beyond the base {radix}")
-    return Node("base", (number(int(digits, radix)),), f"{digits.upper()}_{radix}")
 
 
 def _congruence(node: Node, modulus: Node) -> Node:
