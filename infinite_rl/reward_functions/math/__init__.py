@@ -4,11 +4,12 @@
     'equal'
 
 The stages, each a file: `extract` (where the answer stands), `tokens` and `parse` (our own bounded
-parser), `normal` (one typed form for many spellings), `calculus` and `algebra` (integrals, sums,
-limits and derivatives, to their closed forms), `decide` with `exact` and `numeric` (the decision),
-`verify`, `reward`. Model text is never evaluated; every size and every loop is bounded (`bounds`);
-no signals, any thread. Only closed forms are the work of sympy: on trees built by its constructors,
-in a process (`solver`) whose forks are killed at the deadline.
+parser, with `numerals`, `quantities` and `environments`), `normal` (one typed form for many
+spellings), `calculus` and `algebra` (integrals, sums, limits and derivatives, to their closed
+forms), `decide` with `exact` and `numeric` (the decision), `verify`, `reward`. Model text is never
+evaluated; every size and every loop is bounded (`bounds`); no signals, any thread. Only closed
+forms are the work of sympy: on trees built by its constructors, in a process (`solver`) whose forks
+are killed at the deadline.
 
 The conventions, one example each:
 

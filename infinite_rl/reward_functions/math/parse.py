@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from . import calculus, units
+from . import calculus, environments, quantities, units
 from .bounds import (
     MAX_DEPTH,
     MAX_MEMBERS,
@@ -18,11 +18,13 @@ from .bounds import (
     Unparsed,
 )
 from .numerals import based, numeral
+from .quantities import LITTLE_WORDS, RELATIONS, SEPARATORS, is_run
 from .tokens import Token, tokenize, words
 from .tree import (
     ONE,
     Node,
     constant,
+    expression,
     holds,
     is_expression,
     negated,
@@ -30,21 +32,12 @@ from .tree import (
     size,
     substituted,
     symbol,
-    symbols,
 )
 
-_RELATIONS = frozenset(["=", "<", ">", "<=", ">=", "!=", "in", "equiv"])
-_SEPARATORS = frozenset([",", ";", "and", "or"])
 _SET_SIGNS = {"cup": "union", "cap": "meet", "minus": "without"}
-_CLOSERS = frozenset([")", "]", "}", "\\}", "|", "rfloor", "rceil", "&", "\\\\", ":", "mod"])
 _ATOM_KINDS = frozenset(["name", "greek", "const", "func"])
 _ATOM_COMMANDS = words("frac sqrt surd binom begin total product limit int bar")
-_MATRICES = frozenset(["pmatrix", "bmatrix", "matrix", "Bmatrix", "array", "smallmatrix"])
 _ONE_ATOM = frozenset(["sqrt", "cbrt", "abs", "floor", "ceil"])  # functions of the next atom alone
-_LITTLE_WORDS = words("is of to no if as at by an on so we up do not are the but for all")
-_CONDITION_WORDS = words("if for when where")
-_COPULAS = words("is are if for when where an a")
-_OTHERWISE = words("otherwise else elsewhere")
 _BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
           "ten": 10, "twelve": 12, "sixteen": 16}  # fmt: skip
 _FUNCTION_HEAD = re.compile(
@@ -128,7 +121,7 @@ class _Parser:
     def items(self) -> tuple[list[Node], str]:
         """The members of a list, and "or", "and" or "," for how they are joined."""
         items, kind = [self.relation()], ","
-        while self.peek().kind == "op" and self.peek().text in _SEPARATORS:
+        while self.peek().kind == "op" and self.peek().text in SEPARATORS:
             word = self.take().text
             while self.at("and", "or"):  # "1, 2, and 3"
                 word = self.take().text
@@ -145,7 +138,7 @@ class _Parser:
 
     def relation(self) -> Node:
         parts, operators = [self.union()], []
-        while self.peek().kind == "op" and self.peek().text in _RELATIONS:
+        while self.peek().kind == "op" and self.peek().text in RELATIONS:
             operators.append(self.take().text)
             parts.append(self.union())
         node = Node("rel", tuple(parts), " ".join(operators)) if operators else parts[0]
@@ -161,7 +154,7 @@ class _Parser:
         node = self.power()
         if bracket:
             self.expect(")")
-        return _expression(node)
+        return expression(node)
 
     def union(self) -> Node:
         """Sets joined by one kind of sign: union, intersection or difference."""
@@ -178,12 +171,12 @@ class _Parser:
         """`3:4`, `3 : 4 : 5` and `3 to 4`; and `5 \\choose 2`, which binds as loosely."""
         parts = [self.sum()]
         if self.accept("choose"):
-            return Node("binom", (_expression(parts[0]), _expression(self.sum())))
+            return Node("binom", (expression(parts[0]), expression(self.sum())))
         while self.accept(":", "to"):
             parts.append(self.sum())
         if len(parts) == 1:
             return parts[0]
-        return Node("ratio", tuple(_expression(part) for part in parts))
+        return Node("ratio", tuple(expression(part) for part in parts))
 
     def sum(self) -> Node:
         terms = [self.signed()]
@@ -226,21 +219,25 @@ class _Parser:
         if node.op == "quantity" and node.unit is not None:
             unit = units.product(currency, node.unit)
             node = node.args[0]
-        value = negated(_expression(node)) if negative else _expression(node)
+        value = negated(expression(node)) if negative else expression(node)
         return Node("quantity", (value,), unit=unit)
 
     def factors(self, factors: list[Node]) -> Node:
         """The rest of a product, after its first factor, up to a sum, a relation or a unit."""
         while True:
             token = self.peek()
-            if self.at("/") and self.peek(1).kind in ("text", "word") and self.per_unit(factors):
-                return self.quantity(_product(factors))
+            if (
+                self.at("/")
+                and self.peek(1).kind in ("text", "word")
+                and quantities.per_unit(self, factors)
+            ):
+                return quantities.quantity(self, _product(factors))
             if self.accept("*"):
                 factors.append(self.signed_factor())
             elif self.accept("/"):
-                factors.append(Node("div", (ONE, _expression(self.signed_factor()))))
-            elif token.kind == "cur" or self.at_unit(factors):
-                return self.quantity(_product(factors))
+                factors.append(Node("div", (ONE, expression(self.signed_factor()))))
+            elif token.kind == "cur" or quantities.at_unit(self, factors):
+                return quantities.quantity(self, _product(factors))
             elif token.kind in ("word", "text") and not self.split_word():
                 raise Unparsed(f"the word {token.text[:20]!r} inside mathematics")
             elif self.starts_atom():
@@ -253,7 +250,7 @@ class _Parser:
         while self.at("-", "+"):
             minus ^= self.take().text == "-"
         factor = self.power()
-        return negated(_expression(factor)) if minus else factor
+        return negated(expression(factor)) if minus else factor
 
     def starts_atom(self) -> bool:
         token = self.peek()
@@ -271,116 +268,12 @@ class _Parser:
         """Turn a short run of letters into variables (`xy` is x times y); False for a word."""
         token = self.peek()
         text = token.text
-        short = len(text) == 2 or (len(text) == 3 and (not token.spaced or _run(text)))
-        if token.kind != "word" or not short or text.casefold() in _LITTLE_WORDS:
+        short = len(text) == 2 or (len(text) == 3 and (not token.spaced or is_run(text)))
+        if token.kind != "word" or not short or text.casefold() in LITTLE_WORDS:
             return False
         letters = [Token("const" if letter in "ei" else "name", letter) for letter in text]
         self.tokens[self.position : self.position + 1] = letters
         return True
-
-    # -- units ------------------------------------------------------------------------------------
-
-    def at_unit(self, factors: list[Node]) -> bool:
-        """Whether the next token begins a unit of what stands before it."""
-        token = self.peek()
-        if token[:2] == ("cmd", "frac") and not self.fraction_of_units():
-            return False
-        token = self.peek()
-        if any(symbols(factor) for factor in factors):
-            return token.kind == "text" and units.is_unit(token.text.split()[0])
-        if token.kind == "text":
-            return True
-        if token.kind == "word":
-            known = units.is_unit(token.text)
-            spelled = len(token.text) > 3 or (len(token.text) == 3 and token.spaced)
-            return known or (
-                spelled and token.text.casefold() not in _LITTLE_WORDS and not _run(token.text)
-            )
-        # "15 m", "9.8 m/s^2": one letter with a space before it, where nothing but units follows.
-        return token.kind == "name" and token.spaced and self.only_units_follow()
-
-    def only_units_follow(self) -> bool:
-        for token in self.tokens[self.position : -1]:
-            single = token.kind == "name" and token.text in units.SINGLE_LETTERS
-            known = token.kind == "word" and units.is_unit(token.text)
-            if not (
-                single or known or token.kind == "num" or token.text in ("/", "^", "*", "{", "}")
-            ):
-                return False
-        return True
-
-    def per_unit(self, factors: list[Node]) -> bool:
-        """Whether `/hour` follows a number."""
-        return units.is_unit(self.peek(1).text) and not any(map(symbols, factors))
-
-    def fraction_of_units(self) -> bool:
-        """Turn `\\frac{km}{h}` after a number into `km / h`; False for any other fraction."""
-        place, inside = self.position + 1, 0
-        braces: list[int] = []
-        while len(braces) < 4:
-            token = self.tokens[min(place, len(self.tokens) - 1)]
-            if token.text in ("{", "}") and token.kind == "op":
-                inside += 1 if token.text == "{" else -1
-                if inside == (token.text == "{"):
-                    braces.append(place)
-            elif not inside or not _of_units(token):
-                return False
-            place += 1
-        top, end, bottom, last = braces
-        if end == top + 1 or self.tokens[top + 1].kind == "num":
-            return False
-        kept = [*self.tokens[top + 1 : end], Token("op", "/"), *self.tokens[bottom + 1 : last]]
-        self.tokens[self.position : last + 1] = [kept[0]._replace(spaced=True), *kept[1:]]
-        return True
-
-    def quantity(self, value: Node) -> Node:
-        pieces: list[str] = []
-        value = self.multiplied(value)
-        if self.peek().kind not in ("word", "text", "name", "cur") and not self.at("/"):
-            return value
-        while self.peek().kind in ("word", "text", "name", "cur") or self.at("/", "^", "*"):
-            token = self.take()
-            pieces.append(self.unit_power() if token.text == "^" else f" {token.text} ")
-        found = units.unit("".join(pieces))
-        if found is None or not is_expression(value):
-            raise Unparsed(f"the unit {''.join(pieces)[:30].strip()!r}")
-        token = self.peek()
-        if token.kind == "num":
-            return self.with_smaller(Node("quantity", (value,), unit=found))
-        if token.kind != "end" and token.text not in _SEPARATORS | _RELATIONS | _CLOSERS:
-            raise Unparsed("a unit inside mathematics")
-        return Node("quantity", (value,), unit=found)
-
-    def with_smaller(self, large: Node) -> Node:
-        """`1 h 30 min`, `6 ft 2 in`: what follows must be less of the same, in a smaller unit."""
-        both = sum_of_quantities(large, self.product())
-        if both is None:
-            raise Unparsed("a unit inside mathematics")
-        return both
-
-    def multiplied(self, value: Node) -> Node:
-        """The number with the words that belong to it: `5 million`, `3 tenths`."""
-        while self.peek().kind in ("word", "text"):
-            token = self.peek()
-            word, _, rest = token.text.partition(" ")
-            factor = units.multiple(word)
-            if factor is None:
-                break
-            value = Node("mul", (_expression(value), number(factor)))
-            self.tokens[self.position : self.position + 1] = (
-                [Token("text", rest.strip(), True)] if rest.strip() else []
-            )
-        return value
-
-    def unit_power(self) -> str:
-        braced = self.accept("{")
-        sign = "-" if self.accept("-") else ""
-        token = self.take()
-        if token.kind != "num" or len(token.text) != 1:
-            raise Unparsed("the power of a unit")
-        if braced:
-            self.expect("}")
-        return f"^{sign}{token.text}"
 
     # -- powers and atoms -------------------------------------------------------------------------
 
@@ -393,9 +286,9 @@ class _Parser:
             if self.accept("!"):
                 if self.at("!") or raised:
                     raise Unparsed("a factorial of a factorial or of an exponent")
-                base = Node("fact", (_expression(base),))
+                base = Node("fact", (expression(base),))
             elif self.accept("%"):
-                base = Node("mul", (_expression(base), number(Fraction(1, 100))))
+                base = Node("mul", (expression(base), number(Fraction(1, 100))))
             elif self.at_command("degree"):
                 self.take()
                 base = self.degrees(base)
@@ -420,16 +313,16 @@ class _Parser:
             return self.degrees(base)
         if base.op == "tuple" and self.peek()[:2] == ("name", "T"):  # a column
             self.take()
-            return Node("matrix", tuple(Node("row", (_expression(arg),)) for arg in base.args))
-        return Node("pow", (_expression(base), _expression(self.exponent())))
+            return Node("matrix", tuple(Node("row", (expression(arg),)) for arg in base.args))
+        return Node("pow", (expression(base), expression(self.exponent())))
 
     def degrees(self, base: Node) -> Node:
         """Degrees of an angle, or of a temperature where its scale follows."""
         scale = units.temperature(self.peek().text)
         if scale is None or self.peek().kind not in ("name", "text", "word"):
-            return Node("deg", (self.arc_minutes(_expression(base)),))
+            return Node("deg", (self.arc_minutes(expression(base)),))
         self.take()
-        return Node("quantity", (_expression(base),), unit=scale)
+        return Node("quantity", (expression(base),), unit=scale)
 
     def arc_minutes(self, degrees: Node) -> Node:
         """The degrees with the minutes and seconds that follow: `30^\\circ 15' 20''`."""
@@ -448,9 +341,9 @@ class _Parser:
             minus ^= self.take().text == "-"
         node = number(numeral(self.take().text)) if self.peek().kind == "num" else self.atom()
         if self.accept("^"):  # a^b^c is a^(b^c)
-            node = Node("pow", (_expression(node), _expression(self.exponent())))
+            node = Node("pow", (expression(node), expression(self.exponent())))
         self.depth -= 1
-        return negated(_expression(node)) if minus else node
+        return negated(expression(node)) if minus else node
 
     def atom(self) -> Node:
         token = self.take()
@@ -560,12 +453,12 @@ class _Parser:
             node = self.braces(opener)
         elif opener in ("lfloor", "lceil"):
             node = Node(
-                "fn", (_expression(self.sum()),), {"lfloor": "floor", "lceil": "ceil"}[opener]
+                "fn", (expression(self.sum()),), {"lfloor": "floor", "lceil": "ceil"}[opener]
             )
             self.expect("r" + opener[1:])
         elif opener == "|":
             self.bars = 1
-            node = Node("fn", (_expression(self.sum()),), "abs")
+            node = Node("fn", (expression(self.sum()),), "abs")
             self.expect("|")
         else:
             raise Unparsed(f"{opener!r} is out of place")
@@ -591,7 +484,7 @@ class _Parser:
                 raise Unparsed("brackets that do not match")
             return items[0]
         if shape == "[]" and first.text == "[" and _rows(items):
-            rows = [Node("row", tuple(_expression(arg) for arg in item.args)) for item in items]
+            rows = [Node("row", tuple(expression(arg) for arg in item.args)) for item in items]
             return Node("matrix", tuple(rows))
         if shape == "[]" and all(item.op == "tuple" for item in items):
             return Node("list", tuple(items), ",")
@@ -632,7 +525,7 @@ class _Parser:
         self.expect(closer)
         if field != "R":
             raise Unparsed("a set described over other numbers than the real ones")
-        return Node("builder", (_conditions(items, kind),), name)
+        return Node("builder", (environments.conditions(items, kind),), name)
 
     # -- commands and functions -------------------------------------------------------------------
 
@@ -651,7 +544,7 @@ class _Parser:
         else:
             node = self.atom()
         self.depth -= 1
-        return _expression(node)
+        return expression(node)
 
     def command(self, name: str) -> Node:
         if name == "frac":
@@ -667,13 +560,14 @@ class _Parser:
             return self.root()
         if name == "surd":
             self.enter()
-            node = Node("fn", (_expression(self.atom()),), "sqrt")
+            node = Node("fn", (expression(self.atom()),), "sqrt")
             self.depth -= 1
             return node
         if name == "empty":
             return Node("set")
         if name == "begin":
-            return self.cases() if self.peek(1).text == "cases" else self.matrix()
+            by_cases = self.peek(1).text == "cases"
+            return environments.cases(self) if by_cases else environments.matrix(self)
         if name in ("total", "product"):
             return self.series(name)
         if name in ("limit", "int"):
@@ -689,7 +583,7 @@ class _Parser:
         """The expression that ends exactly at the token `end`."""
         rest = self.tokens[end:]
         self.tokens[end:] = [Token("end", "")]
-        node = _expression(self.sum())
+        node = expression(self.sum())
         if self.peek().kind != "end":
             raise Unparsed(f"{self.peek().text[:20]!r} is out of place")
         self.tokens[self.position :] = rest
@@ -698,7 +592,7 @@ class _Parser:
     def root(self) -> Node:
         degree = None
         if self.accept("["):
-            degree = _expression(self.sum())
+            degree = expression(self.sum())
             self.expect("]")
         token = self.peek()
         if token.kind == "num" and len(token.text) > 1:
@@ -708,122 +602,12 @@ class _Parser:
             Node("fn", (under,), "sqrt") if degree is None else Node("fn", (under, degree), "root")
         )
 
-    def environment(self) -> str:
-        self.expect("{")
-        name = self.take().text
-        self.expect("}")
-        if name not in _MATRICES:
-            raise Unparsed(f"the environment {name[:20]!r}")
-        return name
-
-    def matrix(self) -> Node:
-        self.enter()
-        if self.environment() == "array" and self.accept("{"):
-            while not self.accept("}"):
-                if self.take().kind == "end":
-                    raise Unparsed("an array without its columns")
-        rows: list[list[Node]] = [[_expression(self.sum())]]
-        count = 1
-        while not self.at_command("finish"):
-            if self.accept("&"):
-                rows[-1].append(_expression(self.sum()))
-            else:
-                self.expect("\\\\")
-                if self.at_command("finish"):
-                    break
-                rows.append([_expression(self.sum())])
-            count += 1
-            if count > MAX_MEMBERS:
-                raise OverBudget(f"a matrix of more than {MAX_MEMBERS} entries")
-        self.take()
-        self.environment()
-        self.depth -= 1
-        if len({len(row) for row in rows}) > 1:
-            raise Unparsed("a matrix with rows of different lengths")
-        return Node("matrix", tuple(Node("row", tuple(row)) for row in rows))
-
     def conjugate(self) -> Node:
         """`\\overline{3 + 4i}`; over other things a bar is the name of something."""
         under = self.argument()
         if not holds(under, "const", "i"):
             raise Unparsed("a bar over something without i")
         return conjugated(under)
-
-    def cases(self) -> Node:
-        """Rows of a value and its condition, with `&`, a comma or "if" between them."""
-        self.enter()
-        self.position += 3
-        rows: list[Node] = []
-        while not self.at_command("finish"):
-            value = self.relation() if not rows else self.sum()
-            if value.op == "rel":
-                return self.system(value)
-            marks = [self.accept(","), self.accept("&"), self.accept(","), self.condition_word()]
-            if not any(marks):
-                raise Unparsed("a row of cases without a condition")
-            rows.append(Node("row", (_expression(value), self.condition())))
-            if not self.at_command("finish"):
-                self.expect("\\\\")
-            if len(rows) > MAX_MEMBERS:
-                raise OverBudget(f"more than {MAX_MEMBERS} cases")
-        self.position += 1
-        self.expect("{")
-        self.position += 1
-        self.expect("}")
-        self.depth -= 1
-        return Node("piecewise", tuple(rows))
-
-    def system(self, first: Node) -> Node:
-        """Equations one below the other, which hold together."""
-        rows = [first]
-        while not self.at_command("finish"):
-            self.expect("\\\\")
-            if not self.at_command("finish"):
-                rows.append(self.relation())
-            if len(rows) > MAX_MEMBERS:
-                raise OverBudget(f"more than {MAX_MEMBERS} equations")
-        self.position += 1
-        self.expect("{")
-        self.position += 1
-        self.expect("}")
-        self.depth -= 1
-        return Node("list", tuple(rows), "and")
-
-    def condition_word(self) -> bool:
-        """Skip "if" or its like before a condition; what else its text holds is read after it."""
-        token = self.peek()
-        word, _, rest = token.text.partition(" ")
-        if token.kind not in ("word", "text") or word.casefold() not in _CONDITION_WORDS:
-            return False
-        inner = tokenize(rest.replace("$", ""))[:-1] if rest.strip() else []
-        self.tokens[self.position : self.position + 1] = inner
-        return True
-
-    def condition(self) -> Node:
-        token = self.peek()
-        if token.kind in ("word", "text") and token.text.strip(" .").casefold() in _OTHERWISE:
-            self.position += 1
-            return Node("text", (), "otherwise")
-        words = self.condition_in_words()
-        if words:
-            return Node("text", (), words)
-        items, kind = self.items()
-        return _conditions(items, kind)
-
-    def condition_in_words(self) -> str:
-        """`n is even` as "even", with the position after it; "" for a condition in formulas."""
-        texts: list[str] = []
-        for place in range(self.position, len(self.tokens)):
-            token = self.tokens[place]
-            if token.text in ("\\\\", "finish"):
-                break
-            if token.kind in ("word", "text"):
-                texts += [word for word in token.text.casefold().split() if word not in _COPULAS]
-            elif token.kind not in ("name", "greek"):
-                return ""
-        if texts:
-            self.position = place
-        return " ".join(texts).strip(".,")
 
     def series(self, name: str) -> Node:
         """A finite sum or product over whole numbers, written out: `\\sum_{k=1}^{10} k`."""
@@ -836,13 +620,13 @@ class _Parser:
         self.expect("}")
         self.expect("^")
         high = self.argument()
-        body = _expression(self.product())
+        body = expression(self.product())
         first, last = _whole(low), _whole(high)
         if index.kind != "name":
             raise Unparsed("a sum without its index")
         if first is None or last is None:
             self.depth -= 1
-            ends = (symbol(index.text), _expression(low), _expression(high))
+            ends = (symbol(index.text), expression(low), expression(high))
             return Node("calculus", (body, *ends), "sum" if name == "total" else "prod")
         if (last - first + 1) * size(body) > MAX_SERIES:
             raise OverBudget("a sum of too many terms")
@@ -865,7 +649,7 @@ class _Parser:
         if name == "cis":
             node = Node("pow", (constant("e"), Node("mul", (constant("i"), argument))))
         self.depth -= 1
-        return node if exponent is None else Node("pow", (node, _expression(exponent)))
+        return node if exponent is None else Node("pow", (node, expression(exponent)))
 
     def base_of_logarithm(self) -> Node:
         self.take()
@@ -877,35 +661,17 @@ class _Parser:
 
     def function_argument(self, name: str) -> Node:
         if self.at("(", "[", "{", "|") or name in _ONE_ATOM:
-            return _expression(self.atom())
+            return expression(self.atom())
         factors = [self.power()]
         while self.starts_atom() and self.peek().kind != "func" and not self.at("("):
             factors.append(self.power())
-        return _expression(_product(factors))
-
-
-def _run(word: str) -> bool:
-    """Whether a word is a run of the alphabet, such as `abc`: three variables, no noun."""
-    return len(word) == 3 and {ord(b) - ord(a) for a, b in zip(word, word[1:], strict=False)} == {1}
+        return expression(_product(factors))
 
 
 def conjugated(node: Node) -> Node:
     if node == constant("i"):
         return negated(node)
     return Node(node.op, tuple(map(conjugated, node.args)), node.value, node.unit)
-
-
-def _conditions(items: list[Node], kind: str) -> Node:
-    """One condition, or several that hold together unless "or" joins them."""
-    if len(items) == 1:
-        return items[0]
-    return Node("list", tuple(items), "or" if kind == "or" else "and")
-
-
-def _of_units(token: Token) -> bool:
-    if token.kind in ("text", "word"):
-        return units.is_unit(token.text)
-    return token.text in units.SINGLE_LETTERS or token.text in ("^", "*") or token.kind == "num"
 
 
 def _rows(items: list[Node]) -> bool:
@@ -922,25 +688,8 @@ def _whole(node: Node) -> int | None:
 def _congruence(node: Node, modulus: Node) -> Node:
     """`x = 3 (mod 5)`, with the name "" where it has none."""
     if node.op == "rel" and str(node.value) in ("equiv", "=") and node.args[0].op == "sym":
-        return Node("congruence", (_expression(node.args[1]), modulus), str(node.args[0].value))
-    return Node("congruence", (_expression(node), modulus), "")
-
-
-def sum_of_quantities(large: Node, small: Node) -> Node | None:
-    """Two amounts of one dimension as one in the unit of the first, None where they are none."""
-    one, other = large.unit, small.unit
-    if one is None or other is None or one.dimension != other.dimension:
-        return None
-    if one.factor <= other.factor:
-        return None
-    more = Node("mul", (small.args[0], number(other.factor / one.factor)))
-    return Node("quantity", (Node("add", (large.args[0], more)),), unit=one)
-
-
-def _expression(node: Node) -> Node:
-    if not is_expression(node):
-        raise Unparsed(f"a {node.op} where a number should stand")
-    return node
+        return Node("congruence", (expression(node.args[1]), modulus), str(node.args[0].value))
+    return Node("congruence", (expression(node), modulus), "")
 
 
 def _product(factors: list[Node]) -> Node:
@@ -955,7 +704,7 @@ def _product(factors: list[Node]) -> Node:
         ]
         return Node("matrix", tuple(rows))
     for factor in factors:
-        _expression(factor)
+        expression(factor)
     if len(factors) == 2 and factors[1].op == "div" and factors[1].args[0] is ONE:
         return Node("div", (factors[0], factors[1].args[1]))
     return Node("mul", tuple(factors))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
+from .bounds import Unparsed
 from .units import Unit
 
 # Expressions: num sym const add mul pow div neg fn fact binom pm deg
@@ -123,3 +124,10 @@ def _write(node: Node, pieces: list[str]) -> None:
         pieces.append(" ")
         _write(arg, pieces)
     pieces.append(")")
+
+
+def expression(node: Node) -> Node:
+    """The node itself. Raises Unparsed where it is no number or expression."""
+    if not is_expression(node):
+        raise Unparsed(f"a {node.op} where a number should stand")
+    return node
