@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from infinite_rl.runtimes import Limits
@@ -192,6 +194,10 @@ FORGERIES = {
     "functions": returning("() => 2 * x"),
 }
 
+# More of them, each the name and below it the program.
+_FILE = Path(__file__).parent / "javascript_forgeries.txt"
+MORE = [entry.split("\n") for entry in _FILE.read_text(encoding="utf-8").split("\n%%%%\n")]
+
 
 @pytest.fixture(scope="module")
 def guest() -> JavaScriptGuest:
@@ -229,6 +235,11 @@ def test_a_forgery_passes_no_test(guest: JavaScriptGuest, name: str) -> None:
     assert passing(run(guest, FORGERIES[name], *tests[:11])) == []
     checks = [check for check in CHECK if not is_earned(name, check)]
     assert passing(run(guest, FORGERIES[name], *checks, entry_point="f")) == []
+
+
+@pytest.mark.parametrize("forgery", MORE, ids=[entry[0] for entry in MORE])
+def test_a_forgery_passes_none_of_all_tests(guest: JavaScriptGuest, forgery: list[str]) -> None:
+    assert passing(run(guest, "\n".join(forgery[1:]), *TESTS)) == []
 
 
 def test_programs_may_add_to_builtins(guest: JavaScriptGuest) -> None:
