@@ -70,3 +70,12 @@ def test_recursion_in_a_thread_that_never_waits_goes_as_deep_as_elsewhere(
         "t = threading.Thread(target=lambda: print(deep(900))); t.start(); t.join()"
     )
     assert run(guest, code).stdout == "900\n"
+
+
+def test_the_traceback_of_a_thread_shows_the_frames_of_the_program_alone(
+    guest: PythonGuest,
+) -> None:
+    code = "import threading\ne = threading.Event()\ndef f(): 1 / 0\ndef w():\n    e.wait(); f()\n"
+    execution = run(guest, f"{code}t = threading.Thread(target=w); t.start(); e.set(); t.join()")
+    frames = [line for line in execution.stderr.splitlines() if line.startswith("  File")]
+    assert frames == ['  File "program.py", line 5, in w', '  File "program.py", line 3, in f']

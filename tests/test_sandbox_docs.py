@@ -1014,13 +1014,22 @@ def test_threads_loops() -> None:
     assert run("python", code, timeout=0.5).status == "timeout"
 
 
-def test_threads_below() -> None:
+@pytest.mark.parametrize(
+    ("wait", "deadlock"),
+    [
+        ("sorted([1], key=lambda _: event.wait())", True),
+        ("for _ in (event.wait() for _ in range(1)): pass", True),
+        ("list(event.wait() for _ in range(1))", False),
+        ("[event.wait() for _ in range(1)]", False),
+    ],
+)
+def test_threads_below(wait: str, deadlock: bool) -> None:
     code = (
         "import threading\nevent = threading.Event()\n"
-        "def run(): list(event.wait() for _ in range(1))\n"
+        f"def run():\n    {wait}\n"
         "thread = threading.Thread(target=run)\nthread.start()\nevent.set()\nthread.join()"
     )
-    assert "RuntimeError: deadlock" in run("python", code).stderr
+    assert ("RuntimeError: deadlock" in run("python", code).stderr) == deadlock
 
 
 def test_threads_inline() -> None:

@@ -1,9 +1,14 @@
 """Threads in an interpreter that has one: each gives way where it would block.
 
-The main thread runs as it is. Another runs as a generator: those functions of the program that may
-block are compiled once more, with each call as `yield from`, so that a lock, a queue or a sleep
-deep down lets others run. Where that is impossible, as below `sorted`, a wait runs the others on
-top of it.
+The main thread runs as it is. Another is a generator that yields what it waits for: those functions
+of the program that may block are compiled once more, as their twins, where `f(x)` reads
+
+    yield from .steps(.twin(f)(x))
+
+so that a lock, a queue or a sleep deep down lets others run (`_Yielding`). What blocks in the
+library is written as a generator below, and a plain function around it (`_blocking`). Where no
+generator can be left, as in the main thread or below `sorted`, a wait runs the others on top of it
+(`_drive`).
 """
 
 import _threading_local
@@ -14,10 +19,10 @@ import copy
 import functools
 import linecache
 import queue
-import sys
 import threading
 import time
 import types
+import typing
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -38,12 +43,19 @@ _WAITS = {
     "wait_for",
 }
 _UNKNOWN = "?"
+_CONSUMERS = {  # what takes all of a generator at once, or as much as decides it
+    *("all", "any", "dict", "extend", "frozenset", "join", "list", "max", "min", "set", "sorted"),
+    *("sum", "tuple"),
+}
+_LOOK_AT_CALLER = {"dir", "locals", "super", "vars"}  # where they are given no argument
+_FILE = (lambda: 0).__code__.co_filename
 _clock = time.monotonic
 _native_sleep = time.sleep
 _tasks: list["_Task"] = []  # started and not ended, in the order of their turns
 _running: list["_Task"] = []  # whose code is on the stack; the last one runs
 _twins: dict[types.FunctionType, Callable[..., Steps]] = {}  # what blocks, as generators
-_codes: dict[types.CodeType, types.CodeType | None] = {}
+_codes: dict[types.CodeType, types.CodeType | None] = {}  # of functions: those of their twins
+_twin_codes: set[int] = set()  # identities, of codes that live as long as the program
 
 
 class _Task:
@@ -57,11 +69,14 @@ class _Task:
 
     def _body(self) -> Steps:
         try:
-            yield from _call(self.thread.run)
+            yield from _steps(_twin(self.thread.run)())
         except SystemExit:
             pass
-        except BaseException:
-            told = [*sys.exc_info(), self.thread]
+        except BaseException as error:
+            trace = error.__traceback__
+            while trace and trace.tb_frame.f_code.co_filename == _FILE:
+                trace = trace.tb_next
+            told = [type(error), error.with_traceback(trace), trace, self.thread]
             threading.excepthook(threading.ExceptHookArgs(told))
 
     def can_run(self) -> bool:
@@ -133,19 +148,38 @@ def _blocking(steps: Callable[..., Steps]) -> Any:
         return _drive(steps(*args, **options))
 
     _twins[plain] = steps
+    _twin_codes.add(id(steps.__code__))
     return plain
 
 
-def _call(function: Any, /, *args: Any, **options: Any) -> Steps:
-    while isinstance(function, functools.partial):
-        args, options = (*function.args, *args), {**function.keywords, **options}
-        function = function.func
+def _twin(function: Any) -> Any:
+    """What a thread calls instead: a function that makes a generator, if this one may block."""
+    if isinstance(function, functools.partial):
+        return functools.partial(_twin(function.func), *function.args, **function.keywords)
     if isinstance(function, types.MethodType):
-        args, function = (function.__self__, *args), function.__func__
-    twin = _twin_of(function) if isinstance(function, types.FunctionType) else None
-    if twin is None:
-        return function(*args, **options)
-    return (yield from twin(*args, **options))
+        return types.MethodType(_twin(function.__func__), function.__self__)
+    return (isinstance(function, types.FunctionType) and _twin_of(function)) or function
+
+
+def _steps(result: Any) -> Any:
+    """For `yield from`: the generator that a twin made, or nothing but the result of a function."""
+    is_twin = type(result) is types.GeneratorType and id(result.gi_code) in _twin_codes
+    return result if is_twin else _Result(result)
+
+
+class _Result:
+    """An iterator that ends at once, and so costs a traceback no frame."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __iter__(self) -> "_Result":
+        return self
+
+    def __next__(self) -> None:
+        end = StopIteration()
+        end.value = self._value
+        raise end
 
 
 def _twin_of(function: types.FunctionType) -> Callable[..., Steps] | None:
@@ -154,11 +188,12 @@ def _twin_of(function: types.FunctionType) -> Callable[..., Steps] | None:
     code = function.__code__
     if code not in _codes:
         _codes[code] = _twin_code(function)
+        _twin_codes.add(id(_codes[code]))
     made = _codes[code]
     if made is None:
         return None
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    cells |= {".call": types.CellType(_call), ".enter": types.CellType(_enter)}
+    cells |= {f".{name}": types.CellType(helper) for name, helper in _HELPERS.items()}
     closure = tuple(cells[name] for name in made.co_freevars)
     twin = types.FunctionType(
         made, function.__globals__, function.__name__, function.__defaults__, closure
@@ -170,18 +205,18 @@ def _twin_of(function: types.FunctionType) -> Callable[..., Steps] | None:
 def _twin_code(function: types.FunctionType) -> types.CodeType | None:
     """The function's code with `yield from` at each call; None where there is no source."""
     code = function.__code__
-    tree, waits = _read(code.co_filename)
-    found = [node for node in ast.walk(tree) if _is_source_of(node, code)]
-    if len(found) != 1 or code.co_name not in waits or code.co_flags & _GENERATORS:
+    source = _read(code.co_filename)
+    found = [node for node in ast.walk(source.tree) if _is_source_of(node, code)]
+    if len(found) != 1 or code.co_name not in source.waits or code.co_flags & _GENERATORS:
         return None
     node = copy.deepcopy(found[0])
     body = [ast.Return(node.body)] if isinstance(node, ast.Lambda) else node.body
-    owner = code.co_qualname.split(".")[-2:-1]
-    turned = [_Yielding(owner[0] if owner else "").visit(statement) for statement in body]
-    names = (".call", ".enter", *code.co_freevars)
+    turned = _Yielding(function, source).body_of(body)
+    names = (*(f".{name}" for name in _HELPERS), *code.co_freevars)
     made = compile(_nested(node.args, turned, names), code.co_filename, "exec", dont_inherit=True)
-    for _ in range(2):  # the function inside the function that has its free variables
-        made = next(const for const in made.co_consts if isinstance(const, types.CodeType))
+    for name in ("outer", "twin"):  # the function inside the function that has its free variables
+        parts = [const for const in made.co_consts if isinstance(const, types.CodeType)]
+        made = next(part for part in parts if part.co_name == name)
     return made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
 
 
@@ -189,16 +224,36 @@ def _nested(arguments: ast.arguments, body: list[Any], names: tuple[str, ...]) -
     """A function of these arguments and this body inside one whose locals are `names`."""
     arguments.defaults = [ast.Constant(None) for _ in arguments.defaults]
     arguments.kw_defaults = [default and ast.Constant(None) for default in arguments.kw_defaults]
-    body = [ast.Expr(ast.YieldFrom(ast.Tuple([], ast.Load()))), *body]  # a generator in any case
-    inner = ast.FunctionDef("twin", arguments, body, [], type_params=[])
-    given = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
-    outer = ast.FunctionDef("outer", given, [inner], [], type_params=[])
-    return ast.fix_missing_locations(ast.Module([ast.copy_location(outer, body[1])], []))
+    outer = _function("outer", _parameters(*names), [_generator("twin", arguments, body)])
+    return ast.fix_missing_locations(ast.Module([ast.copy_location(outer, body[-1])], []))
+
+
+def _generator(name: str, arguments: ast.arguments, body: list[Any]) -> ast.FunctionDef:
+    always = ast.Expr(ast.YieldFrom(ast.Tuple([], ast.Load())))  # though nothing in it may yield
+    return _function(name, arguments, [always, *body])
+
+
+def _function(name: str, arguments: ast.arguments, body: list[Any]) -> ast.FunctionDef:
+    return ast.FunctionDef(name, arguments, body, [], type_params=[])
+
+
+def _parameters(*names: str) -> ast.arguments:
+    return ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+
+
+class _Source(typing.NamedTuple):
+    """A file of the program."""
+
+    tree: ast.Module
+    plain: set[str]  # names that surely stand for a function, class or module
+    waits: set[str]  # names of functions that may block
+
+    def may_wait(self, node: ast.AST) -> bool:
+        return any(_called(part, self.plain) in self.waits for part in ast.walk(node))
 
 
 @functools.cache
-def _read(filename: str) -> tuple[ast.Module, set[str]]:
-    """The source as a tree, and the names of the functions in it that may block."""
+def _read(filename: str) -> _Source:
     known = linecache.cache.get(filename, ())  # one item where a traceback asked in vain
     tree = ast.parse("".join(known[2]) if len(known) > 2 else "")
     plain = set(vars(builtins))  # what may be called without a wait
@@ -218,7 +273,7 @@ def _read(filename: str) -> tuple[ast.Module, set[str]]:
             made |= {_called(part, plain) for part in ast.walk(node)}
     while grown := {name for name, made in calls.items() if made & waits} - waits:
         waits |= grown
-    return tree, waits
+    return _Source(tree, plain, waits)
 
 
 def _called(node: ast.AST, plain: set[str]) -> str:
@@ -229,26 +284,53 @@ def _called(node: ast.AST, plain: set[str]) -> str:
         return ""
     if isinstance(node.func, ast.Attribute):
         return node.func.attr
-    return (
-        node.func.id
-        if isinstance(node.func, ast.Name) and node.func.id in (plain | _WAITS)
-        else _UNKNOWN
-    )
+    name = getattr(node.func, "id", _UNKNOWN)
+    calls_another = name == "iter" and len(node.args) == 2
+    return name if (name in plain or name in _WAITS) and not calls_another else _UNKNOWN
 
 
 def _is_source_of(node: ast.AST, code: types.CodeType) -> bool:
     if isinstance(node, ast.Lambda):
-        return code.co_name == "<lambda>" and node.lineno == code.co_firstlineno
+        body = node.body
+        place = (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset)
+        return code.co_name == "<lambda>" and place in code.co_positions()
     if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
         return False
     return min([node.lineno, *(mark.lineno for mark in node.decorator_list)]) == code.co_firstlineno
 
 
 class _Yielding(ast.NodeTransformer):
-    """Calls and `with` of one function as `yield from`; scopes inside it are left as they are."""
+    """Calls and `with` of one function as `yield from`; functions inside it are left as they are.
 
-    def __init__(self, owner: str) -> None:
-        self._owner = owner.lstrip("_")
+    A comprehension that may wait becomes a call of a local generator function, as it was one before
+    Python 3.12: `[f(x) for x in xs]` is `yield from .0(xs)`, where `.0` loops.
+    """
+
+    def __init__(self, function: types.FunctionType, source: _Source) -> None:
+        code = function.__code__
+        self._owner = "".join(code.co_qualname.split(".")[-2:-1]).lstrip("_")
+        local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+        self._shadowed = local | set(function.__globals__)
+        self._source = source
+        self._globals: set[str] = set()
+        self._made: list[ast.stmt] = []  # the functions of comprehensions
+        self._bound: set[str] = set()  # by `:=` in comprehensions
+        self._count = 0
+
+    def body_of(self, body: list[Any]) -> list[Any]:
+        parts = [part for statement in body for part in ast.walk(statement)]
+        self._globals.update(*(part.names for part in parts if isinstance(part, ast.Global)))
+        turned = self._visited(body)
+        targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in sorted(self._bound)]
+        binding = ast.Assign(targets, ast.Constant(None))  # never runs, makes the names local
+        return [*turned, ast.If(ast.Constant(0), [binding], [])] if targets else turned
+
+    def _visited(self, body: list[Any]) -> list[Any]:
+        """The statements, after the functions of their comprehensions."""
+        around, self._made = self._made, []
+        block = self.visit(ast.Module(body, []))
+        made, self._made = self._made, around
+        return [*made, *block.body]
 
     def _left(self, node: Any) -> Any:
         for part in ast.walk(node):
@@ -257,7 +339,7 @@ class _Yielding(ast.NodeTransformer):
         return node
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _left
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _left
+    visit_GeneratorExp = _left
 
     def _mangled(self, name: str) -> str:
         is_private = self._owner and name.startswith("__") and not name.endswith("__")
@@ -269,24 +351,121 @@ class _Yielding(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> Any:
+        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if name in _CONSUMERS - self._shadowed and [*map(type, node.args)][:1] == [
+            ast.GeneratorExp
+        ]:
+            items: Any = node.args[0]
+            if name in ("all", "any") and self._can_turn(items):
+                return self._turned(items, *_until_found(items.elt, name == "any"))
+            if self._can_turn(items):
+                node.args[0] = ast.copy_location(ast.ListComp(items.elt, items.generators), items)
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id):
             return node  # such as super() and locals(), which look at their caller
-        call = ast.Call(ast.Name(".call", ast.Load()), [node.func, *node.args], node.keywords)
-        return ast.copy_location(ast.YieldFrom(ast.copy_location(call, node)), node)
+        twin = ast.Call(_name(".twin"), [node.func], [])
+        call = ast.copy_location(ast.Call(twin, node.args, node.keywords), node)
+        steps = ast.Call(_name(".steps"), [call], [])
+        return ast.copy_location(ast.YieldFrom(ast.copy_location(steps, node)), node)
+
+    def _comprehension(self, node: Any) -> Any:
+        return self._turned(node, *_collecting(node)) if self._can_turn(node) else self._left(node)
+
+    visit_ListComp = visit_SetComp = visit_DictComp = _comprehension
+
+    def _can_turn(self, node: Any) -> bool:
+        bare = [
+            part.func for part in ast.walk(node) if isinstance(part, ast.Call) and not part.args
+        ]
+        names = {getattr(function, "id", "") for function in bare}
+        is_async = any(generator.is_async for generator in node.generators)
+        return self._source.may_wait(node) and not is_async and not names & _LOOK_AT_CALLER
+
+    def _turned(self, node: Any, before: list[Any], body: list[Any], result: ast.expr) -> Any:
+        """A call of the function that does `body` for each item, between `before` and `result`."""
+        name = f".{self._count}"
+        self._count += 1
+        first = self.visit(node.generators[0].iter)  # evaluated outside
+        node.generators[0].iter = _name(".items")
+        for generator in reversed(node.generators):
+            for test in reversed(generator.ifs):
+                body = [ast.If(test, body, [])]
+            body = [ast.For(generator.target, generator.iter, body, [])]
+        body = self._visited([*self._scopes(node), *before, *body, ast.Return(result)])
+        function = _generator(name, _parameters(".items"), body)
+        self._made.append(ast.fix_missing_locations(ast.copy_location(function, node)))
+        call = ast.YieldFrom(ast.Call(_name(name), [first], []))
+        return ast.fix_missing_locations(ast.copy_location(call, node))
+
+    def _scopes(self, node: ast.AST) -> list[ast.stmt]:
+        """What makes `:=` in a comprehension bind the names of the function around it."""
+        targets = [part.target for part in ast.walk(node) if isinstance(part, ast.comprehension)]
+        own = {part.id for target in targets for part in ast.walk(target) if hasattr(part, "id")}
+        bound = {part.target.id for part in ast.walk(node) if isinstance(part, ast.NamedExpr)} - own
+        self._bound |= bound - self._globals
+        kinds = ((ast.Nonlocal, bound - self._globals), (ast.Global, bound & self._globals))
+        return [kind(sorted(names)) for kind, names in kinds if names]
+
+    def visit_For(self, node: ast.For) -> Any:
+        """`for x in iter(f, end)` calls `f` in a `while`, where it can wait."""
+        call = node.iter
+        is_calling = isinstance(call, ast.Call) and getattr(call.func, "id", "") == "iter"
+        if not is_calling or len(call.args) != 2 or "iter" in self._shadowed:
+            return self.generic_visit(node)
+        function, end, item = (f".{part}{self._count}" for part in ("call", "end", "item"))
+        self._count += 1
+        given = ast.Assign([_tuple(ast.Store(), function, end)], ast.Tuple(call.args, ast.Load()))
+        next_item = ast.NamedExpr(ast.Name(item, ast.Store()), ast.Call(_name(function), [], []))
+        is_end = ast.Compare(
+            _tuple(ast.Load(), end), [ast.Eq()], [ast.Tuple([next_item], ast.Load())]
+        )
+        body = [ast.Assign([node.target], _name(item)), *node.body]
+        loop = ast.While(ast.UnaryOp(ast.Not(), is_end), body, node.orelse)
+        places = [ast.copy_location(part, node) for part in (given, loop)]
+        return [self.generic_visit(ast.fix_missing_locations(part)) for part in places]
 
     def visit_With(self, node: ast.With) -> Any:
         self.generic_visit(node)
         for item in node.items:
-            call = ast.Call(ast.Name(".enter", ast.Load()), [item.context_expr], [])
+            call = ast.Call(_name(".enter"), [item.context_expr], [])
             item.context_expr = ast.copy_location(ast.YieldFrom(call), item.context_expr)
         return node
+
+
+def _name(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _tuple(context: ast.expr_context, *names: str) -> ast.Tuple:
+    return ast.Tuple([ast.Name(name, context) for name in names], context)
+
+
+def _collecting(node: Any) -> tuple[list[Any], list[Any], ast.expr]:
+    """How a comprehension begins, what it does for each item, and its result."""
+    empty: ast.expr
+    one: ast.expr
+    if isinstance(node, ast.DictComp):
+        empty, one = ast.Dict([], []), ast.Dict([node.key], [node.value])
+    elif isinstance(node, ast.SetComp):
+        empty = ast.Set([ast.Starred(ast.Tuple([], ast.Load()), ast.Load())])
+        one = ast.Set([node.elt])
+    else:
+        empty, one = ast.List([], ast.Load()), ast.List([node.elt], ast.Load())
+    operator = ast.Add() if isinstance(node, ast.ListComp) else ast.BitOr()
+    into = ast.Name(".result", ast.Store())
+    return [ast.Assign([into], empty)], [ast.AugAssign(into, operator, one)], _name(".result")
+
+
+def _until_found(item: ast.expr, wanted: bool) -> tuple[list[Any], list[Any], ast.expr]:
+    """The same for `any` (an item that is true is wanted) and `all`."""
+    test = item if wanted else ast.UnaryOp(ast.Not(), item)
+    return [], [ast.If(test, [ast.Return(ast.Constant(wanted))], [])], ast.Constant(not wanted)
 
 
 def _enter(manager: Any) -> Steps:
     if not isinstance(manager, (Lock, threading.Condition, threading.Semaphore)):
         return manager
-    yield from _call(manager.acquire)
+    yield from _steps(_twin(manager.acquire)())
     return _Held(manager)
 
 
@@ -302,6 +481,8 @@ class _Held:
     def __exit__(self, *error: object) -> None:
         self._lock.release()
 
+
+_HELPERS = {"twin": _twin, "steps": _steps, "enter": _enter}
 
 # --- what blocks -------------------------------------------------------------------------------
 
@@ -397,7 +578,7 @@ def _wait(self: Any, timeout: float | None = None) -> Steps:
 @_blocking
 def _wait_for(self: Any, predicate: Callable[[], Any], timeout: float | None = None) -> Steps:
     end = None if timeout is None else _clock() + timeout
-    while not (result := (yield from _call(predicate))):
+    while not (result := (yield from _steps(_twin(predicate)()))):
         left = None if end is None else end - _clock()
         if left is not None and left <= 0:
             break
@@ -431,7 +612,7 @@ def _wait_barrier(self: Any, timeout: float | None = None) -> Steps:
     self._count += 1
     if self._count == self._parties:
         if self._action:
-            yield from _call(self._action)
+            yield from _steps(_twin(self._action)())
         self._state = 1
     elif not (yield from _until(lambda: self._state != 0, timeout or self._timeout)):
         self._state = -2
@@ -522,13 +703,13 @@ _start.last = _FIRST_IDENT - 1
 @_blocking
 def _run(self: Any) -> Steps:
     if self._target is not None:
-        yield from _call(self._target, *self._args, **self._kwargs)
+        yield from _steps(_twin(self._target)(*self._args, **self._kwargs))
 
 
 @_blocking
 def _run_timer(self: Any) -> Steps:
     if not (yield from _twins[_wait_event](self.finished, self.interval)):
-        yield from _call(self.function, *self.args, **self.kwargs)
+        yield from _steps(_twin(self.function)(*self.args, **self.kwargs))
     self.finished.set()
 
 
@@ -568,7 +749,7 @@ def _submit(pool: Any, fn: Callable[..., Any], /, *args: Any, **options: Any) ->
         _current_thread().name = f"{pool._thread_name_prefix or 'ThreadPoolExecutor-0'}_{slot}"
         if future.set_running_or_notify_cancel():
             try:
-                future.set_result((yield from _call(fn, *args, **options)))
+                future.set_result((yield from _steps(_twin(fn)(*args, **options))))
             except BaseException as error:
                 future.set_exception(error)
         slots.remove(slot)
