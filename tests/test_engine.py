@@ -281,3 +281,26 @@ def test_a_signal_handler_that_raises_stops_a_run_and_not_the_process(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.stdout, done.stderr, done.returncode) == ("ok True\n", "", 0)
+
+
+@pytest.mark.parametrize(
+    ("language", "code"), [("python", "while True: pass"), ("javascript", "for (;;);")]
+)
+def test_a_program_that_ctrl_c_left_does_not_hold_up_the_end(language: str, code: str) -> None:
+    script = (
+        "import signal\n"
+        "from infinite_rl import RewardExecutor\n"
+        "executor = RewardExecutor(timeout=3600)\n"
+        f"executor.execute('1', {language!r})\n"
+        "signal.signal(signal.SIGALRM, signal.default_int_handler)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.2)\n"
+        f"executor.execute({code!r}, {language!r})\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert "KeyboardInterrupt" in done.stderr

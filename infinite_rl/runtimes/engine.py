@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from queue import SimpleQueue
@@ -142,6 +143,7 @@ def _outcome(call: Callable[[], Result]) -> Future[Result]:
 
 
 _IDLE_THREADS = 8  # those kept: a deep recursion leaves its thread with that much more memory
+_HURRY = 10_000  # epochs
 _here = threading.local()
 _starting = threading.Lock()
 _runners: set[_Runner] = set()
@@ -154,8 +156,8 @@ def shielded(call: Callable[[], Result]) -> Result:
     That thread has stack enough for a guest, whoever asks: no verdict depends on that. And Python
     runs signal handlers on the main thread, also when a guest has just called the host. What a
     handler raises there, such as KeyboardInterrupt, would crash the process inside the engine. Here
-    it is raised at once; the call goes on by itself, at most until its deadline. Raises
-    `SandboxError` when no thread can be started.
+    it is raised at once; the call goes on by itself, at most until its deadline or the end of the
+    process. Raises `SandboxError` when no thread can be started.
     """
     try:
         runner = _idle.pop()
@@ -165,12 +167,21 @@ def shielded(call: Callable[[], Result]) -> Result:
 
 
 def _end_runners() -> None:
-    """Before the interpreter ends: a guest must not come back to one that is gone."""
+    """Before the interpreter ends: a guest must not come back to one that is gone.
+
+    Nobody waits any more for a program that still runs, such as one that Ctrl-C left. Its time is
+    made to pass at once.
+    """
     ending = list(_runners)
     for runner in ending:
         runner.end()
     for runner in ending:
-        runner.thread.join()
+        runner.thread.join(TICK_S)
+        while runner.thread.is_alive():
+            for _ in range(_HURRY):
+                ENGINE.increment_epoch()
+                METERED.increment_epoch()
+            runner.thread.join(TICK_S)
 
 
 atexit.register(_end_runners)
@@ -376,11 +387,16 @@ def _cache_folder() -> Path | None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fit = _is_private(folder) and os.access(folder, os.W_OK)
     except (OSError, RuntimeError) as error:  # RuntimeError: there is no home directory
-        logger.warning("no cache of compiled runtimes: %s", error)
+        _say_no_cache(str(error))
         return None
     if not fit:
-        logger.warning("no cache of compiled runtimes: %s is not private to this user", folder)
+        _say_no_cache(f"{folder} is not private to this user")
     return folder if fit else None
+
+
+@lru_cache(maxsize=8)  # each reason is said once
+def _say_no_cache(reason: str) -> None:
+    logger.warning("no cache of compiled runtimes: %s", reason)
 
 
 def _is_private(path: Path) -> bool:
