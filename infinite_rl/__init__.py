@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from .reward_functions import get_reward_functions
     from .reward_functions.reward_function import RewardFunction
     from .run_examples import run_examples
-    from .types import Completion, Execution, RewardFunctionScore, Sample, TaskType
+    from .types import Completion, Execution, Program, RewardFunctionScore, Sample, TaskType
 
 _HOME = {
     "Completion": ".types",
     "ExampleParser": ".parser",
     "Execution": ".types",
     "Executor": ".executor",
+    "Program": ".types",
     "RewardExecutor": ".executor",
     "RewardFunction": ".reward_functions.reward_function",
     "RewardFunctionScore": ".types",
@@ -39,6 +40,7 @@ __all__ = [
     "ExampleParser",
     "Execution",
     "Executor",
+    "Program",
     "RewardExecutor",
     "RewardFunction",
     "RewardFunctionScore",

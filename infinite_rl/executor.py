@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
@@ -87,9 +88,7 @@ class RewardExecutor:
             RuntimeMissing: the language's runtime has not been built.
             SandboxError: the sandbox itself broke.
         """
-        if isinstance(tests, str):
-            raise UsageError("tests must be a sequence of texts, not one text")
-        program = _checked(Program(code, stdin, tuple(tests), entry_point, setup))
+        program = _checked(Program(code, stdin, _sequence(tests), entry_point, setup))
         return self._guest(lang).run(program, self._limits(timeout, fuel, seed))
 
     def run_single(self, code: str, lang: str) -> tuple[str, str]:
@@ -106,6 +105,8 @@ class RewardExecutor:
         workers: int | None = None,
     ) -> list[tuple[str, str]]:
         """`run_single` for each of `codes`, in their order. Everything else as `execute_many`."""
+        if isinstance(codes, str):  # its characters would each be a program
+            raise UsageError("codes must be a sequence of texts, not one text")
         executions = self.execute_many(map(Program, codes), lang, threads=threads, workers=workers)
         return [(each.stdout.strip(), each.stderr.strip()) for each in executions]
 
@@ -127,7 +128,7 @@ class RewardExecutor:
         that reason.
 
         Raises:
-            UsageError: a number that is not positive, or both numbers.
+            UsageError: a number that is not whole and positive, or both numbers.
             Anything that `execute` raises.
         """
         if threads is not None and workers is not None:
@@ -135,8 +136,8 @@ class RewardExecutor:
         self._known(lang)
         limits, checked = self._limits(timeout), map(_checked, programs)
         if threads is not None:
-            return self._on_threads(checked, lang, limits, int(_positive("threads", threads)))
-        count = default_count() if workers is None else int(_positive("workers", workers))
+            return self._on_threads(checked, lang, limits, _count("threads", threads))
+        count = default_count() if workers is None else _count("workers", workers)
         return self._in_processes(checked, lang, limits, count)
 
     def settings(self) -> dict[str, Any] | None:
@@ -193,7 +194,7 @@ class RewardExecutor:
 
     def _known(self, lang: str) -> Guest | Runtime:
         """What runs the language. Raises `UnknownName`, and `RuntimeMissing` for no file at all."""
-        name = lang.strip().lower()
+        name = str(lang).strip().lower()
         if name in self._own:
             return self._own[name]
         try:
@@ -226,9 +227,21 @@ def _lost(lost: Lost) -> Execution:
 
 
 def _checked(program: Program) -> Program:
-    if not (isinstance(program.code, str) and isinstance(program.stdin, str)):
-        raise UsageError("code and stdin must be text")
-    return program
+    if not isinstance(program, Program):
+        raise UsageError(f"a program must be a Program, not {type(program).__name__}")
+    for name in ("code", "stdin", "setup", "entry_point"):
+        if not isinstance(getattr(program, name), str):
+            raise UsageError(f"{name} must be text")
+    return replace(program, tests=_sequence(program.tests))
+
+
+def _sequence(tests: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(tests, str) or not isinstance(tests, Iterable):
+        raise UsageError("tests must be a sequence of texts, not one text")
+    texts = tuple(tests)
+    if not all(isinstance(text, str) for text in texts):
+        raise UsageError("each test must be text")
+    return texts
 
 
 def _positive(name: str, value: float) -> float:
@@ -239,9 +252,15 @@ def _positive(name: str, value: float) -> float:
     return value
 
 
+def _count(name: str, value: float) -> int:
+    if _positive(name, value) != int(value):
+        raise UsageError(f"{name} must be a whole number, not {value!r}")
+    return int(value)
+
+
 def _fuel(value: int | None) -> int | None:
     """Within what the engine counts, 64 bits."""
-    return None if value is None else min(int(_positive("fuel", value)) or 1, 2**64 - 1)
+    return None if value is None else min(_count("fuel", value), 2**64 - 1)
 
 
 def _seed(value: int | None) -> int | None:

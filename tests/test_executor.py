@@ -199,3 +199,33 @@ def test_every_language_ends_alike(lang: str, code: str, ending: tuple[str, int]
     executor = RewardExecutor(timeout=0.3 if ending[0] == "timeout" else 5, output_limit=100_000)
     execution = executor.execute(code, lang)
     assert (execution.status, execution.exit_code) == ending
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"tests": [1]}, {"tests": 5}, {"tests": "x"}, {"setup": 5}, {"entry_point": 5}]
+)
+def test_what_is_not_text_is_wrong_usage_for_one_program_and_for_many(wrong: Any) -> None:
+    executor = RewardExecutor()
+    with pytest.raises(UsageError, match="text"):
+        executor.execute("x = 1", "python", **wrong)
+    with pytest.raises(UsageError, match="text"):
+        list(executor.execute_many([Program("x = 1", **wrong)] * 4, "python"))
+
+
+@pytest.mark.parametrize("number", [{"threads": 0.5}, {"workers": 0.5}, {"workers": 1.5}])
+def test_half_a_worker_is_wrong_usage(number: Any) -> None:
+    with pytest.raises(UsageError, match="whole"):
+        RewardExecutor().batch_run(["1"] * 4, "python", **number)
+
+
+def test_one_text_is_no_batch_and_a_text_is_no_program() -> None:
+    with pytest.raises(UsageError, match="not one text"):
+        RewardExecutor().batch_run("print(1)", "python")
+    with pytest.raises(UsageError, match="must be a Program"):
+        list(RewardExecutor().execute_many(["print(1)"], "python"))  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("language", ["python", "javascript"])
+def test_fuel_too_small_for_a_start_is_a_program_out_of_fuel(language: str) -> None:
+    execution = RewardExecutor().execute("1", language, fuel=1)
+    assert execution.status == "timeout" and "fuel" in execution.stderr

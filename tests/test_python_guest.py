@@ -496,3 +496,9 @@ def test_a_message_is_short_whoever_wrote_it() -> None:
 def test_a_huge_text_is_stopped_by_the_output_limit_not_by_memory() -> None:
     execution = run("print('x' * 2 * 10**7)", output_limit=1000)
     assert (execution.status, len(execution.stdout)) == ("output", 1000)
+
+
+def test_a_message_names_the_test_by_its_own_number() -> None:
+    tests = ["assert True", "assert f(1) =="]
+    execution = RewardExecutor().execute("def f(x): return x", "python", tests=tests)
+    assert 'File "test_2.py"' in execution.tests[1].message

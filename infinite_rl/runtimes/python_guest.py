@@ -111,8 +111,12 @@ class _Session:
         return len(self.told) in (0, len(self.tests))
 
     def real(self) -> list[_Told]:
-        """What was told of the program's own tests."""
-        return [told for place, told in enumerate(self.told) if place not in self._traps]
+        """What was told of the program's own tests, in messages by their own numbers."""
+        own = [(place, told) for place, told in enumerate(self.told) if place not in self._traps]
+        return [
+            replace(told, message=told.message.replace(f"test_{place + 1}.py", f"test_{number}.py"))
+            for number, (place, told) in enumerate(own, 1)
+        ]
 
     def tampering(self) -> _Stop:
         """What stops a run whose results cannot be true: none of them counts."""
@@ -286,8 +290,10 @@ class PythonGuest:
             instance = self._linker.instantiate(store, self._component)
         except (WasmtimeError, Trap) as error:
             if "exceeds memory limits" in str(error):
-                memory = limits.memory_bytes // 2**20
-                raise UsageError(f"Python does not start in {memory} MiB of memory") from error
+                memory = limits.memory_bytes / 2**20
+                raise UsageError(f"Python does not start in {memory:g} MiB of memory") from error
+            if "wasm trap: interrupt" in str(error) or "all fuel consumed" in str(error):
+                raise  # a limit was met before the program's first line
             raise SandboxError(f"Python does not start: {error}") from error
         entry = instance.get_func(store, self._export)
         if entry is None:
