@@ -844,3 +844,68 @@ def test_shaping_fills_aux_and_leaves_the_verdict() -> None:
 def test_a_timeout_must_be_positive(timeout: float) -> None:
     with pytest.raises(UsageError):
         CodingRewardFunction(timeout=timeout)
+
+
+@pytest.mark.parametrize(
+    ("language", "reference"),
+    [
+        ("python", {"tests": ["assert f(1) =="]}),
+        ("python", {"tests": ["import numpy\nassert f(1) == 2"]}),
+        ("python", {"tests": ["assert f(1) == 2"], "setup": "import numpy"}),
+        ("python", {"tests": ["console.assert(f(1) === 2)"]}),
+        ("javascript", {"tests": ["assert f(1) == 2"]}),
+        ("javascript", {"tests": ["const a = require('lodash'); console.assert(f(1) === 2)"]}),
+        ("javascript", {"tests": ["console.assert(f(1) === 2)"], "setup": "require('lodash')"}),
+    ],
+)
+def test_tests_that_cannot_run_at_all_are_the_references_fault(
+    language: str, reference: dict[str, Any]
+) -> None:
+    code = {"python": "def f(x): return 2", "javascript": "const f = x => 2"}[language]
+    score = CodingRewardFunction().compute_reward(
+        f"<answer>{code}</answer>", reference, language=language
+    )
+    assert score.status == "unscored" and "cannot run" in score.error_msg
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("python", "def f(x): raise SyntaxError('test 1')"),
+        ("python", "def f(x): import numpy"),
+        ("python", "def f(x:"),
+        ("javascript", "function f(x) { throw new SyntaxError('test 1') }"),
+        ("javascript", "function f(x) { require('lodash') }"),
+    ],
+)
+def test_no_program_can_put_its_fault_on_the_tests(language: str, code: str) -> None:
+    tests = {"python": "assert f(1) == 2", "javascript": "console.assert(f(1) === 2)"}
+    score = CodingRewardFunction().compute_reward(
+        f"<answer>{code}</answer>", {"tests": [tests[language]]}, language=language
+    )
+    assert score.status == "failed"
+
+
+def test_a_reference_in_a_language_that_cannot_be_run_is_no_text() -> None:
+    score = CodingRewardFunction().compute_reward(
+        "<answer>print(4)</answer>", "```ruby\nputs 4\n```"
+    )
+    assert score.status == "unscored" and "ruby" in score.error_msg
+
+
+def test_an_exact_difference_is_shown_with_its_white_space() -> None:
+    score = CodingRewardFunction().compute_reward(
+        "<answer>print(4)</answer>", {"output": "4 ", "compare": "exact"}
+    )
+    assert "expected '4 ', got '4\\n'" in score.error_msg
+
+
+def test_a_program_without_fuel_is_not_said_to_have_been_slow() -> None:
+    reward = CodingRewardFunction(executor=RewardExecutor(fuel=5_000_000))
+    score = reward.compute_reward("<answer>while True: pass</answer>", "4")
+    assert score.status == "failed" and "fuel" in score.error_msg
+
+
+def test_one_text_is_no_list_of_outputs() -> None:
+    with pytest.raises(UsageError, match="not one text"):
+        CodingRewardFunction().compute_rewards("abc", ["1", "2", "3"])

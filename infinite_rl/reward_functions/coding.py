@@ -46,6 +46,8 @@ _QUOTE_CHARS = 160
 # An error of the compiler, and the trace that only code which has begun to run leaves behind.
 _SYNTAX_ERROR = re.compile(r"^(?:SyntaxError|IndentationError|TabError)\b", re.MULTILINE)
 _RUN_TRACE = re.compile(r"^Traceback|<eval>", re.MULTILINE)
+# What a test says that cannot run at all. A program says it, too, so it is asked without one.
+_BROKEN = re.compile(r"\b(SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b|find module")
 
 
 class Sandbox(Protocol):
@@ -149,7 +151,8 @@ class CodingRewardFunction(RewardFunction):
     expected text the rung of `compare`, for tests and cases the share that passed; what a reference
     may be says `read_reference`. The `status` is
     "passed" only where the program ended well and its output is equal (not merely similar), or all
-    tests reported and passed. It is "unscored" where the reference is at fault.
+    tests reported and passed. It is "unscored" where the reference is at fault: also where its
+    setup or one of its tests is no code, or imports a module that the sandbox does not have.
 
     `timeout` holds for each run: one for all tests, one for each case. All cases of one program
     together may take twenty timeouts.
@@ -172,6 +175,7 @@ class CodingRewardFunction(RewardFunction):
         self._executor = executor or RewardExecutor(timeout=timeout)
         self._shaping = shaping
         self._reference_outputs: dict[tuple[str, str], str] = {}
+        self._test_faults: dict[tuple[Tests, str], str] = {}
 
     def set_language(self, language: str) -> None:
         """Set the language of the calls that name none. Raises `UnknownName`."""
@@ -332,23 +336,19 @@ class CodingRewardFunction(RewardFunction):
 
     def _judge_tests(self, code: str, reference: Tests, language: str) -> _Verdict:
         """Run all tests after the program, in one sandbox."""
-        execution = self._run(
-            code,
-            language,
-            tests=reference.tests,
-            entry_point=reference.entry_point,
-            setup=reference.setup,
-        )
+        execution = self._run(code, language, **vars(reference))
         count, results = len(reference.tests), execution.tests
         passed = sum(result.passed for result in results)
         details = {"tests": count, "tests_passed": passed}
         if passed == count == len(results) and execution.status == "ok":
             return _Verdict(1.0, True, "", details)
+        if any(map(_BROKEN.search, (execution.stderr, *(each.message for each in results)))):
+            self._check_tests(reference, language)
         ended = _ending(execution, self.timeout)
         if passed >= count:  # all passed, yet it ended badly: nothing it reported is believed
             return _Verdict(0.0, False, ended or "more results than tests", details)
         failures = (
-            f"test {number} failed: {_brief(result.message)} in: {_quote(test)}"
+            f"test {number} failed: {_brief(result.message)} in: {_quote(test.strip())}"
             for number, (test, result) in enumerate(
                 zip(reference.tests, results, strict=False), start=1
             )
@@ -357,6 +357,22 @@ class CodingRewardFunction(RewardFunction):
         reason = ended or next(failures, "the program ended before it could be tested")
         error = f"{passed} of {count} tests passed; {reason}"
         return _Verdict(passed / count, False, error, details, _compiled(execution))
+
+    def _check_tests(self, tests: Tests, language: str) -> None:
+        """Raise `BadReference` where no program could pass: the setup or a test cannot run at all.
+
+        That shows in an instance without a program, so that none has a say in it.
+        """
+        fault = self._test_faults.get((tests, language))
+        if fault is None:
+            execution = self._run("", language, **vars(tests))
+            fault = _fault_of(tests, execution)
+            if len(self._test_faults) >= _CACHED_REFERENCES:
+                self._test_faults.clear()
+            if execution.status in ("ok", "error"):  # else it may be that the machine was busy
+                self._test_faults[tests, language] = fault
+        if fault:
+            raise BadReference(fault)
 
     def _judge_cases(self, code: str, reference: Cases, language: str) -> _Verdict:
         """Run the program once a case. After a run that met a limit the others count as failed.
@@ -375,7 +391,9 @@ class CodingRewardFunction(RewardFunction):
                 compiled = verdict.compiled
             passed += verdict.passed
             if not verdict.passed:
-                error = error or f"case {number} with input {_quote(given)}: {verdict.error}"
+                error = (
+                    error or f"case {number} with input {_quote(given.strip())}: {verdict.error}"
+                )
             left_s -= execution.duration_s
             if left_s < 0 and number < count:
                 error = error or f"timeout: the first {number} cases took too long together"
@@ -413,8 +431,21 @@ def _score(question: _Question, result: dict[str, Any] | Lost) -> RewardFunction
 
 def _judge_output(stdout: str, expected: Output) -> _Verdict:
     match = (compare_exactly if expected.exact else compare)(stdout, expected.text)
-    error = f"wrong output: expected {_quote(expected.text)}, got {_quote(stdout)}"
+    wanted, got = expected.text, stdout
+    if not expected.exact:  # what does not count is not shown
+        wanted, got = wanted.strip(), got.strip()
+    error = f"wrong output: expected {_quote(wanted)}, got {_quote(got)}"
     return _Verdict(match.score, match.passed, "" if match.passed else error, {"rung": match.rung})
+
+
+def _fault_of(tests: Tests, execution: Execution) -> str:
+    """What in the tests cannot run at all, as their run without a program shows; else ""."""
+    if _BROKEN.search(execution.stderr):
+        return f"the setup cannot run: {_brief(execution.stderr)}"
+    for number, (test, result) in enumerate(zip(tests.tests, execution.tests, strict=False), 1):
+        if _BROKEN.search(result.message):
+            return f"test {number} cannot run: {_brief(result.message)} in: {_quote(test.strip())}"
+    return ""
 
 
 def _judge_predicate(stdout: str, reference: Predicate) -> _Verdict:
@@ -423,7 +454,7 @@ def _judge_predicate(stdout: str, reference: Predicate) -> _Verdict:
         value = predicate_share(reference.judge, stdout)
     except BadPredicate as fault:
         raise BadReference(str(fault)) from fault
-    error = "" if value == 1 else f"the output was not accepted: {_quote(stdout)}"
+    error = "" if value == 1 else f"the output was not accepted: {_quote(stdout.strip())}"
     return _Verdict(value, value == 1, error)
 
 
@@ -441,6 +472,8 @@ def _ending(execution: Execution, timeout: float) -> str:
     if execution.status == "error":
         reason = _brief(execution.stderr) or "no message"
         return f"the program failed (exit code {execution.exit_code}): {reason}"
+    if execution.status == "timeout" and "ran out of fuel" in execution.stderr[-_QUOTE_CHARS:]:
+        return "timeout: the program used up its fuel"
     return {
         "timeout": f"timeout: the program ran longer than {timeout:g} seconds",
         "memory": "the program used too much memory",
@@ -459,6 +492,5 @@ def _brief(text: str) -> str:
 
 def _quote(text: str) -> str:
     """The start of a text, quoted in one line."""
-    text = text.strip()
     shown = repr(text[:_QUOTE_CHARS])
     return shown if len(text) <= _QUOTE_CHARS else f"{shown}... ({len(text)} characters)"

@@ -15,6 +15,10 @@ from ..parser_fences import CodeBlock, code_blocks
 from ..runtimes import language_of
 
 _SPEC_START = re.compile(r"""\{\s*["'](?:tests|cases|entry_point|setup|compare)["']\s*:""")
+_NOT_RUN = re.compile(
+    r"bash|c|c#|c\+\+|cpp|cs|csharp|dart|go|golang|haskell|java|julia|kotlin|lua|perl|php|r|rb|rs"
+    r"|ruby|rust|scala|sh|sql|swift"
+)
 _COMPARE = ("tolerant", "exact")
 
 
@@ -102,7 +106,8 @@ def read_reference(expected: object) -> Reference:
     - any other text, number or JSON: the text to be printed
 
     Raises:
-        BadReference: nothing to compare with, or tests or cases that are malformed.
+        BadReference: nothing to compare with, tests or cases that are malformed, or code in another
+            language.
     """
     if callable(expected):
         return Predicate(expected)
@@ -159,7 +164,13 @@ def _only_fences(text: str, blocks: list[CodeBlock]) -> bool:
 
 
 def _read_blocks(blocks: list[CodeBlock]) -> Reference:
-    """Code, or where every fence says that it holds something else ("json", "text"), a text."""
+    """Code, or where every fence says that it holds something else ("json", "text"), a text.
+
+    Raises `BadReference` for code in a language that cannot be run.
+    """
+    for block in blocks:
+        if _NOT_RUN.fullmatch(block.language):
+            raise BadReference(f"the reference code is in {block.language}, which cannot be run")
     if all(block.language and not language_of(block.language) for block in blocks):
         return _read_text("\n".join(block.code for block in blocks))
     languages = {language_of(block.language) for block in blocks} - {""}

@@ -92,6 +92,8 @@ def paired(
     model_outputs: Iterable[str], expected_outputs: Iterable[Expected]
 ) -> list[tuple[str, Expected]]:
     """Each output with what is expected of it. Raises `UsageError` where one is left over."""
+    if isinstance(model_outputs, str) or isinstance(expected_outputs, str):
+        raise UsageError("outputs and references must be sequences, not one text")
     outputs, expected = list(model_outputs), list(expected_outputs)
     if len(outputs) != len(expected):
         raise UsageError(f"{len(outputs)} outputs cannot be judged by {len(expected)} references")
