@@ -21,6 +21,7 @@ from wasmtime import Func, Instance, Module, WasmtimeError, wat2wasm
 from infinite_rl import workers
 from infinite_rl.errors import UsageError
 from infinite_rl.executor import RewardExecutor
+from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.runtimes import Limits, engine
 from infinite_rl.types import Execution
 
@@ -803,6 +804,23 @@ class P:
 def test_verdict_main(test: str) -> None:
     assert passed(run("python", "def f(x): return 2 * x", test)) == [True]
     assert passed(run("python", "def f(x): return 0", test)) == [False]
+
+
+@either
+def test_verdict_unscored(language: str) -> None:
+    reward = CodingRewardFunction()
+    right = {"python": "def f(x): return 2", "javascript": "const f = (x) => 2"}
+    wrong = {"python": "def f(x): int x", "javascript": "const f = (x) => require('x')"}
+    test = {"python": "assert f(1) == 2", "javascript": "console.assert(f(1) === 2)"}
+    missing = {"python": "import numpy\n", "javascript": "require('lodash');"}
+    for code, tests, status in (
+        (right, test[language], "passed"),
+        (wrong, test[language], "failed"),
+        (right, test[language] + "((", "unscored"),
+        (right, missing[language] + test[language], "unscored"),
+    ):
+        answer = f"<answer>{code[language]}</answer>"
+        assert reward.compute_reward(answer, {"tests": [tests]}, language=language).status == status
 
 
 def test_verdict_names() -> None:
