@@ -852,6 +852,10 @@ def test_a_timeout_must_be_positive(timeout: float) -> None:
         ("python", {"tests": ["assert f(1) =="]}),
         ("python", {"tests": ["import numpy\nassert f(1) == 2"]}),
         ("python", {"tests": ["assert f(1) == 2"], "setup": "import numpy"}),
+        (
+            "python",
+            {"tests": "def check(c):\n import numpy\n assert c(1) == 2", "entry_point": "f"},
+        ),
         ("python", {"tests": ["console.assert(f(1) === 2)"]}),
         ("javascript", {"tests": ["assert f(1) == 2"]}),
         ("javascript", {"tests": ["const a = require('lodash'); console.assert(f(1) === 2)"]}),

@@ -361,11 +361,14 @@ class CodingRewardFunction(RewardFunction):
     def _check_tests(self, tests: Tests, language: str) -> None:
         """Raise `BadReference` where no program could pass: the setup or a test cannot run at all.
 
-        That shows in an instance without a program, so that none has a say in it.
+        That shows in an instance without a program, so that none has a say in it. There is a
+        function to be checked, else a `check` in Python would not come to its imports.
         """
         fault = self._test_faults.get((tests, language))
         if fault is None:
-            execution = self._run("", language, **vars(tests))
+            is_checked = tests.entry_point and language == "python"
+            code = f"def {tests.entry_point}(*args, **kwargs): pass" if is_checked else ""
+            execution = self._run(code, language, **vars(tests))
             fault = _fault_of(tests, execution)
             if len(self._test_faults) >= _CACHED_REFERENCES:
                 self._test_faults.clear()
