@@ -120,7 +120,7 @@ def _add_generate_options(parser: argparse.ArgumentParser) -> None:
     add("--save_every", 1, "rows after which the disk is forced to write", int)
     add("--threads", 1, "calls made at once", int)
     add("--max_retries", 5, "failed samples in a row that end a type", int)
-    add("--timeout", 5.0, "seconds a reward may take", float)
+    add("--timeout", 5.0, "seconds one run of a program may take", float)
     add("--task_dist", "0.5,0.5", "weights of coding and math")
     add("--provider", AUTO, "auto, gemini or procedural")
     add("--seed", 0, "seed of the run", int)

@@ -22,8 +22,8 @@ def get_reward_functions(
 ) -> dict[str, RewardFunction]:
     """Every reward by its name, ready to be called from any thread.
 
-    `timeout` is the seconds that one judgement may take. `extra` adds rewards of your own, or puts
-    one in the place of a built-in one.
+    `timeout` is the seconds that one run of a program, or one comparison, may take. `extra` adds
+    rewards of your own, or puts one in the place of a built-in one.
 
     Raises:
         UsageError: a timeout that is not positive, or an `extra` that is no reward.
