@@ -57,7 +57,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "javascript",
         ("js", "node"),
         "universal_js.wasm",
-        "cae02efc92b7ce38f129301454ec9afd35b4dbb7834ad8635fa32fec46e8c1d0",
+        "e20414814cf76b602bc9d4a827787545d1e4fd2b4444d8410dc6447db3474837",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
     ),
 )

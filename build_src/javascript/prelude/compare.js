@@ -1,8 +1,10 @@
 // Deep equality as in assert.deepEqual (loose) and assert.deepStrictEqual (strict).
 
 function deepEqual(a, b, strict, pairs = []) {
+    // Of an object and a primitive `==` would compare texts: [] with '', [1] with 1.
+    if (isNested(a) !== isNested(b)) return false;
     if (strict ? sameValue(a, b) : a == b || (a !== a && b !== b)) return true;
-    if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+    if (!isNested(a)) return false;
     if (strict && getPrototypeOf(a) !== getPrototypeOf(b)) return false;
     if (objectTag(a) !== objectTag(b) || isArray(a) !== isArray(b)) return false;
     for (let i = 0; i < pairs.length; i++) if (pairs[i][0] === a && pairs[i][1] === b) return true;
@@ -10,6 +12,10 @@ function deepEqual(a, b, strict, pairs = []) {
     const equal = kindOf(a) === kindOf(b) && sameInside(a, b, strict, pairs) && sameProperties(a, b, strict, pairs);
     pairs.length -= 1;
     return equal;
+}
+
+function isNested(value) {
+    return typeof value === 'object' && value !== null;
 }
 
 // An object can claim another kind's tag.
