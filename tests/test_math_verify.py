@@ -142,11 +142,14 @@ def test_a_hostile_text_comes_back_soon_from_a_worker_thread(name: str) -> None:
     assert took < 0.2, "100 ms of work a verdict"
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
 def test_the_hostile_texts_leave_no_trace_and_little_memory() -> None:
     code = (
-        "import json, resource, sys; from infinite_rl.reward_functions.math import verify\n"
+        "import json, sys; from infinite_rl.reward_functions.math import verify\n"
         "for text in json.load(sys.stdin): verify(text, '3'); verify('3', text)\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+        # Not getrusage: that counts what the process was before it became this program.
+        "lines = dict(line.split(':') for line in open('/proc/self/status'))\n"
+        "print(int(lines['VmHWM'].split()[0]) // 1024)"
     )
     texts = json.dumps([text for text, _ in HOSTILE.values()])
     run = subprocess.run(

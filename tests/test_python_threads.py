@@ -79,3 +79,13 @@ def test_the_traceback_of_a_thread_shows_the_frames_of_the_program_alone(
     execution = run(guest, f"{code}t = threading.Thread(target=w); t.start(); e.set(); t.join()")
     frames = [line for line in execution.stderr.splitlines() if line.startswith("  File")]
     assert frames == ['  File "program.py", line 5, in w', '  File "program.py", line 3, in f']
+
+
+def test_what_a_thread_lets_go_of_is_gone_at_once(guest: PythonGuest) -> None:
+    code = (
+        "import threading, weakref\ne = threading.Event()\nclass O: pass\n"
+        "def make(): return O()\n"
+        "def w():\n    e.wait(); o = make(); r = weakref.ref(o); del o; print(r())\n"
+        "t = threading.Thread(target=w); t.start(); e.set(); t.join()"
+    )
+    assert run(guest, code).stdout == "None\n"

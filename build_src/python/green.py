@@ -177,9 +177,7 @@ class _Result:
         return self
 
     def __next__(self) -> None:
-        end = StopIteration()
-        end.value = self._value
-        raise end
+        raise StopIteration(self._value)  # in no local: that would be a cycle, kept until `gc`
 
 
 def _twin_of(function: types.FunctionType) -> Callable[..., Steps] | None:
