@@ -317,6 +317,7 @@ class _Crew:
                     tasks.popleft().settle(answer)
                     deaths = 0
             except WorkerGone as gone:
+                _pool.close_idle()  # whatever took this one may have taken them: the next is fresh
                 deaths += len(some) == 1
                 careful = True
                 if deaths == _DEATHS:

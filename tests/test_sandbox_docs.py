@@ -167,13 +167,15 @@ def test_limit_fuel_same(language: str) -> None:
     low, high = 0, 10**9
     while high - low > 1:
         middle = (low + high) // 2
-        if run(language, code, fuel=middle).status == "ok":
+        if run(language, code, fuel=middle, timeout=60).status == "ok":
             high = middle
         else:
             low = middle
     with ThreadPoolExecutor(2) as pool:
         for fuel, status in ((low, "timeout"), (high, "ok")):
-            ends = pool.map(lambda fuel: run(language, code, fuel=fuel).status, [fuel] * 10)
+            ends = pool.map(
+                lambda fuel: run(language, code, fuel=fuel, timeout=60).status, [fuel] * 10
+            )
             assert list(ends) == [status] * 10
 
 
