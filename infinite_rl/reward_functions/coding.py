@@ -149,10 +149,12 @@ class CodingRewardFunction(RewardFunction):
 
     Format: see `read_submission`; code that does not compile gets 0.5 at most. Correctness: for an
     expected text the rung of `compare`, for tests and cases the share that passed; what a reference
-    may be says `read_reference`. The `status` is
-    "passed" only where the program ended well and its output is equal (not merely similar), or all
-    tests reported and passed. It is "unscored" where the reference is at fault: also where its
-    setup or one of its tests is no code, or imports a module that the sandbox does not have.
+    may be says `read_reference`.
+
+    The `status` is "passed" only where the program ended well and its output is equal (not merely
+    similar), or all tests reported and passed. It is "unscored" where the reference is at fault:
+    also where its setup or one of its tests is no code, or imports a module that the sandbox does
+    not have.
 
     `timeout` holds for each run: one for all tests, one for each case. All cases of one program
     together may take twenty timeouts.
