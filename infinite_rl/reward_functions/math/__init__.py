@@ -1,55 +1,108 @@
-"""Mathematical answers compared by meaning: `verify`, and the reward on top of it.
+r"""Mathematical answers compared by meaning: `verify`, and the reward on top of it.
 
-    >>> verify(r"so the answer is \\boxed{\\frac{1}{2}}", "0.5").status
+    >>> verify(r"so the answer is \boxed{\frac{1}{2}}", "0.5").status
     'equal'
 
-The stages, each a file: `extract` (where the answer stands), `tokens` and `parse` (our own bounded
-parser, with `numerals`, `quantities` and `environments`), `normal` (one typed form for many
-spellings), `calculus` and `algebra` (integrals, sums, limits and derivatives, to their closed
-forms), `decide` with `exact` and `numeric` (the decision), `verify`, `reward`. Model text is never
-evaluated; every size and every loop is bounded (`bounds`); no signals, any thread. Only closed
-forms are the work of sympy: on trees built by its constructors, in a process (`solver`) whose forks
-are killed at the deadline.
+How two texts become a verdict, a file or more for each step:
 
-The conventions, one example each:
+1. `extract`: where the answer stands in a text: in a tag, in the last box, after a marker.
+2. `tokens`: LaTeX, plain ASCII and Unicode spellings as one small vocabulary.
+3. `parse`: a bounded precedence parser, tokens to a `tree` of our own. Parts of its grammar have
+   files: `numerals`, `quantities` (with `units`), `environments`, `calculus`.
+4. `normal`: one typed form for many spellings. What is language more than mathematics is read by
+   `spoken`, `words` (numbers in words) and `moments` (dates and times).
+5. `algebra`: integrals, sums, limits and derivatives become their closed forms. That alone is work
+   for sympy: on trees built by its constructors, in a process (`solver`) whose forks are killed at
+   the deadline.
+6. `decide`: chains of equal signs are checked and sets of numbers sorted (`regions`, `pieces`);
+   then two forms are compared kind by kind, their expressions by arithmetic and polynomials
+   (`exact`), and where these do not tell, by values at 50 digits and more (`numeric`).
+7. `verify`: the steps in turn, for one pair or for many; `reward`: scores.
 
-- Equality is exact: `7/8` is not `0.88`; `0.\\overline{3}` is `1/3`; `1/50!` is not `1/51!`;
-  `\\pi + 10^{-60}` is not `\\pi`, nor are 60 digits of it.
-  `0.1666...` goes on with its last cycle.
-- A missing unit is fine (`15` for `15 cm`), a different one is wrong (`15 m`), a converted one is
-  right (`2 km`, `2000 m`), and so is a sum (`1 h 30 min`, `90 min`). `20` degrees Celsius are `68`
-  degrees Fahrenheit. `5 apples` are not `5 pears`; "square units" are of any length.
-- `5 million` and `five dozen` are numbers. Words that take a number back are no unit.
-- Degrees are a unit: `45^\\circ` is `45`, and it is `\\pi/4`. `\\sin 30` is of radians.
-- Percent is a number: `25%` is `1/4`, and is not `25`.
-- `12,345` is a number and not `12.345`; inside brackets the comma separates: `(12,345)` is a point.
-- Of several boxes the last one counts; those joined by a comma, "and" or "or" are one list. An
-  answer tag goes before a box outside of it, and both before thinking. "I do not think that the
-  answer is 4" answers nothing.
-- A hedge (`5 or 6`), an empty box, a refusal, a list of guesses are wrong.
-- `x = 5` is `5`, `f(x) = e^x` is `e^x`; `x = 5` is not `y = 5`; `2x = y` is `y - 2x = 0`.
-- An interval is its inequality: `x > 3` is `(3, \\infty)`, as `2x > 6` and
-  `\\{t \\mid t > 3\\}` are, and not `y > 3`. Open ends are not closed ends. Unions are compared as
-  sets: `[0,1] \\cup [1,2]` is `[0,2]`.
-- Functions by cases are compared on every stretch and at every edge: cases can be `|x|`.
-- Tuples are ordered; sets, lists of solutions and lists of points are not. `1 \\pm \\sqrt{2}` is a
-  list of two.
-- A numeral with a base is its value: `101_2` and `0x5` are `5_{10}`, and are not `101_3`.
-- A ratio is proportional, and of two parts a quotient: `6:8` is `3:4` and `3/4`.
-- `2:30 pm` is `14:30` and not `2:30`; `March 5, 2020` is `2020-03-05` and `3/5/2020`.
-- `(B) 12` is `B`, and it is `12`; it is neither `C` nor `13`.
-- `x \\equiv 8 \\pmod 5` is `x \\equiv 3 \\pmod 5`, and is not `3`.
-- An integral, a limit, a derivative, an endless sum is its closed form: `\\int_0^1 2x \\, dx` is
-  `1`. One without a closed form that numbers confirm is `unparsed`.
-- Variables are real: `\\sqrt{x^2}` is `|x|`. Where a side has no real value the point is not
-  compared, unless an absolute value asks for it: `\\ln |x|` is not `\\ln x`.
-- `e` and `i` are the constants; `\\log` without a base is natural; `\\sin^{-1}` is the arc sine.
-- A `+ C` beside `x` or another variable of integration may be missing; two antiderivatives with it
-  may differ by a number. `a + b + C` is a sum.
-- What takes an answer back wins: "The answer is 4. No wait, 5" answers `5`.
-- Words ignore case: `East` is `east`, `(C)` is `c`. Two or three letters in a formula are
-  variables: `2xy`.
-- What cannot be read is `unparsed`. No part of an answer is ever skipped to reach a number.
+Model text is never evaluated. Every size and every loop is bounded (`bounds`); no signals are used,
+and any thread may call.
+
+Conventions. Each example is a test: `==` are equal, `!=` are different, `??` cannot be read.
+
+- Numbers are exact and nothing is rounded. `...` goes on with the last cycle.
+      7/8 != 0.88    0.\overline{3} == 1/3    0.1666... == 1/6    1/50! != 1/51!
+      3.14159265358979323846264338327950288419716939937510582097494 != \pi
+- A missing unit is fine, another one is wrong, a converted one is right, and so is a sum.
+      15 == 15 cm    15 m != 15 cm    2 km == 2000 m    90 min == 1.5 h    1 h 30 min == 90 min
+      20 degrees Celsius == 68 degrees Fahrenheit    5 apples != 5 pears
+- "Square units" are of any length.
+      12 square units == 12 cm^2
+- Words can be numbers. Words that take a number back are no unit.
+      5 million == 5000000    five dozen == 60    twenty-one == 21    5 factorial ?? 5
+- Degrees are a unit, and a number without one may be meant in them. Functions take radians.
+      45^\circ == 45    45^\circ == \pi/4    \sin 30^\circ == 1/2    \sin 30 != 1/2
+- A percentage is a number.
+      25\% == 1/4    25\% != 25
+- A comma between thousands is no decimal point; inside brackets it separates.
+      12,345 == 12345    12,345 != 12.345    (12,345) == (12, 345)
+- The last box wins. Boxes joined by a comma, "and" or "or" are one list.
+      \boxed{4}, so it is \boxed{5} == 5    \boxed{4} or \boxed{5} != 5
+- An answer tag goes before a box outside of it, and both before thinking.
+      <answer>3</answer> \boxed{4} == 3    <think>\boxed{4}</think> \boxed{3} == 3
+- What takes an answer back wins, and what denies one answers nothing.
+      The answer is 4. No wait, 5 == 5    I do not think that the answer is 4 ?? 4
+- A refusal, a hedge, an empty box, a list of guesses are wrong.
+      I cannot answer that. != 5    5 or 6 != 5    \boxed{} ?? 5    1, 2, 3, 4, 5 != 5
+- A value may have a name. Equations are the same where their solutions plainly are.
+      x = 5 == 5    f(x) = e^x == e^x    x = 5 != y = 5    2x = y == y - 2x = 0
+- A chain of equal signs must hold; it is worth its last part.
+      2 + 3 = 5 == 5    2 + 2 = 5 ?? 5
+- An interval is its inequality in one variable. Open ends are not closed ends.
+      x > 3 == (3, \infty)    2x > 6 == x > 3    y > 3 != x > 3    [3, 4) != [3, 4]
+- Sets of numbers are compared as sets, however they are put together or described.
+      [0,1] \cup [1,2] == [0,2]    \{t \mid t > 3\} == (3, \infty)    |x| < 2 == (-2, 2)
+- Functions by cases are compared on every stretch and at every edge.
+      \begin{cases} x & x \ge 0 \\ -x & x < 0 \end{cases} == |x|
+- Tuples are ordered; brace sets, lists of solutions and lists of points are not.
+      (1,2) != (2,1)    \{1,2\} == \{2,1\}    x = 1, x = 2 == 2, 1    (1,2), (3,4) == (3,4), (1,2)
+- Plus-minus is a list of two.
+      1 \pm \sqrt{2} == 1 + \sqrt{2}, 1 - \sqrt{2}
+- Matrices are compared entry by entry; a column is a vector.
+      \begin{pmatrix} 1 \\ 2 \end{pmatrix} == (1, 2)
+- A numeral with a base is its value.
+      101_2 == 5_{10}    0x5 == 5_{10}    101_2 != 101_3
+- A ratio is proportional.
+      6:8 == 3:4    6:8 != 4:3    2:4:6 == 1:2:3
+- Dates and times of day have many spellings.
+      2:30 pm == 14:30    March 5, 2020 == 2020-03-05    March 5 != March 6
+- A choice is its letter or what is said beside it.
+      (B) 12 == B    (B) 12 == 12    (B) 12 != C    (B) 12 != 13    (C) == c
+- A congruence has a modulus.
+      x \equiv 8 \pmod 5 == x \equiv 3 \pmod 5    x \equiv 8 \pmod 5 != 3
+- An integral, a limit, a derivative, an endless sum is its closed form, if numbers confirm it.
+      \int_0^1 2x \, dx == 1    \int_0^1 x^x \, dx ?? 0.78
+- A constant of integration may be missing; with one each, antiderivatives may differ by a number.
+      x^2 + C == x^2    x^2 + C == x^2 + 1 + C    a + b + C != a + b
+- Variables are real. `e` and `i` are constants, and letters side by side are a product.
+      \sqrt{x^2} == |x|    i^2 == -1    2xy == 2yx    \sin^{-1} x == \arcsin x
+- Text ignores case and articles.
+      East == east    the circle == circle    north != south
+- What cannot be read is unparsed: no part of an answer is skipped to reach a number.
+      it is 5 !! ?? 5    5 + ?? 5
+
+Disputable conventions, where others may decide otherwise:
+
+- A time without "am" or "pm" is of 24 hours.
+      2:30 != 2:30 pm    14:30 == 2:30 pm
+- A ratio of two parts is also their quotient.
+      3:4 == 3/4
+- A box stands, whatever prose says after it.
+      \boxed{5}. Wait, no, it is 6. == 5
+- A date in numerals has the month first, unless the year leads.
+      01/02/2020 == January 2, 2020    2020-01-02 == January 2, 2020
+- Where a side has no real value nothing is compared, unless an absolute value asks for it.
+      \ln x^2 == 2 \ln x    \ln x != \ln|x|    \frac{x^2}{x} == x
+- A logarithm without a base is natural.
+      \log e == 1    \log 100 != 2
+- A number may leave out its unit, even degrees; radians are the unit of a bare angle as well.
+      30 == 30^\circ    \pi/6 == 30^\circ
+- A point and an open interval are written alike, and the other side decides.
+      (2, 5) == 2 < x < 5
 """
 
 from __future__ import annotations

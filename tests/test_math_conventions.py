@@ -1,0 +1,62 @@
+"""The package's docstring is true: each convention has an example, and each example holds."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import NamedTuple
+
+import pytest
+
+from infinite_rl.reward_functions import math as package
+from infinite_rl.reward_functions.math import verify
+
+DOCSTRING = package.__doc__ or ""
+TOUR, _, CONVENTIONS = DOCSTRING.partition("\nConventions.")
+MODULES = [module.name for module in iter_modules(package.__path__)]
+STATUSES = {" == ": "equal", " != ": "different", " ?? ": "unparsed"}
+SIGN = re.compile(" == | != | \\?\\? ")
+
+
+class Example(NamedTuple):
+    prediction: str
+    status: str
+    gold: str
+
+
+def examples(convention: str) -> list[Example]:
+    """The examples of one convention: the lines that are indented, with wide gaps in them."""
+    lines = [line for line in convention.split("\n") if line.startswith(" " * 6)]
+    found: list[Example] = []
+    for text in (part for line in lines for part in re.split(" {4,}", line.strip())):
+        sign = list(SIGN.finditer(text))[-1]
+        found.append(Example(text[: sign.start()], STATUSES[sign[0]], text[sign.end() :]))
+    return found
+
+
+BY_CONVENTION = {text.split("\n")[0]: examples(text) for text in CONVENTIONS.split("\n- ")[1:]}
+EXAMPLES = [example for found in BY_CONVENTION.values() for example in found]
+
+
+def test_every_convention_has_an_example() -> None:
+    assert len(BY_CONVENTION) > 30
+    assert not [name for name, found in BY_CONVENTION.items() if not found]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=" ".join)
+def test_every_example_of_a_convention_holds_in_both_orders(example: Example) -> None:
+    assert verify(example.prediction, example.gold).status == example.status
+    assert verify(example.gold, example.prediction).status == example.status
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_tour_names_every_file(name: str) -> None:
+    assert f"`{name}`" in TOUR
+
+
+@pytest.mark.parametrize("name", ["", *MODULES])
+def test_the_examples_of_every_docstring_are_true(name: str) -> None:
+    module = import_module(f"{package.__name__}.{name}".rstrip("."))
+    assert doctest.testmod(module).failed == 0
