@@ -10,13 +10,14 @@ How two texts become a verdict, a file or more for each step:
 3. `parse`: a bounded precedence parser, tokens to a `tree` of our own. Parts of its grammar have
    files: `numerals`, `quantities` (with `units`), `environments`, `calculus`.
 4. `normal`: one typed form for many spellings. What is language more than mathematics is read by
-   `spoken`, `words` (numbers in words) and `moments` (dates and times).
-5. `algebra`: integrals, sums, limits and derivatives become their closed forms. That alone is work
-   for sympy: on trees built by its constructors, in a process (`solver`) whose forks are killed at
-   the deadline.
-6. `decide`: chains of equal signs are checked and sets of numbers sorted (`regions`, `pieces`);
-   then two forms are compared kind by kind, their expressions by arithmetic and polynomials
-   (`exact`), and where these do not tell, by values at 50 digits and more (`numeric`).
+   `spoken`, `words` (numbers in words) and `dates` (and times of day).
+5. `settle`: integrals, sums, limits and derivatives become their closed forms (`algebra`), chains
+   of equal signs are checked, sets of numbers sorted (`regions`). Closed forms alone are work for
+   sympy: on trees built by its constructors, in a process (`solver`) whose forks are killed at the
+   deadline.
+6. `decide`: two forms are compared kind by kind, functions by cases on every stretch (`piecewise`),
+   expressions by arithmetic and polynomials (`exact`), and where these do not tell, by values at
+   50 digits and more (`numeric`).
 7. `verify`: the steps in turn, for one pair or for many; `reward`: scores.
 
 Model text is never evaluated. Every size and every loop is bounded (`bounds`); no signals are used,

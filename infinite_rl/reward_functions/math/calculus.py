@@ -16,12 +16,12 @@ from .tokens import Token
 from .tree import Node, is_expression, symbol
 
 if TYPE_CHECKING:
-    from .parse import _Parser
+    from .parse import Parser
 
 _OPEN, _CLOSE = frozenset(["(", "[", "{", "\\{"]), frozenset([")", "]", "}", "\\}"])
 
 
-def integral(parser: _Parser) -> Node:
+def integral(parser: Parser) -> Node:
     """What follows `\\int`: its ends, the body, and `dx`."""
     ends = _ends(parser)
     place, width, name = _differential(parser.tokens, parser.position)
@@ -33,7 +33,7 @@ def integral(parser: _Parser) -> Node:
     return Node("calculus", (body, symbol(name), *ends), "int")
 
 
-def _ends(parser: _Parser) -> list[Node]:
+def _ends(parser: Parser) -> list[Node]:
     """The lower and the upper end, in whatever order they are written."""
     found: dict[str, Node] = {}
     while parser.at("_", "^"):
@@ -44,7 +44,7 @@ def _ends(parser: _Parser) -> list[Node]:
     return [found[mark] for mark in ("_", "^") if mark in found]
 
 
-def _end(parser: _Parser) -> Node:
+def _end(parser: Parser) -> Node:
     if parser.at("-"):
         raise Unparsed("an end without braces")
     return parser.argument()
@@ -75,7 +75,7 @@ def _differential(tokens: list[Token], start: int) -> tuple[int, int, str]:
     raise Unparsed("an integral without its variable")
 
 
-def limit(parser: _Parser) -> Node:
+def limit(parser: Parser) -> Node:
     """What follows `\\lim`: `_{x \\to 0}`, perhaps with a side, and one term."""
     parser.expect("_")
     parser.expect("{")
@@ -93,7 +93,7 @@ def limit(parser: _Parser) -> Node:
     return Node("calculus", (body, name, point), f"lim{side}")
 
 
-def _side(parser: _Parser) -> str:
+def _side(parser: Parser) -> str:
     """The sign in `0^+` or `0^{-}`, hidden from the parser of the point by an end in its place."""
     depth = 0
     for place in range(parser.position, len(parser.tokens)):
@@ -111,7 +111,7 @@ def _side(parser: _Parser) -> str:
     return ""
 
 
-def derivative(parser: _Parser) -> Node | None:
+def derivative(parser: Parser) -> Node | None:
     """`\\frac{d}{dx}` after its command, with its term; None for any other fraction."""
     texts = [parser.peek(ahead).text for ahead in range(7)]
     if texts[:4] != ["{", "d", "}", "{"]:
@@ -134,7 +134,7 @@ def _refuse_functions(tokens: list[Token]) -> None:
             raise Unparsed("a function that is not known, in an integral, limit or derivative")
 
 
-def _variable(parser: _Parser) -> Node:
+def _variable(parser: Parser) -> Node:
     token = parser.take()
     if token.kind not in ("name", "greek"):
         raise Unparsed("a limit without its variable")

@@ -10,8 +10,7 @@ from . import normal, units
 from .bounds import MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
 from .parse import parse
-from .pieces import pieces, stretches
-from .regions import SETS, canonical
+from .piecewise import pieces, stretches
 from .tree import (
     EXPRESSIONS,
     Node,
@@ -463,26 +462,3 @@ _JUDGES: dict[str, Callable[[Node, Node, Budget], str]] = {
     "set": _set,
     "matrix": _matrix,
 }
-
-
-# -- what a form must hold before it is judged ----------------------------------------------------
-
-
-def settled(node: Node, budget: Budget) -> Node:
-    """The form, with chains of equal signs in it checked and taken as their last part.
-
-    Raises Unparsed where the parts of a chain are not equal: `2 + 2 = 5` states nothing.
-    """
-    if is_expression(node):
-        return node  # no expression holds a chain
-    if node.op != "chain":
-        inner = tuple(settled(arg, budget) for arg in node.args)
-        whole = node if inner == node.args else Node(node.op, inner, node.value, node.unit)
-        return canonical(whole, budget) if node.op in SETS else whole
-    first, *rest = (settled(arg, budget) for arg in node.args)
-    name = str(first.value) if first.op in ("sym", "text") else ""
-    parts = rest if name else [first, *rest]
-    for part in parts[:-1]:
-        if difference(part, parts[-1], budget):
-            raise Unparsed("the parts of the equation are not equal")
-    return Node("named", (parts[-1],), name) if name else parts[-1]

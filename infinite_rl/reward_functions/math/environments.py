@@ -9,7 +9,7 @@ from .tokens import tokenize, words
 from .tree import Node, expression
 
 if TYPE_CHECKING:
-    from .parse import _Parser
+    from .parse import Parser
 
 _MATRICES = frozenset(["pmatrix", "bmatrix", "matrix", "Bmatrix", "array", "smallmatrix"])
 _CONDITION_WORDS = words("if for when where")
@@ -17,7 +17,7 @@ _COPULAS = words("is are if for when where an a")
 _OTHERWISE = words("otherwise else elsewhere")
 
 
-def environment(parser: _Parser) -> str:
+def environment(parser: Parser) -> str:
     parser.expect("{")
     name = parser.take().text
     parser.expect("}")
@@ -26,7 +26,7 @@ def environment(parser: _Parser) -> str:
     return name
 
 
-def matrix(parser: _Parser) -> Node:
+def matrix(parser: Parser) -> Node:
     parser.enter()
     if environment(parser) == "array" and parser.accept("{"):
         while not parser.accept("}"):
@@ -53,7 +53,7 @@ def matrix(parser: _Parser) -> Node:
     return Node("matrix", tuple(Node("row", tuple(row)) for row in rows))
 
 
-def cases(parser: _Parser) -> Node:
+def cases(parser: Parser) -> Node:
     """Rows of a value and its condition, with `&`, a comma or "if" between them."""
     parser.enter()
     parser.position += 3
@@ -78,7 +78,7 @@ def cases(parser: _Parser) -> Node:
     return Node("piecewise", tuple(rows))
 
 
-def system(parser: _Parser, first: Node) -> Node:
+def system(parser: Parser, first: Node) -> Node:
     """Equations one below the other, which hold together."""
     rows = [first]
     while not parser.at_command("finish"):
@@ -95,7 +95,7 @@ def system(parser: _Parser, first: Node) -> Node:
     return Node("list", tuple(rows), "and")
 
 
-def condition_word(parser: _Parser) -> bool:
+def condition_word(parser: Parser) -> bool:
     """Skip "if" or its like before a condition; what else its text holds is read after it."""
     token = parser.peek()
     word, _, rest = token.text.partition(" ")
@@ -106,7 +106,7 @@ def condition_word(parser: _Parser) -> bool:
     return True
 
 
-def condition(parser: _Parser) -> Node:
+def condition(parser: Parser) -> Node:
     token = parser.peek()
     if token.kind in ("word", "text") and token.text.strip(" .").casefold() in _OTHERWISE:
         parser.position += 1
@@ -118,7 +118,7 @@ def condition(parser: _Parser) -> Node:
     return conditions(items, kind)
 
 
-def condition_in_words(parser: _Parser) -> str:
+def condition_in_words(parser: Parser) -> str:
     """`n is even` as "even", with the position after it; "" for a condition in formulas."""
     texts: list[str] = []
     for place in range(parser.position, len(parser.tokens)):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from . import units
 from .bounds import MAX_CHARACTERS, Budget, OverBudget, Unparsed
-from .moments import moment
+from .dates import moment
 from .parse import parse
 from .quantities import sum_of_quantities
 from .spoken import choice, may_be_spoken, phrase, plain_text, spelled_out, without_commands

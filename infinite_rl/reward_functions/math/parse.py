@@ -50,7 +50,7 @@ _DERIVATIVE_HEAD = re.compile(r"\s*\\[dt]?frac\{d([a-z])\}\{d([a-z])\}\s*=(?!=)"
 def parse(text: str) -> Node:
     """The tree of one answer. Raises Unparsed or OverBudget, nothing else, whatever the text."""
     head = _FUNCTION_HEAD.match(text) or _DERIVATIVE_HEAD.match(text)
-    parser = _Parser(tokenize(text[head.end() :] if head else text))
+    parser = Parser(tokenize(text[head.end() :] if head else text))
     node = parser.whole()
     if head:
         prime = "'" if head.re is _DERIVATIVE_HEAD else ""
@@ -59,7 +59,7 @@ def parse(text: str) -> Node:
     return node
 
 
-class _Parser:
+class Parser:
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
         self.position = 0

@@ -10,7 +10,7 @@ from .tokens import Token, words
 from .tree import Node, expression, is_expression, number, symbols
 
 if TYPE_CHECKING:
-    from .parse import _Parser
+    from .parse import Parser
 
 RELATIONS = frozenset(["=", "<", ">", "<=", ">=", "!=", "in", "equiv"])
 SEPARATORS = frozenset([",", ";", "and", "or"])
@@ -23,7 +23,7 @@ _AFTER_UNITS = (
 )
 
 
-def at_unit(parser: _Parser, factors: list[Node]) -> bool:
+def at_unit(parser: Parser, factors: list[Node]) -> bool:
     """Whether the next token begins a unit of what stands before it."""
     token = parser.peek()
     if token[:2] == ("cmd", "frac") and not fraction_of_units(parser):
@@ -43,7 +43,7 @@ def at_unit(parser: _Parser, factors: list[Node]) -> bool:
     return token.kind == "name" and token.spaced and only_units_follow(parser)
 
 
-def only_units_follow(parser: _Parser) -> bool:
+def only_units_follow(parser: Parser) -> bool:
     for token in parser.tokens[parser.position : -1]:
         single = token.kind == "name" and token.text in units.SINGLE_LETTERS
         known = token.kind == "word" and units.is_unit(token.text)
@@ -52,12 +52,12 @@ def only_units_follow(parser: _Parser) -> bool:
     return True
 
 
-def per_unit(parser: _Parser, factors: list[Node]) -> bool:
+def per_unit(parser: Parser, factors: list[Node]) -> bool:
     """Whether `/hour` follows a number."""
     return units.is_unit(parser.peek(1).text) and not any(map(symbols, factors))
 
 
-def fraction_of_units(parser: _Parser) -> bool:
+def fraction_of_units(parser: Parser) -> bool:
     """Turn `\\frac{km}{h}` after a number into `km / h`; False for any other fraction."""
     place, inside = parser.position + 1, 0
     braces: list[int] = []
@@ -78,7 +78,7 @@ def fraction_of_units(parser: _Parser) -> bool:
     return True
 
 
-def quantity(parser: _Parser, value: Node) -> Node:
+def quantity(parser: Parser, value: Node) -> Node:
     pieces: list[str] = []
     value = multiplied(parser, value)
     if parser.peek().kind not in ("word", "text", "name", "cur") and not parser.at("/"):
@@ -97,7 +97,7 @@ def quantity(parser: _Parser, value: Node) -> Node:
     return Node("quantity", (value,), unit=found)
 
 
-def with_smaller(parser: _Parser, large: Node) -> Node:
+def with_smaller(parser: Parser, large: Node) -> Node:
     """`1 h 30 min`, `6 ft 2 in`: what follows must be less of the same, in a smaller unit."""
     both = sum_of_quantities(large, parser.product())
     if both is None:
@@ -105,7 +105,7 @@ def with_smaller(parser: _Parser, large: Node) -> Node:
     return both
 
 
-def multiplied(parser: _Parser, value: Node) -> Node:
+def multiplied(parser: Parser, value: Node) -> Node:
     """The number with the words that belong to it: `5 million`, `3 tenths`."""
     while parser.peek().kind in ("word", "text"):
         token = parser.peek()
@@ -120,7 +120,7 @@ def multiplied(parser: _Parser, value: Node) -> Node:
     return value
 
 
-def unit_power(parser: _Parser) -> str:
+def unit_power(parser: Parser) -> str:
     braced = parser.accept("{")
     sign = "-" if parser.accept("-") else ""
     token = parser.take()

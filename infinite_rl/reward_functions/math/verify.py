@@ -11,10 +11,11 @@ from functools import lru_cache, partial
 from typing import Literal
 
 from .bounds import Budget, NotReady, OutOfTime, OverBudget, Unavailable, Undefined, Unparsed
-from .decide import difference, settled
+from .decide import difference
 from .extract import Convention, answer_text
 from .normal import read
-from .tree import Node, holds, show
+from .settle import settled
+from .tree import Node, show
 
 VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
 
@@ -72,7 +73,7 @@ def verify(
     same = len(set(answers.values())) == 1
     for side, answer in answers.items():
         try:
-            forms[side] = settled(_worked_out(_form(answer), budget, same), budget)
+            forms[side] = settled(_form(answer), budget, same=same)
         except _FAULTS as fault:
             faults[side] = fault
     shown = [show(forms[side]) if side in forms else "" for side in ("prediction", "gold")]
@@ -121,15 +122,6 @@ def verify_many(
             found.update(zip(late, pool.map(lambda pair: judge(*pair), late), strict=True))
     found.update((pair, judge(*pair)) for pair in distinct if pair not in found)
     return [found[pair] for pair in wanted]
-
-
-def _worked_out(form: Node, budget: Budget, same: bool) -> Node:
-    """The form with its integrals and their like worked out, unless both answers are the same."""
-    if not holds(form, "calculus") or (same and not holds(form, "chain")):
-        return form
-    from .algebra import without_calculus  # it starts processes: hardly any answer needs it
-
-    return without_calculus(form, budget.remaining())
 
 
 def _failed(faults: Mapping[str, Exception], shown: Sequence[str]) -> Verdict:
