@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 from . import __version__
 from .errors import InfiniteRLError, UsageError
 from .providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
-from .providers.gemini import KEY_VARIABLES, redacted
+from .providers.gemini import KEY_VARIABLES
+from .providers.service import redacted
 
 if TYPE_CHECKING:
     from .generator import Progress

@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .types import Usage
+
 
 class InfiniteRLError(Exception):
     """Base class of everything that this package raises on purpose."""
@@ -69,4 +71,11 @@ class ProviderRefused(ProviderError):
 
 
 class NoCompletion(ProviderError):
-    """An answer without usable text, blocked or empty. A new task may fare better."""
+    """An answer without usable text, blocked or empty. A new task may fare better.
+
+    `usage` is what the call used all the same: a blocked or an empty answer may be billed.
+    """
+
+    def __init__(self, message: str, *, usage: Usage | None = None) -> None:
+        super().__init__(message)
+        self.usage = usage or Usage()

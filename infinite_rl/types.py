@@ -34,7 +34,11 @@ class TaskType:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one call, as the provider counted them; 0 where it did not say."""
+    """Tokens of one call, as the provider counted them; 0 where it did not say.
+
+    `cached_tokens` are a part of `input_tokens`. `thinking_tokens` are no part of `output_tokens`:
+    what the model wrote in all is the sum of both, whichever way a provider counts.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -47,7 +51,8 @@ class Completion:
     """The text a provider answered with.
 
     `finish_reason` is "stop", or "length" where the text was cut off at the token limit. `cost` is
-    in US dollars, None where the price is unknown.
+    in US dollars, None where the price is unknown. `reasoning` is what the provider showed of the
+    model's thoughts, which are no part of `text`.
     """
 
     text: str
@@ -55,6 +60,7 @@ class Completion:
     finish_reason: Literal["stop", "length"] = "stop"
     usage: Usage = Usage()
     cost: float | None = None
+    reasoning: str = ""
 
 
 @dataclass(frozen=True)

@@ -333,7 +333,7 @@ class GeminiServer:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    request_queue_size = 128
+    request_queue_size = 512
 
 
 def _words(contents: Iterable[Json | None] | None) -> str:

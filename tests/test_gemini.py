@@ -138,8 +138,14 @@ def test_the_answer_is_the_text_of_all_parts(service: Service) -> None:
     assert answer == Completion("one two ✓", "some-model", "stop", Usage(11, 5, 4, 3))
 
 
-def test_thoughts_are_no_part_of_the_text(service: Service) -> None:
-    assert service.ask(gs.text("42", thought="six times seven")).text == "42"
+def test_thoughts_are_kept_and_are_no_part_of_the_text(service: Service) -> None:
+    answer = service.ask(gs.text("42", thought="six times seven"))
+    assert (answer.text, answer.reasoning) == ("42", "six times seven")
+
+
+def test_a_count_that_is_none_counts_as_nothing(service: Service) -> None:
+    usage = {"promptTokenCount": -5, "candidatesTokenCount": None}
+    assert service.ask(gs.text("42", usage=usage)).usage == Usage()
 
 
 def test_a_cut_text_says_so(service: Service) -> None:
@@ -184,6 +190,7 @@ def test_an_answer_without_text_names_its_reason(
     error = failure(service, reply)
     assert type(error) is NoCompletion
     assert reason in str(error)
+    assert error.usage.input_tokens == 7, "what was not usable may be billed"
 
 
 @pytest.mark.filterwarnings("ignore:NEW_REASON")
@@ -437,6 +444,20 @@ def test_one_provider_serves_many_threads() -> None:
         with ThreadPoolExecutor(8) as pool:
             answers = list(pool.map(ask, range(64)))
     assert answers == [f"prompt {seed} {seed}" for seed in range(64)]
+
+
+def test_150_calls_can_be_under_way_at_once() -> None:
+    together = threading.Barrier(150)
+
+    def answer(_: gs.Request) -> str:
+        together.wait(TIMEOUT_S)
+        return "hello"
+
+    with gs.GeminiServer(answer) as server:
+        provider = GeminiProvider(api_key=gs.KEY, base_url=server.base_url)
+        with ThreadPoolExecutor(150) as pool:
+            calls = [pool.submit(provider.complete, "", "prompt", seed) for seed in range(150)]
+            assert {call.result().text for call in calls} == {"hello"}
 
 
 def test_retries_make_exactly_the_calls_that_the_faults_cost() -> None:

@@ -7,10 +7,8 @@ without their cause, whose text may quote the request.
 
 from __future__ import annotations
 
-import math
 import os
 import re
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +20,18 @@ from ..errors import (
     UsageError,
 )
 from ..types import Completion, Usage
+from .service import (
+    GARBAGE,
+    SEED_MASK,
+    check_base_url,
+    check_settings,
+    http_settings,
+    one_line,
+    redacted,
+    seconds,
+    sendable,
+    transport_errors,
+)
 
 if TYPE_CHECKING:
     from google.genai.errors import APIError
@@ -40,11 +50,6 @@ _FINISHED: Mapping[str, Literal["stop", "length"]] = {
     "MAX_TOKENS": "length",
     "CONTINUATION": "length",
 }
-# What the client raises, apart from its own errors, when a body is not the answer it expects.
-_GARBAGE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
-_SHORTEST_SECRET = 8  # shorter "keys" (of local servers) also occur in ordinary text
-_MESSAGE_CHARS = 300
-_SEED_MASK = 0x7FFFFFFF  # the service takes a signed 32-bit seed
 
 
 def environment_key() -> tuple[str, str] | None:
@@ -85,16 +90,13 @@ class GeminiProvider:
     ) -> None:
         self._model = _checked_model(model)
         self._key, self._key_source = _checked_key(api_key)
-        if temperature is not None and not 0 <= temperature < math.inf:
-            raise UsageError(f"temperature must be a number of at least 0, not {temperature}")
-        if max_output_tokens is not None and max_output_tokens < 1:
-            raise UsageError(f"max_output_tokens must be at least 1, not {max_output_tokens}")
+        check_settings(temperature, max_output_tokens)
         self._temperature = temperature
         self._max_output_tokens = max_output_tokens
         self._timeout_s = timeout_s
         base_url = base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or None
-        if base_url is not None and not re.match(r"https?://[^/]", base_url):
-            raise UsageError(f"not a base URL: {base_url!r}; it starts with http:// or https://")
+        if base_url is not None:
+            check_base_url(base_url)
 
         from google import genai
         from google.genai import errors, types
@@ -107,13 +109,12 @@ class GeminiProvider:
                 api_version=_API_VERSION,
                 timeout=max(1, round(timeout_s * 1000)),
                 retry_options=types.HttpRetryOptions(attempts=1),
-                # The key travels in a header that a redirect would carry to another host.
-                client_args={"follow_redirects": False},
+                client_args=http_settings(),
             ),
         )
         self._types = types
         self._api_error = errors.APIError
-        self._transport_errors = _transport_errors()
+        self._transport_errors = transport_errors()
 
     @property
     def model(self) -> str:
@@ -134,13 +135,13 @@ class GeminiProvider:
         failure: ProviderError
         try:
             response = self._client.models.generate_content(
-                model=self._model, contents=_sendable(prompt), config=self._config(system, seed)
+                model=self._model, contents=sendable(prompt), config=self._config(system, seed)
             )
         except self._api_error as error:
             failure = self._api_failure(error)
         except self._transport_errors as error:
             failure = self._transport_failure(error)
-        except _GARBAGE as error:
+        except GARBAGE as error:
             failure = ProviderUnavailable(f"Gemini's answer is garbled ({type(error).__name__})")
         else:
             return self._completion(response)
@@ -149,8 +150,8 @@ class GeminiProvider:
 
     def _config(self, system: str, seed: int) -> GenerateContentConfig:
         config = self._types.GenerateContentConfig(
-            system_instruction=_sendable(system) or None,
-            seed=seed & _SEED_MASK,
+            system_instruction=sendable(system) or None,
+            seed=seed & SEED_MASK,
             temperature=self._temperature,
             max_output_tokens=self._max_output_tokens,
             automatic_function_calling=self._types.AutomaticFunctionCallingConfig(disable=True),
@@ -161,24 +162,32 @@ class GeminiProvider:
         return config
 
     def _completion(self, response: GenerateContentResponse) -> Completion:
-        feedback, candidates = response.prompt_feedback, response.candidates or []
-        if not candidates:
-            if feedback is not None and feedback.block_reason is not None:
-                reason = self._clean(feedback.block_reason.value)
-                raise NoCompletion(f"Gemini blocked the prompt ({reason})")
-            if feedback is None and response.usage_metadata is None:
-                raise ProviderUnavailable("Gemini's answer is garbled (no part of it is known)")
-            raise NoCompletion("Gemini sent no candidate")
-        text = _text(candidates[0])
-        reason = _finish_reason(candidates[0])
+        if not response.candidates:
+            raise self._no_candidate(response)
+        candidate = response.candidates[0]
+        text, reasoning = _words(candidate)
+        reason, usage = _finish_reason(candidate), _usage(response)
         if reason not in _FINISHED:
-            raise NoCompletion(f"Gemini stopped the answer ({self._clean(reason)})")
+            raise NoCompletion(f"Gemini stopped the answer ({self._clean(reason)})", usage=usage)
         if not text.strip():
             advice = ": raise --max_output_tokens" if _FINISHED[reason] == "length" else ""
-            raise NoCompletion(f"Gemini sent no text ({reason}{advice})")
+            raise NoCompletion(f"Gemini sent no text ({reason}{advice})", usage=usage)
         return Completion(
-            redacted(text, self._key), self._model, _FINISHED[reason], _usage(response)
+            redacted(text, self._key),
+            self._model,
+            _FINISHED[reason],
+            usage,
+            reasoning=redacted(reasoning, self._key),
         )
+
+    def _no_candidate(self, response: GenerateContentResponse) -> ProviderError:
+        feedback, usage = response.prompt_feedback, _usage(response)
+        if feedback is not None and feedback.block_reason is not None:
+            reason = self._clean(feedback.block_reason.value)
+            return NoCompletion(f"Gemini blocked the prompt ({reason})", usage=usage)
+        if feedback is None and response.usage_metadata is None:
+            return ProviderUnavailable("Gemini's answer is garbled (no part of it is known)")
+        return NoCompletion("Gemini sent no candidate", usage=usage)
 
     def _api_failure(self, error: APIError) -> ProviderError:
         body = _error_body(error)
@@ -204,14 +213,7 @@ class GeminiProvider:
         return ProviderUnavailable(f"no answer from Gemini ({name}: {self._clean(str(error))})")
 
     def _clean(self, text: str) -> str:
-        """One printable line of bounded length, without the key."""
-        line = "".join(c if c.isprintable() else " " for c in redacted(text, self._key))
-        return " ".join(line.split())[:_MESSAGE_CHARS]
-
-
-def redacted(text: str, secret: str) -> str:
-    """`text` with each `secret` of at least 8 characters replaced by "[key]"."""
-    return text.replace(secret, "[key]") if len(secret) >= _SHORTEST_SECRET else text
+        return one_line(text, self._key)
 
 
 def _checked_model(model: str) -> str:
@@ -233,21 +235,11 @@ def _checked_key(api_key: str | None) -> tuple[str, str]:
     return key, source
 
 
-def _transport_errors() -> tuple[type[Exception], ...]:
-    """The base error of the HTTP library that the client loaded: httpx, or its fork httpx2."""
-    loaded = (sys.modules.get(name) for name in ("httpx", "httpx2"))
-    return tuple(module.HTTPError for module in loaded if module is not None)
-
-
-def _sendable(text: str) -> str:
-    """`text` as JSON in UTF-8 can carry it: a lone surrogate becomes "?"."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _text(candidate: Candidate) -> str:
-    """The words of an answer, without the model's thoughts."""
+def _words(candidate: Candidate) -> tuple[str, str]:
+    """The words of an answer, and the model's thoughts, which are no part of it."""
     parts = candidate.content.parts if candidate.content is not None else None
-    return "".join(part.text for part in parts or [] if part.text and not part.thought)
+    text = "".join(part.text for part in parts or [] if part.text and not part.thought)
+    return text, "".join(part.text for part in parts or [] if part.text and part.thought)
 
 
 def _finish_reason(candidate: Candidate) -> str:
@@ -260,11 +252,16 @@ def _usage(response: GenerateContentResponse) -> Usage:
     if counts is None:
         return Usage()
     return Usage(
-        input_tokens=counts.prompt_token_count or 0,
-        output_tokens=counts.candidates_token_count or 0,
-        cached_tokens=counts.cached_content_token_count or 0,
-        thinking_tokens=counts.thoughts_token_count or 0,
+        input_tokens=_count(counts.prompt_token_count),
+        output_tokens=_count(counts.candidates_token_count),
+        cached_tokens=_count(counts.cached_content_token_count),
+        thinking_tokens=_count(counts.thoughts_token_count),
     )
+
+
+def _count(tokens: int | None) -> int:
+    """A number of tokens that can be summed: a server's nonsense counts as nothing."""
+    return max(0, tokens or 0)
 
 
 def _error_body(error: APIError) -> Mapping[str, Any]:
@@ -291,7 +288,5 @@ def _delay(error: APIError, body: Mapping[str, Any]) -> float | None:
     headers = getattr(error.response, "headers", None)
     if headers is not None:
         named.append(f"{headers.get('Retry-After')}s")
-    for text in named:
-        if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?s", text):
-            return float(text[:-1])
-    return None
+    delays = (seconds(text[:-1]) for text in named if text.endswith("s"))
+    return next((delay for delay in delays if delay is not None), None)

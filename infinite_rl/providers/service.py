@@ -1,0 +1,76 @@
+"""What providers of a service share: checked settings, texts without the key, one pool."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from typing import Any
+
+from ..errors import UsageError
+
+# More than the threads of any run: with the HTTP library's own 100, the others would wait in line,
+# and with its 20 that are kept open, most calls would begin with a new handshake.
+CONNECTIONS = 2048
+SEED_MASK = 0x7FFFFFFF  # the services take a signed 32-bit seed
+# What a client raises, apart from its own errors, when a body is not the answer it expects.
+GARBAGE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+
+_SHORTEST_SECRET = 8  # shorter "keys" (of local servers) also occur in ordinary text
+_MESSAGE_CHARS = 300
+
+
+def redacted(text: str, secret: str) -> str:
+    """`text` with each `secret` of at least 8 characters replaced by "[key]"."""
+    return text.replace(secret, "[key]") if len(secret) >= _SHORTEST_SECRET else text
+
+
+def one_line(text: str, secret: str) -> str:
+    """A server's words as one printable line of bounded length, without the secret."""
+    line = "".join(c if c.isprintable() else " " for c in redacted(text, secret))
+    return " ".join(line.split())[:_MESSAGE_CHARS]
+
+
+def sendable(text: str) -> str:
+    """`text` as JSON in UTF-8 can carry it: a lone surrogate becomes "?"."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def seconds(text: str) -> float | None:
+    """The delay that a text such as "13" or "0.5" names; None for anything else."""
+    return float(text) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) else None
+
+
+def check_settings(temperature: float | None, max_output_tokens: int | None) -> None:
+    """Raises UsageError for a setting that no model can have."""
+    if temperature is not None and not 0 <= temperature < math.inf:
+        raise UsageError(f"temperature must be a number of at least 0, not {temperature}")
+    if max_output_tokens is not None and max_output_tokens < 1:
+        raise UsageError(f"max_output_tokens must be at least 1, not {max_output_tokens}")
+
+
+def check_base_url(base_url: str) -> None:
+    """Raises UsageError where requests cannot go to `base_url`."""
+    if not re.match(r"https?://[^/]", base_url):
+        raise UsageError(f"not a base URL: {base_url!r}; it starts with http:// or https://")
+
+
+def http_settings() -> dict[str, Any]:
+    """The settings of the HTTP client: a pool for all threads, and no redirects.
+
+    A redirect would carry the header that holds the key to another host.
+    """
+    library = _http_libraries()[-1]
+    limits = library.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
+    return {"limits": limits, "follow_redirects": False}
+
+
+def transport_errors() -> tuple[type[Exception], ...]:
+    """The base errors of the HTTP libraries that clients have loaded."""
+    return tuple(library.HTTPError for library in _http_libraries())
+
+
+def _http_libraries() -> list[Any]:
+    """Those that clients have loaded: httpx, and its fork httpx2, which newer clients prefer."""
+    loaded = (sys.modules.get(name) for name in ("httpx", "httpx2"))
+    return [library for library in loaded if library is not None]
