@@ -17,7 +17,7 @@ from typing import Any
 
 from ...worker import NoWorkers, Worker, WorkerGone
 from ...workers import default_count
-from .bounds import NotReady, OutOfTime, OverBudget, Unavailable, Unparsed
+from .bounds import NotReady, OutOfTime, OverBudget, Unavailable, Unparsed, bits
 from .tree import Node, holds
 
 _SOLVER = "infinite_rl.reward_functions.math.solver"
@@ -74,7 +74,7 @@ _WORDS |= {"lim": "a limit", "lim+": "a limit", "lim-": "a limit"}
 def _plain(node: Node) -> list[Any]:
     value = node.value
     if isinstance(value, Fraction):
-        if max(value.numerator.bit_length(), value.denominator.bit_length()) > 2_000:
+        if bits(value) > 2_000:
             raise OverBudget("a number of too many digits in an integral or a sum")
         value = f"{value.numerator}/{value.denominator}"
     return [node.op, value, [_plain(arg) for arg in node.args]]

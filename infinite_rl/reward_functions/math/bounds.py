@@ -8,6 +8,7 @@ thread.
 from __future__ import annotations
 
 import time
+from fractions import Fraction
 
 MAX_CHARACTERS = 4_000  # of one extracted answer; the longest MATH answer has about 200
 MAX_TOKENS = 1_500
@@ -25,6 +26,11 @@ MAX_POLYNOMIAL_DEGREE = 64  # of one power that is expanded
 MAX_VARIABLES = 12
 MAX_WORK = 200_000  # steps of one comparison, a step being some microseconds
 CLOCK_INTERVAL = 64  # steps between two looks at the clock
+
+
+def bits(value: int | Fraction) -> int:
+    """The size of an exact number: that of its numerator or denominator, whichever is longer."""
+    return max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
 class Unparsed(Exception):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .bounds import Unparsed
 from .tokens import Token
-from .tree import Node, is_expression, symbol
+from .tree import Node, expression, symbol
 
 if TYPE_CHECKING:
     from .parse import Parser
@@ -82,12 +82,12 @@ def limit(parser: Parser) -> Node:
     name = _variable(parser)
     parser.expect("to")
     side = _side(parser)
-    point = _number(parser.sum())
+    point = expression(parser.sum())
     if side:
         parser.position += 4 if parser.peek(1).text == "{" else 2
     parser.expect("}")
     _refuse_functions(parser.tokens[parser.position :])
-    body = _number(parser.product())
+    body = expression(parser.product())
     if parser.at("+", "-"):
         raise Unparsed("a limit of a sum without brackets")
     return Node("calculus", (body, name, point), f"lim{side}")
@@ -124,7 +124,7 @@ def derivative(parser: Parser) -> Node | None:
         return None
     parser.position += width
     _refuse_functions(parser.tokens[parser.position :])
-    return Node("calculus", (_number(parser.product()), symbol(name)), "diff")
+    return Node("calculus", (expression(parser.product()), symbol(name)), "diff")
 
 
 def _refuse_functions(tokens: list[Token]) -> None:
@@ -139,9 +139,3 @@ def _variable(parser: Parser) -> Node:
     if token.kind not in ("name", "greek"):
         raise Unparsed("a limit without its variable")
     return symbol(token.text)
-
-
-def _number(node: Node) -> Node:
-    if not is_expression(node):
-        raise Unparsed(f"a {node.op} where a number should stand")
-    return node

@@ -17,6 +17,7 @@ from .tree import (
     constant,
     holds,
     is_expression,
+    minus,
     number,
     substituted,
     symbol,
@@ -94,7 +95,7 @@ def _equations(first: Node, second: Node, budget: Budget) -> str:
         )
         if not (is_expression(left) and is_expression(right)):
             return "the equations differ"
-        sides.append(Node("add", (left, Node("neg", (right,)))))
+        sides.append(minus(left, right))
     names = sorted(symbols(sides[0]) | symbols(sides[1]))
     if len(names) > MAX_VARIABLES:
         raise OverBudget(f"more than {MAX_VARIABLES} variables")
@@ -146,8 +147,8 @@ def _equation(first: Node, second: Node, budget: Budget) -> str:
 def _inequality(first: Node, second: Node, budget: Budget) -> str:
     if second.op != "inequality" or first.value != second.value:
         return _other_kind(first, second)
-    sides = [Node("add", (node.args[1], Node("neg", (node.args[0],)))) for node in (first, second)]
-    return expressions(sides[0], sides[1], budget)
+    one, other = (minus(node.args[1], node.args[0]) for node in (first, second))
+    return expressions(one, other, budget)
 
 
 def _quantity(first: Node, second: Node, budget: Budget) -> str:
@@ -220,9 +221,14 @@ def _text(first: Node, second: Node, budget: Budget) -> str:
 # -- collections ----------------------------------------------------------------------------------
 
 
+def _other_length(first: Sequence[Node], second: Sequence[Node]) -> str:
+    fewer, more = sorted([len(first), len(second)])
+    return f"{fewer} members and {more}"
+
+
 def _ordered(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
     if len(first) != len(second):
-        return f"{min(len(first), len(second))} members and {max(len(first), len(second))}"
+        return _other_length(first, second)
     for place, (left, right) in enumerate(zip(first, second, strict=True), 1):
         if difference(left, right, budget):
             return f"member {place} differs"
@@ -232,7 +238,7 @@ def _ordered(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> s
 def _unordered(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
     """One to one, in any order."""
     if len(first) != len(second):
-        return f"{min(len(first), len(second))} members and {max(len(first), len(second))}"
+        return _other_length(first, second)
     left = list(second)
     for member in first:
         place = _find(member, left, budget)
@@ -361,7 +367,7 @@ def _antiderivative(first: Node, second: Node, budget: Budget) -> str:
     """With a constant each, they may differ by a number; a missing constant is fine."""
     whole, written = first.args
     if second.op == "antiderivative":
-        gap = Node("add", (whole, Node("neg", (second.args[0],))))
+        gap = minus(whole, second.args[0])
         names = sorted(symbols(gap) & normal.INTEGRATED)
         there = {name: number(Fraction(7 + place, 11)) for place, name in enumerate(names)}
         shifted = Node("add", (second.args[0], substituted(gap, there)))
@@ -418,8 +424,8 @@ def _congruence(first: Node, second: Node, budget: Budget) -> str:
         return "the names differ"
     if expressions(first.args[1], second.args[1], budget):
         return "the moduli differ"
-    gap = Node("div", (Node("add", (first.args[0], Node("neg", (second.args[0],)))), first.args[1]))
-    turns = rational(gap, budget)
+    gap = minus(first.args[0], second.args[0])
+    turns = rational(Node("div", (gap, first.args[1])), budget)
     return "" if turns is not None and turns.denominator == 1 else "the remainders differ"
 
 

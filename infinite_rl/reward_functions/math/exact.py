@@ -15,6 +15,7 @@ from .bounds import (
     Budget,
     OverBudget,
     Undefined,
+    bits,
 )
 from .tree import Node
 
@@ -23,10 +24,6 @@ from .tree import Node
 Coefficient = int | Fraction
 Polynomial = dict[int, Coefficient]
 _FIELD, _LARGEST_DEGREE = 64, 2**32
-
-
-def bits(value: Coefficient) -> int:
-    return max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
 def rational(node: Node, budget: Budget) -> Fraction | None:

@@ -328,7 +328,7 @@ def _equation(parts: list[Node]) -> Node:
     """`x = 5` is 5 with a name; `7 * 8 = 56` and `x = 2 + 3 = 5` are chains, to be checked."""
     first, last = parts[0], parts[-1]
     named = first.op in ("sym", "text")
-    if len(parts) > 2 or not (named or _has_names(first) or _has_names(last)):
+    if len(parts) > 2 or not (named or symbols(first) or symbols(last)):
         return Node("chain", tuple(parts))
     if first.op == "text" and not _DENIALS.isdisjoint(str(first.value).casefold().split()):
         raise Unparsed("an equation that is denied or left open")
@@ -347,10 +347,6 @@ def _summed(node: Node) -> Node:
     return Node("add", node.args) if node.op == "antiderivative" else node
 
 
-def _has_names(node: Node) -> bool:
-    return bool(symbols(node))
-
-
 def ray(name: str, operator: str, bound: Node) -> Node:
     """The numbers x with `x operator bound`: a region that keeps the name of its variable."""
     if operator == "!=":
@@ -365,9 +361,9 @@ def ray(name: str, operator: str, bound: Node) -> Node:
 
 
 def _inequality(left: Node, operator: str, right: Node) -> Node:
-    if left.op == "sym" and not _has_names(right):
+    if left.op == "sym" and not symbols(right):
         return ray(str(left.value), operator, right)
-    if right.op == "sym" and not _has_names(left):
+    if right.op == "sym" and not symbols(left):
         return ray(str(right.value), _CONVERSE[operator], left)
     if operator in (">", ">="):
         left, operator, right = right, _CONVERSE[operator], left
@@ -381,7 +377,7 @@ def _double_inequality(parts: list[Node], operators: list[str]) -> Node:
     if len(parts) != 3 or not all(operator[0] == "<" for operator in operators):
         raise Unparsed("a chain of relations")
     low, middle, high = parts
-    if middle.op != "sym" or _has_names(low) or _has_names(high):
+    if middle.op != "sym" or symbols(low) or symbols(high):
         sides = (_inequality(low, operators[0], middle), _inequality(middle, operators[1], high))
         return Node("meet", sides)
     shape = ("[" if "=" in operators[0] else "(") + ("]" if "=" in operators[1] else ")")

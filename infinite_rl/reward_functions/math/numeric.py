@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import mpmath
 
-from .bounds import MAX_EXACT_BITS, MAX_POWER_BITS, Budget, OverBudget, Undefined
-from .exact import bits, rational
-from .tree import Node, holds, number, symbols
+from .bounds import MAX_EXACT_BITS, MAX_POWER_BITS, Budget, OverBudget, Undefined, bits
+from .exact import rational
+from .tree import Node, holds, number, substituted, symbols
 
 DIGITS = (75, 150, 320)  # precision of the first try, and of later ones where digits cancelled
 AGREEMENT = 50  # digits in which two values must agree, relative to the larger
@@ -385,7 +385,7 @@ class _Evaluation:
         return {"pi": +self.ctx.pi, "e": +self.ctx.e, "i": self.ctx.j}[name]
 
     def combinatorial(self, node: Node) -> Any:
-        points = tuple(_substituted(arg, self.point) for arg in node.args)
+        points = tuple(substituted(arg, self.point) for arg in node.args)
         value = rational(Node(node.op, points), self.budget)
         if value is None:
             raise Undefined("a factorial of something that is no whole number")
@@ -473,11 +473,3 @@ class _Evaluation:
         if real and value < 0 and degree % 2 == 1:
             return -self.power(-value, self.ctx.one / degree)
         return self.power(value, self.ctx.one / degree)
-
-
-def _substituted(node: Node, point: _Point) -> Node:
-    if node.op == "sym":
-        return point[str(node.value)]
-    return Node(
-        node.op, tuple(_substituted(arg, point) for arg in node.args), node.value, node.unit
-    )

@@ -33,13 +33,12 @@ from .tree import (
     substituted,
     symbol,
 )
+from .words import CARDINALS
 
 _SET_SIGNS = {"cup": "union", "cap": "meet", "minus": "without"}
 _ATOM_KINDS = frozenset(["name", "greek", "const", "func"])
 _ATOM_COMMANDS = words("frac sqrt surd binom begin total product limit int bar")
 _ONE_ATOM = frozenset(["sqrt", "cbrt", "abs", "floor", "ceil"])  # functions of the next atom alone
-_BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-          "ten": 10, "twelve": 12, "sixteen": 16}  # fmt: skip
 _FUNCTION_HEAD = re.compile(
     r"\s*([A-Za-z](?:_\{?[A-Za-z0-9]{1,3}\}?)?(?:\^\{-1\}|'{0,2}))\s*(?:\\left\s*)?"
     r"\(\s*([A-Za-z0-9](?:\s*,\s*[A-Za-z0-9]){0,3})\s*(?:\\right\s*)?\)\s*=(?!=)"
@@ -410,7 +409,7 @@ class Parser:
     def based(self, digits: str) -> Node:
         """`52_8`, `101_{2}`: a numeral in a base from 2 to 36, written with the digits 0 to 9."""
         text = self.subscript().strip("_")
-        base = int(text) if text.isdigit() and len(text) < 3 else _BASES.get(text, 0)
+        base = int(text) if text.isdigit() and len(text) < 3 else CARDINALS.get(text, 0)
         if (
             not 2 <= base <= 36
             or not digits.isdigit()

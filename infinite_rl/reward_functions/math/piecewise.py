@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .bounds import Budget, Unparsed
 from .regions import EVERYTHING, NoNumbers, Span, outside, position, span_of
-from .tree import ONE, Node, negated, number, substituted
+from .tree import ONE, Node, minus, number, substituted
 
 
 class Piece(NamedTuple):
@@ -84,13 +84,9 @@ def _inside(low: Node | None, high: Node | None) -> Node:
     """An expression in t that takes every value between the bounds while t runs freely."""
     free = Node("sym", (), "t")
     square = Node("pow", (free, number(2)))
-    if low is None and high is None:
-        return free
-    if low is None or high is None:
-        return Node("add", (low, square)) if low is not None else _less(high, square)
+    if low is None:
+        return free if high is None else minus(high, square)
+    if high is None:
+        return Node("add", (low, square))
     share = Node("div", (square, Node("add", (ONE, square))))
-    return Node("add", (low, Node("mul", (_less(high, low), share))))
-
-
-def _less(first: Node | None, second: Node) -> Node:
-    return Node("add", (first or ONE, negated(second)))
+    return Node("add", (low, Node("mul", (minus(high, low), share))))

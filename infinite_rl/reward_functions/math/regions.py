@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 from .bounds import Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
 from .normal import ray
-from .tree import INFINITY, MINUS_INFINITY, Node, holds, is_expression, negated, number, symbols
+from .tree import (
+    INFINITY,
+    MINUS_INFINITY,
+    Node,
+    holds,
+    is_expression,
+    minus,
+    negated,
+    number,
+    symbols,
+)
 
 SETS = frozenset(["region", "meet", "join", "without", "builder", "inequality"])
 _MOST_INTERVALS = 100
@@ -189,7 +199,7 @@ def _is_size(node: Node) -> bool:
 def _linear(left: Node, right: Node, operator: str, name: str, budget: Budget) -> Node:
     """The ray of `left < right`, where the difference is `a x + b` with rational numbers."""
     try:
-        top, bottom = Quotients([name], budget).expand(Node("add", (left, Node("neg", (right,)))))
+        top, bottom = Quotients([name], budget).expand(minus(left, right))
     except (NotPolynomial, Undefined):
         raise NoNumbers from None
     if len(bottom) != 1 or 0 not in bottom or not top.get(1) or set(top) - {0, 1}:

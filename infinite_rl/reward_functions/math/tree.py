@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
-from .bounds import Unparsed
+from .bounds import Unparsed, bits
 from .units import Unit
 
 # Expressions: num sym const add mul pow div neg fn fact binom pm deg
@@ -31,7 +31,8 @@ EXPRESSIONS = frozenset(
 INFINITY = Node("const", (), "inf")
 MINUS_INFINITY = Node("neg", (INFINITY,))
 REALS = Node("region", (Node("interval", (MINUS_INFINITY, INFINITY), "()"),))
-ZERO, ONE = Node("num", (), Fraction(0)), Node("num", (), Fraction(1))
+ONE = Node("num", (), Fraction(1))
+_MOST_BITS = 2_000  # that are shown: Python refuses to print integers of more than 4,300 digits
 
 
 def number(value: Fraction | int) -> Node:
@@ -53,6 +54,11 @@ def negated(node: Node) -> Node:
     if node.op == "quantity":
         return Node("quantity", (negated(node.args[0]),), unit=node.unit)
     return Node("neg", (node,))
+
+
+def minus(first: Node, second: Node) -> Node:
+    """`first - second`."""
+    return Node("add", (first, Node("neg", (second,))))
 
 
 def is_expression(node: Node) -> bool:
@@ -101,10 +107,8 @@ def show(node: Node, limit: int = 200) -> str:
 
 
 def _leaf(value: Fraction | str) -> str:
-    if isinstance(value, Fraction):
-        size = max(value.numerator.bit_length(), value.denominator.bit_length())
-        if size > 2_000:  # Python refuses to print an integer of more than 4,300 digits
-            return f"a number of {size} bits"
+    if isinstance(value, Fraction) and bits(value) > _MOST_BITS:
+        return f"a number of {bits(value)} bits"
     return str(value)
 
 

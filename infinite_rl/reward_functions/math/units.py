@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -226,8 +227,7 @@ def unit(text: str) -> Unit | None:
             last = _lookup(word)[:2]
             factor = _merge(dimension, factor, last, sign * pending)
             pending = 1
-    kept = tuple(sorted((name, power) for name, power in dimension.items() if power))
-    return Unit(" ".join(text.split()), factor, kept)
+    return Unit(" ".join(text.split()), factor, _sorted(dimension))
 
 
 def _merge(
@@ -238,11 +238,14 @@ def _merge(
     return Fraction(factor * part[0] ** power)
 
 
+def _sorted(dimension: Mapping[str, int]) -> Dimension:
+    return tuple(sorted((name, power) for name, power in dimension.items() if power))
+
+
 def product(first: Unit, second: Unit) -> Unit:
     """Two units side by side, as in `$5 per hour`; `$5 USD` names one twice."""
     if first.dimension == second.dimension and first.factor == second.factor:
         return first
     dimension = dict(first.dimension)
     factor = _merge(dimension, first.factor, (second.factor, second.dimension), 1)
-    kept = tuple(sorted((name, power) for name, power in dimension.items() if power))
-    return Unit(f"{first.name} {second.name}", factor, kept)
+    return Unit(f"{first.name} {second.name}", factor, _sorted(dimension))

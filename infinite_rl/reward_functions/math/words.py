@@ -12,7 +12,7 @@ def _numbered(names: str, first: int, step: int = 1) -> dict[str, int]:
     return {name: first + step * place for place, name in enumerate(names.split())}
 
 
-_SMALL = {
+CARDINALS = {
     **_numbered("zero one two three four five six seven eight nine ten eleven twelve", 0),
     **_numbered("thirteen fourteen fifteen sixteen seventeen eighteen nineteen", 13),
     **_numbered("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10),
@@ -36,7 +36,7 @@ def number_in_words(text: str) -> tuple[Fraction, str] | None:
     if not _SPOKEN.fullmatch(text):
         return None
     words = [(found[0].casefold(), found.start()) for found in _WORD.finditer(text)]
-    if not words or (words[0][0] not in _SMALL and words[0][0] not in _SIGNS | {"a", "half"}):
+    if not words or (words[0][0] not in CARDINALS and words[0][0] not in _SIGNS | {"a", "half"}):
         return None
     reader = _Reader([word for word, _ in words])
     value = reader.signed()
@@ -93,7 +93,7 @@ class _Reader:
         if self.at() == "half":
             self.place += 1
             return Fraction(1, 2)
-        top = 1 if self.at() == "a" else _SMALL.get(self.at())
+        top = 1 if self.at() == "a" else CARDINALS.get(self.at())
         bottom = _PARTS.get(self.at(1)) or _PARTS.get(self.at(1).removesuffix("s"))
         if not top or bottom is None:
             return None
@@ -138,11 +138,11 @@ class _Reader:
         return self.at(1) not in _PARTS and self.at(1).removesuffix("s") not in _PARTS
 
     def tens(self) -> int | None:
-        value = _SMALL.get(self.at())
+        value = CARDINALS.get(self.at())
         if value is None:
             return None
         self.place += 1
-        ones = _SMALL.get(self.at(), 0)
+        ones = CARDINALS.get(self.at(), 0)
         if value >= 20 and 0 < ones < 10 and self.fraction_ahead():
             self.place += 1
             value += ones
@@ -152,7 +152,7 @@ class _Reader:
         """`point one four`."""
         self.place += 1
         digits = ""
-        while self.at() in _SMALL and _SMALL[self.at()] < 10:
-            digits += str(_SMALL[self.at()])
+        while self.at() in CARDINALS and CARDINALS[self.at()] < 10:
+            digits += str(CARDINALS[self.at()])
             self.place += 1
         return Fraction(int(digits or "0"), 10 ** len(digits))
