@@ -41,8 +41,9 @@ Conventions. Each example is a test: `==` are equal, `!=` are different, `??` ca
       25\% == 1/4    25\% != 25
 - A comma between thousands is no decimal point; inside brackets it separates.
       12,345 == 12345    12,345 != 12.345    (12,345) == (12, 345)
-- The last box wins. Boxes joined by a comma, "and" or "or" are one list.
+- The last box wins. Boxes joined by a comma, "and" or "or" are one list; names stay with them.
       \boxed{4}, so it is \boxed{5} == 5    \boxed{4} or \boxed{5} != 5
+      x = \boxed{4} or x = \boxed{5} == 4, 5    x = \boxed{4}, y = \boxed{5} == (4, 5)
 - An answer tag goes before a box outside of it, and both before thinking.
       <answer>3</answer> \boxed{4} == 3    <think>\boxed{4}</think> \boxed{3} == 3
 - What takes an answer back wins, and what denies one answers nothing.
@@ -51,6 +52,8 @@ Conventions. Each example is a test: `==` are equal, `!=` are different, `??` ca
       I cannot answer that. != 5    5 or 6 != 5    \boxed{} ?? 5    1, 2, 3, 4, 5 != 5
 - A value may have a name. Equations are the same where their solutions plainly are.
       x = 5 == 5    f(x) = e^x == e^x    x = 5 != y = 5    2x = y == y - 2x = 0
+- A sentence with "is" states a value. What denies it, or leaves it open, states none.
+      The total cost is $5 == 5    x is 5 != y = 5    So the value is 5 == 5    None is 5 ?? 5
 - A chain of equal signs must hold; it is worth its last part.
       2 + 3 = 5 == 5    2 + 2 = 5 ?? 5
 - An interval is its inequality in one variable. Open ends are not closed ends.
@@ -81,8 +84,8 @@ Conventions. Each example is a test: `==` are equal, `!=` are different, `??` ca
       x^2 + C == x^2    x^2 + C == x^2 + 1 + C    a + b + C != a + b
 - Variables are real. `e` and `i` are constants, and letters side by side are a product.
       \sqrt{x^2} == |x|    i^2 == -1    2xy == 2yx    \sin^{-1} x == \arcsin x
-- Text ignores case and articles.
-      East == east    the circle == circle    north != south
+- Text ignores case, articles and hyphens.
+      East == east    the circle == circle    north != south    north-east == northeast
 - What cannot be read is unparsed: no part of an answer is skipped to reach a number.
       it is 5 !! ?? 5    5 + ?? 5
 

@@ -130,7 +130,7 @@ def _kind_of_name(name: str) -> str:
     """`x_1` is a variable, `f(x)` a function, `Area` a word."""
     if name.endswith(")"):
         return "function"
-    return "variable" if len(name.lstrip("\\").split("_")[0]) == 1 else "word"
+    return "variable" if len(re.split("[_^]", name.lstrip("\\"))[0]) == 1 else "word"
 
 
 def _related(first: str, second: str) -> bool:
@@ -209,13 +209,19 @@ def _in_radians(angle: Node) -> Node:
 def _text(first: Node, second: Node, budget: Budget) -> str:
     words = str(first.value)
     if second.op == "text":
-        return "" if words == second.value else "the texts differ"
+        same = words == second.value or _unhyphened(words) & _unhyphened(str(second.value))
+        return "" if same else "the texts differ"
     if second.op in ("sym", "const"):
         return "" if words == str(second.value).casefold() else "the texts differ"
     if is_expression(second) and words.isalpha() and len(words) <= 3:  # "xy" is also x times y
         letters = [constant(letter) if letter in "ei" else symbol(letter) for letter in words]
         return difference(Node("mul", tuple(letters)), second, budget)
     return _other_kind(first, second)
+
+
+def _unhyphened(words: str) -> frozenset[str]:
+    """Words written apart and together: `north-east` is `northeast`, and is `north east`."""
+    return frozenset([words.replace("-", ""), words.replace("-", " ")])
 
 
 # -- collections ----------------------------------------------------------------------------------

@@ -23,7 +23,14 @@ _UNBRACED = re.compile(
     r"(\\f?box(?:ed)?)[ \t]+([-+]?[0-9][0-9.,/]*|[A-Za-z])(?=\.?[ \t]*(?:\$|\\[)\]]|\n|$))"
 )
 _FARTHEST = 8_000  # characters between the openings of two boxes, one in the other
-_JOINT = re.compile(r"[\s$]*(,?\s*(?:\\text\s*\{\s*)?(?:and|or)(?:\s*\})?|[,;])[\s$]*")
+_VARIABLE = r"[A-Za-z](?:_\{?[0-9]\}?)?"
+# Between two boxes of one list; both may be named: "$x = \\boxed{1}$ and $x = \\boxed{2}$".
+_JOINT = re.compile(
+    r"[\s$]*(,?\s*(?:\\text\s*\{\s*)?(?:and|or)(?:\s*\})?|[,;])[\s$]*"
+    rf"(?P<name>{_VARIABLE}\s*=\s*)?"
+)
+_NAMED = re.compile(rf"(?:^|[$(:.]\s*|[A-Za-z]{{2}}[:,]?\s+)({_VARIABLE}\s*=\s*)$")
+_LONGEST_NAME = 20  # characters that are looked at before a box
 _MOST_BOXES = 20  # that are read as one list
 _WIDEST_JOINT = 60  # characters between two of them
 _MARKERS: tuple[str, ...] = (
@@ -54,8 +61,13 @@ _ENDING = re.compile(
 _NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)")
 # Words before a marker, in its clause, that take its answer back or leave it open.
 _HEDGE = re.compile(
-    r"\b(?:not|cannot|never|or|either|maybe|perhaps|possibly|unless|whether|otherwise|doubt)\b"
-    r"|n['\u2019]t\b",
+    r"\b(?:not|cannot|never|or|either|maybe|perhaps|possibly|unless|whether|otherwise|doubt"
+    r"|wrong|incorrect|false|possible|another|previous|initial)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+# After a statement: "The answer is 5, which is wrong".
+_DISOWNED = re.compile(
+    r"^[^.\n]{0,100}\b(?:which|that|this|but)\b[^.,\n]{0,30}\b(?:wrong|incorrect|mistake|impossible)",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[.,;:!?\n](?=\s|$)")
@@ -116,7 +128,7 @@ def last_box(text: str) -> str | None:
     """The content of the last `\\boxed{...}` or `\\fbox{...}`, None where there is none.
 
     Boxes with nothing but a comma, "and" or "or" between them are one list: `\\boxed{3}` or
-    `\\boxed{4}` is a hedge.
+    `\\boxed{4}` is a hedge. So are boxes that each have a name, which stays with them.
     """
     if "box " in text or "boxed " in text:
         text = _UNBRACED.sub(r"\1{\2}", text)
@@ -144,7 +156,13 @@ def last_box(text: str) -> str | None:
             return answer  # only the last box must be whole
         if joint is None:
             return answer
-        if content != last:
+        if joint["name"]:
+            named = _NAMED.search(text[max(0, start - _LONGEST_NAME) : start])
+            if named is None:
+                return answer
+            second = answer if answer.startswith(joint["name"]) else joint["name"] + answer
+            answer = f"{named[1]}{content} {joint[1]} {second}"
+        elif content != last:
             answer = f"{content} {joint[1]} {answer}"
     raise Unparsed(f"more than {_MOST_BOXES} boxes in a row")
 
@@ -215,6 +233,8 @@ def after_marker(text: str) -> str | None:
     if _HEDGE.search(clause):
         raise Unparsed("an answer that is denied or left open")
     rest = text[place + length :].lstrip(" \t:*\n")
+    if _DISOWNED.match(rest):
+        raise Unparsed("an answer that is called wrong")
     taken_back = list(_TAKEN_BACK.finditer(rest))
     return _statement(rest[taken_back[-1].end() :] if taken_back else rest)
 

@@ -16,7 +16,15 @@ from .bounds import MAX_CHARACTERS, Budget, OverBudget, Unparsed
 from .dates import moment
 from .parse import parse
 from .quantities import sum_of_quantities
-from .spoken import choice, may_be_spoken, phrase, plain_text, spelled_out, without_commands
+from .spoken import (
+    DENIALS,
+    choice,
+    may_be_spoken,
+    phrase,
+    plain_text,
+    spelled_out,
+    without_commands,
+)
 from .tokens import CONSTANTS, FUNCTIONS, GREEK, ascii_text
 from .tree import (
     INFINITY,
@@ -50,11 +58,6 @@ INTEGRATED = frozenset(["x", "y", "z", "t", "u", "v", "w", "r", "s", "theta", "p
 _DEGREE = units.unit("degree")
 _CONDITIONS = frozenset(["region", "inequality", "meet", "join", "without"])
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
-# In the name of a value these deny it or leave it open: `not x = 5`.
-_DENIALS = frozenset([
-    "not", "no", "never", "neither", "nor", "cannot", "maybe", "perhaps", "possibly", "if",
-    "unless", "or", "about",
-])  # fmt: skip
 
 
 def read(text: str, budget: Budget) -> Node:
@@ -330,12 +333,14 @@ def _equation(parts: list[Node]) -> Node:
     named = first.op in ("sym", "text")
     if len(parts) > 2 or not (named or symbols(first) or symbols(last)):
         return Node("chain", tuple(parts))
-    if first.op == "text" and not _DENIALS.isdisjoint(str(first.value).casefold().split()):
+    if first.op == "text" and not DENIALS.isdisjoint(str(first.value).casefold().split()):
         raise Unparsed("an equation that is denied or left open")
     if named:
         return Node("named", (last,), str(first.value).strip())
     if last.op == "sym":
         return Node("named", (first,), str(last.value))
+    if last.op == "matrix" and first.op == "pow" and first.args[0].op == "sym":
+        return Node("named", (last,), "^".join(show(arg) for arg in first.args))  # A^{-1} = ...
     first, last = _summed(first), _summed(last)
     if not (is_expression(first) and is_expression(last)):
         raise Unparsed("an equation between things that are no numbers")

@@ -11,7 +11,7 @@ from .words import number_in_words
 # Of a word, not of a command.
 _LETTERS = re.compile(r"(?<![\\A-Za-z])(?:[A-Za-z]{2}|[A-Z]|[ap]\.\s?m)")
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|bf)\s*\{([^{}]*)\}")
-_SPACES = re.compile(r"\\[ ,;:!]|\\q?quad(?![A-Za-z])|~")
+_SPACES = re.compile(r"\\[ ,;:]|\\q?quad(?![A-Za-z])|~")
 _CHOICE = re.compile(
     r"(?:\(([A-J])\)|(?:option|choice|answer)\s+\(?([A-J])\)?|([A-J])[.):](?=\s|$))[.:]?"
     r"(?:\s+(?P<rest>\S.*))?",
@@ -25,6 +25,27 @@ _IN_BASE = re.compile(
 _CASES_OPEN = re.compile(r"\\left\s*\\\{\s*\\begin\{(?:array|aligned|matrix)\}(?:\{[lcr| ]*\})?")
 _CASES_CLOSE = re.compile(r"\\end\{(?:array|aligned|matrix)\}\s*\\right\s*\.")
 _CLOSING_STOP = re.compile(r"[.,;]\s*(?=\\\\|\\end\{)")
+# "So x = 5", "Therefore, there are 5 ways": words that lead to an answer.
+_OPENING = re.compile(
+    r"(?:so|thus|therefore|hence|then|finally)\b[,:]?\s*(?:(?:we\s+(?:get|have|find|obtain))\b[,:]?\s*)?"
+    r"(?:there\s+are\s+(?=[0-9]))?|there\s+are\s+(?=[0-9])",
+    re.IGNORECASE,
+)
+# "The value of x is 5": what is spoken of, and a value that is no word.
+_SENTENCE = re.compile(
+    r"(?P<subject>[a-z][a-z ,'-]{0,100}?)"
+    r"(?:\s+(?:is|are|equals)\s+(?:equal\s+to\s+)?|(?P<colon>:\s+))"
+    r"(?:(?P<named>(?=[a-z]\s*(?:[=<>≤≥]|\\[lg]eq?)))|(?=[^a-z\s:=]))",
+    re.IGNORECASE,
+)
+_SHORTEST_SUBJECT = 3
+# In the name of a value these deny it or leave it open: `not x = 5`.
+DENIALS = frozenset([
+    "not", "no", "never", "neither", "nor", "cannot", "maybe", "perhaps", "possibly", "if",
+    "unless", "or", "about", "none", "suppose", "assume", "assuming", "except", "guess", "wrong",
+    "incorrect", "false",
+])  # fmt: skip
+_VALUE_OF = re.compile(r"(?:(?:the\s+)?value\s+of\s+)?([b-hj-z])", re.IGNORECASE)
 _LEAD = re.compile(
     r"^(?:\\text\{\s*)?(?:the\s+)?(?:final\s+)?answer(?:\s+is|\s*:)\s*:?\s*\}?|"
     r"(?:\\text\{\s*(?:for\s+)?all(?:\s+real)?\s*\}|(?:for\s+)?all(?:\s+real)?\s)\s*(?=[a-z](?![a-z]))",
@@ -53,7 +74,7 @@ _MOST_WORDS = 3  # of a unit after a number in words
 def without_commands(text: str) -> str:
     """The text without the commands and spaces of LaTeX that only set words."""
     if "\\" in text or "~" in text:
-        text = _SPACES.sub(" ", _TEXT_COMMAND.sub(r"\1", text))
+        text = _SPACES.sub(" ", _TEXT_COMMAND.sub(r"\1", text.replace("\\!", "")))
     return text.strip().strip("$.,;:").strip() if text[:1] == "$" or text[-1:] in "$.,;:" else text
 
 
@@ -108,6 +129,8 @@ def spelled_out(text: str) -> str:
     """Respellings that need more than one token: `101 base 2`, `USD 5`, cases as an array."""
     if "all" in text or "All" in text or "nswer" in text:
         text = _EXCEPT.sub(r"\\mathbb{R} \\setminus \\{\1\\}", _LEAD.sub("", text))
+    if text[:1].isalpha() and " " in text:
+        text = _with_its_name(_OPENING.sub("", text, count=1))
     text = text.replace("∠", "\\angle ")
     if "\\angle" in text:
         text = _ANGLE.sub(r"\\text{angle \1}", text)
@@ -123,3 +146,21 @@ def spelled_out(text: str) -> str:
     if "\\right" in text and "\\begin" in text:
         text = _CASES_CLOSE.sub(r"\\end{cases}", _CASES_OPEN.sub(r"\\begin{cases}", text))
     return text
+
+
+def _with_its_name(text: str) -> str:
+    """`The total cost is 5` as the equation that it states; other texts as they are."""
+    sentence = _SENTENCE.match(text)
+    if sentence is None:
+        return text
+    subject, value = sentence["subject"], text[sentence.end() :]
+    value = value.strip("*") if value.startswith("**") else value
+    words = subject.casefold().split()
+    if sentence["named"] is not None:
+        return value if DENIALS.isdisjoint(words) else text
+    letter = _VALUE_OF.fullmatch(subject) if not sentence["colon"] else None
+    if letter:
+        return f"{letter[1]} = {value}"
+    if any(len(word) == 1 and word != "a" for word in words) or len(subject) < _SHORTEST_SUBJECT:
+        return text
+    return f"\\text{{{subject}}} = {value}"

@@ -148,8 +148,9 @@ _NO_UNITS = frozenset([
     "hexadecimal", "decimal", "off", "if", "unless", "except", "exactly", "is", "are", "was",
     "were", "not", "wrong", "incorrect", "correct", "maybe", "perhaps", "possibly", "probably",
     "about", "around", "roughly", "approximately", "approx", "nearly", "almost", "or", "and",
-    "nor", "to", "through", "at", "least", "most", "below", "above", "beneath", "zero", "one",
-    "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "nor", "to", "than", "but", "instead", "never", "wait", "through", "at", "least", "most",
+    "below", "above", "beneath", "zero", "one", "two", "three", "four", "five", "six", "seven",
+    "eight", "nine", "ten",
 ])  # fmt: skip
 _IRREGULAR = {
     "people": "person", "children": "child", "men": "man", "women": "woman", "mice": "mouse",
