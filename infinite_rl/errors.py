@@ -59,11 +59,15 @@ class ProviderUnavailable(ProviderError):
     """Passing trouble: rate limit, server error, network. The same call may be made again.
 
     `retry_after` is the delay the server asked for, in seconds, or None where it named none.
+    `status` is the HTTP status it answered with, None where it did not answer.
     """
 
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, status: int | None = None
+    ) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.status = status
 
 
 class ProviderRefused(ProviderError):

@@ -229,7 +229,8 @@ def test_rate_limits_and_server_errors_may_be_tried_again(
 ) -> None:
     error = failure(service, reply)
     assert isinstance(error, ProviderUnavailable)
-    assert error.retry_after == delay
+    undecodable = b"\xff" in reply.body  # the client then keeps the status to itself
+    assert (error.retry_after, error.status) == (delay, None if undecodable else reply.status)
 
 
 @pytest.mark.parametrize(

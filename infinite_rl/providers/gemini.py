@@ -193,7 +193,10 @@ class GeminiProvider:
         body = _error_body(error)
         said = self._clean(f"{error.code} {error.status or ''}: {error.message or 'no message'}")
         if error.code in _PASSING or error.code >= 500:
-            return ProviderUnavailable(f"Gemini answered {said}", retry_after=_delay(error, body))
+            delay = _delay(error, body)
+            return ProviderUnavailable(
+                f"Gemini answered {said}", retry_after=delay, status=error.code
+            )
         if error.code in _KEY_CODES or _blames_the_key(body):
             return ProviderRefused(
                 f"Gemini refused the key from {self._key_source} ({said}); "
