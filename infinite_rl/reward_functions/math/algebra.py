@@ -64,6 +64,11 @@ def _closed_form(node: Node, deadline: float) -> Node:
     return known
 
 
+def forget_closed_forms() -> None:
+    """Drop what is kept, so that a measurement meets every question for the first time."""
+    _known.clear()
+
+
 _WORDS = {"int": "an integral", "sum": "a sum", "prod": "a product", "diff": "a derivative"}
 _WORDS |= {"lim": "a limit", "lim+": "a limit", "lim-": "a limit"}
 

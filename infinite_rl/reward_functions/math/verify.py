@@ -20,7 +20,7 @@ from .tree import Node, show
 VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
 
 _INTEGER = re.compile(r"\s*(?:\$(-?[0-9]{1,300})\$|(-?[0-9]{1,300}))\.?\s*")
-_CALCULUS = ("\\int", "\\sum", "\\prod", "\\lim", "{dx}", "∫", "∑", "∏")  # perhaps work for sympy
+CALCULUS = ("\\int", "\\sum", "\\prod", "\\lim", "{dx}", "∫", "∑", "∏")  # perhaps work for sympy
 _SHORT = 200  # characters of an answer whose form is kept
 _FAILURES: list[VerdictStatus] = ["unparsed", "budget", "timeout"]  # of two, the first counts
 # A recursion error means that the caller's stack was nearly full: our own depth is bounded.
@@ -112,7 +112,7 @@ def verify_many(
     """
     wanted = list(pairs)
     distinct = list(dict.fromkeys(wanted))
-    late = [pair for pair in distinct if any(sign in text for text in pair for sign in _CALCULUS)]
+    late = [pair for pair in distinct if any(sign in text for text in pair for sign in CALCULUS)]
     judge = partial(verify_when_ready, timeout=timeout, extract=extract)
     found: dict[tuple[str, str], Verdict] = {}
     if len(late) > 1:
