@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import mpmath
@@ -42,23 +43,44 @@ _RANGES += [(30, 930), (-900, 900), (-2000, 2000), (1100, 9000), (100_000, 400_0
 
 mpmath.libmp.mpf_pi(6000), mpmath.libmp.mpf_e(6000)
 mpmath.libmp.mpf_ln2(6000), mpmath.libmp.mpf_ln10(6000)
-_local = threading.local()  # one context a thread: a context holds its precision
+_KEPT = 500  # numbers of one precision
 
 
-def _context(digits: int) -> Any:
-    contexts: dict[int, Any] = _local.__dict__.setdefault("contexts", {})
-    if digits not in contexts:
-        contexts[digits] = mpmath.MPContext()
-        contexts[digits].dps = digits
-    return contexts[digits]
+class _Precision:
+    """A context of so many digits, and the numbers that were made in it."""
+
+    def __init__(self, digits: int) -> None:
+        self.ctx = mpmath.MPContext()
+        self.ctx.dps = digits
+        self.bits = int(self.ctx.prec)
+        self.noise = self.power_of_ten(25 - digits)
+        self.agreement = self.power_of_ten(-AGREEMENT)
+        self._made: dict[tuple[int, int], Any] = {}
+
+    def power_of_ten(self, exponent: int) -> Any:
+        return self.ctx.mpf(10) ** exponent
+
+    def number(self, value: Any) -> Any:
+        """The value of a fraction. Sample points and small numerals come again and again."""
+        key = (value.numerator, value.denominator)
+        made = self._made.get(key)
+        if made is None:
+            top = self.ctx.mpf(key[0])
+            made = top if key[1] == 1 else top / key[1]
+            if len(self._made) >= _KEPT:
+                self._made.clear()
+            self._made[key] = made
+        return made
 
 
-def _power_of_ten(digits: int, exponent: int) -> Any:
-    """10^exponent in the context of so many digits."""
-    powers: dict[tuple[int, int], Any] = _local.__dict__.setdefault("powers", {})
-    if (digits, exponent) not in powers:
-        powers[digits, exponent] = _context(digits).mpf(10) ** exponent
-    return powers[digits, exponent]
+_local = threading.local()  # a thread has contexts of its own: mpmath lets none be shared
+
+
+def _precision(digits: int) -> _Precision:
+    made: dict[int, _Precision] = _local.__dict__.setdefault("precisions", {})
+    if digits not in made:
+        made[digits] = _Precision(digits)
+    return made[digits]
 
 
 class _NotReal(Undefined):
@@ -83,9 +105,10 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
     """
     sides = (first, second)
     if not names:
-        return "" if _surely_equal(sides, {}, False, budget) else "values"
+        found = _both(sides, {}, False, budget)
+        return "" if _surely_equal(sides, found, {}, False, budget) else "values"
     sizes = real and any(holds(side, "fn", "abs") for side in sides)
-    usable: list[tuple[int, _Point]] = []
+    usable: list[tuple[list[_Found], _Point]] = []
     for point in _visited(sides, names):
         try:
             found = _both(sides, point.place, real, budget)
@@ -99,13 +122,14 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
             continue  # where the work itself is used up, the next point says so again
         if not _close(found[0].value, found[1].value):
             return "values at a sample point"
-        usable.append((max(part.reach for part in found), point.place))
+        usable.append((found, point.place))
         if point.plain and len(usable) >= _WANTED:
             break
     if len(usable) < _USABLE:
         return "too few points where both sides have a value"
-    _, clearest = min(usable, key=lambda pair: pair[0])
-    return "" if _surely_equal(sides, clearest, real, budget) else "values at a sample point"
+    found, clearest = min(usable, key=lambda pair: _reach(pair[0]))
+    same = _surely_equal(sides, found, clearest, real, budget)
+    return "" if same else "values at a sample point"
 
 
 def nearly(node: Node, budget: Budget) -> Fraction:
@@ -149,12 +173,17 @@ def _one_alone(sides: Sequence[Node], point: _Point, budget: Budget) -> bool:
     return defined[0] != defined[1]
 
 
-def _surely_equal(sides: Sequence[Node], point: _Point, real: bool, budget: Budget) -> bool:
-    """Whether two values agree in as many digits as their parts ask for."""
-    found = _both(sides, point, real, budget)
+def _reach(found: Sequence[_Found]) -> int:
+    return max(part.reach for part in found)
+
+
+def _surely_equal(
+    sides: Sequence[Node], found: Sequence[_Found], point: _Point, real: bool, budget: Budget
+) -> bool:
+    """Whether two sides with these values at a point agree in as many digits as their parts ask."""
     if not _close(found[0].value, found[1].value):
         return False
-    digits = _digits_to_see(max(part.reach for part in found))
+    digits = _digits_to_see(_reach(found))
     if digits <= AGREEMENT:
         return True
     values = [_exact_value(side, point, real, budget, digits) for side in sides]
@@ -173,7 +202,7 @@ def proportional(first: Node, second: Node, names: list[str], budget: Budget) ->
     """Whether one expression is a constant, not zero, times the other at the sample points."""
     quotient = Node("div", (first, second))
     found: list[tuple[_Found, _Point]] = []
-    for point in _points(names):
+    for point in _points(tuple(names)):
         try:
             part = _value(quotient, point.place, True, budget)
         except Undefined:
@@ -202,7 +231,12 @@ class _Sample:
     far: bool = False
 
 
-def _points(names: list[str], turns: Sequence[int] = ()) -> Iterator[_Sample]:
+@lru_cache(256)
+def _points(names: tuple[str, ...], turns: tuple[int, ...] = ()) -> tuple[_Sample, ...]:
+    return tuple(_chosen(names, turns))
+
+
+def _chosen(names: Sequence[str], turns: Sequence[int]) -> Iterator[_Sample]:
     """Sample points that depend on the names alone, and on where an expression may turn.
 
     First each two names with opposite signs, both ways: `|x + y|` is not `|x| + |y|`. Then the
@@ -235,14 +269,14 @@ def _points(names: list[str], turns: Sequence[int] = ()) -> Iterator[_Sample]:
         yield _Sample(point)
 
 
-def _visited(sides: Sequence[Node], names: list[str]) -> Iterator[_Sample]:
+def _visited(sides: Sequence[Node], names: list[str]) -> Sequence[_Sample]:
     """The sample points for two expressions: where one may jump, the whole ones come too."""
     numerals = {size for side in sides if _may_turn(side) for size in _numerals(side)}
     turns = sorted(numerals)[:_MOST_TURNS]
     turns = [*turns, 10 * math.prod(turns)] if numerals else [100]
-    points = _points(names, turns if any(_may_turn(side) for side in sides) else ())
+    points = _points(tuple(names), tuple(turns) if any(map(_may_turn, sides)) else ())
     if any(holds(side, "fn", name) for side in sides for name in ("floor", "ceil")):
-        return (replace(point, plain=False) for point in points)
+        return [replace(point, plain=False) for point in points]
     return points
 
 
@@ -263,8 +297,9 @@ def _numerals(node: Node) -> set[int]:
 
 
 def _close(first: Any, second: Any, digits: int = AGREEMENT) -> bool:
-    larger = max(abs(first), abs(second))
-    return bool(abs(first - second) <= larger * _power_of_ten(max(DIGITS[0], digits + 20), -digits))
+    precision = _precision(max(DIGITS[0], digits + 20))
+    share = precision.agreement if digits == AGREEMENT else precision.power_of_ten(-digits)
+    return bool(abs(first - second) <= max(abs(first), abs(second)) * share)
 
 
 def _value(node: Node, point: _Point, real: bool, budget: Budget) -> _Found:
@@ -300,8 +335,8 @@ class _Evaluation:
     """
 
     def __init__(self, digits: int, point: _Point, real: bool, budget: Budget, last: bool) -> None:
-        self.ctx = _context(digits)
-        self.noise = _power_of_ten(digits, 25 - digits)
+        self.precision = _precision(digits)
+        self.ctx = self.precision.ctx
         self.cost = _COST * digits // DIGITS[0]
         self.point = point
         self.real = real
@@ -316,7 +351,7 @@ class _Evaluation:
         return self.numerals + self.gap
 
     def is_precise(self) -> bool:
-        return self.lost <= int(self.ctx.prec) - _NEEDED_BITS
+        return self.lost <= self.precision.bits - _NEEDED_BITS
 
     def run(self, node: Node) -> Any:
         """The value of a part. With `real`, Undefined for a part that has no real one."""
@@ -331,9 +366,9 @@ class _Evaluation:
     def compute(self, node: Node) -> Any:
         if type(node.value) is Fraction:
             self.numerals += bits(node.value) - 1
-            return self.number(node.value)
+            return self.precision.number(node.value)
         if node.op == "sym":
-            return self.number(self.point[str(node.value)].value)
+            return self.precision.number(self.point[str(node.value)].value)
         if node.op == "const":
             return self.constant(str(node.value))
         if node.op in ("fact", "binom"):
@@ -342,7 +377,8 @@ class _Evaluation:
         if node.op == "add":
             return self.sum(values)
         if node.op == "mul":
-            return self.ctx.fprod(values)
+            two = len(values) == 2  # what a product of any length comes to, in a third of the time
+            return values[0] * values[1] if two else self.ctx.fprod(values)
         if node.op == "div":
             return self.quotient(values[0], values[1])
         if node.op == "neg":
@@ -353,15 +389,12 @@ class _Evaluation:
             return self.power(values[0], values[1])
         return self.function(str(node.value), values)
 
-    def number(self, value: Any) -> Any:
-        top = self.ctx.mpf(value.numerator)
-        return top if value.denominator == 1 else top / value.denominator
-
     def sum(self, values: list[Any]) -> Any:
         sizes = [self.ctx.mag(value) for value in values if value]
         if sizes:
             self.widen(max(sizes) - min(sizes))
-        return self.settled(self.ctx.fsum(values), max(abs(value) for value in values))
+        total = values[0] + values[1] if len(values) == 2 else self.ctx.fsum(values)
+        return self.settled(total, max(map(abs, values)))
 
     def widen(self, size: Any) -> None:
         self.gap = max(self.gap, int(size))
@@ -370,8 +403,9 @@ class _Evaluation:
         """Note how many bits of `scale` cancelled; at the last precision nothing but noise is 0."""
         if not scale:
             return value
-        gone = self.ctx.prec if not value else int(self.ctx.mag(scale) - self.ctx.mag(value))
-        if self.last and gone > self.ctx.prec - _NEEDED_BITS:
+        bits = self.precision.bits
+        gone = int(self.ctx.mag(scale) - self.ctx.mag(value)) if value else bits
+        if self.last and gone > bits - _NEEDED_BITS:
             return self.ctx.zero
         if value:
             self.lost = max(self.lost, gone)
@@ -402,7 +436,8 @@ class _Evaluation:
                 raise Undefined("a division by zero")
             return self.ctx.zero if exponent else self.ctx.one
         self.widen(abs(self.ctx.mag(exponent)) if exponent else 0)  # 2^(10^(-70)) is not 1
-        if self.real and base < 0 and abs(exponent - self.ctx.nint(exponent)) > self.noise:
+        noise = self.precision.noise
+        if self.real and base < 0 and abs(exponent - self.ctx.nint(exponent)) > noise:
             raise _NotReal("no real value")
         size = max(abs(int(self.ctx.mag(base))), 1)
         if size * abs(exponent) > 2**MAX_POWER_BITS:
@@ -439,8 +474,8 @@ class _Evaluation:
         if self.ctx.mag(value) > _LARGEST_ANGLE_BITS // 2:
             raise OverBudget("a whole part of too many digits")
         nearest = self.ctx.nint(value)
-        if abs(value - nearest) < self.noise:
-            self.lost = self.ctx.prec  # more digits may show on which side it lies
+        if abs(value - nearest) < self.precision.noise:
+            self.lost = self.precision.bits  # more digits may show on which side it lies
             return nearest
         return getattr(self.ctx, name)(value)
 
