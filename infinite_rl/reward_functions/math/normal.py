@@ -49,6 +49,7 @@ _WRAPPERS = (
     ("`", "`"),
     ('"', '"'),
 )
+_WRAPPING = frozenset(opener[0] for opener, _ in _WRAPPERS)
 _LABEL = re.compile(r"(?:[A-Z][A-Za-z]*|[a-z]{4,} )(?: ?[0-9]+[A-Za-z]*)+")  # "Problem 2", "H2O2"
 _PROSE = re.compile(r"[A-Za-z][A-Za-z\s.,'\"-]*")
 _WORD = re.compile(r"[A-Za-z]+")
@@ -116,11 +117,11 @@ def clean(text: str) -> str:
             and not text.endswith(("\\,", "\\;", "\\:"))
         ):
             text = text[:-1].rstrip()
-        for opener, closer in _WRAPPERS:
-            inner = text[len(opener) : len(text) - len(closer)]
-            wrapped = text.startswith(opener) and text.endswith(closer) and inner
-            if wrapped and len(text) > len(opener + closer) and opener not in inner:
-                text = inner.strip()
+        for opener, closer in _WRAPPERS if text[:1] in _WRAPPING else ():
+            if text.startswith(opener) and text.endswith(closer):
+                inner = text[len(opener) : len(text) - len(closer)]
+                if len(text) > len(opener + closer) and opener not in inner:
+                    text = inner.strip()
         if text == before:
             break
     dollars = text.replace("\\$", "").count("$")

@@ -36,6 +36,9 @@ from .tree import (
 from .words import CARDINALS
 
 _SET_SIGNS = {"cup": "union", "cap": "meet", "minus": "without"}
+# What may follow a factor in its product, and a base in its power; most often neither does.
+_PRODUCT_SIGNS = frozenset(["*", "/", "(", "{", "lfloor", "lceil", "|"])
+_AFTER_BASE = frozenset(["!", "%", "degree", "^", "'", "_"])
 _ATOM_KINDS = frozenset(["name", "greek", "const", "func"])
 _ATOM_COMMANDS = words("frac sqrt surd binom begin total product limit int bar")
 _ONE_ATOM = frozenset(["sqrt", "cbrt", "abs", "floor", "ceil"])  # functions of the next atom alone
@@ -100,7 +103,8 @@ class Parser:
             raise Unparsed(f"expected {operator!r}, found {self.peek().text[:20] or 'the end'!r}")
 
     def at_command(self, name: str) -> bool:
-        return self.peek()[:2] == ("cmd", name)
+        token = self.peek()
+        return token.text == name and token.kind == "cmd"
 
     def enter(self) -> None:
         self.depth += 1
@@ -225,6 +229,8 @@ class Parser:
         """The rest of a product, after its first factor, up to a sum, a relation or a unit."""
         while True:
             token = self.peek()
+            if token.kind == "end" or (token.kind == "op" and token.text not in _PRODUCT_SIGNS):
+                return _product(factors)
             if (
                 self.at("/")
                 and self.peek(1).kind in ("text", "word")
@@ -280,7 +286,7 @@ class Parser:
         base = self.atom()
         raised = False
         while True:
-            if base.op == "quantity":
+            if base.op == "quantity" or self.peek().text not in _AFTER_BASE:
                 return base
             if self.accept("!"):
                 if self.at("!") or raised:

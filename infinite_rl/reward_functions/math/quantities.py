@@ -26,9 +26,11 @@ _AFTER_UNITS = (
 def at_unit(parser: Parser, factors: list[Node]) -> bool:
     """Whether the next token begins a unit of what stands before it."""
     token = parser.peek()
-    if token[:2] == ("cmd", "frac") and not fraction_of_units(parser):
+    if token.text == "frac" and token.kind == "cmd" and not fraction_of_units(parser):
         return False
     token = parser.peek()
+    if token.kind not in ("text", "word", "name"):
+        return False
     if any(symbols(factor) for factor in factors):
         return token.kind == "text" and units.is_unit(token.text.split()[0])
     if token.kind == "text":

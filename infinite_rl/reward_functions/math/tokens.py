@@ -123,6 +123,7 @@ _SIGNS = re.compile(r"\\[$%]")
 _JOINED = re.compile(r"(.*[^,\s]),?\s+(and|or)")  # "hours and"
 _GROUP = re.compile(r"\s*(?:\{((?:[^{}]|\{[^{}]*\})*)\}|([A-Za-z]))")
 _OPENERS, _CLOSERS = frozenset(["(", "[", "\\{"]), frozenset([")", "]", "\\}", "}"])
+_SAME_SIGN = {"**": "^", "==": "=", "\\|": "|"}
 _BEFORE_SET = frozenset(["=", "(", "[", "\\{", ",", ";", "in", "cup", "or", "and"])
 
 
@@ -164,10 +165,13 @@ class _Lexer:
                 raise Unparsed(f"the character {self.text[self.position]!r} is not mathematics")
             kind = match.lastgroup or ""
             start, self.position = self.position, match.end()
+            if kind == "space":
+                self.spaced = True
+                continue
             self.read(kind, match[0], start)
             if len(self.tokens) > MAX_TOKENS:
                 raise OverBudget(f"more than {MAX_TOKENS} tokens")
-            self.spaced = kind == "space"
+            self.spaced = False
         self.add("end", "")
         return self.tokens
 
@@ -206,7 +210,7 @@ class _Lexer:
             self.brackets.append(last.kind == "op" and last.text in _BEFORE_SET)
         elif text in _CLOSERS and self.brackets:
             self.brackets.pop()
-        self.add("op", {"**": "^", "==": "=", "\\|": "|"}.get(text, text))
+        self.add("op", _SAME_SIGN.get(text, text))
 
     def word(self, text: str) -> None:
         if len(text) == 1:

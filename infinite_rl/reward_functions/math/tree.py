@@ -36,7 +36,7 @@ _MOST_BITS = 2_000  # that are shown: Python refuses to print integers of more t
 
 
 def number(value: Fraction | int) -> Node:
-    return Node("num", (), Fraction(value))
+    return Node("num", (), value if type(value) is Fraction else Fraction(value))
 
 
 def symbol(name: str) -> Node:
@@ -65,13 +65,16 @@ def is_expression(node: Node) -> bool:
     return node.op in EXPRESSIONS
 
 
+_NO_NAMES: frozenset[str] = frozenset()
+
+
 def symbols(node: Node) -> frozenset[str]:
     """The names of the free variables in a tree."""
     if node.op == "sym":
         return frozenset([str(node.value)])
     if not node.args:
-        return frozenset()
-    names = frozenset().union(*(symbols(arg) for arg in node.args))
+        return _NO_NAMES
+    names = _NO_NAMES.union(*map(symbols, node.args))
     bound = node.op == "calculus" and len(node.args) > 2
     return names - {str(node.args[1].value)} if bound else names
 
@@ -80,7 +83,10 @@ def holds(node: Node, op: str, value: str | None = None) -> bool:
     """Whether some part of the tree has this operation (and this content)."""
     if node.op == op and (value is None or node.value == value):
         return True
-    return any(holds(arg, op, value) for arg in node.args)
+    for arg in node.args:  # noqa: SIM110 -- asked so often that a generator is felt
+        if holds(arg, op, value):
+            return True
+    return False
 
 
 def substituted(node: Node, values: Mapping[str, Node]) -> Node:
