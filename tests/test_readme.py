@@ -7,8 +7,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
+
+from infinite_rl.reward_functions.math.extract import Convention
+from infinite_rl.reward_functions.math.verify import VerdictStatus
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -27,6 +31,12 @@ def test_every_python_block_runs_in_order(tmp_path: Path, monkeypatch: pytest.Mo
         exec(compile(block, "README.md", "exec"), {})
 
 
+def test_the_tables_of_the_math_verdict_are_whole() -> None:
+    section = README.split("## Math verdicts")[1].split("\n## ")[0]
+    rows = re.findall(r'^\| `"?(\w+)"?`', section, re.M)
+    assert rows == [*get_args(VerdictStatus), *get_args(Convention)]
+
+
 def test_ci_runs_the_readmes_test_command() -> None:
     (command,) = (block.strip() for block in blocks("bash") if "pytest" in block)
     assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
@@ -35,6 +45,10 @@ def test_ci_runs_the_readmes_test_command() -> None:
 def test_every_command_and_path_of_the_readme_exists() -> None:
     for script in re.findall(r"(?:python|bash) ((?:scripts|benchmarks|\.ci)/[\w./]+)", README):
         assert (ROOT / script).is_file(), script
+    for module in re.findall(r"python -m (benchmarks\.\w+)", README):
+        assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
+    for page in re.findall(r"\]\((docs/[^)#]*)\)", README):
+        assert (ROOT / page).is_file(), page
     for option in re.findall(r"(?<!pip )(--\w+)", " ".join(re.findall(r"generate.py .*", README))):
         help_text = subprocess.run(
             [sys.executable, ROOT / "scripts" / "generate.py", "--help"],
