@@ -26,7 +26,7 @@ from .providers.gemini import KEY_VARIABLES
 from .providers.service import redacted
 
 if TYPE_CHECKING:
-    from .generator import Progress
+    from .progress import Progress
 
 DONE, NOT_DONE, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 _TEXT_FILES = (".txt", ".md", ".csv")  # a file by its name, even if it is missing; not "Node.js"
@@ -134,13 +134,19 @@ def _add_generate_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="log every outcome, and keep prompts and raw responses in OUT_DIR/debug_prompts",
     )
+    parser.add_argument(
+        "--extend",
+        action="store_true",
+        help="go on in a folder that was made with other settings",
+    )
 
 
 def _generate(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from .display import display
-    from .generator import STOPPED_ON_REQUEST, generate_dataset
+    from .generator import generate_dataset
+    from .run import STOPPED_ON_REQUEST
 
     console = Console(stderr=True)
     _set_up_logging(debug=arguments.debug)
@@ -163,6 +169,7 @@ def _generate(arguments: argparse.Namespace) -> int:
                 temperature=arguments.temperature,
                 max_output_tokens=arguments.max_output_tokens,
                 topics=_topics(arguments.topics),
+                extend=arguments.extend,
                 stop=stop,
                 on_progress=show,
             )
@@ -275,7 +282,8 @@ def _print_summary(progress: Progress, out_dir: Path) -> None:
     made = sum(progress.accepted.values())
     present = sum(progress.present.values())
     print(f"rows made: {made}, there before: {present}, {rejections(progress.rejected)}; ", end="")
-    print(f"calls answered: {progress.calls}, repeated: {progress.retries}")
+    print(f"calls answered: {progress.calls}, repeated: {progress.retries}", end="")
+    print(f", lost when a run died: {progress.lost}" if progress.lost else "")
     frame = load_dataset(out_dir)
     if len(frame):
         print(summarise(frame).to_string(index=False, float_format=lambda value: f"{value:g}"))

@@ -18,7 +18,7 @@ from rich.progress import (
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from .generator import Progress
+from .progress import Progress
 
 _PLAIN_EVERY_S = 5.0
 _NARROW = 60  # columns under which bars would push out the numbers

@@ -7,64 +7,32 @@ and the same call made again goes on from there.
 
 from __future__ import annotations
 
-import logging
-import queue
+import functools
+import hashlib
+import json
 import threading
-from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 
-from .errors import NoCompletion, ProviderError, UnknownName, UsageError
+from .asker import Asker
+from .errors import NoCompletion, UnknownName, UsageError
+from .journal import Call, Journal
 from .judge import judge, no_completion
 from .limits import RetryingProvider, RetryPolicy
-from .plan import free_slots, parse_weights, slot_seed, split_total
-from .prompts import rectify_request, task_request
+from .manifest import Record, check_settings, read_manifest
+from .plan import parse_weights, split_total
+from .progress import Progress
 from .providers import make_provider
 from .providers.provider import Provider
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
+from .run import Run
 from .runtimes import language_of
 from .store import Store
 from .tasks import TASKS
-from .types import Attempt, Outcome, Slot, TaskType
-
-logger = logging.getLogger(__name__)
-
-MAX_DRAFTS = 5  # new tasks tried for one sample
-MAX_REPAIRS = 2  # times that one draft is asked for again, told what failed
-SHOWN = 3  # earlier prompts that a model is shown
-STOPPED_ON_REQUEST = "stopped on request"
-REPAIRABLE = ("incomplete", "unscored", "wrong", "format")
-
-
-@dataclass
-class Progress:
-    """Where a run stands.
-
-    `targets`, `present` and `accepted` are rows per family: the total wanted, those found at the
-    start, and those made since. `calls` counts the answered ones, `retries` those that met passing
-    trouble; `given_up` holds a reason per family, `stopped` why the whole run ended early.
-    """
-
-    targets: dict[str, int]
-    present: dict[str, int]
-    accepted: Counter[str] = field(default_factory=Counter)
-    rejected: Counter[str] = field(default_factory=Counter)
-    in_flight: int = 0
-    calls: int = 0
-    retries: int = 0
-    given_up: dict[str, str] = field(default_factory=dict)
-    stopped: str = ""
-
-    def missing(self, family: str) -> int:
-        """Rows still to be made, 0 where there are enough."""
-        return max(0, self.targets[family] - self.present[family] - self.accepted[family])
-
-    @property
-    def complete(self) -> bool:
-        return not any(self.missing(family) for family in self.targets)
+from .types import Attempt, Completion, Outcome, TaskType
 
 
 def generate_dataset(
@@ -86,13 +54,15 @@ def generate_dataset(
     topics: Sequence[str] = (),
     extra_tasks: Mapping[str, TaskType] | None = None,
     extra_rewards: Mapping[str, RewardFunction] | None = None,
+    extend: bool = False,
     retry: RetryPolicy | None = None,
     stop: threading.Event | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Progress:
     """Bring `out_dir/dataset.csv` up to `num_samples` verified rows, and say how it went.
 
-    Only what is missing is generated. Every rejected attempt goes to `failed_dataset.csv`.
+    Only what is missing is generated. Every rejected attempt goes to `failed_dataset.csv`. Each
+    answer goes to `journal.jsonl` before it is judged, so that none is paid for twice.
 
     Args:
         save_every: rows are appended at once; after so many they are forced to the disk.
@@ -104,12 +74,14 @@ def generate_dataset(
         seed: of the run; each call's own seed follows from it and from the call's place.
         topics: the subjects to go through in turn.
         extra_tasks, extra_rewards: your own, by name, beside or in place of the built-in ones.
+        extend: go on in a folder that was made with other settings.
         retry: how calls that meet passing trouble are repeated.
         stop: set it from anywhere to end the run; calls under way are still waited for and kept.
         on_progress: called by this thread when the run begins and after every outcome.
 
     Raises:
-        UsageError: an argument cannot be used; nothing was asked and nothing written.
+        UsageError: an argument cannot be used, or the folder was made with other settings; nothing
+            was asked and nothing written.
         StoreError: the folder cannot be written, or holds foreign files.
         ProviderRefused: the provider cannot be set up. Trouble while the run goes on does not
             raise: the run stops, with `Progress.stopped` saying why.
@@ -120,7 +92,8 @@ def generate_dataset(
         if count < 1:
             raise UsageError(f"{name} must be at least 1, not {count}")
     tasks = _by_family({**TASKS, **(extra_tasks or {})}, languages)
-    targets = split_total(num_samples, parse_weights(task_dist, list(tasks)))
+    weights = parse_weights(task_dist, list(tasks))
+    targets = split_total(num_samples, weights)
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
     _check(tasks, targets, rewards)
     if isinstance(provider, str):
@@ -132,13 +105,49 @@ def generate_dataset(
     retrying = RetryingProvider(
         provider, retry, stop=stop, on_retry=lambda _, wait_s: waits.append(wait_s)
     )
-    with Store(Path(out_dir)) as store:
-        asker = _Asker(tasks, tuple(topics), seed, store)
+    settings = {
+        "provider": type(provider).__name__,
+        "model": provider.model,
+        "seed": seed,
+        "task_dist": {family: round(weight, 9) for family, weight in weights.items()},
+        "languages": sorted({task.language for kinds in tasks.values() for task in kinds} - {""}),
+        "topics": list(topics),
+        "temperature": temperature,
+        "max_output_tokens": max_output_tokens,
+        "prompts": _fingerprint(tasks),
+    }
+    folder = Path(out_dir)
+    with ExitStack() as opened:
+        manifest = read_manifest(folder)
+        if not extend:
+            check_settings(folder, manifest, settings)
+        store = opened.enter_context(Store(folder))
+        journal = opened.enter_context(closing(Journal(folder)))
+        asker = Asker(tasks, tuple(topics), seed, store, journal)
         progress = Progress(targets, {family: store.counts[family] for family in tasks})
+        progress.lost, progress.spending = len(journal.lost), journal.spending
         _prepare(tasks, progress, rewards)
-        run = _Run(asker, store, progress, stop, max_retries, save_every, debug, on_progress)
-        run.go(lambda attempt: _answer(attempt, retrying, rewards), num_threads)
-        progress.retries = len(waits)
+        record = Record(folder, settings, manifest)
+        answer = functools.partial(_answer, journal=journal, ask=retrying.complete, rewards=rewards)
+        run = Run(
+            asker,
+            store,
+            journal,
+            progress,
+            stop,
+            answer,
+            lambda _: "",
+            max_retries,
+            save_every,
+            debug,
+            on_progress,
+        )
+        record.begin()
+        try:
+            run.go(num_threads)
+        finally:
+            progress.retries = len(waits)
+            record.end(progress)
     return progress
 
 
@@ -182,10 +191,17 @@ def _prepare(
             rewards[task.reward].prepare(task.language)
 
 
-def _answer(attempt: Attempt, provider: Provider, rewards: Mapping[str, RewardFunction]) -> Outcome:
+def _answer(
+    attempt: Attempt,
+    journal: Journal,
+    ask: Callable[[str, str, int], Completion],
+    rewards: Mapping[str, RewardFunction],
+) -> Outcome:
     """One call and its judgement: what a worker thread does."""
+    task = attempt.task
+    call = Call(attempt.slot, task.name, task.system_prompt, attempt.request, attempt.seed)
     try:
-        completion = provider.complete(attempt.task.system_prompt, attempt.request, attempt.seed)
+        completion = journal.complete(call, ask)
     except NoCompletion as error:
         return no_completion(attempt, str(error))
     # Python 3.10 writes a NUL into a CSV file, but does not read it back.
@@ -193,156 +209,11 @@ def _answer(attempt: Attempt, provider: Provider, rewards: Mapping[str, RewardFu
     return judge(attempt, completion, rewards)
 
 
-class _Asker:
-    """Turns slots into attempts: which task, which topic, what is shown, which seed."""
-
-    def __init__(
-        self,
-        tasks: Mapping[str, Sequence[TaskType]],
-        topics: Sequence[str],
-        seed: int,
-        store: Store,
-    ) -> None:
-        self._tasks, self._topics, self._seed, self._store = tasks, topics, seed, store
-
-    def draft(self, slot: Slot) -> Attempt:
-        """The attempt at a new task."""
-        tasks = self._tasks[slot.family]
-        turn, which = divmod(slot.index, len(tasks))
-        task = tasks[which]
-        shown = self._store.frozen(slot, self._store.recent(slot.family, task.language, SHOWN))
-        topic = self._topics[turn % len(self._topics)] if self._topics else ""
-        return Attempt(slot, task, task_request(task, topic, shown), slot_seed(self._seed, slot))
-
-    def after(self, outcome: Outcome) -> Attempt | None:
-        """The attempt that follows a rejected one: a repair, else a redraw, else none."""
-        slot, text = outcome.attempt.slot, outcome.completion and outcome.completion.text
-        if text and outcome.reason in REPAIRABLE and slot.repair < MAX_REPAIRS:
-            repair = replace(slot, repair=slot.repair + 1)
-            request = rectify_request(outcome.score, text)
-            return Attempt(repair, outcome.attempt.task, request, slot_seed(self._seed, repair))
-        if slot.draft + 1 < MAX_DRAFTS:
-            return self.draft(Slot(slot.family, slot.index, slot.draft + 1))
-        return None
-
-
-@dataclass
-class _Run:
-    """One run's consumer: hands out attempts, settles outcomes, and knows when it is done."""
-
-    asker: _Asker
-    store: Store
-    progress: Progress
-    stop: threading.Event
-    max_retries: int
-    save_every: int
-    debug: bool
-    on_progress: Callable[[Progress], None]
-    waiting: deque[Attempt] = field(default_factory=deque)  # what follows rejected attempts
-    begun: Counter[str] = field(default_factory=Counter)  # samples not settled yet, per family
-    failures: Counter[str] = field(default_factory=Counter)  # failed samples in a row, per family
-
-    def __post_init__(self) -> None:
-        filled = self.store.filled
-        self.slots = {name: free_slots(name, filled[name]) for name in self.progress.targets}
-
-    def go(self, answer: Callable[[Attempt], Outcome], threads: int) -> None:
-        """Run until nothing is missing, all is given up, or the run is stopped."""
-        done: queue.SimpleQueue[Future[Outcome]] = queue.SimpleQueue()
-        error: BaseException | None = None
-        pool = ThreadPoolExecutor(threads, thread_name_prefix="infinite-rl")
-        self.on_progress(self.progress)
-        try:
-            while True:
-                while self.progress.in_flight < threads and (attempt := self._next()):
-                    self.progress.in_flight += 1
-                    pool.submit(answer, attempt).add_done_callback(done.put)
-                if not self.progress.in_flight:
-                    break
-                future = done.get()
-                self.progress.in_flight -= 1
-                failure = future.exception()
-                if failure is None:
-                    self._settle(future.result())
-                else:
-                    self._end(str(failure))
-                    if not isinstance(failure, ProviderError):
-                        error = error or failure
-                self.on_progress(self.progress)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-        if error:
-            raise error
-        if self.stop.is_set() and not self.progress.complete:
-            self._end(STOPPED_ON_REQUEST)
-
-    def _end(self, why: str) -> None:
-        """Stop the run. The first reason counts: once stopped, calls fail for that alone."""
-        if not self.progress.stopped:
-            self.progress.stopped = STOPPED_ON_REQUEST if self.stop.is_set() else why
-        self.stop.set()
-
-    def _next(self) -> Attempt | None:
-        """The next attempt, if any: begun samples first, then the family furthest behind."""
-        if self.stop.is_set():
-            return None
-        if self.waiting:
-            return self.waiting.popleft()
-        progress = self.progress
-        owed = {
-            family: progress.missing(family) - self.begun[family]
-            for family in progress.targets
-            if family not in progress.given_up
-        }
-        family = max(owed, key=lambda name: owed[name] / max(1, progress.targets[name]), default="")
-        if not family or owed[family] <= 0:
-            return None
-        self.begun[family] += 1
-        return self.asker.draft(next(self.slots[family]))
-
-    def _settle(self, outcome: Outcome) -> None:
-        family = outcome.attempt.slot.family
-        if outcome.accepted and self.store.has_prompt(outcome.sample.prompt):
-            score = replace(outcome.score, error_msg="a row asks the same")
-            outcome = replace(outcome, reason="duplicate", score=score)
-        self.progress.calls += 1
-        verdict = f"{outcome.reason}: {outcome.score.error_msg}" if outcome.reason else "accepted"
-        logger.debug("%s %s", outcome.attempt.slot, verdict)
-        if self.debug:
-            self._write_debug(outcome)
-        if outcome.accepted:
-            self.store.accept(outcome)
-            self.progress.accepted[family] += 1
-            self.begun[family] -= 1
-            self.failures[family] = 0
-            if sum(self.progress.accepted.values()) % self.save_every == 0:
-                self.store.sync()
-            return
-        self.store.reject(outcome)
-        self.progress.rejected[outcome.reason] += 1
-        following = self.asker.after(outcome)
-        if following and family not in self.progress.given_up:
-            self.waiting.append(following)
-            return
-        self.begun[family] -= 1
-        self.failures[family] += 1
-        if self.failures[family] == self.max_retries:
-            self._give_up(family, outcome.score.error_msg)
-
-    def _give_up(self, family: str, error: str) -> None:
-        """End a family's samples, those that are begun as well: each further call costs money."""
-        self.progress.given_up[family] = (
-            f"{self.max_retries} samples in a row failed, the last as {error[:200]!r}"
-        )
-        self.waiting = deque(next_ for next_ in self.waiting if next_.slot.family != family)
-
-    def _write_debug(self, outcome: Outcome) -> None:
-        attempt, completion = outcome.attempt, outcome.completion
-        parts = {
-            "system": attempt.task.system_prompt,
-            "request": attempt.request,
-            "response": completion.text if completion else "",
-            "outcome": outcome.reason or "accepted",
-        }
-        text = "\n\n".join(f"===== {name} =====\n{part}" for name, part in parts.items())
-        self.store.write_debug(str(attempt.slot).replace("/", "_"), text)
+def _fingerprint(tasks: Mapping[str, Sequence[TaskType]]) -> str:
+    """A hash of all that the tasks ask."""
+    texts = [
+        [task.name, task.system_prompt, task.request, *task.examples]
+        for kinds in tasks.values()
+        for task in kinds
+    ]
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -54,13 +55,9 @@ def split_total(total: int, weights: Mapping[str, float]) -> dict[str, int]:
     return targets
 
 
-def free_slots(family: str, filled: Collection[int]) -> Iterator[Slot]:
-    """The slots of a family that hold no row yet, endless, lowest index first."""
-    index = 0
-    while True:
-        if index not in filled:
-            yield Slot(family, index)
-        index += 1
+def free_indices(filled: Collection[int]) -> Iterator[int]:
+    """The indices of samples that hold no row yet, endless, lowest first."""
+    return (index for index in itertools.count() if index not in filled)
 
 
 def slot_seed(run_seed: int, slot: Slot) -> int:

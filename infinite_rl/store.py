@@ -10,33 +10,33 @@ from __future__ import annotations
 import csv
 import fcntl
 import io
-import json
 import logging
 import os
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast, get_args
 
 from .errors import StoreError
-from .types import Outcome, Sample, Slot
+from .types import Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
 
 logger = logging.getLogger(__name__)
 
-DATASET, FAILED, FROZEN = "dataset.csv", "failed_dataset.csv", "slots.jsonl"
+DATASET, FAILED = "dataset.csv", "failed_dataset.csv"
 DATASET_COLUMNS = (
     *("type", "prompt", "answer", "response", "quality_score"),
     *("format_score", "correctness_score", "aux_score", "language", "id", "model", "seed", "slot"),
 )
 FAILED_COLUMNS = (
     *("type", "prompt", "answer", "response", "format_score", "correctness_score"),
-    *("error_msg", "raw_text", "rectified"),
+    *("error_msg", "raw_text", "rectified", "slot"),
 )
 
 # UTF-8 cannot hold half a surrogate pair, but a model's JSON can: such text must survive as well.
 _ENCODING, _ERRORS = "utf-8", "surrogatepass"
-_EXCERPT = 300  # characters of an earlier prompt that a model is shown
+_EXCERPT, _SHOWN = 300, 3  # characters and number of the earlier prompts that a model is shown
 
 
 def read_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, str]]:
@@ -210,6 +210,7 @@ def failed_row(outcome: Outcome) -> dict[str, str]:
         "error_msg": ": ".join(filter(None, (outcome.reason, score.error_msg))),
         "raw_text": outcome.completion.text if outcome.completion else "",
         "rectified": str(outcome.attempt.slot.repair > 0),
+        "slot": str(outcome.attempt.slot),
     }
 
 
@@ -218,11 +219,26 @@ def _key(prompt: str) -> int:
     return hash(" ".join(prompt.split()).casefold())
 
 
+@dataclass(frozen=True)
+class Rejection:
+    """What the failures hold of one judged answer: enough to go on from it without its text."""
+
+    reason: Reason
+    score: RewardFunctionScore
+
+    def outcome(self, attempt: Attempt) -> Outcome:
+        """The outcome that was written, but for its sample."""
+        task = attempt.task
+        return Outcome(
+            attempt, Sample(task.family, "", "", "", task.language), self.score, reason=self.reason
+        )
+
+
 class Store:
     """One output folder, opened by one run at a time; only one thread may use it.
 
     `counts` holds the rows per family and `filled` the indices of the slots they fill, whatever the
-    seed of the run that filled them.
+    seed of the run that filled them; `rejected` what was found wrong in other slots' answers.
 
     Raises:
         StoreError: the folder cannot be written, is in use, or holds a foreign or damaged file.
@@ -232,23 +248,25 @@ class Store:
         self.out_dir = out_dir
         self.counts: Counter[str] = Counter()
         self.filled: defaultdict[str, set[int]] = defaultdict(set)
+        self.rejected: dict[str, Rejection] = {}
         self._keys: set[int] = set()
-        self._excerpts: dict[str, str] = {}
-        self._ids: dict[tuple[str, str], list[str]] = {}
+        self._newest: defaultdict[tuple[str, str], deque[str]] = defaultdict(
+            lambda: deque(maxlen=_SHOWN)
+        )
         with ExitStack() as opened:  # closes what was opened when something is refused
             opened.enter_context(_locked(out_dir))
             self._accepted = CsvLog(out_dir / DATASET, DATASET_COLUMNS)
             opened.callback(self._accepted.close)
             for row in self._accepted.recover():
                 try:
-                    self._remember(sample_of(row), row["slot"])
+                    slot = Slot.parse(row["slot"])
                 except ValueError:
                     raise _damaged(out_dir / DATASET, 0, f"the slot {row['slot']!r}") from None
+                self._remember(row["type"], row["language"], row["prompt"], slot)
             self._failed = CsvLog(out_dir / FAILED, FAILED_COLUMNS)
             opened.callback(self._failed.close)
-            for _ in self._failed.recover():
-                pass
-            self._frozen = dict(_read_frozen(out_dir / FROZEN))
+            for row in self._failed.recover():
+                self._remember_rejected(row)
             self._opened = opened.pop_all()
 
     def __enter__(self) -> Store:
@@ -265,7 +283,8 @@ class Store:
     def accept(self, outcome: Outcome) -> None:
         """Append an accepted outcome to the data set."""
         self._accepted.append(dataset_row(outcome))
-        self._remember(outcome.sample, str(outcome.attempt.slot))
+        sample = outcome.sample
+        self._remember(sample.type, sample.language, sample.prompt, outcome.attempt.slot)
 
     def reject(self, outcome: Outcome) -> None:
         """Append a rejected outcome to the failures."""
@@ -276,21 +295,9 @@ class Store:
         self._accepted.sync()
         self._failed.sync()
 
-    def recent(self, family: str, language: str, count: int) -> list[str]:
-        """The ids of the newest rows of a kind, oldest first."""
-        return self._ids.get((family, language), [])[-count:]
-
-    def frozen(self, slot: Slot, ids: Sequence[str]) -> list[str]:
-        """The prompts shown to the model for a sample: those of `ids` when it is begun.
-
-        They stay the same ever after, so that a restarted run asks what the first one asked.
-        """
-        key = f"{slot.family}/{slot.index}"
-        if key not in self._frozen:
-            self._frozen[key] = list(ids)
-            with (self.out_dir / FROZEN).open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"slot": key, "shown": self._frozen[key]}) + "\n")
-        return [self._excerpts[id_] for id_ in self._frozen[key] if id_ in self._excerpts]
+    def newest(self, family: str, language: str) -> Sequence[str]:
+        """The beginnings of the newest prompts of a kind, oldest first."""
+        return list(self._newest[family, language])
 
     def write_debug(self, name: str, text: str) -> None:
         """Write one file into `debug_prompts/`."""
@@ -298,12 +305,24 @@ class Store:
         folder.mkdir(exist_ok=True)
         (folder / f"{name}.txt").write_text(text, encoding=_ENCODING, errors=_ERRORS)
 
-    def _remember(self, sample: Sample, slot: str) -> None:
-        self.counts[sample.type] += 1
-        self._keys.add(_key(sample.prompt))
-        self._excerpts[sample.id] = sample.prompt[:_EXCERPT]
-        self._ids.setdefault((sample.type, sample.language), []).append(sample.id)
-        self.filled[sample.type].add(Slot.parse(slot).index)
+    def _remember(self, family: str, language: str, prompt: str, slot: Slot) -> None:
+        self.counts[family] += 1
+        self._keys.add(_key(prompt))
+        self._newest[family, language].append(prompt[:_EXCERPT])
+        self.filled[family].add(slot.index)
+
+    def _remember_rejected(self, row: Mapping[str, str]) -> None:
+        try:
+            slot = Slot.parse(row["slot"])
+            scores = float(row["format_score"]), float(row["correctness_score"])
+        except ValueError:
+            raise _damaged(self.out_dir / FAILED, 0, f"the slot {row['slot']!r}") from None
+        if slot.index in self.filled[slot.family]:
+            return  # nothing follows from it any more
+        reason, _, error = row["error_msg"].partition(": ")
+        if reason in get_args(Reason):
+            score = RewardFunctionScore(*scores, error)
+            self.rejected[row["slot"]] = Rejection(cast(Reason, reason), score)
 
 
 def _locked(out_dir: Path) -> IO[bytes]:
@@ -322,18 +341,3 @@ def _locked(out_dir: Path) -> IO[bytes]:
         file.close()
         raise StoreError(f"another run is writing to the folder {out_dir}") from None
     return file
-
-
-def _read_frozen(path: Path) -> Iterator[tuple[str, list[str]]]:
-    if not path.exists():
-        return
-    text = path.read_text(encoding="utf-8", errors="replace")
-    if text and not text.endswith("\n"):  # torn: the next entry must start a line of its own
-        with path.open("a", encoding="utf-8") as file:
-            file.write("\n")
-    for line in text.splitlines():
-        try:
-            entry = json.loads(line)
-            yield entry["slot"], entry["shown"]
-        except (ValueError, KeyError, TypeError):
-            logger.warning("%s: an unreadable line was passed over", path)

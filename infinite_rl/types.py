@@ -6,6 +6,7 @@ TaskType -> prompt -> Completion -> Sample -> RewardFunctionScore -> Outcome -> 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -44,6 +45,14 @@ class Usage:
     output_tokens: int = 0
     cached_tokens: int = 0
     thinking_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.thinking_tokens + other.thinking_tokens,
+        )
 
 
 @dataclass(frozen=True)
@@ -157,26 +166,34 @@ class RewardFunctionScore:
         return (self.format_score + self.correctness_score) / 2
 
 
+_SLOT = re.compile(r"(.+)/(\d+)/(\d+)/(\d+)(?:/solve(\d+))?", re.ASCII | re.DOTALL)
+
+
 @dataclass(frozen=True)
 class Slot:
     """One place for one call: the `index`-th sample of a family, its draft, and which repair of it.
 
-    As text: "math/3/0/1". A draft is a new task; a repair asks for the same one again.
+    As text: "math/3/0/1". A draft is a new task; a repair asks for the same one again. With
+    `solve`, the call solves the task of that place, blind to its answer: "math/3/0/1/solve2".
     """
 
     family: str
     index: int
     draft: int = 0
     repair: int = 0
+    solve: int = 0
 
     def __str__(self) -> str:
-        return f"{self.family}/{self.index}/{self.draft}/{self.repair}"
+        solve = f"/solve{self.solve}" if self.solve else ""
+        return f"{self.family}/{self.index}/{self.draft}/{self.repair}{solve}"
 
     @classmethod
     def parse(cls, text: str) -> Slot:
         """Read back what `str` wrote; raises ValueError for anything else."""
-        family, index, draft, repair = text.rsplit("/", 3)
-        return cls(family, int(index), int(draft), int(repair))
+        found = _SLOT.fullmatch(text)
+        if not found:
+            raise ValueError(f"no slot: {text!r}")
+        return cls(found[1], *(int(number or 0) for number in found.groups()[1:]))
 
 
 @dataclass(frozen=True)

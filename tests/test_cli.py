@@ -158,7 +158,7 @@ def test_debug_logs_verbosely_and_never_the_key(tmp_path: Path) -> None:
         options = ("--num_samples", "1", "--debug", "--max_retries", "1", "--out_dir", tmp_path)
         done = run(*options, **server.environment)
     assert gemini.KEY not in done.stdout + done.stderr
-    assert "DEBUG infinite_rl.generator: coding/0/4/2 incomplete" in done.stderr
+    assert "DEBUG infinite_rl.run: coding/0/4/2 incomplete" in done.stderr
     assert list((tmp_path / "debug_prompts").iterdir())
 
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from infinite_rl.display import PlainDisplay, display, rejections
-from infinite_rl.generator import Progress
+from infinite_rl.progress import Progress
 
 
 def terminal(width: int) -> tuple[Console, io.StringIO]:

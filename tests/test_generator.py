@@ -20,15 +20,18 @@ from infinite_rl.errors import (
     UnknownName,
     UsageError,
 )
-from infinite_rl.generator import Progress, generate_dataset
+from infinite_rl.generator import generate_dataset
+from infinite_rl.journal import JOURNAL
 from infinite_rl.layout import render, tagged
 from infinite_rl.limits import RetryPolicy
+from infinite_rl.manifest import read_manifest
+from infinite_rl.progress import Progress
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.reward_functions.reward_function import Expected, RewardFunction
-from infinite_rl.store import FAILED, read_rows
+from infinite_rl.store import DATASET, FAILED, read_rows
 from infinite_rl.tasks import TASKS
-from infinite_rl.types import Completion, RewardFunctionScore, TaskType
+from infinite_rl.types import Completion, RewardFunctionScore, TaskType, Usage
 
 AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)
 
@@ -262,6 +265,85 @@ def test_earlier_prompts_are_shown_and_a_restart_asks_the_same(tmp_path: Path) -
     restarted = ScriptedProvider(right)
     make(tmp_path, restarted, 4)
     assert restarted.calls[0] == stopped.calls[0]
+
+
+def test_an_answer_that_was_not_judged_is_judged_by_the_next_run(tmp_path: Path) -> None:
+    make(tmp_path, right, 3)
+    rows = (tmp_path / DATASET).read_bytes().splitlines(keepends=True)
+    (tmp_path / DATASET).write_bytes(b"".join(rows[:-1]))
+    provider = ScriptedProvider(right)
+    progress = make(tmp_path, provider, 3)
+    assert progress.complete
+    assert not provider.calls
+    assert progress.calls == 0
+    assert (tmp_path / DATASET).read_bytes() == b"".join(rows)
+
+
+def test_a_rejected_sample_goes_on_where_it_stood(tmp_path: Path) -> None:
+    make(tmp_path, ScriptedProvider([wrong("", "", 1), ProviderRefused("stop here")]), 1)
+    provider = ScriptedProvider(right)
+    make(tmp_path, provider, 1)
+    (call,) = provider.calls
+    assert "Add two." in call.prompt, "the repair is asked for, not the task anew"
+    assert load_dataset(tmp_path)["slot"][0] == "math/0/0/1"
+    assert len(failures(tmp_path)) == 1
+
+
+def test_a_sample_whose_drafts_are_used_up_is_passed_over_by_the_next_run(tmp_path: Path) -> None:
+    make(tmp_path, wrong, 1, max_retries=1)
+    provider = ScriptedProvider(right)
+    progress = make(tmp_path, provider, 1, max_retries=1)
+    assert progress.complete
+    assert len(provider.calls) == 1
+    assert load_dataset(tmp_path)["slot"][0] == "math/1/0/0"
+
+
+def test_a_call_that_was_under_way_when_a_run_died_is_not_made_again(tmp_path: Path) -> None:
+    make(tmp_path, right, 1)
+    for slot in ("math/1/0/0", "math/1/1/0", "math/2/0/0"):
+        with (tmp_path / JOURNAL).open("a", encoding="utf-8") as journal:
+            journal.write(f'{{"slot": "{slot}", "kind": "asked"}}\n')
+    progress = make(tmp_path, right, 3)
+    assert progress.lost == 3
+    assert list(load_dataset(tmp_path)["slot"]) == ["math/0/0/0", "math/1/2/0", "math/2/1/0"]
+
+
+def test_a_run_that_dies_again_and_again_still_gets_its_rows(tmp_path: Path) -> None:
+    make(tmp_path, right, 1)
+    for draft in range(50):
+        with (tmp_path / JOURNAL).open("a", encoding="utf-8") as journal:
+            journal.write(f'{{"slot": "math/1/{draft}/0", "kind": "asked"}}\n')
+    make(tmp_path, right, 2)
+    assert load_dataset(tmp_path)["slot"][1] == "math/1/50/0"
+
+
+def test_other_settings_in_the_same_folder_are_refused_with_the_difference(tmp_path: Path) -> None:
+    make(tmp_path, right, 1, seed=3)
+    provider = ScriptedProvider(right)
+    with pytest.raises(
+        UsageError, match=r"seed was 3, is 4; topics was \[\], is \['knots'\].*--extend"
+    ):
+        make(tmp_path, provider, 2, seed=4, topics=["knots"])
+    assert not provider.calls
+    assert make(tmp_path, provider, 2, seed=4, topics=["knots"], extend=True).complete
+    assert make(tmp_path, provider, 3, seed=4, topics=["knots"]).complete, "these hold from now on"
+
+
+def test_the_manifest_tells_settings_versions_counts_and_tokens(tmp_path: Path) -> None:
+    def costly(*call: Any) -> Completion:
+        return Completion(right(*call), "m", usage=Usage(10, 20), cost=0.25)
+
+    make(tmp_path, ScriptedProvider([costly("", "", 1), wrong("", "", 2)]), 2, seed=3)
+    manifest = read_manifest(tmp_path)
+    assert manifest["settings"]["seed"] == 3
+    assert "wasmtime" in manifest["versions"]
+    assert set(manifest["runtimes"]) == {"python", "javascript"}
+    assert manifest["totals"]["rows"] == {"coding": 0, "math": 1}
+    assert manifest["totals"]["tokens"]["output_tokens"] == 20
+    assert manifest["totals"]["cost"] is None, "the second call's price is not known"
+    (run,) = manifest["runs"]
+    assert (run["rejected"], run["calls"]) == ({"wrong": 1}, 2)
+    assert "end" in run["stopped"], "the script's"
 
 
 def test_a_language_may_be_named_by_its_alias(tmp_path: Path) -> None:

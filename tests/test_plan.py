@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_rl.errors import UnknownName, UsageError
-from infinite_rl.plan import free_slots, parse_weights, slot_seed, split_total
+from infinite_rl.plan import free_indices, parse_weights, slot_seed, split_total
 from infinite_rl.types import Slot
 
 FAMILIES = ("coding", "math")
@@ -74,15 +74,18 @@ def test_targets_add_up_and_are_never_negative(total: int, weights: list[float])
     assert all(not target for name, target in targets.items() if not weights[int(name[1:])])
 
 
-def test_free_slots_pass_over_filled_ones() -> None:
-    slots = itertools.islice(free_slots("math", {0, 2}), 3)
-    assert [slot.index for slot in slots] == [1, 3, 4]
+def test_free_indices_pass_over_filled_ones() -> None:
+    assert list(itertools.islice(free_indices({0, 2}), 3)) == [1, 3, 4]
 
 
 def test_a_slot_survives_being_written_down() -> None:
-    slot = Slot("math", 12, 3, 1)
-    assert str(slot) == "math/12/3/1"
-    assert Slot.parse(str(slot)) == slot
+    for slot, text in {
+        Slot("math", 12, 3, 1): "math/12/3/1",
+        Slot("math", 12, 3, 1, solve=2): "math/12/3/1/solve2",
+        Slot("a/solve1/b", 4): "a/solve1/b/4/0/0",
+    }.items():
+        assert str(slot) == text
+        assert Slot.parse(text) == slot
 
 
 def test_a_seed_follows_from_the_run_and_the_slot_and_fits_31_bits() -> None:

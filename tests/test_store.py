@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,8 @@ def test_columns_are_those_that_users_know(tmp_path: Path) -> None:
     assert tuple(header.split(",")) == DATASET_COLUMNS
     header = (tmp_path / FAILED).read_text(encoding="utf-8").splitlines()[0]
     assert header == (
-        "type,prompt,answer,response,format_score,correctness_score,error_msg,raw_text,rectified"
+        "type,prompt,answer,response,format_score,correctness_score,"
+        "error_msg,raw_text,rectified,slot"
     )
 
 
@@ -215,22 +217,27 @@ def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:
         Store(tmp_path / "out")
 
 
-def test_what_was_shown_for_a_slot_stays_the_same(tmp_path: Path) -> None:
-    fill(tmp_path, "one", "two")
-    slot = Slot("math", 7)
+def test_the_newest_prompts_of_a_kind_are_at_hand_and_cut_short(tmp_path: Path) -> None:
+    fill(tmp_path, "one", "two", "three", "x" * 1000)
     with Store(tmp_path) as store:
-        first = store.frozen(slot, store.recent("math", "", 1))
-        assert first == ["two"]
-        store.accept(outcome("three", index=2))
-        assert store.frozen(slot, store.recent("math", "", 1)) == first
-        assert store.frozen(Slot("math", 7, 2, 1), []) == first
-    with (tmp_path / "slots.jsonl").open("a", encoding="utf-8") as file:
-        file.write('{"slot": "torn')
+        assert store.newest("math", "") == ["two", "three", "x" * 300]
+        assert store.newest("coding", "python") == []
+
+
+def test_what_was_rejected_is_known_again_until_its_sample_has_a_row(tmp_path: Path) -> None:
+    wrong = replace(
+        outcome("p", index=7),
+        score=RewardFunctionScore(1.0, 0.25, "expected: 5, got: 6"),
+        reason="wrong",
+    )
     with Store(tmp_path) as store:
-        assert store.frozen(slot, []) == first
-        assert store.frozen(Slot("math", 8), store.recent("math", "", 1)) == ["three"]
+        store.reject(wrong)
+        store.reject(replace(wrong, attempt=replace(wrong.attempt, slot=Slot("math", 8))))
+        store.accept(outcome("q", index=8))
     with Store(tmp_path) as store:
-        assert store.frozen(Slot("math", 8), []) == ["three"], "a torn line must not hide the next"
+        (known,) = store.rejected.values()
+        again = known.outcome(wrong.attempt)
+    assert (again.attempt, again.score, again.reason) == (wrong.attempt, wrong.score, "wrong")
 
 
 def test_a_failure_keeps_its_raw_text_and_reason(tmp_path: Path) -> None:
@@ -256,6 +263,7 @@ def test_a_failure_keeps_its_raw_text_and_reason(tmp_path: Path) -> None:
             "error_msg": "wrong: expected 5, got 6",
             "raw_text": "the whole text\r\n",
             "rectified": "True",
+            "slot": "math/0/0/1",
         }
     ]
 

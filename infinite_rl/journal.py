@@ -1,0 +1,269 @@
+"""The journal beside the data set: every call with its answer, kept before anything is made of it.
+
+One line a happening, in JSON, appended whole: a call is `asked` before it is sent, and afterwards
+`answered`, `empty` (paid for, but without text) or `failed` (not answered: it may be asked again).
+So a run that was killed knows what it has bought. A call that was asked and has no such second line
+was under way when the process died: it may have been paid for, so its slot is never used again.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .errors import NoCompletion, ProviderError, StoreError
+from .progress import Spending
+from .types import Completion, Slot, Usage
+
+JOURNAL = "journal.jsonl"
+_RESERVE = ".reserve"  # given up where the disk is full, for the answers that are under way
+_RESERVED_BYTES = 16 * 2**20
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+# Lines begin alike, so that a long journal can be looked through without reading its texts.
+_BEGINNING = re.compile(
+    rb'\{"slot": ("(?:[^"\\]|\\.)+"), "kind": "(asked|answered|empty|failed)"'
+    rb'(?:, "cost": ([0-9.e+-]+|null), "tokens": \[(\d+), (\d+), (\d+), (\d+)\])?'
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One question to a provider and the place where its answer belongs."""
+
+    slot: Slot
+    task: str
+    system: str
+    prompt: str
+    seed: int
+
+
+class Journal:
+    """The journal of one folder. `complete` may be called from any thread.
+
+    `lost` holds the slots whose calls were under way when an earlier run died; `spending` counts
+    every answer in the file, those of earlier runs included. `price(usage)` gives the dollars of a
+    call, or None.
+
+    Raises:
+        StoreError: the file cannot be written, or is none of ours.
+    """
+
+    def __init__(
+        self, folder: Path, price: Callable[[Usage], float | None] = lambda _: None
+    ) -> None:
+        self.path = folder / JOURNAL
+        self.lost: set[str] = set()
+        self.spending = Spending()
+        self._price = price
+        self._places: dict[str, int] = {}  # where the answer of a slot begins
+        self._new: set[str] = set()  # slots answered in this run
+        self._lock = threading.Lock()
+        self._reserve: Path | None = None
+        self._full = False
+        try:
+            self._file = self.path.open("ab+", buffering=0)
+        except OSError as error:
+            raise StoreError(f"cannot write {self.path}: {error.strerror}") from None
+        try:
+            self._look_through()
+        except BaseException:
+            self._file.close()
+            raise
+        self._set_aside(folder / _RESERVE)
+
+    def answered_now(self, slot: Slot) -> bool:
+        """Whether this run has paid for the slot's answer."""
+        return str(slot) in self._new
+
+    @property
+    def made(self) -> int:
+        """How many calls were answered in this run."""
+        return len(self._new)
+
+    def answer(self, slot: Slot) -> Completion | None:
+        """The answer that is kept for a slot, if any; raises NoCompletion where it had no text."""
+        name = str(slot)
+        if name not in self._places:
+            return None
+        with self.path.open("rb") as file:
+            file.seek(self._places[name])
+            return _completion(json.loads(file.readline()))
+
+    def complete(self, call: Call, ask: Callable[[str, str, int], Completion]) -> Completion:
+        """The answer that the journal holds for this slot, else what `ask` gives, once it is kept.
+
+        Raises:
+            ProviderError: as `ask` raised it; NoCompletion also where the journal holds that.
+            StoreError: the journal cannot be written; nothing was asked, or its answer was kept.
+        """
+        if found := self.answer(call.slot):
+            return found
+        name = str(call.slot)
+        self._append(name, "asked", task=call.task, seed=call.seed, prompt=call.prompt)
+        try:
+            completion = ask(call.system, call.prompt, call.seed)
+        except NoCompletion as error:
+            self._keep(name, "empty", error.usage, self._price(error.usage), why=str(error))
+            raise
+        except ProviderError as error:
+            self._append(name, "failed", why=str(error))
+            raise
+        return self.keep(call.slot, completion)
+
+    def keep(self, slot: Slot, completion: Completion) -> Completion:
+        """Record an answer, with its cost."""
+        if completion.cost is None:
+            completion = replace(completion, cost=self._price(completion.usage))
+        self._keep(
+            str(slot),
+            "answered",
+            completion.usage,
+            completion.cost,
+            model=completion.model,
+            finish_reason=completion.finish_reason,
+            text=completion.text,
+            reasoning=completion.reasoning,
+        )
+        return completion
+
+    def sync(self) -> None:
+        """Force what was appended to the disk."""
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+        self._give_up_reserve()
+
+    def _keep(self, name: str, kind: str, usage: Usage, cost: float | None, **more: object) -> None:
+        tokens = [usage.input_tokens, usage.cached_tokens]
+        tokens += [usage.thinking_tokens, usage.output_tokens]
+        place = self._append(name, kind, cost=cost, tokens=tokens, **more)
+        with self._lock:
+            self._places[name] = place
+            self._new.add(name)
+            self.spending.add(usage, cost)
+
+    def _append(self, name: str, kind: str, **more: object) -> int:
+        """Write one whole line; where it begins."""
+        line = json.dumps({"slot": name, "kind": kind, **more}).encode("ascii") + b"\n"
+        with self._lock:
+            if kind == "asked" and self._full:
+                raise StoreError(f"cannot write {self.path}: {os.strerror(errno.ENOSPC)}")
+            place = os.fstat(self._file.fileno()).st_size
+            try:
+                self._write(line, place)
+            except OSError as error:
+                if error.errno not in _NO_SPACE or kind == "asked":
+                    raise self._unwritable(error) from None
+                self._give_up_reserve()
+                self._full = True  # no more is asked: what is left is for answers under way
+                try:
+                    self._write(line, place)
+                except OSError as again:
+                    raise self._unwritable(again) from None
+        return place
+
+    def _write(self, line: bytes, place: int) -> None:
+        try:
+            while line:
+                line = line[self._file.write(line) :]
+        except OSError:
+            self._file.truncate(place)  # no half line
+            raise
+
+    def _unwritable(self, error: OSError) -> StoreError:
+        return StoreError(f"cannot write {self.path}: {error.strerror}; what was kept is whole")
+
+    def _set_aside(self, path: Path) -> None:
+        try:
+            with path.open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, _RESERVED_BYTES)
+            self._reserve = path
+        except OSError:
+            path.unlink(
+                missing_ok=True
+            )  # a disk that is nearly full: there is nothing to set aside
+
+    def _give_up_reserve(self) -> None:
+        if self._reserve:
+            self._reserve.unlink(missing_ok=True)
+            self._reserve = None
+
+    # -- reading it back --------------------------------------------------------------------------
+
+    def _look_through(self) -> None:
+        end = 0
+        for number, (place, line) in enumerate(_lines(self.path), 1):
+            if not line.endswith(b"\n"):
+                break  # torn: its call counts as under way
+            end = place + len(line)
+            found = _BEGINNING.match(line)
+            if found is None:
+                raise StoreError(
+                    f"{self.path} is damaged at line {number}. "
+                    "Move it away or choose another output folder; it was left as it is."
+                )
+            self._note(found, place)
+        if end < self.path.stat().st_size:
+            self._file.truncate(end)
+
+    def _note(self, found: re.Match[bytes], place: int) -> None:
+        name, kind = str(json.loads(found[1])), found[2]
+        if kind == b"asked":
+            self.lost.add(name)
+            return
+        self.lost.discard(name)
+        if kind != b"failed":
+            self._places[name] = place
+            into, cached, thinking, out = (int(found[group]) for group in (4, 5, 6, 7))
+            cost = None if found[3] == b"null" else float(found[3])
+            self.spending.add(Usage(into, out, cached, thinking), cost)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    place = 0
+    with path.open("rb") as file:
+        for line in file:
+            yield place, line
+            place += len(line)
+
+
+def _completion(line: dict[str, Any]) -> Completion:
+    into, cached, thinking, out = line["tokens"]
+    usage = Usage(into, out, cached, thinking)
+    if line["kind"] == "empty":
+        raise NoCompletion(line["why"], usage=usage)
+    return Completion(
+        line["text"], line["model"], line["finish_reason"], usage, line["cost"], line["reasoning"]
+    )
+
+
+def answers(folder: Path) -> Iterator[tuple[Slot, Completion | NoCompletion]]:
+    """Every answer of a folder's journal, in the order in which they came.
+
+    Raises:
+        StoreError: there is no journal, or it is damaged.
+    """
+    path = folder / JOURNAL
+    if not path.is_file():
+        raise StoreError(f"there is no {path}")
+    for number, (_, text) in enumerate(_lines(path), 1):
+        if not text.endswith(b"\n"):
+            return
+        try:
+            line = json.loads(text)
+            if line["kind"] in ("answered", "empty"):
+                slot = Slot.parse(line["slot"])
+                try:
+                    yield slot, _completion(line)
+                except NoCompletion as nothing:
+                    yield slot, nothing
+        except (ValueError, KeyError, TypeError):
+            raise StoreError(f"{path} is damaged at line {number}") from None

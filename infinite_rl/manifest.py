@@ -1,0 +1,165 @@
+"""`run.json`: with which settings, versions and seeds a folder was made, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from .errors import RuntimeMissing, StoreError, UsageError
+from .runtimes import RUNTIMES, Runtime, recorded_hash
+
+if TYPE_CHECKING:
+    from .progress import Progress
+
+MANIFEST = "run.json"
+_PACKAGES = ("infinite-rl", "wasmtime", "google-genai", "openai", "sympy", "mpmath")
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The folder's manifest, {} where there is none.
+
+    Raises:
+        StoreError: it cannot be read as one.
+    """
+    path = folder / MANIFEST
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(found, dict) and isinstance(found.get("settings"), dict):
+            return found
+    except (OSError, ValueError):
+        pass  # said below, in the same words
+    raise StoreError(f"{path} is damaged. Move it away or choose another output folder")
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, object]) -> None:
+    """Replace the manifest, whole or not at all. Raises StoreError where it cannot be written."""
+    path = folder / MANIFEST
+    draft = path.with_suffix(".json.new")
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump(manifest, file, indent=2)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}; nothing was lost") from None
+
+
+def check_settings(
+    folder: Path, manifest: Mapping[str, Any], settings: Mapping[str, object]
+) -> None:
+    """Refuse to go on in a folder that was made with other settings.
+
+    Raises:
+        UsageError: names each difference.
+    """
+    before = manifest.get("settings", {})
+    plain = json.loads(json.dumps(settings))  # as the file has them
+    changed = [
+        f"{name} was {before[name]!r}, is {plain.get(name)!r}"
+        for name in before
+        if before[name] != plain.get(name)
+    ]
+    changed += [
+        f"{name} is new: {plain[name]!r}" for name in plain if before and name not in before
+    ]
+    if changed:
+        raise UsageError(
+            f"{folder} was made with other settings: {'; '.join(changed)}. "
+            "Use the same, choose another output folder, or go on with the new ones by --extend"
+        )
+
+
+class Record:
+    """Writes a folder's manifest when a run begins, and again with its results when it ends."""
+
+    def __init__(
+        self, folder: Path, settings: Mapping[str, object], before: Mapping[str, Any]
+    ) -> None:
+        self._folder = folder
+        earlier = list(before.get("earlier_settings", []))
+        if before and before["settings"] != json.loads(json.dumps(settings)):
+            earlier.append(before["settings"])
+        self._manifest: dict[str, object] = {
+            "settings": settings,
+            "earlier_settings": earlier,
+            **surroundings(),
+            "runs": list(before.get("runs", [])),
+        }
+
+    def begin(self) -> None:
+        """Record the settings, so that a run that is killed cannot be mixed with another."""
+        self._began = datetime.now(timezone.utc)
+        write_manifest(self._folder, self._manifest)
+
+    def end(self, progress: Progress) -> None:
+        """Record what came of it."""
+        rows = {
+            family: progress.present[family] + progress.accepted[family]
+            for family in progress.targets
+        }
+        spending, made = progress.spending, sum(rows.values())
+        run = {
+            "began": self._began.isoformat(timespec="seconds"),
+            "ended": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "targets": progress.targets,
+            "accepted": dict(progress.accepted),
+            "rejected": dict(progress.rejected),
+            "calls": progress.calls,
+            "retries": progress.retries,
+            "lost": progress.lost,
+            "given_up": progress.given_up,
+            "stopped": progress.stopped,
+        }
+        totals = {
+            "rows": rows,
+            "calls": spending.calls,
+            "tokens": asdict(spending.usage),
+            "cost": None if spending.unpriced else round(spending.cost, 9),
+            "cost_per_row": None if spending.unpriced or not made else spending.cost / made,
+        }
+        runs = [*cast("list[object]", self._manifest["runs"]), run]
+        write_manifest(self._folder, {**self._manifest, "totals": totals, "runs": runs})
+
+
+def surroundings() -> dict[str, object]:
+    """The versions and the runtimes by which verdicts are made."""
+    versions = {"python": platform.python_version(), "platform": platform.platform()}
+    for name in _PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    runtimes = {runtime.name: _hash(runtime) for runtime in RUNTIMES}
+    return {"versions": versions, "git": _commit(), "runtimes": runtimes}
+
+
+def _hash(runtime: Runtime) -> str | None:
+    try:
+        return recorded_hash(runtime)
+    except RuntimeMissing:
+        return None  # a run that needs it is refused before it asks anything
+
+
+def _commit() -> str | None:
+    """The commit of this code where it runs from a checkout, with a "+" where files differ."""
+    here = Path(__file__).parent
+    if not (here.parent / ".git").exists():
+        return None
+    command = ["git", "-C", str(here), "describe", "--always", "--abbrev=40", "--dirty=+"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None

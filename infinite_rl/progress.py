@@ -1,0 +1,59 @@
+"""Where a run stands, and what its calls have cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from .types import Usage
+
+
+@dataclass
+class Spending:
+    """What calls have cost: `cost` in US dollars, of those whose price is known."""
+
+    calls: int = 0
+    usage: Usage = Usage()
+    cost: float = 0.0
+    unpriced: int = 0
+
+    def add(self, usage: Usage, cost: float | None) -> None:
+        """Count one call."""
+        self.calls += 1
+        self.usage = self.usage + usage
+        if cost is None:
+            self.unpriced += 1
+        else:
+            self.cost += cost
+
+
+@dataclass
+class Progress:
+    """Where a run stands.
+
+    `targets`, `present` and `accepted` are rows per family: the total wanted, those found at the
+    start, and those made since. `calls` counts the answered ones, `retries` those that met passing
+    trouble, `lost` those that were under way when an earlier run died; `given_up` holds a reason
+    per family, `stopped` why the whole run ended early. `spending` is that of the whole folder,
+    earlier runs included.
+    """
+
+    targets: dict[str, int]
+    present: dict[str, int]
+    accepted: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    in_flight: int = 0
+    calls: int = 0
+    retries: int = 0
+    lost: int = 0
+    spending: Spending = field(default_factory=Spending)
+    given_up: dict[str, str] = field(default_factory=dict)
+    stopped: str = ""
+
+    def missing(self, family: str) -> int:
+        """Rows still to be made, 0 where there are enough."""
+        return max(0, self.targets[family] - self.present[family] - self.accepted[family])
+
+    @property
+    def complete(self) -> bool:
+        return not any(self.missing(family) for family in self.targets)

@@ -1,0 +1,164 @@
+"""One run's consumer: hands out attempts, settles outcomes, and knows when it is done."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from .asker import Asker
+from .errors import ProviderError
+from .journal import Journal
+from .plan import free_indices
+from .progress import Progress
+from .store import Store
+from .types import Attempt, Outcome
+
+logger = logging.getLogger(__name__)
+
+STOPPED_ON_REQUEST = "stopped on request"
+
+
+@dataclass
+class Run:
+    """Brings a folder up to its targets.
+
+    `answer` turns an attempt into an outcome, in a worker thread; everything else happens in the
+    thread that calls `go`, so nothing here needs a lock. `afford(in_flight)` says "" where one more
+    attempt may be paid for, else why not.
+    """
+
+    asker: Asker
+    store: Store
+    journal: Journal
+    progress: Progress
+    stop: threading.Event
+    answer: Callable[[Attempt], Outcome]
+    afford: Callable[[int], str]
+    max_retries: int
+    save_every: int
+    debug: bool
+    on_progress: Callable[[Progress], None]
+    waiting: deque[Attempt] = field(default_factory=deque)  # what follows rejected attempts
+    begun: Counter[str] = field(default_factory=Counter)  # samples not settled yet, per family
+    failures: Counter[str] = field(default_factory=Counter)  # failed samples in a row, per family
+
+    def __post_init__(self) -> None:
+        filled = self.store.filled
+        self.indices: dict[str, Iterator[int]] = {
+            family: free_indices(filled[family]) for family in self.progress.targets
+        }
+
+    def go(self, threads: int) -> None:
+        """Run until nothing is missing, all is given up, or the run is stopped."""
+        done: queue.SimpleQueue[Future[Outcome]] = queue.SimpleQueue()
+        error: BaseException | None = None
+        pool = ThreadPoolExecutor(threads, thread_name_prefix="infinite-rl")
+        self.on_progress(self.progress)
+        try:
+            while True:
+                while self.progress.in_flight < threads and (attempt := self._next()):
+                    self.progress.in_flight += 1
+                    pool.submit(self.answer, attempt).add_done_callback(done.put)
+                if not self.progress.in_flight:
+                    break
+                future = done.get()
+                self.progress.in_flight -= 1
+                failure = future.exception()
+                if failure is None:
+                    self._settle(future.result())
+                else:
+                    self._end(str(failure))
+                    if not isinstance(failure, ProviderError):
+                        error = error or failure
+                self.on_progress(self.progress)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        if error:
+            raise error
+        if self.stop.is_set() and not self.progress.complete:
+            self._end(STOPPED_ON_REQUEST)
+
+    def _end(self, why: str) -> None:
+        """Stop the run. The first reason counts: once stopped, calls fail for that alone."""
+        if not self.progress.stopped:
+            self.progress.stopped = STOPPED_ON_REQUEST if self.stop.is_set() else why
+        self.stop.set()
+
+    def _next(self) -> Attempt | None:
+        """The next attempt, if any: begun samples first, then the family furthest behind."""
+        if self.stop.is_set() or (self.progress.complete and not self.waiting):
+            return None
+        if refusal := self.afford(self.progress.in_flight):
+            if not self.progress.in_flight:
+                self._end(refusal)
+            return None
+        if self.waiting:
+            return self.waiting.popleft()
+        progress = self.progress
+        owed = {
+            family: progress.missing(family) - self.begun[family]
+            for family in progress.targets
+            if family not in progress.given_up
+        }
+        family = max(owed, key=lambda name: owed[name] / max(1, progress.targets[name]), default="")
+        if not family or owed[family] <= 0:
+            return None
+        self.begun[family] += 1
+        # A sample whose drafts an earlier run has used up is passed over.
+        attempts = (self.asker.first(family, index) for index in self.indices[family])
+        return next(attempt for attempt in attempts if attempt)
+
+    def _settle(self, outcome: Outcome) -> None:
+        family = outcome.attempt.slot.family
+        if outcome.accepted and self.store.has_prompt(outcome.sample.prompt):
+            score = replace(outcome.score, error_msg="a row asks the same")
+            outcome = replace(outcome, reason="duplicate", score=score)
+        self.progress.calls = self.journal.made
+        verdict = f"{outcome.reason}: {outcome.score.error_msg}" if outcome.reason else "accepted"
+        logger.debug("%s %s", outcome.attempt.slot, verdict)
+        if self.debug:
+            self._write_debug(outcome)
+        if outcome.accepted:
+            self.store.accept(outcome)
+            self.progress.accepted[family] += 1
+            self.begun[family] -= 1
+            self.failures[family] = 0
+            if sum(self.progress.accepted.values()) % self.save_every == 0:
+                self.journal.sync()
+                self.store.sync()
+            return
+        self.store.reject(outcome)
+        self.progress.rejected[outcome.reason] += 1
+        following = self.asker.after(outcome)
+        if following and family not in self.progress.given_up:
+            self.waiting.append(following)
+            return
+        self.begun[family] -= 1
+        if not self.journal.answered_now(outcome.attempt.slot):
+            return  # an earlier run paid for this failure, and counted it
+        self.failures[family] += 1
+        if self.failures[family] == self.max_retries:
+            self._give_up(family, outcome.score.error_msg)
+
+    def _give_up(self, family: str, error: str) -> None:
+        """End a family's samples, those that are begun as well: each further call costs money."""
+        self.progress.given_up[family] = (
+            f"{self.max_retries} samples in a row failed, the last as {error[:200]!r}"
+        )
+        self.waiting = deque(next_ for next_ in self.waiting if next_.slot.family != family)
+
+    def _write_debug(self, outcome: Outcome) -> None:
+        attempt, completion = outcome.attempt, outcome.completion
+        parts = {
+            "system": attempt.task.system_prompt,
+            "request": attempt.request,
+            "response": completion.text if completion else "",
+            "outcome": outcome.reason or "accepted",
+        }
+        text = "\n\n".join(f"===== {name} =====\n{part}" for name, part in parts.items())
+        self.store.write_debug(str(attempt.slot).replace("/", "_"), text)
