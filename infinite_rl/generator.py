@@ -118,11 +118,11 @@ def generate_dataset(
     }
     folder = Path(out_dir)
     with ExitStack() as opened:
-        manifest = read_manifest(folder)
-        if not extend:
-            check_settings(folder, manifest, settings)
         store = opened.enter_context(Store(folder))
         journal = opened.enter_context(closing(Journal(folder)))
+        manifest = read_manifest(folder)
+        if not extend and (store.counts or journal.spending.calls):
+            check_settings(folder, manifest, settings)
         asker = Asker(tasks, tuple(topics), seed, store, journal)
         progress = Progress(targets, {family: store.counts[family] for family in tasks})
         progress.lost, progress.spending = len(journal.lost), journal.spending

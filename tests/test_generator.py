@@ -329,6 +329,11 @@ def test_other_settings_in_the_same_folder_are_refused_with_the_difference(tmp_p
     assert make(tmp_path, provider, 3, seed=4, topics=["knots"]).complete, "these hold from now on"
 
 
+def test_a_folder_in_which_nothing_was_answered_takes_any_settings(tmp_path: Path) -> None:
+    make(tmp_path, ScriptedProvider([ProviderRefused("no such model")]), 1, seed=3)
+    assert make(tmp_path, right, 1, seed=4).complete
+
+
 def test_the_manifest_tells_settings_versions_counts_and_tokens(tmp_path: Path) -> None:
     def costly(*call: Any) -> Completion:
         return Completion(right(*call), "m", usage=Usage(10, 20), cost=0.25)
