@@ -5,13 +5,14 @@ from __future__ import annotations
 import doctest
 import re
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import NamedTuple
 
 import pytest
 
 from infinite_rl.reward_functions import math as package
-from infinite_rl.reward_functions.math import verify
+from infinite_rl.reward_functions.math import tree, verify
 
 DOCSTRING = package.__doc__ or ""
 TOUR, _, CONVENTIONS = DOCSTRING.partition("\nConventions.")
@@ -56,6 +57,13 @@ def test_every_example_of_a_convention_holds_in_both_orders(example: Example) ->
 @pytest.mark.parametrize("name", MODULES)
 def test_the_tour_names_every_file(name: str) -> None:
     assert f"`{name}`" in TOUR
+
+
+def test_the_tree_names_every_operation() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in Path(package.__path__[0]).glob("*.py")]
+    built = {name for text in sources for name in re.findall(r'\bNode\(\s*"(\w+)"', text)}
+    rows = re.findall(r"^ {4}(\w[\w ,]*?)  ", tree.__doc__ or "", re.M)
+    assert built and built <= set(re.findall(r"\w+", " ".join(rows)))
 
 
 @pytest.mark.parametrize("name", ["", *MODULES])

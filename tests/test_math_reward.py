@@ -37,6 +37,7 @@ def test_a_wrong_answer_keeps_its_format_and_says_what_differs() -> None:
 def test_without_a_tag_the_last_box_is_judged_but_the_format_is_zero() -> None:
     assert marks(r"\boxed{3}, no, \boxed{4}", "4") == (0.0, 1.0, "passed")
     assert marks(r"\boxed{4}, no, \boxed{3}", "4") == (0.0, 0.0, "failed")
+    assert marks(r"\framebox{4}", "4") == (0.0, 1.0, "passed")
     assert marks("The answer is 4", "4") == (0.0, 0.0, "failed")
 
 

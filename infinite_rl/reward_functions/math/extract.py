@@ -15,9 +15,10 @@ from .bounds import Unparsed
 Convention = Literal["tag", "math", "gsm8k", "last_number"]
 MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
 MAX_MENTIONS = 2_000  # of the tag's name, in tags or not
-_MARKS = ("box", "answer", "option", "choice", "ans:", "#", "think", "thought", "&lt;", "</")
+# Without any of these a text is a bare answer.
+_HINTS = ("box", "answer", "option", "choice", "ans:", "#", "think", "thought", "&lt;", "</")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
-_BOXES = ("\\boxed", "\\fbox", "\\framebox")
+BOXES = ("\\boxed", "\\fbox", "\\framebox")
 # `\\boxed 42`: a box around what ends its line or its formula, as older data sets write.
 _UNBRACED = re.compile(
     r"(\\f?box(?:ed)?)[ \t]+([-+]?[0-9][0-9.,/]*|[A-Za-z])(?=\.?[ \t]*(?:\$|\\[)\]]|\n|$))"
@@ -33,7 +34,7 @@ _NAMED = re.compile(rf"(?:^|[$(:.]\s*|[A-Za-z]{{2}}[:,]?\s+)({_VARIABLE}\s*=\s*)
 _LONGEST_NAME = 20  # characters that are looked at before a box
 _MOST_BOXES = 20  # that are read as one list
 _WIDEST_JOINT = 60  # characters between two of them
-_MARKERS: tuple[str, ...] = (
+_MARKERS = (
     "answer is",
     "answer is:",
     "answer:",
@@ -46,8 +47,10 @@ _MARKERS: tuple[str, ...] = (
     "choice is:",
     "final answer**",
     "final answer\n",
+    "answer**:",
+    "ans:",
+    "####",
 )
-_MARKERS += ("answer**:", "ans:", "####")
 _TAKEN_BACK = re.compile(
     r"\b(?:no,?\s+wait|wait|actually|correction|scratch\s+that|sorry|oops|i\s+mean|(?<!^)no(?=,\s))\b"
     r"[\s,.:;!-]*(?:no\b[\s,.:;!-]*)?(?:(?:it|that|this|the\s+answer)(?:\s+(?:is|should\s+be)|'s)\b)?"
@@ -102,7 +105,7 @@ def answer_text(text: str, convention: Convention = "tag", *, reference: bool = 
 
 def _tagged(text: str) -> str:
     lowered = text.lower()
-    if not any(mark in lowered for mark in _MARKS):
+    if not any(mark in lowered for mark in _HINTS):
         return text  # a bare answer, the commonest
     tags = answer_tags(text)
     content = tags[-1].content if tags else split_thinking(text)[0]
@@ -139,11 +142,15 @@ def last_box(text: str) -> str | None:
     end = closing_brace(text, opening)
     if not alone:
         start, opening, end = _outermost(text, start, opening, end)
-    answer = last = _content(text, opening, end)
+    answer = _content(text, opening, end)
     if text[:start].endswith(("-", "\N{MINUS SIGN}")) and not text[:start].endswith("--"):
         raise Unparsed("a sign in front of the box")
-    if alone:
-        return answer
+    return answer if alone else _with_joined(text, start, answer)
+
+
+def _with_joined(text: str, start: int, last: str) -> str:
+    """The content of the last box, which begins at `start`, with that of those joined to it."""
+    answer = last
     for _ in range(_MOST_BOXES):
         stop = start
         try:
@@ -169,7 +176,7 @@ def last_box(text: str) -> str | None:
 
 def _box(text: str, stop: int) -> tuple[int, int]:
     """Where the last box before `stop` begins, and where its brace opens; -1 without one."""
-    start, name = max((text.rfind(name, 0, stop), name) for name in _BOXES)
+    start, name = max((text.rfind(name, 0, stop), name) for name in BOXES)
     opening = start + len(name)
     while start >= 0 and opening < len(text) and text[opening] in " \t\n":
         opening += 1
@@ -196,7 +203,7 @@ def _outermost(text: str, start: int, opening: int, end: int) -> tuple[int, int,
 
 def _content(text: str, opening: int, end: int) -> str:
     content = text[opening + 1 : end].strip()
-    inner = next((name for name in _BOXES if content.startswith(f"{name}{{")), None)
+    inner = next((name for name in BOXES if content.startswith(f"{name}{{")), None)
     if inner and closing_brace(content, len(inner)) == len(content) - 1:
         return _content(content, len(inner), len(content) - 1)
     if not content:

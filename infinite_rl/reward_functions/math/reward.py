@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...layout import ANSWER_TAG
 from ...parser_tags import TagMatch
-from ...types import RewardFunctionScore, ScoreStatus
+from ...types import RewardFunctionScore
 from ..predicate import BadPredicate, predicate_share
 from ..reward_function import Expected, RewardFunction
 from .bounds import Unparsed
-from .extract import Convention, answer_tags, answer_text
+from .extract import BOXES, Convention, answer_tags, answer_text
 from .verify import Verdict, verify_when_ready
 
 if TYPE_CHECKING:
@@ -64,49 +64,44 @@ class MathRewardFunction(RewardFunction):
         that is given the extracted content and returns True, False or a share in [0, 1].
         """
         text = model_output if isinstance(model_output, str) else ""
-        if self.extract != "tag":
-            return self.shaped(self._by_convention(text, expected_output), text)
+        if self.extract == "tag":
+            score = self._by_tag(text, expected_output, answer_tag)
+        else:
+            score = self._by_convention(text, expected_output)
+        return self.shaped(score, text)
+
+    def _by_tag(self, text: str, expected: Expected, tag: str) -> RewardFunctionScore:
         try:
-            tags = answer_tags(text, answer_tag)
+            tags = answer_tags(text, tag)
         except Unparsed as fault:
-            score = RewardFunctionScore(0.0, 0.0, str(fault), status="failed")
-            return self.shaped(score, text)
+            return _failed(0.0, str(fault))
         well_formed = len(tags) == 1 and tags[0].how == "well_formed"
         format_score = 1.0 if well_formed else 0.4 if tags else 0.0
-        correctness, status, reason, details = self._judge(text, tags, expected_output)
-        score = RewardFunctionScore(
-            format_score, correctness, reason, status=status, details=details
-        )
-        return self.shaped(score, text)
+        if not tags and not any(box in text for box in BOXES):
+            return _failed(format_score, "no answer tag and no box")
+        disagreement = self._disagreement(tags)
+        if disagreement:
+            return _failed(format_score, disagreement)
+        return self._compared(format_score, tags[-1].content if tags else text, expected)
 
     def _by_convention(self, text: str, expected: Expected) -> RewardFunctionScore:
         try:
             content = answer_text(text, self.extract)
         except Unparsed as fault:
-            return RewardFunctionScore(0.0, 0.0, str(fault), status="failed")
+            return _failed(0.0, str(fault))
         format_score = 0.4 if self.extract == "gsm8k" and "####" not in text else 1.0
-        correctness, status, reason, details = self._compared(content, expected)
-        return RewardFunctionScore(
-            format_score, correctness, reason, status=status, details=details
-        )
+        return self._compared(format_score, content, expected)
 
-    def _judge(self, text: str, tags: list[TagMatch], expected: Expected) -> _Judgement:
-        content = tags[-1].content if tags else text
-        if not tags and "\\boxed" not in text and "\\fbox" not in text:
-            return _failed("no answer tag and no box")
-        disagreement = self._disagreement(tags)
-        if disagreement:
-            return _failed(disagreement)
-        return self._compared(content, expected)
-
-    def _compared(self, content: str, expected: Expected) -> _Judgement:
+    def _compared(
+        self, format_score: float, content: str, expected: Expected
+    ) -> RewardFunctionScore:
         if callable(expected):
-            return _judged_by(expected, content)
+            return _judged_by(expected, format_score, content)
         try:
             gold = reference_text(expected)
         except Unparsed as fault:
-            return 0.0, "unscored", f"cannot judge: {fault}", {}
-        return _judgement(self._verdict(content, gold))
+            return _unscored(format_score, str(fault))
+        return _scored(format_score, self._verdict(content, gold))
 
     def _verdict(self, answer: str, gold: str) -> Verdict:
         return verify_when_ready(answer, gold, timeout=self.timeout)
@@ -122,35 +117,41 @@ class MathRewardFunction(RewardFunction):
         return ""
 
 
-_Judgement = tuple[float, ScoreStatus, str, Mapping[str, Any]]
+def _failed(format_score: float, reason: str, **details: str) -> RewardFunctionScore:
+    return RewardFunctionScore(format_score, 0.0, reason, status="failed", details=details)
 
 
-def _failed(reason: str) -> _Judgement:
-    return 0.0, "failed", reason, {}
+def _unscored(format_score: float, reason: str, **details: str) -> RewardFunctionScore:
+    return RewardFunctionScore(
+        format_score, 0.0, f"cannot judge: {reason}", status="unscored", details=details
+    )
 
 
-def _judgement(verdict: Verdict) -> _Judgement:
+def _scored(format_score: float, verdict: Verdict) -> RewardFunctionScore:
     details = {
         "verdict": verdict.status,
         "prediction_form": verdict.prediction_form,
         "gold_form": verdict.gold_form,
     }
     if verdict.equal:
-        return 1.0, "passed", "", details
+        return RewardFunctionScore(format_score, 1.0, status="passed", details=details)
     reason = f"{verdict.status}: {verdict.reason}"
     if not verdict.gold_form or verdict.status == "timeout" or verdict.missing:
-        return 0.0, "unscored", f"cannot judge: {reason}", details
-    return 0.0, "failed", reason, details
+        return _unscored(format_score, reason, **details)
+    return _failed(format_score, reason, **details)
 
 
-def _judged_by(judge: Callable[[str], Any], content: str) -> _Judgement:
+def _judged_by(
+    judge: Callable[[str], Any], format_score: float, content: str
+) -> RewardFunctionScore:
     try:
         share = predicate_share(judge, content)
     except BadPredicate as fault:
-        return 0.0, "unscored", f"cannot judge: {fault}", {}
+        return _unscored(format_score, str(fault))
     if share == 1.0:
-        return share, "passed", "", {}
-    return share, "failed", "the predicate rejects the answer", {}
+        return RewardFunctionScore(format_score, share, status="passed")
+    reason = "the predicate rejects the answer"
+    return RewardFunctionScore(format_score, share, reason, status="failed")
 
 
 def reference_text(expected: object) -> str:

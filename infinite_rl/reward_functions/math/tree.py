@@ -1,4 +1,44 @@
-"""The tree that the parser builds and every later stage reads. It holds no text that can be run."""
+r"""The tree that the parser builds and every later stage reads. It holds no text that can be run.
+
+Expressions, which have a number for a value:
+
+    num               `value` is a Fraction
+    sym               a variable; its name
+    const             pi, e, i or inf
+    add mul           two parts or more
+    div pow           dividend and divisor, base and exponent
+    neg fact deg      one part: -x, x!, x degrees
+    binom             of n and k
+    fn                a function by its name: sin x, root of x and degree, log of x and base
+    pm                one part with both signs; `value` is pm or mp
+    calculus          body, variable, ends; see `calculus`. `settle` leaves none
+
+Structures that the parser builds:
+
+    tuple set list    members; of a list `value` says how they are joined: "or", "and" or ","
+    interval          low and high end; `value` is "(]" and the like
+    union meet without   sets joined by one kind of sign
+    builder           a set described by a condition; the name of its variable
+    field             R, Z, N, Q or C
+    matrix, row       rows, entries
+    piecewise         rows of a value and its condition
+    rel               sides; the relations between them: "<= <"
+    ratio congruence  parts; remainder and modulus
+    base              a numeral with its base: a number, written in a way of its own
+    quantity          a number with its `unit`
+    text              words
+
+What `normal` makes of them:
+
+    named             the value of `x = 5`; its name
+    equation inequality  two sides; of an inequality "<", "<=" or "!="
+    chain             the parts of `x = 2 + 3 = 5`. `settle` leaves none
+    region            intervals side by side, and the variable that they bound, if one is named
+    join              regions of which one must hold, as in all of `meet`
+    antiderivative    the function and its constant
+    choice            what is said beside the letter; the letter
+    date clock        `2020-03-05`; minutes after midnight, with the ratio that `2:30` also is
+"""
 
 from __future__ import annotations
 
@@ -8,11 +48,6 @@ from typing import NamedTuple
 
 from .bounds import Unparsed, bits
 from .units import Unit
-
-# Expressions: num sym const add mul pow div neg fn fact binom pm deg
-# Structures: tuple list set interval union meet without builder field matrix piecewise rel ratio
-# congruence text base quantity; `normal` adds others.
-# `base` holds a numeral with its base: it is a number, written in a way of its own.
 
 
 class Node(NamedTuple):
