@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from .bounds import MAX_DIGITS, MAX_EXPONENT, OverBudget, Unparsed
+from .tokens import Token
 from .tree import Node, number
+from .words import CARDINALS
+
+if TYPE_CHECKING:
+    from .parse import Parser
 
 _NUMERAL = re.compile(r"([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _REPEATING = re.compile(r"([0-9]*)\.([0-9]*)[^0-9]+([0-9]+)[^0-9]")
@@ -62,3 +68,53 @@ def based(text: str) -> Node:
     if any(int(digit, 36) >= radix for digit in digits):
         raise Unparsed(f"a digit beyond the base {radix}")
     return Node("base", (number(int(digits, radix)),), f"{digits.upper()}_{radix}")
+
+
+def mixed_or_plain(parser: Parser, token: Token) -> Node:
+    value = numeral(token.text)
+    if parser.at("_"):
+        return in_base(parser, token.text)
+    if parser.peek().kind == "num" and parser.peek(1).text == "/" and parser.peek(2).kind == "num":
+        return _mixed(parser, value, parser.peek().text, parser.peek(2).text, 3)
+    if parser.at_command("frac"):
+        tokens = [parser.peek(index) for index in range(1, 7)]
+        shape = [part.kind if part.kind == "num" else part.text for part in tokens]
+        if shape == ["{", "num", "}", "{", "num", "}"]:
+            return _mixed(parser, value, tokens[1].text, tokens[4].text, 7)
+        if shape[0] == "num" and len(tokens[0].text) == 2:
+            return _mixed(parser, value, tokens[0].text[0], tokens[0].text[1], 2)
+    if parser.peek().kind == "num":
+        raise Unparsed("two numbers side by side")
+    return number(value)
+
+
+def _mixed(parser: Parser, whole: Fraction, top: str, bottom: str, length: int) -> Node:
+    """`2 3/4` and `2\\frac{3}{4}`: a whole number and a proper fraction."""
+    part = Fraction(numeral(top), numeral(bottom) or 1)
+    if whole.denominator > 1 or not top.isdigit() or not bottom.isdigit() or not 0 < part < 1:
+        raise Unparsed("a number beside a fraction that makes no mixed number")
+    parser.position += length
+    return number(whole + part)
+
+
+def in_base(parser: Parser, digits: str) -> Node:
+    """`52_8`, `101_{2}`: a numeral in a base from 2 to 36, written with the digits 0 to 9."""
+    text = subscript(parser).strip("_")
+    base = int(text) if text.isdigit() and len(text) < 3 else CARDINALS.get(text, 0)
+    if not 2 <= base <= 36 or not digits.isdigit() or any(int(digit) >= base for digit in digits):
+        raise Unparsed(f"a numeral with the subscript {text[:10]!r}")
+    return Node("base", (number(int(digits, base)),), f"{digits}_{base}")
+
+
+def subscript(parser: Parser) -> str:
+    if not parser.accept("_"):
+        return ""
+    if not parser.accept("{"):
+        return f"_{parser.take().text}"
+    parts: list[str] = []
+    while not parser.accept("}"):
+        token = parser.take()
+        if token.kind == "end" or token.text in ("{", "_", "^"):
+            raise Unparsed("a subscript")
+        parts.append(token.text)
+    return f"_{''.join(parts)}"

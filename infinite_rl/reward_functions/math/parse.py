@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from . import calculus, environments, quantities, units
+from . import calculus, environments, functions, numerals, quantities, sets, units
 from .bounds import (
     MAX_DEPTH,
     MAX_MEMBERS,
-    MAX_SERIES,
     OverBudget,
     Unparsed,
 )
@@ -25,15 +24,12 @@ from .tree import (
     Node,
     constant,
     expression,
-    holds,
     is_expression,
     negated,
     number,
-    size,
-    substituted,
+    product_of,
     symbol,
 )
-from .words import CARDINALS
 
 _SET_SIGNS = {"cup": "union", "cap": "meet", "minus": "without"}
 # What may follow a factor in its product, and a base in its power; most often neither does.
@@ -41,7 +37,6 @@ _PRODUCT_SIGNS = frozenset(["*", "/", "(", "{", "lfloor", "lceil", "|"])
 _AFTER_BASE = frozenset(["!", "%", "degree", "^", "'", "_"])
 _ATOM_KINDS = frozenset(["name", "greek", "const", "func"])
 _ATOM_COMMANDS = words("frac sqrt surd binom begin total product limit int bar")
-_ONE_ATOM = frozenset(["sqrt", "cbrt", "abs", "floor", "ceil"])  # functions of the next atom alone
 _FUNCTION_HEAD = re.compile(
     r"\s*([A-Za-z](?:_\{?[A-Za-z0-9]{1,3}\}?)?(?:\^\{-1\}|'{0,2}))\s*(?:\\left\s*)?"
     r"\(\s*([A-Za-z0-9](?:\s*,\s*[A-Za-z0-9]){0,3})\s*(?:\\right\s*)?\)\s*=(?!=)"
@@ -203,7 +198,7 @@ class Parser:
                 either = sign
         term = self.product()
         if minus and not either and term.op == "matrix":
-            return _product([number(-1), term])
+            return product_of([number(-1), term])
         if (minus or either) and term.op not in ("quantity", "base") and not is_expression(term):
             raise Unparsed("a sign before something that is no number")
         term = negated(term) if minus else term
@@ -236,19 +231,19 @@ class Parser:
                 and self.peek(1).kind in ("text", "word")
                 and quantities.per_unit(self, factors)
             ):
-                return quantities.quantity(self, _product(factors))
+                return quantities.quantity(self, product_of(factors))
             if self.accept("*"):
                 factors.append(self.signed_factor())
             elif self.accept("/"):
                 factors.append(Node("div", (ONE, expression(self.signed_factor()))))
             elif token.kind == "cur" or quantities.at_unit(self, factors):
-                return quantities.quantity(self, _product(factors))
+                return quantities.quantity(self, product_of(factors))
             elif token.kind in ("word", "text") and not self.split_word():
                 raise Unparsed(f"the word {token.text[:20]!r} inside mathematics")
             elif self.starts_atom():
                 factors.append(self.power())
             else:
-                return _product(factors)
+                return product_of(factors)
 
     def signed_factor(self) -> Node:
         minus = False
@@ -353,7 +348,7 @@ class Parser:
     def atom(self) -> Node:
         token = self.take()
         if token.kind == "num":
-            return self.numeral(token)
+            return numerals.mixed_or_plain(self, token)
         if token.kind == "based":
             return based(token.text)
         if token.kind == "field":
@@ -361,11 +356,11 @@ class Parser:
                 self.tokens[self.position] = Token("op", "minus")
             return Node("field", (), token.text)
         if token.kind in ("name", "greek"):
-            return self.point(token) or symbol(token.text + self.subscript())
+            return self.point(token) or symbol(token.text + numerals.subscript(self))
         if token.kind == "const":
             return constant(token.text)
         if token.kind == "func":
-            return self.application(token.text)
+            return functions.application(self, token.text)
         if token.kind == "cmd":
             return self.command(token.text)
         if token.kind == "op":
@@ -386,56 +381,6 @@ class Parser:
             return Node("rel", (symbol(name.text), node), "=")
         self.position = place
         return None
-
-    def numeral(self, token: Token) -> Node:
-        value = numeral(token.text)
-        if self.at("_"):
-            return self.based(token.text)
-        if self.peek().kind == "num" and self.peek(1).text == "/" and self.peek(2).kind == "num":
-            return self.mixed(value, self.peek().text, self.peek(2).text, 3)
-        if self.at_command("frac"):
-            tokens = [self.peek(index) for index in range(1, 7)]
-            shape = [part.kind if part.kind == "num" else part.text for part in tokens]
-            if shape == ["{", "num", "}", "{", "num", "}"]:
-                return self.mixed(value, tokens[1].text, tokens[4].text, 7)
-            if shape[0] == "num" and len(tokens[0].text) == 2:
-                return self.mixed(value, tokens[0].text[0], tokens[0].text[1], 2)
-        if self.peek().kind == "num":
-            raise Unparsed("two numbers side by side")
-        return number(value)
-
-    def mixed(self, whole: Fraction, top: str, bottom: str, length: int) -> Node:
-        """`2 3/4` and `2\\frac{3}{4}`: a whole number and a proper fraction."""
-        part = Fraction(numeral(top), numeral(bottom) or 1)
-        if whole.denominator > 1 or not top.isdigit() or not bottom.isdigit() or not 0 < part < 1:
-            raise Unparsed("a number beside a fraction that makes no mixed number")
-        self.position += length
-        return number(whole + part)
-
-    def based(self, digits: str) -> Node:
-        """`52_8`, `101_{2}`: a numeral in a base from 2 to 36, written with the digits 0 to 9."""
-        text = self.subscript().strip("_")
-        base = int(text) if text.isdigit() and len(text) < 3 else CARDINALS.get(text, 0)
-        if (
-            not 2 <= base <= 36
-            or not digits.isdigit()
-            or any(int(digit) >= base for digit in digits)
-        ):
-            raise Unparsed(f"a numeral with the subscript {text[:10]!r}")
-        return Node("base", (number(int(digits, base)),), f"{digits}_{base}")
-
-    def subscript(self) -> str:
-        if not self.accept("_"):
-            return ""
-        if not self.accept("{"):
-            return f"_{self.take().text}"
-        parts: list[str] = []
-        while not self.accept("}"):
-            token = self.take()
-            if token.kind == "end" or token.text in ("{", "_", "^"):
-                raise Unparsed("a subscript")
-            parts.append(token.text)
-        return f"_{''.join(parts)}"
 
     def words(self, first: Token) -> Node:
         """Words where a number could stand: two or three letters are variables, others text."""
@@ -476,7 +421,7 @@ class Parser:
         numeral_in_base = first.kind == "num" and self.peek(1).text == ")"
         if numeral_in_base and self.peek(2)[:2] == ("op", "_"):  # (1101)_2
             self.position += 2
-            return self.based(first.text)
+            return numerals.in_base(self, first.text)
         items, kind = self.items()
         closer = self.take().text
         if len(items) == 2 and "]" in (opener, closer) and closer == "[" or opener == "]":
@@ -503,34 +448,13 @@ class Parser:
         closer = "}" if opener == "{" else "\\}"
         if self.accept(closer):
             return Node("set")
-        if self.at_builder():
-            return self.builder(closer)
+        if sets.at_builder(self):
+            return sets.builder(self, closer)
         items, _ = self.items()
         self.expect(closer)
         if opener == "{" and len(items) == 1:
             return items[0]
         return Node("set", tuple(items))
-
-    def at_builder(self) -> bool:
-        """Whether a set is described: `x | x > 2`, `x \\in R : ...`."""
-        if self.peek().kind not in ("name", "greek"):
-            return False
-        place = 1
-        if self.peek(1)[:2] == ("op", "in") and self.peek(2).kind == "field":
-            place = 3
-        return self.peek(place)[:2] in (("op", "|"), ("op", ":"))
-
-    def builder(self, closer: str) -> Node:
-        name = self.take().text
-        field = "R"
-        if self.accept("in"):
-            field = self.take().text
-        self.take()
-        items, kind = self.items()
-        self.expect(closer)
-        if field != "R":
-            raise Unparsed("a set described over other numbers than the real ones")
-        return Node("builder", (environments.conditions(items, kind),), name)
 
     # -- commands and functions -------------------------------------------------------------------
 
@@ -562,7 +486,7 @@ class Parser:
             top = self.argument()
             return Node("binom", (top, self.argument()))
         if name == "sqrt":
-            return self.root()
+            return functions.root(self)
         if name == "surd":
             self.enter()
             node = Node("fn", (expression(self.atom()),), "sqrt")
@@ -571,17 +495,16 @@ class Parser:
         if name == "empty":
             return Node("set")
         if name == "begin":
-            by_cases = self.peek(1).text == "cases"
-            return environments.cases(self) if by_cases else environments.matrix(self)
+            return environments.environment(self)
         if name in ("total", "product"):
-            return self.series(name)
+            return functions.series(self, name)
         if name in ("limit", "int"):
             self.enter()
             node = calculus.limit(self) if name == "limit" else calculus.integral(self)
             self.depth -= 1
             return node
         if name == "bar":
-            return self.conjugate()
+            return functions.conjugate(self)
         raise Unparsed(f"{name!r} is out of place")
 
     def part(self, end: int) -> Node:
@@ -594,90 +517,6 @@ class Parser:
         self.tokens[self.position :] = rest
         return node
 
-    def root(self) -> Node:
-        degree = None
-        if self.accept("["):
-            degree = expression(self.sum())
-            self.expect("]")
-        token = self.peek()
-        if token.kind == "num" and len(token.text) > 1:
-            raise Unparsed("a root of digits without braces")
-        under = self.argument()
-        return (
-            Node("fn", (under,), "sqrt") if degree is None else Node("fn", (under, degree), "root")
-        )
-
-    def conjugate(self) -> Node:
-        """`\\overline{3 + 4i}`; over other things a bar is the name of something."""
-        under = self.argument()
-        if not holds(under, "const", "i"):
-            raise Unparsed("a bar over something without i")
-        return conjugated(under)
-
-    def series(self, name: str) -> Node:
-        """A finite sum or product over whole numbers, written out: `\\sum_{k=1}^{10} k`."""
-        self.enter()
-        self.expect("_")
-        self.expect("{")
-        index = self.take()
-        self.expect("=")
-        low = self.sum()
-        self.expect("}")
-        self.expect("^")
-        high = self.argument()
-        body = expression(self.product())
-        first, last = _whole(low), _whole(high)
-        if index.kind != "name":
-            raise Unparsed("a sum without its index")
-        if first is None or last is None:
-            self.depth -= 1
-            ends = (symbol(index.text), expression(low), expression(high))
-            return Node("calculus", (body, *ends), "sum" if name == "total" else "prod")
-        if (last - first + 1) * size(body) > MAX_SERIES:
-            raise OverBudget("a sum of too many terms")
-        terms = tuple(substituted(body, {index.text: number(k)}) for k in range(first, last + 1))
-        self.depth -= 1
-        if not terms:
-            return number(0 if name == "total" else 1)
-        return Node("add" if name == "total" else "mul", terms)
-
-    def application(self, name: str) -> Node:
-        """A function with its optional base and exponent: `\\log_2 8`, `\\sin^2 x`, `ln(x)`."""
-        self.enter()
-        base = self.base_of_logarithm() if name == "log" and self.at("_") else None
-        exponent = self.exponent() if self.accept("^") else None
-        argument = self.function_argument(name)
-        inverse = exponent is not None and exponent.op == "num" and exponent.value == -1
-        if exponent is not None and inverse and name in ("sin", "cos", "tan"):
-            name, exponent = f"arc{name}", None
-        node = Node("fn", (argument,) if base is None else (argument, base), name)
-        if name == "cis":
-            node = Node("pow", (constant("e"), Node("mul", (constant("i"), argument))))
-        self.depth -= 1
-        return node if exponent is None else Node("pow", (node, expression(exponent)))
-
-    def base_of_logarithm(self) -> Node:
-        self.take()
-        token = self.peek()
-        if token.kind == "num" and token.text.isdigit() and len(token.text) <= 2:
-            self.take()
-            return number(int(token.text))
-        return self.argument()
-
-    def function_argument(self, name: str) -> Node:
-        if self.at("(", "[", "{", "|") or name in _ONE_ATOM:
-            return expression(self.atom())
-        factors = [self.power()]
-        while self.starts_atom() and self.peek().kind != "func" and not self.at("("):
-            factors.append(self.power())
-        return expression(_product(factors))
-
-
-def conjugated(node: Node) -> Node:
-    if node == constant("i"):
-        return negated(node)
-    return Node(node.op, tuple(map(conjugated, node.args)), node.value, node.unit)
-
 
 def _rows(items: list[Node]) -> bool:
     """Whether these are the rows of a matrix: tuples or intervals of one length."""
@@ -685,31 +524,8 @@ def _rows(items: list[Node]) -> bool:
     return alike and len({len(item.args) for item in items}) == 1 and bool(items[0].args)
 
 
-def _whole(node: Node) -> int | None:
-    whole = isinstance(node.value, Fraction) and node.value.denominator == 1
-    return int(node.value) if whole and isinstance(node.value, Fraction) else None
-
-
 def _congruence(node: Node, modulus: Node) -> Node:
     """`x = 3 (mod 5)`, with the name "" where it has none."""
     if node.op == "rel" and str(node.value) in ("equiv", "=") and node.args[0].op == "sym":
         return Node("congruence", (expression(node.args[1]), modulus), str(node.args[0].value))
     return Node("congruence", (expression(node), modulus), "")
-
-
-def _product(factors: list[Node]) -> Node:
-    if len(factors) == 1:
-        return factors[0]
-    matrices = [place for place, factor in enumerate(factors) if factor.op == "matrix"]
-    if len(matrices) == 1:
-        matrix = factors.pop(matrices[0])
-        scale = _product(factors)
-        rows = [
-            Node("row", tuple(_product([scale, arg]) for arg in row.args)) for row in matrix.args
-        ]
-        return Node("matrix", tuple(rows))
-    for factor in factors:
-        expression(factor)
-    if len(factors) == 2 and factors[1].op == "div" and factors[1].args[0] is ONE:
-        return Node("div", (factors[0], factors[1].args[1]))
-    return Node("mul", tuple(factors))

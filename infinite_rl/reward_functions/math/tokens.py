@@ -29,7 +29,15 @@ FUNCTIONS = words(
     "sin cos tan cot sec csc arcsin arccos arctan asin acos atan sinh cosh tanh ln log lg exp "
     "sqrt abs floor ceil cbrt cis"
 )
-_ALIASES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "ceiling": "ceil"}
+SELECTIONS = words("max min gcd lcm")  # one number of several
+_ALIASES = {
+    "gcf": "gcd",
+    "hcf": "gcd",
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "ceiling": "ceil",
+}
 CONSTANTS = {"pi": "pi", "infty": "inf", "infinity": "inf", "inf": "inf", "oo": "inf"}
 GREEK = words(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
@@ -122,6 +130,7 @@ _TOKEN = re.compile(
 _SIGNS = re.compile(r"\\[$%]")
 _JOINED = re.compile(r"(.*[^,\s]),?\s+(and|or)")  # "hours and"
 _GROUP = re.compile(r"\s*(?:\{((?:[^{}]|\{[^{}]*\})*)\}|([A-Za-z]))")
+_OPENING = re.compile(r"\s*(?:\\left\s*)?(?:\(|\\?\{)")
 _OPENERS, _CLOSERS = frozenset(["(", "[", "\\{"]), frozenset([")", "]", "\\}", "}"])
 _SAME_SIGN = {"**": "^", "==": "=", "\\|": "|"}
 _BEFORE_SET = frozenset(["=", "(", "[", "\\{", ",", ";", "in", "cup", "or", "and"])
@@ -224,8 +233,15 @@ class _Lexer:
             self.add("op", _WORD_OPERATORS[text.casefold()])
         elif text.casefold() in GREEK:
             self.add("greek", text)
+        elif self.selects(text):
+            self.add("func", _ALIASES.get(text.casefold(), text.casefold()))
         else:
             self.word_of_math(text)
+
+    def selects(self, text: str) -> bool:
+        """Whether this is `gcd` before a bracket: `min` alone is a unit, `max` a name."""
+        name = _ALIASES.get(text.casefold(), text.casefold())
+        return name in SELECTIONS and _OPENING.match(self.text, self.position) is not None
 
     def word_of_math(self, text: str) -> None:
         """`sinx` and `xsin` are sin and x; other runs of letters stay words for the parser."""
@@ -245,7 +261,7 @@ class _Lexer:
             self.operator(_OPERATORS[name])
         elif name in _COMMANDS:
             self.add("cmd", _COMMANDS[name])
-        elif name in FUNCTIONS:
+        elif name in FUNCTIONS or name in SELECTIONS or name == "det":
             self.add("func", _ALIASES.get(name, name))
         elif name in CONSTANTS:
             self.add("const", CONSTANTS[name])
@@ -276,7 +292,7 @@ class _Lexer:
             stripped = joined[2]
         if not stripped:
             self.spaced = True
-        elif stripped.casefold() in _WORD_OPERATORS:
+        elif stripped.casefold() in _WORD_OPERATORS or self.selects(stripped):
             self.word(stripped.casefold())
         elif not re.search("[A-Za-z]", stripped) and "\\" not in _SIGNS.sub("", stripped):
             self.tokens += _Lexer(stripped).run()[:-1]  # \text{5} is 5

@@ -96,6 +96,25 @@ def minus(first: Node, second: Node) -> Node:
     return Node("add", (first, Node("neg", (second,))))
 
 
+def product_of(factors: list[Node]) -> Node:
+    """A product, of a matrix entry by entry. Raises Unparsed for what is no number."""
+    if len(factors) == 1:
+        return factors[0]
+    matrices = [place for place, factor in enumerate(factors) if factor.op == "matrix"]
+    if len(matrices) == 1:
+        matrix = factors.pop(matrices[0])
+        scale = product_of(factors)
+        rows = [
+            Node("row", tuple(product_of([scale, arg]) for arg in row.args)) for row in matrix.args
+        ]
+        return Node("matrix", tuple(rows))
+    for factor in factors:
+        expression(factor)
+    if len(factors) == 2 and factors[1].op == "div" and factors[1].args[0] is ONE:
+        return Node("div", (factors[0], factors[1].args[1]))
+    return Node("mul", tuple(factors))
+
+
 def is_expression(node: Node) -> bool:
     return node.op in EXPRESSIONS
 
