@@ -267,3 +267,50 @@ def test_no_verdict_needs_the_main_thread() -> None:
     thread.start()
     thread.join(10)
     assert found[0].equal
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "30'",  # of arc, or feet
+        r"\mathbf{a}\times\mathbf{b}",  # vectors do not commute
+        r"(\vec a \cdot \vec b)\vec c",
+        r"\frac{\vec a}{\vec b}",
+        r"(\vec a + \vec b)^2",
+        r"\vec{a + b}",
+        r"\max f(x)",
+        r"\max_{x} (2, 3)",
+        r"\max(2 + i, 3)",
+        r"\gcd(n, 6)",
+        r"\gcd(1.5, 3)",
+        r"\begin{vmatrix} 1 & 2 & 3 \\ 4 & 5 & 6 \end{vmatrix}",
+        r"\begin{Vmatrix} 1 & 2 \\ 3 & 4 \end{Vmatrix}",
+        r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{vmatrix}",
+        r"\det(5)",
+        r"\mathbb{R}^+_0",
+        r"\mathbb{R}_{>2}",
+        r"[\pm 1, 3]",
+        "{}_2C_5",
+        "5C2 in hexadecimal",
+    ],
+)
+def test_what_is_in_doubt_is_unparsed(text: str) -> None:
+    assert verify(text, text).status == "unparsed"
+
+
+def determinant(entry: str, rows: int) -> str:
+    lines = r" \\ ".join(["&".join([entry] * rows)] * rows)
+    return rf"\begin{{vmatrix}} {lines} \end{{vmatrix}}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\pm 1" * 30,
+        r"\max(x, " * 20 + "1" + ")" * 20,
+        determinant("x", 9),
+        determinant(determinant("x", 4), 4),
+    ],
+)
+def test_forms_that_grow_when_they_are_written_out_are_bounded(text: str) -> None:
+    assert verify(text, text).status == "budget"

@@ -8,9 +8,10 @@ How two texts become a verdict, a file or more for each step:
 1. `extract`: where the answer stands in a text: in a tag, in the last box, after a marker.
 2. `tokens`: LaTeX, plain ASCII and Unicode spellings as one small vocabulary.
 3. `parse`: a bounded precedence parser, tokens to a `tree` of our own. Parts of its grammar have
-   files: `numerals`, `quantities` (with `units`), `environments`, `calculus`.
+   files: `numerals`, `quantities` (with `units`), `environments`, `sets`, `functions`,
+   `calculus`, `linear` (vectors).
 4. `normal`: one typed form for many spellings. What is language more than mathematics is read by
-   `spoken`, `words` (numbers in words) and `dates` (and times of day).
+   `spoken`, `words` (numbers in words) and `dates` (and times of day); `respell` comes before.
 5. `settle`: integrals, sums, limits and derivatives become their closed forms (`algebra`), chains
    of equal signs are checked, sets of numbers sorted (`regions`). Closed forms alone are work for
    sympy: on trees built by its constructors, in a process (`solver`) whose forks are killed at the
@@ -64,10 +65,13 @@ Conventions. Each example is a test: `==` are equal, `!=` are different, `??` ca
       \begin{cases} x & x \ge 0 \\ -x & x < 0 \end{cases} == |x|
 - Tuples are ordered; brace sets, lists of solutions and lists of points are not.
       (1,2) != (2,1)    \{1,2\} == \{2,1\}    x = 1, x = 2 == 2, 1    (1,2), (3,4) == (3,4), (1,2)
-- Plus-minus is a list of two.
-      1 \pm \sqrt{2} == 1 + \sqrt{2}, 1 - \sqrt{2}
+- Each plus-minus is free; beside a minus-plus all go together.
+      1 \pm \sqrt{2} == 1 + \sqrt{2}, 1 - \sqrt{2}    \pm 2 \pm 3 == 5, 1, -1, -5
+      \pm 2 \mp 3 == 1, -1    (\pm 2, 0) == (2, 0), (-2, 0)
 - Matrices are compared entry by entry; a column is a vector.
-      \begin{pmatrix} 1 \\ 2 \end{pmatrix} == (1, 2)
+      \begin{pmatrix} 1 \\ 2 \end{pmatrix} == (1, 2)    3\hat{i} + 4\hat{j} == (3, 4)
+- Vectors, bold or with an arrow, are not multiplied: that is no product of numbers.
+      \vec{a} + 2\vec{b} == 2\vec{b} + \vec{a}    \vec{a} \times \vec{b} ?? \vec{b} \times \vec{a}
 - A numeral with a base is its value.
       101_2 == 5_{10}    0x5 == 5_{10}    101_2 != 101_3
 - A ratio is proportional.
@@ -76,7 +80,8 @@ Conventions. Each example is a test: `==` are equal, `!=` are different, `??` ca
       2:30 pm == 14:30    March 5, 2020 == 2020-03-05    March 5 != March 6
 - A choice is its letter or what is said beside it.
       (B) 12 == B    (B) 12 == 12    (B) 12 != C    (B) 12 != 13    (C) == c
-- A congruence has a modulus.
+- A congruence has a modulus. `x = 5k + 3` is one where it says that `k` is whole.
+      x = 5k + 3, k \in \mathbb{Z} == x \equiv 3 \pmod 5    x = 5k + 3 != x \equiv 3 \pmod 5
       x \equiv 8 \pmod 5 == x \equiv 3 \pmod 5    x \equiv 8 \pmod 5 != 3
 - An integral, a limit, a derivative, an endless sum is its closed form, if numbers confirm it.
       \int_0^1 2x \, dx == 1    \int_0^1 x^x \, dx ?? 0.78

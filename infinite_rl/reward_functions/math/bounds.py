@@ -16,6 +16,7 @@ MAX_DEPTH = 40  # nested groups; each costs the parser eight Python frames
 MAX_DIGITS = 1_000  # of one numeral
 MAX_MEMBERS = 200  # of one list, set or matrix
 MAX_SERIES = 2_000  # operations of one finite sum or determinant, written out
+MAX_SIGNS = 4  # plus-minus signs of one expression, each free
 MAX_EXACT_BITS = 20_000  # of one exact numerator or denominator
 MAX_EXPONENT = 5_000  # of ten in scientific notation
 MAX_FACTORIAL = 1_000

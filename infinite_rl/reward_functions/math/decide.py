@@ -139,9 +139,18 @@ def _related(first: str, second: str) -> bool:
 
 
 def _equation(first: Node, second: Node, budget: Budget) -> str:
-    return (
-        _equations(first, second, budget) if second.op == "equation" else _other_kind(first, second)
-    )
+    if second.op == "equation":
+        return _equations(first, second, budget)
+    left, right = first.args
+    if _is_length(left) and not symbols(right) and not symbols(second):
+        return difference(right, second, budget)
+    return _other_kind(first, second)
+
+
+def _is_length(node: Node) -> bool:
+    """Whether this is `AB`: two points side by side name what is between them."""
+    points = node.op == "mul" and len(node.args) == 2 and {arg.op for arg in node.args} == {"sym"}
+    return points and all(len(str(p.value)) == 1 and str(p.value).isupper() for p in node.args)
 
 
 def _inequality(first: Node, second: Node, budget: Budget) -> str:
@@ -430,8 +439,13 @@ def _congruence(first: Node, second: Node, budget: Budget) -> str:
         return "the names differ"
     if expressions(first.args[1], second.args[1], budget):
         return "the moduli differ"
-    gap = minus(first.args[0], second.args[0])
-    turns = rational(Node("div", (gap, first.args[1])), budget)
+    gap = Node("div", (minus(first.args[0], second.args[0]), first.args[1]))
+    turns = rational(gap, budget)
+    if turns is None and not symbols(gap):
+        from .numeric import nearly  # loads mpmath
+
+        turns = Fraction(round(nearly(gap, budget)))
+        return "the remainders differ" if expressions(gap, number(turns), budget) else ""
     return "" if turns is not None and turns.denominator == 1 else "the remainders differ"
 
 

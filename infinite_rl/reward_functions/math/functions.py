@@ -15,6 +15,7 @@ from .tree import (
     constant,
     expression,
     holds,
+    minus,
     negated,
     number,
     product_of,
@@ -80,7 +81,7 @@ def _extreme(members: list[Node], name: str) -> Node:
     """The greatest of two is `(a + b + |a - b|) / 2`, the least has a minus there."""
     found = members[0]
     for member in members[1:]:
-        gap = Node("fn", (Node("add", (found, negated(member))),), "abs")
+        gap = Node("fn", (minus(found, member),), "abs")
         gap = gap if name == "max" else negated(gap)
         found = Node("div", (Node("add", (found, member, gap)), number(2)))
         if size(found) > MAX_SERIES:
@@ -115,7 +116,13 @@ def root(parser: Parser) -> Node:
 
 
 def conjugate(parser: Parser) -> Node:
-    """`\\overline{3 + 4i}`; over other things a bar is the name of something."""
+    """`\\overline{3 + 4i}`; over letters a bar makes a name: `\\bar{x}`, `\\overline{AB}`."""
+    braced = parser.at("{") and parser.peek(2)[:2] == ("op", "}")
+    letters = parser.peek(int(braced))
+    if letters.kind in ("name", "word"):
+        parser.position += 3 if braced else 1
+        segment = letters.text.isupper() and len(letters.text) > 1
+        return symbol(letters.text if segment else f"bar {letters.text}")
     under = parser.argument()
     if not holds(under, "const", "i"):
         raise Unparsed("a bar over something without i")
@@ -126,6 +133,19 @@ def conjugated(node: Node) -> Node:
     if node == constant("i"):
         return negated(node)
     return Node(node.op, tuple(map(conjugated, node.args)), node.value, node.unit)
+
+
+def choices(parser: Parser, name: str) -> Node | None:
+    """`C(5, 2)` inside mathematics, as the number of choices; alone it is a point."""
+    tokens = [parser.peek(ahead) for ahead in range(5)]
+    shape = [token.kind if token.kind == "num" else token.text for token in tokens]
+    if name != "C" or shape != ["(", "num", ",", "num", ")"]:
+        return None
+    top, bottom = tokens[1].text, tokens[3].text
+    if not (top.isdigit() and bottom.isdigit()):
+        return None
+    parser.position += 5
+    return Node("binom", (number(int(top)), number(int(bottom))))
 
 
 def series(parser: Parser, name: str) -> Node:

@@ -9,11 +9,13 @@ still to be combined), `list`, `set`, `tuple`, `interval`, `matrix`, `piecewise`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product, repeat
 
 from . import units
-from .bounds import MAX_CHARACTERS, Budget, OverBudget, Unparsed
+from .bounds import MAX_CHARACTERS, MAX_SIGNS, Budget, OverBudget, Unparsed
 from .dates import moment
+from .linear import residues
 from .parse import parse
 from .quantities import sum_of_quantities
 from .spoken import (
@@ -87,7 +89,7 @@ def _spoken(text: str) -> Node | None:
         return None
     found = moment(plain) or _choice(plain) or phrase(plain)
     if found is not None:
-        return normal(found)
+        return found if found.op == "text" else normal(found)
     return Node("text", (), plain_text(text)) if is_prose(text) else None
 
 
@@ -154,6 +156,10 @@ def normal(node: Node) -> Node:
         return _list(node)
     if node.op == "rel":
         return _relation(node)
+    if node.op in ("tuple", "interval") and holds(node, "pm"):
+        if node.op == "interval":
+            raise Unparsed("an interval with two signs")
+        return Node("list", tuple(map(normal, _each_sign(node))), ",")
     if node.op in ("set", "tuple", "interval"):
         members = tuple(_flat(normal(arg) for arg in node.args))
         return Node(node.op, members, node.value)
@@ -164,7 +170,7 @@ def normal(node: Node) -> Node:
     if node.op == "builder":
         return Node("builder", (normal(node.args[0]),), node.value)
     if node.op == "field":
-        return REALS if node.value == "R" else node
+        return _field(node)
     if node.op == "piecewise":
         return _piecewise(node)
     if node.op == "text":
@@ -218,7 +224,7 @@ def _text(node: Node) -> Node:
 
 def _expression(node: Node) -> Node:
     if holds(node, "pm"):
-        return Node("list", tuple(_expression(_signed(node, sign)) for sign in (False, True)), ",")
+        return Node("list", tuple(map(_expression, _each_sign(node))), ",")
     if node.op == "quantity":
         return _quantity(node)
     if node.op == "neg" and node.args[0].op == "deg":
@@ -242,12 +248,26 @@ def _quantity(node: Node) -> Node:
     return Node("quantity", (value,), unit=node.unit)
 
 
-def _signed(node: Node, flipped: bool) -> Node:
-    """The tree with each plus-minus read as its upper sign, or its lower one."""
+def _each_sign(node: Node) -> list[Node]:
+    """The trees without plus-minus: beside a minus-plus all go together, else each is free."""
+    if holds(node, "pm", "mp"):
+        return [_signed(node, repeat(flipped)) for flipped in (False, True)]
+    signs = _count(node)
+    if signs > MAX_SIGNS:
+        raise OverBudget(f"more than {MAX_SIGNS} free signs")
+    return [_signed(node, iter(flips)) for flips in product((False, True), repeat=signs)]
+
+
+def _count(node: Node) -> int:
+    return (node.op == "pm") + sum(map(_count, node.args))
+
+
+def _signed(node: Node, flips: Iterator[bool]) -> Node:
+    """The tree with each plus-minus read as its upper sign, or as its lower one if flipped."""
+    flipped = node.op == "pm" and next(flips)
+    args = tuple(_signed(arg, flips) for arg in node.args)
     if node.op == "pm":
-        inner = _signed(node.args[0], flipped)
-        return negated(inner) if (node.value == "pm") == flipped else inner
-    args = tuple(_signed(arg, flipped) for arg in node.args)
+        return negated(args[0]) if (node.value == "pm") == flipped else args[0]
     return Node(node.op, args, node.value, node.unit)
 
 
@@ -271,7 +291,31 @@ def _without_constant(node: Node) -> Node:
     return Node("antiderivative", (rest, constants[0]))
 
 
+def _field(node: Node) -> Node:
+    """A set of numbers by its name: `R>0` as an interval, `Z>0` as it is."""
+    name, mark = str(node.value)[0], str(node.value)[1:]
+    if node.value == "R":
+        return REALS
+    if name != "R" or mark[0] == "^":
+        return node
+    return ray("", mark[:-1], number(0))
+
+
+def _whole_name(node: Node) -> str:
+    """The name in `k \\in \\mathbb{Z}`, "" for anything else."""
+    whole = node.op == "rel" and node.value == "in" and node.args[1] == Node("field", (), "Z")
+    return str(node.args[0].value) if whole and node.args[0].op == "sym" else ""
+
+
 def _list(node: Node) -> Node:
+    first, *others = node.args
+    name = _whole_name(node.args[-1])
+    classes = residues([normal(arg) for arg in node.args[:-1]], name) if name else []
+    if classes:
+        return classes[0] if len(classes) == 1 else Node("list", tuple(classes), ",")
+    if first.op == "rel" and first.value == "!=" and all(map(is_expression, others)):
+        others = [Node("rel", (first.args[0], other), "!=") for other in others]
+        return Node("meet", tuple(map(normal, [first, *others])))  # "x is not 2, 3"
     members = [normal(arg) for arg in node.args]
     if node.value == "or" and all(member.op in ("region", "interval") for member in members):
         return _region(tuple(members))
@@ -332,7 +376,8 @@ def _equation(parts: list[Node]) -> Node:
     """`x = 5` is 5 with a name; `7 * 8 = 56` and `x = 2 + 3 = 5` are chains, to be checked."""
     first, last = parts[0], parts[-1]
     named = first.op in ("sym", "text")
-    if len(parts) > 2 or not (named or symbols(first) or symbols(last)):
+    cases = any(part.op == "piecewise" for part in parts) and not named
+    if len(parts) > 2 or cases or not (named or symbols(first) or symbols(last)):
         return Node("chain", tuple(parts))
     if first.op == "text" and not DENIALS.isdisjoint(str(first.value).casefold().split()):
         raise Unparsed("an equation that is denied or left open")

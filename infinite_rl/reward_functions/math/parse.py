@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from . import calculus, environments, functions, numerals, quantities, sets, units
+from . import calculus, environments, functions, linear, numerals, quantities, sets, units
 from .bounds import (
     MAX_DEPTH,
     MAX_MEMBERS,
@@ -35,7 +35,7 @@ _SET_SIGNS = {"cup": "union", "cap": "meet", "minus": "without"}
 # What may follow a factor in its product, and a base in its power; most often neither does.
 _PRODUCT_SIGNS = frozenset(["*", "/", "(", "{", "lfloor", "lceil", "|"])
 _AFTER_BASE = frozenset(["!", "%", "degree", "^", "'", "_"])
-_ATOM_KINDS = frozenset(["name", "greek", "const", "func"])
+_ATOM_KINDS = frozenset(["name", "vector", "greek", "const", "func"])
 _ATOM_COMMANDS = words("frac sqrt surd binom begin total product limit int bar")
 _FUNCTION_HEAD = re.compile(
     r"\s*([A-Za-z](?:_\{?[A-Za-z0-9]{1,3}\}?)?(?:\^\{-1\}|'{0,2}))\s*(?:\\left\s*)?"
@@ -62,6 +62,7 @@ class Parser:
         self.position = 0
         self.depth = 0
         self.bars = 0  # open absolute values
+        self.vectors: set[str] = set()
 
     # -- tokens -----------------------------------------------------------------------------------
 
@@ -114,7 +115,16 @@ class Parser:
         items, kind = self.items()
         if self.peek().kind != "end":
             raise Unparsed(f"{self.peek().text[:20]!r} is out of place")
-        return items[0] if len(items) == 1 else Node("list", tuple(items), kind)
+        node = items[0] if len(items) == 1 else Node("list", tuple(items), kind)
+        return self.with_vectors(node)
+
+    def with_vectors(self, node: Node) -> Node:
+        """Where vectors may be meant: a refusal of their products, and `3i + 4j` as a column."""
+        if self.vectors:
+            linear.refuse_products(node, self.vectors)
+        elif Token("const", "i") not in self.tokens or Token("name", "j") not in self.tokens:
+            return node
+        return linear.in_columns(node, self.vectors)
 
     def items(self) -> tuple[list[Node], str]:
         """The members of a list, and "or", "and" or "," for how they are joined."""
@@ -225,7 +235,7 @@ class Parser:
         while True:
             token = self.peek()
             if token.kind == "end" or (token.kind == "op" and token.text not in _PRODUCT_SIGNS):
-                return _product(factors)
+                return product_of(factors)
             if (
                 self.at("/")
                 and self.peek(1).kind in ("text", "word")
@@ -352,11 +362,17 @@ class Parser:
         if token.kind == "based":
             return based(token.text)
         if token.kind == "field":
-            if self.at("-"):  # the reals without a set
-                self.tokens[self.position] = Token("op", "minus")
-            return Node("field", (), token.text)
+            return sets.field(self, token.text)
         if token.kind in ("name", "greek"):
-            return self.point(token) or symbol(token.text + numerals.subscript(self))
+            return (
+                self.point(token)
+                or functions.choices(self, token.text)
+                or symbol(token.text + numerals.subscript(self))
+            )
+        if token.kind == "vector":
+            name = token.text + numerals.subscript(self)
+            self.vectors.add(name)
+            return symbol(name)
         if token.kind == "const":
             return constant(token.text)
         if token.kind == "func":

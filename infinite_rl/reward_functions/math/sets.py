@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 from . import environments
 from .bounds import Unparsed
+from .tokens import Token
 from .tree import Node
 
 if TYPE_CHECKING:
     from .parse import Parser
+
+_MARKS = {"+": ">0", "-": "<0", "*": "!=0", ">=": ">=0", "<=": "<=0", ">=0": ">=0", "<=0": "<=0"}
+_MARKS |= {">0": ">0", "<0": "<0", "2": "^2", "3": "^3", "n": "^n"}
 
 
 def at_builder(parser: Parser) -> bool:
@@ -20,6 +24,26 @@ def at_builder(parser: Parser) -> bool:
     if parser.peek(1)[:2] == ("op", "in") and parser.peek(2).kind == "field":
         place = 3
     return parser.peek(place)[:2] in (("op", "|"), ("op", ":"))
+
+
+def field(parser: Parser, name: str) -> Node:
+    """`\\mathbb{R}`, with the mark that may follow: `^+`, `_{\\ge 0}`, `^*`."""
+    if parser.accept("^", "_"):
+        name += _mark(parser)
+    if parser.at("-"):  # the reals without a set
+        parser.tokens[parser.position] = Token("op", "minus")
+    return Node("field", (), name)
+
+
+def _mark(parser: Parser) -> str:
+    pieces = [parser.take().text]
+    while pieces[0] == "{" and pieces[-1] != "}" and len(pieces) < 5:
+        pieces.append(parser.take().text)
+    mark = "".join(pieces).strip("{}")
+    mark = _MARKS.get(mark, mark)
+    if mark not in _MARKS.values():
+        raise Unparsed(f"the mark {mark[:10]!r} of a set of numbers")
+    return mark
 
 
 def builder(parser: Parser, closer: str) -> Node:

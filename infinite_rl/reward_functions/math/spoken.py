@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from . import units
+from .respell import respelled
 from .tree import REALS, Node, number
-from .words import number_in_words
+from .words import number_in_words, ordinal
 
 # Of a word, not of a command.
 _LETTERS = re.compile(r"(?<![\\A-Za-z])(?:[A-Za-z]{2}|[A-Z]|[ap]\.\s?m)")
@@ -23,7 +24,7 @@ _IN_BASE = re.compile(
     r"([0-9A-F]+)\s*(?:\\text\{\s*)?\(?\s*(?:in\s+)?base[ -]?\s*([0-9]{1,2}|[a-z]{3,7})\s*\)?\}?$"
 )
 _CASES_OPEN = re.compile(r"\\left\s*\\\{\s*\\begin\{(?:array|aligned|matrix)\}(?:\{[lcr| ]*\})?")
-_CASES_CLOSE = re.compile(r"\\end\{(?:array|aligned|matrix)\}\s*\\right\s*\.")
+_CASES_CLOSE = re.compile(r"\\end\{(?:array|aligned|matrix)\}\s*\\right\s*(?:\.|$)")
 _CLOSING_STOP = re.compile(r"[.,;]\s*(?=\\\\|\\end\{)")
 # "So x = 5", "Therefore, there are 5 ways": words that lead to an answer.
 _OPENING = re.compile(
@@ -66,6 +67,7 @@ _ALL_REALS = frozenset([
 _NO_MEMBERS = frozenset([
     "no solution", "no solutions", "no real solution", "no real solutions", "empty set",
     "the empty set", "there is no solution", "there are no solutions", "no real roots",
+    "no solution exists", "no solutions exist",
 ])  # fmt: skip
 _NUMBERED = re.compile(r"(?<![A-Za-z0-9\\}_^])([a-zA-Z])([0-9])(?=\s*=(?!=))")  # "x1 = 3"
 _MOST_WORDS = 3  # of a unit after a number in words
@@ -105,6 +107,9 @@ def phrase(plain: str) -> Node | None:
         return Node("set")
     if words == "does not exist":
         return Node("text", (), "dne")
+    nth = ordinal(plain.casefold().strip(" .").removeprefix("the "))  # "a third" is 1/3
+    if nth is not None:
+        return Node("text", (), nth)
     found = number_in_words(plain)
     if found is None:
         return None
@@ -131,7 +136,7 @@ def spelled_out(text: str) -> str:
         text = _EXCEPT.sub(r"\\mathbb{R} \\setminus \\{\1\\}", _LEAD.sub("", text))
     if text[:1].isalpha() and " " in text:
         text = _with_its_name(_OPENING.sub("", text, count=1))
-    text = text.replace("∠", "\\angle ")
+    text = respelled(text).replace("∠", "\\angle ")
     if "\\angle" in text:
         text = _ANGLE.sub(r"\\text{angle \1}", text)
     money = _CURRENCY_FIRST.match(text)

@@ -1,9 +1,9 @@
 """Text to tokens: LaTeX, plain ASCII and Unicode spellings become one small vocabulary.
 
 Kinds: `num` (text of a numeral), `based` (digits with their base, as `1F_16`), `name` (one-letter
-variable), `greek`, `const`, `func`, `word` (several letters in plain text), `text` (the content of
-`\\text{}`), `cmd` (a structure such as `frac`), `field` (`\\mathbb{R}`), `op`, `cur` (a currency
-sign), `end`.
+variable), `vector` (a bold one, or one with an arrow), `greek`, `const`, `func`, `word` (several
+letters in plain text), `text` (the content of `\\text{}`), `cmd` (a structure such as `frac`),
+`field` (`\\mathbb{R}`), `op`, `cur` (a currency sign), `end`.
 """
 
 from __future__ import annotations
@@ -69,6 +69,10 @@ _SPACING = words(
     "hspace thinspace enspace large Large LARGE huge Huge small normalsize scriptstyle"
 )
 _FONTS = words("mathbf mathit mathcal mathbb boldsymbol bm mathsf mathfrak")
+_ARROWS = {"vec": "vec", "overrightarrow": "vec", "hat": "hat", "widehat": "hat"}
+_ARROWS["overleftrightarrow"] = "line"
+_UNDER_ARROW = re.compile(r"\\?([A-Za-z]+)(_.*)?")
+_BOLD = words("mathbf boldsymbol bm")
 _TEXTS = words("text textbf textit textrm mbox hbox texttt textsf")
 
 _UNICODE = str.maketrans(
@@ -79,7 +83,7 @@ _UNICODE = str.maketrans(
         "∪": "\\cup ", "∩": "\\cap ", "±": "\\pm ", "∓": "\\mp ", "°": "\\degree ",
         "∅": "\\emptyset ", "θ": "\\theta ", "α": "\\alpha ", "β": "\\beta ", "γ": "\\gamma ",
         "λ": "\\lambda ", "μ": "\\mu ", "φ": "\\varphi ", "ω": "\\omega ", "σ": "\\sigma ",
-        "τ": "\\tau ", "δ": "\\delta ", "ρ": "\\rho ", "ℯ": "e", "ⅈ": "i", "′": "'",
+        "τ": "\\tau ", "δ": "\\delta ", "ρ": "\\rho ", "ℯ": "e", "ⅈ": "i", "′": "'", "″": "''",
         "½": "\\frac{1}{2}", "⅓": "\\frac{1}{3}", "⅔": "\\frac{2}{3}", "¼": "\\frac{1}{4}",
         "¾": "\\frac{3}{4}", "⅕": "\\frac{1}{5}", "⅖": "\\frac{2}{5}", "⅗": "\\frac{3}{5}",
         "⅘": "\\frac{4}{5}", "⅙": "\\frac{1}{6}", "⅛": "\\frac{1}{8}", "⅜": "\\frac{3}{8}",
@@ -271,8 +275,20 @@ class _Lexer:
             self.text_group(self.group())
         elif name in ("mathrm", "operatorname", "rm") or name in _FONTS:
             self.font(name, self.group())
+        elif name in _ARROWS:
+            self.arrow(_ARROWS[name], self.group().strip())
         else:
             raise Unparsed(f"the command \\{name[:20]} is not one that is read")
+
+    def arrow(self, kind: str, content: str) -> None:
+        """`\\vec{v}` is v and `\\hat{\\imath}` is i; `\\vec{AB}` has a name of its own."""
+        match = _UNDER_ARROW.fullmatch(content)
+        if match is None:
+            raise Unparsed(f"a {kind} over more than a name")
+        name = match[1].removesuffix("math")
+        plain = len(name) == 1 and (kind == "vec" or name in "ijk")
+        self.add("vector", name if plain else f"{kind} {name}")
+        self.tokens += _Lexer(match[2] or "").run()[:-1]
 
     def group(self) -> str:
         """The content of the braces that follow, which hold no braces themselves."""
@@ -304,11 +320,16 @@ class _Lexer:
         if name == "mathbb" and content in ("R", "Z", "N", "Q", "C"):
             self.add("field", content)
             return
-        if content in ("e", "i") or content in FUNCTIONS:
+        unit_vectors = name in _BOLD and ("{j}" in self.text or "{k}" in self.text)
+        if content in FUNCTIONS or (content in ("e", "i") and not unit_vectors):
             self.word(content)
         elif name in _FONTS and len(content) == 1 and content.isalpha():
-            self.add("name", content)
-        elif name in _FONTS and not re.search("[A-Za-z]", content):
+            self.add("vector" if name in _BOLD else "name", content)
+        elif (
+            name in _FONTS
+            and (name in _BOLD or not re.search("[A-Za-z]", content))
+            and not content.isalpha()
+        ):
             self.tokens += _Lexer(content).run()[:-1]  # \\mathbf{14} is 14
         elif name in _FONTS:
             raise Unparsed(f"a symbol in the font {name}")

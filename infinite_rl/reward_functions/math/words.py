@@ -22,9 +22,32 @@ _PARTS = {
     **_numbered("half third quarter fifth sixth seventh eighth ninth tenth eleventh twelfth", 2),
     **{"halves": 2, "fourth": 4, "hundredth": 100, "thousandth": 1000},
 }
+_ORDINALS = {
+    **_numbered("first second third fourth fifth sixth seventh eighth ninth tenth eleventh", 1),
+    **_numbered("twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth", 12),
+    **_numbered("nineteenth twentieth", 19),
+}
+_ORDINAL = re.compile(
+    r"([0-9]{1,9}) ?\^?\{?(st|nd|rd|th)\}?|"
+    rf"(?:(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[- ])?({'|'.join(_ORDINALS)})"
+)
 _WORD = re.compile(r"[A-Za-z]+")
 _SPOKEN = re.compile(r"[A-Za-z][A-Za-z\s,.'/^0-9-]*")
 _SIGNS = frozenset(["minus", "negative"])
+
+
+def ordinal(text: str) -> str | None:
+    """`3rd`, `3^{rd}` and `third` as "3rd"; None for other texts."""
+    found = _ORDINAL.fullmatch(text)
+    if found is None:
+        return None
+    digits, suffix, tens, ones = found.groups()
+    if digits is None and ones is None:
+        return None
+    value = int(digits) if digits else CARDINALS.get(tens or "", 0) + _ORDINALS[ones]
+    last = 0 if value % 100 in (11, 12, 13) else value % 10
+    right = {1: "st", 2: "nd", 3: "rd"}.get(last, "th")
+    return f"{value}{right}" if suffix in (None, right) else None
 
 
 def number_in_words(text: str) -> tuple[Fraction, str] | None:
