@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import random
 import shutil
 import sys
@@ -26,77 +25,8 @@ def f(x: int, flag=True) -> int:
             total -= 1
     return total
 '''
-JAVASCRIPT = """\
-const f = (x, flag = true) => {
-  let total = 0; // a < b
-  for (let i = 0; i < x; i++) {
-    if (i % 2 === 0 && flag) { total += i; } else total -= 1;
-  }
-  log('i < x');
-  return total;
-};
-"""
-
 
 # --- mutants
-
-
-def test_each_python_mutant_compiles_and_differs_from_the_program() -> None:
-    plain = ast.unparse(ast.parse(PYTHON))
-    codes = [mutant.code for mutant in mutants.python_mutants(PYTHON)]
-    assert len(codes) > 15
-    assert plain not in codes
-    assert all(compile(code, "mutant.py", "exec") for code in codes)
-
-
-def test_a_python_mutant_has_one_change() -> None:
-    plain = ast.unparse(ast.parse("def f(a):\n    return a + 1")).splitlines()
-    for mutant in mutants.python_mutants("def f(a):\n    return a + 1"):
-        lines = mutant.code.splitlines()
-        assert sum(one != other for one, other in zip(plain, lines, strict=True)) == 1
-
-
-def test_every_kind_of_change_is_made() -> None:
-    kinds = {mutant.change for mutant in mutants.python_mutants(PYTHON)}
-    assert kinds == {
-        "operator",
-        "constant",
-        "off by one",
-        "negated condition",
-        "swapped branches",
-        "dropped return",
-        "dropped statement",
-    }
-    assert {m.change for m in mutants.javascript_mutants(JAVASCRIPT)} == kinds - {
-        "swapped branches"
-    }
-
-
-def test_docstrings_and_annotations_are_left_alone() -> None:
-    for mutant in mutants.python_mutants(PYTHON):
-        assert '"""A docstring."""' in mutant.code
-        assert "x: int" in mutant.code
-
-
-def test_comments_and_the_text_of_strings_are_no_operators() -> None:
-    for mutant in mutants.javascript_mutants(JAVASCRIPT):
-        assert "// a < b" in mutant.code
-        assert "'i <= x'" not in mutant.code
-
-
-@pytest.mark.parametrize(
-    ("code", "change", "mutant"),
-    [
-        ("a < b", "operator", "a <= b"),
-        ("return g(1);", "dropped return", "void g(1);"),
-        ("if (a(1)) b();", "negated condition", "if (!(a(1))) b();"),
-        ("x; g({a: 1}); y;", "dropped statement", "x;  y;"),
-        ("x[10]", "off by one", "x[11]"),
-        ("x = true", "constant", "x = false"),
-    ],
-)
-def test_what_javascript_becomes(code: str, change: str, mutant: str) -> None:
-    assert mutants.Mutant(change, mutant) in list(mutants.javascript_mutants(code))
 
 
 def test_a_sample_is_the_same_in_every_run() -> None:

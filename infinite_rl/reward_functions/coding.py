@@ -154,7 +154,8 @@ class CodingRewardFunction(RewardFunction):
     The `status` is "passed" only where the program ended well and its output is equal (not merely
     similar), or all tests reported and passed. It is "unscored" where the reference is at fault:
     also where its setup or one of its tests is no code, or imports a module that the sandbox does
-    not have.
+    not have. Where a limit stopped the program, `details` names it as "limit": "timeout", "memory"
+    or "output".
 
     `timeout` holds for each run: one for all tests, one for each case. All cases of one program
     together may take twenty timeouts.
@@ -341,7 +342,7 @@ class CodingRewardFunction(RewardFunction):
         execution = self._run(code, language, **vars(reference))
         count, results = len(reference.tests), execution.tests
         passed = sum(result.passed for result in results)
-        details = {"tests": count, "tests_passed": passed}
+        details = {"tests": count, "tests_passed": passed, **_limit_of(execution)}
         if passed == count == len(results) and execution.status == "ok":
             return _Verdict(1.0, True, "", details)
         if any(map(_BROKEN.search, (execution.stderr, *(each.message for each in results)))):
@@ -405,13 +406,13 @@ class CodingRewardFunction(RewardFunction):
                 break
             if execution.status not in ("ok", "error") or not compiled:
                 break
-        details = {"cases": count, "cases_passed": passed}
+        details = {"cases": count, "cases_passed": passed, **_limit_of(execution)}
         error = error and f"{passed} of {count} cases passed; {error}"
         return _Verdict(passed / count, passed == count, error, details, compiled)
 
     def _failed_run(self, execution: Execution) -> _Verdict:
         error = _ending(execution, self.timeout)
-        return _Verdict(0.0, False, error, compiled=_compiled(execution))
+        return _Verdict(0.0, False, error, _limit_of(execution), _compiled(execution))
 
 
 @lru_cache(maxsize=8)
@@ -468,6 +469,11 @@ def _compiled(execution: Execution) -> bool:
     if execution.status != "error" or _RUN_TRACE.search(execution.stderr):
         return True
     return not _SYNTAX_ERROR.search(execution.stderr)
+
+
+def _limit_of(execution: Execution) -> dict[str, Any]:
+    """The limit that stopped a program, for the details of its score."""
+    return {} if execution.status in ("ok", "error") else {"limit": execution.status}
 
 
 def _ending(execution: Execution, timeout: float) -> str:

@@ -1,0 +1,62 @@
+"""What a row's verifier is tested with: wrong responses, and others that are as good as its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..layout import ANSWER_TAG, fenced, tagged
+from ..types import Sample
+
+MUTANTS = 6  # of one program
+
+
+@dataclass(frozen=True)
+class Corruption:
+    """A response made from a row, and what was done to it.
+
+    With `equal` it must pass: another spelling of the answer, or the same program written anew. The
+    others must fail. A wrong answer is surely wrong; a changed program may by chance do the same.
+    """
+
+    kind: str
+    response: str
+    equal: bool = False
+
+
+def corruptions(sample: Sample) -> list[Corruption]:
+    """The responses to test a row's verifier with; they follow from the row alone.
+
+    For mathematics from its answer, for code from the program in its response; none for other
+    types, nor for what cannot be read. The first one that must pass is the row's own answer or
+    response. Nothing of the row is run here.
+    """
+    if sample.language:
+        return _of_code(sample)
+    return _of_mathematics(sample) if sample.type == "math" else []
+
+
+def _of_mathematics(sample: Sample) -> list[Corruption]:
+    from .math_corruptions import same_answers, wrong_answers  # the parser, which code needs not
+
+    right = [Corruption(kind, tagged(text), True) for kind, text in same_answers(sample.answer)]
+    wrong = wrong_answers(sample.answer, sample.id)
+    return [*right, *(Corruption(kind, tagged(text)) for kind, text in wrong)]
+
+
+def _of_code(sample: Sample) -> list[Corruption]:
+    from ..reward_functions.coding import read_submission
+    from .mutation import rewritten, some_mutants
+
+    code = read_submission(sample.response, ANSWER_TAG, sample.language).code
+    if not code.strip():
+        return []
+    found = [Corruption("itself", sample.response, True)]
+    if again := rewritten(sample.language, code):
+        found.append(Corruption("rewritten", _program(again, sample.language), True))
+    mutants = some_mutants(sample.language, code, MUTANTS, sample.id)
+    found += [Corruption(each.change, _program(each.code, sample.language)) for each in mutants]
+    return found
+
+
+def _program(code: str, language: str) -> str:
+    return tagged(f"\n{fenced(code, language)}\n")
