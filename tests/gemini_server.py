@@ -13,19 +13,18 @@ from __future__ import annotations
 import json
 import random
 import re
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import loopback
+from loopback import Json, Reply, garbage, hang, json_reply, nothing
+
+__all__ = ["Reply", "garbage", "hang", "nothing"]  # beside this module's own names
 
 KEY = "AIzaLoopbackKey-0123456789"
 _PATH = re.compile(r"/v1beta/models/([^/:?]+):generateContent")
-_LONGEST_HANG_S = 60.0
-
-Json: TypeAlias = "dict[str, Any]"
 
 
 @dataclass(frozen=True)
@@ -39,17 +38,6 @@ class Request:
     attempt: int
     headers: Mapping[str, str]
     body: Json
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What the server does. `kind` names it in `GeminiServer.kinds`."""
-
-    kind: str
-    status: int = 200
-    body: bytes = b""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    action: Literal["answer", "close", "hang"] = "answer"
 
 
 Answer: TypeAlias = Callable[[Request], "Reply | str"]
@@ -101,7 +89,7 @@ def no_candidates() -> Reply:
 def blocked(reason: str = "SAFETY") -> Reply:
     """A prompt that is not answered at all."""
     body = {"promptFeedback": {"blockReason": reason}, "usageMetadata": {"promptTokenCount": 7}}
-    return _json("blocked", 200, body)
+    return json_reply("blocked", 200, body)
 
 
 # Errors, and answers that are none
@@ -119,7 +107,7 @@ def error(
     told: Json = {"code": code, "message": message, "status": status}
     if found := list(details):
         told["details"] = found
-    return _json(kind or f"error {code}", code, {"error": told}, headers)
+    return json_reply(kind or f"error {code}", code, {"error": told}, headers)
 
 
 def rate_limited(retry_delay: str | None = None, retry_after: str | None = None) -> Reply:
@@ -154,22 +142,6 @@ def no_model(name: str) -> Reply:
     """What a retired or misspelt model name gets."""
     message = f"models/{name} is not found for API version v1beta."
     return error(404, "NOT_FOUND", message, kind="no_model")
-
-
-def garbage(body: bytes = b"<html>teapot", status: int = 200) -> Reply:
-    """A body that is not what its status promises."""
-    headers = {"Content-Type": "application/json; charset=UTF-8"}
-    return Reply("garbage", status, body, headers)
-
-
-def nothing() -> Reply:
-    """The connection is closed without an answer."""
-    return Reply("nothing", action="close")
-
-
-def hang() -> Reply:
-    """No answer until the server is closed or `release` is called; then the connection closes."""
-    return Reply("hang", action="hang")
 
 
 # The kinds of fault that leave no text. The first group is worth the same call again.
@@ -217,7 +189,7 @@ def faulty(
     return answered
 
 
-class GeminiServer:
+class GeminiServer(loopback.Service[Request]):
     """The service; a context manager. `exchanges` holds each request with its reply, as they came.
 
     A request without the header `x-goog-api-key: KEY` gets `bad_key`; one for a model that is not
@@ -227,31 +199,18 @@ class GeminiServer:
     def __init__(
         self, answer: Answer, *, key: str = KEY, models: Iterable[str] | None = None
     ) -> None:
+        super().__init__()
         self.key = key
         self.models = None if models is None else frozenset(models)
-        self.exchanges: list[tuple[Request, Reply]] = []
         self._answer = answer
         self._attempts: Counter[int | None] = Counter()
-        self._lock = threading.Lock()
-        self._released = threading.Event()
-        self._http = _Server(("127.0.0.1", 0), self._handler_class())
-        self._thread = threading.Thread(
-            target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
-        )
 
     def __enter__(self) -> GeminiServer:
-        self._thread.start()
+        self.start()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._released.set()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}"
+        self.close()
 
     @property
     def environment(self) -> dict[str, str]:
@@ -264,76 +223,24 @@ class GeminiServer:
             "no_proxy": "127.0.0.1",
         }
 
-    @property
-    def requests(self) -> list[Request]:
-        with self._lock:
-            return [request for request, _ in self.exchanges]
-
-    @property
-    def kinds(self) -> Counter[str]:
-        """How often each kind of reply was given."""
-        with self._lock:
-            return Counter(reply.kind for _, reply in self.exchanges)
-
-    def release(self) -> None:
-        """Let go of every connection that hangs, now and later."""
-        self._released.set()
-
-    def _reply(self, path: str, headers: Mapping[str, str], body: Json) -> Reply:
-        found = _PATH.fullmatch(path)
+    def read(self, call: loopback.Call) -> Request:
+        body = json.loads(call.body)
+        found = _PATH.fullmatch(call.path)
         model = found[1] if found else ""
         seed = body.get("generationConfig", {}).get("seed")
         with self._lock:
             self._attempts[seed] += 1
             attempt = self._attempts[seed]
         system, prompt = _words([body.get("systemInstruction")]), _words(body.get("contents"))
-        request = Request(model, system, prompt, seed, attempt, headers, body)
-        reply = self._decide(request)
-        with self._lock:
-            self.exchanges.append((request, reply))
-        return reply
+        return Request(model, system, prompt, seed, attempt, call.headers, body)
 
-    def _decide(self, request: Request) -> Reply:
+    def decide(self, request: Request) -> Reply:
         if request.headers.get("x-goog-api-key") != self.key:
             return bad_key()
         if not request.model or (self.models is not None and request.model not in self.models):
             return no_model(request.model)
         reply = self._answer(request)
         return text(reply) if isinstance(reply, str) else reply
-
-    def _handler_class(self) -> type[BaseHTTPRequestHandler]:
-        service = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                reply = service._reply(self.path, headers, body)
-                if reply.action == "hang":
-                    service._released.wait(_LONGEST_HANG_S)
-                if reply.action != "answer":
-                    self.close_connection = True
-                    return
-                self.send_response(reply.status)
-                for name, value in reply.headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(reply.body)))
-                with suppress(ConnectionError):  # a client that has given up
-                    self.end_headers()
-                    self.wfile.write(reply.body)
-
-            def log_message(self, *_: object) -> None:
-                """Tests look at `exchanges`."""
-
-        return Handler
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 512
 
 
 def _words(contents: Iterable[Json | None] | None) -> str:
@@ -345,9 +252,4 @@ def _candidates(kind: str, candidates: list[Json], usage: Json | None) -> Reply:
     counts = {"promptTokenCount": 7, "candidatesTokenCount": 3, "totalTokenCount": 10}
     body: Json = {"candidates": candidates} if candidates else {}
     body |= {"usageMetadata": usage or counts, "modelVersion": "loopback", "responseId": "r1"}
-    return _json(kind, 200, body)
-
-
-def _json(kind: str, status: int, body: Json, headers: Mapping[str, str] | None = None) -> Reply:
-    sent = {"Content-Type": "application/json; charset=UTF-8", **(headers or {})}
-    return Reply(kind, status, json.dumps(body, indent=2).encode(), sent)
+    return json_reply(kind, 200, body)

@@ -22,11 +22,9 @@ from infinite_rl.errors import (
     ProviderError,
     ProviderRefused,
     ProviderUnavailable,
-    UnknownName,
     UsageError,
 )
 from infinite_rl.limits import RetryingProvider, RetryPolicy
-from infinite_rl.providers import PROVIDERS, make_provider, resolve_provider
 from infinite_rl.providers.gemini import GeminiProvider
 from infinite_rl.types import Completion, Usage
 
@@ -420,7 +418,7 @@ def test_the_key_is_not_in_the_repr(service: Service) -> None:
     assert repr(service.provider) == "GeminiProvider('some-model')"
 
 
-# Names, threads, the table
+# Names, retries, other processes
 
 
 @pytest.mark.parametrize("model", ["", "a b", "../files", "m?key=1", "m\n", "m#x", "é"])
@@ -433,32 +431,6 @@ def test_a_text_that_is_no_model_name_is_refused(model: str) -> None:
 def test_a_text_that_is_no_base_url_is_refused(url: str) -> None:
     with pytest.raises(UsageError, match="base URL"):
         GeminiProvider(api_key=gs.KEY, base_url=url)
-
-
-def test_one_provider_serves_many_threads() -> None:
-    with gs.GeminiServer(lambda request: f"{request.prompt} {request.seed}") as server:
-        provider = GeminiProvider(api_key=gs.KEY, base_url=server.base_url)
-
-        def ask(seed: int) -> str:
-            return provider.complete("", f"prompt {seed}", seed).text
-
-        with ThreadPoolExecutor(8) as pool:
-            answers = list(pool.map(ask, range(64)))
-    assert answers == [f"prompt {seed} {seed}" for seed in range(64)]
-
-
-def test_150_calls_can_be_under_way_at_once() -> None:
-    together = threading.Barrier(150)
-
-    def answer(_: gs.Request) -> str:
-        together.wait(TIMEOUT_S)
-        return "hello"
-
-    with gs.GeminiServer(answer) as server:
-        provider = GeminiProvider(api_key=gs.KEY, base_url=server.base_url)
-        with ThreadPoolExecutor(150) as pool:
-            calls = [pool.submit(provider.complete, "", "prompt", seed) for seed in range(150)]
-            assert {call.result().text for call in calls} == {"hello"}
 
 
 def test_retries_make_exactly_the_calls_that_the_faults_cost() -> None:
@@ -491,16 +463,6 @@ def faults_before_success(seed: int) -> int:
     return attempt - 1
 
 
-def test_importing_the_providers_loads_no_sdk_and_no_other_provider() -> None:
-    code = (
-        "import sys, infinite_rl.providers, infinite_rl.limits;"
-        "print([m for m in sys.modules if m.startswith('google.') or 'procedural' in m])"
-    )
-    root = Path(__file__).parent.parent
-    run = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
-    assert run.stdout.strip() == "[]", run.stderr
-
-
 def test_the_environment_of_the_server_reaches_another_process() -> None:
     code = (
         "from infinite_rl.providers import make_provider;"
@@ -516,40 +478,6 @@ def test_the_environment_of_the_server_reaches_another_process() -> None:
             text=True,
         )
     assert run.stdout.strip() == "hello", run.stderr
-
-
-@pytest.mark.parametrize("variable", ["GEMINI_API_KEY", "GOOGLE_API_KEY"])
-def test_auto_is_gemini_where_a_key_is_set(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
-    assert resolve_provider("auto") == "procedural"
-    monkeypatch.setenv(variable, " ")
-    assert resolve_provider("auto") == "procedural"
-    monkeypatch.setenv(variable, gs.KEY)
-    assert resolve_provider("auto") == "gemini"
-
-
-def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="auto, gemini, procedural"):
-        make_provider("gemnii")
-
-
-def test_a_made_provider_has_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    with gs.GeminiServer(lambda _: "hello") as server:
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
-        provider = make_provider("gemini", "m", temperature=0.0, max_output_tokens=5)
-        provider.complete("", "prompt", 1)
-        sent = server.requests[0].body["generationConfig"]
-    assert provider.model == "m"
-    assert sent == {"seed": 1, "temperature": 0.0, "maxOutputTokens": 5}
-
-
-@pytest.mark.parametrize("name", sorted(PROVIDERS))
-def test_every_row_of_the_table_makes_a_provider(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setenv("GEMINI_API_KEY", gs.KEY)
-    provider = make_provider(name, "m")
-    assert provider.model and callable(provider.complete)
 
 
 # The server's own promises, on which other tests build

@@ -8,12 +8,23 @@ from pkgutil import resolve_name
 from types import MappingProxyType
 
 from ..errors import UnknownName
+from . import gemini, openai_compatible
 from .gemini import DEFAULT_MODEL, environment_key
 from .provider import Provider
 
-__all__ = ["AUTO", "DEFAULT_MODEL", "PROVIDERS", "Provider", "make_provider", "resolve_provider"]
+__all__ = [
+    "AUTO",
+    "DEFAULT_MODEL",
+    "KEY_VARIABLES",
+    "PROVIDERS",
+    "Provider",
+    "make_provider",
+    "resolve_provider",
+]
 
 AUTO = "auto"
+# The environment's variables whose values must be in no file, log or message.
+KEY_VARIABLES = (*gemini.KEY_VARIABLES, openai_compatible.KEY_VARIABLE)
 
 
 @dataclass(frozen=True)
@@ -27,6 +38,9 @@ class Row:
 PROVIDERS: Mapping[str, Row] = MappingProxyType(
     {
         "gemini": Row("infinite_rl.providers.gemini:GeminiProvider"),
+        "openai_compatible": Row(
+            "infinite_rl.providers.openai_compatible:OpenAICompatibleProvider"
+        ),
         "procedural": Row("infinite_rl.providers.procedural:ProceduralProvider", False),
     }
 )
@@ -51,6 +65,8 @@ def make_provider(
     *,
     temperature: float | None = None,
     max_output_tokens: int | None = None,
+    base_url: str | None = None,
+    structured: bool = False,
 ) -> Provider:
     """The provider that `name` means; one that asks no model has no use for the other arguments.
 
@@ -60,10 +76,15 @@ def make_provider(
     Raises:
         UnknownName: no provider has this name.
         ProviderRefused: the provider lacks what it needs, such as an API key.
-        UsageError: `model` cannot be a model's name.
+        UsageError: `model` cannot be a model's name, or another argument has no meaning.
     """
     row = PROVIDERS[resolve_provider(name)]
-    settings = {"temperature": temperature, "max_output_tokens": max_output_tokens}
+    settings = {
+        "temperature": temperature,
+        "max_output_tokens": max_output_tokens,
+        "base_url": base_url,
+        "structured": structured,
+    }
     kind = resolve_name(row.place)
     provider: Provider = kind(model, **settings) if row.asks_a_model else kind()
     return provider

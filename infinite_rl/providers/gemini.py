@@ -19,6 +19,7 @@ from ..errors import (
     ProviderUnavailable,
     UsageError,
 )
+from ..layout import SECTIONS
 from ..types import Completion, Usage
 from .service import (
     GARBAGE,
@@ -32,6 +33,7 @@ from .service import (
     sendable,
     transport_errors,
 )
+from .structured import instructed, three_heads
 
 if TYPE_CHECKING:
     from google.genai.errors import APIError
@@ -49,6 +51,15 @@ _FINISHED: Mapping[str, Literal["stop", "length"]] = {
     "FINISH_REASON_UNSPECIFIED": "stop",
     "MAX_TOKENS": "length",
     "CONTINUATION": "length",
+}
+_SCHEMA_CONFIG = {
+    "responseMimeType": "application/json",
+    "responseSchema": {
+        "type": "OBJECT",
+        "properties": {name: {"type": "STRING"} for name in SECTIONS},
+        "required": list(SECTIONS),
+        "propertyOrdering": list(SECTIONS),
+    },
 }
 
 
@@ -68,8 +79,10 @@ class GeminiProvider:
 
     `temperature` and `max_output_tokens` are the service's own where None. `base_url` (else the
     environment's `GOOGLE_GEMINI_BASE_URL`, else Google) is where requests go. `timeout_s` bounds
-    each wait for the server; the real service refuses values under 10. The client's own retries
-    are off: `limits.RetryingProvider` owns them.
+    each wait for the server, so it is longer than the longest answer takes; the real service
+    refuses values under 10. With `structured`, the service holds the model to the three sections as
+    JSON, and the completion is their three-head text. The client's own retries are off:
+    `limits.RetryingProvider` owns them.
 
     A key of 8 characters or more is cut out of all that comes back, completions included.
 
@@ -86,7 +99,8 @@ class GeminiProvider:
         temperature: float | None = None,
         max_output_tokens: int | None = None,
         base_url: str | None = None,
-        timeout_s: float = 120.0,
+        timeout_s: float = 300.0,
+        structured: bool = False,
     ) -> None:
         self._model = _checked_model(model)
         self._key, self._key_source = _checked_key(api_key)
@@ -94,6 +108,7 @@ class GeminiProvider:
         self._temperature = temperature
         self._max_output_tokens = max_output_tokens
         self._timeout_s = timeout_s
+        self._structured = structured
         base_url = base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or None
         if base_url is not None:
             check_base_url(base_url)
@@ -113,6 +128,9 @@ class GeminiProvider:
             ),
         )
         self._types = types
+        # Not as the config's schema: the client would then parse the text, and stumble on some.
+        asked = {"generationConfig": _SCHEMA_CONFIG}
+        self._http_options = types.HttpOptions(extra_body=asked) if structured else None
         self._api_error = errors.APIError
         self._transport_errors = transport_errors()
 
@@ -130,7 +148,8 @@ class GeminiProvider:
         Raises:
             ProviderUnavailable: 408, 429, 5xx, a timeout, a broken connection, a garbled answer.
             ProviderRefused: the key, the model or the request is refused.
-            NoCompletion: the prompt was blocked, or the answer was stopped or holds no text.
+            NoCompletion: the prompt is too long or was blocked, or the answer was stopped or holds
+                no text.
         """
         failure: ProviderError
         try:
@@ -150,11 +169,12 @@ class GeminiProvider:
 
     def _config(self, system: str, seed: int) -> GenerateContentConfig:
         config = self._types.GenerateContentConfig(
-            system_instruction=sendable(system) or None,
+            system_instruction=sendable(instructed(system) if self._structured else system) or None,
             seed=seed & SEED_MASK,
             temperature=self._temperature,
             max_output_tokens=self._max_output_tokens,
             automatic_function_calling=self._types.AutomaticFunctionCallingConfig(disable=True),
+            http_options=self._http_options,
         )
         if "automatic_continuation" in self._types.GenerateContentConfig.model_fields:
             # One call is one request; clients before 3 do not know the field.
@@ -172,8 +192,9 @@ class GeminiProvider:
         if not text.strip():
             advice = ": raise --max_output_tokens" if _FINISHED[reason] == "length" else ""
             raise NoCompletion(f"Gemini sent no text ({reason}{advice})", usage=usage)
+        text = redacted(text, self._key)
         return Completion(
-            redacted(text, self._key),
+            three_heads(text) if self._structured else text,
             self._model,
             _FINISHED[reason],
             usage,
@@ -207,6 +228,8 @@ class GeminiProvider:
                 f"the model {self._model} is not available (retired or misspelt); "
                 "choose another with --model_name"
             )
+        if "exceeds the maximum number of tokens" in said:  # the next prompt may be shorter
+            return NoCompletion(f"Gemini refused the prompt ({said})")
         return ProviderRefused(f"Gemini refused the request ({said})")
 
     def _transport_failure(self, error: Exception) -> ProviderUnavailable:
