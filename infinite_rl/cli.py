@@ -134,6 +134,13 @@ def _add_generate_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="log every outcome, and keep prompts and raw responses in OUT_DIR/debug_prompts",
     )
+    add("--price", None, "dollars for a million tokens: input,output (default: from a table)")
+    add("--max_cost", None, "dollars that all calls of the folder may cost", float)
+    parser.add_argument(
+        "--dry_run",
+        action="store_true",
+        help="show what is missing and what it may cost; ask and write nothing",
+    )
     parser.add_argument(
         "--extend",
         action="store_true",
@@ -170,12 +177,18 @@ def _generate(arguments: argparse.Namespace) -> int:
                 max_output_tokens=arguments.max_output_tokens,
                 topics=_topics(arguments.topics),
                 extend=arguments.extend,
+                price=arguments.price,
+                max_cost=arguments.max_cost,
+                dry_run=arguments.dry_run,
                 stop=stop,
                 on_progress=show,
             )
     except KeyboardInterrupt:
         print("interrupted; what was accepted is kept", file=sys.stderr, flush=True)
         os._exit(INTERRUPTED)  # a call under way would hold up an ordinary exit
+    if arguments.dry_run:
+        _print_plan(progress)
+        return DONE
     _print_summary(progress, arguments.out_dir)
     if progress.complete:
         return DONE
@@ -277,13 +290,15 @@ def _set_up_logging(*, debug: bool) -> None:
 
 def _print_summary(progress: Progress, out_dir: Path) -> None:
     from .dataset import load_dataset, summarise
-    from .display import rejections
+    from .display import rejections, spent
 
     made = sum(progress.accepted.values())
     present = sum(progress.present.values())
     print(f"rows made: {made}, there before: {present}, {rejections(progress.rejected)}; ", end="")
     print(f"calls answered: {progress.calls}, repeated: {progress.retries}", end="")
     print(f", lost when a run died: {progress.lost}" if progress.lost else "")
+    if progress.spending.calls:
+        print(spent(progress.spending))
     frame = load_dataset(out_dir)
     if len(frame):
         print(summarise(frame).to_string(index=False, float_format=lambda value: f"{value:g}"))
@@ -292,6 +307,19 @@ def _print_summary(progress: Progress, out_dir: Path) -> None:
         if missing := progress.missing(family):
             why = progress.given_up.get(family) or progress.stopped or "not finished"
             print(f"target not reached: {family} lacks {missing}: {_plain(why)}", file=sys.stderr)
+
+
+def _print_plan(progress: Progress) -> None:
+    """What a dry run has found."""
+    from .display import dollars
+
+    plan = progress.estimate
+    assert plan is not None, "every run begins with an estimate"
+    for family, target in progress.targets.items():
+        print(f"{family}: {progress.present[family]} of {target} rows are there")
+    basis = "by the calls so far" if plan.measured else "by rule of thumb: no calls to go by yet"
+    print(f"estimate, {basis}: {plan.calls} calls, {plan.usage.input_tokens} tokens in, ", end="")
+    print(f"{plan.usage.output_tokens} out, {dollars(plan.cost)}")
 
 
 def _plain(text: str) -> str:

@@ -18,7 +18,7 @@ from rich.progress import (
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from .progress import Progress
+from .progress import Progress, Spending
 
 _PLAIN_EVERY_S = 5.0
 _NARROW = 60  # columns under which bars would push out the numbers
@@ -31,6 +31,21 @@ def rejections(rejected: Counter[str]) -> str:
         return "0 rejected"
     parts = ", ".join(f"{reason} {count}" for reason, count in rejected.most_common())
     return f"{total} rejected ({parts})"
+
+
+def dollars(cost: float | None) -> str:
+    """An amount of US dollars: "$0.0123", "$12.35", or that it is not known."""
+    if cost is None:
+        return "cost unknown (say --price)"
+    return f"${cost:.2f}" if cost >= 10 else f"${cost:.4f}"
+
+
+def spent(spending: Spending) -> str:
+    """Tokens and cost: "12,345 tokens in, 6,789 out, $0.0123"."""
+    usage = spending.usage
+    out = usage.output_tokens + usage.thinking_tokens
+    cost = dollars(None if spending.unpriced else spending.cost)
+    return f"{usage.input_tokens:,} tokens in, {out:,} out, {cost}"
 
 
 class _NotedBars(Bars):
@@ -79,7 +94,8 @@ class LiveDisplay:
                 rate=f"{made / elapsed:.1f}/s" if elapsed >= 1 else "",
                 note="given up" if family in progress.given_up else "",
             )
-        self._bars.note = f"{progress.in_flight} in flight, {rejections(progress.rejected)}"
+        counts = f"{progress.in_flight} in flight, {rejections(progress.rejected)}"
+        self._bars.note = f"{counts}, {spent(progress.spending)}"
         done = sum(progress.present.values()) + sum(progress.accepted.values())
         self._show("all", total=sum(progress.targets.values()), completed=done, rate="", note="")
 
@@ -118,7 +134,8 @@ class PlainDisplay:
         )
         eta = f", {left / rate:.0f} s left" if rate else ""
         self._console.print(
-            f"{counts}, {rejections(progress.rejected)}, {rate:.1f}/s{eta}",
+            f"{counts}, {rejections(progress.rejected)}, {progress.in_flight} in flight, "
+            f"{rate:.1f}/s, {spent(progress.spending)}{eta}",
             markup=False,
             highlight=False,
             soft_wrap=True,

@@ -7,24 +7,28 @@ and the same call made again goes on from there.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
+import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from .asker import Asker
+from .budget import Budget, estimate
 from .errors import NoCompletion, UnknownName, UsageError
 from .journal import Call, Journal
 from .judge import judge, no_completion
 from .limits import RetryingProvider, RetryPolicy
-from .manifest import Record, check_settings, read_manifest
+from .manifest import Record
 from .plan import parse_weights, split_total
+from .prices import Price, parse_price, price_of
 from .progress import Progress
-from .providers import make_provider
+from .prompts import task_request
+from .providers import PROVIDERS, make_provider, resolve_provider
 from .providers.provider import Provider
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
@@ -55,6 +59,9 @@ def generate_dataset(
     extra_tasks: Mapping[str, TaskType] | None = None,
     extra_rewards: Mapping[str, RewardFunction] | None = None,
     extend: bool = False,
+    price: str | Price | None = None,
+    max_cost: float | None = None,
+    dry_run: bool = False,
     retry: RetryPolicy | None = None,
     stop: threading.Event | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
@@ -75,6 +82,10 @@ def generate_dataset(
         topics: the subjects to go through in turn.
         extra_tasks, extra_rewards: your own, by name, beside or in place of the built-in ones.
         extend: go on in a folder that was made with other settings.
+        price: of the model, in US dollars for a million tokens of input and output ("0.10,0.40");
+            by default that of the table in `prices`.
+        max_cost: US dollars that all calls of the folder may cost, those of earlier runs included.
+        dry_run: ask and write nothing; the progress tells what is missing, and an estimate.
         retry: how calls that meet passing trouble are repeated.
         stop: set it from anywhere to end the run; calls under way are still waited for and kept.
         on_progress: called by this thread when the run begins and after every outcome.
@@ -97,9 +108,12 @@ def generate_dataset(
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
     _check(tasks, targets, rewards)
     if isinstance(provider, str):
+        if not PROVIDERS[resolve_provider(provider)].asks_a_model:
+            price = price or Price(0.0, 0.0)
         provider = make_provider(
             provider, model_name, temperature=temperature, max_output_tokens=max_output_tokens
         )
+    price = parse_price(price) if isinstance(price, str) else price or price_of(provider.model)
     stop = stop or threading.Event()
     waits: list[float] = []  # one for each retry; a list can be appended to from any thread
     retrying = RetryingProvider(
@@ -116,31 +130,33 @@ def generate_dataset(
         "max_output_tokens": max_output_tokens,
         "prompts": _fingerprint(tasks),
     }
-    folder = Path(out_dir)
     with ExitStack() as opened:
+        folder = _folder(Path(out_dir), opened, dry_run=dry_run)
         store = opened.enter_context(Store(folder))
-        journal = opened.enter_context(closing(Journal(folder)))
-        manifest = read_manifest(folder)
+        journal = opened.enter_context(closing(Journal(folder, price)))
+        record = Record(folder, settings)
         if not extend and (store.counts or journal.spending.calls):
-            check_settings(folder, manifest, settings)
-        asker = Asker(tasks, tuple(topics), seed, store, journal)
+            record.check()
         progress = Progress(targets, {family: store.counts[family] for family in tasks})
         progress.lost, progress.spending = len(journal.lost), journal.spending
+        chars = _prompt_length(tasks)
+        progress.estimate = estimate(progress, price, chars)
+        budget = Budget(max_cost, price, journal.spending, chars, max_output_tokens)
+        if dry_run:
+            return progress
         _prepare(tasks, progress, rewards)
-        record = Record(folder, settings, manifest)
-        answer = functools.partial(_answer, journal=journal, ask=retrying.complete, rewards=rewards)
         run = Run(
-            asker,
-            store,
-            journal,
-            progress,
-            stop,
-            answer,
-            lambda _: "",
-            max_retries,
-            save_every,
-            debug,
-            on_progress,
+            asker=Asker(tasks, tuple(topics), seed, store, journal),
+            store=store,
+            journal=journal,
+            progress=progress,
+            stop=stop,
+            answer=partial(_answer, journal=journal, ask=retrying.complete, rewards=rewards),
+            refusal=budget.refusal,
+            max_retries=max_retries,
+            save_every=save_every,
+            debug=debug,
+            on_progress=on_progress,
         )
         record.begin()
         try:
@@ -149,6 +165,19 @@ def generate_dataset(
             progress.retries = len(waits)
             record.end(progress)
     return progress
+
+
+def _folder(out_dir: Path, opened: ExitStack, *, dry_run: bool) -> Path:
+    """The folder to work in: for a dry run an empty one, where `out_dir` is not there."""
+    if not dry_run or out_dir.exists():
+        return out_dir
+    return Path(opened.enter_context(tempfile.TemporaryDirectory()))
+
+
+def _prompt_length(tasks: Mapping[str, Sequence[TaskType]]) -> int:
+    """The characters of the longest first prompt."""
+    kinds = [task for kinds in tasks.values() for task in kinds]
+    return max(len(task.system_prompt) + len(task_request(task)) for task in kinds)
 
 
 def _by_family(

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import NoCompletion, ProviderError, StoreError
+from .prices import Price, cost
 from .progress import Spending
 from .types import Completion, Slot, Usage
 
@@ -48,16 +49,13 @@ class Journal:
     """The journal of one folder. `complete` may be called from any thread.
 
     `lost` holds the slots whose calls were under way when an earlier run died; `spending` counts
-    every answer in the file, those of earlier runs included. `price(usage)` gives the dollars of a
-    call, or None.
+    every answer in the file, those of earlier runs included.
 
     Raises:
         StoreError: the file cannot be written, or is none of ours.
     """
 
-    def __init__(
-        self, folder: Path, price: Callable[[Usage], float | None] = lambda _: None
-    ) -> None:
+    def __init__(self, folder: Path, price: Price | None = None) -> None:
         self.path = folder / JOURNAL
         self.lost: set[str] = set()
         self.spending = Spending()
@@ -110,7 +108,7 @@ class Journal:
         try:
             completion = ask(call.system, call.prompt, call.seed)
         except NoCompletion as error:
-            self._keep(name, "empty", error.usage, self._price(error.usage), why=str(error))
+            self._keep(name, "empty", error.usage, self._cost(error.usage), why=str(error))
             raise
         except ProviderError as error:
             self._append(name, "failed", why=str(error))
@@ -120,7 +118,7 @@ class Journal:
     def keep(self, slot: Slot, completion: Completion) -> Completion:
         """Record an answer, with its cost."""
         if completion.cost is None:
-            completion = replace(completion, cost=self._price(completion.usage))
+            completion = replace(completion, cost=self._cost(completion.usage))
         self._keep(
             str(slot),
             "answered",
@@ -141,14 +139,19 @@ class Journal:
         self._file.close()
         self._give_up_reserve()
 
-    def _keep(self, name: str, kind: str, usage: Usage, cost: float | None, **more: object) -> None:
+    def _cost(self, usage: Usage) -> float | None:
+        return None if self._price is None else cost(usage, self._price)
+
+    def _keep(
+        self, name: str, kind: str, usage: Usage, dollars: float | None, **more: object
+    ) -> None:
         tokens = [usage.input_tokens, usage.cached_tokens]
         tokens += [usage.thinking_tokens, usage.output_tokens]
-        place = self._append(name, kind, cost=cost, tokens=tokens, **more)
+        place = self._append(name, kind, cost=dollars, tokens=tokens, **more)
         with self._lock:
             self._places[name] = place
             self._new.add(name)
-            self.spending.add(usage, cost)
+            self.spending.add(usage, dollars)
 
     def _append(self, name: str, kind: str, **more: object) -> int:
         """Write one whole line; where it begins."""
@@ -223,8 +226,8 @@ class Journal:
         if kind != b"failed":
             self._places[name] = place
             into, cached, thinking, out = (int(found[group]) for group in (4, 5, 6, 7))
-            cost = None if found[3] == b"null" else float(found[3])
-            self.spending.add(Usage(into, out, cached, thinking), cost)
+            dollars = None if found[3] == b"null" else float(found[3])
+            self.spending.add(Usage(into, out, cached, thinking), dollars)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:

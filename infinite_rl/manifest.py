@@ -56,47 +56,45 @@ def write_manifest(folder: Path, manifest: Mapping[str, object]) -> None:
         raise StoreError(f"cannot write {path}: {error.strerror}; nothing was lost") from None
 
 
-def check_settings(
-    folder: Path, manifest: Mapping[str, Any], settings: Mapping[str, object]
-) -> None:
-    """Refuse to go on in a folder that was made with other settings.
+class Record:
+    """Writes a folder's manifest when a run begins, and again with its results when it ends.
 
     Raises:
-        UsageError: names each difference.
+        StoreError: the manifest that is there cannot be read.
     """
-    before = manifest.get("settings", {})
-    plain = json.loads(json.dumps(settings))  # as the file has them
-    changed = [
-        f"{name} was {before[name]!r}, is {plain.get(name)!r}"
-        for name in before
-        if before[name] != plain.get(name)
-    ]
-    changed += [
-        f"{name} is new: {plain[name]!r}" for name in plain if before and name not in before
-    ]
-    if changed:
-        raise UsageError(
-            f"{folder} was made with other settings: {'; '.join(changed)}. "
-            "Use the same, choose another output folder, or go on with the new ones by --extend"
-        )
 
-
-class Record:
-    """Writes a folder's manifest when a run begins, and again with its results when it ends."""
-
-    def __init__(
-        self, folder: Path, settings: Mapping[str, object], before: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, object]) -> None:
+        before = read_manifest(folder)
         self._folder = folder
+        self._settings: dict[str, object] = json.loads(json.dumps(settings))  # as the file has them
+        self._before: dict[str, object] = before.get("settings", {})
         earlier = list(before.get("earlier_settings", []))
-        if before and before["settings"] != json.loads(json.dumps(settings)):
-            earlier.append(before["settings"])
+        if before and self._before != self._settings:
+            earlier.append(self._before)
         self._manifest: dict[str, object] = {
-            "settings": settings,
+            "settings": self._settings,
             "earlier_settings": earlier,
             **surroundings(),
             "runs": list(before.get("runs", [])),
         }
+
+    def check(self) -> None:
+        """Refuse to go on in a folder that was made with other settings.
+
+        Raises:
+            UsageError: names each difference.
+        """
+        names = [*self._before, *(self._settings.keys() - self._before.keys())]
+        changed = [
+            f"{name} was {self._before.get(name)!r}, is {self._settings.get(name)!r}"
+            for name in names
+            if self._before and self._before.get(name) != self._settings.get(name)
+        ]
+        if changed:
+            raise UsageError(
+                f"{self._folder} was made with other settings: {'; '.join(changed)}. Use the same, "
+                "choose another output folder, or go on with the new ones by --extend"
+            )
 
     def begin(self) -> None:
         """Record the settings, so that a run that is killed cannot be mixed with another."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .types import Usage
@@ -10,11 +11,12 @@ from .types import Usage
 
 @dataclass
 class Spending:
-    """What calls have cost: `cost` in US dollars, of those whose price is known."""
+    """What calls have cost: in US dollars, `cost` of all whose price is known, `dearest` of one."""
 
     calls: int = 0
     usage: Usage = Usage()
     cost: float = 0.0
+    dearest: float = 0.0
     unpriced: int = 0
 
     def add(self, usage: Usage, cost: float | None) -> None:
@@ -25,6 +27,21 @@ class Spending:
             self.unpriced += 1
         else:
             self.cost += cost
+            self.dearest = max(self.dearest, cost)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the rows that are missing may take. `measured` where the folder's own calls tell it.
+
+    `cost` is in US dollars, None where the price is unknown.
+    """
+
+    rows: Mapping[str, int]
+    calls: int
+    usage: Usage
+    cost: float | None
+    measured: bool
 
 
 @dataclass
@@ -35,7 +52,7 @@ class Progress:
     start, and those made since. `calls` counts the answered ones, `retries` those that met passing
     trouble, `lost` those that were under way when an earlier run died; `given_up` holds a reason
     per family, `stopped` why the whole run ended early. `spending` is that of the whole folder,
-    earlier runs included.
+    earlier runs included; `estimate` is what the missing rows may take, made at the start.
     """
 
     targets: dict[str, int]
@@ -47,6 +64,7 @@ class Progress:
     retries: int = 0
     lost: int = 0
     spending: Spending = field(default_factory=Spending)
+    estimate: Estimate | None = None
     given_up: dict[str, str] = field(default_factory=dict)
     stopped: str = ""
 

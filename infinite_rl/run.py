@@ -28,8 +28,8 @@ class Run:
     """Brings a folder up to its targets.
 
     `answer` turns an attempt into an outcome, in a worker thread; everything else happens in the
-    thread that calls `go`, so nothing here needs a lock. `afford(in_flight)` says "" where one more
-    attempt may be paid for, else why not.
+    thread that calls `go`, so nothing here needs a lock. `refusal(in_flight)` says why no further
+    attempt may be paid for beside those in flight, "" where one may.
     """
 
     asker: Asker
@@ -38,7 +38,7 @@ class Run:
     progress: Progress
     stop: threading.Event
     answer: Callable[[Attempt], Outcome]
-    afford: Callable[[int], str]
+    refusal: Callable[[int], str]
     max_retries: int
     save_every: int
     debug: bool
@@ -91,14 +91,8 @@ class Run:
 
     def _next(self) -> Attempt | None:
         """The next attempt, if any: begun samples first, then the family furthest behind."""
-        if self.stop.is_set() or (self.progress.complete and not self.waiting):
+        if self.stop.is_set():
             return None
-        if refusal := self.afford(self.progress.in_flight):
-            if not self.progress.in_flight:
-                self._end(refusal)
-            return None
-        if self.waiting:
-            return self.waiting.popleft()
         progress = self.progress
         owed = {
             family: progress.missing(family) - self.begun[family]
@@ -106,8 +100,14 @@ class Run:
             if family not in progress.given_up
         }
         family = max(owed, key=lambda name: owed[name] / max(1, progress.targets[name]), default="")
-        if not family or owed[family] <= 0:
+        if not self.waiting and (not family or owed[family] <= 0):
             return None
+        if refusal := self.refusal(progress.in_flight):
+            if not progress.in_flight:
+                self._end(refusal)
+            return None
+        if self.waiting:
+            return self.waiting.popleft()
         self.begun[family] += 1
         # A sample whose drafts an earlier run has used up is passed over.
         attempts = (self.asker.first(family, index) for index in self.indices[family])

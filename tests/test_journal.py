@@ -12,6 +12,7 @@ import pytest
 
 from infinite_rl.errors import NoCompletion, ProviderUnavailable, StoreError
 from infinite_rl.journal import JOURNAL, Call, Journal, answers
+from infinite_rl.prices import Price
 from infinite_rl.types import Completion, Slot, Usage
 
 UGLY = ["", "a\nb\r\n", "\u2028", "\ud800", "\0", '"kind": "asked"', "日本語 🙂", "x" * 300_000]
@@ -59,7 +60,7 @@ def test_an_answer_without_text_is_an_answer_and_has_its_price(tmp_path: Path) -
         raise NoCompletion("blocked", usage=Usage(7))
 
     for ask in (blocked, never):
-        journal = Journal(tmp_path, lambda usage: usage.input_tokens / 10)
+        journal = Journal(tmp_path, Price(100_000, 0))
         with pytest.raises(NoCompletion, match="blocked"):
             journal.complete(call(), ask)
         assert (journal.spending.calls, journal.spending.cost) == (1, 0.7)

@@ -1,0 +1,110 @@
+"""Money: an estimate before it is spent, and a limit that holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from infinite_rl.budget import Budget, estimate
+from infinite_rl.dataset import load_dataset
+from infinite_rl.errors import UsageError
+from infinite_rl.generator import generate_dataset
+from infinite_rl.layout import render, tagged
+from infinite_rl.prices import Price
+from infinite_rl.progress import Progress, Spending
+from infinite_rl.providers.scripted import ScriptedProvider
+from infinite_rl.types import Completion, Usage
+
+DOLLAR_EACH = Price(0.0, 1_000_000.0)  # a call of one token of output costs a dollar
+
+
+def right(system: str, prompt: str, seed: int) -> Completion:
+    text = render(f"What is {seed} + 1?", f"{seed + 1}", tagged(str(seed + 1)))
+    return Completion(text, "m", usage=Usage(0, 1))
+
+
+def spent(calls: int, each: float) -> Spending:
+    spending = Spending()
+    for _ in range(calls):
+        spending.add(Usage(100, 50), each)
+    return spending
+
+
+def test_without_a_limit_everything_may_be_paid_for() -> None:
+    assert not Budget(None, None, spent(10, 1e9), 100).refusal(1000)
+
+
+def test_at_the_beginning_a_call_is_taken_to_be_as_dear_as_it_can_be() -> None:
+    budget = Budget(5.0, Price(0.0, 1000.0), Spending(), 100, longest_output=1000)
+    assert [bool(budget.refusal(flying)) for flying in range(6)] == [False] * 5 + [True]
+
+
+def test_later_the_dearest_call_so_far_tells_and_a_quarter_more() -> None:
+    budget = Budget(32.0, Price(0.0, 1e9), spent(20, 1.0), 100)
+    assert [bool(budget.refusal(flying)) for flying in range(10)] == [False] * 9 + [True]
+
+
+def test_a_refusal_says_what_is_spent_and_what_to_do() -> None:
+    said = Budget(20.5, DOLLAR_EACH, spent(20, 1.0), 100).refusal(0)
+    assert "$20.5 is reached" in said
+    assert "$20.0000 is spent" in said
+    assert "--max_cost" in said
+
+
+@pytest.mark.parametrize("most", [0.0, -1.0, float("nan")])
+def test_a_limit_must_be_above_zero(most: float) -> None:
+    with pytest.raises(UsageError, match="above 0"):
+        Budget(most, DOLLAR_EACH, Spending(), 100)
+
+
+def test_a_limit_needs_a_price() -> None:
+    with pytest.raises(UsageError, match="--price"):
+        Budget(1.0, None, Spending(), 100)
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+def test_a_run_never_costs_more_than_its_limit_and_goes_on_later(
+    tmp_path: Path, threads: int
+) -> None:
+    def make(most: float) -> Progress:
+        return generate_dataset(
+            "m", 60, tmp_path, provider=ScriptedProvider(right), task_dist="0,1",
+            num_threads=threads, price=DOLLAR_EACH, max_cost=most, max_output_tokens=2,
+        )  # fmt: skip
+
+    first = make(31.0)
+    assert "limit of $31 is reached" in first.stopped
+    assert 28 <= first.spending.cost <= 31
+    assert len(load_dataset(tmp_path)) == first.calls
+    second = make(100.0)
+    assert second.complete
+    assert second.spending.cost == 60
+
+
+def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path) -> None:
+    provider = ScriptedProvider(right)
+    progress = generate_dataset(
+        "m", 70, tmp_path / "out", provider=provider, price=DOLLAR_EACH, dry_run=True
+    )
+    assert not provider.calls
+    assert not (tmp_path / "out").exists()
+    assert progress.estimate
+    assert progress.estimate.rows == {"coding": 35, "math": 35}
+    assert progress.estimate.calls == 100
+
+
+def test_an_estimate_follows_the_calls_so_far() -> None:
+    progress = Progress({"math": 150}, {"math": 50}, Counter(), spending=spent(100, 0.01))
+    found = estimate(progress, Price(1.0, 2.0), 999)
+    assert found.measured
+    assert (found.calls, found.usage) == (200, Usage(20_000, 10_000))
+    assert found.cost == pytest.approx(0.04)
+
+
+def test_an_estimate_without_a_price_has_no_cost() -> None:
+    found = estimate(Progress({"math": 7}, {"math": 0}), None, 300)
+    assert not found.measured
+    assert (found.calls, found.cost) == (10, None)
+    assert found.usage.input_tokens == 1000
