@@ -72,9 +72,7 @@ def expressions(first: Node, second: Node, budget: Budget) -> str:
         return "" if values[0] == values[1] else "the numbers differ"
     if holds(first, "const", "inf") or holds(second, "const", "inf"):
         return "infinity and something else"
-    names = sorted(symbols(first) | symbols(second))
-    if len(names) > MAX_VARIABLES:
-        raise OverBudget(f"more than {MAX_VARIABLES} variables")
+    names = _names(first, second)
     if names:
         try:
             return "" if Quotients(names, budget).equal(first, second) else "the polynomials differ"
@@ -84,6 +82,14 @@ def expressions(first: Node, second: Node, budget: Budget) -> str:
 
     real = not (holds(first, "const", "i") or holds(second, "const", "i"))
     return agree(first, second, names, real, budget)
+
+
+def _names(first: Node, second: Node) -> list[str]:
+    """The variables of two expressions, in order. Raises OverBudget for too many."""
+    names = sorted(symbols(first) | symbols(second))
+    if len(names) > MAX_VARIABLES:
+        raise OverBudget(f"more than {MAX_VARIABLES} variables")
+    return names
 
 
 def _equations(first: Node, second: Node, budget: Budget) -> str:
@@ -96,18 +102,16 @@ def _equations(first: Node, second: Node, budget: Budget) -> str:
         if not (is_expression(left) and is_expression(right)):
             return "the equations differ"
         sides.append(minus(left, right))
-    names = sorted(symbols(sides[0]) | symbols(sides[1]))
-    if len(names) > MAX_VARIABLES:
-        raise OverBudget(f"more than {MAX_VARIABLES} variables")
+    one, other = sides
+    names = _names(one, other)
     try:
-        same = Quotients(names, budget).same_zeros(*sides)
+        same = Quotients(names, budget).same_zeros(one, other)
         return "" if same else "the equations differ"
     except NotPolynomial:
         pass  # the values decide
     from .numeric import proportional
 
     # Both ways round, so that the order of the two cannot matter where one of them vanishes.
-    one, other = sides
     same = proportional(one, other, names, budget) and proportional(other, one, names, budget)
     return "" if same else "the equations differ"
 
@@ -305,11 +309,9 @@ def _region(first: Node, second: Node, budget: Budget) -> str:
     single = normal.interval(first)
     if single is not None and normal.interval(second) is not None:
         return _interval(single, second, budget)
-    return (
-        _unordered(first.args, second.args, budget)
-        if second.op == "region"
-        else _other_kind(first, second)
-    )
+    if second.op != "region":
+        return _other_kind(first, second)
+    return _unordered(first.args, second.args, budget)
 
 
 def _tuple(first: Node, second: Node, budget: Budget) -> str:
@@ -333,11 +335,9 @@ def _numbered(names: str) -> bool:
 def _list(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "set":
         return _as_sets(first.args, second.args, budget)
-    return (
-        _unordered(first.args, second.args, budget)
-        if second.op == "list"
-        else _other_kind(first, second)
-    )
+    if second.op != "list":
+        return _other_kind(first, second)
+    return _unordered(first.args, second.args, budget)
 
 
 def _set(first: Node, second: Node, budget: Budget) -> str:
@@ -415,11 +415,9 @@ def _ratio(first: Node, second: Node, budget: Budget) -> str:
 def _clock(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "clock":
         return "" if first.value == second.value else "the times differ"
-    return (
-        _ratio(Node("ratio", first.args), second, budget)
-        if first.args
-        else _other_kind(first, second)
-    )
+    if not first.args:
+        return _other_kind(first, second)
+    return _ratio(Node("ratio", first.args), second, budget)
 
 
 def _date(first: Node, second: Node) -> str:
