@@ -29,6 +29,8 @@ Conventions. Each example is a test: `==` are equal, `!=` are different, `??` ca
 - Numbers are exact and nothing is rounded. `...` goes on with the last cycle.
       7/8 != 0.88    0.\overline{3} == 1/3    0.1666... == 1/6    1/50! != 1/51!
       3.14159265358979323846264338327950288419716939937510582097494 != \pi
+- Spelling is free: LaTeX, plain text or Unicode; mixed numbers, powers of ten, spaces.
+      \dfrac12 == 1/2    2\frac{1}{2} == 2½    3 \times 10^8 == 3e8    2*sqrt(3) == \sqrt{12}
 - A missing unit is fine, another one is wrong, a converted one is right, and so is a sum.
       15 == 15 cm    15 m != 15 cm    2 km == 2000 m    90 min == 1.5 h    1 h 30 min == 90 min
       20 degrees Celsius == 68 degrees Fahrenheit    5 apples != 5 pears
@@ -38,6 +40,8 @@ Conventions. Each example is a test: `==` are equal, `!=` are different, `??` ca
       5 million == 5000000    five dozen == 60    twenty-one == 21    5 factorial ?? 5
 - Degrees are a unit, and a number without one may be meant in them. Functions take radians.
       45^\circ == 45    45^\circ == \pi/4    \sin 30^\circ == 1/2    \sin 30 != 1/2
+- Money is a unit.
+      $5 == 5 dollars    50 cents == \$0.50    $5 != 5 euros
 - A percentage is a number.
       25\% == 1/4    25\% != 25
 - A comma between thousands is no decimal point; inside brackets it separates.

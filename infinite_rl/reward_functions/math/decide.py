@@ -11,6 +11,7 @@ from .bounds import MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
 from .parse import parse
 from .piecewise import pieces, stretches
+from .tokens import GREEK
 from .tree import (
     EXPRESSIONS,
     Node,
@@ -131,10 +132,11 @@ def _named(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _kind_of_name(name: str) -> str:
-    """`x_1` is a variable, `f(x)` a function, `Area` a word."""
+    """`x_1` and `theta` are variables, `f(x)` a function, `Area` a word."""
     if name.endswith(")"):
         return "function"
-    return "variable" if len(re.split("[_^]", name.lstrip("\\"))[0]) == 1 else "word"
+    letter = re.split("[_^]", name.lstrip("\\"))[0]
+    return "variable" if len(letter) == 1 or letter in GREEK else "word"
 
 
 def _related(first: str, second: str) -> bool:
