@@ -1,8 +1,8 @@
 """Text to a typed normal form: spelling is settled here, so that the decision meets few shapes.
 
 Forms beyond plain expressions: `named` (a name and its value, from `x = 5`), `equation`,
-`inequality`, `region` (intervals side by side), `meet`, `join` and `without` (regions that are
-still to be combined), `list`, `set`, `tuple`, `interval`, `matrix`, `piecewise`, `ratio`,
+`inequality`, `region` (intervals side by side), `intersection`, `union` and `difference` (regions
+that are still to be combined), `list`, `set`, `tuple`, `interval`, `matrix`, `piecewise`, `ratio`,
 `congruence`, `antiderivative`, `quantity`, `base`, `choice`, `date`, `clock`, `text`.
 """
 
@@ -59,7 +59,7 @@ _CONNECTIVES = frozenset(["or", "and", "percent", "pm"])
 _CONVERSE = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 INTEGRATED = frozenset(["x", "y", "z", "t", "u", "v", "w", "r", "s", "theta", "phi", "varphi"])
 _DEGREE = units.unit("degree")
-_CONDITIONS = frozenset(["region", "inequality", "meet", "join", "without"])
+_CONDITIONS = frozenset(["region", "inequality", "intersection", "union", "difference"])
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
 
 
@@ -165,7 +165,7 @@ def normal(node: Node) -> Node:
         return Node(node.op, members, node.value)
     if node.op == "union":
         return _region(tuple(normal(arg) for arg in node.args))
-    if node.op in ("meet", "without"):
+    if node.op in ("intersection", "difference"):
         return Node(node.op, tuple(_region((normal(arg),)) for arg in node.args))
     if node.op == "builder":
         return Node("builder", (normal(node.args[0]),), node.value)
@@ -315,15 +315,17 @@ def _list(node: Node) -> Node:
         return classes[0] if len(classes) == 1 else Node("list", tuple(classes), ",")
     if first.op == "rel" and first.value == "!=" and all(map(is_expression, others)):
         others = [Node("rel", (first.args[0], other), "!=") for other in others]
-        return Node("meet", tuple(map(normal, [first, *others])))  # "x is not 2, 3"
+        return Node("intersection", tuple(map(normal, [first, *others])))  # "x is not 2, 3"
     members = [normal(arg) for arg in node.args]
     if node.value == "or" and all(member.op in ("region", "interval") for member in members):
         return _region(tuple(members))
     holes = any(member.op == "region" and len(member.args) > 1 for member in members)
     if (members[0] == REALS or holes) and all(member.op in _CONDITIONS for member in members):
-        return Node("join" if node.value == "or" else "meet", tuple(members))  # "x > 1, x != 2"
+        return Node(
+            "union" if node.value == "or" else "intersection", tuple(members)
+        )  # "x > 1, x != 2"
     if node.value in ("and", "or") and all(member.op in _CONDITIONS for member in members):
-        return Node("meet" if node.value == "and" else "join", tuple(members))
+        return Node("intersection" if node.value == "and" else "union", tuple(members))
     if node.value == "and" and len(node.args) == 2:
         both = sum_of_quantities(*members)  # "5 dollars and 25 cents"
         if both is not None:
@@ -356,7 +358,9 @@ def _relation(node: Node) -> Node:
     if all(operator == "=" for operator in operators):
         return _equation(parts)
     if operators == ["!="] and parts[0].op == "sym" and parts[1].op == "list":  # x is not +-2
-        return Node("meet", tuple(_inequality(parts[0], "!=", part) for part in parts[1].args))
+        return Node(
+            "intersection", tuple(_inequality(parts[0], "!=", part) for part in parts[1].args)
+        )
     if "in" in operators or not all(is_expression(part) for part in parts):
         raise Unparsed("a relation between things that are no numbers")
     if len(parts) == 2:
@@ -430,7 +434,7 @@ def _double_inequality(parts: list[Node], operators: list[str]) -> Node:
     low, middle, high = parts
     if middle.op != "sym" or symbols(low) or symbols(high):
         sides = (_inequality(low, operators[0], middle), _inequality(middle, operators[1], high))
-        return Node("meet", sides)
+        return Node("intersection", sides)
     shape = ("[" if "=" in operators[0] else "(") + ("]" if "=" in operators[1] else ")")
     return Node("region", (Node("interval", (low, high), shape),), middle.value)
 

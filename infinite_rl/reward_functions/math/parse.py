@@ -31,7 +31,7 @@ from .tree import (
     symbol,
 )
 
-_SET_SIGNS = {"cup": "union", "cap": "meet", "minus": "without"}
+_SET_SIGNS = {"cup": "union", "cap": "intersection", "minus": "difference"}
 # What may follow a factor in its product, and a base in its power; most often neither does.
 _PRODUCT_SIGNS = frozenset(["*", "/", "(", "{", "lfloor", "lceil", "|"])
 _AFTER_BASE = frozenset(["!", "%", "degree", "^", "'", "_"])

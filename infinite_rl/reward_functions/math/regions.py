@@ -21,7 +21,7 @@ from .tree import (
     symbols,
 )
 
-SETS = frozenset(["region", "meet", "join", "without", "builder", "inequality"])
+SETS = frozenset(["region", "intersection", "union", "difference", "builder", "inequality"])
 _MOST_INTERVALS = 100
 
 
@@ -83,10 +83,10 @@ def _spans(node: Node, budget: Budget) -> tuple[list[Span], str]:
         raise Unparsed("conditions on several variables")
     found = parts[0][0]
     for spans, _ in parts[1:]:
-        if node.op == "join":
+        if node.op == "union":
             found = merged([*found, *spans])
         else:
-            found = meeting(found, outside(spans) if node.op == "without" else spans)
+            found = meeting(found, outside(spans) if node.op == "difference" else spans)
     return found, names.pop() if names else ""
 
 
@@ -182,13 +182,13 @@ def _solved(node: Node, budget: Budget) -> Node:
             _linear(negated(right), left.args[0], operator, name, budget),
             _linear(left.args[0], right, operator, name, budget),
         )
-        return Node("meet", bounds)
+        return Node("intersection", bounds)
     if _is_size(right) and not symbols(left):
         bounds = (
             _linear(left, right.args[0], operator, name, budget),
             _linear(right.args[0], negated(left), operator, name, budget),
         )
-        return Node("join", bounds)
+        return Node("union", bounds)
     return _linear(left, right, operator, name, budget)
 
 

@@ -17,7 +17,7 @@ Structures that the parser builds:
 
     tuple set list    members; of a list `value` says how they are joined: "or", "and" or ","
     interval          low and high end; `value` is "(]" and the like
-    union meet without   sets joined by one kind of sign
+    union intersection difference   of sets
     builder           a set described by a condition; the name of its variable
     field             R, Z, N, Q or C
     matrix, row       rows, entries
@@ -34,7 +34,7 @@ What `normal` makes of them:
     equation inequality  two sides; of an inequality "<", "<=" or "!="
     chain             the parts of `x = 2 + 3 = 5`. `settle` leaves none
     region            intervals side by side, and the variable that they bound, if one is named
-    join              regions of which one must hold, as in all of `meet`
+    union intersection   conditions of which one must hold, or all
     antiderivative    the function and its constant
     choice            what is said beside the letter; the letter
     date clock        `2020-03-05`; minutes after midnight, with the ratio that `2:30` also is
