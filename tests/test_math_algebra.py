@@ -17,7 +17,13 @@ from typing import Any
 
 import pytest
 
-from infinite_rl.reward_functions.math import MathRewardFunction, Verdict, verify, verify_many
+from infinite_rl.reward_functions.math import (
+    MathRewardFunction,
+    Verdict,
+    elementary,
+    verify,
+    verify_many,
+)
 from infinite_rl.reward_functions.math import algebra as algebra_module
 from infinite_rl.reward_functions.math.bounds import Unparsed
 from infinite_rl.reward_functions.math.parse import parse
@@ -34,7 +40,7 @@ ROOT = Path(__file__).resolve().parent.parent
 @pytest.fixture(scope="module", autouse=True)
 def workers() -> Iterator[None]:
     if importlib.util.find_spec("sympy"):
-        assert verify(r"\int_0^1 x \, dx", "1/2", timeout=LONG_S).equal
+        assert verify(r"\int_0^1 e^x \, dx", "e - 1", timeout=LONG_S).equal
     yield
     algebra_module.close()
     gc.collect()
@@ -94,6 +100,50 @@ def test_a_closed_form_is_no_other_one(one: str, other: str) -> None:
     assert verify(one, other, timeout=LONG_S).status == "different"
 
 
+ELEMENTARY = [
+    (r"\int_{-1}^{2} (x - 1)(x + 3) \, dx", "-3"),
+    (r"\int_0^a 3x^2 \, dx", "a^3"),
+    (r"\int_0^{\pi} x \, dx", r"\pi^2/2"),
+    (r"\int 0 \, dx", "0"),
+    (r"\int t^2 - \frac{t}{3} \, dt", r"\frac{t^3}{3} - \frac{t^2}{6} + C"),
+    (r"\frac{d}{dx} 7", "0"),
+    (r"\frac{d}{dx} (3x^2 - ax + \pi)", "6x - a"),
+    (r"\frac{d}{dx} \frac{x}{x^2+1}", r"\frac{1-x^2}{(1+x^2)^2}"),
+    (r"\frac{d}{dx} (x \sin(2x))", r"\sin 2x + 2x \cos 2x"),
+    (r"\frac{d}{dx} e^{-x^2}", r"-2x e^{-x^2}"),
+    (r"\frac{d}{dx} \sqrt{1-x^2}", r"\frac{-x}{\sqrt{1-x^2}}"),
+    (r"\frac{d}{dx} (5\ln(3x) + \tan x)", r"\frac{5}{x} + \frac{1}{\cos^2 x}"),
+    (r"\frac{d}{dx} \cos x", r"-\sin x"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), ELEMENTARY)
+def test_what_is_easy_needs_no_sympy(one: str, other: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(algebra_module._solvers, "ask", None)
+    assert verify(one, other).equal and verify(other, one).equal
+    assert verify(one, f"{other} + x/9").status == "different"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\int_{-1}^1 \frac{1}{x^2} \, dx",
+        r"\int_0^{\infty} x \, dx",
+        r"\int_0^{1/0} x \, dx",
+        r"\int_0^1 a x \, dx",
+        r"\int_0^1 \int_0^1 x \, dx \, dy",
+        r"\int_0^1 (1 + x)^{65} \, dx",
+        r"\frac{d}{dx} |x|",
+        r"\frac{d}{dx} x^x",
+        r"\frac{d}{dx} (x + \frac{1}{0})",
+        r"\frac{d}{dx} \log_2 x",
+    ],
+)
+def test_what_is_not_easy_is_left_to_sympy(text: str) -> None:
+    question = parse(text)
+    assert question.op == "calculus" and elementary.closed_form(question) is None
+
+
 @needs_sympy
 @pytest.mark.parametrize(
     "text", [r"\int_0^1 x^x \, dx", r"\int_0^1 \frac{1}{x} \, dx", r"\lim_{x \to 0} \frac{1}{x}"]
@@ -121,16 +171,16 @@ def test_without_sympy_nobody_is_blamed(monkeypatch: pytest.MonkeyPatch) -> None
     solvers = algebra_module._Solvers()
     solvers._missing = "sympy is not installed"
     monkeypatch.setattr(algebra_module, "_solvers", solvers)
-    verdict = verify(r"\int_0^1 x^5 \, dx", "1/6")
+    verdict = verify(r"\int_0^1 6 e^{6x} \, dx", "e^6 - 1")
     assert verdict.status == "budget" and verdict.missing
     assert verdict.reason == "prediction: algebra is not to be had: sympy is not installed"
-    score = MathRewardFunction().compute_reward(r"<answer>\int_0^1 x^5 \, dx</answer>", "1/6")
+    score = MathRewardFunction().compute_reward(r"<answer>\int_0^1 6e^{6x} dx</answer>", "e^6-1")
     assert score.status == "unscored"
 
 
 @needs_sympy
 def test_a_batch_needs_its_time_once_for_each_core() -> None:
-    pairs = [(rf"\int_0^1 x^{{{n}}} \, dx", rf"\frac{{1}}{{{n + 1}}}") for n in range(20, 26)]
+    pairs = [(rf"\int_0^1 {n} e^{{{n}x}} \, dx", rf"e^{{{n}}} - 1") for n in range(20, 26)]
     verdicts = verify_many([*pairs, ("1", "2"), *pairs, ("2", "2")], timeout=LONG_S)
     assert [verdict.equal for verdict in verdicts] == [True] * 6 + [False] + [True] * 6 + [True]
 
@@ -157,7 +207,7 @@ def _in_asyncio() -> tuple[str, float]:
 
 
 def _send(pipe: Any) -> None:
-    equal = verify(r"\int_0^1 x \, dx", "1/2", timeout=LONG_S).equal  # with workers of its own
+    equal = verify(r"\int_0^1 e^x \, dx", "e-1", timeout=LONG_S).equal  # with workers of its own
     pipe.send((*_timed(), equal))
 
 
@@ -200,7 +250,7 @@ def test_a_worker_that_is_not_there_yet_holds_nobody_up() -> None:
 
 CALLER = """
 from infinite_rl.reward_functions.math import verify
-assert verify(r"\\int_0^1 x \\, dx", "1/2", timeout=60).equal
+assert verify(r"\\int_0^1 e^x \\, dx", "e - 1", timeout=60).equal
 print(verify(r"\\int_0^1 9^{9^{9^9}} \\, dx", "3", timeout=0.3).status)
 """
 
@@ -245,7 +295,7 @@ def test_a_ray_actor_will_do() -> None:
 
     class Judge:
         def judge(self) -> tuple[str, float]:
-            verify(r"\int_0^1 x \, dx", "1/2", timeout=LONG_S)
+            verify(r"\int_0^1 e^x \, dx", "e - 1", timeout=LONG_S)
             return _timed()
 
     ray.init(num_cpus=1, include_dashboard=False)
@@ -258,10 +308,10 @@ def test_a_ray_actor_will_do() -> None:
 
 @needs_sympy
 def test_many_threads_share_the_workers() -> None:
-    texts = [rf"\int_0^1 x^{{{n}}} \, dx" for n in range(2, 10)]
+    texts = [rf"\int_0^1 {n} e^{{{n}x}} \, dx" for n in range(2, 10)]
     with ThreadPoolExecutor(8) as pool:
         verdicts: list[Verdict] = list(
-            pool.map(lambda text: verify(text, "1/5", timeout=LONG_S), texts)
+            pool.map(lambda text: verify(text, "e^4 - 1", timeout=LONG_S), texts)
         )
     assert [verdict.equal for verdict in verdicts] == [n == 4 for n in range(2, 10)]
 
@@ -291,7 +341,7 @@ def test_a_row_is_scored_though_sympy_had_to_be_loaded_first(
     solvers = algebra_module._Solvers()
     monkeypatch.setattr(algebra_module, "_solvers", solvers)
     monkeypatch.setattr(algebra_module, "_known", {})
-    pair = (r"\int_0^1 6x^5 \, dx", "1")
+    pair = (r"\int_0^{\pi} \frac{\sin x}{2} \, dx", "1")
     cold = verify(*pair, timeout=0.0)
     assert cold.status == "timeout" and cold.missing, "the deadline of one call holds"
     assert verify_many([pair], timeout=20.0)[0].equal

@@ -1,8 +1,9 @@
 """Integrals, sums, limits and derivatives in an answer, replaced by their closed forms.
 
-The work is sympy's, in worker processes (`solver`). Nothing here blocks beyond the deadline:
-workers start in the background, at most one for each processor core, on first need. What they
-found is kept.
+The easy ones are worked out by `elementary`, the others by sympy in worker processes (`solver`).
+Nothing here blocks beyond the deadline: workers start in the background on first need, and another
+one where none has been free for a while, at most one for each processor core. What they found is
+kept.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from typing import Any
 
 from ...worker import NoWorkers, Worker, WorkerGone
 from ...workers import default_count
+from . import elementary
 from .bounds import NotReady, OutOfTime, OverBudget, Unavailable, Unparsed, bits
 from .tree import Node, holds
 
 _SOLVER = "infinite_rl.reward_functions.math.solver"
 _START_S = 60.0  # until sympy is loaded, on a machine that is very busy
 _ANSWER_S = 0.03  # for the answer to come back, after the worker's own deadline
+_PATIENCE_S = 0.5  # without a free worker, until another one is started: that takes a second
 _KEPT = 512  # closed forms
 _MOST_BITS = 20_000  # of a number in a closed form
 
@@ -39,7 +42,7 @@ def without_calculus(node: Node, timeout: float) -> Node:
 
 def _replaced(node: Node, deadline: float) -> Node:
     if node.op == "calculus":
-        return _closed_form(node, deadline)
+        return elementary.closed_form(node) or _closed_form(node, deadline)
     if not holds(node, "calculus"):
         return node
     args = tuple(_replaced(arg, deadline) for arg in node.args)
@@ -135,11 +138,17 @@ class _Solvers:
                     if worker.alive():
                         return worker
                     self._all.discard(worker)
-                if len(self._all) + self._starting < default_count():
+                if not self._all and not self._starting:
                     self._start_soon()
-                if not self._change.wait(max(0.0, deadline - time.monotonic())):
-                    if not self._all:
-                        raise NotReady("sympy was still being loaded")
+                left = max(0.0, deadline - time.monotonic())
+                if self._change.wait(min(left, _PATIENCE_S)):
+                    continue
+                if left > _PATIENCE_S:
+                    if not self._starting and len(self._all) < default_count():
+                        self._start_soon()
+                elif not self._all:
+                    raise NotReady("sympy was still being loaded")
+                else:
                     raise OutOfTime("no algebra worker was free before the deadline")
 
     def wait_until_ready(self) -> None:
