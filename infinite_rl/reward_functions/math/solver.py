@@ -33,6 +33,14 @@ class NoClosedForm(Exception):
 # --- in the worker -------------------------------------------------------------------------------
 
 
+_X, _ONE = ["sym", "x", []], ["num", "1", []]
+_FIRST_QUESTIONS: list[Plain] = [
+    ["calculus", "int", [_X, _X, ["num", "0", []], _ONE]],
+    ["calculus", "sum", [["div", None, [_ONE, ["mul", None, [_X, _X]]]], _X, _ONE,
+     ["const", "inf", []]]],
+]  # fmt: skip
+
+
 def warm_up(_: None) -> str:
     """Load sympy and what its integrals build at first use; "" or why there is none."""
     try:
@@ -42,7 +50,8 @@ def warm_up(_: None) -> str:
     x = sympy.Symbol("x", real=True)
     sympy.integrate(sympy.exp(-(x**2)) * sympy.cos(x), (x, 0, sympy.oo))
     sympy.limit(sympy.sin(x) / x, x, 0)
-    sympy.Sum(1 / x**2, (x, 1, sympy.oo)).doit()
+    for question in _FIRST_QUESTIONS:
+        closed_form(question)  # its check builds tables, too, and each fork would build them anew
     return ""
 
 
