@@ -1,0 +1,162 @@
+"""Blind solves: what a solver is shown, who agrees with whom, and which rows are kept."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from benchmarks.proof import Question, Solver, chance_kept, run
+from infinite_rl.errors import UsageError
+from infinite_rl.layout import fenced, tagged
+from infinite_rl.proof.solves import Solves, decide, judge_solves, solve_request
+from infinite_rl.reward_functions.coding import CodingRewardFunction
+from infinite_rl.reward_functions.math import MathRewardFunction
+from infinite_rl.tasks import TASKS
+from infinite_rl.types import Completion, Sample
+
+MATH, CODING = MathRewardFunction(), CodingRewardFunction()
+ROW = Sample("math", "What is a half?", "1/2", "The secret response: <answer>1/2</answer>")
+
+
+def said(*answers: str) -> list[Completion | None]:
+    return [Completion(tagged(answer), "solver") for answer in answers]
+
+
+def judged(*answers: str) -> Solves:
+    return judge_solves(ROW, said(*answers), MATH)
+
+
+# --- the request
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_solver_sees_the_prompt_and_neither_answer_nor_response(name: str) -> None:
+    task = TASKS[name]
+    row = Sample(task.family, "the prompt", "the gold", "the worked one", task.language)
+    system, prompt = solve_request(row, task)
+    assert prompt == "the prompt"
+    assert "gold" not in system and "worked" not in system
+    assert "<answer>" in system and (not task.language or f"```{task.language}" in system)
+
+
+# --- agreement
+
+
+def test_agreement_is_by_meaning() -> None:
+    solves = judged("0.5", r"\frac{2}{4}", "1/3", "x = 1/2")
+    assert (solves.asked, solves.judged, solves.agreeing, solves.rival) == (4, 4, 3, 1)
+    assert solves.agreement == solves.solve_rate == 0.75
+    assert solves.columns() == {
+        "agreement": "0.75",
+        "solve_rate": "0.75",
+        "majority_answer": "0.5",
+    }
+
+
+def test_another_majority_is_found_by_meaning() -> None:
+    solves = judged("0.25", "1/4", r"\frac14", "1/2")
+    assert (solves.agreeing, solves.rival, solves.majority_answer) == (1, 3, "0.25")
+    assert not solves.majority_agrees
+
+
+def test_a_solve_without_an_answer_disagrees_and_is_no_rival() -> None:
+    texts: list[Completion | None] = [Completion("I cannot say.", "m"), None, *said("1/2")]
+    solves = judge_solves(ROW, texts, MATH)
+    assert (solves.judged, solves.agreeing, solves.rival) == (3, 1, 0)
+
+
+def test_a_solve_that_was_cut_off_says_nothing_of_the_answer() -> None:
+    cut = Completion("Let me see: <answer>7", "m", finish_reason="length")
+    solves = judge_solves(ROW, [cut, cut, *said("1/2", "1/2")], MATH)
+    assert (solves.judged, solves.agreement, solves.solve_rate) == (2, 1.0, 0.5)
+    assert decide(solves) == ""
+
+
+def test_a_solve_that_could_not_be_judged_says_nothing_of_the_answer() -> None:
+    unreadable = Sample("math", "p", "((", "r")
+    solves = judge_solves(unreadable, said("1", "2"), MATH)
+    assert (solves.asked, solves.judged) == (2, 0)
+    assert decide(solves) == "none of 2 blind solves came to an end"
+
+
+def program(body: str) -> Completion:
+    return Completion(tagged(f"\n{fenced(f'def double(n):{chr(10)}    {body}', 'python')}\n"), "m")
+
+
+def test_programs_agree_by_what_they_do() -> None:
+    answer = json.dumps({"tests": ["assert double(2) == 4", "assert double(3) == 6"]})
+    row = Sample("coding", "Double it.", answer, "", "python")
+    wrong = [program("return n * n"), program("return n ** 2"), program("return n + 9")]
+    solves = judge_solves(row, [*wrong, program("return n + n")], CODING)
+    assert (solves.agreeing, solves.rival) == (1, 2)
+    assert "1 of 2 tests passed" in solves.majority_answer
+    assert judge_solves(row, [program("return n + n")] * 2, CODING).majority_answer == "passes"
+
+
+# --- the decision
+
+
+def test_two_that_agree_keep_a_row_and_one_does_not() -> None:
+    assert decide(judged("1/2", "0.5", "3", "4")) == ""
+    assert decide(judged("1/2", "2", "3", "4")).startswith("1 of 4 blind solves agree")
+    assert decide(judged("1/2")) == ""
+
+
+def test_a_row_needs_more_than_any_other_answer_has() -> None:
+    assert "and 2 on another one: 3" in decide(judged("1/2", "1/2", "3", "3.0"))
+    assert decide(judged("1/2", "1/2", "3", "4", "5", "6")) == ""
+
+
+def test_the_share_that_must_agree_can_be_chosen() -> None:
+    solves = judged("1/2", "1/2", "1/2", "4")
+    assert decide(solves, 0.75) == ""
+    assert decide(solves, 0.76) == "3 of 4 blind solves agree with the answer, not 4; " + (
+        "most say 1/2"
+    )
+    assert decide(Solves(100, 100, 7), 0.07) == ""
+    for share in (-0.1, 1.1, float("nan")):
+        with pytest.raises(UsageError):
+            decide(solves, share)
+
+
+def test_solves_that_were_cut_off_do_not_make_one_enough() -> None:
+    assert decide(Solves(asked=4, judged=1, agreeing=1))
+
+
+# --- the benchmark's own parts
+
+
+@pytest.mark.parametrize(
+    ("count", "accuracy", "kept", "let_in"),
+    [(4, 0.6, 0.821, 0.0015), (4, 0.8, 0.973, 0.0002), (4, 0.9, 0.996, 0.0)]
+    + [(8, 0.6, 0.991, 0.0005), (8, 0.8, 1.0, 0.0), (8, 0.9, 1.0, 0.0)],
+)
+def test_the_documented_probabilities_are_right(
+    count: int, accuracy: float, kept: float, let_in: float
+) -> None:
+    assert round(chance_kept(count, accuracy, 0.0), 3) == kept
+    assert round(chance_kept(count, (1 - accuracy) * 0.05, accuracy), 4) == let_in
+
+
+def test_a_wrong_answer_is_never_the_right_one() -> None:
+    for right, numbers in (("0", ("0", "0.0")), ("7", ()), ("-3", ("3",)), ("10", ("10.0",))):
+        question = Question("q", right, numbers)
+        drawn = [question.wrong(random.Random(seed)) for seed in range(200)]
+        assert all(float(each) != float(right) for each in drawn)
+
+
+def test_a_scripted_solver_has_its_accuracy() -> None:
+    question = Question("q", "12", ("3", "4"))
+    for kind in ("steady", "misled"):
+        solver = Solver(0.8, kind, [question])
+        right = sum("<answer>12<" in solver.reply("", "q", seed) for seed in range(2000))
+        assert 0.77 < right / 2000 < 0.83
+
+
+def test_planted_errors_are_kept_out() -> None:
+    every = [Question(f"q{n}", str(n), tuple(map(str, range(n, n + 9)))) for n in range(20, 320)]
+    tallies, calls = run(0.8, "steady", every, 0.1)
+    assert calls == 8 * 300 and len(tallies) == 8
+    assert tallies[3].share(False) <= 0.05 and tallies[3].share(True) > 0.9
