@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from . import normal, units
-from .bounds import MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
+from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
 from .parse import parse
 from .piecewise import pieces, stretches
@@ -339,6 +339,8 @@ def _list(first: Node, second: Node, budget: Budget) -> str:
         return _as_sets(first.args, second.args, budget)
     if second.op != "list":
         return _other_kind(first, second)
+    if _is_union((*first.args, *second.args)) and not _congruence(first, second, budget):
+        return ""
     return _unordered(first.args, second.args, budget)
 
 
@@ -433,20 +435,58 @@ def _date(first: Node, second: Node) -> str:
 
 
 def _congruence(first: Node, second: Node, budget: Budget) -> str:
-    if second.op != "congruence":
+    """One class of numbers, or several of one modulus each: 1 and 3 modulo 4 are 1 modulo 2."""
+    sides = [node.args if node.op == "list" else (node,) for node in (first, second)]
+    if not all(map(_is_union, sides)):
         return _other_kind(first, second)
-    if first.value and second.value and first.value != second.value:
+    names = {str(member.value) for side in sides for member in side if member.value}
+    if len(names) > 1:
         return "the names differ"
-    if expressions(first.args[1], second.args[1], budget):
+    moduli = [side[0].args[1] for side in sides]
+    for side, modulus in zip(sides, moduli, strict=True):
+        if any(expressions(member.args[1], modulus, budget) for member in side[1:]):
+            return "the moduli differ"
+    share = _fraction(Node("div", (moduli[0], moduli[1])), budget)
+    if not share:
         return "the moduli differ"
-    gap = Node("div", (minus(first.args[0], second.args[0]), first.args[1]))
-    turns = rational(gap, budget)
-    if turns is None and not symbols(gap):
-        from .numeric import nearly  # loads mpmath
+    times = [share.denominator, abs(share.numerator)]  # of each modulus in their common multiple
+    if sum(times) * max(map(len, sides)) > MAX_MEMBERS:
+        raise OverBudget("classes of too many remainders")
+    common = Node("mul", (moduli[0], number(times[0])))
+    spread = [
+        [
+            Node("add", (member.args[0], Node("mul", (number(turn), member.args[1]))))
+            for member in side
+            for turn in range(count)
+        ]
+        for side, count in zip(sides, times, strict=True)
+    ]
+    for some, others in (spread, spread[::-1]):
+        for one in some:
+            if not any(_turns(one, other, common, budget) for other in others):
+                return "the remainders differ"
+    return ""
 
-        turns = Fraction(round(nearly(gap, budget)))
-        return "the remainders differ" if expressions(gap, number(turns), budget) else ""
-    return "" if turns is not None and turns.denominator == 1 else "the remainders differ"
+
+def _is_union(members: Sequence[Node]) -> bool:
+    return all(member.op == "congruence" for member in members)
+
+
+def _turns(first: Node, second: Node, modulus: Node, budget: Budget) -> bool:
+    """Whether two numbers are one modulo the modulus."""
+    turns = _fraction(Node("div", (minus(first, second), modulus)), budget)
+    return turns is not None and turns.denominator == 1
+
+
+def _fraction(node: Node, budget: Budget) -> Fraction | None:
+    """A constant as a fraction, also where what is irrational in it goes away: `2 pi / (4 pi)`."""
+    value = rational(node, budget)
+    if value is not None or symbols(node):
+        return value
+    from .numeric import nearly  # loads mpmath
+
+    value = nearly(node, budget).limit_denominator(MAX_MEMBERS)
+    return None if expressions(node, number(value), budget) else value
 
 
 def _piecewise(first: Node, second: Node, budget: Budget) -> str:

@@ -156,9 +156,9 @@ def normal(node: Node) -> Node:
         return _list(node)
     if node.op == "rel":
         return _relation(node)
-    if node.op in ("tuple", "interval") and holds(node, "pm"):
-        if node.op == "interval":
-            raise Unparsed("an interval with two signs")
+    if node.op == "interval" and holds(node, "pm"):
+        raise Unparsed("an interval with two signs")
+    if node.op in ("tuple", "matrix", "ratio", "congruence") and holds(node, "pm"):
         return Node("list", tuple(map(normal, _each_sign(node))), ",")
     if node.op in ("set", "tuple", "interval"):
         members = tuple(_flat(normal(arg) for arg in node.args))
@@ -353,6 +353,8 @@ def _relation(node: Node) -> Node:
         raise Unparsed("a congruence without its modulus")
     if operators == ["="] and parts[0].op == "tuple" and parts[1].op == "tuple":
         return _named_tuple(parts[0], parts[1])
+    if operators == ["="] and parts[0].op == "tuple" and parts[1].op == "list":
+        return Node("list", tuple(_named_tuple(parts[0], arg) for arg in parts[1].args), ",")
     if operators == ["="] and parts[0].op == "ratio":
         return parts[1]
     if all(operator == "=" for operator in operators):

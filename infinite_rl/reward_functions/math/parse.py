@@ -250,7 +250,7 @@ class Parser:
                 return quantities.quantity(self, product_of(factors))
             elif token.kind in ("word", "text") and not self.split_word():
                 raise Unparsed(f"the word {token.text[:20]!r} inside mathematics")
-            elif self.starts_atom():
+            elif self.starts_atom() or (token.kind == "num" and factors[-1].op == "fact"):  # 2!3!
                 factors.append(self.power())
             else:
                 return product_of(factors)

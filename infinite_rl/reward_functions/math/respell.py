@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 _PER_CENT = re.compile(r"^(?:an?|the) +(?=[0-9.]+ ?\\?%)")  # "a 25% decrease"
-_SHORT_MONEY = re.compile(
-    r"((?:\\?\$|[€£¥₹])\s?[0-9][0-9.,]*)\s?(K|k|M|mn|B|bn)(?=[\s.$]*$)"  # "$1.2M"
+_SHORT_MONEY = re.compile(  # "$1.2M"
+    r"((?:\\?\$|[€£¥₹])\s?[0-9](?:[0-9.,]|\{,\})*)\s?(?:\\text\{ ?)?(K|k|M|mn|B|bn)\}?(?=[\s.$]*$)"
 )
 _IN_FULL = {"k": "thousand", "m": "million", "b": "billion"}
 _HOURS = re.compile(r"^([0-9]{1,2}) ?h ?([0-5][0-9]|[0-9](?= ?m))(?: ?m(?:in|ins)?)?$")  # "1h30"
@@ -16,16 +16,17 @@ _BASE_IN_BRACKETS = re.compile(r"(?<=[0-9])_\{\(([0-9]{1,2})\)\}")
 _PRIMES = re.compile(r"\^\s?(?:\{\s?((?:\\prime\s?)+)\}|(\\prime)(?![a-z]))")
 # Choices and arrangements, `{}_5C_2` and `{}^5P_2`, and plainly `5C2`. Nothing may stand before
 # the first number that it could be an index of.
-_OPEN = r"(?:\{\}|(?<![^=+*(,-]))[_^]\{?([0-9]{1,3})\}?\s?(?:\\mathrm ?)?"
+_OPEN = r"(?:\{\}|(?<![^=+*(,-]))[_^]\{?([0-9]{1,3}|[a-z])\}?\s?(?:\\mathrm ?)?"
 _COUNTED = re.compile(_OPEN + r"\{?([CP])\}?_\{?([0-9]{1,3})\}?")
 _COUNTED_PLAIN = re.compile(r"(?<![0-9A-Za-z_^.{])([0-9]{1,3})([CP])([0-9]{1,3})(?![0-9A-Za-z_.])")
 # "for all integers k", "where k is an integer", "(k in Z)": what closes a class of numbers.
-_JOINT = r"[,;(]? ?(?:\\q?quad|\\ )? ?(?:\\text\{ ?)?(?:where|for|with)? ?"
+_JOINT = r"[,;(]? ?(?:\\q?quad|\\ )? ?(?:\\text\{ ?\(?)?(?:where|for|with)? ?"
 _WHOLE = [
     re.compile(pattern)
     for pattern in (
         _JOINT + r"(?:all|any|some|every|an)? ?integers? ?\}? ?\$?([a-zA-Z])\$?\)?$",
-        _JOINT + r"\}? ?\$?([a-zA-Z])\$? ?(?:\\text\{ ?)?is (?:an|any|some) integer ?\}?\)?$",
+        _JOINT
+        + r"\}? ?\$?([a-zA-Z])\$? ?(?:\\text\{ ?)?(?:is )?(?:an|any|some) integer ?\)?\}?\)?$",
         _JOINT + r"(?:all|any|some)? ?\}? ?([a-zA-Z]) ?(?:\\in|∈) ?(?:\\mathbb ?\{?Z\}?|ℤ)\)?$",
     )
 ]
@@ -57,7 +58,7 @@ def respelled(text: str) -> str:
 
 def _counted(found: re.Match[str]) -> str:
     top, letter, bottom = found.groups()
-    if int(bottom) > int(top):
+    if top.isdigit() and int(bottom) > int(top):
         return found[0]
     orders = rf" \cdot {bottom}!" if letter == "P" else ""
     return rf"(\binom{{{top}}}{{{bottom}}}{orders})"

@@ -133,7 +133,7 @@ _TOKEN = re.compile(
 )
 _SIGNS = re.compile(r"\\[$%]")
 _JOINED = re.compile(r"(.*[^,\s]),?\s+(and|or)")  # "hours and"
-_GROUP = re.compile(r"\s*(?:\{((?:[^{}]|\{[^{}]*\})*)\}|([A-Za-z]))")
+_GROUP = re.compile(r"\s*(?:\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}|([A-Za-z]))")
 _OPENING = re.compile(r"\s*(?:\\left\s*)?(?:\(|\\?\{)")
 _OPENERS, _CLOSERS = frozenset(["(", "[", "\\{"]), frozenset([")", "]", "\\}", "}"])
 _SAME_SIGN = {"**": "^", "==": "=", "\\|": "|"}
