@@ -59,7 +59,7 @@ _TAKEN_BACK = re.compile(
 )
 # Where the statement of an answer ends: at a sentence's end, or where its reason begins.
 _ENDING = re.compile(
-    r"[.!?][*\s]\s*(?=[A-Z(])|,?\s+\(?(?:because|since|which|where|so that|and so)\b"
+    r"[.!?][*\s]\s*(?=[A-Z(])|,?(?<!\s)\s+\(?(?:because|since|which|where|so that|and so)\b"
 )
 _NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)")
 # Words before a marker, in its clause, that take its answer back or leave it open.

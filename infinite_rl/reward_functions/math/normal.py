@@ -52,7 +52,9 @@ _WRAPPERS = (
     ('"', '"'),
 )
 _WRAPPING = frozenset(opener[0] for opener, _ in _WRAPPERS)
-_LABEL = re.compile(r"(?:[A-Z][A-Za-z]*|[a-z]{4,} )(?: ?[0-9]+[A-Za-z]*)+")  # "Problem 2", "H2O2"
+# "Problem 2", "H2O2". It must not be possible to cut a run of digits in two: what could be cut in
+# many ways would be tried in all of them.
+_LABEL = re.compile(r"(?:[A-Z][A-Za-z]*|[a-z]{4,} ) ?[0-9][0-9A-Za-z]*(?: [0-9][0-9A-Za-z]*)*")
 _PROSE = re.compile(r"[A-Za-z][A-Za-z\s.,'\"-]*")
 _WORD = re.compile(r"[A-Za-z]+")
 _CONNECTIVES = frozenset(["or", "and", "percent", "pm"])

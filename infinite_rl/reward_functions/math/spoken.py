@@ -21,7 +21,8 @@ _CHOICE = re.compile(
 _ARTICLE = re.compile(r"(?:an?|the)\s+(?=\S)")
 _JOINS = re.compile(r"(?:and|or)\b|[,;&/=+<>-]", re.IGNORECASE)
 _IN_BASE = re.compile(
-    r"([0-9A-F]+)\s*(?:\\text\{\s*)?\(?\s*(?:in\s+)?base[ -]?\s*([0-9]{1,2}|[a-z]{3,7})\s*\)?\}?$"
+    r"(?<![0-9A-F])([0-9A-F]+)\s*(?:\\text\{\s*)?\(?\s*"
+    r"(?:in\s+)?base[ -]?\s*([0-9]{1,2}|[a-z]{3,7})\s*\)?\}?$"
 )
 _CASES_OPEN = re.compile(r"\\left\s*\\\{\s*\\begin\{(?:array|aligned|matrix)\}(?:\{[lcr| ]*\})?")
 _CASES_CLOSE = re.compile(r"\\end\{(?:array|aligned|matrix)\}\s*\\right\s*(?:\.|$)")
@@ -54,7 +55,7 @@ _LEAD = re.compile(
 )
 _ANGLE = re.compile(r"(?<![A-Za-z])m?\\angle\s*\{?([A-Z]{1,3})(?![A-Za-z])\}?")
 _EXCEPT = re.compile(
-    r"(?:\\text\{\s*)?all\s+real\s+(?:numbers|values)?\s*(?:x\s+)?(?:except|other\s+than)(?:\s+for)?\s*\}?"
+    r"(?:\\text\{\s*)?all\s+real\s+(?:(?:numbers|values)\s*)?(?:x\s+)?(?:except|other\s+than)(?:\s+for)?\s*\}?"
     r"\s*(?:[a-z]\s*=\s*)?(.*)",
     re.IGNORECASE | re.DOTALL,
 )
