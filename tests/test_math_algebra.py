@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import importlib.util
-import multiprocessing
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,8 +27,6 @@ needs_sympy = pytest.mark.skipif(
     importlib.util.find_spec("sympy") is None, reason="sympy is not installed"
 )
 LONG_S = 60.0  # for the first question, which loads sympy
-TOWER = r"\int_0^1 9^{9^{9^9}} \, dx"
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -196,125 +188,14 @@ def test_a_batch_needs_its_time_once_for_each_core() -> None:
     assert [verdict.equal for verdict in verdicts] == [True] * 6 + [False] + [True] * 6 + [True]
 
 
-# -- the deadline, in every calling situation -----------------------------------------------------
-
-
-def _timed(timeout: float = 0.4) -> tuple[str, float]:
-    start = time.perf_counter()
-    status = verify(TOWER, "3", timeout=timeout).status
-    return status, time.perf_counter() - start - timeout
-
-
-def _in_thread() -> tuple[str, float]:
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(_timed).result()
-
-
-def _in_asyncio() -> tuple[str, float]:
-    async def ask() -> tuple[str, float]:
-        return await asyncio.get_running_loop().run_in_executor(None, _timed)
-
-    return asyncio.run(ask())
-
-
-def _send(pipe: Any) -> None:
-    equal = verify(r"\int_0^1 e^x \, dx", "e-1", timeout=LONG_S).equal  # with workers of its own
-    pipe.send((*_timed(), equal))
-
-
-def _in_process(method: str, daemon: bool) -> tuple[str, float]:
-    context: Any = multiprocessing.get_context(method)
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_send, args=(theirs,), daemon=daemon)
-    process.start()
-    assert ours.poll(LONG_S)
-    status, late, equal = ours.recv()
-    process.join(10)
-    assert equal and not process.is_alive()
-    return status, late
-
-
-SITUATIONS: dict[str, Callable[[], tuple[str, float]]] = {
-    "the main thread": _timed,
-    "a thread pool": _in_thread,
-    "asyncio": _in_asyncio,
-    "a forked process": lambda: _in_process("fork", False),
-    "a spawned process": lambda: _in_process("spawn", False),
-    "a daemonic process": lambda: _in_process("spawn", True),
-}
-
-
-@needs_sympy
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SITUATIONS)
-def test_the_deadline_holds(name: str) -> None:
-    status, late = SITUATIONS[name]()
-    assert status == "timeout"
-    assert late < 0.5, "50 ms, with room for a busy machine"
+# -- the workers ----------------------------------------------------------------------------------
 
 
 def test_a_worker_that_is_not_there_yet_holds_nobody_up() -> None:
     algebra_module.close()
-    status, late = _timed(0.02)
-    assert status in ("timeout", "budget") and late < 0.5
-
-
-CALLER = """
-from infinite_rl.reward_functions.math import verify
-assert verify(r"\\int_0^1 e^x \\, dx", "e - 1", timeout=60).equal
-print(verify(r"\\int_0^1 9^{9^{9^9}} \\, dx", "3", timeout=0.3).status)
-"""
-
-
-def _run(command: list[str], text: str = "") -> str:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    run = subprocess.run(
-        command, input=text, capture_output=True, encoding="utf-8", env=environment, timeout=120
-    )
-    assert run.returncode == 0, run.stderr
-    assert not run.stderr
-    return run.stdout.strip()
-
-
-@needs_sympy
-@pytest.mark.slow
-def test_a_script_needs_no_guard(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(CALLER, encoding="utf-8")
-    assert _run([sys.executable, str(script)]) == "timeout"
-
-
-@needs_sympy
-@pytest.mark.slow
-def test_standard_input_and_a_command_will_do() -> None:
-    assert _run([sys.executable, "-"], CALLER) == "timeout"
-    assert _run([sys.executable, "-c", CALLER]) == "timeout"
-
-
-@needs_sympy
-@pytest.mark.slow
-def test_a_notebook_will_do() -> None:
-    """A kernel runs cells in a `__main__` that has no file."""
-    cell = f"import sys; sys.modules['__main__'].__dict__.pop('__file__', None)\nexec({CALLER!r})"
-    assert _run([sys.executable, "-c", cell]) == "timeout"
-
-
-@needs_sympy
-@pytest.mark.slow
-def test_a_ray_actor_will_do() -> None:
-    ray = pytest.importorskip("ray", reason="ray is not installed")
-
-    class Judge:
-        def judge(self) -> tuple[str, float]:
-            verify(r"\int_0^1 e^x \, dx", "e - 1", timeout=LONG_S)
-            return _timed()
-
-    ray.init(num_cpus=1, include_dashboard=False)
-    try:
-        status, late = ray.get(ray.remote(Judge).remote().judge.remote())
-    finally:
-        ray.shutdown()
-    assert status == "timeout" and late < 0.5
+    start = time.perf_counter()
+    status = verify(r"\int_0^1 9^{9^{9^9}} \, dx", "3", timeout=0.02).status
+    assert status in ("timeout", "budget") and time.perf_counter() - start < 0.5
 
 
 @needs_sympy

@@ -1,15 +1,11 @@
-"""`verify` on hostile, random and generated texts: bounded, symmetric, and it never raises."""
+"""`verify` on random and generated texts: bounded, symmetric, and it never raises."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -20,143 +16,8 @@ from infinite_rl.reward_functions.math.bounds import Budget, OutOfTime, OverBudg
 from infinite_rl.reward_functions.math.parse import parse
 from infinite_rl.reward_functions.math.tree import show
 
-# What each must not be is "equal"; several also have one status that they must have.
-HOSTILE: dict[str, tuple[str, str]] = {
-    "power tower": ("9^{9^{9^9}}", "budget"),
-    "plain tower": ("9**9**9**9", "budget"),
-    "negative tower": ("9^{-9^{9^9}}", "budget"),
-    "tower of e": ("e^{e^{e^{e^e}}}", "budget"),
-    "tower with a name": ("x^{9^{9^{9^9}}}", "budget"),
-    "power of e": ("e^{10^{100}}", "budget"),
-    "factorial": ("(10^9)!", "budget"),
-    "factorial of factorial": ("((10!)!)!", "budget"),
-    "binomial": (r"\binom{10^9}{10^8}", "budget"),
-    "nested parentheses": ("(" * 1000 + "1" + ")" * 1000, "budget"),
-    "open parentheses": ("(" * 600, "budget"),
-    "nested fractions": (r"\frac{1}{" * 1000 + "1" + "}" * 1000, "budget"),
-    "continued fraction": (r"\frac{1}{1+" * 100 + "1" + "}" * 100, "budget"),
-    "nested roots": (r"\sqrt{" * 300 + "2" + "}" * 300, "budget"),
-    "nested logarithms": (r"\log" * 300 + " 2", "budget"),
-    "exponents": ("x^" * 300 + "x", "budget"),
-    "bars": ("|" * 300 + "x" + "|" * 300, "budget"),
-    "long sum": ("1+" * 50_000 + "1", "budget"),
-    "sum within the limits": ("1+" * 700 + "1", "different"),
-    "signs": ("-" * 1400 + "5", "different"),
-    "signs in turn": (r"\pm" * 50 + "1", "unparsed"),
-    "factorials": ("5" + "!" * 1000, "unparsed"),
-    "primes": ("x" + "'" * 1000, "unparsed"),
-    "equal signs": ("1=" * 500 + "1", "different"),
-    "letters": ("x" * 100_000, "budget"),
-    "digits": ("9" * 100_000, "budget"),
-    "digits of a repeating decimal": ("0.(" + "9" * 2_000 + ")", "budget"),
-    "huge scientific notation": ("1e999999999", "budget"),
-    "product of large numbers": ("1e5000*1e5000*1e5000", ""),
-    "many large numbers": (r" \cdot ".join(["9" * 900] * 4) + "^{50}", "budget"),
-    "many denominators": ("+".join(f"1/{10**12 + i}" for i in range(200)), "different"),
-    "power with many terms": ("(a+b+c+d+f)^{60}", "different"),
-    "two powers with many terms": ("(a+b+c+d+f)^{60}(x+y+z+w)^{60}", "different"),
-    "high degree": ("(x+1)^{5000}", "different"),
-    "many variables": ("+".join("abcdfghjklmnopq"), "budget"),
-    "large angle": (r"\sin(10^{4000})", "budget"),
-    "large matrix": (
-        r"\begin{pmatrix}" + r"\\".join(["&".join("1" * 60)] * 60) + r"\end{pmatrix}",
-        "budget",
-    ),
-    "large set": (r"\{" + ",".join(map(str, range(5000))) + r"\}", "budget"),
-    "set of roots": (r"\{" + ",".join(rf"\sqrt{{{i}}}" for i in range(2, 200)) + r"\}", ""),
-    "import": ("__import__('os').system('touch /tmp/pwned')", "unparsed"),
-    "import in a box": (r"\boxed{__import__('os').getcwd()}", "unparsed"),
-    "import in words": (r"\operatorname{__import__('os').getcwd()}", "different"),
-    "attribute walk": ("().__class__.__mro__[1].__subclasses__()", "unparsed"),
-    "lambda": ("(lambda: 3)()", "unparsed"),
-    "null bytes": ("\0" * 50, "unparsed"),
-    "number with a null byte": ("3\0", "unparsed"),
-    "right-to-left mark": ("\u202e3", "unparsed"),
-    "surrogate": ("\ud800", "unparsed"),
-    "arabic digit": ("٣", "unparsed"),
-    "emoji digit": ("3️⃣", "unparsed"),
-    "open braces": ("{" * 500, "budget"),
-    "closing braces": ("}" * 500, "unparsed"),
-    "open boxes": (r"\boxed{" * 20_000, "unparsed"),
-    "boxes in a row": (r"\boxed{1}, " * 5_000 + r"\boxed{3}", "unparsed"),
-    "boxes far apart": (r"\boxed{3}" + " $" * 100_000 + r"\boxed{4}", "different"),
-    "markers": ("the answer is " * 50_000, "unparsed"),
-    "denials": ("not " * 100_000 + "the answer is 3", "unparsed"),
-    "chain of a function": ("f(x)=" * 100 + "5", "unparsed"),
-    "hidden by a tower": (r"3 + e^{-e^{e^{4}}}", "budget"),
-    "hidden in a whole part": (r"\lfloor 4 - e^{-9000} \rfloor", ""),
-    "many turns": ("+".join(f"|x-{i}|" for i in range(2, 120)), "different"),
-    "open text": (r"\text{" * 500, "unparsed"),
-    "dollars": ("$" * 5_000, "budget"),
-    "spaces": (" " * 100_000, "unparsed"),
-    "commas": ("," * 1_000, "unparsed"),
-    "words": ("word " * 20_000, "budget"),
-    "division by zero": ("1/0", "different"),
-    "hidden division by zero": (r"\frac{3(x-x)}{x-x}", "different"),
-    "infinity minus itself": (r"\infty - \infty", "different"),
-    "nest of powers": ("(1+" * 39 + "x" + ")^{2}" * 39, "different"),
-    "powers side by side": ("".join(f"(x+{i}y)^{{30}}" for i in range(1, 9)), "different"),
-    "towers of names": ("+".join(f"x^{{x^{{{i}}}}}" for i in range(2, 60)), ""),
-    "many factorials": ("+".join(["1000!"] * 200), "different"),
-    "factorials of a name": ("+".join(["n!"] * 200), "different"),
-    "many binomials": ("+".join(rf"\binom{{1000}}{{{i}}}" for i in range(2, 100)), "different"),
-    "high roots": (rf"\sqrt[64]{{{10**900 + 1}}}", "different"),
-    "many sines": ("+".join(rf"\sin({10**40 + i})" for i in range(120)), ""),
-    "many arcs": ("+".join(rf"\arctan({i}/{i + 1})" for i in range(2, 150)), "different"),
-    "many whole parts": ("+".join(rf"\lfloor {i}x \rfloor" for i in range(2, 100)), ""),
-    "matrix of powers": (
-        r"\begin{pmatrix}"
-        + r"\\".join(["&".join(f"(x+{i})^{{50}}" for i in range(14))] * 14)
-        + r"\end{pmatrix}",
-        "",
-    ),
-    "long product": (r"\prod_{k=1}^{100} (x+k)^{20}", ""),
-    "endless sum": (r"\sum_{k=1}^{1000000} k^{10}", "budget"),
-    "integrals in integrals": (r"\int x" * 300 + " dx" * 300, ""),
-    "braces in a box": (r"\boxed{" + "{" * 3_000 + "}" * 3_000 + "}", "budget"),
-    "tags": ("<answer>4</answer>" * 20_000, "unparsed"),
-    "open tags": ("<answer>" * 20_000, "unparsed"),
-    "thoughts": ("<think>" * 50_000 + "answer", ""),
-    "fences": ("```" * 30_000 + "<answer>4</answer>", ""),
-    "a million characters": ("a " * 500_001, "unparsed"),
-    "nothing": ("", "unparsed"),
-    "empty box": (r"\boxed{}", "unparsed"),
-    "refusal": ("I cannot answer that.", "different"),
-    "hedge": ("3 or 4", "different"),
-    "everything": (", ".join(map(str, range(100))), "different"),
-}
 PIECES = [*r"0123456789xyeiC+-*/^_=<>(){}[]|,;!%&'\.$ ", r"\frac", r"\sqrt", r"\text{cm}", "²", "√"]
 MATHEMATICS = st.lists(st.sampled_from(PIECES)).map("".join)
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_text_comes_back_soon_from_a_worker_thread(name: str) -> None:
-    text, status = HOSTILE[name]
-    verify(r"\sqrt{2}", "1.5")  # loads what is loaded once
-    with ThreadPoolExecutor(1) as pool:
-        start = time.process_time()
-        verdicts = [pool.submit(verify, *pair).result(5) for pair in ((text, "3"), ("3", text))]
-        took = time.process_time() - start
-    assert all(not verdict.equal and verdict.reason for verdict in verdicts)
-    assert not status or {verdict.status for verdict in verdicts} == {status}
-    assert took < 0.2, "100 ms of work a verdict"
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
-def test_the_hostile_texts_leave_no_trace_and_little_memory() -> None:
-    code = (
-        "import json, sys; from infinite_rl.reward_functions.math import verify\n"
-        "for text in json.load(sys.stdin): verify(text, '3'); verify('3', text)\n"
-        # Not getrusage: that counts what the process was before it became this program.
-        "lines = dict(line.split(':') for line in open('/proc/self/status'))\n"
-        "print(int(lines['VmHWM'].split()[0]) // 1024)"
-    )
-    texts = json.dumps([text for text, _ in HOSTILE.values()])
-    run = subprocess.run(
-        [sys.executable, "-c", code], input=texts, capture_output=True, encoding="utf-8"
-    )
-    assert int(run.stdout) < 300, run.stderr
-    assert not Path("/tmp/pwned").exists()
 
 
 def test_a_long_text_before_the_answer_is_no_trouble() -> None:

@@ -1,0 +1,106 @@
+"""Hostile inputs to the math verdict: the right status, in bounds, wherever it is called from."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from benchmarks.math_hostile import (
+    HOSTILE,
+    INSIDE,
+    NEEDS,
+    PROOF,
+    ROOT,
+    SITUATIONS,
+    Answer,
+    Report,
+)
+from infinite_rl.reward_functions.math import verify
+
+needs_sympy = pytest.mark.skipif(
+    importlib.util.find_spec("sympy") is None, reason="sympy is not installed"
+)
+TIMEOUT_S = 2.0
+LATE_S = 1.0  # 50 ms, with much room for a busy machine
+MOST_MIB = 300
+AUDITED = """
+import sys
+from benchmarks.math_hostile import HOSTILE
+from infinite_rl.reward_functions.math import verify
+
+def judge():
+    for text, _ in HOSTILE.values():
+        verify(text, "3"), verify("3", text)
+
+judge()  # what is imported late is imported now
+seen = set()
+watched = {"compile", "exec", "open", "import", "os.system", "subprocess.Popen"}
+sys.addaudithook(lambda event, _: seen.add(event) if event in watched else None)
+judge()
+print(sorted(seen))
+"""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_text_comes_back_soon_from_a_worker_thread(name: str) -> None:
+    text, status = HOSTILE[name]
+    verify(r"\sqrt{2}", "1.5")  # loads what is loaded once
+    with ThreadPoolExecutor(1) as pool:
+        start = time.process_time()
+        verdicts = [pool.submit(verify, *pair).result(60) for pair in ((text, "3"), ("3", text))]
+        took = time.process_time() - start
+    assert all(not verdict.equal and verdict.reason for verdict in verdicts)
+    assert not status or {verdict.status for verdict in verdicts} == {status}
+    assert took < 0.2, "100 ms of work a verdict"
+
+
+def test_nothing_of_a_hostile_text_is_compiled_imported_or_run() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", AUDITED], capture_output=True, encoding="utf-8", cwd=ROOT
+    )
+    assert run.stdout == "[]\n", run.stderr
+    assert not PROOF.exists()
+
+
+@needs_sympy
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_every_status_is_right_and_in_time_wherever_it_is_asked_for(name: str) -> None:
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name], reason=f"{NEEDS[name]} is not installed")
+    symbolic = 3  # the benchmark asks all of them, and tells how late they are
+    report = SITUATIONS[name](TIMEOUT_S, symbolic)
+    assert len(report.answers) == len(HOSTILE) + symbolic
+    assert not report.wrong()
+    assert report.late_s() < LATE_S
+    assert report.memory_mib < MOST_MIB
+    assert bool(report.memory_mib) == Path("/proc/self/smaps_rollup").exists()
+    assert not PROOF.exists()
+
+
+def test_every_way_inside_a_process_is_a_situation() -> None:
+    assert set(INSIDE) | set(NEEDS) < set(SITUATIONS)
+
+
+def test_without_sympy_a_question_to_it_is_over_budget() -> None:
+    answer = Answer("twelve integrals", ("budget", "budget"), 0.0)
+    assert answer.right(sympy=False) and not answer.right(sympy=True)
+
+
+def test_a_report_names_what_is_wrong_late_and_slow() -> None:
+    answers = [
+        Answer("power tower", ("budget", "equal"), 0.01),
+        Answer("signs", ("different", "different"), 0.2),
+        Answer("integral of a tower", ("timeout", "timeout"), 0.75),
+        Answer("set of roots", ("different", "unparsed"), 0.0),
+    ]
+    report = Report(answers, 0.5, "3.11", True, 90)
+    assert [answer.name for answer in report.wrong()] == ["power tower", "set of roots"]
+    assert [answer.name for answer in report.slow()] == ["signs"]
+    assert report.late_s() == 0.25
