@@ -61,7 +61,7 @@ _TAKEN_BACK = re.compile(
 _ENDING = re.compile(
     r"[.!?][*\s]\s*(?=[A-Z(])|,?(?<!\s)\s+\(?(?:because|since|which|where|so that|and so)\b"
 )
-_NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)")
+_NUMBER = re.compile(r"[-+\u2212]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)")
 # Words before a marker, in its clause, that take its answer back or leave it open.
 _HEDGE = re.compile(
     r"\b(?:not|cannot|never|or|either|maybe|perhaps|possibly|unless|whether|otherwise|doubt"

@@ -14,8 +14,8 @@ from itertools import product, repeat
 
 from . import units
 from .bounds import MAX_CHARACTERS, MAX_SIGNS, Budget, OverBudget, Unparsed
-from .dates import moment
 from .linear import residues
+from .numerals import numeral
 from .parse import parse
 from .quantities import sum_of_quantities
 from .spoken import (
@@ -89,6 +89,8 @@ def _spoken(text: str) -> Node | None:
     plain = without_commands(text)
     if not may_be_spoken(plain):
         return None
+    from .dates import moment  # loads the calendar, which few answers need
+
     found = moment(plain) or _choice(plain) or phrase(plain)
     if found is not None:
         return found if found.op == "text" else normal(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -175,6 +174,8 @@ def _enveloped(text: str) -> str:
     stripped = text.strip()
     if not (stripped.startswith("{") and stripped.endswith("}") and '"' in stripped):
         return text
+    import json  # hardly any reference needs it
+
     try:
         content = json.loads(stripped, parse_float=str, parse_int=str)
     except (ValueError, RecursionError):
