@@ -71,6 +71,8 @@ def read(text: str, budget: Budget) -> Node:
     if len(cleaned) > MAX_CHARACTERS:
         raise OverBudget(f"an answer of more than {MAX_CHARACTERS} characters")
     budget.spend(len(cleaned) // 16)
+    if cleaned.isdecimal() and cleaned.isascii():
+        return number(numeral(cleaned))  # the commonest answer
     if _NUMERAL.fullmatch(cleaned):
         return normal(parse(cleaned))  # nothing but a number
     spoken = _spoken(cleaned)

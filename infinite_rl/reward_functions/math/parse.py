@@ -155,6 +155,8 @@ class Parser:
 
     def modulus(self) -> Node | None:
         """What follows `\\pmod`, `mod` or stands in `(mod 5)`."""
+        if self.peek().text not in ("(", "mod", "pmod"):
+            return None
         bracket = self.at("(") and self.peek(1)[:2] == ("op", "mod")
         if not bracket and not self.at("mod") and not self.at_command("pmod"):
             return None

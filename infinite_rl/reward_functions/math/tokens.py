@@ -172,16 +172,20 @@ class _Lexer:
         self.tokens: list[Token] = []
 
     def run(self) -> list[Token]:
-        while self.position < len(self.text):
-            match = _TOKEN.match(self.text, self.position)
+        text, end, match_at = self.text, len(self.text), _TOKEN.match
+        while self.position < end:
+            match = match_at(text, self.position)
             if match is None:
-                raise Unparsed(f"the character {self.text[self.position]!r} is not mathematics")
+                raise Unparsed(f"the character {text[self.position]!r} is not mathematics")
             kind = match.lastgroup or ""
             start, self.position = self.position, match.end()
             if kind == "space":
                 self.spaced = True
                 continue
-            self.read(kind, match[0], start)
+            if kind == "num":
+                self.add(kind, match[0])
+            else:
+                self.read(kind, match[0], start)
             if len(self.tokens) > MAX_TOKENS:
                 raise OverBudget(f"more than {MAX_TOKENS} tokens")
             self.spaced = False
@@ -192,14 +196,14 @@ class _Lexer:
         self.tokens.append(Token(kind, text, self.spaced))
 
     def read(self, kind: str, text: str, start: int) -> None:
-        if kind in ("num", "based"):
-            self.add(kind, text)
-        elif kind == "op":
+        if kind == "op":
             self.operator(text)
         elif kind == "word":
             self.word(text)
         elif kind == "cmd":
             self.command(text[1:])
+        elif kind == "based":
+            self.add(kind, text)
         elif kind == "comma" and self.brackets and self.brackets[-1]:
             # Inside brackets a comma separates: (12,345) is a point, 12,345 alone is a number.
             end = text.index(",")
