@@ -122,7 +122,7 @@ class Parser:
         """Where vectors may be meant: a refusal of their products, and `3i + 4j` as a column."""
         if self.vectors:
             linear.refuse_products(node, self.vectors)
-        elif Token("const", "i") not in self.tokens or Token("name", "j") not in self.tokens:
+        elif not is_expression(node) or not {"i", "j"} <= {token.text for token in self.tokens}:
             return node
         return linear.in_columns(node, self.vectors)
 
