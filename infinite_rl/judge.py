@@ -33,7 +33,7 @@ def judge(
     reward = rewards[task.reward]
     score = reward.score(sample, sample.response)
     outcome = replace(outcome, score=score, reason=_fault(score))
-    if outcome.accepted and reward.score(sample, _empty_response(task.language)).passed:
+    if outcome.accepted and reward.score(sample, empty_response(task.language)).passed:
         return _rejected(outcome, "vacuous", "the reference accepts an empty solution")
     return outcome
 
@@ -64,6 +64,7 @@ def _rejected(outcome: Outcome, reason: Reason, error: str) -> Outcome:
     return replace(outcome, reason=reason, score=replace(outcome.score, error_msg=error))
 
 
-def _empty_response(language: str) -> str:
+def empty_response(language: str) -> str:
+    """A response that solves nothing: no reference may accept it."""
     nothing = "0" if language else ""  # a program that does nothing: the reward runs no empty one
     return tagged(f"\n{fenced(nothing, language)}\n")

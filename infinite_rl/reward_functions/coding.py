@@ -180,6 +180,14 @@ class CodingRewardFunction(RewardFunction):
         self._reference_outputs: dict[tuple[str, str], str] = {}
         self._test_faults: dict[tuple[Tests, str], str] = {}
 
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits of one run: the timeout of this reward, the others of its executor."""
+        executor = self._executor
+        settings = executor.settings() if isinstance(executor, RewardExecutor) else None
+        known = {name: value for name, value in (settings or {}).items() if value is not None}
+        return {**known, "timeout": self.timeout}
+
     def set_language(self, language: str) -> None:
         """Set the language of the calls that name none. Raises `UnknownName`."""
         self.language = self._known(language)

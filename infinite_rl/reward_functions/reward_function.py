@@ -23,9 +23,14 @@ class RewardFunction(ABC):
     `timeout` is in seconds. `shaping` switches on the signals of `shaping.py` by name; a reward
     applies them by ending in `return self.shaped(score, model_output)`.
 
+    `version` is recorded with each row that the reward has proven: raise it in a reward whenever
+    one of its verdicts may change.
+
     Raises:
         UsageError: a timeout that is not positive, or a shaping that cannot be read.
     """
+
+    version: str = "1"
 
     def __init__(
         self, task_name: str, timeout: float = 5, *, shaping: Shaping | None = None
@@ -49,6 +54,11 @@ class RewardFunction(ABC):
         Whatever the model wrote is scored, never raised. A reference that cannot be read gives the
         status "unscored". `answer_tag` names the tag that holds the final content.
         """
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What bounds one judgement, as JSON values: the timeout in seconds, and what else does."""
+        return {"timeout": self.timeout}
 
     def prepare(self, language: str = "") -> None:  # noqa: B027 -- most have nothing to load
         """Load what judging needs now, so that a part that is missing shows before a call is paid.
