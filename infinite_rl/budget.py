@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .errors import UsageError
@@ -23,60 +24,68 @@ class Budget:
 
     A call is made only where the dearest one to be expected still fits, with all those under way:
     the dearest of the calls so far and a quarter, or at the beginning a call with the longest
-    answer. `chars` is the length of a prompt, `calls` the number of calls that an attempt may need.
+    answer. `chars` is the length of a prompt; `prices` are those of the calls that one attempt may
+    need, at most.
 
     Raises:
         UsageError: the limit is not above 0, or the price that it needs is not known.
     """
 
     most: float | None
-    price: Price | None
+    prices: Sequence[Price | None]
     spending: Spending
     chars: int
     longest_output: int | None = None
-    calls: int = 1
 
     def __post_init__(self) -> None:
         if self.most is None:
             return
         if not self.most > 0:
             raise UsageError(f"max_cost must be above 0, not {self.most:g}")
-        if self.price is None:
+        if None in self.prices:
             raise UsageError("max_cost needs the model's price, which is not known: give --price")
 
     def refusal(self, in_flight: int) -> str:
         """ "" where one more attempt may be paid for, beside those in flight; else why not."""
-        if self.most is None or self.price is None:
+        if self.most is None:
             return ""
-        dearest = self._dearest(self.price)
-        if self.spending.cost + (in_flight + 1) * self.calls * dearest <= self.most:
+        dearest = self._dearest()
+        if self.spending.cost + (in_flight + 1) * dearest <= self.most:
             return ""
         return (
             f"the limit of ${self.most:g} is reached: ${self.spending.cost:.4f} is spent, and "
-            f"one more sample may cost ${self.calls * dearest:.4f}; --max_cost raises it"
+            f"one more sample may cost ${dearest:.4f}; --max_cost raises it"
         )
 
-    def _dearest(self, price: Price) -> float:
+    def _dearest(self) -> float:
+        """What one attempt may cost."""
         if self.spending.calls >= _KNOWN_AFTER:
-            return self.spending.dearest * _MARGIN
+            return len(self.prices) * self.spending.dearest * _MARGIN
         longest = Usage(self.chars // _CHARS_PER_TOKEN, self.longest_output or _UNKNOWN_OUTPUT)
-        return max(self.spending.dearest, cost(longest, price))
+        return sum(
+            max(self.spending.dearest, cost(longest, price)) for price in self.prices if price
+        )
 
 
-def estimate(progress: Progress, price: Price | None, chars: int, solves: int = 0) -> Estimate:
+def estimate(progress: Progress, prices: Sequence[Price | None], chars: int) -> Estimate:
     """The calls, tokens and dollars for the rows that `progress` lacks.
 
-    `chars` is the length of a prompt, `solves` the number of further calls for each row.
+    `chars` is the length of a prompt; `prices` are those of the call that writes a row, and of the
+    further ones that prove it.
     """
     rows = {family: progress.missing(family) for family in progress.targets}
-    spent, present = progress.spending, sum(progress.present.values())
+    spent, present, missing = progress.spending, sum(progress.present.values()), sum(rows.values())
     measured = bool(spent.calls >= _KNOWN_AFTER and present)
     if measured:
-        calls = round(sum(rows.values()) * spent.calls / present)
-        into = spent.usage.input_tokens / spent.calls
-        out = (spent.usage.output_tokens + spent.usage.thinking_tokens) / spent.calls
-    else:
-        calls = round(sum(rows.values()) / _TYPICAL_YIELD) + sum(rows.values()) * solves
-        into, out = chars / _CHARS_PER_TOKEN, _TYPICAL_OUTPUT
-    usage = Usage(round(calls * into), round(calls * out))
-    return Estimate(rows, calls, usage, None if price is None else cost(usage, price), measured)
+        each = missing / present
+        usage = Usage(
+            round(each * spent.usage.input_tokens),
+            round(each * (spent.usage.output_tokens + spent.usage.thinking_tokens)),
+        )
+        dollars = None if spent.unpriced else each * spent.cost
+        return Estimate(rows, round(each * spent.calls), usage, dollars, measured)
+    counts = [round(missing / _TYPICAL_YIELD), *[missing] * (len(prices) - 1)]
+    one = Usage(chars // _CHARS_PER_TOKEN, _TYPICAL_OUTPUT)
+    usage = Usage(sum(counts) * one.input_tokens, sum(counts) * one.output_tokens)
+    costs = [n * cost(one, price) for n, price in zip(counts, prices, strict=True) if price]
+    return Estimate(rows, sum(counts), usage, None if None in prices else sum(costs), measured)

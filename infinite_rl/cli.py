@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from . import __version__
 from .errors import InfiniteRLError, UsageError
+from .proof.solves import MIN_AGREEMENT
 from .providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
 from .providers.gemini import KEY_VARIABLES
 from .providers.service import redacted
@@ -111,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_generate_options(parser: argparse.ArgumentParser) -> None:
     def add(flag: str, default: object, help_text: str, kind: type = str) -> None:
         metavar = {int: "N", float: "X", Path: "PATH"}.get(kind, "TEXT")
-        if default is not None:
+        if default not in (None, ""):
             help_text += f" (default: {default})"
         parser.add_argument(flag, type=kind, default=default, metavar=metavar, help=help_text)
 
@@ -134,6 +135,9 @@ def _add_generate_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="log every outcome, and keep prompts and raw responses in OUT_DIR/debug_prompts",
     )
+    add("--verify", 0, "times that each task is solved blind before its row is kept", int)
+    add("--verify_model", "", "the model that solves them (default: the one that is asked)")
+    add("--min_agreement", MIN_AGREEMENT, "share of the solves that must agree", float)
     add("--price", None, "dollars for a million tokens: input,output (default: from a table)")
     add("--max_cost", None, "dollars that all calls of the folder may cost", float)
     parser.add_argument(
@@ -177,6 +181,9 @@ def _generate(arguments: argparse.Namespace) -> int:
                 max_output_tokens=arguments.max_output_tokens,
                 topics=_topics(arguments.topics),
                 extend=arguments.extend,
+                verify=arguments.verify,
+                verify_model=arguments.verify_model,
+                min_agreement=arguments.min_agreement,
                 price=arguments.price,
                 max_cost=arguments.max_cost,
                 dry_run=arguments.dry_run,

@@ -13,21 +13,22 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from .answering import Answering, BlindSolves
 from .asker import Asker
 from .budget import Budget, estimate
-from .errors import NoCompletion, UnknownName, UsageError
-from .journal import Call, Journal
-from .judge import judge, no_completion
+from .errors import UnknownName, UsageError
+from .journal import Journal, Source
 from .limits import RetryingProvider, RetryPolicy
 from .manifest import Record
-from .plan import parse_weights, split_total
+from .plan import parse_weights, slot_seed, split_total
 from .prices import Price, parse_price, price_of
 from .progress import Progress
 from .prompts import task_request
+from .proof.solves import MIN_AGREEMENT
 from .providers import PROVIDERS, make_provider, resolve_provider
 from .providers.provider import Provider
 from .reward_functions import get_reward_functions
@@ -36,7 +37,7 @@ from .run import Run
 from .runtimes import language_of
 from .store import Store
 from .tasks import TASKS
-from .types import Attempt, Completion, Outcome, TaskType
+from .types import TaskType
 
 
 def generate_dataset(
@@ -62,6 +63,9 @@ def generate_dataset(
     price: str | Price | None = None,
     max_cost: float | None = None,
     dry_run: bool = False,
+    verify: int = 0,
+    verify_model: str | Provider = "",
+    min_agreement: float = MIN_AGREEMENT,
     retry: RetryPolicy | None = None,
     stop: threading.Event | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
@@ -86,6 +90,10 @@ def generate_dataset(
             by default that of the table in `prices`.
         max_cost: US dollars that all calls of the folder may cost, those of earlier runs included.
         dry_run: ask and write nothing; the progress tells what is missing, and an estimate.
+        verify: how often each task is solved from its prompt alone before its row is kept.
+        verify_model: the model that solves them, or a provider of your own; by default the one that
+            writes them.
+        min_agreement: the share of these solves that must agree with the row's answer.
         retry: how calls that meet passing trouble are repeated.
         stop: set it from anywhere to end the run; calls under way are still waited for and kept.
         on_progress: called by this thread when the run begins and after every outcome.
@@ -102,46 +110,45 @@ def generate_dataset(
     for name, count in counts.items():
         if count < 1:
             raise UsageError(f"{name} must be at least 1, not {count}")
+    if verify < 0 or not 0 <= min_agreement <= 1:
+        raise UsageError("verify must be at least 0, and min_agreement between 0 and 1")
     tasks = _by_family({**TASKS, **(extra_tasks or {})}, languages)
     weights = parse_weights(task_dist, list(tasks))
     targets = split_total(num_samples, weights)
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
     _check(tasks, targets, rewards)
-    if isinstance(provider, str):
-        if not PROVIDERS[resolve_provider(provider)].asks_a_model:
-            price = price or Price(0.0, 0.0)
-        provider = make_provider(
-            provider, model_name, temperature=temperature, max_output_tokens=max_output_tokens
-        )
-    price = parse_price(price) if isinstance(price, str) else price or price_of(provider.model)
     stop = stop or threading.Event()
-    waits: list[float] = []  # one for each retry; a list can be appended to from any thread
-    retrying = RetryingProvider(
-        provider, retry, stop=stop, on_retry=lambda _, wait_s: waits.append(wait_s)
+    retries: list[float] = []  # the waits; a list can be appended to from any thread
+    persist = partial(
+        RetryingProvider, policy=retry, stop=stop, on_retry=lambda _, wait_s: retries.append(wait_s)
     )
+    options = {"temperature": temperature, "max_output_tokens": max_output_tokens}
+    writer, solver = _sources(provider, model_name, verify_model, price, options, persist)
     settings = {
-        "provider": type(provider).__name__,
-        "model": provider.model,
+        "provider": writer.name,
+        "model": writer.model,
         "seed": seed,
         "task_dist": {family: round(weight, 9) for family, weight in weights.items()},
         "languages": sorted({task.language for kinds in tasks.values() for task in kinds} - {""}),
         "topics": list(topics),
-        "temperature": temperature,
-        "max_output_tokens": max_output_tokens,
+        **options,
         "prompts": _fingerprint(tasks),
+        "verify": verify,
+        "verify_model": solver.model if verify else "",
+        "min_agreement": min_agreement if verify else None,
     }
     with ExitStack() as opened:
         folder = _folder(Path(out_dir), opened, dry_run=dry_run)
         store = opened.enter_context(Store(folder))
-        journal = opened.enter_context(closing(Journal(folder, price)))
+        journal = opened.enter_context(closing(Journal(folder)))
         record = Record(folder, settings)
         if not extend and (store.counts or journal.spending.calls):
             record.check()
         progress = Progress(targets, {family: store.counts[family] for family in tasks})
         progress.lost, progress.spending = len(journal.lost), journal.spending
-        chars = _prompt_length(tasks)
-        progress.estimate = estimate(progress, price, chars)
-        budget = Budget(max_cost, price, journal.spending, chars, max_output_tokens)
+        prices, chars = [writer.price, *[solver.price] * verify], _prompt_length(tasks)
+        progress.estimate = estimate(progress, prices, chars)
+        budget = Budget(max_cost, prices, journal.spending, chars, max_output_tokens)
         if dry_run:
             return progress
         _prepare(tasks, progress, rewards)
@@ -151,7 +158,14 @@ def generate_dataset(
             journal=journal,
             progress=progress,
             stop=stop,
-            answer=partial(_answer, journal=journal, ask=retrying.complete, rewards=rewards),
+            answer=Answering(
+                journal,
+                writer,
+                rewards,
+                partial(slot_seed, seed),
+                store.has_prompt,
+                BlindSolves(solver, verify, min_agreement) if verify else None,
+            ),
             refusal=budget.refusal,
             max_retries=max_retries,
             save_every=save_every,
@@ -162,9 +176,41 @@ def generate_dataset(
         try:
             run.go(num_threads)
         finally:
-            progress.retries = len(waits)
+            progress.retries = len(retries)
             record.end(progress)
     return progress
+
+
+def _sources(
+    provider: str | Provider,
+    model_name: str,
+    verify_model: str | Provider,
+    price: str | Price | None,
+    options: Mapping[str, Any],
+    persist: Callable[[Provider], Provider],
+) -> tuple[Source, Source]:
+    """Who writes the tasks, and who solves them blind."""
+    price = parse_price(price) if isinstance(price, str) else price
+    if isinstance(provider, str):
+        kind = resolve_provider(provider)
+        if not PROVIDERS[kind].asks_a_model:
+            price = Price(0.0, 0.0)
+        if isinstance(verify_model, str) and verify_model:
+            verify_model = make_provider(kind, verify_model, **options)
+        provider = make_provider(kind, model_name, **options)
+    elif isinstance(verify_model, str) and verify_model:
+        raise UsageError("with a provider of your own, verify_model is one as well, not a name")
+    writer = _source(provider, price, persist)
+    if isinstance(verify_model, str) or verify_model is provider:
+        return writer, writer
+    return writer, _source(verify_model, None, persist)
+
+
+def _source(
+    provider: Provider, price: Price | None, persist: Callable[[Provider], Provider]
+) -> Source:
+    price = price or price_of(provider.model)
+    return Source(persist(provider).complete, price, provider.model, type(provider).__name__)
 
 
 def _folder(out_dir: Path, opened: ExitStack, *, dry_run: bool) -> Path:
@@ -218,24 +264,6 @@ def _prepare(
     for family, kinds in tasks.items():
         for task in kinds if progress.missing(family) else ():
             rewards[task.reward].prepare(task.language)
-
-
-def _answer(
-    attempt: Attempt,
-    journal: Journal,
-    ask: Callable[[str, str, int], Completion],
-    rewards: Mapping[str, RewardFunction],
-) -> Outcome:
-    """One call and its judgement: what a worker thread does."""
-    task = attempt.task
-    call = Call(attempt.slot, task.name, task.system_prompt, attempt.request, attempt.seed)
-    try:
-        completion = journal.complete(call, ask)
-    except NoCompletion as error:
-        return no_completion(attempt, str(error))
-    # Python 3.10 writes a NUL into a CSV file, but does not read it back.
-    completion = replace(completion, text=completion.text.replace("\0", "\ufffd"))
-    return judge(attempt, completion, rewards)
 
 
 def _fingerprint(tasks: Mapping[str, Sequence[TaskType]]) -> str:

@@ -45,6 +45,20 @@ class Call:
     seed: int
 
 
+@dataclass(frozen=True)
+class Source:
+    """Who answers calls; `price` is None where it is not known, `name` says what kind it is."""
+
+    ask: Callable[[str, str, int], Completion]
+    price: Price | None = None
+    model: str = ""
+    name: str = ""
+
+    def cost(self, usage: Usage) -> float | None:
+        """The dollars of one call."""
+        return None if self.price is None else cost(usage, self.price)
+
+
 class Journal:
     """The journal of one folder. `complete` may be called from any thread.
 
@@ -55,11 +69,10 @@ class Journal:
         StoreError: the file cannot be written, or is none of ours.
     """
 
-    def __init__(self, folder: Path, price: Price | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         self.path = folder / JOURNAL
         self.lost: set[str] = set()
         self.spending = Spending()
-        self._price = price
         self._places: dict[str, int] = {}  # where the answer of a slot begins
         self._new: set[str] = set()  # slots answered in this run
         self._lock = threading.Lock()
@@ -94,11 +107,11 @@ class Journal:
             file.seek(self._places[name])
             return _completion(json.loads(file.readline()))
 
-    def complete(self, call: Call, ask: Callable[[str, str, int], Completion]) -> Completion:
-        """The answer that the journal holds for this slot, else what `ask` gives, once it is kept.
+    def complete(self, call: Call, source: Source) -> Completion:
+        """The answer that the journal holds for this slot, else the source's, once it is kept.
 
         Raises:
-            ProviderError: as `ask` raised it; NoCompletion also where the journal holds that.
+            ProviderError: as the source raised it; NoCompletion also where the journal holds that.
             StoreError: the journal cannot be written; nothing was asked, or its answer was kept.
         """
         if found := self.answer(call.slot):
@@ -106,19 +119,19 @@ class Journal:
         name = str(call.slot)
         self._append(name, "asked", task=call.task, seed=call.seed, prompt=call.prompt)
         try:
-            completion = ask(call.system, call.prompt, call.seed)
+            completion = source.ask(call.system, call.prompt, call.seed)
         except NoCompletion as error:
-            self._keep(name, "empty", error.usage, self._cost(error.usage), why=str(error))
+            self._keep(name, "empty", error.usage, source.cost(error.usage), why=str(error))
             raise
         except ProviderError as error:
             self._append(name, "failed", why=str(error))
             raise
-        return self.keep(call.slot, completion)
+        return self.keep(call.slot, completion, source)
 
-    def keep(self, slot: Slot, completion: Completion) -> Completion:
+    def keep(self, slot: Slot, completion: Completion, source: Source) -> Completion:
         """Record an answer, with its cost."""
         if completion.cost is None:
-            completion = replace(completion, cost=self._cost(completion.usage))
+            completion = replace(completion, cost=source.cost(completion.usage))
         self._keep(
             str(slot),
             "answered",
@@ -138,9 +151,6 @@ class Journal:
     def close(self) -> None:
         self._file.close()
         self._give_up_reserve()
-
-    def _cost(self, usage: Usage) -> float | None:
-        return None if self._price is None else cost(usage, self._price)
 
     def _keep(
         self, name: str, kind: str, usage: Usage, dollars: float | None, **more: object
@@ -202,7 +212,7 @@ class Journal:
     # -- reading it back --------------------------------------------------------------------------
 
     def _look_through(self) -> None:
-        end = 0
+        end, totals = 0, [0, 0, 0, 0]
         for number, (place, line) in enumerate(_lines(self.path), 1):
             if not line.endswith(b"\n"):
                 break  # torn: its call counts as under way
@@ -213,21 +223,23 @@ class Journal:
                     f"{self.path} is damaged at line {number}. "
                     "Move it away or choose another output folder; it was left as it is."
                 )
-            self._note(found, place)
+            self._note(found, place, totals)
         if end < self.path.stat().st_size:
             self._file.truncate(end)
+        into, cached, thinking, out = totals
+        self.spending.usage = Usage(into, out, cached, thinking)
 
-    def _note(self, found: re.Match[bytes], place: int) -> None:
-        name, kind = str(json.loads(found[1])), found[2]
+    def _note(self, found: re.Match[bytes], place: int, totals: list[int]) -> None:
+        quoted, kind, dollars, *tokens = found.groups()
+        name = str(json.loads(quoted)) if b"\\" in quoted else quoted[1:-1].decode("ascii")
         if kind == b"asked":
             self.lost.add(name)
             return
         self.lost.discard(name)
         if kind != b"failed":
             self._places[name] = place
-            into, cached, thinking, out = (int(found[group]) for group in (4, 5, 6, 7))
-            dollars = None if found[3] == b"null" else float(found[3])
-            self.spending.add(Usage(into, out, cached, thinking), dollars)
+            totals[:] = map(int.__add__, totals, map(int, tokens))
+            self.spending.count(None if dollars == b"null" else float(dollars))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:

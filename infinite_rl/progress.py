@@ -20,9 +20,13 @@ class Spending:
     unpriced: int = 0
 
     def add(self, usage: Usage, cost: float | None) -> None:
+        """Count one call with its tokens."""
+        self.usage = self.usage + usage
+        self.count(cost)
+
+    def count(self, cost: float | None) -> None:
         """Count one call."""
         self.calls += 1
-        self.usage = self.usage + usage
         if cost is None:
             self.unpriced += 1
         else:

@@ -25,9 +25,11 @@ from .types import Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
 logger = logging.getLogger(__name__)
 
 DATASET, FAILED = "dataset.csv", "failed_dataset.csv"
+PROOF_COLUMNS = ("mutation_score", "mutants", "agreement", "solve_rate", "majority_answer")
 DATASET_COLUMNS = (
     *("type", "prompt", "answer", "response", "quality_score"),
     *("format_score", "correctness_score", "aux_score", "language", "id", "model", "seed", "slot"),
+    *("cost", *PROOF_COLUMNS),
 )
 FAILED_COLUMNS = (
     *("type", "prompt", "answer", "response", "format_score", "correctness_score"),
@@ -54,32 +56,31 @@ def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[dict[str,
     """Each whole row with the offset of its end in bytes; the header comes first, as {}."""
     csv.field_size_limit(2**31 - 1)  # the default of 128 KiB is less than a long response
     size, offset, number, last = path.stat().st_size, 0, 0, b""
+
+    def lines(file: IO[bytes]) -> Iterator[str]:
+        nonlocal offset, number, last
+        for last in file:
+            offset, number = offset + len(last), number + 1
+            yield last.decode(_ENCODING, _ERRORS)
+
     with path.open("rb") as file:
-
-        def lines() -> Iterator[str]:
-            nonlocal offset, number, last
-            for last in file:
-                offset, number = offset + len(last), number + 1
-                yield last.decode(_ENCODING, _ERRORS)
-
-        reader = csv.reader(lines(), strict=True)
+        reader = csv.reader(lines(file), strict=True)
         header: list[str] | None = None
-        while True:
-            try:
-                fields = next(reader, None)
-            except (csv.Error, UnicodeDecodeError) as error:
-                if offset == size:
-                    return  # the file ends inside a row
+        try:
+            for fields in reader:
+                if not last.endswith(b"\n"):
+                    return
+                if header is None:
+                    header = _checked_header(path, fields, columns)
+                    yield {}, offset
+                elif len(fields) == len(header):
+                    yield dict(zip(header, fields)), offset  # noqa: B905 -- as many of each
+                else:
+                    what = f"{len(fields)} fields instead of {len(header)}"
+                    raise _damaged(path, number, what)
+        except (csv.Error, UnicodeDecodeError) as error:
+            if offset < size:  # else the file ends inside a row
                 raise _damaged(path, number, str(error)) from None
-            if fields is None or not last.endswith(b"\n"):
-                return
-            if header is None:
-                header = _checked_header(path, fields, columns)
-                yield {}, offset
-                continue
-            if len(fields) != len(header):
-                raise _damaged(path, number, f"{len(fields)} fields instead of {len(header)}")
-            yield dict(zip(header, fields, strict=True)), offset
 
 
 def _checked_header(path: Path, fields: list[str], columns: Sequence[str] | None) -> list[str]:
@@ -180,6 +181,7 @@ def sample_of(row: Mapping[str, str]) -> Sample:
 def dataset_row(outcome: Outcome) -> dict[str, str]:
     """An accepted outcome as a row of `dataset.csv`."""
     sample, score, attempt = outcome.sample, outcome.score, outcome.attempt
+    cost = outcome.completion.cost if outcome.completion else None
     return {
         "type": sample.type,
         "prompt": sample.prompt,
@@ -194,6 +196,8 @@ def dataset_row(outcome: Outcome) -> dict[str, str]:
         "model": outcome.completion.model if outcome.completion else "",
         "seed": str(attempt.seed),
         "slot": str(attempt.slot),
+        "cost": "" if cost is None else repr(cost),
+        **{column: outcome.proof.get(column, "") for column in PROOF_COLUMNS},
     }
 
 
@@ -216,7 +220,7 @@ def failed_row(outcome: Outcome) -> dict[str, str]:
 
 def _key(prompt: str) -> int:
     """A number for a prompt, equal for prompts that differ only in case and white space."""
-    return hash(" ".join(prompt.split()).casefold())
+    return hash(" ".join(prompt.casefold().split()))
 
 
 @dataclass(frozen=True)
@@ -259,10 +263,12 @@ class Store:
             opened.callback(self._accepted.close)
             for row in self._accepted.recover():
                 try:
-                    slot = Slot.parse(row["slot"])
-                except ValueError:
+                    index = int(
+                        row["slot"].rsplit("/", 3)[1]
+                    )  # Slot.parse takes four times as long
+                except (ValueError, IndexError):
                     raise _damaged(out_dir / DATASET, 0, f"the slot {row['slot']!r}") from None
-                self._remember(row["type"], row["language"], row["prompt"], slot)
+                self._remember(row["type"], row["language"], row["prompt"], index)
             self._failed = CsvLog(out_dir / FAILED, FAILED_COLUMNS)
             opened.callback(self._failed.close)
             for row in self._failed.recover():
@@ -284,7 +290,7 @@ class Store:
         """Append an accepted outcome to the data set."""
         self._accepted.append(dataset_row(outcome))
         sample = outcome.sample
-        self._remember(sample.type, sample.language, sample.prompt, outcome.attempt.slot)
+        self._remember(sample.type, sample.language, sample.prompt, outcome.attempt.slot.index)
 
     def reject(self, outcome: Outcome) -> None:
         """Append a rejected outcome to the failures."""
@@ -305,11 +311,11 @@ class Store:
         folder.mkdir(exist_ok=True)
         (folder / f"{name}.txt").write_text(text, encoding=_ENCODING, errors=_ERRORS)
 
-    def _remember(self, family: str, language: str, prompt: str, slot: Slot) -> None:
+    def _remember(self, family: str, language: str, prompt: str, index: int) -> None:
         self.counts[family] += 1
         self._keys.add(_key(prompt))
         self._newest[family, language].append(prompt[:_EXCERPT])
-        self.filled[family].add(slot.index)
+        self.filled[family].add(index)
 
     def _remember_rejected(self, row: Mapping[str, str]) -> None:
         try:

@@ -216,6 +216,8 @@ Reason = Literal[
     "wrong",
     "format",
     "vacuous",
+    "weak verifier",
+    "disagreement",
     "duplicate",
 ]
 
@@ -225,7 +227,8 @@ class Outcome:
     """What became of one attempt.
 
     `reason` is "" for an accepted sample, else why not, and `score.error_msg` says more.
-    `completion` is None where there was no text at all.
+    `completion` is None where there was no text at all; `proof` are the columns that say how the
+    row was proven.
     """
 
     attempt: Attempt
@@ -233,6 +236,7 @@ class Outcome:
     score: RewardFunctionScore
     completion: Completion | None = None
     reason: Reason = ""
+    proof: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def accepted(self) -> bool:

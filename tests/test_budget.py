@@ -33,21 +33,21 @@ def spent(calls: int, each: float) -> Spending:
 
 
 def test_without_a_limit_everything_may_be_paid_for() -> None:
-    assert not Budget(None, None, spent(10, 1e9), 100).refusal(1000)
+    assert not Budget(None, [None], spent(10, 1e9), 100).refusal(1000)
 
 
 def test_at_the_beginning_a_call_is_taken_to_be_as_dear_as_it_can_be() -> None:
-    budget = Budget(5.0, Price(0.0, 1000.0), Spending(), 100, longest_output=1000)
+    budget = Budget(5.0, [Price(0.0, 1000.0)], Spending(), 100, longest_output=1000)
     assert [bool(budget.refusal(flying)) for flying in range(6)] == [False] * 5 + [True]
 
 
 def test_later_the_dearest_call_so_far_tells_and_a_quarter_more() -> None:
-    budget = Budget(32.0, Price(0.0, 1e9), spent(20, 1.0), 100)
+    budget = Budget(32.0, [Price(0.0, 1e9)], spent(20, 1.0), 100)
     assert [bool(budget.refusal(flying)) for flying in range(10)] == [False] * 9 + [True]
 
 
 def test_a_refusal_says_what_is_spent_and_what_to_do() -> None:
-    said = Budget(20.5, DOLLAR_EACH, spent(20, 1.0), 100).refusal(0)
+    said = Budget(20.5, [DOLLAR_EACH], spent(20, 1.0), 100).refusal(0)
     assert "$20.5 is reached" in said
     assert "$20.0000 is spent" in said
     assert "--max_cost" in said
@@ -56,12 +56,12 @@ def test_a_refusal_says_what_is_spent_and_what_to_do() -> None:
 @pytest.mark.parametrize("most", [0.0, -1.0, float("nan")])
 def test_a_limit_must_be_above_zero(most: float) -> None:
     with pytest.raises(UsageError, match="above 0"):
-        Budget(most, DOLLAR_EACH, Spending(), 100)
+        Budget(most, [DOLLAR_EACH], Spending(), 100)
 
 
 def test_a_limit_needs_a_price() -> None:
     with pytest.raises(UsageError, match="--price"):
-        Budget(1.0, None, Spending(), 100)
+        Budget(1.0, [None], Spending(), 100)
 
 
 @pytest.mark.parametrize("threads", [1, 8])
@@ -97,14 +97,24 @@ def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path) -> None:
 
 def test_an_estimate_follows_the_calls_so_far() -> None:
     progress = Progress({"math": 150}, {"math": 50}, Counter(), spending=spent(100, 0.01))
-    found = estimate(progress, Price(1.0, 2.0), 999)
+    found = estimate(progress, [Price(1.0, 2.0)], 999)
     assert found.measured
     assert (found.calls, found.usage) == (200, Usage(20_000, 10_000))
-    assert found.cost == pytest.approx(0.04)
+    assert found.cost == pytest.approx(2.0)
+
+
+def test_solves_count_in_the_estimate_and_in_the_limit() -> None:
+    progress = Progress({"math": 7}, {"math": 0})
+    prices = [Price(0.0, 1000.0), Price(0.0, 2000.0), Price(0.0, 2000.0)]
+    found = estimate(progress, prices, 300)
+    assert found.calls == 10 + 2 * 7
+    assert found.cost == pytest.approx(10 * 1.5 + 14 * 3.0)
+    budget = Budget(10.0, prices, Spending(), 100, longest_output=1000)
+    assert [bool(budget.refusal(flying)) for flying in range(3)] == [False, False, True]
 
 
 def test_an_estimate_without_a_price_has_no_cost() -> None:
-    found = estimate(Progress({"math": 7}, {"math": 0}), None, 300)
+    found = estimate(Progress({"math": 7}, {"math": 0}), [None], 300)
     assert not found.measured
     assert (found.calls, found.cost) == (10, None)
     assert found.usage.input_tokens == 1000

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from infinite_rl.errors import NoCompletion, ProviderUnavailable, StoreError
-from infinite_rl.journal import JOURNAL, Call, Journal, answers
+from infinite_rl.journal import JOURNAL, Call, Journal, Source, answers
 from infinite_rl.prices import Price
 from infinite_rl.types import Completion, Slot, Usage
 
@@ -34,11 +34,11 @@ def never(system: str, prompt: str, seed: int) -> Completion:
 def test_an_answer_is_kept_exactly_and_never_asked_for_again(tmp_path: Path, text: str) -> None:
     given = answered(text)
     first = Journal(tmp_path)
-    assert first.complete(call(), lambda *_: given) == given
-    assert first.complete(call(), never) == given
+    assert first.complete(call(), Source(lambda *_: given)) == given
+    assert first.complete(call(), Source(never)) == given
     first.close()
     second = Journal(tmp_path)
-    assert second.complete(call(), never) == given
+    assert second.complete(call(), Source(never)) == given
     assert second.answer(Slot("math", 0)) == given
     assert second.answer(Slot("math", 1)) is None
     second.close()
@@ -47,7 +47,7 @@ def test_an_answer_is_kept_exactly_and_never_asked_for_again(tmp_path: Path, tex
 
 def test_an_answer_is_in_the_file_before_it_is_returned(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    journal.complete(call(), lambda *_: answered("so it is"))
+    journal.complete(call(), Source(lambda *_: answered("so it is")))
     lines = [json.loads(line) for line in (tmp_path / JOURNAL).read_text("utf-8").splitlines()]
     journal.close()
     assert [line["kind"] for line in lines] == ["asked", "answered"]
@@ -60,9 +60,9 @@ def test_an_answer_without_text_is_an_answer_and_has_its_price(tmp_path: Path) -
         raise NoCompletion("blocked", usage=Usage(7))
 
     for ask in (blocked, never):
-        journal = Journal(tmp_path, Price(100_000, 0))
+        journal = Journal(tmp_path)
         with pytest.raises(NoCompletion, match="blocked"):
-            journal.complete(call(), ask)
+            journal.complete(call(), Source(ask, Price(100_000, 0)))
         assert (journal.spending.calls, journal.spending.cost) == (1, 0.7)
         journal.close()
 
@@ -73,18 +73,18 @@ def test_a_call_that_failed_may_be_made_again(tmp_path: Path) -> None:
 
     journal = Journal(tmp_path)
     with pytest.raises(ProviderUnavailable):
-        journal.complete(call(), down)
+        journal.complete(call(), Source(down))
     journal.close()
     journal = Journal(tmp_path)
     assert not journal.lost
-    assert journal.complete(call(), lambda *_: answered()).text == "hello"
+    assert journal.complete(call(), Source(lambda *_: answered())).text == "hello"
     journal.close()
 
 
 def test_every_cut_leaves_whole_answers_and_names_what_was_under_way(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     for index in range(2):
-        journal.complete(call(index), lambda *_: answered())
+        journal.complete(call(index), Source(lambda *_: answered()))
     journal.close()
     data = (tmp_path / JOURNAL).read_bytes()
     ends = [place + 1 for place, byte in enumerate(data) if byte == ord("\n")]
@@ -94,7 +94,7 @@ def test_every_cut_leaves_whole_answers_and_names_what_was_under_way(tmp_path: P
         whole = sum(end <= cut for end in ends)
         assert journal.spending.calls == whole // 2
         assert journal.lost == ({f"math/{whole // 2}/0/0"} if whole % 2 else set())
-        journal.complete(call(9), lambda *_: answered())
+        journal.complete(call(9), Source(lambda *_: answered()))
         journal.close()
         assert len(list(answers(tmp_path))) == whole // 2 + 1
 
@@ -102,7 +102,7 @@ def test_every_cut_leaves_whole_answers_and_names_what_was_under_way(tmp_path: P
 def test_spending_counts_the_runs_before(tmp_path: Path) -> None:
     for index in range(3):
         journal = Journal(tmp_path)
-        journal.complete(call(index), lambda *_: answered())
+        journal.complete(call(index), Source(lambda *_: answered()))
         assert journal.made == 1
         assert journal.answered_now(Slot("math", index))
         assert not journal.answered_now(Slot("math", index - 1))
@@ -114,7 +114,7 @@ def test_spending_counts_the_runs_before(tmp_path: Path) -> None:
 @pytest.mark.parametrize("family", ["words", "数学", "a\\b", 'quo"ted', "a/1"])
 def test_a_family_may_have_any_name(tmp_path: Path, family: str) -> None:
     journal = Journal(tmp_path)
-    journal.complete(call(3, family), lambda *_: answered())
+    journal.complete(call(3, family), Source(lambda *_: answered()))
     journal.close()
     journal = Journal(tmp_path)
     assert journal.answer(Slot(family, 3)) == answered()
@@ -125,7 +125,10 @@ def test_threads_write_whole_lines(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     with ThreadPoolExecutor(16) as pool:
         list(
-            pool.map(lambda n: journal.complete(call(n), lambda *_: answered("x" * n)), range(500))
+            pool.map(
+                lambda n: journal.complete(call(n), Source(lambda *_: answered("x" * n))),
+                range(500),
+            )
         )
     assert journal.made == 500
     journal.close()
@@ -169,9 +172,9 @@ def test_a_full_disk_still_takes_the_answers_under_way(
         monkeypatch.setattr(journal, "_file", full)
         return answered()
 
-    assert journal.complete(call(), fill_up) == answered()
+    assert journal.complete(call(), Source(fill_up)) == answered()
     with pytest.raises(StoreError, match="No space left"):
-        journal.complete(call(1), never)
+        journal.complete(call(1), Source(never))
     monkeypatch.undo()
     journal.close()
     assert [slot.index for slot, _ in answers(tmp_path)] == [0]

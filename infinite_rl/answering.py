@@ -1,0 +1,89 @@
+"""What a worker thread does with an attempt: ask, judge, and prove what would be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from .errors import NoCompletion
+from .journal import Call, Journal, Source
+from .judge import judge, no_completion
+from .proof.self_test import self_test
+from .proof.solves import decide, judge_solves, solve_request
+from .reward_functions.reward_function import RewardFunction
+from .types import Attempt, Completion, Outcome, Reason, Slot
+
+
+@dataclass(frozen=True)
+class BlindSolves:
+    """Who solves each task from its prompt alone, how often, and the share that must agree."""
+
+    source: Source
+    count: int
+    min_agreement: float
+
+
+@dataclass(frozen=True)
+class Answering:
+    """Turns attempts into outcomes; called from many threads.
+
+    `known(prompt)` says whether a row asks the same already: then no solves are paid for.
+    """
+
+    journal: Journal
+    source: Source
+    rewards: Mapping[str, RewardFunction]
+    seed_of: Callable[[Slot], int]
+    known: Callable[[str], bool] = lambda _: False
+    solves: BlindSolves | None = None
+
+    def __call__(self, attempt: Attempt) -> Outcome:
+        """One call and its judgement; for a row that would be kept, also its proof."""
+        outcome = self._judged(attempt)
+        if outcome.accepted and not self.known(outcome.sample.prompt):
+            outcome = self._tested(outcome)
+        if outcome.accepted and self.solves and not self.known(outcome.sample.prompt):
+            outcome = self._solved(outcome, self.solves)
+        return outcome
+
+    def _judged(self, attempt: Attempt) -> Outcome:
+        task = attempt.task
+        call = Call(attempt.slot, task.name, task.system_prompt, attempt.request, attempt.seed)
+        try:
+            completion = self.journal.complete(call, self.source)
+        except NoCompletion as error:
+            return no_completion(attempt, str(error))
+        # Python 3.10 writes a NUL into a CSV file, but does not read it back.
+        completion = replace(completion, text=completion.text.replace("\0", "\ufffd"))
+        return judge(attempt, completion, self.rewards)
+
+    def _tested(self, outcome: Outcome) -> Outcome:
+        reward = self.rewards[outcome.attempt.task.reward]
+        found = self_test(outcome.sample, reward)
+        return _proven(outcome, found.columns(), "weak verifier", found.fault)
+
+    def _solved(self, outcome: Outcome, solves: BlindSolves) -> Outcome:
+        attempt, sample = outcome.attempt, outcome.sample
+        request = solve_request(sample, attempt.task)
+        completions: list[Completion | None] = []
+        number = 0
+        while len(completions) < solves.count:
+            number += 1
+            slot = replace(attempt.slot, solve=number)
+            if str(slot) in self.journal.lost:
+                continue  # it may have been paid for
+            call = Call(slot, attempt.task.name, *request, self.seed_of(slot))
+            try:
+                completions.append(self.journal.complete(call, solves.source))
+            except NoCompletion:
+                completions.append(None)
+        found = judge_solves(sample, completions, self.rewards[attempt.task.reward])
+        fault = decide(found, solves.min_agreement)
+        return _proven(outcome, found.columns(), "disagreement", fault)
+
+
+def _proven(outcome: Outcome, columns: Mapping[str, str], reason: Reason, fault: str) -> Outcome:
+    outcome = replace(outcome, proof={**outcome.proof, **columns})
+    if not fault:
+        return outcome
+    return replace(outcome, reason=reason, score=replace(outcome.score, error_msg=fault))
