@@ -74,6 +74,12 @@ def test_the_order_of_two_sides_does_not_choose_between_a_cost_and_a_gap() -> No
     assert verify(costly, nowhere).status == verify(nowhere, costly).status == "different"
 
 
+@pytest.mark.parametrize("form", ["{}, {}", r"\{{ {}\text{{ cm}}, {}\text{{ m}} \}}"])
+def test_a_costly_member_of_a_list_costs_the_same_in_both_orders(form: str) -> None:
+    costly, plain = form.format("3", "8^{8888888888888888}"), form.format("i", "5")
+    assert verify(costly, plain).status == verify(plain, costly).status
+
+
 def test_a_deep_stack_of_the_caller_is_no_error() -> None:
     def deeper(levels: int) -> Verdict:
         return verify("(" * 30 + "x" + ")" * 30, "(x)+y") if levels == 0 else deeper(levels - 1)

@@ -20,6 +20,7 @@ from .tree import (
     is_expression,
     minus,
     number,
+    show,
     substituted,
     symbol,
     symbols,
@@ -260,13 +261,21 @@ def _unordered(first: Sequence[Node], second: Sequence[Node], budget: Budget) ->
     """One to one, in any order."""
     if len(first) != len(second):
         return _other_length(first, second)
-    left = list(second)
-    for member in first:
+    some, others = _either_way(first, second)
+    left = list(others)
+    for member in some:
         place = _find(member, left, budget)
         if place is None:
             return "a member has no partner"
         del left[place]
     return ""
+
+
+def _either_way(first: Sequence[Node], second: Sequence[Node]) -> list[Sequence[Node]]:
+    """Both in an order of their own: which is the prediction must not choose the members that are
+    met first, and so whether one that is over budget is met before a difference.
+    """
+    return sorted([first, second], key=lambda members: [show(member) for member in members])
 
 
 def _find(member: Node, among: Sequence[Node], budget: Budget) -> int | None:
@@ -287,7 +296,8 @@ def _differs(first: Node, second: Node, budget: Budget) -> bool:
 
 def _as_sets(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
     """Each member of one is in the other; how often does not matter."""
-    pairs = ((first, second), (second, first))
+    some, others = _either_way(first, second)
+    pairs = ((some, others), (others, some))
     inside = all(_find(member, b, budget) is not None for a, b in pairs for member in a)
     return "" if inside else "a member has no partner"
 
