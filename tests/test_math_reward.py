@@ -152,6 +152,28 @@ def test_units_money_and_text_wrappers_are_tolerated(spelling: str) -> None:
     assert marks(f"<answer>{spelling}</answer>", "10") == (1.0, 1.0, "passed")
 
 
+@pytest.mark.parametrize(
+    ("latex", "plain"),
+    [(r"\frac{\sqrt{2}}{2}", "sqrt(2)/2"), ("(x+1)^2", "x**2 + 2*x + 1"), (r"2\pi", "2*pi")],
+)
+def test_latex_and_plain_text_are_one(latex: str, plain: str) -> None:
+    assert marks(f"<answer>{latex}</answer>", plain) == (1.0, 1.0, "passed")
+    assert marks(f"<answer>{plain}</answer>", f"${latex}$") == (1.0, 1.0, "passed")
+    assert marks(f"<answer>{plain} + 1</answer>", latex) == (1.0, 0.0, "failed")
+
+
+@pytest.mark.parametrize("spelling", ["$10$", "$$10$$", r"\(10\)", r"\[10\]", r"$\boxed{10}$"])
+def test_math_delimiters_are_no_part_of_an_answer(spelling: str) -> None:
+    assert marks(f"<answer>{spelling}</answer>", "10") == (1.0, 1.0, "passed")
+    assert marks("<answer>10</answer>", spelling) == (1.0, 1.0, "passed")
+
+
+def test_a_unit_may_be_missing_or_converted_but_not_wrong() -> None:
+    assert marks("<answer>15</answer>", "15 cm") == (1.0, 1.0, "passed")
+    assert marks("<answer>2000 m</answer>", "2 km") == (1.0, 1.0, "passed")
+    assert marks("<answer>15 m</answer>", "15 cm") == (1.0, 0.0, "failed")
+
+
 def test_an_integral_may_carry_its_constant() -> None:
     assert marks(r"<answer>\frac{x^3}{3} + C</answer>", "x^3/3") == (1.0, 1.0, "passed")
     assert marks(r"<answer>x^3/3</answer>", r"\frac{x^3}{3} + C") == (1.0, 1.0, "passed")
