@@ -6,6 +6,10 @@
 It answers `POST /v1beta/models/MODEL:generateContent` as the real service does, with what `answer`
 returns for each request: a `Reply` made by one of the functions below, or a string, the text.
 `faulty` wraps an answer so that a share of the requests fails, the same ones on every run.
+
+Batches of files are answered by the same `answer`: an error becomes the error of its key, and a
+reply that is none (`nothing`, `hang`, garbage) leaves its key out. Requests and replies are then in
+`exchanges`, too. A batch is done after `polls` looks at its state, or as `end` says.
 """
 
 from __future__ import annotations
@@ -25,6 +29,8 @@ __all__ = ["Reply", "garbage", "hang", "nothing"]  # beside this module's own na
 
 KEY = "AIzaLoopbackKey-0123456789"
 _PATH = re.compile(r"/v1beta/models/([^/:?]+):generateContent")
+_BATCH_PATH = re.compile(r"/v1beta/models/([^/:?]+):batchGenerateContent")
+_RPC_CODES = {400: 3, 404: 5, 429: 8, 500: 13, 503: 14}
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,20 @@ class Request:
     attempt: int
     headers: Mapping[str, str]
     body: Json
+    key: str = ""  # in a batch
+
+
+@dataclass
+class Batch:
+    """A batch as the service keeps it. `lines` are the results, once it has ended."""
+
+    model: str
+    label: str
+    file: bytes
+    headers: Mapping[str, str]
+    looks_left: int
+    state: str = "PENDING"
+    lines: list[bytes] | None = None
 
 
 Answer: TypeAlias = Callable[[Request], "Reply | str"]
@@ -197,10 +217,19 @@ class GeminiServer(loopback.Service[Request]):
     """
 
     def __init__(
-        self, answer: Answer, *, key: str = KEY, models: Iterable[str] | None = None
+        self,
+        answer: Answer,
+        *,
+        key: str = KEY,
+        models: Iterable[str] | None = None,
+        polls: int = 1,
     ) -> None:
         super().__init__()
         self.key = key
+        self.polls = polls
+        self.batches: dict[str, Batch] = {}
+        self.uploads: list[bytes] = []
+        self.trouble: dict[str, Reply] = {}  # by the beginning of a path: what to answer instead
         self.models = None if models is None else frozenset(models)
         self._answer = answer
         self._attempts: Counter[int | None] = Counter()
@@ -224,15 +253,18 @@ class GeminiServer(loopback.Service[Request]):
         }
 
     def read(self, call: loopback.Call) -> Request:
-        body = json.loads(call.body)
         found = _PATH.fullmatch(call.path)
-        model = found[1] if found else ""
+        return self._request(found[1] if found else "", json.loads(call.body), call.headers)
+
+    def _request(
+        self, model: str, body: Json, headers: Mapping[str, str], key: str = ""
+    ) -> Request:
         seed = body.get("generationConfig", {}).get("seed")
         with self._lock:
             self._attempts[seed] += 1
             attempt = self._attempts[seed]
         system, prompt = _words([body.get("systemInstruction")]), _words(body.get("contents"))
-        return Request(model, system, prompt, seed, attempt, call.headers, body)
+        return Request(model, system, prompt, seed, attempt, headers, body, key)
 
     def decide(self, request: Request) -> Reply:
         if request.headers.get("x-goog-api-key") != self.key:
@@ -241,6 +273,116 @@ class GeminiServer(loopback.Service[Request]):
             return no_model(request.model)
         reply = self._answer(request)
         return text(reply) if isinstance(reply, str) else reply
+
+    # Files and batches
+
+    def end(self, name: str, state: str = "SUCCEEDED") -> None:
+        """End a batch; what it holds is answered only if it has succeeded."""
+        batch = self.batches[name]
+        batch.state = state
+        if state == "SUCCEEDED" and batch.lines is None:
+            asked = [json.loads(line) for line in batch.file.splitlines()]
+            # In an order of the service's own.
+            batch.lines = [line for entry in reversed(asked) for line in self._line(batch, entry)]
+
+    def _line(self, batch: Batch, entry: Json) -> list[bytes]:
+        """The line of results for one line of requests, or none."""
+        request = self._request(batch.model, entry["request"], batch.headers, entry["key"])
+        reply = self.decide(request)
+        with self._lock:
+            self.exchanges.append((request, reply))
+        try:
+            body = json.loads(reply.body)
+        except ValueError:
+            return []
+        if reply.status == 200:
+            return [json.dumps({"response": body, "key": entry["key"]}).encode()]
+        error = {**body["error"], "code": _RPC_CODES.get(reply.status, 2)}
+        return [json.dumps({"key": entry["key"], "error": error}).encode()]
+
+    def reply(self, call: loopback.Call) -> Reply:
+        for beginning, reply in self.trouble.items():
+            if call.path.startswith(beginning):
+                return reply
+        path = call.path.partition("?")[0]
+        parts = path.strip("/").split("/")
+        if _PATH.fullmatch(call.path) or parts[-1].endswith(":generateContent"):
+            return super().reply(call)
+        if path == "/upload/v1beta/files":
+            return self._upload(call)
+        if call.headers.get("x-goog-api-key") != self.key:
+            return bad_key()
+        if found := _BATCH_PATH.fullmatch(path):
+            return self._create(found[1], call)
+        if path == "/v1beta/batches":
+            told = [self._told(name) for name in self.batches]
+            return json_reply("listed", 200, {"operations": told})
+        name, _, verb = "/".join(parts[1:]).partition(":")
+        if verb == "download" and name.removeprefix("files/") in self._results():
+            return Reply("downloaded", body=self._results()[name.removeprefix("files/")])
+        if name not in self.batches:
+            return error(404, "NOT_FOUND", f"{name} is not found.")
+        if verb == "cancel":
+            self.end(name, "CANCELLED")
+            return json_reply("cancelled", 200, {})
+        return self._look(name)
+
+    def _upload(self, call: loopback.Call) -> Reply:
+        """The resumable protocol: an address to send to, then the content in pieces.
+
+        The address is secret enough for the service: it asks for no key there.
+        """
+        command = call.headers["x-goog-upload-command"]
+        if command == "start":
+            if call.headers.get("x-goog-api-key") != self.key:
+                return bad_key()
+            with self._lock:
+                self.uploads.append(b"")
+                url = f"{self.base_url}{call.path}?upload_id={len(self.uploads) - 1}"
+            headers = {"X-Goog-Upload-URL": url, "X-Goog-Upload-Status": "active"}
+            return json_reply("upload begun", 200, {}, headers)
+        number = int(call.path.rpartition("=")[2])
+        assert int(call.headers["x-goog-upload-offset"]) == len(self.uploads[number])
+        self.uploads[number] += call.body
+        if "finalize" not in command:
+            return json_reply("upload goes on", 200, {}, {"X-Goog-Upload-Status": "active"})
+        told = {"name": f"files/up{number}", "mimeType": "application/jsonl"}
+        return json_reply("uploaded", 200, {"file": told}, {"X-Goog-Upload-Status": "final"})
+
+    def _create(self, model: str, call: loopback.Call) -> Reply:
+        if self.models is not None and model not in self.models:
+            return no_model(model)
+        asked = json.loads(call.body)["batch"]
+        upload = int(asked["inputConfig"]["fileName"].removeprefix("files/up"))
+        with self._lock:
+            name = f"batches/b{len(self.batches)}"
+            label = asked.get("displayName", "")
+            self.batches[name] = Batch(model, label, self.uploads[upload], call.headers, self.polls)
+        return json_reply("created", 200, self._told(name))
+
+    def _look(self, name: str) -> Reply:
+        batch = self.batches[name]
+        if batch.state in ("PENDING", "RUNNING"):
+            batch.state = "RUNNING"
+            batch.looks_left -= 1
+            if batch.looks_left < 0:
+                self.end(name)
+        return json_reply("looked at", 200, self._told(name))
+
+    def _told(self, name: str) -> Json:
+        batch = self.batches[name]
+        state = f"BATCH_STATE_{batch.state}"
+        told: Json = {"displayName": batch.label, "state": state, "model": f"models/{batch.model}"}
+        if batch.lines is not None:
+            told["output"] = {"responsesFile": f"files/{name.removeprefix('batches/')}"}
+        return {"name": name, "metadata": told, "done": batch.lines is not None}
+
+    def _results(self) -> dict[str, bytes]:
+        return {
+            name.removeprefix("batches/"): b"".join(line + b"\n" for line in batch.lines)
+            for name, batch in self.batches.items()
+            if batch.lines is not None
+        }
 
 
 def _words(contents: Iterable[Json | None] | None) -> str:

@@ -115,7 +115,8 @@ class Service(Generic[RequestT]):
         self._http.server_close()
         self._thread.join()
 
-    def _reply(self, call: Call) -> Reply:
+    def reply(self, call: Call) -> Reply:
+        """The reply to a call, kept in `exchanges`."""
         request = self.read(call)
         reply = self.decide(request)
         with self._lock:
@@ -132,7 +133,7 @@ class Service(Generic[RequestT]):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                reply = service._reply(Call(self.command, self.path, headers, body))
+                reply = service.reply(Call(self.command, self.path, headers, body))
                 if reply.action == "hang":
                     service._released.wait(_LONGEST_HANG_S)
                 if reply.action != "answer":

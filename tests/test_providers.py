@@ -226,7 +226,7 @@ def test_an_answer_that_was_stopped_says_what_it_used(service: Service) -> None:
 def test_passing_trouble_holds_the_delay_that_the_server_named(service: Service, code: int) -> None:
     error = service.failure(service.kind.error(code, "Slow down.", {"Retry-After": "7"}))
     assert isinstance(error, ProviderUnavailable)
-    assert error.retry_after == 7.0
+    assert (error.retry_after, error.status) == (7.0, code)
 
 
 @pytest.mark.parametrize("code", [301, 400, 401, 402, 403, 404, 413, 422])
@@ -292,6 +292,7 @@ def leaks(kind: Kind) -> list[Reply]:
         *(kind.error(code, leaky, headers) for code in codes),
         *(gs.garbage(leaky.encode(), code) for code in (200, 400, 500)),
         *(gs.garbage(json.dumps({"error": leaky}).encode(), code) for code in (200, 400, 429)),
+        gs.garbage(json.dumps({"error": {"code": leaky, "message": 5}}).encode(), 400),
         gs.garbage(f"{leaky}\xff".encode("latin-1"), 503),
         gs.garbage(("[" * 290 + kind.key).encode(), 400),
         gs.Reply("bad header", headers={kind.key + " :": kind.key}),

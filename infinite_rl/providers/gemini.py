@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..errors import (
     NoCompletion,
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from google.genai.errors import APIError
     from google.genai.types import Candidate, GenerateContentConfig, GenerateContentResponse
 
+T = TypeVar("T")
+
 DEFAULT_MODEL = "gemini-2.0-flash-exp"
 # In the order in which Google's client prefers them, should both be set.
 KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
@@ -52,7 +54,7 @@ _FINISHED: Mapping[str, Literal["stop", "length"]] = {
     "MAX_TOKENS": "length",
     "CONTINUATION": "length",
 }
-_SCHEMA_CONFIG = {
+SCHEMA_CONFIG = {
     "responseMimeType": "application/json",
     "responseSchema": {
         "type": "OBJECT",
@@ -129,7 +131,7 @@ class GeminiProvider:
         )
         self._types = types
         # Not as the config's schema: the client would then parse the text, and stumble on some.
-        asked = {"generationConfig": _SCHEMA_CONFIG}
+        asked = {"generationConfig": SCHEMA_CONFIG}
         self._http_options = types.HttpOptions(extra_body=asked) if structured else None
         self._api_error = errors.APIError
         self._transport_errors = transport_errors()
@@ -151,19 +153,27 @@ class GeminiProvider:
             NoCompletion: the prompt is too long or was blocked, or the answer was stopped or holds
                 no text.
         """
-        failure: ProviderError
-        try:
-            response = self._client.models.generate_content(
+        response = self._asked(
+            lambda: self._client.models.generate_content(
                 model=self._model, contents=sendable(prompt), config=self._config(system, seed)
             )
+        )
+        return self._completion(response)
+
+    def _asked(self, ask: Callable[[], T], missing: str = "") -> T:
+        """What `ask` returns, with whatever the client raises turned into one of our errors.
+
+        `missing` says what is not there where the service answers 404; by default the model.
+        """
+        failure: ProviderError
+        try:
+            return ask()
         except self._api_error as error:
-            failure = self._api_failure(error)
+            failure = self._api_failure(error, missing)
         except self._transport_errors as error:
             failure = self._transport_failure(error)
         except GARBAGE as error:
             failure = ProviderUnavailable(f"Gemini's answer is garbled ({type(error).__name__})")
-        else:
-            return self._completion(response)
         # Raised out here so that not even __context__ leads to a text with the key in it.
         raise failure
 
@@ -210,20 +220,26 @@ class GeminiProvider:
             return ProviderUnavailable("Gemini's answer is garbled (no part of it is known)")
         return NoCompletion("Gemini sent no candidate", usage=usage)
 
-    def _api_failure(self, error: APIError) -> ProviderError:
+    def _api_failure(self, error: APIError, missing: str) -> ProviderError:
         body = _error_body(error)
-        said = self._clean(f"{error.code} {error.status or ''}: {error.message or 'no message'}")
-        if error.code in _PASSING or error.code >= 500:
-            delay = _delay(error, body)
-            return ProviderUnavailable(
-                f"Gemini answered {said}", retry_after=delay, status=error.code
-            )
-        if error.code in _KEY_CODES or _blames_the_key(body):
+        said = f"{error.code} {error.status or ''}: {error.message or 'no message'}"
+        if error.code == 404 and missing:
+            return ProviderRefused(missing)
+        return self._refusal(error.code, said, body, _delay(error, body))
+
+    def _refusal(
+        self, code: int, said: str, body: Mapping[str, Any], delay: float | None = None
+    ) -> ProviderError:
+        """The error of ours that a status stands for, with what the service `said` of it."""
+        said = self._clean(said)
+        if code in _PASSING or code >= 500:
+            return ProviderUnavailable(f"Gemini answered {said}", retry_after=delay, status=code)
+        if code in _KEY_CODES or _blames_the_key(body):
             return ProviderRefused(
                 f"Gemini refused the key from {self._key_source} ({said}); "
                 f"set {self._key_source} to a key that may use this model"
             )
-        if error.code == 404:
+        if code == 404:
             return ProviderRefused(
                 f"the model {self._model} is not available (retired or misspelt); "
                 "choose another with --model_name"

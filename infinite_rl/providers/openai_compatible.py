@@ -200,7 +200,7 @@ class OpenAICompatibleProvider:
             return ProviderRefused(f"{self._host} wants to be paid first ({said})")
         if code in _PASSING or code >= 500:
             return ProviderUnavailable(
-                f"{self._host} answered {said}", retry_after=_delay(response)
+                f"{self._host} answered {said}", retry_after=_delay(response), status=code
             )
         if _blames_the_prompt(trouble):
             return NoCompletion(f"{self._host} refused the prompt ({said})")

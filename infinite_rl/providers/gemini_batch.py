@@ -1,0 +1,244 @@
+"""Gemini at half price: requests go up as one file and are answered within a day or two.
+
+    batches = GeminiBatches("gemini-2.5-flash")
+    name = batches.submit({"math/0/0/0": (system, prompt, seed)}, label="run-7")
+    batches.state(name)  # "pending", "running", and in the end "done"
+    for key, answer in batches.results(name): ...
+
+The name is all that has to be kept: any process with the key of the same account can go on. Should
+even the name be lost, with the process or with the answer to `submit`, `find` has it by its label.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from ..errors import ProviderError, ProviderUnavailable, UsageError
+from ..types import Completion
+from .gemini import SCHEMA_CONFIG, GeminiProvider, T
+from .service import GARBAGE, SEED_MASK, sendable
+from .structured import instructed
+
+if TYPE_CHECKING:
+    from google.genai.types import BatchJob
+
+logger = logging.getLogger(__name__)
+
+BatchState: TypeAlias = Literal["pending", "running", "done", "failed", "cancelled", "expired"]
+ENDED: frozenset[BatchState] = frozenset({"done", "failed", "cancelled", "expired"})
+
+# Any state that is not listed is one of waiting for a turn.
+_STATES: Mapping[str, BatchState] = {
+    "RUNNING": "running",
+    "CANCELLING": "running",
+    "UPDATING": "running",
+    "PAUSED": "running",
+    "SUCCEEDED": "done",
+    "PARTIALLY_SUCCEEDED": "done",
+    "FAILED": "failed",
+    "CANCELLED": "cancelled",
+    "EXPIRED": "expired",
+}
+# Lines of results hold gRPC's codes; google/rpc/code.proto names the HTTP status of each. Cancelled
+# and aborted (1 and 10) are worth the same request again.
+_HTTP_CODES: Mapping[object, int] = {
+    1: 503,
+    2: 500,
+    3: 400,
+    4: 504,
+    5: 404,
+    6: 400,
+    7: 403,
+    8: 429,
+    9: 400,
+    10: 503,
+    11: 400,
+    12: 501,
+    13: 500,
+    14: 503,
+    15: 500,
+    16: 401,
+}
+_PAGE = 100
+_COUNTS = (
+    "promptTokenCount",
+    "candidatesTokenCount",
+    "cachedContentTokenCount",
+    "thoughtsTokenCount",
+)
+
+
+class GeminiBatches(GeminiProvider):
+    """The provider's model and settings, asked in file batches.
+
+    A batch's results are held in memory at once: some ten thousand requests make a good batch.
+    """
+
+    def __repr__(self) -> str:
+        return f"GeminiBatches({self.model!r})"
+
+    def submit(self, requests: Mapping[str, tuple[str, str, int]], label: str = "") -> str:
+        """Begin a batch of requests by key, each (system, prompt, seed), and return its name.
+
+        Not to be repeated blindly: after `ProviderUnavailable`, `find` says whether it was begun.
+
+        Raises:
+            UsageError: there are no requests.
+            ProviderUnavailable: passing trouble, in which the batch may have been begun.
+            ProviderRefused: the key, the model or the file is refused; nothing was begun.
+        """
+        if not requests:
+            raise UsageError("a batch without requests")
+        label = label or "infinite-rl"
+        lines = (self._line(key, *request) for key, request in requests.items())
+        file = io.BytesIO("".join(lines).encode())
+        to = self._types.UploadFileConfig(mime_type="application/jsonl", display_name=label)
+        uploaded = self._asked(lambda: self._client.files.upload(file=file, config=to))
+        job = self._asked(
+            lambda: self._client.batches.create(
+                model=self.model,
+                src=uploaded.name or "",
+                config=self._types.CreateBatchJobConfig(display_name=label),
+            )
+        )
+        if not job.name:
+            raise ProviderUnavailable("Gemini's answer is garbled (a batch without a name)")
+        return job.name
+
+    def find(self, label: str) -> list[str]:
+        """The names of the batches that were begun under this label.
+
+        Raises:
+            ProviderUnavailable, ProviderRefused: as `complete` does.
+        """
+        page = self._types.ListBatchJobsConfig(page_size=_PAGE)
+        jobs = self._asked(lambda: list(self._client.batches.list(config=page)))
+        return [job.name for job in jobs if job.name and job.display_name == label]
+
+    def state(self, name: str) -> BatchState:
+        """How far a batch is. "done" promises that its results can be had.
+
+        Raises:
+            UsageError: this is no batch's name.
+            ProviderUnavailable, ProviderRefused: as `complete` does; the latter also for a batch
+                that the service does not know (any more).
+        """
+        return _state(self._job(name))
+
+    def results(self, name: str) -> Iterator[tuple[str, Completion | ProviderError]]:
+        """Each key with its completion, or with the error that `complete` would have raised.
+
+        In whatever order the service wrote them, each key once. A key that does not come was not
+        answered: keys may be missing from a batch that was done, and all are from most that were
+        cancelled, failed or expired.
+
+        Raises:
+            UsageError, ProviderUnavailable, ProviderRefused: as `state` does; ProviderUnavailable
+                also for a batch that has not ended.
+        """
+        job = self._job(name)
+        file = job.dest.file_name if job.dest is not None else None
+        if not file and _state(job) not in ENDED:
+            raise ProviderUnavailable(f"the batch {name} has not ended: it is {_state(job)}")
+        content = self._asked(lambda: self._client.files.download(file=file)) if file else b""
+        return self._answers(io.BytesIO(content))
+
+    def cancel(self, name: str) -> None:
+        """Ask the service to end a batch; what it has answered so far may be billed.
+
+        Raises:
+            UsageError, ProviderUnavailable, ProviderRefused: as `state` does.
+        """
+        self._asked_of(name, lambda: self._client.batches.cancel(name=name))
+
+    def _line(self, key: str, system: str, prompt: str, seed: int) -> str:
+        """One request as a line of the file, in the form of the service's own JSON."""
+        if self._structured:
+            system = instructed(system)
+        config: dict[str, Any] = {"seed": seed & SEED_MASK}
+        if self._temperature is not None:
+            config["temperature"] = self._temperature
+        if self._max_output_tokens is not None:
+            config["maxOutputTokens"] = self._max_output_tokens
+        config |= SCHEMA_CONFIG if self._structured else {}
+        request: dict[str, Any] = {
+            "contents": [{"role": "user", "parts": [{"text": sendable(prompt)}]}],
+            "generationConfig": config,
+        }
+        if system:
+            request["systemInstruction"] = {"parts": [{"text": sendable(system)}]}
+        return json.dumps({"key": key, "request": request}) + "\n"
+
+    def _job(self, name: str) -> BatchJob:
+        return self._asked_of(name, lambda: self._client.batches.get(name=name))
+
+    def _asked_of(self, name: str, ask: Callable[[], T]) -> T:
+        if not re.fullmatch(r"batches/[\w-]+", name, re.ASCII):
+            raise UsageError(f"not a batch's name: {name!r}")
+        missing = f"Gemini knows no batch {name}: too old, or of another account"
+        return self._asked(ask, missing)
+
+    def _answers(self, lines: io.BytesIO) -> Iterator[tuple[str, Completion | ProviderError]]:
+        seen: set[str] = set()
+        for number, line in enumerate(lines, 1):
+            try:
+                entry = json.loads(line)
+                key = entry["key"]
+            except GARBAGE:
+                key = None
+            if not isinstance(key, str):
+                logger.warning("line %d of a batch's results has no key", number)
+            elif key not in seen:
+                seen.add(key)
+                yield key, self._answer(entry)
+
+    def _answer(self, entry: Mapping[str, Any]) -> Completion | ProviderError:
+        error = entry.get("error")
+        if isinstance(error, dict):
+            code = error.get("code")
+            code = _HTTP_CODES.get(code, code) if isinstance(code, int) else 500
+            return self._refusal(code, f"{code}: {error.get('message') or 'no message'}", error)
+        try:
+            response = self._types.GenerateContentResponse.model_validate(_known(entry["response"]))
+            return self._completion(response)
+        except ProviderError as failure:
+            return failure.with_traceback(None)
+        except GARBAGE as failure:
+            name = type(failure).__name__
+        return ProviderUnavailable(f"Gemini's answer is garbled ({name})")
+
+
+def _state(job: BatchJob) -> BatchState:
+    told = str(job.state.value) if job.state is not None else ""
+    # The service's own prefix, where the client does not replace it by its own.
+    told = told.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
+    state = _STATES.get(told, "pending")
+    # The service may say that a batch is done before its file is there.
+    has_file = job.dest is not None and bool(job.dest.file_name)
+    return "running" if state == "done" and not has_file else state
+
+
+def _known(response: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a response that are read: the client's models refuse what they do not know."""
+    known: dict[str, Any] = {}
+    if "candidates" in response:
+        known["candidates"] = [_known_candidate(candidate) for candidate in response["candidates"]]
+    if "promptFeedback" in response:
+        known["promptFeedback"] = {"blockReason": response["promptFeedback"].get("blockReason")}
+    if "usageMetadata" in response:
+        counts = response["usageMetadata"]
+        known["usageMetadata"] = {name: counts[name] for name in _COUNTS if name in counts}
+    return known
+
+
+def _known_candidate(candidate: Mapping[str, Any]) -> dict[str, Any]:
+    parts = candidate.get("content", {}).get("parts", [])
+    return {
+        "content": {"parts": [{k: p[k] for k in ("text", "thought") if k in p} for p in parts]},
+        "finishReason": candidate.get("finishReason"),
+    }

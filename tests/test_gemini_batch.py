@@ -1,0 +1,358 @@
+"""Gemini's file batches, through the real client, against the server on loopback."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import gemini_server as gs
+import pytest
+
+from infinite_rl.errors import (
+    NoCompletion,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnavailable,
+    UsageError,
+)
+from infinite_rl.layout import render
+from infinite_rl.providers.gemini_batch import ENDED, GeminiBatches
+from infinite_rl.types import Completion, Usage
+
+REQUESTS = {f"math/{i}/0/0": ("Be brief.", f"prompt {i}", i) for i in range(5)}
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+class Service:
+    """A server that answers each key as a test says, or else with its prompt."""
+
+    def __init__(self) -> None:
+        self.replies: Mapping[str, gs.Reply | str] = {}
+        self.server = gs.GeminiServer(self._answer, models=["m"])
+        self._made: dict[str, GeminiBatches] = {}
+
+    def _answer(self, request: gs.Request) -> gs.Reply | str:
+        return self.replies.get(request.key, request.prompt)
+
+    def batches(self, **settings: Any) -> GeminiBatches:
+        """A client with these settings; making one takes long, so each is kept."""
+        own = {"api_key": gs.KEY, "base_url": self.server.base_url, "timeout_s": 5}
+        if repr(settings) not in self._made:
+            self._made[repr(settings)] = GeminiBatches("m", **{**own, **settings})
+        return self._made[repr(settings)]
+
+    def ran(
+        self, replies: Mapping[str, gs.Reply | str], **settings: Any
+    ) -> dict[str, Completion | ProviderError]:
+        """The results of a batch in which these keys are answered so."""
+        self.replies = replies
+        batches = self.batches(**settings)
+        name = batches.submit(REQUESTS)
+        self.server.end(name)
+        return dict(batches.results(name))
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Service]:
+    service = Service()
+    with service.server:
+        yield service
+
+
+@pytest.fixture
+def service(running: Service) -> Service:
+    """The service as if it had just begun."""
+    running.replies = {}
+    for kept in (running.server.batches, running.server.uploads, running.server.trouble):
+        kept.clear()
+    return running
+
+
+# Submitting
+
+
+def test_requests_go_up_as_one_file_with_their_keys(service: Service) -> None:
+    batches = service.batches(temperature=0.5, max_output_tokens=99)
+    name = batches.submit({"a": ("Be brief.", "Say hello.", 7), "b": ("", "Bye \ud800", 2**31)})
+    (upload,) = service.server.uploads
+    assert name in service.server.batches
+    assert [json.loads(line) for line in upload.splitlines()] == [
+        {
+            "key": "a",
+            "request": {
+                "contents": [{"role": "user", "parts": [{"text": "Say hello."}]}],
+                "systemInstruction": {"parts": [{"text": "Be brief."}]},
+                "generationConfig": {"seed": 7, "temperature": 0.5, "maxOutputTokens": 99},
+            },
+        },
+        {
+            "key": "b",
+            "request": {
+                "contents": [{"role": "user", "parts": [{"text": "Bye ?"}]}],
+                "generationConfig": {"seed": 0, "temperature": 0.5, "maxOutputTokens": 99},
+            },
+        },
+    ]
+
+
+def test_a_large_file_goes_up_whole(service: Service) -> None:
+    name = service.batches().submit({"a": ("", "x" * 20_000_000, 1), "b": ("", "y", 2)})
+    sent = service.server.batches[name].file.splitlines()
+    assert [json.loads(line)["key"] for line in sent] == ["a", "b"]
+
+
+def test_a_batch_without_requests_is_refused(service: Service) -> None:
+    with pytest.raises(UsageError, match="without requests"):
+        service.batches().submit({})
+    assert not service.server.uploads
+
+
+def test_a_batch_is_found_by_its_label_from_another_process(service: Service) -> None:
+    first = service.batches().submit(REQUESTS, label="run-7")
+    service.batches().submit(REQUESTS, label="run-8")
+    last = service.batches().submit(REQUESTS, label="run-7")
+    assert service.batches().find("run-7") == [first, last]
+    assert service.batches().find("run-9") == []
+
+
+# States
+
+
+def test_a_batch_waits_runs_and_is_done(service: Service) -> None:
+    batches = service.batches()
+    name = batches.submit(REQUESTS)
+    assert [batches.state(name) for _ in range(3)] == ["running", "done", "done"]
+
+
+@pytest.mark.parametrize("state", ["FAILED", "CANCELLED", "EXPIRED"])
+def test_a_batch_that_ended_badly_says_so_and_has_no_results(service: Service, state: str) -> None:
+    batches = service.batches()
+    name = batches.submit(REQUESTS)
+    service.server.end(name, state)
+    assert batches.state(name) == state.lower()
+    assert batches.state(name) in ENDED
+    assert list(batches.results(name)) == []
+
+
+@pytest.mark.filterwarnings("ignore:.*NEW_STATE is not a valid")
+@pytest.mark.parametrize("state", ["UNSPECIFIED", "PENDING", "NEW_STATE"])
+def test_an_unknown_state_is_one_of_waiting(service: Service, state: str) -> None:
+    batches = service.batches()
+    name = batches.submit(REQUESTS)
+    told = {"name": name, "metadata": {"state": f"BATCH_STATE_{state}"}}
+    service.server.trouble["/v1beta/batches/"] = gs.json_reply("odd", 200, told)
+    assert batches.state(name) == "pending"
+
+
+def test_done_without_a_file_is_not_done_yet(service: Service) -> None:
+    batches = service.batches()
+    name = batches.submit(REQUESTS)
+    told = {"name": name, "metadata": {"state": "BATCH_STATE_SUCCEEDED"}}
+    service.server.trouble["/v1beta/batches/"] = gs.json_reply("early", 200, told)
+    assert batches.state(name) == "running"
+    with pytest.raises(ProviderUnavailable, match="has not ended"):
+        batches.results(name)
+
+
+def test_results_of_a_running_batch_may_be_asked_for_again(service: Service) -> None:
+    batches = service.batches()
+    with pytest.raises(ProviderUnavailable, match="has not ended: it is running"):
+        batches.results(batches.submit(REQUESTS))
+
+
+def test_what_was_answered_before_a_cancellation_is_there(service: Service) -> None:
+    batches = service.batches()
+    name = batches.submit(REQUESTS)
+    service.server.end(name)
+    batches.cancel(name)
+    assert batches.state(name) == "cancelled"
+    assert dict(batches.results(name)).keys() == REQUESTS.keys()
+
+
+def test_an_unknown_batch_is_refused_in_one_clear_line(service: Service) -> None:
+    with pytest.raises(ProviderRefused, match="knows no batch batches/gone: too old"):
+        service.batches().state("batches/gone")
+
+
+@pytest.mark.parametrize("name", ["", "b0", "batches/", "batches/a/b", "batches/a?key=1", "x\n"])
+def test_a_text_that_is_no_batch_name_is_refused(service: Service, name: str) -> None:
+    for ask in (service.batches().state, service.batches().results, service.batches().cancel):
+        with pytest.raises(UsageError, match="not a batch's name"):
+            ask(name)
+
+
+# Results
+
+
+def test_results_are_matched_by_key_whatever_their_order(service: Service) -> None:
+    batches = service.batches()
+    name = batches.submit(REQUESTS)
+    service.server.end(name)
+    results = list(batches.results(name))
+    assert [key for key, _ in results] == list(reversed(REQUESTS)), "the server's own order"
+    for key, answer in results:
+        assert isinstance(answer, Completion)
+        assert answer.text == REQUESTS[key][1]
+
+
+def test_a_result_is_the_completion_that_a_call_would_have_given(service: Service) -> None:
+    counts = {
+        "promptTokenCount": 11,
+        "candidatesTokenCount": 5,
+        "cachedContentTokenCount": 4,
+        "thoughtsTokenCount": 3,
+        "aFieldOfTomorrow": 1,
+    }
+    reply = gs.text("42", thought="six times seven", usage=counts)
+    results = service.ran({"math/1/0/0": reply, "math/2/0/0": gs.cut("half")})
+    usage = Usage(11, 5, 4, 3)
+    assert results["math/1/0/0"] == Completion("42", "m", "stop", usage, None, "six times seven")
+    cut = results["math/2/0/0"]
+    assert isinstance(cut, Completion) and cut.finish_reason == "length"
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "said"),
+    [
+        (gs.blocked("PROHIBITED_CONTENT"), NoCompletion, "PROHIBITED_CONTENT"),
+        (gs.stopped("RECITATION", "half"), NoCompletion, "RECITATION"),
+        (gs.empty(), NoCompletion, "no text"),
+        (gs.no_candidates(), NoCompletion, "no candidate"),
+        (gs.server_error(), ProviderUnavailable, "500"),
+        (gs.server_error(503), ProviderUnavailable, "503"),
+        (gs.rate_limited(), ProviderUnavailable, "429"),
+        (gs.error(400, "INVALID_ARGUMENT", "temperature too high"), ProviderRefused, "temperature"),
+        (
+            gs.error(400, "X", "The input token count exceeds the maximum number of tokens"),
+            NoCompletion,
+            "refused the prompt",
+        ),
+        (gs.json_reply("odd", 200, {}), ProviderUnavailable, "garbled"),
+        (gs.json_reply("odd", 200, {"candidates": 5}), ProviderUnavailable, "garbled"),
+        (gs.json_reply("odd", 200, {"candidates": [5]}), ProviderUnavailable, "garbled"),
+        (gs.json_reply("odd", 200, [1]), ProviderUnavailable, "garbled"),
+        (gs.json_reply("odd", 200, None), ProviderUnavailable, "garbled"),
+    ],
+)
+def test_a_failure_is_that_of_its_key_alone(
+    service: Service, reply: gs.Reply, kind: type[ProviderError], said: str
+) -> None:
+    results = service.ran({"math/1/0/0": reply})
+    failure = results.pop("math/1/0/0")
+    assert type(failure) is kind
+    assert said in str(failure)
+    assert len(results) == 4
+    assert all(isinstance(answer, Completion) for answer in results.values())
+
+
+def test_what_a_blocked_answer_used_is_known(service: Service) -> None:
+    failure = service.ran({"math/1/0/0": gs.blocked()})["math/1/0/0"]
+    assert isinstance(failure, NoCompletion)
+    assert failure.usage.input_tokens == 7
+
+
+def test_a_key_that_was_not_answered_does_not_come(service: Service) -> None:
+    assert service.ran({"math/1/0/0": gs.nothing()}).keys() == REQUESTS.keys() - {"math/1/0/0"}
+
+
+def test_lines_that_are_none_are_passed_over(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    batches = service.batches()
+    name = batches.submit(REQUESTS)
+    service.server.end(name)
+    lines = service.server.batches[name].lines
+    assert lines is not None
+    twice = json.dumps({"key": "math/4/0/0", "response": {"candidates": []}}).encode()
+    lines += [b"", b"{", b"\xff", b"[1]", b'{"key": 5}', b'{"response": {}}', b"[" * 9999, twice]
+    with caplog.at_level(logging.WARNING, "infinite_rl"):
+        results = list(batches.results(name))
+    assert [key for key, _ in results] == list(reversed(REQUESTS)), "and each key once"
+    assert all(isinstance(answer, Completion) for _, answer in results)
+    assert len(caplog.records) == 7
+
+
+def test_structured_output_comes_back_as_three_heads(service: Service) -> None:
+    sections = {"prompt": "1 + 1?", "answer": "2", "response": "So <answer>2</answer>"}
+    answer = service.ran({"math/1/0/0": json.dumps(sections)}, structured=True)["math/1/0/0"]
+    assert isinstance(answer, Completion)
+    assert answer.text == render(**sections)
+    sent = json.loads(service.server.uploads[0].splitlines()[0])["request"]
+    assert sent["generationConfig"]["responseSchema"]["required"] == list(sections)
+    assert "JSON" in sent["systemInstruction"]["parts"][0]["text"]
+
+
+# Trouble, and the key
+
+
+@pytest.mark.parametrize("path", ["/upload", "/v1beta/models", "/v1beta/batches", "/v1beta/files"])
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (gs.server_error(503), ProviderUnavailable),
+        (gs.rate_limited("13s"), ProviderUnavailable),
+        (gs.nothing(), ProviderUnavailable),
+        (gs.bad_key(), ProviderRefused),
+        (gs.error(403, "PERMISSION_DENIED", f"your key {gs.KEY}"), ProviderRefused),
+        (gs.garbage(f"<html>{gs.KEY}".encode(), 400), ProviderRefused),
+    ],
+)
+def test_every_step_says_whose_fault_it_is_and_keeps_the_key(
+    service: Service, path: str, reply: gs.Reply, kind: type[ProviderError]
+) -> None:
+    batches = service.batches()
+    name = batches.submit(REQUESTS)
+    service.server.end(name)
+    service.server.trouble[path] = reply
+    with pytest.raises(kind) as caught:
+        batches.results(name)
+        batches.submit(REQUESTS)
+    shown = "".join(traceback.format_exception(caught.value)) + repr(batches)
+    assert gs.KEY not in shown
+    assert caught.value.__cause__ is None and caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("path", ["/upload", "/v1beta/models", "/v1beta/batches"])
+@pytest.mark.parametrize("body", [b"", b"<html>", b"null", b"[]", b"{}", b'{"name": 5}'])
+def test_a_garbled_answer_may_be_asked_for_again(service: Service, path: str, body: bytes) -> None:
+    batches = service.batches()
+    name = batches.submit(REQUESTS)
+    service.server.trouble[path] = gs.garbage(body)
+    with pytest.raises(ProviderUnavailable):
+        batches.results(name)
+        batches.submit(REQUESTS)
+
+
+def test_an_upload_that_breaks_off_begins_no_batch(service: Service) -> None:
+    reply = gs.json_reply("broken", 503, {}, {"X-Goog-Upload-Status": "cancelled"})
+    service.server.trouble["/upload/v1beta/files?upload_id"] = reply
+    with pytest.raises(ProviderUnavailable):
+        service.batches().submit(REQUESTS)
+    assert not service.server.batches
+
+
+def test_an_answer_that_is_lost_leaves_a_batch_that_can_be_found(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches = service.batches()
+    create = service.server._create
+
+    def create_and_say_nothing(model: str, call: Any) -> gs.Reply:
+        create(model, call)
+        return gs.nothing()
+
+    monkeypatch.setattr(service.server, "_create", create_and_say_nothing)
+    with pytest.raises(ProviderUnavailable):
+        batches.submit(REQUESTS, label="run-7")
+    (name,) = batches.find("run-7")
+    service.server.end(name)
+    assert dict(batches.results(name)).keys() == REQUESTS.keys()
