@@ -179,7 +179,8 @@ def _quantity(first: Node, second: Node, budget: Budget) -> str:
         if _any_length(unit.dimension, second.unit.dimension):
             return difference(value, second.args[0], budget)
         if unit.dimension != second.unit.dimension:
-            return "the units differ"
+            same = "".join(unit.name.split()) == "".join(second.unit.name.split())  # "mg", "m g"
+            return difference(value, second.args[0], budget) if same else "the units differ"
         return difference(_in_base_units(first), _in_base_units(second), budget)
     if not is_expression(second):
         members = second.args if second.op == "set" and len(second.args) == 1 else ()
@@ -347,11 +348,14 @@ def _numbered(names: str) -> bool:
 def _list(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "set":
         return _as_sets(first.args, second.args, budget)
-    if second.op != "list":
-        return _other_kind(first, second)
-    if _is_union((*first.args, *second.args)) and not _congruence(first, second, budget):
-        return ""
-    return _unordered(first.args, second.args, budget)
+    if second.op == "list":
+        if _is_union((*first.args, *second.args)) and not _congruence(first, second, budget):
+            return ""
+        return _unordered(first.args, second.args, budget)
+    if is_expression(second) and len(set(first.args)) == len(first.args):
+        # "3/4, or 0.75": one number in several spellings
+        return next(filter(None, (difference(arg, second, budget) for arg in first.args)), "")
+    return _other_kind(first, second)
 
 
 def _set(first: Node, second: Node, budget: Budget) -> str:

@@ -56,6 +56,7 @@ _WRAPPING = frozenset(opener[0] for opener, _ in _WRAPPERS)
 # many ways would be tried in all of them.
 _LABEL = re.compile(r"(?:[A-Z][A-Za-z]*|[a-z]{4,} ) ?[0-9][0-9A-Za-z]*(?: [0-9][0-9A-Za-z]*)*")
 _PROSE = re.compile(r"[A-Za-z][A-Za-z\s.,'\"-]*")
+_SHORT_UNIT = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{1,2}(?![A-Za-z])")
 _WORD = re.compile(r"[A-Za-z]+")
 _CONNECTIVES = frozenset(["or", "and", "percent", "pm"])
 _CONVERSE = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
@@ -78,12 +79,15 @@ def read(text: str, budget: Budget) -> Node:
     spoken = _spoken(cleaned)
     if spoken is not None:
         return spoken
+    spelled = spelled_out(cleaned)
     try:
-        return normal(parse(spelled_out(cleaned)))
+        return normal(parse(spelled))
     except Unparsed:
-        if _LABEL.fullmatch(cleaned) is None:
+        if _LABEL.fullmatch(cleaned):
+            return Node("text", (), plain_text(cleaned))
+        if _SHORT_UNIT.search(spelled) is None:
             raise
-        return Node("text", (), plain_text(cleaned))
+        return normal(parse(spelled, units=False))  # "2 g h" under a root is no amount
 
 
 def _spoken(text: str) -> Node | None:

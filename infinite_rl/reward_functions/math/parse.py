@@ -44,11 +44,14 @@ _FUNCTION_HEAD = re.compile(
 _DERIVATIVE_HEAD = re.compile(r"\s*\\[dt]?frac\{d([a-z])\}\{d([a-z])\}\s*=(?!=)")
 
 
-def parse(text: str) -> Node:
-    """The tree of one answer. Raises Unparsed or OverBudget, nothing else, whatever the text."""
+def parse(text: str, *, units: bool = True) -> Node:
+    """The tree of one answer. Raises Unparsed or OverBudget, nothing else, whatever the text.
+
+    Without `units` the letters of the short ones are variables: `mg` is m times g.
+    """
     head = _FUNCTION_HEAD.match(text) or _DERIVATIVE_HEAD.match(text)
-    parser = Parser(tokenize(text[head.end() :] if head else text))
-    node = parser.whole()
+    tokens = tokenize(text[head.end() :] if head else text)
+    node = Parser(tokens if units else quantities.as_letters(tokens)).whole()
     if head:
         prime = "'" if head.re is _DERIVATIVE_HEAD else ""
         name = re.sub(r"\s|[{}]", "", f"{head[1]}{prime}({head[2]})")
@@ -326,7 +329,16 @@ class Parser:
         if base.op == "tuple" and self.peek()[:2] == ("name", "T"):  # a column
             self.take()
             return Node("matrix", tuple(Node("row", (expression(arg),)) for arg in base.args))
+        if base.op == "matrix":
+            return self.transposed(base)
         return Node("pow", (expression(base), expression(self.exponent())))
+
+    def transposed(self, matrix: Node) -> Node:
+        exponent = self.exponent()
+        if exponent != symbol("T"):
+            raise Unparsed("a power of a matrix")
+        columns = zip(*(row.args for row in matrix.args), strict=True)
+        return Node("matrix", tuple(Node("row", column) for column in columns))
 
     def degrees(self, base: Node) -> Node:
         """Degrees of an angle, or of a temperature where its scale follows."""

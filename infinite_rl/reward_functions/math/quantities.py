@@ -150,6 +150,22 @@ def _of_units(token: Token) -> bool:
     return token.text in units.SINGLE_LETTERS or token.text in ("^", "*") or token.kind == "num"
 
 
+def as_letters(tokens: list[Token]) -> list[Token]:
+    """The tokens with each unit of one or two letters as variables: `\\sqrt{2 g h}`, `mg/k`."""
+    result: list[Token] = []
+    for token in tokens:
+        if (
+            token.kind == "word"
+            and len(token.text) == 2
+            and token.text not in LITTLE_WORDS | {"in"}
+        ):
+            kinds = ["const" if letter in "ei" else "name" for letter in token.text]
+            result += [Token(kind, part) for kind, part in zip(kinds, token.text, strict=True)]
+        else:
+            result.append(token._replace(spaced=False) if token.kind == "name" else token)
+    return result
+
+
 def is_run(word: str) -> bool:
     """Whether a word is a run of the alphabet, such as `abc`: three variables, no noun."""
     return len(word) == 3 and {ord(b) - ord(a) for a, b in zip(word, word[1:], strict=False)} == {1}

@@ -6,6 +6,7 @@ import re
 
 from . import units
 from .respell import respelled
+from .tokens import FUNCTIONS, GREEK
 from .tree import REALS, Node, number
 from .words import number_in_words, ordinal
 
@@ -26,6 +27,22 @@ _IN_BASE = re.compile(
 )
 _CASES_OPEN = re.compile(r"\\left\s*\\\{\s*\\begin\{(?:array|aligned|matrix)\}(?:\{[lcr| ]*\})?")
 _CASES_CLOSE = re.compile(r"\\end\{(?:array|aligned|matrix)\}\s*\\right\s*(?:\.|$)")
+_ROW_GAP = re.compile(r"\\\\\[\s*-?[0-9.]+\s*(?:pt|ex|em|mm|cm)\s*\]")  # "\\[4pt]"
+_MICRO = re.compile(
+    r"([0-9])(?:\s+[μµ]m|[\s~]*\\mu\s*\\(?:text|mathrm)\{\s*m\s*\}"
+    r"|[\s~]*\\(?:text|mathrm)\{[\s~]*(?:\\mu|[μµ])\s*m\s*\})$"
+)
+_OHM = re.compile(
+    r"([0-9])(?:[\s~]|\\[ ,;])*(?:\\(?:text|mathrm)\{)?([kM]?)\}?(?:\\Omega|[Ω\u2126])\}?$"
+)
+_GLUE = r"(?:\\text\s?\{|[\s,$}~]){0,4}"
+_CONSTANT = re.compile(  # a note on what a letter is: "for any constant c", "where c is a constant"
+    r"[\s,$]{0,4}(?:\\text\s?\{\s?)?"
+    rf"(?:for{_GLUE}(?:any|some|all|every){_GLUE}(?:real)?{_GLUE}constants?{_GLUE}[a-z]"
+    rf"|where{_GLUE}[a-z]{_GLUE}is{_GLUE}(?:an?|any|some){_GLUE}(?:real|arbitrary)?{_GLUE}constant)"
+    rf"{_GLUE}$",
+    re.IGNORECASE,
+)
 _CLOSING_STOP = re.compile(r"[.,;]\s*(?=\\\\|\\end\{)")
 # "So x = 5", "Therefore, there are 5 ways": words that lead to an answer.
 _OPENING = re.compile(
@@ -143,14 +160,20 @@ def spelled_out(text: str) -> str:
     money = _CURRENCY_FIRST.match(text)
     if money:
         text = _SIGN_OF[money[1].casefold()] + text[money.end() :]
-    if "cases" in text:
-        text = _CLOSING_STOP.sub(" ", text)
     if "=" in text:
         text = _NUMBERED.sub(r"\1_\2", text)
     if "base" in text:
         text = _IN_BASE.sub(r"\1_{\2}", text)
-    if "\\right" in text and "\\begin" in text:
-        text = _CASES_CLOSE.sub(r"\\end{cases}", _CASES_OPEN.sub(r"\\begin{cases}", text))
+    if "constant" in text:
+        text = _CONSTANT.sub("", text)
+    if "\\begin" in text:
+        text = _ROW_GAP.sub(r"\\\\", text)
+        if "\\right" in text:
+            text = _CASES_CLOSE.sub(r"\\end{cases}", _CASES_OPEN.sub(r"\\begin{cases}", text))
+        if "cases" in text:
+            text = _CLOSING_STOP.sub(" ", text)
+    if "\\mu" in text or "\\Omega" in text or not text.isascii():
+        text = _MICRO.sub(r"\1 um", _OHM.sub(r"\1 \2ohm", text))
     return text
 
 
@@ -162,6 +185,8 @@ def _with_its_name(text: str) -> str:
     subject, value = sentence["subject"], text[sentence.end() :]
     value = value.strip("*") if value.startswith("**") else value
     words = subject.casefold().split()
+    if len(words) == 1 and (words[0] in GREEK or words[0] in FUNCTIONS):
+        return text
     if sentence["named"] is not None:
         return value if DENIALS.isdisjoint(words) else text
     letter = _VALUE_OF.fullmatch(subject) if not sentence["colon"] else None

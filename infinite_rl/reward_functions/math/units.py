@@ -34,6 +34,7 @@ def _rows(dimension: str, rows: str) -> dict[str, tuple[Fraction, Dimension]]:
     return table
 
 
+_ELECTRONVOLT = Fraction("1.602176634e-16")  # in g m^2/s^2: exact by definition (SI, 2019)
 UNITS: dict[str, tuple[Fraction, Dimension]] = {
     **_rows(
         "length",
@@ -89,9 +90,10 @@ UNITS: dict[str, tuple[Fraction, Dimension]] = {
     **_rows("ampere", "1 A amp ampere"),
     **_rows("temperature", "1 K kelvin\n1 celsius\n5/9 fahrenheit"),
     **_rows("volt", "1 V volt\n1000 kV kilovolt\n1/1000 mV millivolt"),
-    **_rows("ohm", "1 ohm"),
-    **_rows("coulomb", "1 coulomb"),
-    **_rows("mole", "1 mol mole"),
+    **_rows("ohm", "1 ohm\n1000 kohm kiloohm\n1000000 Mohm megaohm"),
+    **_rows("coulomb", "1 C coulomb"),
+    **_rows("tesla", "1 T tesla"),
+    **_rows("mole", "1 mol mole\n1/1000 mmol"),
     **_rows("area", "1 acre"),
     **_rows("cup", "1 cup\n2 pint\n4 quart\n16 gallon gal"),
     **_rows("byte", "1 byte\n1000 kB KB kilobyte\n1000000 MB megabyte\n1000000000 GB gigabyte"),
@@ -110,9 +112,17 @@ UNITS: dict[str, tuple[Fraction, Dimension]] = {
     "kilowatt": (Fraction(10**6), (("length", 2), ("mass", 1), ("time", -3))),
     "kWh": (Fraction(36 * 10**8), (("length", 2), ("mass", 1), ("time", -2))),
     "kHz": (Fraction(1000), (("time", -1),)),
+    "MHz": (Fraction(10**6), (("time", -1),)),
+    "GHz": (Fraction(10**9), (("time", -1),)),
     "Pa": (Fraction(1000), (("length", -1), ("mass", 1), ("time", -2))),
     "pascal": (Fraction(1000), (("length", -1), ("mass", 1), ("time", -2))),
     "kPa": (Fraction(10**6), (("length", -1), ("mass", 1), ("time", -2))),
+    "MPa": (Fraction(10**9), (("length", -1), ("mass", 1), ("time", -2))),
+    "GPa": (Fraction(10**12), (("length", -1), ("mass", 1), ("time", -2))),
+    **{
+        f"{prefix}eV": (_ELECTRONVOLT * factor, (("length", 2), ("mass", 1), ("time", -2)))
+        for prefix, factor in (("", 1), ("k", 10**3), ("M", 10**6), ("G", 10**9))
+    },
     "hectare": (Fraction(10**4), (("length", 2),)),
     "ha": (Fraction(10**4), (("length", 2),)),
     "mph": (Fraction("0.44704"), (("length", 1), ("time", -1))),
@@ -125,7 +135,7 @@ UNITS: dict[str, tuple[Fraction, Dimension]] = {
 }
 CURRENCIES = {"$": "dollar", "€": "euro", "£": "GBP", "¥": "yen", "₹": "rupee", "¢": "cent"}
 # Letters that are units rather than variables in plain text, where they close an answer: "15 m".
-SINGLE_LETTERS = frozenset(["m", "s", "g", "h", "L", "N", "J", "W", "V"])
+SINGLE_LETTERS = frozenset("msghLNJWVKCTA")
 _ZEROS = {"celsius": Fraction("273.15"), "fahrenheit": Fraction(45967, 180)}
 _SCALES = {"C": "celsius", "F": "fahrenheit", "Celsius": "celsius", "Fahrenheit": "fahrenheit"}
 _DOTTED = re.compile(r"\\(?:cdot|times)(?![A-Za-z])")
@@ -156,6 +166,7 @@ _IRREGULAR = {
     "people": "person", "children": "child", "men": "man", "women": "woman", "mice": "mouse",
     "dice": "die", "geese": "goose", "teeth": "tooth", "halves": "half", "vertices": "vertex",
 }  # fmt: skip
+_SHORT_PLURALS = frozenset(["lbs", "hrs", "yds", "kgs", "kms", "cms", "yrs", "wks"])
 _PLURAL = re.compile(r"(?<=x|z)es$|(?<=ch|sh|ss)es$|(?<!s)s$")
 _WORD = re.compile(r"([A-Za-z]+)|\^?(-?[0-9])|(/)|([*.·-])|\s+")
 
@@ -163,7 +174,8 @@ _WORD = re.compile(r"([A-Za-z]+)|\^?(-?[0-9])|(/)|([*.·-])|\s+")
 def _lookup(word: str) -> tuple[Fraction, Dimension, bool]:
     """A word's factor and dimension, and whether it is one of the table."""
     for form in (word, word.casefold(), word.casefold().removesuffix("s")):
-        if form in UNITS and (len(form) > 2 or form == word or word.isupper()):
+        short = form == word or word.isupper() or word in _SHORT_PLURALS
+        if form in UNITS and (len(form) > 2 or short):
             return (*UNITS[form], True)
     return Fraction(1), ((_singular(word.casefold()), 1),), False
 
@@ -171,8 +183,9 @@ def _lookup(word: str) -> tuple[Fraction, Dimension, bool]:
 def _singular(noun: str) -> str:
     if noun in _IRREGULAR:
         return _IRREGULAR[noun]
-    if noun.endswith("ies") and len(noun) > 4:
-        return noun[:-3] + "y"
+    for ending in ("ies", "ie"):  # a cookie, which is not told from a "cooky"
+        if noun.endswith(ending) and len(noun) > 4:
+            return noun.removesuffix(ending) + "y"
     return _PLURAL.sub("", noun)
 
 
@@ -184,7 +197,7 @@ def multiple(word: str) -> Fraction | None:
 
 def is_unit(word: str) -> bool:
     """Whether a word is in the table (`cm`, `Hours`), not merely some noun."""
-    return _lookup(word)[2]
+    return word in ("sq", "cu") or _lookup(word)[2]
 
 
 def temperature(word: str) -> Unit | None:

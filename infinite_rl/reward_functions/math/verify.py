@@ -132,6 +132,8 @@ def _failed(faults: Mapping[str, Exception], shown: Sequence[str]) -> Verdict:
 
 
 def _decided(prediction: Node, gold: Node, budget: Budget, shown: Sequence[str]) -> Verdict:
+    if _same_letter(prediction, gold):
+        return Verdict("equal", "", *shown)
     try:
         reason = difference(prediction, gold, budget)
     except Undefined as fault:
@@ -139,6 +141,12 @@ def _decided(prediction: Node, gold: Node, budget: Budget, shown: Sequence[str])
     except _FAULTS as fault:
         return Verdict(_status(fault), str(fault), *shown)
     return Verdict("different" if reason else "equal", reason, *shown)
+
+
+def _same_letter(prediction: Node, gold: Node) -> bool:
+    """Whether two bare letters are one choice: `b` and `B`."""
+    letters = [str(side.value).casefold() for side in (prediction, gold) if side.op == "sym"]
+    return len(letters) == 2 and letters[0] == letters[1] and letters[0] in "abcd"
 
 
 def _integers(prediction: re.Match[str], gold: re.Match[str]) -> Verdict:

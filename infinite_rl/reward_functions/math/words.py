@@ -104,7 +104,7 @@ class _Reader:
                 part = self.fraction()
                 self.place -= part is None
                 value += part or 0
-        if self.at(0) == "a" and self.at(1) == "dozen":  # "half a dozen"
+        if self.at(0) == "a" and self.at(1) in ("dozen", *_LARGE):  # "half a dozen"
             self.place += 1
         while factor := multiple(self.at()) if self.at() in ("dozen", *_LARGE) else None:
             value *= factor
