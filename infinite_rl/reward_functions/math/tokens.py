@@ -42,7 +42,7 @@ CONSTANTS = {"pi": "pi", "infty": "inf", "infinity": "inf", "inf": "inf", "oo": 
 GREEK = words(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
     "rho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Sigma Phi Psi Omega "
-    "ell"
+    "ell hbar"
 )
 _COMMANDS = {
     "frac": "frac", "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "sqrt": "sqrt",
@@ -83,7 +83,8 @@ _UNICODE = str.maketrans(
         "∪": "\\cup ", "∩": "\\cap ", "±": "\\pm ", "∓": "\\mp ", "°": "\\degree ",
         "∅": "\\emptyset ", "θ": "\\theta ", "α": "\\alpha ", "β": "\\beta ", "γ": "\\gamma ",
         "λ": "\\lambda ", "μ": "\\mu ", "φ": "\\varphi ", "ω": "\\omega ", "σ": "\\sigma ",
-        "τ": "\\tau ", "δ": "\\delta ", "ρ": "\\rho ", "ℯ": "e", "ⅈ": "i", "′": "'", "″": "''",
+        "τ": "\\tau ", "δ": "\\delta ", "ρ": "\\rho ", "ħ": "\\hbar ",
+        "ℯ": "e", "ⅈ": "i", "′": "'", "″": "''",
         "½": "\\frac{1}{2}", "⅓": "\\frac{1}{3}", "⅔": "\\frac{2}{3}", "¼": "\\frac{1}{4}",
         "¾": "\\frac{3}{4}", "⅕": "\\frac{1}{5}", "⅖": "\\frac{2}{5}", "⅗": "\\frac{3}{5}",
         "⅘": "\\frac{4}{5}", "⅙": "\\frac{1}{6}", "⅛": "\\frac{1}{8}", "⅜": "\\frac{3}{8}",
