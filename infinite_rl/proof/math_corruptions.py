@@ -79,7 +79,8 @@ def _written(node: Node) -> str:
 def _reads_back(node: Node) -> bool:
     """Whether what is written of a tree surely means this tree."""
     try:
-        return _plain(folded(read(latex(node), Budget(_READ_S)))) == _plain(folded(node))
+        known = folded(node)
+        return _plain(folded(read(latex(known), Budget(_READ_S)))) == _plain(known)
     except _FAULTS:
         return False
 

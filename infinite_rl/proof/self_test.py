@@ -13,8 +13,8 @@ from .corruptions import Corruption, corruptions
 
 LEAST_MUTANTS = 3  # fewer say nothing about the tests
 LEAST_SHARE = 0.25  # of the mutants, which the tests must see
-_SLOWER = 10.0  # times as long as the row's own program a mutant may run
-_LEAST_S = 0.2
+_SLOWER = 5.0  # times as long as the row's own program a mutant may run
+_LEAST_S = 0.1
 _QUOTE_CHARS = 120
 _Judged = tuple[Corruption, RewardFunctionScore]
 
@@ -57,8 +57,8 @@ def self_test(
     rejected. Code: what must pass is the row's response, and its program in another spelling. A
     changed program may do the same as the row's, so a fault is only that the tests see less than
     `least_share` of at least three that ran. One that does not compile, or that a limit stopped,
-    shows nothing about the tests: it does not count. A changed program may run for ten times as
-    long as the row's own, 0.2 seconds at least. What the reward cannot judge does not count either.
+    shows nothing about the tests: it does not count, and neither does what the reward cannot judge.
+    A changed program may run for five times as long as the row's own, and a tenth of a second.
 
     Raises what `reward.score` raises.
     """
@@ -68,7 +68,8 @@ def self_test(
     started = time.monotonic()
     passing = reward.score_many([(sample, each.response) for each in right])
     best = max((score.format_score for score in passing), default=0.0)
-    quick = _quicker(reward, time.monotonic() - started) if sample.language else reward
+    each_s = (time.monotonic() - started) / max(1, len(right))
+    quick = _quicker(reward, each_s) if sample.language else reward
     equal = [pair for pair in zip(right, passing, strict=True) if _counts(pair[1])]
     passed = sum(score.passed for _, score in equal)
     if passed < len(equal):
