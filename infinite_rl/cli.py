@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING
 from . import __version__
 from .errors import InfiniteRLError, UsageError
 from .proof.solves import MIN_AGREEMENT
-from .providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
-from .providers.gemini import KEY_VARIABLES
+from .providers import AUTO, DEFAULT_MODEL, KEY_VARIABLES, PROVIDERS, resolve_provider
 from .providers.service import redacted
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def _add_generate_options(parser: argparse.ArgumentParser) -> None:
     add("--max_retries", 5, "failed samples in a row that end a type", int)
     add("--timeout", 5.0, "seconds one run of a program may take", float)
     add("--task_dist", "0.5,0.5", "weights of coding and math")
-    add("--provider", AUTO, "auto, gemini or procedural")
+    add("--provider", AUTO, f"{AUTO}, {', '.join(PROVIDERS)}")
     add("--seed", 0, "seed of the run", int)
     add("--languages", "python,javascript", "languages of coding tasks")
     add("--temperature", None, "passed to the model", float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pty
 import re
@@ -12,10 +13,12 @@ import threading
 from pathlib import Path
 
 import gemini_server as gemini
+import openai_server as openai
 import pytest
 
 from infinite_rl import cli, runtimes
 from infinite_rl.dataset import load_dataset
+from infinite_rl.providers import KEY_VARIABLES
 from infinite_rl.providers.procedural import ProceduralProvider
 
 ROOT = Path(__file__).parent.parent
@@ -160,6 +163,27 @@ def test_debug_logs_verbosely_and_never_the_key(tmp_path: Path) -> None:
     assert gemini.KEY not in done.stdout + done.stderr
     assert "DEBUG infinite_rl.run: coding/0/4/2 incomplete" in done.stderr
     assert list((tmp_path / "debug_prompts").iterdir())
+
+
+def test_a_server_of_openais_protocol_is_asked_and_its_key_is_nowhere(tmp_path: Path) -> None:
+    with openai.OpenAIServer(lambda _: f"the key is {openai.KEY}") as server:
+        options = ("--provider", "openai_compatible", "--model_name", "m", "--debug")
+        more = ("--num_samples", "1", "--max_retries", "1", "--out_dir", tmp_path)
+        done = run(*options, *more, **server.environment)
+    assert done.returncode == 1, done.stderr
+    assert server.kinds["text"] > 0
+    files = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
+    assert any("the key is [key]" in text for text in files)
+    assert openai.KEY not in "".join((done.stdout, done.stderr, *files))
+
+
+@pytest.mark.parametrize("variable", KEY_VARIABLES)
+def test_a_log_line_holds_no_key_of_the_environment(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "a-key-of-some-length")
+    record = logging.makeLogRecord({"msg": "sent a-key-of-some-length"})
+    assert cli._Redacting().format(record) == "sent [key]"
 
 
 def test_a_data_set_that_a_spreadsheet_saved_is_refused_with_the_reason(tmp_path: Path) -> None:
