@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from .errors import NoCompletion
-from .journal import Call, Journal, Source
+from .journal import Call, Source
 from .judge import judge, no_completion
+from .proof.record import proof_of
 from .proof.self_test import self_test
 from .proof.solves import decide, judge_solves, solve_request
 from .reward_functions.reward_function import RewardFunction
 from .types import Attempt, Completion, Outcome, Reason, Slot
+
+
+class Answers(Protocol):
+    """Where answers come from: a journal, or what reads one."""
+
+    @property
+    def lost(self) -> Collection[str]:
+        """Slots that must not be used."""
+        ...
+
+    def complete(self, call: Call, source: Source) -> Completion:
+        """The answer to a call. Raises what `Journal.complete` raises."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -30,7 +46,7 @@ class Answering:
     `known(prompt)` says whether a row asks the same already: then no solves are paid for.
     """
 
-    journal: Journal
+    journal: Answers
     source: Source
     rewards: Mapping[str, RewardFunction]
     seed_of: Callable[[Slot], int]
@@ -60,7 +76,9 @@ class Answering:
     def _tested(self, outcome: Outcome) -> Outcome:
         reward = self.rewards[outcome.attempt.task.reward]
         found = self_test(outcome.sample, reward)
-        return _proven(outcome, found.columns(), "weak verifier", found.fault)
+        proof = proof_of(outcome.score, outcome.attempt.task, reward)
+        columns = {**proof, "limits": json.dumps(proof["limits"]), **found.columns()}
+        return _proven(outcome, columns, "weak verifier", found.fault)
 
     def _solved(self, outcome: Outcome, solves: BlindSolves) -> Outcome:
         attempt, sample = outcome.attempt, outcome.sample

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .progress import Progress
 
 DONE, NOT_DONE, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+_TIMEOUT = "seconds one run of a program may take (default: 5.0)"
 _TEXT_FILES = (".txt", ".md", ".csv")  # a file by its name, even if it is missing; not "Node.js"
 
 
@@ -89,6 +90,29 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_generate_options(generate)
     generate.set_defaults(verb=_generate)
+    again = verbs.add_parser(
+        "rescore",
+        help="judge every answer of a folder again; it costs no call",
+        description="Write OUT_DIR/dataset.csv and failed_dataset.csv anew from the journal, as if "
+        "today's rewards had judged the run. The old files are kept beside them (.before).",
+        epilog="Exit code: 0 done, 1 not done (the reason is printed), 2 wrong usage.",
+    )
+    again.add_argument("out_dir", type=Path, metavar="OUT_DIR")
+    again.add_argument("--timeout", type=float, default=5.0, metavar="X", help=_TIMEOUT)
+    again.add_argument(
+        "--min_agreement", type=float, metavar="X", help="share of the solves that must agree"
+    )
+    again.set_defaults(verb=_rescore)
+    proof = verbs.add_parser(
+        "verify",
+        help="prove every row of a data set again, offline",
+        description="Prove every row of OUT_DIR/dataset.csv again and name those that fail: by its "
+        "content's hash, its reward, and wrong answers that its verifier must reject.",
+        epilog="Exit code: 0 all rows hold, 1 some do not, 2 wrong usage.",
+    )
+    proof.add_argument("out_dir", type=Path, metavar="OUT_DIR", help="the folder, or the file")
+    proof.add_argument("--timeout", type=float, default=5.0, metavar="X", help=_TIMEOUT)
+    proof.set_defaults(verb=_verify)
     examples = verbs.add_parser(
         "run-examples",
         help="score the packaged examples: does this installation work?",
@@ -331,6 +355,54 @@ def _print_plan(progress: Progress) -> None:
 def _plain(text: str) -> str:
     """Text that may come from a server, without what a terminal would obey."""
     return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+
+
+def _rescore(arguments: argparse.Namespace) -> int:
+    from .display import rejections
+    from .rescore import rescore
+
+    _set_up_logging(debug=False)
+    with _counting("answers judged") as count:
+        found = rescore(
+            arguments.out_dir,
+            timeout=arguments.timeout,
+            min_agreement=arguments.min_agreement,
+            on_progress=count,
+        )
+    print(f"rows kept: {found.kept}, gained: {found.gained}, dropped: {found.dropped}, ", end="")
+    print(rejections(found.rejected))
+    if found.unproven:
+        print(f"not solved blind yet: {found.unproven}; the next run of generate sees to them")
+    return DONE
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from .dataset import dataset_file
+    from .proof.reprove import reprove
+    from .reward_functions import get_reward_functions
+    from .store import DATASET_COLUMNS, read_rows
+
+    _set_up_logging(debug=False)
+    path = dataset_file(arguments.out_dir)
+    failed = number = 0
+    with _counting("rows proven") as count:
+        rows = read_rows(path, DATASET_COLUMNS)
+        for number, sample, fault in reprove(rows, get_reward_functions(arguments.timeout)):
+            if fault:
+                failed += 1
+                print(f"row {number} ({sample.id}): {_plain(fault)}", flush=True)
+            count(number)
+    print(f"rows: {number}, proven: {number - failed}, failed: {failed}")
+    return NOT_DONE if failed else DONE
+
+
+@contextmanager
+def _counting(what: str) -> Iterator[Callable[[int], None]]:
+    """Shows how far a long job is, on a terminal only."""
+    from rich.console import Console
+
+    with Console(stderr=True).status(what) as status:
+        yield lambda count: status.update(f"{what}: {count}")
 
 
 def _run_examples(_: argparse.Namespace) -> int:

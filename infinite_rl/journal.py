@@ -93,6 +93,10 @@ class Journal:
         """Whether this run has paid for the slot's answer."""
         return str(slot) in self._new
 
+    def __contains__(self, slot: str) -> bool:
+        """Whether it holds the answer of this slot."""
+        return slot in self._places
+
     @property
     def made(self) -> int:
         """How many calls were answered in this run."""
@@ -260,25 +264,40 @@ def _completion(line: dict[str, Any]) -> Completion:
     )
 
 
+def calls(folder: Path) -> Iterator[Call]:
+    """Every call that a folder's journal holds, in the order in which they were asked.
+
+    Their system prompts are "", those of their tasks. Raises `StoreError` as `answers` does.
+    """
+    for line in _read(folder):
+        if line["kind"] == "asked":
+            slot = Slot.parse(line["slot"])
+            yield Call(slot, line["task"], "", line["prompt"], line["seed"])
+
+
 def answers(folder: Path) -> Iterator[tuple[Slot, Completion | NoCompletion]]:
     """Every answer of a folder's journal, in the order in which they came.
 
     Raises:
         StoreError: there is no journal, or it is damaged.
     """
+    for line in _read(folder):
+        if line["kind"] in ("answered", "empty"):
+            try:
+                yield Slot.parse(line["slot"]), _completion(line)
+            except NoCompletion as nothing:
+                yield Slot.parse(line["slot"]), nothing
+
+
+def _read(folder: Path) -> Iterator[dict[str, Any]]:
     path = folder / JOURNAL
     if not path.is_file():
         raise StoreError(f"there is no {path}")
-    for number, (_, text) in enumerate(_lines(path), 1):
-        if not text.endswith(b"\n"):
+    for number, (_, line) in enumerate(_lines(path), 1):
+        if not line.endswith(b"\n"):
             return
         try:
-            line = json.loads(text)
-            if line["kind"] in ("answered", "empty"):
-                slot = Slot.parse(line["slot"])
-                try:
-                    yield slot, _completion(line)
-                except NoCompletion as nothing:
-                    yield slot, nothing
-        except (ValueError, KeyError, TypeError):
+            found: dict[str, Any] = json.loads(line)
+        except ValueError:
             raise StoreError(f"{path} is damaged at line {number}") from None
+        yield found

@@ -25,7 +25,10 @@ from .types import Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
 logger = logging.getLogger(__name__)
 
 DATASET, FAILED = "dataset.csv", "failed_dataset.csv"
-PROOF_COLUMNS = ("mutation_score", "mutants", "agreement", "solve_rate", "majority_answer")
+PROOF_COLUMNS = (
+    *("status", "reward", "reward_version", "limits", "runtime", "runtime_sha256"),
+    *("mutation_score", "mutants", "agreement", "solve_rate", "majority_answer"),
+)
 DATASET_COLUMNS = (
     *("type", "prompt", "answer", "response", "quality_score"),
     *("format_score", "correctness_score", "aux_score", "language", "id", "model", "seed", "slot"),

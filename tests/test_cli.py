@@ -389,3 +389,40 @@ def test_warm_up_that_keeps_nothing_is_no_success(
 def test_warm_up_refuses_an_unknown_language(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["warm-up", "cobol"]) == 2
     assert "cobol" in capsys.readouterr().err
+
+
+def test_a_data_set_is_proven_again_and_rows_that_fail_are_named(tmp_path: Path) -> None:
+    assert run("--num_samples", "4", "--out_dir", tmp_path).returncode == 0
+    whole = verb("verify", tmp_path)
+    assert (whole.returncode, whole.stdout) == (0, "rows: 4, proven: 4, failed: 0\n")
+    data = (tmp_path / "dataset.csv").read_text("utf-8")
+    (tmp_path / "dataset.csv").write_text(data.replace("<answer>", "<answer>9", 2), "utf-8")
+    broken = verb("verify", tmp_path)
+    assert broken.returncode == 1
+    assert re.search(r"^row 1 \(\w{16}\): its id is not that of its content", broken.stdout)
+    assert broken.stdout.endswith("failed: 2\n") or broken.stdout.endswith("failed: 1\n")
+
+
+def test_answers_are_judged_again_without_a_call(tmp_path: Path) -> None:
+    assert run("--num_samples", "4", "--out_dir", tmp_path).returncode == 0
+    done = verb("rescore", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("rows kept: 4, gained: 0, dropped: 0, ")
+
+
+@pytest.mark.parametrize("name", ["verify", "rescore"])
+def test_a_folder_without_a_data_set_gives_one_line(tmp_path: Path, name: str) -> None:
+    done = verb(name, tmp_path / "nowhere")
+    assert done.returncode == 1
+    assert re.fullmatch(r"error: there is no .*nowhere.*\n", done.stderr)
+
+
+def verb(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "infinite_rl", *map(str, arguments)],
+        env={**os.environ, **NO_KEY, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )

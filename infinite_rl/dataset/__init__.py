@@ -25,14 +25,19 @@ def load_dataset(out_dir: str | Path) -> pd.DataFrame:
     """
     import pandas as pd  # imported here: reading a table should be all that costs a second
 
+    rows = list(read_rows(dataset_file(out_dir), DATASET_COLUMNS))
+    frame = pd.DataFrame(rows, columns=list(DATASET_COLUMNS), dtype=object)
+    numbered: pd.DataFrame = frame.astype({name: float for name in _NUMBERS})
+    return numbered
+
+
+def dataset_file(out_dir: str | Path) -> Path:
+    """The `dataset.csv` of a folder, or the file itself. Raises StoreError if it is missing."""
     path = Path(out_dir)
     path = path if path.is_file() else path / DATASET
     if not path.is_file():
         raise StoreError(f"there is no {path}")
-    rows = list(read_rows(path, DATASET_COLUMNS))
-    frame = pd.DataFrame(rows, columns=list(DATASET_COLUMNS), dtype=object)
-    numbered: pd.DataFrame = frame.astype({name: float for name in _NUMBERS})
-    return numbered
+    return path
 
 
 def summarise(frame: pd.DataFrame) -> pd.DataFrame:

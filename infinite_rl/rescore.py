@@ -1,0 +1,200 @@
+"""Judge every answer of a folder again, from its journal: other rewards cost no call."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from .answering import Answering, BlindSolves
+from .errors import StoreError, UsageError
+from .journal import Call, Journal, Source, calls
+from .manifest import read_manifest, write_manifest
+from .plan import slot_seed
+from .proof.solves import MIN_AGREEMENT
+from .reward_functions import get_reward_functions
+from .reward_functions.reward_function import RewardFunction
+from .store import DATASET, FAILED, Store, read_rows
+from .tasks import TASKS
+from .types import Attempt, Completion, Outcome, Slot, TaskType
+from .workers import default_count
+
+_FOLDER = "rescored.new"
+_TOGETHER = 256  # answers that are held at a time
+
+
+@dataclass
+class Rescored:
+    """What came of it: rows `kept` that were there, `gained`, and `dropped`; and what is rejected.
+
+    `unproven` rows would be kept, but their blind solves were never paid for: the next run of
+    `generate` sees to them.
+    """
+
+    kept: int = 0
+    gained: int = 0
+    dropped: int = 0
+    unproven: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+
+
+class _Unpaid(Exception):
+    """The journal does not hold the answer of this slot."""
+
+    def __init__(self, slot: Slot) -> None:
+        super().__init__(str(slot))
+        self.slot = slot
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """The answers of a journal, for reading only."""
+
+    journal: Journal
+
+    @property
+    def lost(self) -> set[str]:
+        return self.journal.lost
+
+    def complete(self, call: Call, source: Source) -> Completion:  # noqa: ARG002 -- nobody is asked
+        found = self.journal.answer(call.slot)
+        if found is None:
+            raise _Unpaid(call.slot)
+        return found
+
+
+def rescore(
+    out_dir: str | Path,
+    *,
+    timeout: float = 5,
+    min_agreement: float | None = None,
+    extra_tasks: Mapping[str, TaskType] | None = None,
+    extra_rewards: Mapping[str, RewardFunction] | None = None,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> Rescored:
+    """Write `dataset.csv` and `failed_dataset.csv` anew, as if today's rewards had judged the run.
+
+    Rows that are there stay where they still hold; every other answer that holds is added. The
+    files that were there stay beside the new ones, with ".before" at the end of their names.
+    `min_agreement` is that of the run by default; `on_progress` is told how many answers are
+    judged.
+
+    Raises:
+        UsageError: `min_agreement` is not between 0 and 1, or a task is not known.
+        StoreError: the folder cannot be used, or its rows have no answers in its journal.
+    """
+    folder, tasks = Path(out_dir), {**TASKS, **(extra_tasks or {})}
+    manifest = read_manifest(folder)
+    settings = manifest.get("settings", {})
+    if min_agreement is None:
+        min_agreement = settings.get("min_agreement") or MIN_AGREEMENT
+    if not 0 <= min_agreement <= 1:
+        raise UsageError(f"min_agreement must be between 0 and 1, not {min_agreement:g}")
+    if next(calls(folder), None) is None:  # looked at before a store would make its files
+        raise StoreError(f"no call is in the journal of {folder}")
+    with Store(folder) as store, closing(Journal(folder)) as journal:
+        before = {row["slot"] for row in read_rows(folder / DATASET)}
+        if strays := sum(slot not in journal for slot in before):
+            raise StoreError(f"{strays} rows of {folder / DATASET} have no answer in the journal")
+        blind = Source(_nobody)
+        count = int(settings.get("verify", 0))
+        answering = Answering(
+            _Recorded(journal),
+            blind,
+            get_reward_functions(timeout=timeout, extra=extra_rewards),
+            partial(slot_seed, 0),
+            solves=BlindSolves(blind, count, min_agreement) if count else None,
+        )
+        attempts = _attempts(folder, tasks, before)
+        found = _judged_anew(folder / _FOLDER, attempts, answering, before, on_progress)
+        store.sync()
+        _put_in_place(folder)
+    if settings.get("verify"):
+        write_manifest(
+            folder, {**manifest, "settings": {**settings, "min_agreement": min_agreement}}
+        )
+    return found
+
+
+def _nobody(*_: object) -> Completion:
+    raise AssertionError("nobody is asked when answers are judged again")
+
+
+def _attempts(folder: Path, tasks: Mapping[str, TaskType], before: set[str]) -> Iterator[Attempt]:
+    """The attempts that were asked, in their order, but those that made rows first."""
+    seen: set[str] = set()  # a call that failed was asked again
+    for rows in (True, False):
+        for call in calls(folder):
+            slot = str(call.slot)
+            if call.slot.solve or slot in seen or (slot in before) != rows:
+                continue
+            if call.task not in tasks:
+                raise UsageError(f"no task {call.task!r} is known, which the journal names")
+            seen.add(slot)
+            yield Attempt(call.slot, tasks[call.task], call.prompt, call.seed)
+
+
+def _judged_anew(
+    folder: Path,
+    attempts: Iterator[Attempt],
+    answering: Answering,
+    before: set[str],
+    on_progress: Callable[[int], None],
+) -> Rescored:
+    found, number = Rescored(), 0
+    for name in (DATASET, FAILED):
+        (folder / name).unlink(missing_ok=True)  # of a rescoring that was killed
+    with Store(folder) as store, ThreadPoolExecutor(default_count()) as pool:
+        while some := list(islice(attempts, _TOGETHER)):
+            for outcome in pool.map(partial(_outcome, answering), some):
+                number += 1
+                if isinstance(outcome, _Unpaid):
+                    found.unproven += 1
+                elif outcome:
+                    _settle(outcome, store, found, before)
+                on_progress(number)
+        found.dropped = len(before) - found.kept
+    return found
+
+
+def _outcome(answering: Answering, attempt: Attempt) -> Outcome | _Unpaid | None:
+    if str(attempt.slot) in answering.journal.lost:
+        return None
+    try:
+        return answering(attempt)
+    except _Unpaid as missing:
+        return missing if missing.slot.solve else None
+
+
+def _settle(outcome: Outcome, store: Store, found: Rescored, before: set[str]) -> None:
+    if outcome.accepted and store.has_prompt(outcome.sample.prompt):
+        score = replace(outcome.score, error_msg="a row asks the same")
+        outcome = replace(outcome, reason="duplicate", score=score)
+    if not outcome.accepted:
+        store.reject(outcome)
+        found.rejected[outcome.reason] += 1
+        return
+    store.accept(outcome)
+    if str(outcome.attempt.slot) in before:
+        found.kept += 1
+    else:
+        found.gained += 1
+
+
+def _put_in_place(folder: Path) -> None:
+    """Replace both files; the failures first, so that no row is ever in neither."""
+    new = folder / _FOLDER
+    for name in (FAILED, DATASET):
+        kept = folder / f"{name}.before"
+        kept.unlink(missing_ok=True)
+        os.link(folder / name, kept)
+        (new / name).replace(folder / name)
+    for leftover in new.iterdir():
+        leftover.unlink()
+    new.rmdir()

@@ -1,0 +1,133 @@
+"""Judging again what was paid for: other rewards, other thresholds, not one call."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_rl.dataset import load_dataset
+from infinite_rl.errors import NoCompletion, ProviderRefused, StoreError, UsageError
+from infinite_rl.generator import generate_dataset
+from infinite_rl.journal import JOURNAL
+from infinite_rl.layout import render, tagged
+from infinite_rl.manifest import read_manifest
+from infinite_rl.progress import Progress
+from infinite_rl.providers.scripted import ScriptedProvider
+from infinite_rl.rescore import rescore
+from infinite_rl.reward_functions.math import MathRewardFunction
+from infinite_rl.reward_functions.reward_function import Expected
+from infinite_rl.store import DATASET, FAILED, read_rows
+from infinite_rl.types import RewardFunctionScore
+
+
+def writes(system: str, prompt: str, seed: int) -> str:
+    """One answer in four is wrong, one in seven without text."""
+    if seed % 7 == 0:
+        raise NoCompletion("blocked")
+    shown = seed + 1 + (seed % 4 == 0)
+    return render(f"What is {seed} + 1?", f"{seed + 1}", f"It is {tagged(str(shown))}.")
+
+
+def make(folder: Path, script: Any = writes, count: int = 30, **more: Any) -> Progress:
+    return generate_dataset(
+        "m", count, folder, provider=ScriptedProvider(script), task_dist="0,1", **more
+    )
+
+
+class Strict(MathRewardFunction):
+    """Refuses answers above a limit, whatever they are."""
+
+    def compute_reward(
+        self, model_output: str, expected_output: Expected, answer_tag: str = "answer"
+    ) -> RewardFunctionScore:
+        if int(str(expected_output)) > 2**30:
+            return RewardFunctionScore(1.0, 0.0, "too large")
+        return super().compute_reward(model_output, expected_output, answer_tag)
+
+
+def test_the_same_rewards_give_the_same_files(tmp_path: Path) -> None:
+    make(tmp_path)
+    before = {name: (tmp_path / name).read_bytes() for name in (DATASET, FAILED)}
+    found = rescore(tmp_path)
+    assert (found.kept, found.gained, found.dropped) == (30, 0, 0)
+    for name, data in before.items():
+        assert sorted((tmp_path / name).read_bytes().splitlines()) == sorted(data.splitlines())
+        assert (tmp_path / f"{name}.before").read_bytes() == data
+    assert make(tmp_path, []).calls == 0, "and the folder is complete as it was"
+
+
+def test_another_reward_drops_rows_and_the_next_run_makes_others(tmp_path: Path) -> None:
+    make(tmp_path)
+    found = rescore(tmp_path, extra_rewards={"math": Strict("math")})
+    rows = load_dataset(tmp_path)
+    assert found.dropped > 0
+    assert len(rows) == found.kept == 30 - found.dropped
+    assert all(int(answer) <= 2**30 for answer in rows["answer"])
+    assert found.rejected["wrong"] >= found.dropped
+    assert make(tmp_path, extra_rewards={"math": Strict("math")}).complete
+
+
+def test_a_milder_threshold_gains_rows_without_a_call(tmp_path: Path) -> None:
+    def solves(system: str, prompt: str, seed: int) -> str:
+        right = int(prompt.split()[2]) + 1
+        return tagged(str(right if seed % 2 else f"{right}{seed}"))
+
+    def right(system: str, prompt: str, seed: int) -> str:
+        return render(f"What is {seed} + 1?", f"{seed + 1}", tagged(str(seed + 1)))
+
+    solver = ScriptedProvider(solves)
+    options = {"verify": 4, "verify_model": solver}
+    make(tmp_path, right, 10, min_agreement=0.75, **options)
+    calls = len(solver.calls)
+    found = rescore(tmp_path, min_agreement=0.5)
+    assert found.kept == 10
+    assert len(solver.calls) == calls
+    assert read_manifest(tmp_path)["settings"]["min_agreement"] == 0.5
+    assert set(load_dataset(tmp_path)["agreement"]) >= {"0.75", "1.0"} - {"1.0"}
+    assert make(tmp_path, right, 10, min_agreement=0.5, **options).complete
+
+
+def test_what_was_never_solved_blind_is_left_to_the_next_run(tmp_path: Path) -> None:
+    def stops(system: str, prompt: str, seed: int) -> str:
+        raise ProviderRefused("no more")
+
+    options = {"verify": 2, "verify_model": ScriptedProvider(stops)}
+    make(tmp_path, lambda *call: writes(call[0], call[1], 28 * call[2] + 1), 1, **options)
+    found = rescore(tmp_path)
+    assert (found.unproven, found.kept, found.gained) == (1, 0, 0)
+    assert not found.rejected
+
+
+def test_a_rescoring_that_was_killed_is_done_again(tmp_path: Path) -> None:
+    make(tmp_path)
+    (tmp_path / "rescored.new").mkdir()
+    (tmp_path / "rescored.new" / DATASET).write_text("half a fi", encoding="utf-8")
+    assert rescore(tmp_path).kept == 30
+    assert not (tmp_path / "rescored.new").exists()
+
+
+def test_rows_without_answers_in_the_journal_are_not_thrown_away(tmp_path: Path) -> None:
+    make(tmp_path)
+    lines = (tmp_path / JOURNAL).read_text("utf-8").splitlines(keepends=True)
+    slot = next(read_rows(tmp_path / DATASET))["slot"]
+    kept = [line for line in lines if json.loads(line)["slot"] != slot]
+    (tmp_path / JOURNAL).write_text("".join(kept), "utf-8")
+    data = (tmp_path / DATASET).read_bytes()
+    with pytest.raises(StoreError, match="1 rows .* no answer in the journal"):
+        rescore(tmp_path)
+    assert (tmp_path / DATASET).read_bytes() == data
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_a_threshold_outside_its_range_is_refused(tmp_path: Path, share: float) -> None:
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        rescore(tmp_path, min_agreement=share)
+
+
+def test_a_folder_without_a_journal_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="journal"):
+        rescore(tmp_path)
+    assert not list(tmp_path.iterdir())
