@@ -113,7 +113,7 @@ print(json.dumps({task: digest(task) for task in ("math", "python", "javascript"
 """
 # A change of wording or of the families changes a value on purpose; nothing else may.
 GOLDEN = {
-    "math": "d8e89b8a335d96cd0320c13738ec6f782cad01a66362857a545dc51ee0296b18",
+    "math": "7891abe7ff88ed4ab0dada2809838c468ed7d70c6c42444e2a52d1e8532cc4c4",
     "python": "a4374a75c92d4d99d6ec583b1fd01adac21e156206d303decdc7bb9e071fbf82",
     "javascript": "b75dfb4af4c305e1ea71df4707583b5bd6b6171e302f4535ffd7409f1a9c1801",
 }

@@ -11,6 +11,7 @@ from . import (
     code_recursion,
     code_sequences,
     code_strings,
+    math_counting,
     math_derivatives,
     math_fractions,
     math_integers,
@@ -31,6 +32,7 @@ MATH: Mapping[str, Callable[[Draw, int], Problem]] = {
     "rates": math_rates.make,
     "integers": math_integers.make,
     "derivatives": math_derivatives.make,
+    "counting": math_counting.make,
 }
 CODING: Mapping[str, Callable[[Draw, int], CodingTask]] = {
     "sequences": code_sequences.make,

@@ -84,6 +84,51 @@ CLOSINGS = (
 )
 
 
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a fact: a noun phrase ("the number of ..."), its answer, the steps to it.
+
+    Of `forms`, sentences on how to write the answer, one is added.
+    """
+
+    wanted: str
+    answer: object
+    steps: Sequence[str] = ()
+    forms: Sequence[str] = ("",)
+
+
+def posed(
+    draw: Draw, given: str | Sequence[str], question: Question, steps: Sequence[str] = ()
+) -> Problem:
+    """A problem put together from a fact and a question, in one of many frames.
+
+    `given` is a clause that begins with a word ("a die is thrown twice"), or several ways to say
+    the same; `steps` come before those of the question.
+    """
+    fact = given if isinstance(given, str) else draw.pick(given)
+    frame, form = draw.pick(FRAMES), draw.pick(question.forms)
+    prompt = frame.format(given=fact, Given=capital(fact), wanted=question.wanted)
+    return solved(draw, f"{prompt} {form}", [*steps, *question.steps], str(question.answer))
+
+
+FRAMES = (
+    "{Given}. Find {wanted}.",
+    "{Given}. What is {wanted}?",
+    "{Given}. Work out {wanted}.",
+    "{Given}. Your task is to find {wanted}.",
+    "Find {wanted} if {given}.",
+    "What is {wanted} when {given}?",
+    "Calculate {wanted}, knowing that {given}.",
+    "Suppose that {given}. Compute {wanted}.",
+    "It is known that {given}. Determine {wanted}.",
+    "Assume that {given}. State {wanted}.",
+    "If {given}, what is {wanted}?",
+    "In an exercise, {given}. Report {wanted}.",
+    "Here is what is known: {given}. Derive {wanted}.",
+    "Say that {given}. How would you find {wanted}, and what is the result?",
+)
+
+
 def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
