@@ -113,7 +113,7 @@ print(json.dumps({task: digest(task) for task in ("math", "python", "javascript"
 """
 # A change of wording or of the families changes a value on purpose; nothing else may.
 GOLDEN = {
-    "math": "7891abe7ff88ed4ab0dada2809838c468ed7d70c6c42444e2a52d1e8532cc4c4",
+    "math": "0903804764bcb0fa1d064b2901e0ead60159e48b1ec495a52f28b04b4d051f68",
     "python": "a4374a75c92d4d99d6ec583b1fd01adac21e156206d303decdc7bb9e071fbf82",
     "javascript": "b75dfb4af4c305e1ea71df4707583b5bd6b6171e302f4535ffd7409f1a9c1801",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -12,7 +13,7 @@ import pytest
 
 from infinite_rl.proof.self_test import self_test
 from infinite_rl.providers.procedural import families, make_problem
-from infinite_rl.providers.procedural.wording import Problem
+from infinite_rl.providers.procedural.wording import Problem, polynomial
 from infinite_rl.reward_functions.math import MathRewardFunction
 from infinite_rl.types import Sample
 
@@ -54,7 +55,7 @@ def test_the_reward_takes_no_other_answer_of_its_own_test(family: str) -> None:
 Solver = Callable[[re.Match[str], str], object]
 
 
-def check(family: str, solvers: dict[str, Solver], count: int = 150) -> None:
+def check(family: str, solvers: dict[str, Solver], count: int = 300) -> None:
     """Every prompt that a pattern reads has the answer of its solver, and each reads some."""
     read = dict.fromkeys(solvers, 0)
     for name, problem in problems(family, count):
@@ -67,13 +68,26 @@ def check(family: str, solvers: dict[str, Solver], count: int = 150) -> None:
 
 
 def same(answer: str, expected: object) -> bool:
+    if isinstance(expected, float):
+        return math.isclose(real(answer), expected, rel_tol=1e-6)
+    if isinstance(expected, tuple):
+        return pair(answer) == expected
     if isinstance(expected, (int, Fraction)):
         return Fraction(answer) == expected
     return answer == expected
 
 
+def real(text: str) -> float:
+    """The value of an answer with roots and pi. The text was written by our own code."""
+    return float(eval(text, {"sqrt": math.sqrt, "pi": math.pi}))
+
+
+def pair(text: str) -> tuple[Fraction, ...]:
+    return tuple(Fraction(part) for part in text.strip("()").split(", "))
+
+
 def numbers(match: re.Match[str]) -> list[int]:
-    return [int(group) for group in match.groups() if group and group.isdigit()]
+    return [int(group) for group in match.groups() if group and group.lstrip("-").isdigit()]
 
 
 # --- counting
@@ -208,5 +222,103 @@ def test_counts_and_chances_agree_with_trying_everything() -> None:
             r"(?:digits|only) ((?:\d, )+\d and \d)": written,
             r"gives (\d+) equal coins to (\d) children": shared,
             r"([5-7]) people, (\w+), (\w+) and (\w+) among": seated,
+        },
+    )
+
+
+# --- geometry: complex numbers as points, and Heron's formula
+
+
+def heron(a: float, b: float, c: float) -> float:
+    s = (a + b + c) / 2
+    return math.sqrt(s * (s - a) * (s - b) * (s - c))
+
+
+def right(match: re.Match[str], prompt: str) -> float:
+    a, b = numbers(match)
+    c = math.hypot(a, b)
+    values = {
+        "perimeter": a + b + c,
+        "length of the hypotenuse": c,
+        "height": 2 * heron(a, b, c) / c,
+        "radius": a * b * c / 4 / heron(a, b, c),
+    }
+    return next(value for words, value in values.items() if words in prompt)
+
+
+def angled(match: re.Match[str], prompt: str) -> float:
+    a, b, angle = numbers(match)
+    c = abs(a - b * complex(math.cos(math.radians(angle)), math.sin(math.radians(angle))))
+    return heron(a, b, c) if "area" in prompt else c
+
+
+def joined(match: re.Match[str], prompt: str) -> object:
+    a, b, c, d = numbers(match)
+    if "distance" in prompt:
+        return math.dist((a, b), (c, d))
+    if "midpoint" in prompt:
+        return (Fraction(a + c, 2), Fraction(b + d, 2))
+    if "reflection" in prompt:
+        return (2 * c - a, 2 * d - b)
+    steep = Fraction(d - b, c - a)
+    if "bisector" in prompt:
+        return line(-1 / steep, Fraction(a + c, 2), Fraction(b + d, 2))
+    return line(steep, Fraction(a), Fraction(b))
+
+
+def line(slope: Fraction, x: Fraction, y: Fraction) -> str:
+    return f"y = {polynomial((slope, y - slope * x), 'x')}"
+
+
+def triangle(match: re.Match[str], prompt: str) -> object:
+    a, b, c, d, e, f = numbers(match)
+    if "area" in prompt:
+        sides = (math.dist((a, b), (c, d)), math.dist((c, d), (e, f)), math.dist((e, f), (a, b)))
+        return heron(*sides)
+    if "centroid" in prompt:
+        return (Fraction(a + c + e, 3), Fraction(b + d + f, 3))
+    if "parallelogram" in prompt:
+        return (a - c + e, b - d + f)
+    # |AB + AC|^2 - |AB - AC|^2 = 4 AB.AC
+    return Fraction((c + e - 2 * a) ** 2 + (d + f - 2 * b) ** 2 - (c - e) ** 2 - (d - f) ** 2, 4)
+
+
+def many_corners(match: re.Match[str], prompt: str) -> Fraction:
+    [n] = numbers(match)
+    pairs = list(combinations(range(n), 2))
+    if "diagonals" in prompt:
+        return Fraction(sum("segments" in prompt or j - i not in (1, n - 1) for i, j in pairs))
+    turned = n * 180 - 360
+    return Fraction(turned, n if "one interior" in prompt else 1)
+
+
+def can(match: re.Match[str], prompt: str) -> float:
+    r, h = numbers(match)
+    mantle = 2 * math.pi * r * h
+    if "volume" in prompt:
+        return math.pi * r * r * h
+    return mantle if "curved" in prompt else mantle + 2 * math.pi * r * r
+
+
+def upright(match: re.Match[str], prompt: str) -> float:
+    h, side = numbers(match)
+    if "volume" in prompt:
+        return side * side * h / 3
+    foot = side / 2 if "face" in prompt else math.dist((0, 0), (side / 2, side / 2))
+    return math.hypot(foot, h)
+
+
+def test_figures_have_the_sizes_of_other_formulas() -> None:
+    point, two = r"\((-?\d+), (-?\d+)\)", r"(\d+) \w+"
+    check(
+        "geometry",
+        {
+            rf"legs of {two} and {two}": right,
+            r"(?:of length|are) (\d+) and (\d+) .*? (\d+)(?:°| degrees)": angled,
+            rf"P(?: = | is at )?{point} (?:and|to) Q(?: = | at )?{point}": joined,
+            rf"{point}, (?:\w = )?\w?{point}(?: and |, )(?:\w = )?\w?{point}": triangle,
+            r"polygon has (\d+) sides|equal angles has (\d+) c|with (\d+) corners": many_corners,
+            rf"cylinder has the radius {two} and the height (\d+)": can,
+            rf"pyramid of height {two} has a square base with sides of (\d+)": upright,
         },
     )

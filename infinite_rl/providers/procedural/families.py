@@ -14,6 +14,7 @@ from . import (
     math_counting,
     math_derivatives,
     math_fractions,
+    math_geometry,
     math_integers,
     math_linear,
     math_quadratic,
@@ -33,6 +34,7 @@ MATH: Mapping[str, Callable[[Draw, int], Problem]] = {
     "integers": math_integers.make,
     "derivatives": math_derivatives.make,
     "counting": math_counting.make,
+    "geometry": math_geometry.make,
 }
 CODING: Mapping[str, Callable[[Draw, int], CodingTask]] = {
     "sequences": code_sequences.make,

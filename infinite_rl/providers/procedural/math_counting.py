@@ -9,7 +9,7 @@ from itertools import permutations, product
 from math import comb, factorial, prod
 
 from .draw import Draw
-from .wording import PEOPLE, Problem, Question, listing, posed
+from .wording import PEOPLE, Problem, Question, listing, posed, reduced
 
 
 def make(draw: Draw, level: int) -> Problem:
@@ -41,12 +41,6 @@ def total_of(parts: Iterable[int | Fraction]) -> str:
     values = list(parts)
     text = " + ".join(map(str, values))
     return f"{text} = {sum(values)}" if len(values) > 1 else text
-
-
-def reduced(top: int, bottom: int) -> str:
-    """`4/6 = 2/3`, and `2/3` where nothing cancels."""
-    value = Fraction(top, bottom)
-    return f"{top}/{bottom} = {value}" if value.denominator != bottom else str(value)
 
 
 # --- arrangements of letters

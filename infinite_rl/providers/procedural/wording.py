@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 
 from ... import layout
 from .draw import Draw
@@ -195,3 +196,31 @@ def polynomial(coefficients: Sequence[Fraction | int], symbol: str) -> str:
         name = symbol if power == 1 else f"{symbol}^{power}"
         terms.append(str(coefficient) if power == 0 else times(coefficient, name))
     return signed_sum(terms) if terms else "0"
+
+
+def multiple(value: Fraction | int, symbol: str) -> str:
+    """An exact multiple with signs of its own: `2*pi`, `-pi/3`, `5*sqrt(2)/4`, `0`."""
+    value = Fraction(value)
+    if value == 0:
+        return "0"
+    front = "" if abs(value.numerator) == 1 else f"{abs(value.numerator)}*"
+    below = "" if value.denominator == 1 else f"/{value.denominator}"
+    return f"{'-' if value < 0 else ''}{front}{symbol}{below}"
+
+
+def root_of(square: Fraction | int, factor: Fraction | int = 1) -> str:
+    """The square root of a fraction that is not negative, times a factor, simplified: `3*sqrt(2)/5`."""
+    square = Fraction(square)
+    outside, inside = Fraction(factor, square.denominator), square.numerator * square.denominator
+    for divisor in range(isqrt(inside), 1, -1):
+        if inside % divisor**2 == 0:
+            outside, inside = outside * divisor, inside // divisor**2
+    if inside == 0:
+        return "0"
+    return str(outside) if inside == 1 else multiple(outside, f"sqrt({inside})")
+
+
+def reduced(top: int, bottom: int) -> str:
+    """`4/6 = 2/3`, and `2/3` where nothing cancels."""
+    value = Fraction(top, bottom)
+    return f"{top}/{bottom} = {value}" if value.denominator != bottom else str(value)
