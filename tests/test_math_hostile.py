@@ -96,7 +96,7 @@ def test_without_sympy_a_question_to_it_is_over_budget() -> None:
 def test_a_report_names_what_is_wrong_late_and_slow() -> None:
     answers = [
         Answer("power tower", ("budget", "equal"), 0.01),
-        Answer("signs", ("different", "different"), 0.2),
+        Answer("signs", ("different", "different"), 0.2, 0.2),
         Answer("integral of a tower", ("timeout", "timeout"), 0.75),
         Answer("set of roots", ("different", "unparsed"), 0.0),
     ]
