@@ -146,7 +146,7 @@ def test_a_family_that_is_given_up_is_asked_for_no_more(tmp_path: Path) -> None:
 
 def test_a_stop_during_a_wait_counts_as_a_request(tmp_path: Path) -> None:
     stop = threading.Event()
-    waiting = RetryPolicy(sleep=lambda event, _: event.set())
+    waiting = RetryPolicy(sleep=lambda *_: stop.set())
     provider = ScriptedProvider([ProviderUnavailable("503")])
     progress = make(tmp_path, provider, 1, stop=stop, retry=waiting)
     assert progress.stopped == "stopped on request"

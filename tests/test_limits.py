@@ -1,190 +1,133 @@
-"""Transport retry, with a clock that only waiting moves."""
+"""Calls within limits and their retries, with real threads on a clock that only waiting moves."""
 
 from __future__ import annotations
 
 import logging
+import random
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import FrozenInstanceError, replace
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from itertools import count
 
 import pytest
+from simulated_time import SimulatedTime
+from test_pace import most_in
 
 from infinite_rl.errors import NoCompletion, ProviderRefused, ProviderUnavailable
-from infinite_rl.limits import RetryingProvider, RetryPolicy
+from infinite_rl.limits import LimitedProvider, Limits, RetryPolicy
 from infinite_rl.providers.scripted import Reply, ScriptedProvider
+from infinite_rl.types import Completion, Usage
 
 
-class Time:
-    """A clock and the waits that moved it; `meanwhile` happens during each wait."""
-
-    def __init__(self, meanwhile: Callable[[], object] = lambda: None) -> None:
-        self.now = 100.0
-        self.waits: list[float] = []
-        self._meanwhile = meanwhile
-
-    def sleep(self, stop: threading.Event, seconds: float) -> None:
-        assert not stop.is_set()
-        self._meanwhile()
-        self.waits.append(seconds)
-        self.now += seconds
-
-    def policy(self, jitter: float = 0.5) -> RetryPolicy:
-        return RetryPolicy(sleep=self.sleep, clock=lambda: self.now, random=lambda: jitter)
+def policy(time: SimulatedTime, jitter: float = 0.5) -> RetryPolicy:
+    return RetryPolicy(sleep=time.sleep, clock=time.clock, random=lambda: jitter)
 
 
-def down(retry_after: float | None = None) -> ProviderUnavailable:
-    return ProviderUnavailable("it is down", retry_after=retry_after)
+def down(retry_after: float | None = None, status: int | None = None) -> ProviderUnavailable:
+    return ProviderUnavailable("it is down", retry_after=retry_after, status=status)
 
 
 def always_down(retry_after: float | None = None) -> ScriptedProvider:
     return ScriptedProvider(lambda *_: down(retry_after))
 
 
-def once(call: Callable[[], object]) -> Callable[[], object]:
-    """`call` the first time, nothing after."""
-    calls = iter([call])
-    return lambda: next(calls, lambda: None)()
+@dataclass
+class Asked:
+    """What one call came to, and when."""
+
+    text: str = ""
+    error: Exception | None = None
+    at: float = 0.0
 
 
-def retrying(replies: Sequence[Reply], policy: RetryPolicy) -> RetryingProvider:
-    return RetryingProvider(ScriptedProvider(replies, model="m"), policy)
+def ask(
+    provider: LimitedProvider, time: SimulatedTime, *seeds: int, begins: float = 0.0
+) -> list[Asked]:
+    """A call for each seed, from as many threads; each begins `begins` s after the one before."""
+    asked = [Asked() for _ in seeds]
+
+    def call(place: int) -> None:
+        time.sleep(threading.Event(), place * begins)
+        try:
+            asked[place].text = provider.complete("s", "p", seeds[place]).text
+        except Exception as error:
+            asked[place].error = error
+        asked[place].at = time.now
+
+    start = time.now
+    time.run([lambda place=place: call(place) for place in range(len(seeds))])
+    for one in asked:
+        one.at -= start
+    return asked
+
+
+def retried(*replies: Reply, jitter: float = 0.5, total_s: float = 1800) -> Asked:
+    """What one call to a script came to, in seconds from its begin."""
+    time = SimulatedTime()
+    bounded = replace(policy(time, jitter), total_s=total_s)
+    return ask(LimitedProvider(ScriptedProvider(replies), bounded), time, 1)[0]
+
+
+# One call and its tries
 
 
 def test_a_good_answer_is_passed_on_without_a_wait() -> None:
-    time = Time()
-    provider = retrying(["one"], time.policy())
+    provider = LimitedProvider(ScriptedProvider(["one"], model="m"))
     assert (provider.model, provider.complete("s", "p", 1).text) == ("m", "one")
-    assert time.waits == []
+    assert retried("one") == Asked("one", None, 0)
 
 
 def test_the_same_call_is_made_again() -> None:
-    script = ScriptedProvider([down(), down(), "three"])
-    answer = RetryingProvider(script, Time().policy()).complete("s", "p", 1)
-    assert answer.text == "three"
+    time, script = SimulatedTime(), ScriptedProvider([down(), down(), "three"])
+    assert ask(LimitedProvider(script, policy(time)), time, 1)[0].text == "three"
     assert script.calls == [("s", "p", 1)] * 3
 
 
-def test_the_bound_of_a_wait_doubles_up_to_a_maximum() -> None:
-    time = Time()
-    retrying([down()] * 9 + ["end"], time.policy(jitter=0.5)).complete("", "p", 1)
-    assert time.waits == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
-
-
-@pytest.mark.parametrize("jitter", [0.0, 0.999])
-def test_a_wait_is_a_random_share_of_its_bound(jitter: float) -> None:
-    assert Time().policy(jitter).wait_s(3, None) == 4 * jitter
-
-
-def test_a_wait_after_any_number_of_failures_is_a_number() -> None:
-    assert Time().policy().wait_s(100_000, None) == 30
+def test_its_waits_double() -> None:
+    assert retried(*[down()] * 6, "end").at == pytest.approx(0.5 + 1 + 2 + 4 + 8 + 16)
 
 
 def test_the_delay_that_the_provider_names_is_kept_and_spread() -> None:
-    time = Time()
-    retrying([down(13), "two"], time.policy(jitter=0.25)).complete("", "p", 1)
-    assert time.waits == [13.25]
+    assert retried(down(13), "two", jitter=0.25).at == pytest.approx(13.25)
 
 
 @pytest.mark.parametrize("error", [ProviderRefused("no"), NoCompletion("no"), ValueError("no")])
 def test_no_other_error_is_retried(error: Exception) -> None:
-    time = Time()
-    with pytest.raises(type(error)) as caught:
-        retrying([error, "two"], time.policy()).complete("", "p", 1)
-    assert caught.value is error and time.waits == []
+    assert retried(error, "two").error is error
+
+
+def test_a_call_that_broke_is_no_longer_in_flight() -> None:
+    time = SimulatedTime()
+    script = ScriptedProvider([ValueError("no"), "two"])
+    provider = LimitedProvider(script, policy(time), limits=Limits(max_concurrency=1))
+    assert [one.text for one in ask(provider, time, 1, 2)] == ["", "two"]
+    assert provider.traffic.in_flight == 0
 
 
 def test_it_gives_up_in_time_and_says_after_how_many_tries() -> None:
-    time = Time()
-    script = always_down(13)
-    policy = replace(time.policy(), total_s=30)
-    with pytest.raises(ProviderUnavailable) as caught:
-        RetryingProvider(script, policy).complete("", "p", 1)
-    assert str(caught.value) == "it is down (gave up after 3 tries: the limit is 30 s)"
-    assert caught.value.retry_after == 13
-    assert len(script.calls) == 3 and time.now <= 100 + 30
+    asked = retried(*[down(13)] * 9, total_s=30)
+    assert isinstance(asked.error, ProviderUnavailable)
+    assert str(asked.error) == "it is down (gave up after 3 tries: the limit is 30 s)"
+    assert asked.error.retry_after == 13 and asked.at <= 30
 
 
 def test_a_delay_beyond_the_limit_is_not_waited_for() -> None:
-    time = Time()
-    with pytest.raises(ProviderUnavailable, match="after 1 try: the limit is 600 s"):
-        RetryingProvider(always_down(3600), time.policy()).complete("", "p", 1)
-    assert time.waits == []
-
-
-def test_a_stop_ends_a_wait() -> None:
-    stop = threading.Event()
-    time = Time(meanwhile=stop.set)
-    script = always_down()
-    with pytest.raises(ProviderUnavailable, match=r"it is down \(stopped after 1 try\)"):
-        RetryingProvider(script, time.policy(), stop=stop).complete("", "p", 1)
-    assert len(script.calls) == 1
-
-
-def test_no_wait_begins_after_a_stop() -> None:
-    stop = threading.Event()
-    stop.set()
-    time = Time()
-    with pytest.raises(ProviderUnavailable, match="stopped"):
-        RetryingProvider(always_down(), time.policy(), stop=stop).complete("", "p", 1)
-    assert time.waits == []
-
-
-def test_a_real_wait_is_interrupted() -> None:
-    stop = threading.Event()
-    provider = RetryingProvider(
-        always_down(60), stop=stop, on_retry=lambda *_: threading.Timer(0.05, stop.set).start()
-    )
-    with pytest.raises(ProviderUnavailable, match="stopped"):
-        provider.complete("", "p", 1)
-
-
-def test_a_delay_told_to_one_call_holds_for_the_others() -> None:
-    time = Time(meanwhile=once(lambda: provider.complete("", "p", 2)))
-    script = ScriptedProvider([down(13), "other", "one"])
-    told: list[float] = []
-    provider = RetryingProvider(
-        script, time.policy(jitter=0.0), on_retry=lambda _, wait_s: told.append(wait_s)
-    )
-    assert provider.complete("", "p", 1).text == "one"
-    assert [call.seed for call in script.calls] == [1, 2, 1]
-    assert time.waits == [13, 13]
-    assert told == [13]  # the other call was late, not made again
-
-
-def test_a_trouble_without_a_delay_holds_nobody_else_up() -> None:
-    time = Time(meanwhile=once(lambda: provider.complete("", "p", 2)))
-    provider = retrying([down(), "other", "one"], time.policy())
-    assert provider.complete("", "p", 1).text == "one"
-    assert time.waits == [0.5]
-
-
-def test_a_shared_delay_ends() -> None:
-    time = Time()
-    provider = retrying([down(13), "one", "two"], time.policy())
-    provider.complete("", "p", 1)
-    provider.complete("", "p", 2)
-    assert time.waits == [13.5]
-
-
-def test_a_delay_beyond_the_limit_costs_the_others_no_call() -> None:
-    script = always_down(3600)
-    provider = RetryingProvider(script, Time().policy())
-    with pytest.raises(ProviderUnavailable, match="1 try"):
-        provider.complete("", "p", 1)
-    with pytest.raises(ProviderUnavailable, match="3600 s are left of it .*after 0 tries"):
-        provider.complete("", "p", 2)
-    assert len(script.calls) == 1
+    asked = retried(down(3600))
+    assert asked.at == 0 and "after 1 try: the limit is 1800 s" in str(asked.error)
 
 
 def test_each_retry_is_told_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "infinite_rl.limits")
     told: list[tuple[str, float]] = []
-    provider = RetryingProvider(
+    time = SimulatedTime()
+    provider = LimitedProvider(
         ScriptedProvider([down(), down(13), "three"], model="m"),
-        Time().policy(),
+        policy(time),
         on_retry=lambda error, wait_s: told.append((str(error), wait_s)),
     )
-    provider.complete("", "p", 1)
+    ask(provider, time, 1)
     assert told == [("it is down", 0.5), ("it is down", 13.5)]
     assert caplog.messages == [
         "m: 1 try failed, again in 0.5 s: it is down",
@@ -192,6 +135,386 @@ def test_each_retry_is_told_and_logged_once(caplog: pytest.LogCaptureFixture) ->
     ]
 
 
-def test_a_policy_cannot_be_changed() -> None:
-    with pytest.raises(FrozenInstanceError):
-        RetryPolicy().total_s = 1  # type: ignore[misc]  # it is frozen
+# A stop
+
+
+def test_no_call_begins_after_a_stop() -> None:
+    stop, script = threading.Event(), ScriptedProvider(["one"])
+    stop.set()
+    with pytest.raises(ProviderUnavailable, match="stopped before it was tried"):
+        LimitedProvider(script, stop=stop).complete("", "p", 1)
+    assert script.calls == []
+
+
+def test_a_stop_ends_all_waits_at_once() -> None:
+    """Of the call that is between two tries, of those in line, of those in a pause."""
+    time, stop = SimulatedTime(), threading.Event()
+    provider = LimitedProvider(
+        always_down(60), policy(time), limits=Limits(rpm=10, max_concurrency=1), stop=stop
+    )
+
+    def stopper() -> None:
+        time.sleep(threading.Event(), 7)
+        stop.set()
+
+    ends: list[str] = []
+
+    def call() -> None:
+        with pytest.raises(ProviderUnavailable) as caught:
+            provider.complete("", "p", 1)
+        assert time.now == pytest.approx(107, abs=0.1)
+        ends.append(str(caught.value))
+
+    time.run([stopper, *[call] * 50])
+    assert sorted(set(ends)) == ["it is down (stopped after 1 try)", "stopped before it was tried"]
+    assert provider.traffic.waiting == 0
+
+
+def test_real_waits_are_interrupted() -> None:
+    stop = threading.Event()
+    begun = threading.Semaphore(0)
+    provider = LimitedProvider(
+        always_down(60), stop=stop, on_retry=lambda *_: begun.release(), limits=Limits()
+    )
+    errors: list[Exception] = []
+
+    def call() -> None:
+        try:
+            provider.complete("", "p", 1)
+        except ProviderUnavailable as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=call) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    begun.acquire()
+    stop.set()
+    for thread in threads:
+        thread.join(30)
+    assert len(errors) == 20 and all("stopped" in str(error) for error in errors)
+
+
+def test_a_wait_that_is_broken_off_frees_its_place() -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    provider = LimitedProvider(ScriptedProvider([down(60)]), RetryPolicy(sleep=interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        provider.complete("", "p", 1)
+    assert provider.traffic[:3:2] == (0, 0)
+
+
+# What one call learns, all heed
+
+
+def test_a_delay_told_to_one_call_holds_for_the_others() -> None:
+    time, script = SimulatedTime(), ScriptedProvider([down(13), "one", "two"])
+    provider = LimitedProvider(script, policy(time, jitter=0.0))
+    first, second = ask(provider, time, 1, 2, begins=5)
+    assert [call.seed for call in script.calls] == [1, 1, 2], "the older call goes first"
+    assert (first.at, second.at) == pytest.approx((13, 13), abs=0.01)
+
+
+def test_a_trouble_without_a_delay_holds_nobody_else_up() -> None:
+    time, script = SimulatedTime(), ScriptedProvider([down(), "other", "one"])
+    first, second = ask(LimitedProvider(script, policy(time)), time, 1, 2, begins=0.1)
+    assert (first.at, second.at) == pytest.approx((0.5, 0.1), abs=0.01)
+
+
+def test_a_pause_beyond_the_limit_costs_the_others_no_call() -> None:
+    time, script = SimulatedTime(), always_down(3600)
+    asked = ask(LimitedProvider(script, policy(time)), time, 1, 2, begins=1)
+    assert "1 try" in str(asked[0].error)
+    said = "scripted asked for a pause, 3600 s are left of it, and the limit is 1800 s"
+    assert said in str(asked[1].error)
+    assert len(script.calls) == 1
+
+
+def test_such_a_pause_also_ends_the_calls_that_wait_already() -> None:
+    time, script = SimulatedTime(), ScriptedProvider([down(20), down(3600)])
+    asked = ask(LimitedProvider(script, policy(time)), time, 1, 2, 3, begins=1)
+    assert [one.at for one in asked] == pytest.approx([20.5] * 3)
+    assert len(script.calls) == 2
+
+
+def test_a_provider_that_is_down_ends_every_call_with_what_to_do() -> None:
+    time, script = SimulatedTime(), always_down()
+    asked = ask(LimitedProvider(script, policy(time)), time, *range(30))
+    message = str(asked[0].error)
+    for part in ("scripted seems to be down", "tries in a row", "the last as: it is down", "quota"):
+        assert part in message
+    assert {str(one.error) for one in asked} == {message}
+    assert all(900 <= one.at <= 960 for one in asked)
+    assert len(script.calls) < 30 + 60, "while it is down, one call at a time tries"
+
+
+def test_a_call_after_that_is_one_more_try() -> None:
+    time, script = SimulatedTime(), always_down()
+    provider = LimitedProvider(script, policy(time))
+    ask(provider, time, *range(30))
+    time.now += 3600
+    before = len(script.calls)
+    assert "seems to be down" in str(ask(provider, time, 1)[0].error)
+    assert len(script.calls) == before + 1
+
+
+def test_a_provider_that_comes_back_loses_no_call() -> None:
+    time = SimulatedTime()
+    script = ScriptedProvider(lambda *_: down() if time.now < 100 + 700 else "text")
+    asked = ask(LimitedProvider(script, policy(time)), time, *range(50))
+    assert [one.text for one in asked] == ["text"] * 50
+
+
+def test_the_traffic_can_be_looked_at() -> None:
+    time, looks = SimulatedTime(), []
+
+    def look(*_: object) -> str:
+        time.sleep(threading.Event(), 1)
+        looks.append(provider.traffic)
+        return "text"
+
+    limits = Limits(max_concurrency=2)
+    provider = LimitedProvider(
+        ScriptedProvider(look), replace(policy(time), first_wait_s=0.0), limits=limits
+    )
+    ask(provider, time, *range(5))
+    assert [(look.in_flight, look.waiting) for look in looks] == [
+        (2, 3),
+        (2, 2),
+        (2, 1),
+        (2, 0),
+        (1, 0),
+    ]
+    assert looks[0].cap == 2 and looks[0].pauses == 0 and looks[0].rpm is None
+
+
+# Whole runs against a server with a mind of its own
+
+
+@dataclass
+class Server:
+    """Refuses (429) what its quota does not allow; `strikes` says when it fails with a 503."""
+
+    time: SimulatedTime
+    quota: Callable[[float], float | None] = lambda _: None  # the delay of a refusal
+    strikes: Callable[[float], bool] = lambda _: False
+    latency_s: float = 1.0
+    refusal_s: float = 0.1
+    model: str = "server"
+    asked: list[tuple[float, int, bool]] = field(default_factory=list)  # when, seed, accepted
+    answered: list[int] = field(default_factory=list)
+    chance: random.Random = field(default_factory=lambda: random.Random(1))
+    in_flight: int = 0
+    most_in_flight: int = 0
+
+    def complete(self, system: str, prompt: str, seed: int) -> Completion:
+        del system, prompt
+        self.wait(0.03 * self.chance.random())
+        delay_s, failing = self.quota(self.time.now), self.strikes(self.time.now)
+        self.asked.append((self.time.now, seed, delay_s is None and not failing))
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        answer_s = self.latency_s * (0.5 + self.chance.random())
+        self.wait(answer_s if delay_s is None else self.refusal_s)
+        self.in_flight -= 1
+        if delay_s is not None:
+            raise ProviderUnavailable("429", status=429, retry_after=delay_s)
+        if failing:
+            raise ProviderUnavailable("503", status=503)
+        self.answered.append(seed)
+        return Completion("text", self.model, usage=Usage(100, 400))
+
+    def wait(self, seconds: float) -> None:
+        self.time.sleep(threading.Event(), seconds)
+
+
+def fixed_window(rate: int) -> Callable[[float], float | None]:
+    """So many a minute of the wall clock; the delay lasts to its end."""
+    used: dict[float, int] = {}
+
+    def quota(now: float) -> float | None:
+        minute = now // 60
+        used[minute] = used.get(minute, 0) + 1
+        return None if used[minute] <= rate else (minute + 1) * 60 - now
+
+    return quota
+
+
+def sliding_window(rate: int) -> Callable[[float], float | None]:
+    """So many in any 60 s; the delay lasts until the oldest is out of sight."""
+    times: list[float] = []
+
+    def quota(now: float) -> float | None:
+        while times and times[0] <= now - 60:
+            times.pop(0)
+        if len(times) >= rate:
+            return times[0] + 60 - now
+        times.append(now)
+        return None
+
+    return quota
+
+
+def bucket(rate: int) -> Callable[[float], float | None]:
+    """Refilled all the time, holding a minute's worth; the delay is in whole seconds."""
+    level, last = float(rate), 0.0
+
+    def quota(now: float) -> float | None:
+        nonlocal level, last
+        level, last = min(rate, level + (now - last) * rate / 60), now
+        if level < 1:
+            return max(1.0, -(-(1 - level) * 60 // rate))
+        level -= 1
+        return None
+
+    return quota
+
+
+QUOTAS = {"fixed": fixed_window, "sliding": sliding_window, "bucket": bucket}
+
+
+def load(
+    server: Server, threads: int, minutes: float, limits: Limits | None = None
+) -> tuple[LimitedProvider, list[float]]:
+    """Have so many threads call all the time; the seconds that each call took."""
+    time = server.time
+    patient = RetryPolicy(sleep=time.sleep, clock=time.clock, random=random.Random(0).random)
+    limits = limits or Limits(max_concurrency=threads)
+    provider, took, seeds = LimitedProvider(server, patient, limits=limits), [], count()
+    end = time.now + minutes * 60
+
+    def client() -> None:
+        while time.now < end:
+            begin = time.now
+            provider.complete("", "p", next(seeds))
+            took.append(time.now - begin)
+
+    time.run([client] * threads)
+    assert sorted(server.answered) == list(range(len(took))), "each call is answered once"
+    return provider, took
+
+
+@pytest.mark.parametrize("kind", QUOTAS)
+@pytest.mark.parametrize(("rate", "threads", "latency_s"), [(60, 64, 1), (300, 32, 4)])
+def test_an_unknown_quota_is_used_and_few_calls_are_burnt(
+    kind: str, rate: int, threads: int, latency_s: float
+) -> None:
+    time = SimulatedTime()
+    server = Server(time, QUOTAS[kind](rate), latency_s=latency_s)
+    load(server, threads, minutes=15)
+    after_warm_up = [good for at, _, good in server.asked if 400 <= at < 1000]
+    assert sum(after_warm_up) >= 0.9 * rate * 10
+    assert after_warm_up.count(False) < 0.05 * len(after_warm_up)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", QUOTAS)
+@pytest.mark.parametrize("refusal_s", [0.05, 1.0])
+@pytest.mark.parametrize(
+    ("rate", "threads", "latency_s"),
+    [(10, 8, 2), (60, 256, 1), (60, 8, 5), (1000, 256, 1), (1000, 256, 10), (2000, 256, 3)],
+)
+def test_quotas_of_all_sizes_are_used_and_few_calls_are_burnt(
+    kind: str, refusal_s: float, rate: int, threads: int, latency_s: float
+) -> None:
+    time = SimulatedTime()
+    server = Server(time, QUOTAS[kind](rate), latency_s=latency_s, refusal_s=refusal_s)
+    load(server, threads, minutes=20)
+    after_warm_up = [good for at, _, good in server.asked if 400 <= at < 1300]
+    assert sum(after_warm_up) >= 0.9 * rate * 15
+    assert after_warm_up.count(False) < 0.05 * len(after_warm_up)
+
+
+def test_storms_of_503_lose_nothing() -> None:
+    """Half of each minute is a storm; calls are only late."""
+    server = Server(SimulatedTime(), strikes=lambda now: now % 60 < 30)
+    provider, took = load(server, 64, minutes=10)
+    assert len(took) > 64 * 30 * 10 / 5, "between the storms the cap grows again"
+    in_storms = sum(not good for _, _, good in server.asked)
+    assert in_storms < 0.15 * len(server.asked)
+
+
+def test_after_a_pause_256_threads_do_not_come_at_once() -> None:
+    pause = iter([20.0])
+    server = Server(SimulatedTime(), quota=lambda now: next(pause, None) if now > 105 else None)
+    load(server, 256, minutes=1)
+    times = sorted(at for at, *_ in server.asked)
+    resumed = [at for at in times if at > 120]
+    assert most_in(resumed[:200], 0.1) <= 40
+    assert most_in(times[:256], 0.1) <= 40, "nor at the start"
+
+
+def test_no_call_starves_while_others_pass() -> None:
+    """The older call goes first, however often it was refused."""
+    server = Server(SimulatedTime(), fixed_window(60))
+    _, took = load(server, 100, minutes=10)
+    a_round_s = 100 / 60 * 60
+    assert max(took) < 2.5 * a_round_s
+    order = [seed for _, seed, good in server.asked if good]
+    assert max(abs(seed - place) for place, seed in enumerate(order)) <= 100
+
+
+@pytest.mark.parametrize("rpm", [5, 100, 700])
+def test_a_set_rpm_is_kept_in_any_minute_and_used(rpm: int) -> None:
+    server = Server(SimulatedTime(), strikes=lambda now: 200 < now < 220)
+    load(server, 32, 6, Limits(rpm=rpm))
+    times = [at for at, *_ in server.asked]
+    assert most_in(sorted(times), 60) <= rpm
+    assert len([at for at in times if 300 <= at < 420]) >= 0.95 * rpm * 2
+
+
+def test_set_tokens_a_minute_are_kept_and_used() -> None:
+    server = Server(SimulatedTime())
+    load(server, 32, 10, Limits(tpm=50_000, max_concurrency=32))
+    a_minute = [sum(60 * m <= at - 100 < 60 * m + 60 for at, *_ in server.asked) for m in range(10)]
+    assert all(calls * 500 <= 50_000 + 500 for calls in a_minute)
+    assert all(calls * 500 >= 0.95 * 50_000 for calls in a_minute[2:])
+
+
+def test_a_set_concurrency_is_kept() -> None:
+    server = Server(SimulatedTime())
+    load(server, 40, 2, Limits(max_concurrency=7))
+    assert server.most_in_flight == 7
+
+
+def test_a_run_is_the_same_each_time() -> None:
+    runs = []
+    for _ in range(2):
+        server = Server(SimulatedTime(), sliding_window(100), lambda now: now % 50 < 5)
+        load(server, 16, 3)
+        runs.append(server.asked)
+    assert runs[0] == runs[1]
+
+
+def test_real_threads_lose_no_call_and_keep_the_cap() -> None:
+    """The same, on the machine's own clock and scheduler."""
+    lock, now, most, tries = threading.Lock(), [0], [0], Counter[int]()
+
+    def answer(_: str, __: str, seed: int) -> Reply:
+        with lock:
+            now[0] += 1
+            most[0] = max(most)
+            most[0] = max(most[0], now[0])
+            tries[seed] += 1
+            failing = tries[seed] <= seed % 3
+        time.sleep(0)
+        with lock:
+            now[0] -= 1
+        return down(status=503) if failing else str(seed)
+
+    quick = RetryPolicy(first_wait_s=0.001, max_wait_s=0.01)
+    provider = LimitedProvider(ScriptedProvider(answer), quick, limits=Limits(max_concurrency=5))
+    answers: list[str] = []
+
+    def client(first: int) -> None:
+        for seed in range(first, 400, 16):
+            answers.append(provider.complete("", "p", seed).text)
+
+    threads = [threading.Thread(target=client, args=(first,)) for first in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(map(int, answers)) == list(range(400))
+    assert most[0] <= 5
+    assert provider.traffic[:3:2] == (0, 0)

@@ -1,0 +1,240 @@
+"""When a call may begin: the limits, the retry policy, and a state machine told the time.
+
+Nothing here waits, locks or looks at a clock.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .errors import NoCompletion, ProviderError, ProviderUnavailable, UsageError
+from .pace import LearnedPace, Spacing
+from .types import Completion, Usage
+
+_MOST_IN_FLIGHT = 1000  # where no limit is set
+_CHARS_PER_TOKEN = 4  # of English; an estimate until the provider has counted
+_FIRST_ANSWER = 1000.0  # tokens that an answer is thought to have before the first
+_NEVER = float("inf")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may be asked of a provider; None where there is no limit.
+
+    `rpm`: requests that begin in any 60 s, retries included. `tpm`: tokens, of prompts and answers,
+    thoughts included: estimated when a call begins and set right when it ends, so that up to a
+    call's tokens more can fall into 60 s. `max_concurrency`: requests in flight (None: 1,000).
+
+    Raises:
+        UsageError: a limit is less than 1.
+    """
+
+    rpm: int | None = None
+    tpm: int | None = None
+    max_concurrency: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, limit in vars(self).items():
+            if limit is not None and limit < 1:
+                raise UsageError(f"{name} must be at least 1, not {limit}")
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """How long to wait between the tries of one call, in seconds, and when to give up.
+
+    Where the provider names a delay: that delay and up to `first_wait_s` more. Else a random time
+    up to a bound that starts at `first_wait_s` and doubles to `max_wait_s` ("full jitter"). No wait
+    begins that would end more than `total_s` after the call's first try.
+
+    `down_tries` failed tries in a row, of all calls, and they are made one at a time, with such
+    waits between, until one succeeds. If none has `down_s` after the first failed, all calls end.
+
+    `sleep(event, seconds)` waits until the time is over or the event is set; `clock` gives seconds;
+    `random` a number in [0, 1). Tests pass their own.
+    """
+
+    first_wait_s: float = 1.0
+    max_wait_s: float = 60.0
+    total_s: float = 1800.0
+    down_tries: int = 10
+    down_s: float = 900.0
+    sleep: Callable[[threading.Event, float], object] = threading.Event.wait
+    clock: Callable[[], float] = time.monotonic
+    random: Callable[[], float] = random.random
+
+    def wait_s(self, failures: int, retry_after: float | None) -> float:
+        """The seconds to wait after the `failures`-th failed try (1 is the first)."""
+        if retry_after is not None:
+            return retry_after + self.random() * self.first_wait_s
+        doublings = min(failures - 1, 60)  # a larger power says nothing and would overflow
+        return float(self.random() * min(self.max_wait_s, self.first_wait_s * 2.0**doublings))
+
+
+class Traffic(NamedTuple):
+    """A look at a gate: calls in flight, how many may be, calls that wait, pauses so far.
+
+    `rpm` is the pace that refusals have taught, None while there is none.
+    """
+
+    in_flight: int
+    cap: int
+    waiting: int
+    pauses: int
+    rpm: float | None
+
+
+class Call(NamedTuple):
+    """A call that has begun, the `number`-th, with the tokens reserved for it."""
+
+    number: int
+    tokens: float
+
+
+class Gate:
+    """Decides when the next call may begin, from how the calls before it ended.
+
+    - The set limits hold for every try.
+    - A delay that the provider names to one call is a pause for all. After it, and at the very
+      start, the calls in flight rise from 1 to the cap over `first_wait_s`, lest all come at once.
+    - A 429 or 503 halves the cap on calls in flight, once a burst: those that met calls begun
+      before the last halving do not count. After a 503, which speaks of the load, a full window of
+      successes adds one; after a 429, which speaks of the rate, each success does, up to where the
+      cap was: the rate is held by what the 429 has taught (`LearnedPace`).
+    - After `down_tries` failures in a row one call at a time tries, as `RetryPolicy` says.
+    """
+
+    def __init__(self, limits: Limits, policy: RetryPolicy) -> None:
+        self._policy = policy
+        self._most = limits.max_concurrency or _MOST_IN_FLIGHT
+        self.cap = self._most
+        self.in_flight = 0
+        self.pauses = 0
+        self.paused_until = float("-inf")
+        self._requests = Spacing(limits.rpm or _NEVER)
+        self._tokens = Spacing(limits.tpm or _NEVER)
+        self._pace = LearnedPace()
+        self._answer_tokens = _FIRST_ANSWER
+        self._calls = 0
+        self._peak = 0  # in flight, since the last halving
+        self._halved_at = 0  # the last call begun before the last halving
+        self._window = 0  # successes since the cap last changed
+        self._quick_to = 0  # the cap up to which each success adds one
+        self._row = 0  # failures in a row
+        self._row_began = 0.0
+        self._probes_after = self._probes = 0
+
+    @property
+    def rpm(self) -> float | None:
+        """The pace that refusals have taught."""
+        return self._pace.rate and self._pace.rate * 60
+
+    @property
+    def probing(self) -> bool:
+        """Whether one call at a time tries."""
+        return self._row >= self._policy.down_tries
+
+    def ready_at(self) -> float:
+        """The time from which a call may begin; infinite where one must end before."""
+        if self.in_flight >= (1 if self.probing else self.cap):
+            return _NEVER
+        ramp_s = self._policy.first_wait_s * self.in_flight / self.cap
+        return max(
+            self.paused_until + ramp_s,
+            self._requests.ready_at(),
+            self._tokens.ready_at(),
+            self._pace.ready_at(),
+        )
+
+    def begin(self, now: float, prompt_chars: int) -> Call:
+        """A call begins."""
+        if not self._calls:
+            self.paused_until = now  # only so that the first calls do not come all at once
+        self._calls += 1
+        self.in_flight += 1
+        self._peak = max(self._peak, self.in_flight)
+        call = Call(self._calls, prompt_chars / _CHARS_PER_TOKEN + self._answer_tokens)
+        self._requests.take(now)
+        self._tokens.take(now, call.tokens)
+        self._pace.begun(call.number, now)
+        return call
+
+    def end(
+        self, call: Call, now: float, outcome: Completion | ProviderError | None, tries: int
+    ) -> float:
+        """A call ends after so many tries, None where nobody can say how; the wait before the next.
+
+        The wait is 0 unless the outcome is `ProviderUnavailable`.
+        """
+        self.in_flight -= 1
+        if isinstance(outcome, ProviderUnavailable):
+            return self._failed(call, now, outcome, tries)
+        if outcome is not None:
+            self._succeeded(now)
+        if isinstance(outcome, Completion | NoCompletion):
+            self._settle(call, outcome.usage)
+        return 0.0
+
+    def down_for_s(self, now: float) -> float | None:
+        """For how long the provider has been down; None while there is hope."""
+        down_s = now - self._row_began
+        return down_s if self.probing and down_s >= self._policy.down_s else None
+
+    @property
+    def tries_in_a_row(self) -> int:
+        """Tries, of all calls, that have failed since the last success."""
+        return self._row
+
+    def _settle(self, call: Call, usage: Usage) -> None:
+        answer = usage.output_tokens + usage.thinking_tokens
+        if usage.input_tokens or answer:
+            self._tokens.correct(usage.input_tokens + answer - call.tokens)
+            self._answer_tokens += (answer - self._answer_tokens) / 8
+
+    def _succeeded(self, now: float) -> None:
+        if self.probing:
+            self.paused_until = now  # the others follow, not all at once
+        self._row = 0
+        self._pace.succeeded(now)
+        self._window += 1
+        if self.cap < self._most and (self.cap < self._quick_to or self._window >= self.cap):
+            self.cap += 1
+            self._window = 0
+
+    def _failed(self, call: Call, now: float, error: ProviderUnavailable, tries: int) -> float:
+        wait_s = self._policy.wait_s(tries, error.retry_after)
+        self._pace.failed(call.number)
+        of_a_new_burst = call.number > self._halved_at
+        if not self.probing:  # one call at a time says nothing about the rate or the load
+            if error.status == 429:
+                self._pace.refused(now, error.retry_after or 0.0, of_a_new_burst=of_a_new_burst)
+            if error.status in (429, 503) and of_a_new_burst:
+                self._halve(quickly_back=error.status == 429)
+        if error.retry_after is not None:
+            self.pauses += self.paused_until < now
+            self.paused_until = max(self.paused_until, now + wait_s)
+        self._count(call, now)
+        return wait_s
+
+    def _halve(self, *, quickly_back: bool) -> None:
+        self._quick_to = self.cap if quickly_back else 0
+        self.cap = max(1, min(self.cap, self._peak) // 2)
+        self._halved_at, self._window, self._peak = self._calls, 0, self.in_flight
+
+    def _count(self, call: Call, now: float) -> None:
+        """Count a failure in the row, and put off the next try of all where they try in turn."""
+        if not self._row:
+            self._row_began = now
+        self._row += 1
+        if self._row == self._policy.down_tries:
+            self._probes_after, self._probes = self._calls, 0
+        if self.probing and (call.number > self._probes_after or not self._probes):
+            self._probes += 1
+            self.paused_until = max(
+                self.paused_until, now + self._policy.wait_s(self._probes, None)
+            )
