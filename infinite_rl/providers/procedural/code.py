@@ -29,6 +29,16 @@ KINDS = {
         "a list of (name, amount) pairs",
         "an array of [name, amount] pairs",
     ),
+    "spans": (
+        "list[list[int]]",
+        "a list of [start, end] pairs of integers",
+        "an array of [start, end] pairs of integers",
+    ),
+    "links": (
+        "list[tuple[str, str, int]]",
+        "a list of (from, to, length) entries",
+        "an array of [from, to, length] entries",
+    ),
     "totals": (
         "dict[str, int]",
         "a dictionary from strings to integers",
@@ -59,6 +69,9 @@ class Step:
     out: str = "result"
     head_python: str = ""
     head_javascript: str = ""
+
+
+Ending = tuple[Step, str, str]  # the last stage, the kind that it returns, how it works
 
 
 @dataclass(frozen=True)
@@ -196,6 +209,15 @@ def task_of_steps(
         head_javascript=head_javascript,
         stages=tuple(steps),
     )
+
+
+def told_in_order(steps: Sequence[Step]) -> tuple[str, ...]:
+    """One sentence of an explanation for each step."""
+    if len(steps) == 1:
+        return (f"We have to {steps[0].say}.",)
+    words = ("First", "Then", "After that", "Next")
+    told = [f"{words[min(index, 3)]}, we {step.say}." for index, step in enumerate(steps[:-1])]
+    return (*told, f"Finally, we {steps[-1].say}.")
 
 
 def is_telling(task: CodingTask) -> bool:

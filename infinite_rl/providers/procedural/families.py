@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from . import (
+    code_graphs,
     code_grids,
     code_integers,
+    code_intervals,
     code_records,
     code_recursion,
     code_sequences,
@@ -43,6 +45,8 @@ CODING: Mapping[str, Callable[[Draw, int], CodingTask]] = {
     "grids": code_grids.make,
     "records": code_records.make,
     "recursion": code_recursion.make,
+    "intervals": code_intervals.make,
+    "graphs": code_graphs.make,
 }
 TASKS = ("math", *dialects())
 
