@@ -32,7 +32,7 @@ LONG_S = 60.0  # for the first question, which loads sympy
 @pytest.fixture(scope="module", autouse=True)
 def workers() -> Iterator[None]:
     if importlib.util.find_spec("sympy"):
-        assert verify(r"\int_0^1 e^x \, dx", "e - 1", timeout=LONG_S).equal
+        assert verify(r"\int_0^1 2x e^{x^2} \, dx", "e - 1", timeout=LONG_S).equal
     yield
     algebra_module.close()
     gc.collect()
@@ -109,6 +109,24 @@ ELEMENTARY = [
     (r"\frac{d}{dx} \sqrt{1-x^2}", r"\frac{-x}{\sqrt{1-x^2}}"),
     (r"\frac{d}{dx} (5\ln(3x) + \tan x)", r"\frac{5}{x} + \frac{1}{\cos^2 x}"),
     (r"\frac{d}{dx} \cos x", r"-\sin x"),
+    (r"\int_0^{\pi/2} (3\cos x - 2\sin(2x)) \, dx", "1"),
+    (r"\int_0^1 (e^{2x} + \frac{e^{-x}}{2}) \, dx", r"\frac{e^2}{2} - \frac{1}{2e}"),
+    (r"\int_0^1 \frac{1}{1+x^2} \, dx", r"\frac{\pi}{4}"),
+    (r"\int_{-1}^1 \frac{3}{x^2+x+1} \, dx", r"\sqrt{3}\pi"),
+    (r"\sum_{k=1}^n k^3", r"\frac{n^2(n+1)^2}{4}"),
+    (r"\sum_{k=3}^{2m} (2k - 1)", "4m^2 - 4"),
+    (r"\sum_{k=0}^n 3 \cdot 2^{k-1}", r"3 \cdot 2^n - \frac{3}{2}"),
+    (r"\sum_{n=1}^\infty \frac{3(-1)^n}{2^{2n+1}}", "-3/10"),
+    (r"\sum_{n=1}^\infty \frac{1}{n^4}", r"\frac{\pi^4}{90}"),
+    (r"\sum_{n=2}^\infty \frac{3}{(2n)^2}", r"\frac{\pi^2}{8} - \frac{3}{4}"),
+    (r"\lim_{x \to 2} \frac{x^2-4}{x-2}", "4"),
+    (r"\lim_{x \to -\infty} \frac{3x^2 - x}{2x^2 + 5}", "3/2"),
+    (r"\lim_{x \to -\infty} \frac{x}{\sqrt{x^2+1}}", "-1"),
+    (r"\lim_{x \to 0^-} \frac{|x|}{x}", "-1"),
+    (r"\lim_{x \to 0} \frac{x - \sin x}{\tan^3 x}", "1/6"),
+    (r"\lim_{x \to 0} \frac{e^x - 1 - \ln(1+x)}{x^2}", "1"),
+    (r"\lim_{n \to \infty} (1 - \frac{2}{n})^{3n}", "e^{-6}"),
+    (r"\lim_{n \to \infty} (\sqrt{n^2+n} - n)", "1/2"),
 ]
 
 
@@ -132,6 +150,30 @@ def test_what_is_easy_needs_no_sympy(one: str, other: str, monkeypatch: pytest.M
         r"\frac{d}{dx} x^x",
         r"\frac{d}{dx} (x + \frac{1}{0})",
         r"\frac{d}{dx} \log_2 x",
+        r"\int_{-1}^1 \tan x \, dx",
+        r"\int_0^2 \frac{1}{x^2-1} \, dx",
+        r"\int_0^1 \sin x^2 \, dx",
+        r"\sum_{k=1}^n a k",
+        r"\sum_{k=1}^k k",
+        r"\sum_{k=1}^{n/2} k",
+        r"\sum_{k=a}^n k",
+        r"\sum_{k=1}^n (-2)^k",
+        r"\sum_{k=1}^n \frac{1}{k}",
+        r"\sum_{k=0}^\infty 2^k",
+        r"\sum_{k=0}^\infty (-1)^k",
+        r"\sum_{k=1}^\infty \frac{1}{k}",
+        r"\sum_{k=1}^\infty \frac{1}{k^3}",
+        r"\sum_{k=0}^\infty \frac{1}{k^2}",
+        r"\lim_{x \to 0} \frac{1}{x}",
+        r"\lim_{x \to 0} \frac{|x|}{x}",
+        r"\lim_{x \to 0} \sqrt{x}",
+        r"\lim_{x \to 0} \frac{x}{x-x}",
+        r"\lim_{x \to 0} \sin\frac{1}{x}",
+        r"\lim_{x \to \infty} (1 + \frac{1}{x})^{x^2}",
+        r"\lim_{x \to 0} \frac{\cos x - 1 + x^2/2 - x^4/24 + x^6/720}{x^8}",
+        r"\lim_{x \to 0} \frac{a x}{x}",
+        r"\lim_{x \to 1} \sin x",
+        r"\lim_{x \to \pi} x",
     ],
 )
 def test_what_is_not_easy_is_left_to_sympy(text: str) -> None:
@@ -174,16 +216,18 @@ def test_without_sympy_nobody_is_blamed(monkeypatch: pytest.MonkeyPatch) -> None
     solvers = algebra_module._Solvers()
     solvers._missing = "sympy is not installed"
     monkeypatch.setattr(algebra_module, "_solvers", solvers)
-    verdict = verify(r"\int_0^1 6 e^{6x} \, dx", "e^6 - 1")
+    verdict = verify(r"\int_0^1 12x e^{6x^2} \, dx", "e^6 - 1")
     assert verdict.status == "budget" and verdict.missing
     assert verdict.reason == "prediction: algebra is not to be had: sympy is not installed"
-    score = MathRewardFunction().compute_reward(r"<answer>\int_0^1 6e^{6x} dx</answer>", "e^6-1")
+    score = MathRewardFunction().compute_reward(
+        r"<answer>\int_0^1 12xe^{6x^2} dx</answer>", "e^6-1"
+    )
     assert score.status == "unscored"
 
 
 @needs_sympy
 def test_a_batch_needs_its_time_once_for_each_core() -> None:
-    pairs = [(rf"\int_0^1 {n} e^{{{n}x}} \, dx", rf"e^{{{n}}} - 1") for n in range(20, 26)]
+    pairs = [(rf"\int_0^1 {2 * n}x e^{{{n}x^2}} \, dx", rf"e^{{{n}}} - 1") for n in range(20, 26)]
     verdicts = verify_many([*pairs, ("1", "2"), *pairs, ("2", "2")], timeout=LONG_S)
     assert [verdict.equal for verdict in verdicts] == [True] * 6 + [False] + [True] * 6 + [True]
 
@@ -200,7 +244,7 @@ def test_a_worker_that_is_not_there_yet_holds_nobody_up() -> None:
 
 @needs_sympy
 def test_many_threads_share_the_workers() -> None:
-    texts = [rf"\int_0^1 {n} e^{{{n}x}} \, dx" for n in range(2, 10)]
+    texts = [rf"\int_0^1 {2 * n}x e^{{{n}x^2}} \, dx" for n in range(2, 10)]
     with ThreadPoolExecutor(8) as pool:
         verdicts: list[Verdict] = list(
             pool.map(lambda text: verify(text, "e^4 - 1", timeout=LONG_S), texts)
@@ -233,7 +277,7 @@ def test_a_row_is_scored_though_sympy_had_to_be_loaded_first(
     solvers = algebra_module._Solvers()
     monkeypatch.setattr(algebra_module, "_solvers", solvers)
     monkeypatch.setattr(algebra_module, "_known", {})
-    pair = (r"\int_0^{\pi} \frac{\sin x}{2} \, dx", "1")
+    pair = (r"\int_0^{\pi/2} \sin x \cos x \, dx", "1/2")
     cold = verify(*pair, timeout=0.0)
     assert cold.status == "timeout" and cold.missing, "the deadline of one call holds"
     assert verify_many([pair], timeout=20.0)[0].equal

@@ -14,8 +14,8 @@ How two texts become a verdict, a file or more for each step:
    `spoken`, `words` (numbers in words) and `dates` (and times of day); `respell` comes before.
 5. `settle`: integrals, sums, limits and derivatives become their closed forms (`algebra`), chains
    of equal signs are checked, sets of numbers sorted (`regions`). Only closed forms that follow no
-   simple rule (`elementary`) are work for sympy: on trees built by its constructors, in a process
-   (`solver`) whose forks are killed at the deadline.
+   simple rule (`elementary`, `sums`, `limits`) are work for sympy: on trees built by its
+   constructors, in a process (`solver`) whose forks are killed at the deadline.
 6. `decide`: two forms are compared kind by kind, functions by cases on every stretch (`piecewise`),
    expressions by arithmetic and polynomials (`exact`), and where these do not tell, by values at
    50 digits and more (`numeric`).

@@ -58,6 +58,10 @@ class Undefined(Exception):
     """The expression has no value here: a division by zero, a logarithm of zero."""
 
 
+class NotElementary(Exception):
+    """There is no simple rule for this integral, sum, limit or derivative."""
+
+
 class Budget:
     """The work that is left to one comparison. Not shared between threads."""
 

@@ -1,6 +1,6 @@
-"""Closed forms that need no sympy: derivatives by rule, and integrals of polynomials.
+"""Closed forms that need no sympy: derivatives and integrals by rule, `sums` and `limits`.
 
-Both are exact. What goes beyond them is None here, and is sympy's to work out (`algebra`).
+All are exact. What goes beyond them is None here, and is sympy's to work out (`algebra`).
 """
 
 from __future__ import annotations
@@ -9,49 +9,81 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from .bounds import Budget, OverBudget, Undefined
-from .exact import NotPolynomial, Quotients, rational
+from .bounds import Budget, NotElementary, OverBudget, Undefined
+from .exact import NotPolynomial, Polynomial, Quotients, rational, root
+from .limits import limit
+from .sums import total
 from .tree import ONE, Node, constant, holds, minus, negated, number, substituted, symbol, symbols
+
+_WORK = 5_000  # steps, some milliseconds
 
 
 def closed_form(question: Node) -> Node | None:
-    """The derivative or the integral that a `calculus` node asks for; None for what is not easy.
+    """What a `calculus` node asks for; None for what is not easy.
 
     An indefinite integral is the one without a constant.
     """
-    if any(holds(part, "calculus") or holds(part, "const", "inf") for part in question.args):
+    if any(holds(part, "calculus") for part in question.args):
         return None
     body, variable, *ends = question.args
-    name = str(variable.value)
     budget = Budget(math.inf, _WORK)
     try:
-        if question.value == "diff":
-            found = derivative(body, name)
-        elif question.value == "int" and symbols(body) <= {name}:
-            found = antiderivative(body, name, budget)
-            if ends:
-                low, high = (substituted(found, {name: end}) for end in ends)
-                found = minus(high, low)
-        else:
-            return None
+        found = _found(str(question.value), body, str(variable.value), ends, budget)
         value = rational(found, budget)
     except (NotElementary, NotPolynomial, Undefined, OverBudget):
         return None
     return found if value is None else number(value)
 
 
-_WORK = 5_000  # steps, some milliseconds
-
-
-class NotElementary(Exception):
-    """There is no rule for it here."""
+def _found(kind: str, body: Node, name: str, ends: list[Node], budget: Budget) -> Node:
+    if kind.startswith("lim"):
+        return limit(body, name, ends[0], kind[3:], budget)
+    if kind == "sum":
+        return total(body, name, ends[0], ends[1], budget)
+    if any(holds(part, "const", "inf") for part in (body, *ends)):
+        raise NotElementary
+    if kind == "diff":
+        return derivative(body, name)
+    if kind != "int" or not symbols(body) <= {name}:
+        raise NotElementary
+    found = antiderivative(body, name, budget)
+    if not ends:
+        return found
+    low, high = (substituted(found, {name: end}) for end in ends)
+    return minus(high, low)
 
 
 def antiderivative(body: Node, name: str, budget: Budget) -> Node:
-    """Of a polynomial with rational coefficients. Raises NotPolynomial for anything else."""
+    """Of a function for which it has no poles and no jumps: any two ends may be put into it.
+
+    These are sums, with rational factors, of polynomials, of sine, cosine and the exponential
+    function of `a x + b`, and of `1/(a x^2 + b x + c)` where that has no pole. Raises NotElementary
+    or NotPolynomial for anything else.
+    """
+    if body.op == "add":
+        return Node("add", tuple(antiderivative(arg, name, budget) for arg in body.args))
+    if body.op == "neg":
+        return negated(antiderivative(body.args[0], name, budget))
+    if body.op == "fn":
+        return _of_wave(str(body.value), body.args[0], name, budget)
+    if body.op == "pow" and body.args[0] == constant("e"):
+        return _of_wave("exp", body.args[1], name, budget)
+    factors = body.args if body.op == "mul" else ()
+    others = [factor for factor in factors if symbols(factor)]
+    if len(others) == 1 and len(factors) > 1:
+        scales = [rational(factor, budget) for factor in factors if not symbols(factor)]
+        known = [number(scale) for scale in scales if scale is not None]
+        if len(known) < len(scales):
+            raise NotElementary
+        return _product(*known, antiderivative(others[0], name, budget))
+    if body.op == "div" and not symbols(body.args[1]):
+        divisor = rational(body.args[1], budget)
+        if not divisor:
+            raise NotElementary
+        return _product(number(1 / divisor), antiderivative(body.args[0], name, budget))
     top, bottom = Quotients([name], budget).expand(body)
     if bottom.keys() != {0}:
-        raise NotPolynomial
+        return _of_inverse_square(top, bottom, name)
     terms = [
         _product(
             number(Fraction(factor) / bottom[0] / (power + 1)),
@@ -60,6 +92,26 @@ def antiderivative(body: Node, name: str, budget: Budget) -> Node:
         for power, factor in top.items()
     ]
     return Node("add", tuple(terms)) if len(terms) > 1 else terms[0] if terms else number(0)
+
+
+def _of_wave(function: str, inner: Node, name: str, budget: Budget) -> Node:
+    top, bottom = Quotients([name], budget).expand(inner)
+    if function not in _WAVES or bottom.keys() != {0} or not {1} <= top.keys() <= {0, 1}:
+        raise NotElementary
+    return _product(number(Fraction(bottom[0]) / top[1]), _WAVES[function](inner))
+
+
+def _of_inverse_square(top: Polynomial, bottom: Polynomial, name: str) -> Node:
+    """Of `h/(a x^2 + b x + c)`: `2h/r arctan((2a x + b)/r)` where `r = sqrt(4ac - b^2)` is real."""
+    a, b, c = (Fraction(bottom.get(power, 0)) for power in (2, 1, 0))
+    square = 4 * a * c - b * b
+    if max(bottom) != 2 or not top.keys() <= {0} or square <= 0:
+        raise NotElementary
+    exact = root(square, 2)
+    width = number(exact) if exact is not None else _fn("sqrt", number(square))
+    slope = Node("add", (_product(number(2 * a), symbol(name)), number(b)))
+    factor = Node("div", (number(2 * Fraction(top.get(0, 0))), width))
+    return _product(factor, _fn("arctan", Node("div", (slope, width))))
 
 
 def derivative(node: Node, name: str) -> Node:
@@ -134,4 +186,9 @@ _RULES: dict[str, Callable[[Node], Node]] = {
     "ln": lambda u: _power(u, Fraction(-1)),
     "log": lambda u: _power(u, Fraction(-1)),
     "sqrt": lambda u: _product(number(Fraction(1, 2)), _power(u, Fraction(-1, 2))),
+}
+_WAVES: dict[str, Callable[[Node], Node]] = {  # the antiderivatives
+    "sin": lambda u: negated(_fn("cos", u)),
+    "cos": lambda u: _fn("sin", u),
+    "exp": lambda u: _fn("exp", u),
 }

@@ -1,0 +1,230 @@
+"""Closed forms that are worked out without sympy, against plain arithmetic and 60 digits."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import mpmath
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from infinite_rl.reward_functions.math.bounds import Budget, NotElementary, Undefined
+from infinite_rl.reward_functions.math.elementary import closed_form
+from infinite_rl.reward_functions.math.exact import rational
+from infinite_rl.reward_functions.math.limits import Series, Way, ways
+from infinite_rl.reward_functions.math.tree import (
+    INFINITY,
+    MINUS_INFINITY,
+    Node,
+    constant,
+    number,
+    substituted,
+    symbol,
+)
+
+N, X = symbol("n"), symbol("x")
+SMALL = st.fractions(-4, 4, max_denominator=3)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sixty_digits() -> Iterator[None]:
+    with mpmath.workdps(60):
+        yield
+
+
+def node(op: str, *args: Node, value: str | None = None) -> Node:
+    return Node(op, args, value)
+
+
+def value(tree: Node, x: Any) -> Any:
+    """The value of an expression in x, by mpmath."""
+    if tree.op == "sym":
+        return x
+    if isinstance(tree.value, Fraction):
+        return mpmath.mpf(tree.value.numerator) / tree.value.denominator
+    if tree.op == "const":
+        return {"pi": +mpmath.pi, "e": mpmath.e, "inf": mpmath.inf}[str(tree.value)]
+    parts = [value(arg, x) for arg in tree.args]
+    if tree.op == "fn":
+        named = {"ln": "log", "arctan": "atan", "arcsin": "asin", "abs": "fabs"}
+        return getattr(mpmath, named.get(str(tree.value), str(tree.value)))(*parts)
+    known: dict[str, Callable[..., Any]] = {"add": operator.add, "mul": operator.mul}
+    known |= {"div": operator.truediv, "pow": operator.pow, "neg": operator.neg}
+    return known[tree.op](*parts) if len(parts) == 1 else reduce(known[tree.op], parts)
+
+
+def asked(kind: str, *args: Node) -> Node | None:
+    return closed_form(node("calculus", *args, value=kind))
+
+
+def exactly(tree: Node) -> Fraction:
+    found = rational(tree, Budget(math.inf))
+    assert found is not None
+    return found
+
+
+def check_sum(body: Node, low: int) -> None:
+    formula = asked("sum", body, X, number(low), N)
+    assert formula is not None
+    total = Fraction(0)
+    for high in range(low, low + 7):
+        total += exactly(substituted(body, {"x": number(high)}))
+        assert exactly(substituted(formula, {"n": number(high)})) == total
+
+
+@given(st.lists(SMALL, min_size=1, max_size=7), st.integers(-4, 6))
+@settings(max_examples=60, deadline=None)
+def test_a_sum_of_a_polynomial_is_what_its_terms_add_up_to(
+    powers: list[Fraction], low: int
+) -> None:
+    terms = [node("mul", number(a), node("pow", X, number(n))) for n, a in enumerate(powers, 1)]
+    check_sum(node("add", number(3), *terms), low)
+
+
+@given(SMALL, st.integers(-3, 3), st.integers(-3, 3), SMALL, st.integers(-4, 6))
+@settings(max_examples=60, deadline=None)
+def test_a_sum_of_powers_is_what_its_terms_add_up_to(
+    base: Fraction, slope: int, shift: int, factor: Fraction, low: int
+) -> None:
+    assume(base and (base > 0 or slope % 2 == 0))
+    line = node("add", node("mul", number(slope), X), number(shift))
+    body = node("div", node("pow", number(base), line), node("pow", number(2), X))
+    check_sum(node("mul", number(factor), body), low)
+
+
+@given(st.fractions(-1, 1, max_denominator=9), SMALL, st.integers(-4, 6))
+@settings(max_examples=60, deadline=None)
+def test_an_endless_sum_of_powers_is_near_its_first_terms(
+    base: Fraction, factor: Fraction, low: int
+) -> None:
+    body = node("mul", number(factor), node("pow", number(base), X))
+    found = asked("sum", body, X, number(low), INFINITY)
+    if abs(base) == 1 or not base:
+        assert found is None
+    else:
+        assert found is not None
+        terms = [factor * base ** (low + n) for n in range(400)]
+        assert abs(exactly(found) - sum(terms)) <= abs(terms[-1] / (1 - abs(base)))
+
+
+@pytest.mark.parametrize("first", [1, 2, 5])
+@pytest.mark.parametrize("power", [2, 4, 6, 8, 20])
+def test_an_endless_sum_of_inverse_powers_is_a_value_of_zeta(power: int, first: int) -> None:
+    body = node("div", number(3), node("pow", X, number(power)))
+    found = asked("sum", body, X, number(first), INFINITY)
+    assert found is not None
+    assert mpmath.almosteq(value(found, None), 3 * mpmath.zeta(power, first), 1e-45)
+
+
+FUNCTIONS = ["sin", "cos", "tan", "arctan", "arcsin", "sinh", "cosh", "exp", "ln", "sqrt", "abs"]
+
+
+def unary(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+    functions = st.builds(
+        lambda name, arg: node("fn", arg, value=name), st.sampled_from(FUNCTIONS), inner
+    )
+    powers = st.builds(
+        lambda arg, power: node("pow", arg, number(power)),
+        inner,
+        st.sampled_from([Fraction(n, 2) for n in (-4, -2, -1, 1, 2, 3, 4, 6)]),
+    )
+    return functions | powers
+
+
+def larger(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+    two = st.builds(node, st.sampled_from(["add", "mul", "div", "div", "pow"]), inner, inner)
+    return two | unary(inner) | st.builds(lambda arg: node("add", arg, number(-1)), inner)
+
+
+EXPRESSIONS = st.recursive(
+    st.sampled_from([X, X, X, number(1), number(2), number(Fraction(-1, 2))]), larger, max_leaves=7
+)
+POINTS = st.sampled_from([number(0), number(0), number(1), number(-2), INFINITY, MINUS_INFINITY])
+
+
+@given(EXPRESSIONS, POINTS, st.sampled_from(["", "+", "-"]))
+@settings(max_examples=400, deadline=None)
+def test_a_limit_is_near_the_values_near_its_point(body: Node, point: Node, side: str) -> None:
+    found = asked(f"lim{side}", body, X, point)
+    if found is None:
+        return
+    step = mpmath.mpf(10) ** -25
+    for sign in {"": (1, -1), "+": (1,), "-": (-1,)}[side]:
+        at = {INFINITY: 1 / step, MINUS_INFINITY: -1 / step}.get(point)
+        with mpmath.workdps(400):
+            there = value(body, value(point, None) + sign * step if at is None else at)
+        if found in (INFINITY, MINUS_INFINITY):
+            assert (there > 0) == (found == INFINITY) and abs(there) > 1000
+        else:
+            assert abs(there - value(found, None)) < mpmath.mpf(10) ** -8
+
+
+def check_series(body: Node, point: Node, side: str) -> None:
+    (variable,) = ways(point, side, Budget(math.inf))
+    series = Way("x", variable, Budget(math.inf)).series(body)
+    t = mpmath.mpf(10) ** -30
+    with mpmath.workdps(800):
+        gap = value(body, total(variable, t)) - total(series, t)
+        assert abs(gap) < 10**15 * t ** (series.order + len(series.terms))
+
+
+@given(EXPRESSIONS, POINTS, st.sampled_from("+-"))
+@settings(max_examples=200, deadline=None)
+def test_a_series_is_right_as_far_as_it_is_known(body: Node, point: Node, side: str) -> None:
+    with suppress(NotElementary, Undefined):
+        check_series(body, point, side)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_series_of_each_function_is_right(name: str) -> None:
+    shift = number(name in ("ln", "sqrt"))
+    check_series(node("fn", node("add", X, shift), value=name), number(0), "-")
+
+
+def total(series: Series, t: Any) -> Any:
+    terms = [term.numerator * t**k / term.denominator for k, term in enumerate(series.terms)]
+    return t**series.order * mpmath.fsum(terms)
+
+
+WAVES = st.builds(
+    lambda name, slope, shift: node(
+        "fn", node("add", node("mul", number(slope), X), number(shift)), value=name
+    ),
+    st.sampled_from(["sin", "cos", "exp"]),
+    SMALL.filter(bool),
+    SMALL,
+)
+SQUARES = st.builds(
+    lambda a, b, c: node(
+        "div",
+        number(2),
+        node("add", node("mul", number(a), X, X), node("mul", number(b), X), number(c)),
+    ),
+    SMALL.filter(bool), SMALL, SMALL,
+)  # fmt: skip
+INTEGRANDS = st.lists(WAVES | SQUARES | st.just(X), min_size=2, max_size=3)
+
+
+@given(INTEGRANDS, SMALL, SMALL)
+@settings(max_examples=60, deadline=None)
+def test_an_integral_is_the_area(parts: list[Node], low: Fraction, high: Fraction) -> None:
+    body = node("add", *(node("mul", number(Fraction(2, 3)), part) for part in parts))
+    found = asked("int", body, X, number(low), number(high))
+    assume(found is not None)
+    assert found is not None
+    ends = [mpmath.mpf(end.numerator) / end.denominator for end in (low, high)]
+    with mpmath.workdps(20):
+        area = mpmath.quad(lambda x: value(body, x), mpmath.linspace(*ends, 9))
+    assert abs(area - value(found, None)) < 1e-9 * (1 + abs(area))
+
+
+def test_a_base_that_is_e_gives_a_power_of_e() -> None:
+    body = node("pow", node("add", number(1), node("div", number(2), X)), X)
+    assert asked("lim", body, X, INFINITY) == node("pow", constant("e"), number(2))
