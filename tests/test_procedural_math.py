@@ -322,3 +322,210 @@ def test_figures_have_the_sizes_of_other_formulas() -> None:
             rf"pyramid of height {two} has a square base with sides of (\d+)": upright,
         },
     )
+
+
+# --- sequences and series: term by term
+
+
+def python(text: str) -> str:
+    """Mathematics as our texts write it, in Python with exact fractions; variables k, n, t, x."""
+    text = re.sub(r"\|(.+?)\|", r"abs(\1)", text).replace("^", "**")
+    text = re.sub(r"(?<=[\dkntx)])(?=[kntx(])(?!\w\w)", "*", text)
+    return re.sub(r"(?<![\w.*])(\d+)", r"F(\1)", text)
+
+
+def at(text: str, **values: object) -> Fraction:
+    """The value of an expression of our own texts."""
+    return Fraction(eval(python(text), {"F": Fraction, "abs": abs, **values}))
+
+
+def asked(prompt: str, answer: str, term: Callable[[int], Fraction]) -> bool:
+    """Whether the answer is what the prompt asks of the sequence with these terms, from 1 on."""
+    if found := re.search(r"the (\d+)\w\w term(?! of|s| is)|the term with number (\d+)", prompt):
+        return Fraction(answer) == term(int(found[1] or found[2]))
+    if found := re.search(r"sum of the first (\d+) terms", prompt):
+        return Fraction(answer) == sum(map(term, range(1, int(found[1]) + 1)))
+    if found := re.search(r"term that equals (-?\d+)", prompt):
+        return term(int(answer)) == int(found[1])
+    if "next term" in prompt:
+        return Fraction(answer) == term(6)
+    if found := re.search(r"value of a_(\d+)", prompt):
+        return Fraction(answer) == term(int(found[1]))
+    if found := re.search(r"difference a_(\d+)", prompt):
+        return Fraction(answer) == term(int(found[1])) - term(int(found[1]) - 1)
+    if found := re.search(r"largest of the first (\d+)", prompt):
+        return Fraction(answer) == max(map(term, range(1, int(found[1]) + 1)))
+    assert "formula" in prompt, prompt
+    return all(at(answer, n=n) == term(n) for n in range(1, 12))
+
+
+def stepping(match: re.Match[str], prompt: str) -> Callable[[int], Fraction]:
+    a, b = (Fraction(text) for text in match.groups())
+    return lambda n: a + (n - 1) * (b - a)
+
+
+def scaling(match: re.Match[str], prompt: str) -> Callable[[int], Fraction]:
+    a, b = (Fraction(text) for text in match.groups())
+    return lambda n: a * (b / a) ** (n - 1)
+
+
+def recurring(match: re.Match[str], prompt: str) -> Callable[[int], Fraction]:
+    terms = [Fraction(text) for text in (match[1], match[2]) if text]
+    rule = (
+        match[3]
+        .replace("a_(n+1)", "x" if match[2] else "")
+        .replace("a_n", "n" if match[2] else "x")
+    )
+    while len(terms) < 15:
+        terms.append(at(rule, x=terms[-1], n=terms[-2] if match[2] else 0))
+    return lambda n: terms[n - 1]
+
+
+def interpolated(match: re.Match[str], prompt: str) -> Callable[[int], Fraction]:
+    first, second, third = (Fraction(text) for text in match.groups())
+    bend = third - 2 * second + first
+    return lambda n: first + (n - 1) * (second - first) + comb(n - 1, 2) * bend
+
+
+SEQUENCES: dict[str, Callable[[re.Match[str], str], Callable[[int], Fraction]]] = {
+    r"(?:arithmetic sequence begins with|differences are listed:) (-?\d+), (-?\d+),": stepping,
+    r"(?:geometric sequence begins with|ratios are listed:) ([-/\d]+), ([-/\d]+),": scaling,
+    r"a_1 = (-?\d+)(?: and|,)(?: a_2 = (-?\d+) and)? a_\(n\+\d\) = (.+?)(?:[.,?]|$)": recurring,
+    r"(?:begins with|are|list) (-?\d+), (-?\d+), (-?\d+), -?\d+, -?\d+": interpolated,
+}
+
+
+def test_the_terms_of_a_sequence_follow_its_rule() -> None:
+    read = dict.fromkeys(SEQUENCES, 0)
+    for name, problem in problems("series", 200):
+        for pattern, solver in SEQUENCES.items():
+            if match := re.search(pattern, problem.prompt):
+                term = solver(match, problem.prompt)
+                assert asked(problem.prompt, problem.answer, term), f"{name}: {problem}"
+                read[pattern] += 1
+    assert min(read.values()) > 10, read
+
+
+def endless(match: re.Match[str], prompt: str) -> float:
+    a, b = Fraction(match[1]), Fraction(match[2])
+    terms = [float(a * (b / a) ** k) for k in range(300)]
+    after = re.search(r"after the (\d)", prompt)
+    return sum(terms[:: 2 if "odd" in prompt else 1][int(after[1]) if after else 0 :])
+
+
+def periodic(match: re.Match[str], prompt: str) -> Fraction:
+    whole, lead, block = match.groups()
+    period, moved = 10 ** len(block), 10 ** len(lead)
+    return Fraction(int(whole + lead + block) - int(whole + lead), (period - 1) * moved)
+
+
+def fractions_added(match: re.Match[str], prompt: str) -> object:
+    top, gap = numbers(match)
+    low = int((re.search(r"from k = (\d+)", prompt) or match)[1])
+    high = re.search(r"from k = \d+ to (\d+)", prompt)
+    if high:
+        return sum(Fraction(top, k * (k + gap)) for k in range(low, int(high[1]) + 1))
+    return math.fsum(top / k / (k + gap) for k in range(low, 200_000)) + top / 200_000
+
+
+def limit(match: re.Match[str], prompt: str) -> float:
+    far = float(at(match[1], n=10**12) / at(match[2], n=10**12))
+    return 1 - 2 * far if "times -2" in prompt else far**2 if "square" in prompt else far
+
+
+def test_sums_and_limits_agree_with_adding_up() -> None:
+    check(
+        "series",
+        {
+            r"series ([-/\d]+) \+ ([-/\d]+) \+ .* \+ \.\.\.": endless,
+            r"(\d)\.(\d?)\((\d+)\)": periodic,
+            r"(\d)/\(k\(k \+ (\d)\)\)": fractions_added,
+            r"\((.{,30})\)/\(([^()]*)\)": limit,
+        },
+    )
+
+
+def test_the_sum_of_a_polynomial_is_that_of_its_values() -> None:
+    for name, problem in problems("series", 300):
+        match = re.search(r"(?:terms|term|f\(k\) =) (\S*k.*?) (?:are|for|is)", problem.prompt)
+        if match and "/" not in match[1]:
+            top = re.search(r"from 1 to (\w+)", problem.prompt)
+            assert top, name
+            for n in range(1, 6) if top[1] == "n" else [int(top[1])]:
+                total = sum(at(match[1], k=k) for k in range(1, n + 1))
+                assert at(problem.answer, n=n) == total, f"{name}: {problem}"
+
+
+# --- inequalities: number by number
+
+CONDITION = (
+    r"(?:satisfies|inequality|numbers x with|such that) (?!this property)"
+    r"(.+?)(?: is to| are all|[.?]|$|, (?:what|and))"
+)
+
+
+def holds(condition: str, x: Fraction) -> bool:
+    """Whether every relation of the condition is true at x."""
+    for chain in condition.split(" and "):
+        parts = re.split(r" (<=|>=|<|>) ", chain)
+        values = [value_at(part, x) for part in parts[::2]]
+        for left, sign, right in zip(values, parts[1::2], values[1:], strict=False):
+            if left is None or right is None or not related(left, sign, right):
+                return False
+    return True
+
+
+def value_at(text: str, x: Fraction) -> float | Fraction | None:
+    if found := re.match(r"log_(\d+)\((.+)\)$", text):
+        inner = at(found[2], x=x)
+        return math.log(inner) / math.log(int(found[1])) if inner > 0 else None
+    if found := re.match(r"(\d)\^\((.+)\)$", text):
+        return float(found[1]) ** min(float(at(found[2], x=x)), 400)
+    try:
+        return at(text, x=x)
+    except ZeroDivisionError:
+        return None
+
+
+def related(left: float | Fraction, sign: str, right: float | Fraction) -> bool:
+    equal = left == right or (isinstance(left, float) and math.isclose(left, right, abs_tol=1e-12))
+    return sign.endswith("=") if equal else (left < right) == sign.startswith("<")
+
+
+def contains(answer: str, x: Fraction) -> bool:
+    for part in answer.split(" ∪ "):
+        low, high = part[1:-1].split(", ")
+        above = low == "-infinity" or x > Fraction(low) or (part[0] == "[" and x == Fraction(low))
+        below = (
+            high == "infinity" or x < Fraction(high) or (part[-1] == "]" and x == Fraction(high))
+        )
+        if above and below:
+            return True
+    return False
+
+
+def counted(problem: Problem, condition: str) -> bool:
+    """Whether the answer is right about the integers of a solution set without gaps."""
+    answer = int(problem.answer)
+    if "the number of" in problem.prompt:
+        tried = range(-300, 300)
+        return answer > 100 or answer == sum(holds(condition, Fraction(n)) for n in tried)
+    beyond = answer + (1 if "largest" in problem.prompt else -1)
+    return holds(condition, Fraction(answer)) and not holds(condition, Fraction(beyond))
+
+
+def test_a_solution_set_holds_the_solutions_and_nothing_else() -> None:
+    checked = 0
+    for name, problem in problems("inequalities", 60):
+        match = re.search(CONDITION, problem.prompt)
+        if not match or "f(t)" in problem.prompt:
+            continue
+        checked += 1
+        if "integer" in problem.prompt:
+            assert counted(problem, match[1]), f"{name}: {problem}"
+            continue
+        ends = [Fraction(end) for end in re.findall(r"-?\d[\d/]*", problem.answer)]
+        near = [end + nudge for end in ends for nudge in (0, Fraction(1, 99), Fraction(-1, 99))]
+        for x in (*near, *(Fraction(step, 2) for step in range(-60, 61))):
+            assert contains(problem.answer, x) == holds(match[1], x), f"{name} at {x}: {problem}"
+    assert checked > 100, checked

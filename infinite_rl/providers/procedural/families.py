@@ -17,10 +17,12 @@ from . import (
     math_derivatives,
     math_fractions,
     math_geometry,
+    math_inequalities,
     math_integers,
     math_linear,
     math_quadratic,
     math_rates,
+    math_series,
 )
 from .code import CodingTask, dialects, is_telling, write_problem
 from .draw import Draw
@@ -37,6 +39,8 @@ MATH: Mapping[str, Callable[[Draw, int], Problem]] = {
     "derivatives": math_derivatives.make,
     "counting": math_counting.make,
     "geometry": math_geometry.make,
+    "series": math_series.make,
+    "inequalities": math_inequalities.make,
 }
 CODING: Mapping[str, Callable[[Draw, int], CodingTask]] = {
     "sequences": code_sequences.make,
