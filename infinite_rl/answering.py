@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from .errors import NoCompletion
-from .journal import Call, Source
+from .journal import Call, Pending, Source
 from .judge import judge, no_completion
 from .proof.record import proof_of
 from .proof.self_test import self_test
@@ -83,18 +84,21 @@ class Answering:
     def _solved(self, outcome: Outcome, solves: BlindSolves) -> Outcome:
         attempt, sample = outcome.attempt, outcome.sample
         request = solve_request(sample, attempt.task)
+        slots = (replace(attempt.slot, solve=number) for number in itertools.count(1))
+        # One that was under way when a run died may have been paid for: another takes its place.
+        free = (slot for slot in slots if str(slot) not in self.journal.lost)
         completions: list[Completion | None] = []
-        number = 0
-        while len(completions) < solves.count:
-            number += 1
-            slot = replace(attempt.slot, solve=number)
-            if str(slot) in self.journal.lost:
-                continue  # it may have been paid for
+        pending: Pending | None = None
+        for slot in itertools.islice(free, solves.count):
             call = Call(slot, attempt.task.name, *request, self.seed_of(slot))
             try:
                 completions.append(self.journal.complete(call, solves.source))
             except NoCompletion:
                 completions.append(None)
+            except Pending as error:
+                pending = error  # the others are wanted all the same
+        if pending:
+            raise pending
         found = judge_solves(sample, completions, self.rewards[attempt.task.reward])
         fault = decide(found, solves.min_agreement)
         return _proven(outcome, found.columns(), "disagreement", fault)

@@ -1,12 +1,14 @@
 """The command line: arguments in, one call a verb, one clear line for whatever went wrong.
 
-Exit codes: 0 done, 1 not done (the reason is printed), 2 wrong usage, 130 interrupted.
+Exit codes: 0 done, 1 not done (the reason is printed), 2 wrong usage, 3 a batch is under way, 130
+interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import json
 import logging
 import os
 import signal
@@ -20,7 +22,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from . import __version__
-from .errors import InfiniteRLError, UsageError
+from .errors import InfiniteRLError, StoreError, UsageError
 from .proof.solves import MIN_AGREEMENT
 from .providers import AUTO, DEFAULT_MODEL, KEY_VARIABLES, PROVIDERS, resolve_provider
 from .providers.service import redacted
@@ -28,7 +30,8 @@ from .providers.service import redacted
 if TYPE_CHECKING:
     from .progress import Progress
 
-DONE, NOT_DONE, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+DONE, NOT_DONE, WRONG_USAGE, UNDER_WAY, INTERRUPTED = 0, 1, 2, 3, 130
+_ARGUMENTS = "batch.json"  # in the folder of a run in batches: what `batch resume` says again
 _TIMEOUT = "seconds one run of a program may take (default: 5.0)"
 _TEXT_FILES = (".txt", ".md", ".csv")  # a file by its name, even if it is missing; not "Node.js"
 
@@ -38,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a folder's name may not be ASCII
     try:
-        arguments = _parser().parse_args(argv)
+        words = list(sys.argv[1:] if argv is None else argv)
+        arguments = _parser().parse_args(words, argparse.Namespace(words=words))
         verb: Callable[[argparse.Namespace], int] = arguments.verb
         code = verb(arguments)
         sys.stdout.flush()  # here, where it can still be dealt with that nobody reads it
@@ -85,11 +89,31 @@ def _parser() -> argparse.ArgumentParser:
         description="Bring OUT_DIR/dataset.csv up to NUM_SAMPLES verified rows. Run it again, or "
         "after an interruption, and it makes only what is missing.",
         epilog="Without GEMINI_API_KEY or GOOGLE_API_KEY the embedded provider makes the tasks, "
-        "offline. Exit code: 0 target reached, 1 not reached, 2 wrong usage, 130 interrupted.",
+        "offline. Exit code: 0 target reached, 1 not reached, 2 wrong usage, 3 a batch is under "
+        "way, 130 interrupted.",
         usage="%(prog)s [options]",
     )
     _add_generate_options(generate)
     generate.set_defaults(verb=_generate)
+    batch = verbs.add_parser("batch", help="go on with a run in batches, or look at it")
+    ways = batch.add_subparsers(required=True, metavar="WAY")
+    status = ways.add_parser("status", help="the batches that are under way, by the journal")
+    status.add_argument("out_dir", type=Path, metavar="OUT_DIR")
+    status.set_defaults(verb=_batch_status)
+    resume = ways.add_parser(
+        "resume",
+        help="keep what has come down, judge it, and send up what is still owed",
+        epilog="Exit code: 3 a batch is under way; else as `generate`.",
+    )
+    resume.add_argument("out_dir", type=Path, metavar="OUT_DIR")
+    resume.add_argument(
+        "--wait",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="look again every S seconds until the target is reached (default: look once)",
+    )
+    resume.set_defaults(verb=_batch_resume)
     again = verbs.add_parser(
         "rescore",
         help="judge every answer of a folder again; it costs no call",
@@ -140,7 +164,7 @@ def _add_generate_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(flag, type=kind, default=default, metavar=metavar, help=help_text)
 
     add("--num_samples", 10, "rows wanted in all, those present included", int)
-    add("--model_name", DEFAULT_MODEL, "the model to ask")
+    add("--model_name", None, f"the model to ask (default: {DEFAULT_MODEL}, of gemini)")
     add("--out_dir", Path("data"), "folder of dataset.csv", Path)
     add("--save_every", 1, "rows after which the disk is forced to write", int)
     add("--threads", 1, "calls made at once", int)
@@ -158,6 +182,7 @@ def _add_generate_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="log every outcome, and keep prompts and raw responses in OUT_DIR/debug_prompts",
     )
+    add("--base_url", None, "where the provider's requests go, such as http://localhost:8000/v1")
     add("--verify", 0, "times that each task is solved blind before its row is kept", int)
     add("--verify_model", "", "the model that solves them (default: the one that is asked)")
     add("--min_agreement", MIN_AGREEMENT, "share of the solves that must agree", float)
@@ -167,6 +192,16 @@ def _add_generate_options(parser: argparse.ArgumentParser) -> None:
         "--dry_run",
         action="store_true",
         help="show what is missing and what it may cost; ask and write nothing",
+    )
+    parser.add_argument(
+        "--structured",
+        action="store_true",
+        help="have the model held to the three sections by a schema",
+    )
+    parser.add_argument(
+        "--batch",
+        action="store_true",
+        help="send calls up as file batches, at half price; `infinite-rl batch resume` goes on",
     )
     parser.add_argument(
         "--extend",
@@ -204,6 +239,9 @@ def _generate(arguments: argparse.Namespace) -> int:
                 max_output_tokens=arguments.max_output_tokens,
                 topics=_topics(arguments.topics),
                 extend=arguments.extend,
+                base_url=arguments.base_url,
+                structured=arguments.structured,
+                batch=arguments.batch,
                 verify=arguments.verify,
                 verify_model=arguments.verify_model,
                 min_agreement=arguments.min_agreement,
@@ -220,14 +258,59 @@ def _generate(arguments: argparse.Namespace) -> int:
         _print_plan(progress)
         return DONE
     _print_summary(progress, arguments.out_dir)
+    if progress.batches:
+        _note_batches(progress, arguments)
+        return UNDER_WAY
     if progress.complete:
         return DONE
     return INTERRUPTED if progress.stopped == STOPPED_ON_REQUEST else NOT_DONE
 
 
+def _note_batches(progress: Progress, arguments: argparse.Namespace) -> None:
+    """Keep the words that go on with this run, and say so."""
+    path = arguments.out_dir / _ARGUMENTS
+    try:
+        path.write_text(json.dumps(arguments.words), encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+    print(f"under way: {', '.join(progress.batches)}; later: ", end="", file=sys.stderr)
+    print(f"infinite-rl batch resume {arguments.out_dir}", file=sys.stderr)
+
+
+def _batch_status(arguments: argparse.Namespace) -> int:
+    from .journal import batches
+
+    there = [batch for batch in batches(arguments.out_dir) if batch.slots]
+    for batch in there:
+        print(f"{batch.name or 'not named yet'}: {len(batch.slots)} calls to come down")
+    if not there:
+        print("no batch is under way")
+    return UNDER_WAY if there else DONE
+
+
+def _batch_resume(arguments: argparse.Namespace) -> int:
+    path = arguments.out_dir / _ARGUMENTS
+    try:
+        words = json.loads(path.read_text(encoding="utf-8"))
+        again = _parser().parse_args(words, argparse.Namespace(words=words))
+    except FileNotFoundError:
+        raise StoreError(f"there is no {path}: no run in batches was begun here") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise StoreError(f"cannot read {path}: {error}") from None
+    again.out_dir = arguments.out_dir  # which may have been moved
+    while (code := _generate(again)) == UNDER_WAY and arguments.wait:
+        time.sleep(arguments.wait)
+    return code
+
+
 def _chosen_provider(arguments: argparse.Namespace) -> str:
     """The provider's name; where it was left to us, a line says which and why."""
     chosen = resolve_provider(arguments.provider)
+    unused = [] if PROVIDERS[chosen].asks_a_model else _meant_for_a_model(arguments)
+    if arguments.model_name is None:
+        if chosen == "openai_compatible":
+            raise UsageError("say which model to ask: --model_name")
+        arguments.model_name = DEFAULT_MODEL
     if arguments.provider == AUTO:
         why = (
             f"an API key is set, asking {arguments.model_name}"
@@ -235,16 +318,15 @@ def _chosen_provider(arguments: argparse.Namespace) -> str:
             else "no GEMINI_API_KEY or GOOGLE_API_KEY is set: tasks are made here, offline"
         )
         print(f"provider: {chosen} ({why})", file=sys.stderr)
-    if not PROVIDERS[chosen].asks_a_model and (unused := _meant_for_a_model(arguments)):
+    if unused:
         print(f"{chosen} asks no model: {', '.join(unused)} not used", file=sys.stderr)
     return chosen
 
 
 def _meant_for_a_model(arguments: argparse.Namespace) -> list[str]:
     """The options given that only a model could heed."""
-    defaults = {"model_name": DEFAULT_MODEL}
-    names = ("model_name", "temperature", "max_output_tokens", "topics")
-    return [f"--{name}" for name in names if getattr(arguments, name) != defaults.get(name)]
+    names = ("model_name", "temperature", "max_output_tokens", "topics", "base_url", "structured")
+    return [f"--{name}" for name in names if getattr(arguments, name)]
 
 
 def _listed(text: str) -> list[str]:

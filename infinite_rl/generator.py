@@ -15,21 +15,21 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from .answering import Answering, BlindSolves
+from .asked import Asked
 from .asker import Asker
+from .batches import Batches, Collecting
 from .budget import Budget, estimate
-from .errors import UnknownName, UsageError
-from .journal import Journal, Source
+from .errors import ProviderError, UnknownName, UsageError
+from .journal import Journal
 from .limits import RetryingProvider, RetryPolicy
 from .manifest import Record
 from .plan import parse_weights, slot_seed, split_total
-from .prices import Price, parse_price, price_of
+from .prices import Price
 from .progress import Progress
 from .prompts import task_request
 from .proof.solves import MIN_AGREEMENT
-from .providers import PROVIDERS, make_provider, resolve_provider
 from .providers.provider import Provider
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
@@ -66,6 +66,9 @@ def generate_dataset(
     verify: int = 0,
     verify_model: str | Provider = "",
     min_agreement: float = MIN_AGREEMENT,
+    base_url: str | None = None,
+    structured: bool = False,
+    batch: bool = False,
     retry: RetryPolicy | None = None,
     stop: threading.Event | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
@@ -94,6 +97,10 @@ def generate_dataset(
         verify_model: the model that solves them, or a provider of your own; by default the one that
             writes them.
         min_agreement: the share of these solves that must agree with the row's answer.
+        base_url: where a provider that is named sends its requests.
+        structured: have the model held to the three sections by a schema.
+        batch: send the calls up as file batches, at half price, and return; the same call made
+            again keeps what has come down, and sends up what is still owed.
         retry: how calls that meet passing trouble are repeated.
         stop: set it from anywhere to end the run; calls under way are still waited for and kept.
         on_progress: called by this thread when the run begins and after every outcome.
@@ -123,7 +130,11 @@ def generate_dataset(
         RetryingProvider, policy=retry, stop=stop, on_retry=lambda _, wait_s: retries.append(wait_s)
     )
     options = {"temperature": temperature, "max_output_tokens": max_output_tokens}
-    writer, solver = _sources(provider, model_name, verify_model, price, options, persist)
+    asked = Asked.by(
+        provider, model_name, verify_model, price,
+        {**options, "base_url": base_url}, persist, structured=structured, batch=batch,
+    )  # fmt: skip
+    writer, solver = asked.writer, asked.solver
     settings = {
         "provider": writer.name,
         "model": writer.model,
@@ -132,6 +143,7 @@ def generate_dataset(
         "languages": sorted({task.language for kinds in tasks.values() for task in kinds} - {""}),
         "topics": list(topics),
         **options,
+        "structured": structured,
         "prompts": _fingerprint(tasks),
         "verify": verify,
         "verify_model": solver.model if verify else "",
@@ -152,6 +164,11 @@ def generate_dataset(
         if dry_run:
             return progress
         _prepare(tasks, progress, rewards)
+        if not batch and any(sent.slots for sent in journal.batches.values()):
+            raise UsageError(
+                f"a batch is under way: go on with `infinite-rl batch resume {folder}`"
+            )
+        answers = Collecting(journal) if batch else None
         run = Run(
             asker=Asker(tasks, tuple(topics), seed, store, journal),
             store=store,
@@ -159,14 +176,16 @@ def generate_dataset(
             progress=progress,
             stop=stop,
             answer=Answering(
-                journal,
+                journal if answers is None else answers,
                 writer,
                 rewards,
                 partial(slot_seed, seed),
                 store.has_prompt,
                 BlindSolves(solver, verify, min_agreement) if verify else None,
             ),
-            refusal=budget.refusal,
+            refusal=lambda flying: budget.refusal(
+                flying + (0 if answers is None else len(answers))
+            ),
             max_retries=max_retries,
             save_every=save_every,
             debug=debug,
@@ -174,43 +193,29 @@ def generate_dataset(
         )
         record.begin()
         try:
-            run.go(num_threads)
+            if answers is None:
+                run.go(num_threads)
+            else:
+                _go_in_batches(run, num_threads, asked.batches(journal), answers)
         finally:
             progress.retries = len(retries)
             record.end(progress)
     return progress
 
 
-def _sources(
-    provider: str | Provider,
-    model_name: str,
-    verify_model: str | Provider,
-    price: str | Price | None,
-    options: Mapping[str, Any],
-    persist: Callable[[Provider], Provider],
-) -> tuple[Source, Source]:
-    """Who writes the tasks, and who solves them blind."""
-    price = parse_price(price) if isinstance(price, str) else price
-    if isinstance(provider, str):
-        kind = resolve_provider(provider)
-        if not PROVIDERS[kind].asks_a_model:
-            price = Price(0.0, 0.0)
-        if isinstance(verify_model, str) and verify_model:
-            verify_model = make_provider(kind, verify_model, **options)
-        provider = make_provider(kind, model_name, **options)
-    elif isinstance(verify_model, str) and verify_model:
-        raise UsageError("with a provider of your own, verify_model is one as well, not a name")
-    writer = _source(provider, price, persist)
-    if isinstance(verify_model, str) or verify_model is provider:
-        return writer, writer
-    return writer, _source(verify_model, None, persist)
-
-
-def _source(
-    provider: Provider, price: Price | None, persist: Callable[[Provider], Provider]
-) -> Source:
-    price = price or price_of(provider.model)
-    return Source(persist(provider).complete, price, provider.model, type(provider).__name__)
+def _go_in_batches(run: Run, threads: int, batches: Batches, answers: Collecting) -> None:
+    """Judge what has come down, and send up what is owed then."""
+    progress = run.progress
+    try:
+        progress.batches = batches.collect()
+        if not progress.batches:
+            run.go(threads)
+            if answers.wanted and not run.stop.is_set():
+                progress.batches = batches.submit(answers.wanted)
+    except ProviderError as error:
+        progress.stopped = str(error)
+    if progress.batches:
+        progress.stopped = "a batch is under way"
 
 
 def _folder(out_dir: Path, opened: ExitStack, *, dry_run: bool) -> Path:

@@ -2,6 +2,7 @@
 
 One line a happening, in JSON, appended whole: a call is `asked` before it is sent, and afterwards
 `answered`, `empty` (paid for, but without text) or `failed` (not answered: it may be asked again).
+A call that goes up in a batch is `sent`, and a line of the kind `batch` names the batch itself.
 So a run that was killed knows what it has bought. A call that was asked and has no such second line
 was under way when the process died: it may have been paid for, so its slot is never used again.
 """
@@ -13,12 +14,12 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .errors import NoCompletion, ProviderError, StoreError
+from .errors import NoCompletion, ProviderError, ProviderUnavailable, StoreError
 from .prices import Price, cost
 from .progress import Spending
 from .types import Completion, Slot, Usage
@@ -29,7 +30,7 @@ _RESERVED_BYTES = 16 * 2**20
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 # Lines begin alike, so that a long journal can be looked through without reading its texts.
 _BEGINNING = re.compile(
-    rb'\{"slot": ("(?:[^"\\]|\\.)+"), "kind": "(asked|answered|empty|failed)"'
+    rb'\{"slot": ("(?:[^"\\]|\\.)+"), "kind": "(asked|answered|empty|failed|sent|batch)"'
     rb'(?:, "cost": ([0-9.e+-]+|null), "tokens": \[(\d+), (\d+), (\d+), (\d+)\])?'
 )
 
@@ -45,24 +46,43 @@ class Call:
     seed: int
 
 
+class Pending(Exception):
+    """The answer is not there yet."""
+
+
 @dataclass(frozen=True)
 class Source:
-    """Who answers calls; `price` is None where it is not known, `name` says what kind it is."""
+    """Who answers calls; `price` is None where it is not known.
+
+    `name` is the kind of provider, `role` what it is asked for, `batch` whether in batches.
+    """
 
     ask: Callable[[str, str, int], Completion]
     price: Price | None = None
     model: str = ""
     name: str = ""
+    role: str = ""
+    batch: bool = False
 
     def cost(self, usage: Usage) -> float | None:
-        """The dollars of one call."""
-        return None if self.price is None else cost(usage, self.price)
+        """The dollars of one call; in a batch it costs less."""
+        return None if self.price is None else cost(usage, self.price, batch=self.batch)
+
+
+@dataclass
+class Batch:
+    """A batch of calls: whose they are, its name if it is known, and the slots still unanswered."""
+
+    role: str
+    name: str = ""
+    slots: set[str] = field(default_factory=set)
 
 
 class Journal:
     """The journal of one folder. `complete` may be called from any thread.
 
-    `lost` holds the slots whose calls were under way when an earlier run died; `spending` counts
+    `lost` holds the slots whose calls were under way when an earlier run died, `batches` what went
+    up in batches, by label; `spending` counts
     every answer in the file, those of earlier runs included.
 
     Raises:
@@ -72,6 +92,8 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.path = folder / JOURNAL
         self.lost: set[str] = set()
+        self.batches: dict[str, Batch] = {}
+        self._sent: dict[str, str] = {}  # the label of the batch that a slot went up in
         self.spending = Spending()
         self._places: dict[str, int] = {}  # where the answer of a slot begins
         self._new: set[str] = set()  # slots answered in this run
@@ -132,6 +154,40 @@ class Journal:
             raise
         return self.keep(call.slot, completion, source)
 
+    def send_up(self, label: str, role: str, calls: Sequence[Call]) -> None:
+        """Record calls that are about to go up in a batch."""
+        batch = self.batches.setdefault(label, Batch(role))
+        for call in calls:
+            name = str(call.slot)
+            self._append(
+                name, "sent", batch=label, role=role,
+                task=call.task, seed=call.seed, prompt=call.prompt,
+            )  # fmt: skip
+            batch.slots.add(name)
+            self._sent[name] = label
+        self.sync()
+
+    def name_batch(self, label: str, name: str) -> None:
+        """Record the name that the service has given a batch."""
+        self._append(label, "batch", name=name)
+        self.batches[label].name = name
+        self.sync()
+
+    def settle(self, name: str, answer: Completion | ProviderError, source: Source) -> None:
+        """Record what has come down for a slot; only passing trouble lets it be asked again."""
+        if isinstance(answer, Completion):
+            self.keep(Slot.parse(name), answer, source)
+        elif isinstance(answer, ProviderUnavailable):
+            self._append(name, "failed", why=str(answer))
+        else:
+            usage = answer.usage if isinstance(answer, NoCompletion) else Usage()
+            self._keep(name, "empty", usage, source.cost(usage), why=str(answer))
+        self._come_down(name)
+
+    def _come_down(self, name: str) -> None:
+        if label := self._sent.pop(name, ""):
+            self.batches[label].slots.discard(name)
+
     def keep(self, slot: Slot, completion: Completion, source: Source) -> Completion:
         """Record an answer, with its cost."""
         if completion.cost is None:
@@ -167,9 +223,9 @@ class Journal:
             self._new.add(name)
             self.spending.add(usage, dollars)
 
-    def _append(self, name: str, kind: str, **more: object) -> int:
+    def _append(self, slot: str, kind: str, **more: object) -> int:
         """Write one whole line; where it begins."""
-        line = json.dumps({"slot": name, "kind": kind, **more}).encode("ascii") + b"\n"
+        line = json.dumps({"slot": slot, "kind": kind, **more}).encode("ascii") + b"\n"
         with self._lock:
             if kind == "asked" and self._full:
                 raise StoreError(f"cannot write {self.path}: {os.strerror(errno.ENOSPC)}")
@@ -227,11 +283,21 @@ class Journal:
                     f"{self.path} is damaged at line {number}. "
                     "Move it away or choose another output folder; it was left as it is."
                 )
-            self._note(found, place, totals)
+            if found[2] in (b"sent", b"batch"):
+                self._note_batch(json.loads(line))
+            else:
+                self._note(found, place, totals)
         if end < self.path.stat().st_size:
             self._file.truncate(end)
         into, cached, thinking, out = totals
         self.spending.usage = Usage(into, out, cached, thinking)
+
+    def _note_batch(self, line: dict[str, Any]) -> None:
+        if line["kind"] == "batch":
+            self.batches[line["slot"]].name = line["name"]
+            return
+        self.batches.setdefault(line["batch"], Batch(line["role"])).slots.add(line["slot"])
+        self._sent[line["slot"]] = line["batch"]
 
     def _note(self, found: re.Match[bytes], place: int, totals: list[int]) -> None:
         quoted, kind, dollars, *tokens = found.groups()
@@ -240,6 +306,7 @@ class Journal:
             self.lost.add(name)
             return
         self.lost.discard(name)
+        self._come_down(name)
         if kind != b"failed":
             self._places[name] = place
             totals[:] = map(int.__add__, totals, map(int, tokens))
@@ -270,9 +337,24 @@ def calls(folder: Path) -> Iterator[Call]:
     Their system prompts are "", those of their tasks. Raises `StoreError` as `answers` does.
     """
     for line in _read(folder):
-        if line["kind"] == "asked":
+        if line["kind"] in ("asked", "sent"):
             slot = Slot.parse(line["slot"])
             yield Call(slot, line["task"], "", line["prompt"], line["seed"])
+
+
+def batches(folder: Path) -> list[Batch]:
+    """Every batch of a folder. Raises `StoreError` as `answers` does."""
+    found: dict[str, Batch] = {}
+    sent: dict[str, Batch] = {}
+    for line in _read(folder):
+        if line["kind"] == "sent":
+            sent[line["slot"]] = found.setdefault(line["batch"], Batch(line["role"]))
+            sent[line["slot"]].slots.add(line["slot"])
+        elif line["kind"] == "batch":
+            found[line["slot"]].name = line["name"]
+        elif line["slot"] in sent:
+            sent[line["slot"]].slots.discard(line["slot"])
+    return list(found.values())
 
 
 def answers(folder: Path) -> Iterator[tuple[Slot, Completion | NoCompletion]]:

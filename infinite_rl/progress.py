@@ -57,6 +57,7 @@ class Progress:
     trouble, `lost` those that were under way when an earlier run died; `given_up` holds a reason
     per family, `stopped` why the whole run ended early. `spending` is that of the whole folder,
     earlier runs included; `estimate` is what the missing rows may take, made at the start.
+    `batches` names the batches that are under way.
     """
 
     targets: dict[str, int]
@@ -69,6 +70,7 @@ class Progress:
     lost: int = 0
     spending: Spending = field(default_factory=Spending)
     estimate: Estimate | None = None
+    batches: list[str] = field(default_factory=list)
     given_up: dict[str, str] = field(default_factory=dict)
     stopped: str = ""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from .asker import Asker
 from .errors import ProviderError
-from .journal import Journal
+from .journal import Journal, Pending
 from .plan import free_indices
 from .progress import Progress
 from .store import Store
@@ -28,7 +28,8 @@ class Run:
     """Brings a folder up to its targets.
 
     `answer` turns an attempt into an outcome, in a worker thread; everything else happens in the
-    thread that calls `go`, so nothing here needs a lock. `refusal(in_flight)` says why no further
+    thread that calls `go`, so nothing here needs a lock. It raises Pending where the answer is for
+    another day. `refusal(in_flight)` says why no further
     attempt may be paid for beside those in flight, "" where one may.
     """
 
@@ -71,7 +72,7 @@ class Run:
                 failure = future.exception()
                 if failure is None:
                     self._settle(future.result())
-                else:
+                elif not isinstance(failure, Pending):
                     self._end(str(failure))
                     if not isinstance(failure, ProviderError):
                         error = error or failure

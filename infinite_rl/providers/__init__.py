@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pkgutil import resolve_name
 from types import MappingProxyType
 
-from ..errors import UnknownName
+from ..errors import UnknownName, UsageError
 from . import gemini, openai_compatible
 from .gemini import DEFAULT_MODEL, environment_key
 from .provider import Provider
@@ -29,15 +29,22 @@ KEY_VARIABLES = (*gemini.KEY_VARIABLES, openai_compatible.KEY_VARIABLE)
 
 @dataclass(frozen=True)
 class Row:
-    """Where a provider's class is ("module:Class"), and whether it is told which model to ask."""
+    """Where a provider's class is ("module:Class"), and whether it is told which model to ask.
+
+    `batches` is where the class is that also makes batches, "" where there is none.
+    """
 
     place: str
     asks_a_model: bool = True
+    batches: str = ""
 
 
 PROVIDERS: Mapping[str, Row] = MappingProxyType(
     {
-        "gemini": Row("infinite_rl.providers.gemini:GeminiProvider"),
+        "gemini": Row(
+            "infinite_rl.providers.gemini:GeminiProvider",
+            batches="infinite_rl.providers.gemini_batch:GeminiBatches",
+        ),
         "openai_compatible": Row(
             "infinite_rl.providers.openai_compatible:OpenAICompatibleProvider"
         ),
@@ -67,24 +74,29 @@ def make_provider(
     max_output_tokens: int | None = None,
     base_url: str | None = None,
     structured: bool = False,
+    batch: bool = False,
 ) -> Provider:
     """The provider that `name` means; one that asks no model has no use for the other arguments.
 
     A provider that is not in the table, such as `ScriptedProvider` or your own, needs no name: pass
-    the object itself.
+    the object itself. With `batch`, it is a `BatchProvider` as well.
 
     Raises:
         UnknownName: no provider has this name.
         ProviderRefused: the provider lacks what it needs, such as an API key.
         UsageError: `model` cannot be a model's name, or another argument has no meaning.
     """
-    row = PROVIDERS[resolve_provider(name)]
+    name = resolve_provider(name)
+    row = PROVIDERS[name]
+    if batch and not row.batches:
+        known = ", ".join(name for name, row in PROVIDERS.items() if row.batches)
+        raise UsageError(f"{name} makes no batches; known for them: {known}")
     settings = {
         "temperature": temperature,
         "max_output_tokens": max_output_tokens,
         "base_url": base_url,
         "structured": structured,
     }
-    kind = resolve_name(row.place)
+    kind = resolve_name(row.batches if batch else row.place)
     provider: Provider = kind(model, **settings) if row.asks_a_model else kind()
     return provider

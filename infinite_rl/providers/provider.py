@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
+from ..errors import ProviderError
 from ..types import Completion
 
 
@@ -23,4 +25,30 @@ class Provider(Protocol):
             ProviderRefused: no retry can help.
             NoCompletion: an answer without usable text.
         """
+        ...
+
+
+@runtime_checkable
+class BatchProvider(Protocol):
+    """Whatever can answer many prompts at once, within hours. Each method raises ProviderError."""
+
+    @property
+    def model(self) -> str:
+        """The model's name, as rows record it."""
+        ...
+
+    def submit(self, requests: Mapping[str, tuple[str, str, int]], label: str = "") -> str:
+        """Begin a batch of requests by key, each (system, prompt, seed), and return its name."""
+        ...
+
+    def find(self, label: str) -> Sequence[str]:
+        """The names of the batches that were begun under a label."""
+        ...
+
+    def state(self, name: str) -> str:
+        """How far a batch is; `gemini_batch.ENDED` lists how it may have ended."""
+        ...
+
+    def results(self, name: str) -> Iterable[tuple[str, Completion | ProviderError]]:
+        """Each key that was answered, with its completion or its error."""
         ...

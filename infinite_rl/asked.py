@@ -1,0 +1,87 @@
+"""Who is asked: the model that writes the tasks, and the one that solves them blind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .batches import Batches
+from .errors import UsageError
+from .journal import Journal, Source
+from .prices import Price, parse_price, price_of
+from .providers import PROVIDERS, make_provider, resolve_provider
+from .providers.provider import BatchProvider, Provider
+
+WRITER, SOLVER = "writer", "solver"
+Persist = Callable[[Provider], Provider]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The sources of a run, and the providers behind them."""
+
+    writer: Source
+    solver: Source
+    providers: Mapping[str, Provider]
+
+    @classmethod
+    def by(
+        cls,
+        provider: str | Provider,
+        model: str,
+        solver: str | Provider,
+        price: str | Price | None,
+        options: Mapping[str, Any],
+        persist: Persist,
+        *,
+        structured: bool = False,
+        batch: bool = False,
+    ) -> Asked:
+        """Providers by name or as they are; `solver` names a model of the same kind, or is "".
+
+        `persist` makes a provider of one that may meet passing trouble. A solver is not held to a
+        schema: it writes no task.
+
+        Raises:
+            UsageError, ProviderRefused: a provider cannot be set up.
+        """
+        price = parse_price(price) if isinstance(price, str) else price
+        if isinstance(provider, str):
+            kind = resolve_provider(provider)
+            if not PROVIDERS[kind].asks_a_model:
+                price, structured = Price(0.0, 0.0), False
+            options = {**options, "batch": batch}
+            if isinstance(solver, str) and (solver or structured):
+                solver = make_provider(kind, solver or model, **options)
+            provider = make_provider(kind, model, structured=structured, **options)
+        elif isinstance(solver, str) and solver:
+            raise UsageError("with a provider of your own, verify_model is one as well, not a name")
+        others = provider if isinstance(solver, str) else solver
+        providers = {WRITER: provider, SOLVER: others}
+        if batch and not all(isinstance(each, BatchProvider) for each in providers.values()):
+            raise UsageError("batch needs a provider that makes batches: gemini")
+        writer = _source(WRITER, provider, price, persist, batch=batch)
+        if others is provider:
+            return cls(writer, replace(writer, role=SOLVER), providers)
+        priced = price if others.model == provider.model else None
+        return cls(writer, _source(SOLVER, others, priced, persist, batch=batch), providers)
+
+    def batches(self, journal: Journal) -> Batches:
+        """The batches of a folder."""
+        sources = {WRITER: self.writer, SOLVER: self.solver}
+
+        def provider(role: str) -> BatchProvider:
+            found = self.providers[role]
+            assert isinstance(found, BatchProvider), "checked when the sources were made"
+            return found
+
+        return Batches(journal, sources, provider)
+
+
+def _source(
+    role: str, provider: Provider, price: Price | None, persist: Persist, *, batch: bool
+) -> Source:
+    price = price or price_of(provider.model)
+    name = type(provider).__name__
+    return Source(persist(provider).complete, price, provider.model, name, role, batch)
