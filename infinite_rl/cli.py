@@ -167,7 +167,7 @@ def _add_generate_options(parser: argparse.ArgumentParser) -> None:
     add("--model_name", None, f"the model to ask (default: {DEFAULT_MODEL}, of gemini)")
     add("--out_dir", Path("data"), "folder of dataset.csv", Path)
     add("--save_every", 1, "rows after which the disk is forced to write", int)
-    add("--threads", 1, "calls made at once", int)
+    add("--threads", 1, "workers: each makes one call at a time and judges its answer", int)
     add("--max_retries", 5, "failed samples in a row that end a type", int)
     add("--timeout", 5.0, "seconds one run of a program may take", float)
     add("--task_dist", "0.5,0.5", "weights of coding and math")
@@ -182,6 +182,9 @@ def _add_generate_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="log every outcome, and keep prompts and raw responses in OUT_DIR/debug_prompts",
     )
+    add("--rpm", None, "requests a minute, at most", int)
+    add("--tpm", None, "tokens a minute, at most", int)
+    add("--max_concurrency", None, "requests in flight, at most (default: as many as threads)", int)
     add("--base_url", None, "where the provider's requests go, such as http://localhost:8000/v1")
     add("--verify", 0, "times that each task is solved blind before its row is kept", int)
     add("--verify_model", "", "the model that solves them (default: the one that is asked)")
@@ -215,6 +218,7 @@ def _generate(arguments: argparse.Namespace) -> int:
 
     from .display import display
     from .generator import generate_dataset
+    from .limits import Limits
     from .run import STOPPED_ON_REQUEST
 
     console = Console(stderr=True)
@@ -242,6 +246,7 @@ def _generate(arguments: argparse.Namespace) -> int:
                 base_url=arguments.base_url,
                 structured=arguments.structured,
                 batch=arguments.batch,
+                limits=Limits(arguments.rpm, arguments.tpm, arguments.max_concurrency),
                 verify=arguments.verify,
                 verify_model=arguments.verify_model,
                 min_agreement=arguments.min_agreement,

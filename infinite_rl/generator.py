@@ -13,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from .batches import Batches, Collecting
 from .budget import Budget, estimate
 from .errors import ProviderError, UnknownName, UsageError
 from .journal import Journal
-from .limits import RetryingProvider, RetryPolicy
+from .limits import LimitedProvider, Limits, RetryPolicy
 from .manifest import Record
 from .plan import parse_weights, slot_seed, split_total
 from .prices import Price
@@ -69,6 +70,7 @@ def generate_dataset(
     base_url: str | None = None,
     structured: bool = False,
     batch: bool = False,
+    limits: Limits | None = None,
     retry: RetryPolicy | None = None,
     stop: threading.Event | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
@@ -101,6 +103,8 @@ def generate_dataset(
         structured: have the model held to the three sections by a schema.
         batch: send the calls up as file batches, at half price, and return; the same call made
             again keeps what has come down, and sends up what is still owed.
+        limits: requests and tokens a minute, and requests in flight, by default as many as threads;
+            a blind solver that is another model has the same ones for itself.
         retry: how calls that meet passing trouble are repeated.
         stop: set it from anywhere to end the run; calls under way are still waited for and kept.
         on_progress: called by this thread when the run begins and after every outcome.
@@ -126,8 +130,13 @@ def generate_dataset(
     _check(tasks, targets, rewards)
     stop = stop or threading.Event()
     retries: list[float] = []  # the waits; a list can be appended to from any thread
+    limits = limits or Limits()
     persist = partial(
-        RetryingProvider, policy=retry, stop=stop, on_retry=lambda _, wait_s: retries.append(wait_s)
+        LimitedProvider,
+        policy=retry,
+        limits=replace(limits, max_concurrency=limits.max_concurrency or num_threads),
+        stop=stop,
+        on_retry=lambda _, wait_s: retries.append(wait_s),
     )
     options = {"temperature": temperature, "max_output_tokens": max_output_tokens}
     asked = Asked.by(

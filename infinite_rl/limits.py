@@ -13,7 +13,7 @@ from .gate import Call, Gate, Limits, RetryPolicy, Traffic
 from .providers.provider import Provider
 from .types import Completion
 
-__all__ = ["LimitedProvider", "Limits", "RetryPolicy", "RetryingProvider", "Traffic"]
+__all__ = ["LimitedProvider", "Limits", "RetryPolicy", "Traffic"]
 
 logger = logging.getLogger(__name__)
 
@@ -248,6 +248,3 @@ class LimitedProvider:
 
 def _tries(count: int) -> str:
     return "1 try" if count == 1 else f"{count} tries"
-
-
-RetryingProvider = LimitedProvider  # the name that it had before it knew limits

@@ -24,7 +24,7 @@ from infinite_rl.errors import (
     ProviderUnavailable,
     UsageError,
 )
-from infinite_rl.limits import RetryingProvider, RetryPolicy
+from infinite_rl.limits import LimitedProvider, RetryPolicy
 from infinite_rl.providers.gemini import GeminiProvider
 from infinite_rl.types import Completion, Usage
 
@@ -438,7 +438,7 @@ def test_retries_make_exactly_the_calls_that_the_faults_cost() -> None:
     with gs.GeminiServer(answer) as server:
         provider = GeminiProvider("m", api_key=gs.KEY, base_url=server.base_url)
         told: list[float] = []
-        patient = RetryingProvider(
+        patient = LimitedProvider(
             provider,
             RetryPolicy(first_wait_s=0.001, max_wait_s=0.01),
             on_retry=lambda _, wait_s: told.append(wait_s),

@@ -84,7 +84,7 @@ class GeminiProvider:
     each wait for the server, so it is longer than the longest answer takes; the real service
     refuses values under 10. With `structured`, the service holds the model to the three sections as
     JSON, and the completion is their three-head text. The client's own retries are off:
-    `limits.RetryingProvider` owns them.
+    `limits.LimitedProvider` owns them.
 
     A key of 8 characters or more is cut out of all that comes back, completions included.
 
