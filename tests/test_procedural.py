@@ -115,7 +115,7 @@ print(json.dumps({task: digest(task) for task in ("math", "python", "javascript"
 """
 # A change of wording or of the families changes a value on purpose; nothing else may.
 GOLDEN = {
-    "math": "1a27b0afd4b990cd3e6e95f8426b66b526f6b35c709bcbefdc30f79348820bc8",
+    "math": "3daf4fccef691ba5fcbd5c720a7fa8296cd795d1de76d025dc0eaf73b1604777",
     "python": "f408cb6444b8c9f9a22277a6598869f4cf018e3b56e0a0c20d7e13165c009246",
     "javascript": "e5036fb46ca3e08661c706bf905b4f6c5cacd34b0bb43abb7c9cceded709a9c4",
 }

@@ -13,6 +13,7 @@ from . import (
     code_recursion,
     code_sequences,
     code_strings,
+    math_complex,
     math_counting,
     math_derivatives,
     math_fractions,
@@ -20,6 +21,7 @@ from . import (
     math_inequalities,
     math_integers,
     math_linear,
+    math_matrices,
     math_quadratic,
     math_rates,
     math_series,
@@ -41,6 +43,8 @@ MATH: Mapping[str, Callable[[Draw, int], Problem]] = {
     "geometry": math_geometry.make,
     "series": math_series.make,
     "inequalities": math_inequalities.make,
+    "matrices": math_matrices.make,
+    "complex": math_complex.make,
 }
 CODING: Mapping[str, Callable[[Draw, int], CodingTask]] = {
     "sequences": code_sequences.make,
