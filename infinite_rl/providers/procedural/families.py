@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from . import (
+    code_clocks,
     code_graphs,
     code_grids,
     code_integers,
@@ -55,6 +56,7 @@ CODING: Mapping[str, Callable[[Draw, int], CodingTask]] = {
     "recursion": code_recursion.make,
     "intervals": code_intervals.make,
     "graphs": code_graphs.make,
+    "clocks": code_clocks.make,
 }
 TASKS = ("math", *dialects())
 
