@@ -116,8 +116,8 @@ print(json.dumps({task: digest(task) for task in ("math", "python", "javascript"
 # A change of wording or of the families changes a value on purpose; nothing else may.
 GOLDEN = {
     "math": "3daf4fccef691ba5fcbd5c720a7fa8296cd795d1de76d025dc0eaf73b1604777",
-    "python": "f408cb6444b8c9f9a22277a6598869f4cf018e3b56e0a0c20d7e13165c009246",
-    "javascript": "e5036fb46ca3e08661c706bf905b4f6c5cacd34b0bb43abb7c9cceded709a9c4",
+    "python": "280acd8ca3f3a170a7fea3df9a2e5087f5ed4ad5788451be0584bc64f058d591",
+    "javascript": "cee5b0614f6586a6f0000f848a1d25c0e20e2824c46db8c50a48a2fd02281b93",
 }
 
 

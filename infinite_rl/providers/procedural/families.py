@@ -14,6 +14,7 @@ from . import (
     code_recursion,
     code_sequences,
     code_strings,
+    code_texts,
     math_complex,
     math_counting,
     math_derivatives,
@@ -57,6 +58,7 @@ CODING: Mapping[str, Callable[[Draw, int], CodingTask]] = {
     "intervals": code_intervals.make,
     "graphs": code_graphs.make,
     "clocks": code_clocks.make,
+    "texts": code_texts.make,
 }
 TASKS = ("math", *dialects())
 
