@@ -17,6 +17,7 @@ How = Literal["well_formed", "malformed", "unclosed", "orphan_close"]
 _THINKING = re.compile(
     r"<(/?)think(?:ing)?>|<(/?)thought>|\[(/?)THINK\]|◁(/?)think▷", re.IGNORECASE
 )
+_TAG_MARKS = ("<", "&lt;", "[", "`")  # what a tag, or what is meant as one, begins with
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&amp;", "&"))
 _MAX_PEEL = 4  # a tag in a tag in a tag: deeper nesting is no slip of a model
 
@@ -58,7 +59,8 @@ def tag_matches(text: str | None, tag: str = ANSWER_TAG) -> list[TagMatch]:
     stands in a thinking part is never an answer, also when the text ends before the thinking does.
     """
     text = text or ""
-    if tag.lower() not in text.lower():
+    lowered = text.lower()
+    if tag.lower() not in lowered or not any(mark in lowered for mark in _TAG_MARKS):
         return []  # most texts of a benchmark have a box instead: looking for that is quick
     visible, _ = split_thinking(text)
     tokens = _tokens(visible, tag)

@@ -31,7 +31,8 @@ CLOCK_INTERVAL = 64  # steps between two looks at the clock
 
 def bits(value: int | Fraction) -> int:
     """The size of an exact number: that of its numerator or denominator, whichever is longer."""
-    return max(value.numerator.bit_length(), value.denominator.bit_length())
+    top, bottom = value.numerator.bit_length(), value.denominator.bit_length()
+    return top if top > bottom else bottom
 
 
 class Unparsed(Exception):

@@ -50,15 +50,15 @@ def rational(node: Node, budget: Budget) -> Fraction | None:
 
 
 def _add(_: Node, values: list[Fraction], budget: Budget) -> Fraction:
-    total = Fraction(0)
-    for value in values:
+    total = values[0]
+    for value in values[1:]:
         total = _bounded(total + value, budget)
     return total
 
 
 def _multiply(_: Node, values: list[Fraction], budget: Budget) -> Fraction:
-    total = Fraction(1)
-    for value in values:
+    total = values[0]
+    for value in values[1:]:
         total = _bounded(total * value, budget)
     return total
 

@@ -16,7 +16,7 @@ Convention = Literal["tag", "math", "gsm8k", "last_number"]
 MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
 MAX_MENTIONS = 2_000  # of the tag's name, in tags or not
 # Without any of these a text is a bare answer.
-_HINTS = ("box", "answer", "option", "choice", "ans:", "#", "think", "thought", "&lt;", "</")
+_HINT = re.compile("box|answer|option|choice|ans:|#|think|thought|&lt;|</")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 BOXES = ("\\boxed", "\\fbox", "\\framebox")
 # `\\boxed 42`: a box around what ends its line or its formula, as older data sets write.
@@ -104,8 +104,7 @@ def answer_text(text: str, convention: Convention = "tag", *, reference: bool = 
 
 
 def _tagged(text: str) -> str:
-    lowered = text.lower()
-    if not any(mark in lowered for mark in _HINTS):
+    if _HINT.search(text.lower()) is None:
         return text  # a bare answer, the commonest
     tags = answer_tags(text)
     content = tags[-1].content if tags else split_thinking(text)[0]
@@ -176,8 +175,11 @@ def _with_joined(text: str, start: int, last: str) -> str:
 
 def _box(text: str, stop: int) -> tuple[int, int]:
     """Where the last box before `stop` begins, and where its brace opens; -1 without one."""
-    start, name = max((text.rfind(name, 0, stop), name) for name in BOXES)
-    opening = start + len(name)
+    start, opening = -1, 0
+    for name in BOXES:
+        place = text.rfind(name, 0, stop)
+        if place > start:
+            start, opening = place, place + len(name)
     while start >= 0 and opening < len(text) and text[opening] in " \t\n":
         opening += 1
     if start >= 0 and text[opening : opening + 1] != "{":

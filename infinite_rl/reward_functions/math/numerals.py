@@ -72,6 +72,9 @@ def based(text: str) -> Node:
 
 def mixed_or_plain(parser: Parser, token: Token) -> Node:
     value = numeral(token.text)
+    following = parser.peek()
+    if following.kind in ("op", "end") and following.text != "_":
+        return number(value)  # nearly always
     if parser.at("_"):
         return in_base(parser, token.text)
     if parser.peek().kind == "num" and parser.peek(1).text == "/" and parser.peek(2).kind == "num":

@@ -55,6 +55,7 @@ class _Precision:
         self.bits = int(self.ctx.prec)
         self.noise = self.power_of_ten(25 - digits)
         self.agreement = self.power_of_ten(-AGREEMENT)
+        self.constants = {"pi": +self.ctx.pi, "e": +self.ctx.e, "i": self.ctx.j}
         self._made: dict[tuple[int, int], Any] = {}
 
     def power_of_ten(self, exponent: int) -> Any:
@@ -384,7 +385,7 @@ class _Evaluation:
         if node.op == "neg":
             return -values[0]
         if node.op == "deg":
-            return values[0] * self.ctx.pi / 180
+            return values[0] * self.precision.constants["pi"] / 180
         if node.op == "pow":
             return self.power(values[0], values[1])
         return self.function(str(node.value), values)
@@ -416,7 +417,7 @@ class _Evaluation:
     def constant(self, name: str) -> Any:
         if name == "inf":
             raise Undefined("infinity in an expression")
-        return {"pi": +self.ctx.pi, "e": +self.ctx.e, "i": self.ctx.j}[name]
+        return self.precision.constants[name]
 
     def combinatorial(self, node: Node) -> Any:
         points = tuple(substituted(arg, self.point) for arg in node.args)

@@ -48,7 +48,10 @@ def respelled(text: str) -> str:
         text = _HOURS.sub(r"\1 h \2 min", text)
     if "%" in text:
         text = _PER_CENT.sub("", text)
-    text = _SHORT_MONEY.sub(lambda money: f"{money[1]} {_IN_FULL[money[2][0].casefold()]}", text)
+    if "$" in text or not text.isascii():
+        text = _SHORT_MONEY.sub(
+            lambda money: f"{money[1]} {_IN_FULL[money[2][0].casefold()]}", text
+        )
     if '"' in text and ("circ" in text or "°" in text):
         text = text.replace('"', "''")  # seconds
     if "_" in text:

@@ -137,6 +137,7 @@ _JOINED = re.compile(r"(.*[^,\s]),?\s+(and|or)")  # "hours and"
 _GROUP = re.compile(r"\s*(?:\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}|([A-Za-z]))")
 _OPENING = re.compile(r"\s*(?:\\left\s*)?(?:\(|\\?\{)")
 _OPENERS, _CLOSERS = frozenset(["(", "[", "\\{"]), frozenset([")", "]", "\\}", "}"])
+_BRACKETS = _OPENERS | _CLOSERS | {"{"}
 _SAME_SIGN = {"**": "^", "==": "=", "\\|": "|"}
 _BEFORE_SET = frozenset(["=", "(", "[", "\\{", ",", ";", "in", "cup", "or", "and"])
 
@@ -185,6 +186,8 @@ class _Lexer:
                 continue
             if kind == "num":
                 self.add(kind, match[0])
+            elif kind == "op":
+                self.operator(match[0])
             else:
                 self.read(kind, match[0], start)
             if len(self.tokens) > MAX_TOKENS:
@@ -197,9 +200,7 @@ class _Lexer:
         self.tokens.append(Token(kind, text, self.spaced))
 
     def read(self, kind: str, text: str, start: int) -> None:
-        if kind == "op":
-            self.operator(text)
-        elif kind == "word":
+        if kind == "word":
             self.word(text)
         elif kind == "cmd":
             self.command(text[1:])
@@ -220,15 +221,19 @@ class _Lexer:
             self.add("cur", CURRENCIES[text[-1]])
 
     def operator(self, text: str) -> None:
+        if text in _BRACKETS:
+            self.bracket(text)
+        self.tokens.append(Token("op", _SAME_SIGN.get(text, text), self.spaced))
+
+    def bracket(self, text: str) -> None:
         if text in _OPENERS:
             self.brackets.append(True)
         elif text == "{":
             # A brace after nothing or after an operator is a set; elsewhere it holds an argument.
             last = self.tokens[-1] if self.tokens else Token("op", "=")
             self.brackets.append(last.kind == "op" and last.text in _BEFORE_SET)
-        elif text in _CLOSERS and self.brackets:
+        elif self.brackets:
             self.brackets.pop()
-        self.add("op", _SAME_SIGN.get(text, text))
 
     def word(self, text: str) -> None:
         if len(text) == 1:

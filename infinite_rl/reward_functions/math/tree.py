@@ -84,7 +84,7 @@ def constant(name: str) -> Node:
 
 
 def negated(node: Node) -> Node:
-    if node.op == "num" and isinstance(node.value, Fraction):
+    if node.op == "num" and type(node.value) is Fraction:
         return number(-node.value)
     if node.op == "quantity":
         return Node("quantity", (negated(node.args[0]),), unit=node.unit)
@@ -167,7 +167,7 @@ def show(node: Node, limit: int = 200) -> str:
 
 
 def _leaf(value: Fraction | str) -> str:
-    if isinstance(value, Fraction) and bits(value) > _MOST_BITS:
+    if type(value) is Fraction and bits(value) > _MOST_BITS:
         return f"a number of {bits(value)} bits"
     return str(value)
 
