@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from .errors import NoCompletion
+from .errors import NoCompletion, UsageError
 from .journal import Call, Pending, Source
 from .judge import judge, no_completion
 from .proof.record import proof_of
 from .proof.self_test import self_test
-from .proof.solves import decide, judge_solves, solve_request
+from .proof.solves import MIN_AGREEMENT, decide, judge_solves, solve_request
 from .reward_functions.reward_function import RewardFunction
 from .types import Attempt, Completion, Outcome, Reason, Slot
 
@@ -33,11 +33,29 @@ class Answers(Protocol):
 
 @dataclass(frozen=True)
 class BlindSolves:
-    """Who solves each task from its prompt alone, how often, and the share that must agree."""
+    """Who solves each task from its prompt alone, how often, and the share that must agree.
+
+    Raises:
+        UsageError: there are no such numbers.
+    """
 
     source: Source
-    count: int
-    min_agreement: float
+    count: int = 0
+    min_agreement: float = MIN_AGREEMENT
+
+    def __post_init__(self) -> None:
+        if self.count < 0:
+            raise UsageError(f"verify must be at least 0, not {self.count}")
+        if not 0 <= self.min_agreement <= 1:
+            raise UsageError(f"min_agreement must be between 0 and 1, not {self.min_agreement:g}")
+
+    def settings(self) -> dict[str, object]:
+        """The part of a run's settings that says how rows are proven."""
+        return {
+            "verify": self.count,
+            "verify_model": self.source.model if self.count else "",
+            "min_agreement": self.min_agreement if self.count else None,
+        }
 
 
 @dataclass(frozen=True)
@@ -51,16 +69,16 @@ class Answering:
     source: Source
     rewards: Mapping[str, RewardFunction]
     seed_of: Callable[[Slot], int]
-    known: Callable[[str], bool] = lambda _: False
-    solves: BlindSolves | None = None
+    known: Callable[[str], bool]
+    solves: BlindSolves
 
     def __call__(self, attempt: Attempt) -> Outcome:
         """One call and its judgement; for a row that would be kept, also its proof."""
         outcome = self._judged(attempt)
         if outcome.accepted and not self.known(outcome.sample.prompt):
             outcome = self._tested(outcome)
-        if outcome.accepted and self.solves and not self.known(outcome.sample.prompt):
-            outcome = self._solved(outcome, self.solves)
+        if outcome.accepted and self.solves.count and not self.known(outcome.sample.prompt):
+            outcome = self._solved(outcome)
         return outcome
 
     def _judged(self, attempt: Attempt) -> Outcome:
@@ -81,8 +99,8 @@ class Answering:
         columns = {**proof, "limits": json.dumps(proof["limits"]), **found.columns()}
         return _proven(outcome, columns, "weak verifier", found.fault)
 
-    def _solved(self, outcome: Outcome, solves: BlindSolves) -> Outcome:
-        attempt, sample = outcome.attempt, outcome.sample
+    def _solved(self, outcome: Outcome) -> Outcome:
+        attempt, sample, solves = outcome.attempt, outcome.sample, self.solves
         request = solve_request(sample, attempt.task)
         slots = (replace(attempt.slot, solve=number) for number in itertools.count(1))
         # One that was under way when a run died may have been paid for: another takes its place.

@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .batches import Batches
 from .errors import UsageError
+from .gate import Limits, RetryPolicy
 from .journal import Journal, Source
+from .limits import LimitedProvider
 from .prices import Price, parse_price, price_of
 from .providers import PROVIDERS, make_provider, resolve_provider
 from .providers.provider import BatchProvider, Provider
 
 WRITER, SOLVER = "writer", "solver"
-Persist = Callable[[Provider], Provider]
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How providers are asked: within `limits`, and again while trouble passes, until `stop`.
+
+    Each provider has the limits for itself; where none is set on the requests in flight, it is
+    `threads`. `waits` are the seconds before each call that was made again.
+    """
+
+    limits: Limits
+    threads: int
+    policy: RetryPolicy | None
+    stop: threading.Event
+    waits: list[float] = field(default_factory=list)  # which any thread may append to
+
+    def with_provider(self, provider: Provider) -> LimitedProvider:
+        """The provider, asked so."""
+        most = self.limits.max_concurrency or self.threads
+        return LimitedProvider(
+            provider,
+            self.policy,
+            limits=replace(self.limits, max_concurrency=most),
+            stop=self.stop,
+            on_retry=lambda _, wait_s: self.waits.append(wait_s),
+        )
 
 
 @dataclass(frozen=True)
@@ -33,15 +61,14 @@ class Asked:
         solver: str | Provider,
         price: str | Price | None,
         options: Mapping[str, Any],
-        persist: Persist,
+        patience: Patience,
         *,
         structured: bool = False,
         batch: bool = False,
     ) -> Asked:
         """Providers by name or as they are; `solver` names a model of the same kind, or is "".
 
-        `persist` makes a provider of one that may meet passing trouble. A solver is not held to a
-        schema: it writes no task.
+        `options` are those of `make_provider`. A solver is not held to a schema: it writes no task.
 
         Raises:
             UsageError, ProviderRefused: a provider cannot be set up.
@@ -61,11 +88,15 @@ class Asked:
         providers = {WRITER: provider, SOLVER: others}
         if batch and not all(isinstance(each, BatchProvider) for each in providers.values()):
             raise UsageError("batch needs a provider that makes batches: gemini")
-        writer = _source(WRITER, provider, price, persist, batch=batch)
+        writer = _source(WRITER, provider, price, patience, batch=batch)
         if others is provider:
             return cls(writer, replace(writer, role=SOLVER), providers)
         priced = price if others.model == provider.model else None
-        return cls(writer, _source(SOLVER, others, priced, persist, batch=batch), providers)
+        return cls(writer, _source(SOLVER, others, priced, patience, batch=batch), providers)
+
+    def settings(self) -> dict[str, object]:
+        """The part of a run's settings that says who writes."""
+        return {"provider": self.writer.name, "model": self.writer.model}
 
     def batches(self, journal: Journal) -> Batches:
         """The batches of a folder."""
@@ -80,8 +111,9 @@ class Asked:
 
 
 def _source(
-    role: str, provider: Provider, price: Price | None, persist: Persist, *, batch: bool
+    role: str, provider: Provider, price: Price | None, patience: Patience, *, batch: bool
 ) -> Source:
     price = price or price_of(provider.model)
     name = type(provider).__name__
-    return Source(persist(provider).complete, price, provider.model, name, role, batch)
+    ask = patience.with_provider(provider).complete
+    return Source(ask, price, provider.model, name, role, batch)

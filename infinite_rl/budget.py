@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 
 from .errors import UsageError
@@ -25,7 +25,7 @@ class Budget:
     A call is made only where the dearest one to be expected still fits, with all those under way:
     the dearest of the calls so far and a quarter, or at the beginning a call with the longest
     answer. `chars` is the length of a prompt; `prices` are those of the calls that one attempt may
-    need, at most.
+    need, at most; `put_down` are calls to be sent later, in a batch: they are under way, too.
 
     Raises:
         UsageError: the limit is not above 0, or the price that it needs is not known.
@@ -36,6 +36,7 @@ class Budget:
     spending: Spending
     chars: int
     longest_output: int | None = None
+    put_down: Sized = ()
 
     def __post_init__(self) -> None:
         if self.most is None:
@@ -50,7 +51,7 @@ class Budget:
         if self.most is None:
             return ""
         dearest = self._dearest()
-        if self.spending.cost + (in_flight + 1) * dearest <= self.most:
+        if self.spending.cost + (in_flight + len(self.put_down) + 1) * dearest <= self.most:
             return ""
         return (
             f"the limit of ${self.most:g} is reached: ${self.spending.cost:.4f} is spent, and "

@@ -7,35 +7,30 @@ and the same call made again goes on from there.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
 from .answering import Answering, BlindSolves
-from .asked import Asked
+from .asked import Asked, Patience
 from .asker import Asker
 from .batches import Batches, Collecting
 from .budget import Budget, estimate
-from .errors import ProviderError, UnknownName, UsageError
+from .errors import ProviderError, UsageError
 from .journal import Journal
-from .limits import LimitedProvider, Limits, RetryPolicy
+from .limits import Limits, RetryPolicy
 from .manifest import Record
-from .plan import parse_weights, slot_seed, split_total
+from .plan import Plan, slot_seed
 from .prices import Price
 from .progress import Progress
-from .prompts import task_request
 from .proof.solves import MIN_AGREEMENT
 from .providers.provider import Provider
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
 from .run import Run
-from .runtimes import language_of
 from .store import Store
 from .tasks import TASKS
 from .types import TaskType
@@ -110,91 +105,54 @@ def generate_dataset(
         on_progress: called by this thread when the run begins and after every outcome.
 
     Raises:
-        UsageError: an argument cannot be used, or the folder was made with other settings; nothing
-            was asked and nothing written.
+        UsageError: an argument cannot be used, the folder was made with other settings, or a batch
+            is under way and `batch` not given; nothing was asked and no row written.
         StoreError: the folder cannot be written, or holds foreign files.
         ProviderRefused: the provider cannot be set up. Trouble while the run goes on does not
             raise: the run stops, with `Progress.stopped` saying why.
     """
-    counts = {"num_samples": num_samples, "num_threads": num_threads}
-    counts |= {"save_every": save_every, "max_retries": max_retries}
-    for name, count in counts.items():
-        if count < 1:
-            raise UsageError(f"{name} must be at least 1, not {count}")
-    if verify < 0 or not 0 <= min_agreement <= 1:
-        raise UsageError("verify must be at least 0, and min_agreement between 0 and 1")
-    tasks = _by_family({**TASKS, **(extra_tasks or {})}, languages)
-    weights = parse_weights(task_dist, list(tasks))
-    targets = split_total(num_samples, weights)
-    rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
-    _check(tasks, targets, rewards)
-    stop = stop or threading.Event()
-    retries: list[float] = []  # the waits; a list can be appended to from any thread
-    limits = limits or Limits()
-    persist = partial(
-        LimitedProvider,
-        policy=retry,
-        limits=replace(limits, max_concurrency=limits.max_concurrency or num_threads),
-        stop=stop,
-        on_retry=lambda _, wait_s: retries.append(wait_s),
+    _check_counts(
+        num_samples=num_samples,
+        num_threads=num_threads,
+        save_every=save_every,
+        max_retries=max_retries,
     )
+    stop = stop or threading.Event()
+    rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
+    plan = Plan.of(num_samples, task_dist, {**TASKS, **(extra_tasks or {})}, languages, rewards)
+    patience = Patience(limits or Limits(), num_threads, retry, stop)
     options = {"temperature": temperature, "max_output_tokens": max_output_tokens}
     asked = Asked.by(
         provider, model_name, verify_model, price,
-        {**options, "base_url": base_url}, persist, structured=structured, batch=batch,
+        {**options, "base_url": base_url}, patience, structured=structured, batch=batch,
     )  # fmt: skip
-    writer, solver = asked.writer, asked.solver
-    settings = {
-        "provider": writer.name,
-        "model": writer.model,
-        "seed": seed,
-        "task_dist": {family: round(weight, 9) for family, weight in weights.items()},
-        "languages": sorted({task.language for kinds in tasks.values() for task in kinds} - {""}),
-        "topics": list(topics),
-        **options,
-        "structured": structured,
-        "prompts": _fingerprint(tasks),
-        "verify": verify,
-        "verify_model": solver.model if verify else "",
-        "min_agreement": min_agreement if verify else None,
-    }
-    with ExitStack() as opened:
-        folder = _folder(Path(out_dir), opened, dry_run=dry_run)
-        store = opened.enter_context(Store(folder))
-        journal = opened.enter_context(closing(Journal(folder)))
-        record = Record(folder, settings)
-        if not extend and (store.counts or journal.spending.calls):
-            record.check()
-        progress = Progress(targets, {family: store.counts[family] for family in tasks})
-        progress.lost, progress.spending = len(journal.lost), journal.spending
-        prices, chars = [writer.price, *[solver.price] * verify], _prompt_length(tasks)
-        progress.estimate = estimate(progress, prices, chars)
-        budget = Budget(max_cost, prices, journal.spending, chars, max_output_tokens)
+    solves = BlindSolves(asked.solver, verify, min_agreement)
+    settings = {**asked.settings(), "seed": seed, **plan.settings(), "topics": list(topics)}
+    settings |= {**options, "structured": structured, **solves.settings()}
+    with _opened(Path(out_dir), settings, extend=extend, dry_run=dry_run) as opened:
+        store, journal, record = opened
+        collecting = Collecting(journal)
+        prices = [asked.writer.price, *[asked.solver.price] * verify]
+        budget = Budget(
+            max_cost, prices, journal.spending, plan.prompt_chars, max_output_tokens, collecting
+        )
+        progress = _standing(plan, store, journal)
+        progress.estimate = estimate(progress, prices, plan.prompt_chars)
         if dry_run:
             return progress
-        _prepare(tasks, progress, rewards)
-        if not batch and any(sent.slots for sent in journal.batches.values()):
-            raise UsageError(
-                f"a batch is under way: go on with `infinite-rl batch resume {folder}`"
-            )
-        answers = Collecting(journal) if batch else None
+        _prepare(plan, progress, rewards)
+        if journal.under_way and not batch:
+            raise UsageError(f"a batch is under way: `infinite-rl batch resume {out_dir}` goes on")
+        answers = collecting if batch else journal
+        seed_of = partial(slot_seed, seed)
         run = Run(
-            asker=Asker(tasks, tuple(topics), seed, store, journal),
+            asker=Asker(plan.tasks, tuple(topics), seed, store, journal),
             store=store,
             journal=journal,
             progress=progress,
             stop=stop,
-            answer=Answering(
-                journal if answers is None else answers,
-                writer,
-                rewards,
-                partial(slot_seed, seed),
-                store.has_prompt,
-                BlindSolves(solver, verify, min_agreement) if verify else None,
-            ),
-            refusal=lambda flying: budget.refusal(
-                flying + (0 if answers is None else len(answers))
-            ),
+            answer=Answering(answers, asked.writer, rewards, seed_of, store.has_prompt, solves),
+            refusal=budget.refusal,
             max_retries=max_retries,
             save_every=save_every,
             debug=debug,
@@ -202,14 +160,50 @@ def generate_dataset(
         )
         record.begin()
         try:
-            if answers is None:
-                run.go(num_threads)
+            if batch:
+                _go_in_batches(run, num_threads, asked.batches(journal), collecting)
             else:
-                _go_in_batches(run, num_threads, asked.batches(journal), answers)
+                run.go(num_threads)
         finally:
-            progress.retries = len(retries)
+            progress.retries = len(patience.waits)
             record.end(progress)
     return progress
+
+
+def _check_counts(**counts: int) -> None:
+    for name, count in counts.items():
+        if count < 1:
+            raise UsageError(f"{name} must be at least 1, not {count}")
+
+
+@contextmanager
+def _opened(
+    out_dir: Path, settings: Mapping[str, object], *, extend: bool, dry_run: bool
+) -> Iterator[tuple[Store, Journal, Record]]:
+    """What is in the folder; for a dry run that of an empty one, where `out_dir` is not there."""
+    with ExitStack() as opened:
+        if dry_run and not out_dir.exists():
+            out_dir = Path(opened.enter_context(tempfile.TemporaryDirectory()))
+        store = opened.enter_context(Store(out_dir))
+        journal = opened.enter_context(closing(Journal(out_dir)))
+        record = Record(out_dir, settings)
+        if not extend and (store.counts or journal.spending.calls):
+            record.check()
+        yield store, journal, record
+
+
+def _standing(plan: Plan, store: Store, journal: Journal) -> Progress:
+    """Where the run begins."""
+    progress = Progress(plan.targets, {family: store.counts[family] for family in plan.tasks})
+    progress.lost, progress.spending = len(journal.lost), journal.spending
+    return progress
+
+
+def _prepare(plan: Plan, progress: Progress, rewards: Mapping[str, RewardFunction]) -> None:
+    """Have every reward that will be needed load what it needs, before anything is paid for."""
+    for family, kinds in plan.tasks.items():
+        for task in kinds if progress.missing(family) else ():
+            rewards[task.reward].prepare(task.language)
 
 
 def _go_in_batches(run: Run, threads: int, batches: Batches, answers: Collecting) -> None:
@@ -225,66 +219,3 @@ def _go_in_batches(run: Run, threads: int, batches: Batches, answers: Collecting
         progress.stopped = str(error)
     if progress.batches:
         progress.stopped = "a batch is under way"
-
-
-def _folder(out_dir: Path, opened: ExitStack, *, dry_run: bool) -> Path:
-    """The folder to work in: for a dry run an empty one, where `out_dir` is not there."""
-    if not dry_run or out_dir.exists():
-        return out_dir
-    return Path(opened.enter_context(tempfile.TemporaryDirectory()))
-
-
-def _prompt_length(tasks: Mapping[str, Sequence[TaskType]]) -> int:
-    """The characters of the longest first prompt."""
-    kinds = [task for kinds in tasks.values() for task in kinds]
-    return max(len(task.system_prompt) + len(task_request(task)) for task in kinds)
-
-
-def _by_family(
-    tasks: Mapping[str, TaskType], languages: Sequence[str]
-) -> dict[str, list[TaskType]]:
-    """The tasks in use, by family; of those with a language, only the chosen languages'."""
-    known = {task.language for task in tasks.values() if task.language}
-    chosen = {name if name in known else language_of(name) or name for name in languages}
-    for language in chosen - known:
-        raise UnknownName("language", language, known)
-    families: dict[str, list[TaskType]] = {task.family: [] for task in tasks.values()}
-    for task in tasks.values():
-        if not task.language or task.language in chosen:
-            families[task.family].append(task)
-    return families
-
-
-def _check(
-    tasks: Mapping[str, Sequence[TaskType]],
-    targets: Mapping[str, int],
-    rewards: Mapping[str, RewardFunction],
-) -> None:
-    """Refuse what could only fail once calls have been paid for."""
-    for family, kinds in tasks.items():
-        if targets[family] and not kinds:
-            raise UsageError(f"no language is chosen for {family} tasks")
-        for task in kinds:
-            if task.reward not in rewards:
-                raise UnknownName("reward", task.reward, rewards)
-
-
-def _prepare(
-    tasks: Mapping[str, Sequence[TaskType]],
-    progress: Progress,
-    rewards: Mapping[str, RewardFunction],
-) -> None:
-    """Have every reward that will be needed load what it needs, before anything is paid for."""
-    for family, kinds in tasks.items():
-        for task in kinds if progress.missing(family) else ():
-            rewards[task.reward].prepare(task.language)
-
-
-def _fingerprint(tasks: Mapping[str, Sequence[TaskType]]) -> str:
-    """A hash of all that the tasks ask."""
-    texts = [
-        [task.name, task.system_prompt, task.request, *task.examples]
-        for kinds in tasks.values()
-        for task in kinds
-    ]
-    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]

@@ -111,6 +111,11 @@ class Journal:
             raise
         self._set_aside(folder / _RESERVE)
 
+    @property
+    def under_way(self) -> bool:
+        """Whether calls of a batch are still to come down."""
+        return any(batch.slots for batch in self.batches.values())
+
     def answered_now(self, slot: Slot) -> bool:
         """Whether this run has paid for the slot's answer."""
         return str(slot) in self._new

@@ -4,11 +4,90 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from .errors import UnknownName, UsageError
-from .types import Slot
+from .prompts import task_request
+from .runtimes import language_of
+from .types import Slot, TaskType
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a data set is to hold: the tasks in use, their weights and the rows wanted, by family.
+
+    The tasks of a family take turns.
+    """
+
+    tasks: Mapping[str, Sequence[TaskType]]
+    weights: Mapping[str, float]
+    targets: dict[str, int]
+
+    @classmethod
+    def of(
+        cls,
+        num_samples: int,
+        task_dist: str | Sequence[float] | Mapping[str, float],
+        tasks: Mapping[str, TaskType],
+        languages: Sequence[str],
+        rewards: Collection[str],
+    ) -> Plan:
+        """The plan for so many rows in all; of the tasks with a language, only the chosen ones'.
+
+        What could only fail once calls have been paid for is refused here.
+
+        Raises:
+            UsageError: the weights cannot be used, or a family that is wanted has no task left.
+            UnknownName: a language or a family is not known, nor a task's reward in `rewards`.
+        """
+        families = _by_family(tasks, languages)
+        weights = parse_weights(task_dist, list(families))
+        targets = split_total(num_samples, weights)
+        for family, kinds in families.items():
+            if targets[family] and not kinds:
+                raise UsageError(f"no language is chosen for {family} tasks")
+            for task in kinds:
+                if task.reward not in rewards:
+                    raise UnknownName("reward", task.reward, rewards)
+        return cls(families, weights, targets)
+
+    @property
+    def kinds(self) -> list[TaskType]:
+        """All tasks in use."""
+        return [task for tasks in self.tasks.values() for task in tasks]
+
+    @property
+    def prompt_chars(self) -> int:
+        """The characters of the longest first prompt."""
+        return max(len(task.system_prompt) + len(task_request(task)) for task in self.kinds)
+
+    def settings(self) -> dict[str, object]:
+        """The part of a run's settings that is the plan's: not how many rows, but which."""
+        texts = [
+            [each.name, each.system_prompt, each.request, *each.examples] for each in self.kinds
+        ]
+        return {
+            "task_dist": {family: round(weight, 9) for family, weight in self.weights.items()},
+            "languages": sorted({task.language for task in self.kinds} - {""}),
+            "prompts": hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16],
+        }
+
+
+def _by_family(
+    tasks: Mapping[str, TaskType], languages: Sequence[str]
+) -> dict[str, list[TaskType]]:
+    known = {task.language for task in tasks.values() if task.language}
+    chosen = {name if name in known else language_of(name) or name for name in languages}
+    for language in chosen - known:
+        raise UnknownName("language", language, known)
+    families: dict[str, list[TaskType]] = {task.family: [] for task in tasks.values()}
+    for task in tasks.values():
+        if not task.language or task.language in chosen:
+            families[task.family].append(task)
+    return families
 
 
 def parse_weights(

@@ -94,28 +94,27 @@ def rescore(
     settings = manifest.get("settings", {})
     if min_agreement is None:
         min_agreement = settings.get("min_agreement") or MIN_AGREEMENT
-    if not 0 <= min_agreement <= 1:
-        raise UsageError(f"min_agreement must be between 0 and 1, not {min_agreement:g}")
+    blind = Source(_nobody)
+    solves = BlindSolves(blind, int(settings.get("verify", 0)), min_agreement)
     if next(calls(folder), None) is None:  # looked at before a store would make its files
         raise StoreError(f"no call is in the journal of {folder}")
     with Store(folder) as store, closing(Journal(folder)) as journal:
         before = {row["slot"] for row in read_rows(folder / DATASET)}
         if strays := sum(slot not in journal for slot in before):
             raise StoreError(f"{strays} rows of {folder / DATASET} have no answer in the journal")
-        blind = Source(_nobody)
-        count = int(settings.get("verify", 0))
         answering = Answering(
             _Recorded(journal),
             blind,
             get_reward_functions(timeout=timeout, extra=extra_rewards),
             partial(slot_seed, 0),
-            solves=BlindSolves(blind, count, min_agreement) if count else None,
+            lambda _: False,
+            solves,
         )
         attempts = _attempts(folder, tasks, before)
         found = _judged_anew(folder / _FOLDER, attempts, answering, before, on_progress)
         store.sync()
         _put_in_place(folder)
-    if settings.get("verify"):
+    if solves.count:
         write_manifest(
             folder, {**manifest, "settings": {**settings, "min_agreement": min_agreement}}
         )
