@@ -40,8 +40,9 @@ def skeleton(prompt: str) -> str:
     return prompt
 
 
-def line(task: str, family: str, rows: int) -> str:
-    """One row of the table: distinct skeletons and prompts, median lengths, time a row."""
+def line(task: str, family: str, rows: int) -> tuple[str, int]:
+    """One row of the table (distinct skeletons and prompts, median lengths, time a row), and the
+    number of skeletons."""
     start = time.perf_counter()
     problems = [make_problem(task, seed, family=family) for seed in range(rows)]
     each_ms = (time.perf_counter() - start) / rows * 1000
@@ -50,10 +51,11 @@ def line(task: str, family: str, rows: int) -> str:
     per_thousand = len(prompts) * 1000 // rows
     asked = median(len(problem.prompt) for problem in problems)
     told = median(len(problem.response) for problem in problems)
-    return (
+    text = (
         f"{task:<11}{family:<13}{rows:>6}{len(skeletons):>11}{per_thousand:>15}"
         f"{asked:>9.0f}{told:>10.0f}{each_ms:>8.2f}"
     )
+    return text, len(skeletons)
 
 
 def main(rows: int) -> None:
@@ -62,8 +64,12 @@ def main(rows: int) -> None:
         f"{'prompt':>9}{'response':>10}{'ms/row':>8}"
     )
     for task in ("math", "python", "javascript"):
+        total = 0
         for family in families(task):
-            print(line(task, family, rows))
+            text, skeletons = line(task, family, rows)
+            print(text, flush=True)
+            total += skeletons
+        print(f"{task:<11}{'in all':<13}{rows * len(families(task)):>6}{total:>11}")
 
 
 if __name__ == "__main__":

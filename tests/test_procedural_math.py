@@ -29,6 +29,10 @@ def problems(family: str, count: int) -> Iterator[tuple[str, Problem]]:
             yield name, make_problem("math", seed, level, family)
 
 
+def test_there_are_twelve_families_of_mathematics() -> None:
+    assert len(FAMILIES) == 12
+
+
 # --- the real reward
 
 
