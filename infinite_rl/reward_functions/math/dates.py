@@ -33,6 +33,7 @@ _TIME = re.compile(
     r"(?:\s+in\s+the\s+(?:morning|afternoon|evening)|\s+at\s+night)?",
     re.IGNORECASE,
 )
+_DIGIT = re.compile("[0-9]")
 _LONGEST = 40  # characters of a date or a time
 
 
@@ -43,7 +44,7 @@ def moment(text: str) -> Node | None:
     after midnight, and, where it could be one, the ratio that `2:30` also is.
     """
     text = " ".join(text.split())
-    if len(text) > _LONGEST or not any(character.isdigit() for character in text):
+    if len(text) > _LONGEST or _DIGIT.search(text) is None:
         return {"noon": _clock(12, 0), "midnight": _clock(0, 0)}.get(text.casefold())
     return _time(text) or _date(text)
 

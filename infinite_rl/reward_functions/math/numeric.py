@@ -357,6 +357,9 @@ class _Evaluation:
     def run(self, node: Node) -> Any:
         """The value of a part. With `real`, Undefined for a part that has no real one."""
         self.budget.spend(self.cost)
+        if type(node.value) is Fraction:
+            self.numerals += bits(node.value) - 1
+            return self.precision.number(node.value)
         value = self.compute(node)
         if self.real and isinstance(value, self.ctx.mpc):
             if value.imag:
@@ -365,9 +368,6 @@ class _Evaluation:
         return value
 
     def compute(self, node: Node) -> Any:
-        if type(node.value) is Fraction:
-            self.numerals += bits(node.value) - 1
-            return self.precision.number(node.value)
         if node.op == "sym":
             return self.precision.number(self.point[str(node.value)].value)
         if node.op == "const":

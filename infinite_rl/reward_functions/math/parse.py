@@ -476,6 +476,10 @@ class Parser:
 
     def braces(self, opener: str) -> Node:
         closer = "}" if opener == "{" else "\\}"
+        first = self.peek()
+        if first.kind == "num" and opener == "{" and self.peek(1)[:2] == ("op", "}"):
+            self.position += 2
+            return number(numeral(first.text))  # what most commands and exponents take
         if self.accept(closer):
             return Node("set")
         if sets.at_builder(self):
