@@ -14,6 +14,8 @@ from .types import Attempt, Outcome, Slot, TaskType
 
 MAX_DRAFTS = 5  # new tasks tried for one sample
 MAX_REPAIRS = 2  # times that one draft is asked for again, told what failed
+# Not what its proof found ("weak verifier", "disagreement"): told of it, a model would mend its
+# answer until it passes.
 REPAIRABLE = ("incomplete", "unscored", "wrong", "format")
 
 
