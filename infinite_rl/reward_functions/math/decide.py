@@ -11,6 +11,7 @@ from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, U
 from .exact import NotPolynomial, Quotients, rational
 from .parse import parse
 from .piecewise import pieces, stretches
+from .spoken import DENIALS
 from .tokens import GREEK
 from .tree import (
     EXPRESSIONS,
@@ -31,6 +32,12 @@ _KINDS = ["choice", "named", "antiderivative", "equation", "inequality", "clock"
 _KINDS += ["text", "ratio", "congruence", "piecewise", "region", "interval"]
 _KINDS += ["tuple", "list", "set", "matrix"]
 _RANK = {op: rank for rank, op in enumerate(_KINDS)}
+
+_STATEMENT = re.compile(r"(?:[a-z]+ ){1,3}(?:is|are) ([a-z][a-z -]*)")
+_OPEN_WORDS = DENIALS | {
+    "nothing", "nobody", "that", "whether", "which", "what", "who", "why", "how", "when", "where",
+    "opposite", "hardly", "only", "every", "all", "some", "any", "each",
+}  # fmt: skip
 
 _DEGREES, _RADIANS = (("angle", 1),), (("radian", 1),)
 
@@ -226,14 +233,28 @@ def _in_radians(angle: Node) -> Node:
 def _text(first: Node, second: Node, budget: Budget) -> str:
     words = str(first.value)
     if second.op == "text":
-        same = words == second.value or _unhyphened(words) & _unhyphened(str(second.value))
-        return "" if same else "the texts differ"
+        return "" if _says(words, str(second.value)) else "the texts differ"
     if second.op in ("sym", "const"):
         return "" if words == str(second.value).casefold() else "the texts differ"
     if is_expression(second) and words.isalpha() and len(words) <= 3:  # "xy" is also x times y
         letters = [constant(letter) if letter in "ei" else symbol(letter) for letter in words]
         return difference(Node("mul", tuple(letters)), second, budget)
     return _other_kind(first, second)
+
+
+def _says(words: str, others: str) -> bool:
+    """The same words, or a sentence that states the others: `the triangle is isosceles`."""
+    if words == others or _unhyphened(words) & _unhyphened(others):
+        return True
+    return others in _stated(words) or words in _stated(others)
+
+
+def _stated(words: str) -> tuple[str, ...]:
+    """What a plain sentence says of its subject: `isosceles` of `triangle is isosceles`."""
+    sentence = _STATEMENT.fullmatch(words)
+    if sentence is None or not _OPEN_WORDS.isdisjoint(words.split()):
+        return ()
+    return (normal.plain_text(sentence[1]),)
 
 
 def _unhyphened(words: str) -> frozenset[str]:

@@ -63,6 +63,7 @@ _CONVERSE = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 INTEGRATED = frozenset(["x", "y", "z", "t", "u", "v", "w", "r", "s", "theta", "phi", "varphi"])
 _DEGREE = units.unit("degree")
 _CONDITIONS = frozenset(["region", "inequality", "intersection", "union", "difference"])
+_BRACED_MARK = re.compile(r"(?<=[0-9])\{([:.])\}(?=[0-9])")
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
 
 
@@ -136,6 +137,8 @@ def clean(text: str) -> str:
                     text = inner.strip()
         if text == before:
             break
+    if "{:}" in text or "{.}" in text:  # braces against the space around a mark
+        text = _BRACED_MARK.sub(r"\1", text)
     dollars = text.replace("\\$", "").count("$")
     if dollars and dollars % 2 == 0:  # pairs are delimiters, an odd one is money
         text = re.sub(r"(?<!\\)\$", " ", text)

@@ -73,7 +73,10 @@ def _spans(node: Node, budget: Budget) -> tuple[list[Span], str]:
     if node.op not in SETS:
         raise NoNumbers
     if node.op == "builder":  # its variable is bound
-        found, name = _spans(node.args[0], budget)
+        condition = node.args[0]
+        if condition.op in ("equation", "named"):
+            return _spans(_solutions(condition, str(node.value), budget), budget)
+        found, name = _spans(condition, budget)
         if name and name != node.value:
             raise Unparsed("a set described by another variable")
         return found, ""
@@ -208,3 +211,28 @@ def _linear(left: Node, right: Node, operator: str, name: str, budget: Budget) -
     down = slope < 0
     turned = operator.replace("<", ">") if down else operator
     return ray(name, turned, number(-height / slope))
+
+
+def _solutions(equation: Node, name: str, budget: Budget) -> Node:
+    """The set of the real solutions of an equation of degree one or two, with rational numbers."""
+    if equation.op == "named":  # "x = 2 or x = 3"
+        value = equation.args[0]
+        if equation.value != name or name in symbols(value):
+            raise NoNumbers
+        return Node("set", value.args if value.op == "list" else (value,))
+    if symbols(equation) != {name}:
+        raise NoNumbers
+    try:
+        top, bottom = Quotients([name], budget).expand(minus(*equation.args))
+    except (NotPolynomial, Undefined):
+        raise NoNumbers from None
+    if len(bottom) != 1 or 0 not in bottom or not set(top) <= {0, 1, 2} or not set(top) - {0}:
+        raise NoNumbers
+    square, slope, height = (Fraction(top.get(power, 0)) for power in (2, 1, 0))
+    if not square:
+        return Node("set", (number(-height / slope),))
+    middle, inside = -slope / (2 * square), (slope / (2 * square)) ** 2 - height / square
+    if inside < 0:
+        return Node("set")
+    distance = Node("fn", (number(inside),), "sqrt")
+    return Node("set", (minus(number(middle), distance), Node("add", (number(middle), distance))))

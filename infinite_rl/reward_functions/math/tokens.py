@@ -112,7 +112,7 @@ _MARKED_CYCLE = re.compile(
 )
 # "3.2 x 10^5" and "3 x 4": between two numerals the letter is a sign.
 _LETTER_TIMES = re.compile(r"(?<=[0-9])(?:\s*[xX]\s*(?=10\s*(?:\^|\*\*))|\s+[xX]\s+(?=[0-9]))")
-_GAP = r"(?:\{,\}(?:\\[!,;:]\s*)?|,?\\[!,]\s*|,\\;|\\[;:\ ]|[ ])"
+_GAP = r"(?:\{,\}(?:\\[!,;:]\s*)?|(?:\\!)?,?\\[!,]\s*|,\\;|\\[;:\ ]|[ ])"
 _WHOLE = r"(?![0-9]|\s*/|\s*\\[dt]?frac)"  # after a gap: "2 345/678" is a mixed number
 _TOKEN = re.compile(
     rf"""
@@ -136,6 +136,7 @@ _SIGNS = re.compile(r"\\[$%]")
 _JOINED = re.compile(r"(.*[^,\s]),?\s+(and|or)")  # "hours and"
 _GROUP = re.compile(r"\s*(?:\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}|([A-Za-z]))")
 _OPENING = re.compile(r"\s*(?:\\left\s*)?(?:\(|\\?\{)")
+_SET_OPENING = re.compile(r"\s*(?:\\left\s*)?(?:[(\[]|\\?\{)")
 _OPENERS, _CLOSERS = frozenset(["(", "[", "\\{"]), frozenset([")", "]", "\\}", "}"])
 _BRACKETS = _OPENERS | _CLOSERS | {"{"}
 _SAME_SIGN = {"**": "^", "==": "=", "\\|": "|"}
@@ -236,7 +237,9 @@ class _Lexer:
             self.brackets.pop()
 
     def word(self, text: str) -> None:
-        if len(text) == 1:
+        if text == "U" and self.joins_sets():
+            self.add("op", "cup")
+        elif len(text) == 1:
             kind = "const" if text in "ei" else "name"
             self.add(kind, text)
         elif text in FUNCTIONS or text.casefold() in ("sqrt", "sin", "cos", "tan", "log", "ln"):
@@ -251,6 +254,11 @@ class _Lexer:
             self.add("func", _ALIASES.get(text.casefold(), text.casefold()))
         else:
             self.word_of_math(text)
+
+    def joins_sets(self) -> bool:
+        """Whether a letter stands between brackets, as in `(-inf, 1] U [4, inf)`."""
+        closed = bool(self.tokens) and self.tokens[-1].text in _CLOSERS
+        return closed and _SET_OPENING.match(self.text, self.position) is not None
 
     def selects(self, text: str) -> bool:
         """Whether this is `gcd` before a bracket: `min` alone is a unit, `max` a name."""
