@@ -11,7 +11,7 @@ from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, U
 from .exact import NotPolynomial, Quotients, rational
 from .parse import parse
 from .piecewise import pieces, stretches
-from .spoken import DENIALS
+from .spoken import DENIALS, plain_text
 from .tokens import GREEK
 from .tree import (
     EXPRESSIONS,
@@ -254,7 +254,7 @@ def _stated(words: str) -> tuple[str, ...]:
     sentence = _STATEMENT.fullmatch(words)
     if sentence is None or not _OPEN_WORDS.isdisjoint(words.split()):
         return ()
-    return (normal.plain_text(sentence[1]),)
+    return (plain_text(sentence[1]),)
 
 
 def _unhyphened(words: str) -> frozenset[str]:
