@@ -153,8 +153,9 @@ def run(steps: Sequence[Step], value: Any) -> Any:
 
 
 def heads(steps: Sequence[Step]) -> tuple[str, str]:
-    """The helpers of all steps in Python and JavaScript, each once."""
-    python = dict.fromkeys(step.head_python for step in steps if step.head_python)
+    """The helpers of all steps in Python and JavaScript, each once, imports first."""
+    found = dict.fromkeys(step.head_python for step in steps if step.head_python)
+    python = sorted(found, key=lambda head: not head.startswith(("import", "from")))
     javascript = dict.fromkeys(step.head_javascript for step in steps if step.head_javascript)
     return "\n\n\n".join(python), "\n\n".join(javascript)
 

@@ -98,7 +98,7 @@ def keep_multiples(draw: Draw) -> Step:
         f"are divisible by {k}",
         f"n % {k} == 0",
         f"n % {k} === 0",
-        lambda n: n in range(-k * 10**6, k * 10**6, k),
+        lambda n: n == k * (n // k),
     )
 
 
@@ -108,7 +108,7 @@ def keep_non_multiples(draw: Draw) -> Step:
         f"are not divisible by {k}",
         f"n % {k} != 0",
         f"n % {k} !== 0",
-        lambda n: n not in range(-k * 10**6, k * 10**6, k),
+        lambda n: n != k * (n // k),
     )
 
 
@@ -161,7 +161,7 @@ def keep_remainder(draw: Draw) -> Step:
         f"leave the remainder {r} on division by {m} (remainders run from 0 to {m - 1}, also for negative numbers)",
         f"n % {m} == {r}",
         f"((n % {m}) + {m}) % {m} === {r}",
-        lambda n: (n - r) in range(-m * 10**6, m * 10**6, m),
+        lambda n: n - r == m * ((n - r) // m),
     )
 
 

@@ -10,6 +10,7 @@ from . import (
     code_grids,
     code_integers,
     code_intervals,
+    code_parsing,
     code_records,
     code_recursion,
     code_sequences,
@@ -59,6 +60,7 @@ CODING: Mapping[str, Callable[[Draw, int], CodingTask]] = {
     "graphs": code_graphs.make,
     "clocks": code_clocks.make,
     "texts": code_texts.make,
+    "parsing": code_parsing.make,
 }
 TASKS = ("math", *dialects())
 
