@@ -10,6 +10,7 @@ from . import (
     code_grids,
     code_integers,
     code_intervals,
+    code_machines,
     code_parsing,
     code_records,
     code_recursion,
@@ -61,6 +62,7 @@ CODING: Mapping[str, Callable[[Draw, int], CodingTask]] = {
     "clocks": code_clocks.make,
     "texts": code_texts.make,
     "parsing": code_parsing.make,
+    "machines": code_machines.make,
 }
 TASKS = ("math", *dialects())
 
