@@ -24,6 +24,7 @@ _OPEN, _CLOSE = frozenset(["(", "[", "{", "\\{"]), frozenset([")", "]", "}", "\\
 def integral(parser: Parser) -> Node:
     """What follows `\\int`: its ends, the body, and `dx`."""
     ends = _ends(parser)
+    _out_of_numerator(parser.tokens, parser.position)
     place, width, name = _differential(parser.tokens, parser.position)
     _refuse_functions(parser.tokens[parser.position : place])
     body = parser.part(place)
@@ -31,6 +32,40 @@ def integral(parser: Parser) -> Node:
         raise Unparsed("an integral with one end")
     parser.position += width
     return Node("calculus", (body, symbol(name), *ends), "int")
+
+
+def _out_of_numerator(tokens: list[Token], start: int) -> None:
+    r"""Write `\frac{2 dx}{x}` as `\frac{2}{x} dx`."""
+    if tokens[start][:2] != ("cmd", "frac") or tokens[start + 1].text != "{":
+        return
+    middle = _closing(tokens, start + 1)
+    end = _closing(tokens, middle + 1) if tokens[middle + 1].text == "{" else 0
+    for place in range(start + 2, middle) if end else ():
+        width = _is_differential(tokens, place)
+        if width and place + width == middle:
+            moved = tokens[place:middle]
+            left = [] if place > start + 2 else [Token("num", "1")]
+            tokens[place : end + 1] = [*left, *tokens[middle : end + 1], *moved]
+            return
+
+
+def _closing(tokens: list[Token], start: int) -> int:
+    """Where the brace that opens at `start` is closed."""
+    depth = 0
+    for place in range(start, len(tokens)):
+        text = tokens[place].text if tokens[place].kind == "op" else ""
+        depth += (text == "{") - (text == "}")
+        if not depth:
+            return place
+    raise Unparsed("a brace that is not closed")
+
+
+def _is_differential(tokens: list[Token], place: int) -> int:
+    """Of how many tokens the `dx` at this place is, 0 where there is none."""
+    token, following = tokens[place], tokens[place + 1]
+    if token.kind == "word" and len(token.text) == 2 and token.text[0] == "d":
+        return 1
+    return 2 if token.text == "d" and following.kind in ("name", "greek") else 0
 
 
 def _ends(parser: Parser) -> list[Node]:
@@ -63,14 +98,10 @@ def _differential(tokens: list[Token], start: int) -> tuple[int, int, str]:
             inner += 1
         if depth < 0:
             break
-        name = ""
-        if token.kind == "word" and len(token.text) == 2 and token.text[0] == "d":
-            width, name = 1, token.text[1]
-        elif token.text == "d" and following.kind in ("name", "greek"):
-            width, name = 2, following.text
-        if name and not depth:
+        width = _is_differential(tokens, place)
+        if width and not depth:
             if not inner:
-                return place, width, name
+                return place, width, token.text[1] if width == 1 else following.text
             inner -= 1
     raise Unparsed("an integral without its variable")
 
