@@ -143,7 +143,7 @@ def _kind_of_name(name: str) -> str:
     """`x_1` and `theta` are variables, `f(x)` a function, `Area` a word."""
     if name.endswith(")"):
         return "function"
-    letter = re.split("[_^]", name.lstrip("\\"))[0]
+    letter = re.split("[_^]", name.lstrip("\\").removeprefix("bar "))[0]
     return "variable" if len(letter) == 1 or letter in GREEK else "word"
 
 
@@ -370,6 +370,8 @@ def _list(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "set":
         return _as_sets(first.args, second.args, budget)
     if second.op == "list":
+        if "or" in (first.value, second.value) and first.value != second.value:
+            return 'one says "or", the other does not'  # letters: choices, statements
         if _is_union((*first.args, *second.args)) and not _congruence(first, second, budget):
             return ""
         return _unordered(first.args, second.args, budget)

@@ -31,6 +31,11 @@ _JOINT = re.compile(
     rf"(?P<name>{_VARIABLE}\s*=\s*)?"
 )
 _NAMED = re.compile(rf"(?:^|[$(:.]\s*|[A-Za-z]{{2}}[:,]?\s+)({_VARIABLE}\s*=\s*)$")
+# What makes another number of a box: `\boxed{2}^3`, but not `\boxed{45}^\circ`.
+_RAISED = re.compile(
+    r"\s*(?:\^(?!\s*\{?\s*(?:\\circ|\\text|\\mathrm|\\prime|st|nd|rd|th))"
+    r"|(?:\\times|\\cdot|\u00d7)\s*10\s*\^)"
+)
 _LONGEST_NAME = 20  # characters that are looked at before a box
 _MOST_BOXES = 20  # that are read as one list
 _WIDEST_JOINT = 60  # characters between two of them
@@ -40,6 +45,8 @@ _MARKERS = (
     "answer:",
     "answer would be",
     "answer should be",
+    "answer must be",
+    "answer becomes",
     "answer =",
     "option is",
     "option is:",
@@ -65,7 +72,10 @@ _NUMBER = re.compile(r"[-+\u2212]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)")
 # Words before a marker, in its clause, that take its answer back or leave it open.
 _HEDGE = re.compile(
     r"\b(?:not|cannot|never|or|either|maybe|perhaps|possibly|unless|whether|otherwise|doubt"
-    r"|wrong|incorrect|false|possible|another|previous|initial)\b|n['\u2019]t\b",
+    r"|wrong|incorrect|false|possible|another|previous|initial|mistake|misconception|tempting"
+    r"|(?:some|many|people|students|others)\s+(?:\w+\s+)?(?:think|say|claim|believe|guess|people)"
+    r")\b|\b(?:suppose|assume|assuming|imagine|pretend)(?:\s+(?:that|the|final|correct))*\s*$"
+    r"|n['\u2019]t\b",
     re.IGNORECASE,
 )
 # After a statement: "The answer is 5, which is wrong".
@@ -144,6 +154,8 @@ def last_box(text: str) -> str | None:
     answer = _content(text, opening, end)
     if text[:start].endswith(("-", "\N{MINUS SIGN}")) and not text[:start].endswith("--"):
         raise Unparsed("a sign in front of the box")
+    if _RAISED.match(text, end + 1):
+        raise Unparsed("a power after the box")
     return answer if alone else _with_joined(text, start, answer)
 
 

@@ -77,6 +77,8 @@ def read(text: str, budget: Budget) -> Node:
         return number(numeral(cleaned))  # the commonest answer
     if _NUMERAL.fullmatch(cleaned):
         return normal(parse(cleaned))  # nothing but a number
+    if cleaned.startswith("~"):
+        raise Unparsed("a number that is about right, or struck out")
     spoken = _spoken(cleaned)
     if spoken is not None:
         return spoken
@@ -351,7 +353,8 @@ def _list(node: Node) -> Node:
     if names and len(set(names)) == 1 and members[0].op == "named":
         values = tuple(member.args[0] if member.op == "named" else member for member in members)
         return Node("named", (Node("list", tuple(_flat(values)), ","),), names[0])
-    return Node("list", tuple(_flat(members)), ",")
+    letters = all(member.op == "sym" for member in members)
+    return Node("list", tuple(_flat(members)), node.value if letters else ",")
 
 
 # -- relations ------------------------------------------------------------------------------------
@@ -361,7 +364,7 @@ def _relation(node: Node) -> Node:
     operators = str(node.value).split()
     parts = [arg if arg.op == "text" else normal(arg) for arg in node.args]
     if operators == ["in"] and node.args[0].op == "sym":
-        return parts[1]
+        return _inside(str(node.args[0].value), parts[1])
     if "equiv" in operators:
         raise Unparsed("a congruence without its modulus")
     if operators == ["="] and parts[0].op == "tuple" and parts[1].op == "tuple":
@@ -381,6 +384,14 @@ def _relation(node: Node) -> Node:
     if len(parts) == 2:
         return _inequality(parts[0], operators[0], parts[1])
     return _double_inequality(parts, operators)
+
+
+def _inside(name: str, inside: Node) -> Node:
+    """`x \\in (0, 5)`: what `0 < x < 5` is; other sets go without the name."""
+    if inside.op == "region" and inside.value is None:
+        return Node("region", inside.args, name)
+    found = interval(inside)
+    return inside if found is None else Node("region", (found,), name)
 
 
 def _named_tuple(names: Node, values: Node) -> Node:

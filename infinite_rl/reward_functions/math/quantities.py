@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from . import units
 from .bounds import Unparsed
 from .tokens import Token, words
-from .tree import Node, expression, is_expression, number, symbols
+from .tree import ONE, Node, expression, is_expression, number, symbols
 
 if TYPE_CHECKING:
     from .parse import Parser
@@ -112,7 +112,7 @@ def multiplied(parser: Parser, value: Node) -> Node:
     while parser.peek().kind in ("word", "text"):
         token = parser.peek()
         word, _, rest = token.text.partition(" ")
-        factor = units.multiple(word)
+        factor = units.multiple(word, one=value == ONE)
         if factor is None:
             break
         value = Node("mul", (expression(value), number(factor)))

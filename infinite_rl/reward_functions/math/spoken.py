@@ -20,7 +20,11 @@ _CHOICE = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"(?:an?|the)\s+(?=\S)")
-_JOINS = re.compile(r"(?:and|or)\b|[,;&/=+<>-]", re.IGNORECASE)
+_JOINS = re.compile(  # "(A) and (B)", "E is wrong"
+    r"(?:and|or|(?:is|are|seems|looks)(?! (?:the )?(?:correct|right|best|true|answer))|isn't|was"
+    r"|can't|would|could|might|may|must not)\b|[,;&/=+<>-]",
+    re.IGNORECASE,
+)
 _IN_BASE = re.compile(
     r"(?<![0-9A-F])([0-9A-F]+)\s*(?:\\text\{\s*)?\(?\s*"
     r"(?:in\s+)?base[ -]?\s*([0-9]{1,2}|[a-z]{3,7})\s*\)?\}?$"

@@ -145,12 +145,21 @@ _FILLERS = frozenset(["of", "a", "an", "the", "each"])
 # Words that are part of the number before them: "5 million dollars", "3 tenths".
 MULTIPLES = {
     **{"hundred": Fraction(100), "thousand": Fraction(1000), "million": Fraction(10**6)},
-    **{"billion": Fraction(10**9), "trillion": Fraction(10**12), "half": Fraction(1, 2)},
-    **{"halves": Fraction(1, 2), "third": Fraction(1, 3), "fourth": Fraction(1, 4)},
-    **{"fifth": Fraction(1, 5), "sixth": Fraction(1, 6), "eighth": Fraction(1, 8)},
-    **{"tenth": Fraction(1, 10), "hundredth": Fraction(1, 100)},
-    **{"thousandth": Fraction(1, 1000), "dozen": Fraction(12), "gross": Fraction(144)},
+    **{"billion": Fraction(10**9), "trillion": Fraction(10**12), "quadrillion": Fraction(10**15)},
+    **{"lakh": Fraction(10**5), "crore": Fraction(10**7), "half": Fraction(1, 2)},
+    **{"halves": Fraction(1, 2), "dozen": Fraction(12), "gross": Fraction(144)},
 }
+_SMALL_PARTS = [
+    "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
+    "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth",
+    "nineteenth", "twentieth",
+]  # fmt: skip
+PARTS = {
+    **{name: count for count, name in enumerate(_SMALL_PARTS, 3)},
+    **{"thirtieth": 30, "fortieth": 40, "fiftieth": 50, "sixtieth": 60, "hundredth": 100},
+    **{"thousandth": 1000, "millionth": 10**6, "billionth": 10**9},
+}
+_COUNTED = frozenset(["dozen", "gross", "half", "halves"])  # "3 dollars per dozen"
 # Words that are no unit: they change the number, take it back, or leave it open.
 _NO_UNITS = frozenset([
     "plus", "minus", "negative", "positive", "factorial", "inverse", "reciprocal", "root",
@@ -160,7 +169,10 @@ _NO_UNITS = frozenset([
     "about", "around", "roughly", "approximately", "approx", "nearly", "almost", "or", "and",
     "nor", "to", "than", "but", "instead", "never", "wait", "through", "at", "least", "most",
     "below", "above", "beneath", "zero", "one", "two", "three", "four", "five", "six", "seven",
-    "eight", "nine", "ten",
+    "eight", "nine", "ten", "doubled", "tripled", "quadrupled", "halved", "divided", "multiplied",
+    "conjugate", "imaginary", "otherwise", "either", "depending", "depends", "fails", "false",
+    "rejected", "extraneous", "invalid", "excluded", "impossible", "permille", "mille", "basis",
+    "score", "myriad", "googol", "ppm", "quintillion",
 ])  # fmt: skip
 _IRREGULAR = {
     "people": "person", "children": "child", "men": "man", "women": "woman", "mice": "mouse",
@@ -189,10 +201,16 @@ def _singular(noun: str) -> str:
     return _PLURAL.sub("", noun)
 
 
-def multiple(word: str) -> Fraction | None:
-    """What `million` or `tenths` multiplies the number before it by; None for other words."""
+def multiple(word: str, *, one: bool = False) -> Fraction | None:
+    """What `million` or `tenths` multiplies the number before it by; None for other words.
+
+    A part of one is told in the singular after `one` only: "20 seventh graders" are 20.
+    """
     word = word.casefold()
-    return MULTIPLES.get(word, MULTIPLES.get(word.removesuffix("s")))
+    single = word.removesuffix("s")
+    if single in PARTS:
+        return Fraction(1, PARTS[single]) if one or word != single else None
+    return MULTIPLES.get(word, MULTIPLES.get(single))
 
 
 def is_unit(word: str) -> bool:
@@ -225,6 +243,12 @@ def unit(text: str) -> Unit | None:
         word, digit, slash, _ = match.groups()
         if word and (word.casefold() in _NO_UNITS or (word == "times" and text[position:].strip())):
             return None  # "5 times" counts, "5 times x" multiplies
+        many = multiple(word) if word and word not in _COUNTED else None
+        if many is not None and sign < 0:  # "5 per thousand"
+            factor /= many
+            continue
+        if many is not None or (word and _is_free(word)):
+            return None  # "5 depending on x"
         if slash or word == "per":
             sign, last = -1, None
             continue
@@ -242,6 +266,11 @@ def unit(text: str) -> Unit | None:
             factor = _merge(dimension, factor, last, sign * pending)
             pending = 1
     return Unit(" ".join(text.split()), factor, _sorted(dimension))
+
+
+def _is_free(word: str) -> bool:
+    """Whether a word is one letter that stands for no unit: a variable."""
+    return len(word) == 1 and word not in UNITS and word not in _FILLERS
 
 
 def _merge(

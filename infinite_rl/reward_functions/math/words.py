@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from .units import multiple
+from .units import PARTS, multiple
 
 
 def _numbered(names: str, first: int, step: int = 1) -> dict[str, int]:
@@ -18,10 +18,7 @@ CARDINALS = {
     **_numbered("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10),
 }
 _LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_PARTS = {
-    **_numbered("half third quarter fifth sixth seventh eighth ninth tenth eleventh twelfth", 2),
-    **{"halves": 2, "fourth": 4, "hundredth": 100, "thousandth": 1000},
-}
+_PARTS = {**PARTS, "half": 2, "halves": 2, "quarter": 4}
 _ORDINALS = {
     **_numbered("first second third fourth fifth sixth seventh eighth ninth tenth eleventh", 1),
     **_numbered("twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth", 12),
@@ -97,13 +94,17 @@ class _Reader:
             if whole is None:
                 return None
             value = Fraction(whole)
-            if self.at() == "point":
+            part = _PARTS.get(self.at().removesuffix("s")) if self.at() not in _PARTS else None
+            if part and whole < 100:  # "twenty-one hundredths"
+                self.place += 1
+                value /= part
+            elif self.at() == "point":
                 value += self.decimals()
             elif self.at() == "and":
                 self.place += 1
-                part = self.fraction()
-                self.place -= part is None
-                value += part or 0
+                more = self.fraction()
+                self.place -= more is None
+                value += more or 0
         if self.at(0) == "a" and self.at(1) in ("dozen", *_LARGE):  # "half a dozen"
             self.place += 1
         while factor := multiple(self.at()) if self.at() in ("dozen", *_LARGE) else None:
@@ -112,7 +113,7 @@ class _Reader:
         return value
 
     def fraction(self) -> Fraction | None:
-        """`half`, `a half`, `two thirds`, `three twentieths` being left out."""
+        """`half`, `a half`, `two thirds`."""
         if self.at() == "half":
             self.place += 1
             return Fraction(1, 2)
@@ -166,7 +167,7 @@ class _Reader:
             return None
         self.place += 1
         ones = CARDINALS.get(self.at(), 0)
-        if value >= 20 and 0 < ones < 10 and self.fraction_ahead():
+        if value >= 20 and 0 < ones < 10 and self.at(1) not in _PARTS:
             self.place += 1
             value += ones
         return value
