@@ -375,14 +375,11 @@ def _stop_on_signals() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-class _Redacting(logging.Formatter):
-    """Log lines without the API keys of this process and without control characters."""
+class _Plain(logging.Formatter):
+    """Log lines as `_plain` text."""
 
     def format(self, record: logging.LogRecord) -> str:
-        text = super().format(record)
-        for name in KEY_VARIABLES:
-            text = redacted(text, os.environ.get(name, "").strip())
-        return _plain(text)
+        return _plain(super().format(record))
 
 
 class _Stderr:
@@ -398,7 +395,7 @@ class _Stderr:
 def _set_up_logging(*, debug: bool) -> None:
     handler = logging.StreamHandler(_Stderr())
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s" if debug else "%(message)s"
-    handler.setFormatter(_Redacting(form))
+    handler.setFormatter(_Plain(form))
     # Ours only: the HTTP libraries' debug output is noise and shows whole requests.
     logger = logging.getLogger("infinite_rl")
     logger.addHandler(handler)
@@ -440,7 +437,9 @@ def _print_plan(progress: Progress) -> None:
 
 
 def _plain(text: str) -> str:
-    """Text that may come from a server, without what a terminal would obey."""
+    """Text that may come from a server, without API keys and without what a terminal would obey."""
+    for name in KEY_VARIABLES:
+        text = redacted(text, os.environ.get(name, "").strip())
     return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
 
 

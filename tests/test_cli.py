@@ -183,7 +183,7 @@ def test_a_log_line_holds_no_key_of_the_environment(
 ) -> None:
     monkeypatch.setenv(variable, "a-key-of-some-length")
     record = logging.makeLogRecord({"msg": "sent a-key-of-some-length"})
-    assert cli._Redacting().format(record) == "sent [key]"
+    assert cli._Plain().format(record) == "sent [key]"
 
 
 def test_a_data_set_that_a_spreadsheet_saved_is_refused_with_the_reason(tmp_path: Path) -> None:

@@ -333,6 +333,12 @@ def test_a_text_that_is_no_base_url_is_refused(service: Service, wrong: str) -> 
         service.provider(base_url=wrong)
 
 
+def test_a_password_in_the_base_url_is_refused_and_not_shown(service: Service) -> None:
+    with pytest.raises(UsageError, match="password") as caught:
+        service.provider(base_url="https://me:secret@example.org/v1")
+    assert "secret" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"temperature": -1.0}, {"temperature": float("nan")}, {"max_output_tokens": 0}],

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -118,6 +119,8 @@ class GeminiProvider:
         from google import genai
         from google.genai import errors, types
 
+        # The client warns on stderr of words that it does not know, and quotes them as they come.
+        warnings.filterwarnings("ignore", r"(?s).* is not a valid ", module=r"google\.genai\b")
         self._client = genai.Client(
             api_key=self._key,
             vertexai=False,  # or an environment variable could send the key elsewhere

@@ -64,6 +64,7 @@ _HTTP_CODES: Mapping[object, int] = {
     15: 500,
     16: 401,
 }
+_NAME = re.compile(r"batches/[\w-]+", re.ASCII)
 _PAGE = 100
 _COUNTS = (
     "promptTokenCount",
@@ -106,9 +107,9 @@ class GeminiBatches(GeminiProvider):
                 config=self._types.CreateBatchJobConfig(display_name=label),
             )
         )
-        if not job.name:
+        if not (name := self._name(job)):
             raise ProviderUnavailable("Gemini's answer is garbled (a batch without a name)")
-        return job.name
+        return name
 
     def find(self, label: str) -> list[str]:
         """The names of the batches that were begun under this label.
@@ -118,7 +119,8 @@ class GeminiBatches(GeminiProvider):
         """
         page = self._types.ListBatchJobsConfig(page_size=_PAGE)
         jobs = self._asked(lambda: list(self._client.batches.list(config=page)))
-        return [job.name for job in jobs if job.name and job.display_name == label]
+        named = [(self._name(job), job.display_name) for job in jobs]
+        return [name for name, its_label in named if name and its_label == label]
 
     def state(self, name: str) -> BatchState:
         """How far a batch is. "done" promises that its results can be had.
@@ -174,11 +176,16 @@ class GeminiBatches(GeminiProvider):
             request["systemInstruction"] = {"parts": [{"text": sendable(system)}]}
         return json.dumps({"key": key, "request": request}) + "\n"
 
+    def _name(self, job: BatchJob) -> str:
+        """The batch's name, which is written down and shown; "" for none, or one with the key."""
+        name = job.name or ""
+        return name if _NAME.fullmatch(name) and self._clean(name) == name else ""
+
     def _job(self, name: str) -> BatchJob:
         return self._asked_of(name, lambda: self._client.batches.get(name=name))
 
     def _asked_of(self, name: str, ask: Callable[[], T]) -> T:
-        if not re.fullmatch(r"batches/[\w-]+", name, re.ASCII):
+        if not _NAME.fullmatch(name):
             raise UsageError(f"not a batch's name: {name!r}")
         missing = f"Gemini knows no batch {name}: too old, or of another account"
         return self._asked(ask, missing)

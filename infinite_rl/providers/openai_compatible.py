@@ -238,10 +238,7 @@ def _sdk() -> Any:
 def _checked_host(base_url: str) -> str:
     """The host and port of a base URL, as messages name them."""
     check_base_url(base_url)
-    parts = urlsplit(base_url)
-    if "@" in parts.netloc:
-        raise UsageError("the base URL holds a password: set OPENAI_API_KEY instead")
-    return parts.netloc
+    return urlsplit(base_url).netloc
 
 
 def _checked_key(api_key: str | None, host: str) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from typing import Any
+from urllib.parse import urlsplit
 
 from ..errors import UsageError
 
@@ -50,9 +51,11 @@ def check_settings(temperature: float | None, max_output_tokens: int | None) -> 
 
 
 def check_base_url(base_url: str) -> None:
-    """Raises UsageError where requests cannot go to `base_url`."""
+    """Raises UsageError where requests cannot go to `base_url`, or it holds a secret."""
     if not re.match(r"https?://[^/]", base_url):
         raise UsageError(f"not a base URL: {base_url!r}; it starts with http:// or https://")
+    if "@" in urlsplit(base_url).netloc:
+        raise UsageError("the base URL holds a password: a key is given in the environment instead")
 
 
 def http_settings() -> dict[str, Any]:
