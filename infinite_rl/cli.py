@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -131,7 +132,8 @@ def _parser() -> argparse.ArgumentParser:
         "verify",
         help="prove every row of a data set again, offline",
         description="Prove every row of OUT_DIR/dataset.csv again and name those that fail: by its "
-        "content's hash, its reward, and wrong answers that its verifier must reject.",
+        "content's hash, its reward, and wrong answers that its verifier must reject. A note says "
+        "where another version of the reward or build of the sandbox judged when it was made.",
         epilog="Exit code: 0 all rows hold, 1 some do not, 2 wrong usage.",
     )
     proof.add_argument("out_dir", type=Path, metavar="OUT_DIR", help="the folder, or the file")
@@ -471,13 +473,18 @@ def _verify(arguments: argparse.Namespace) -> int:
     _set_up_logging(debug=False)
     path = dataset_file(arguments.out_dir)
     failed = number = 0
+    changes: Counter[str] = Counter()
     with _counting("rows proven") as count:
         rows = read_rows(path, DATASET_COLUMNS)
-        for number, sample, fault in reprove(rows, get_reward_functions(arguments.timeout)):
-            if fault:
+        for row in reprove(rows, get_reward_functions(arguments.timeout)):
+            number = row.number
+            if row.fault:
                 failed += 1
-                print(f"row {number} ({sample.id}): {_plain(fault)}", flush=True)
+                print(f"row {number} ({row.sample.id}): {_plain(row.fault)}", flush=True)
+            changes[row.changes] += bool(row.changes)
             count(number)
+    for change, rows_changed in (+changes).items():
+        print(f"note: made under another judge, rows: {rows_changed} ({_plain(change)})")
     print(f"rows: {number}, proven: {number - failed}, failed: {failed}")
     return NOT_DONE if failed else DONE
 

@@ -145,6 +145,27 @@ def test_a_type_that_no_reward_judges_is_found() -> None:
     assert "'coding cobol'" in fault(signed(made("python"), language="cobol"))
 
 
+def test_a_row_that_something_else_judged_then_holds_and_that_is_said() -> None:
+    row = {**made("python"), "reward_version": "0", "runtime_sha256": "feed"}
+    (found,) = reprove([row], REWARDS_READY)
+    assert found.fault == ""
+    today = recorded_hash(runtime_named("python"))
+    version = REWARDS_READY["coding"].version
+    assert found.changes == (
+        f"reward_version was 0, is {version}; runtime_sha256 was feed, is {today}"
+    )
+
+
+def test_nothing_is_said_of_a_row_that_the_same_judged_or_that_records_nothing() -> None:
+    row = made("python")
+    version = {"reward_version": REWARDS_READY["coding"].version}
+    hashes = {"runtime_sha256": recorded_hash(runtime_named("python"))}
+    unknown = signed(made("math"), type="law")
+    for each in ({**row, **version, **hashes}, {**row, "reward_version": ""}, unknown):
+        (found,) = reprove([each], REWARDS_READY)
+        assert found.changes == ""
+
+
 def test_rows_come_in_their_order_and_few_are_held() -> None:
     asked = 0
     good, bad = made("math"), signed(made("math"), answer="no number at all")

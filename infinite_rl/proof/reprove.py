@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ..judge import empty_response
 from ..reward_functions.reward_function import RewardFunction
+from ..runtimes import language_of, recorded_hash, runtime_named
 from ..store import sample_of
 from ..tasks import TASKS
 from ..types import RewardFunctionScore, Sample, TaskType
@@ -19,11 +20,15 @@ _SCORES = ("format_score", "correctness_score", "aux_score", "quality_score")
 
 
 class Reproved(NamedTuple):
-    """One row: its number, from 1, its sample, and what is wrong with it; "" for nothing."""
+    """One row: its number, from 1, its sample, and what is wrong with it; "" for nothing.
+
+    `changes` says what judges otherwise today than when the row was made, which is no fault of it.
+    """
 
     number: int
     sample: Sample
     fault: str
+    changes: str = ""
 
 
 def reprove(
@@ -36,7 +41,8 @@ def reprove(
     A row holds where its id is the hash of its content, its response passes with the scores that
     are recorded, an empty response does not pass, and, where a mutation score is recorded, its
     verifier still tells wrong answers from right ones. A response that does not pass is judged once
-    more by itself: it may be that the machine was busy.
+    more by itself: it may be that the machine was busy. Where another version of the reward, or
+    another build of the runtime, judged the row when it was made, `changes` says so.
 
     `rewards` judge in batches, and so on as many processor cores as they use. Some hundred rows are
     held at a time, however many there are.
@@ -45,12 +51,33 @@ def reprove(
         RuntimeMissing, SandboxError: nothing can be judged.
     """
     kinds = {(task.family, task.language): task for task in tasks.values()}
+    judges = {kind: _judge_of(task, rewards) for kind, task in kinds.items()}
     remaining = enumerate(rows, start=1)
     while some := list(islice(remaining, _TOGETHER)):
         judged = [_Row(number, sample_of(row), row) for number, row in some]
         faults = _faults(judged, kinds, rewards)
         for row in judged:
-            yield Reproved(row.number, row.sample, faults[row.number])
+            judge = judges.get((row.sample.type, row.sample.language), {})
+            yield Reproved(row.number, row.sample, faults[row.number], _changes(row, judge))
+
+
+def _judge_of(task: TaskType, rewards: Mapping[str, RewardFunction]) -> dict[str, str]:
+    """What judges a task today, as far as a row records it."""
+    if task.reward not in rewards:
+        return {}
+    found = {"reward_version": rewards[task.reward].version}
+    if language := language_of(task.language):
+        found["runtime_sha256"] = recorded_hash(runtime_named(language))
+    return found
+
+
+def _changes(row: _Row, judge: Mapping[str, str]) -> str:
+    then = {name: row.recorded.get(name) for name in judge}
+    return "; ".join(
+        f"{name} was {then[name]}, is {now}"
+        for name, now in judge.items()
+        if then[name] and then[name] != now
+    )
 
 
 class _Row(NamedTuple):
