@@ -6,6 +6,7 @@ the service knows the batch. So any later process can go on.
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 from collections import defaultdict
@@ -13,12 +14,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from .errors import ProviderUnavailable
-from .journal import Call, Journal, Pending, Source
+from .errors import ProviderError, ProviderUnavailable
+from .journal import Batch, Call, Journal, Pending, Source
 from .providers.gemini_batch import ENDED
 from .providers.provider import BatchProvider
 from .types import Completion
 
+logger = logging.getLogger(__name__)
+
+MOST_VAIN = 3  # batches that a call goes up in, unanswered, before the run ends
 MOST = 10_000  # calls in one batch: its results are held in memory
 
 
@@ -59,10 +63,15 @@ class Batches:
     def collect(self) -> list[str]:
         """Keep the answers of every batch that has ended; the names of those that have not.
 
+        A call that was not answered may be sent up again. Where no call was, and one of them for
+        the third time, the run had better end: each further batch may go the same way.
+
         Raises:
-            ProviderError: the service does not tell; nothing is lost.
+            ProviderError: the service does not tell, or answers nothing; nothing is lost.
         """
         running: list[str] = []
+        troubles: dict[str, str] = {}  # of all slots that were not answered, by slot
+        answered = False
         for label, batch in self.journal.batches.items():
             if not batch.slots:
                 continue
@@ -72,14 +81,35 @@ class Batches:
             if name and state not in ENDED:
                 running.append(name)
                 continue
-            for slot, answer in provider.results(name) if name else ():
-                if slot in batch.slots:
-                    self.journal.settle(slot, answer, self.sources[batch.role])
-            for slot in sorted(batch.slots):  # whatever was not answered may be asked again
-                self.journal.settle(
-                    slot, ProviderUnavailable(f"the batch is {state}"), self.sources[batch.role]
-                )
+            size, found = len(batch.slots), self._settle(batch, name, state)
+            if name and found:
+                why = next(iter(found.values()))
+                logger.warning("%s: %d of %d calls not answered: %s", name, len(found), size, why)
+            answered = answered or len(found) < size or not name
+            troubles |= found
+        vain = [slot for slot in troubles if self.journal.failures[slot] % MOST_VAIN == 0]
+        if vain and not answered and not running:
+            raise ProviderUnavailable(
+                f"{MOST_VAIN} batches came down without an answer ({troubles[vain[0]]}); "
+                "the same command sends their calls up once more"
+            )
         return running
+
+    def _settle(self, batch: Batch, name: str, state: str) -> dict[str, str]:
+        """Keep what has come down of a batch; why its other slots have no answer, by slot."""
+        troubles: dict[str, str] = {}
+
+        def settle(slot: str, answer: Completion | ProviderError) -> None:
+            self.journal.settle(slot, answer, self.sources[batch.role])
+            if isinstance(answer, ProviderUnavailable):
+                troubles[slot] = str(answer)
+
+        for slot, answer in self.provider(batch.role).results(name) if name else ():
+            if slot in batch.slots:
+                settle(slot, answer)
+        for slot in sorted(batch.slots):
+            settle(slot, ProviderUnavailable(f"the batch is {state}"))
+        return troubles
 
     def submit(self, wanted: Mapping[str, Mapping[str, Call]]) -> list[str]:
         """Send the calls up, and give the names of their batches.

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -93,6 +94,7 @@ class Journal:
         self.path = folder / JOURNAL
         self.lost: set[str] = set()
         self.batches: dict[str, Batch] = {}
+        self.failures: Counter[str] = Counter()  # how often a slot's call was not answered
         self._sent: dict[str, str] = {}  # the label of the batch that a slot went up in
         self.spending = Spending()
         self._places: dict[str, int] = {}  # where the answer of a slot begins
@@ -184,6 +186,7 @@ class Journal:
             self.keep(Slot.parse(name), answer, source)
         elif isinstance(answer, ProviderUnavailable):
             self._append(name, "failed", why=str(answer))
+            self.failures[name] += 1
         else:
             usage = answer.usage if isinstance(answer, NoCompletion) else Usage()
             self._keep(name, "empty", usage, source.cost(usage), why=str(answer))
@@ -312,7 +315,9 @@ class Journal:
             return
         self.lost.discard(name)
         self._come_down(name)
-        if kind != b"failed":
+        if kind == b"failed":
+            self.failures[name] += 1
+        else:
             self._places[name] = place
             totals[:] = map(int.__add__, totals, map(int, tokens))
             self.spending.count(None if dollars == b"null" else float(dollars))

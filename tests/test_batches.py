@@ -118,6 +118,39 @@ def test_calls_that_were_not_answered_are_sent_again(tmp_path: Path) -> None:
         assert until_done(server, tmp_path).complete
 
 
+def test_batches_that_come_down_empty_are_not_sent_for_ever(tmp_path: Path) -> None:
+    with gemini.GeminiServer(mostly_right) as server:
+        for number in range(3):
+            assert make(server, tmp_path).batches == [f"batches/b{number}"]
+            server.end(f"batches/b{number}", "FAILED")
+        ended = make(server, tmp_path)
+        assert not ended.batches
+        assert ended.stopped.startswith("3 batches came down without an answer (the batch is ")
+        assert len(server.batches) == 3
+        assert until_done(server, tmp_path).complete, "the same command goes on"
+
+
+def test_the_command_does_not_wait_for_ever_for_a_service_that_answers_nothing(
+    tmp_path: Path,
+) -> None:
+    with gemini.GeminiServer(lambda _: gemini.nothing(), polls=0) as server:
+        stopped = until_done(server, tmp_path).stopped
+        assert "came down without an answer" in stopped
+        assert len(server.batches) == 3
+
+
+def test_a_batch_with_some_answers_is_no_reason_to_end(tmp_path: Path) -> None:
+    lost = Counter[str]()
+
+    def loses(request: gemini.Request) -> gemini.Reply | str:
+        lost[request.key] += 1
+        slow = request.key.startswith("math/0/")
+        return gemini.nothing() if slow and lost[request.key] <= 2 else mostly_right(request)
+
+    with gemini.GeminiServer(loses, polls=0) as server:
+        assert until_done(server, tmp_path).complete
+
+
 def test_a_batch_whose_name_was_lost_is_found_by_its_label(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
