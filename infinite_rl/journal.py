@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from .errors import NoCompletion, ProviderError, ProviderUnavailable, StoreError
 from .prices import Price, cost
@@ -265,7 +265,7 @@ class Journal:
     def _set_aside(self, path: Path) -> None:
         try:
             with path.open("wb") as file:
-                os.posix_fallocate(file.fileno(), 0, _RESERVED_BYTES)
+                _allocate(file, _RESERVED_BYTES)
             self._reserve = path
         except OSError:
             path.unlink(
@@ -321,6 +321,14 @@ class Journal:
             self._places[name] = place
             totals[:] = map(int.__add__, totals, map(int, tokens))
             self.spending.count(None if dollars == b"null" else float(dollars))
+
+
+def _allocate(file: IO[bytes], size: int) -> None:
+    """Take room on the disk."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+    else:  # macOS
+        file.write(bytes(size))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:

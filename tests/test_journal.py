@@ -180,6 +180,15 @@ def test_a_full_disk_still_takes_the_answers_under_way(
     assert [slot.index for slot, _ in answers(tmp_path)] == [0]
 
 
+def test_the_reserve_takes_room_where_the_system_cannot_set_it_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("os.posix_fallocate", raising=False)  # macOS has none
+    journal = Journal(tmp_path)
+    assert (tmp_path / ".reserve").stat().st_size >= 2**20
+    journal.close()
+
+
 def test_the_reserve_is_gone_when_the_run_is_over(tmp_path: Path) -> None:
     Journal(tmp_path).close()
     assert [path.name for path in tmp_path.iterdir()] == [JOURNAL]
