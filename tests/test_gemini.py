@@ -141,8 +141,8 @@ def test_thoughts_are_kept_and_are_no_part_of_the_text(service: Service) -> None
     assert (answer.text, answer.reasoning) == ("42", "six times seven")
 
 
-def test_a_count_that_is_none_counts_as_nothing(service: Service) -> None:
-    usage = {"promptTokenCount": -5, "candidatesTokenCount": None}
+def test_a_count_that_is_none_or_absurd_counts_as_nothing(service: Service) -> None:
+    usage = {"promptTokenCount": -5, "candidatesTokenCount": None, "thoughtsTokenCount": 10**30}
     assert service.ask(gs.text("42", usage=usage)).usage == Usage()
 
 

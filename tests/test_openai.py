@@ -174,6 +174,7 @@ def test_deepseek_is_asked_for_json_and_the_others_for_a_schema(
         ),
         ({"prompt_tokens": -1, "completion_tokens": "5", "total_tokens": None}, Usage()),
         ({"prompt_tokens": [], "prompt_tokens_details": 3}, Usage()),
+        ({"prompt_tokens": 10**30, "completion_tokens": 10**400, "total_tokens": 7}, Usage(0, 7)),
     ],
 )
 def test_tokens_are_counted_alike_whoever_counts(
@@ -206,7 +207,7 @@ def test_openrouter_says_what_a_call_cost() -> None:
     told = openai_compatible._told_cost
     assert told({"usage": {"cost": 0.25}}, "openrouter.ai") == 0.25
     assert told({"usage": {"cost": 0}}, "openrouter.ai:443") == 0.0
-    for cost in (-1, float("nan"), float("inf"), "1", None):
+    for cost in (-1, 10**400, float("nan"), float("inf"), "1", None):
         assert told({"usage": {"cost": cost}}, "openrouter.ai") is None
     assert told({"usage": {"cost": 0.25}}, "elsewhere.example") is None
 

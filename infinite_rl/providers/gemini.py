@@ -32,6 +32,7 @@ from .service import (
     redacted,
     seconds,
     sendable,
+    token_count,
     transport_errors,
 )
 from .structured import instructed, three_heads
@@ -297,16 +298,11 @@ def _usage(response: GenerateContentResponse) -> Usage:
     if counts is None:
         return Usage()
     return Usage(
-        input_tokens=_count(counts.prompt_token_count),
-        output_tokens=_count(counts.candidates_token_count),
-        cached_tokens=_count(counts.cached_content_token_count),
-        thinking_tokens=_count(counts.thoughts_token_count),
+        input_tokens=token_count(counts.prompt_token_count),
+        output_tokens=token_count(counts.candidates_token_count),
+        cached_tokens=token_count(counts.cached_content_token_count),
+        thinking_tokens=token_count(counts.thoughts_token_count),
     )
-
-
-def _count(tokens: int | None) -> int:
-    """A number of tokens that can be summed: a server's nonsense counts as nothing."""
-    return max(0, tokens or 0)
 
 
 def _error_body(error: APIError) -> Mapping[str, Any]:

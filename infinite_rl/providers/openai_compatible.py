@@ -8,7 +8,6 @@ read: the client does not check it. Errors are raised without their cause, as fo
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Mapping
@@ -33,6 +32,7 @@ from .service import (
     redacted,
     seconds,
     sendable,
+    token_count,
     transport_errors,
 )
 from .structured import SCHEMA, instructed, three_heads
@@ -40,6 +40,7 @@ from .structured import SCHEMA, instructed, three_heads
 KEY_VARIABLE = "OPENAI_API_KEY"
 OPENAI_URL = "https://api.openai.com/v1"
 
+_MOST_DOLLARS = 1e6  # no call costs more
 _NO_KEY = "none"  # what servers that ask for no key are sent: the client wants one
 _PASSING = frozenset({408, 409, 429})  # and every 5xx
 _KEY_CODES = frozenset({401, 403})
@@ -346,27 +347,24 @@ def _usage(answer: _Json) -> Usage:
     larger than prompt and completion are.
     """
     counts = _object(answer.get("usage"))
-    prompt, written = _count(counts, "prompt_tokens"), _count(counts, "completion_tokens")
-    written = max(written, _count(counts, "total_tokens") - prompt)
-    thinking = _count(_object(counts.get("completion_tokens_details")), "reasoning_tokens")
-    cached = _count(_object(counts.get("prompt_tokens_details")), "cached_tokens")
+    prompt, written, total = (
+        token_count(counts.get(f"{name}_tokens")) for name in ("prompt", "completion", "total")
+    )
+    written = max(written, total - prompt)
+    thinking = token_count(_object(counts.get("completion_tokens_details")).get("reasoning_tokens"))
+    cached = token_count(_object(counts.get("prompt_tokens_details")).get("cached_tokens"))
+    cached = cached or token_count(counts.get("prompt_cache_hit_tokens"))  # DeepSeek's own name
     return Usage(
         input_tokens=prompt,
         output_tokens=max(0, written - thinking),
-        cached_tokens=cached or _count(counts, "prompt_cache_hit_tokens"),  # DeepSeek's own name
+        cached_tokens=cached,
         thinking_tokens=thinking,
     )
-
-
-def _count(counts: _Json, name: str) -> int:
-    """A number of tokens that can be summed: a server's nonsense counts as nothing."""
-    value = counts.get(name)
-    return max(0, value) if isinstance(value, int) else 0
 
 
 def _told_cost(answer: _Json, host: str) -> float | None:
     """What OpenRouter says that the call cost: it alone knows whom it asked."""
     told = _object(answer.get("usage")).get("cost")
-    if isinstance(told, (int, float)) and 0 <= told < math.inf and _is_at(host, "openrouter.ai"):
-        return float(told)
-    return None
+    if not isinstance(told, int | float) or not _is_at(host, "openrouter.ai"):
+        return None
+    return float(told) if 0 <= told <= _MOST_DOLLARS else None

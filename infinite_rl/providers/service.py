@@ -17,6 +17,7 @@ SEED_MASK = 0x7FFFFFFF  # the services take a signed 32-bit seed
 # What a client raises, apart from its own errors, when a body is not the answer it expects.
 GARBAGE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 
+_MOST_TOKENS = 10**9  # no call has more
 _SHORTEST_SECRET = 8  # shorter "keys" (of local servers) also occur in ordinary text
 _MESSAGE_CHARS = 300
 
@@ -40,6 +41,11 @@ def sendable(text: str) -> str:
 def seconds(text: str) -> float | None:
     """The delay that a text such as "13" or "0.5" names; None for anything else."""
     return float(text) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) else None
+
+
+def token_count(told: object) -> int:
+    """A number of tokens that can be summed and priced: a server's nonsense counts as nothing."""
+    return told if isinstance(told, int) and 0 <= told <= _MOST_TOKENS else 0
 
 
 def check_settings(temperature: float | None, max_output_tokens: int | None) -> None:
