@@ -93,7 +93,8 @@ def rescore(
     manifest = read_manifest(folder)
     settings = manifest.get("settings", {})
     if min_agreement is None:
-        min_agreement = settings.get("min_agreement") or MIN_AGREEMENT
+        recorded = settings.get("min_agreement")  # which may be 0
+        min_agreement = MIN_AGREEMENT if recorded is None else recorded
     blind = Source(_nobody)
     solves = BlindSolves(blind, int(settings.get("verify", 0)), min_agreement)
     if next(calls(folder), None) is None:  # looked at before a store would make its files

@@ -90,6 +90,20 @@ def test_a_milder_threshold_gains_rows_without_a_call(tmp_path: Path) -> None:
     assert make(tmp_path, right, 10, min_agreement=0.5, **options).complete
 
 
+def test_a_threshold_of_zero_stays_that_of_the_run(tmp_path: Path) -> None:
+    def right(system: str, prompt: str, seed: int) -> str:
+        return render(f"What is {seed} + 1?", f"{seed + 1}", tagged(str(seed + 1)))
+
+    def solves(system: str, prompt: str, seed: int) -> str:
+        return tagged(str(int(prompt.split()[2]) + 1)) if seed % 8 < 3 else ""
+
+    options = {"verify": 16, "verify_model": ScriptedProvider(solves)}
+    make(tmp_path, right, 20, min_agreement=0.0, **options)
+    assert min(load_dataset(tmp_path)["agreement"].astype(float)) < 0.25
+    assert rescore(tmp_path).dropped == 0
+    assert read_manifest(tmp_path)["settings"]["min_agreement"] == 0.0
+
+
 def test_what_was_never_solved_blind_is_left_to_the_next_run(tmp_path: Path) -> None:
     def stops(system: str, prompt: str, seed: int) -> str:
         raise ProviderRefused("no more")
