@@ -314,6 +314,8 @@ def _chosen_provider(arguments: argparse.Namespace) -> str:
     """The provider's name; where it was left to us, a line says which and why."""
     chosen = resolve_provider(arguments.provider)
     unused = [] if PROVIDERS[chosen].asks_a_model else _meant_for_a_model(arguments)
+    if arguments.verify > 0 and not PROVIDERS[chosen].asks_a_model:
+        raise UsageError(f"{chosen} solves no tasks: --verify needs a provider that asks a model")
     if arguments.model_name is None:
         if chosen == "openai_compatible":
             raise UsageError("say which model to ask: --model_name")

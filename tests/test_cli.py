@@ -215,6 +215,13 @@ def test_options_that_the_embedded_provider_has_no_use_for_are_named(tmp_path: P
     assert "asks no model: --temperature, --topics not used" in done.stderr
 
 
+def test_the_embedded_provider_solves_nothing_blind(tmp_path: Path) -> None:
+    done = run("--verify", "2", "--provider", "procedural", "--out_dir", tmp_path / "out")
+    assert done.returncode == 2
+    assert "--verify needs a provider that asks a model" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     "setting", ["--temperature=nan", "--temperature=-1", "--max_output_tokens=0"]
 )
