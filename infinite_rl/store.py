@@ -98,9 +98,10 @@ def _checked_header(path: Path, fields: list[str], columns: Sequence[str] | None
     return fields
 
 
-def _damaged(path: Path, line: int, what: str) -> StoreError:
+def _damaged(path: Path, line: int | None, what: str) -> StoreError:
+    where = f" at line {line}" if line is not None else ""
     return StoreError(
-        f"{path} is damaged at line {line} ({what}). "
+        f"{path} is damaged{where} ({what}). "
         "Mend it, move it away or choose another output folder; it was left as it is."
     )
 
@@ -270,7 +271,7 @@ class Store:
                         row["slot"].rsplit("/", 3)[1]
                     )  # Slot.parse takes four times as long
                 except (ValueError, IndexError):
-                    raise _damaged(out_dir / DATASET, 0, f"the slot {row['slot']!r}") from None
+                    raise _damaged(out_dir / DATASET, None, f"the slot {row['slot']!r}") from None
                 self._remember(row["type"], row["language"], row["prompt"], index)
             self._failed = CsvLog(out_dir / FAILED, FAILED_COLUMNS)
             opened.callback(self._failed.close)
@@ -325,7 +326,7 @@ class Store:
             slot = Slot.parse(row["slot"])
             scores = float(row["format_score"]), float(row["correctness_score"])
         except ValueError:
-            raise _damaged(self.out_dir / FAILED, 0, f"the slot {row['slot']!r}") from None
+            raise _damaged(self.out_dir / FAILED, None, f"the slot {row['slot']!r}") from None
         if slot.index in self.filled[slot.family]:
             return  # nothing follows from it any more
         reason, _, error = row["error_msg"].partition(": ")

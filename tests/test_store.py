@@ -161,6 +161,14 @@ def test_a_damaged_row_in_the_middle_is_refused_and_left_alone(
     assert path.read_bytes() == data
 
 
+def test_a_row_whose_slot_was_changed_is_refused(tmp_path: Path) -> None:
+    fill(tmp_path, "one", "two")
+    path = tmp_path / DATASET
+    path.write_bytes(path.read_bytes().replace(b"math/1/", b"math/x/"))
+    with pytest.raises(StoreError, match=r"dataset.csv is damaged \(the slot 'math/x/0/0'\)"):
+        Store(tmp_path)
+
+
 def test_a_prompt_is_known_whatever_its_case_and_spaces(tmp_path: Path) -> None:
     fill(tmp_path, "What is  2 + 3?\n")
     with Store(tmp_path) as store:
