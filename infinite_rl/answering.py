@@ -124,6 +124,4 @@ class Answering:
 
 def _proven(outcome: Outcome, columns: Mapping[str, str], reason: Reason, fault: str) -> Outcome:
     outcome = replace(outcome, proof={**outcome.proof, **columns})
-    if not fault:
-        return outcome
-    return replace(outcome, reason=reason, score=replace(outcome.score, error_msg=fault))
+    return outcome.rejected(reason, fault) if fault else outcome

@@ -26,15 +26,15 @@ def judge(
     sample = sample_from(task, parsed)
     outcome = Outcome(attempt, sample, _NO_SCORE, completion)
     if completion.finish_reason == "length":
-        return _rejected(outcome, "cut off", "the text ends at the token limit")
+        return outcome.rejected("cut off", "the text ends at the token limit")
     if parsed.lacking:  # an answer taken from the response would prove itself
-        return _rejected(outcome, "incomplete", f"no such section: {', '.join(parsed.lacking)}")
+        return outcome.rejected("incomplete", f"no such section: {', '.join(parsed.lacking)}")
 
     reward = rewards[task.reward]
     score = reward.score(sample, sample.response)
     outcome = replace(outcome, score=score, reason=_fault(score))
     if outcome.accepted and reward.score(sample, empty_response(task.language)).passed:
-        return _rejected(outcome, "vacuous", "the reference accepts an empty solution")
+        return outcome.rejected("vacuous", "the reference accepts an empty solution")
     return outcome
 
 
@@ -49,7 +49,7 @@ def no_completion(attempt: Attempt, error: str) -> Outcome:
     """The outcome of an attempt that was answered without any text."""
     task = attempt.task
     nothing = Outcome(attempt, Sample(task.family, "", "", "", task.language), _NO_SCORE)
-    return _rejected(nothing, "no completion", error)
+    return nothing.rejected("no completion", error)
 
 
 def _fault(score: RewardFunctionScore) -> Reason:
@@ -58,10 +58,6 @@ def _fault(score: RewardFunctionScore) -> Reason:
     if not score.passed:
         return "wrong"
     return "format" if score.format_score < 1.0 else ""
-
-
-def _rejected(outcome: Outcome, reason: Reason, error: str) -> Outcome:
-    return replace(outcome, reason=reason, score=replace(outcome.score, error_msg=error))
 
 
 def empty_response(language: str) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -174,8 +174,7 @@ def _outcome(answering: Answering, attempt: Attempt) -> Outcome | _Unpaid | None
 
 def _settle(outcome: Outcome, store: Store, found: Rescored, before: set[str]) -> None:
     if outcome.accepted and store.has_prompt(outcome.sample.prompt):
-        score = replace(outcome.score, error_msg="a row asks the same")
-        outcome = replace(outcome, reason="duplicate", score=score)
+        outcome = outcome.rejected("duplicate", "a row asks the same")
     if not outcome.accepted:
         store.reject(outcome)
         found.rejected[outcome.reason] += 1

@@ -8,7 +8,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from .asker import Asker
 from .errors import ProviderError
@@ -117,8 +117,7 @@ class Run:
     def _settle(self, outcome: Outcome) -> None:
         family = outcome.attempt.slot.family
         if outcome.accepted and self.store.has_prompt(outcome.sample.prompt):
-            score = replace(outcome.score, error_msg="a row asks the same")
-            outcome = replace(outcome, reason="duplicate", score=score)
+            outcome = outcome.rejected("duplicate", "a row asks the same")
         self.progress.calls = self.journal.made
         verdict = f"{outcome.reason}: {outcome.score.error_msg}" if outcome.reason else "accepted"
         logger.debug("%s %s", outcome.attempt.slot, verdict)

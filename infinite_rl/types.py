@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 ExecutionStatus = Literal["ok", "error", "timeout", "memory", "output"]
@@ -242,3 +242,7 @@ class Outcome:
     def accepted(self) -> bool:
         """Whether the sample is kept."""
         return not self.reason
+
+    def rejected(self, reason: Reason, error: str) -> Outcome:
+        """This outcome, but not kept: for which reason, and what more there is to say."""
+        return replace(self, reason=reason, score=replace(self.score, error_msg=error))
