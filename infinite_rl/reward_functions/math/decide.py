@@ -33,7 +33,7 @@ _KINDS += ["text", "ratio", "congruence", "piecewise", "region", "interval"]
 _KINDS += ["tuple", "list", "set", "matrix"]
 _RANK = {op: rank for rank, op in enumerate(_KINDS)}
 
-_STATEMENT = re.compile(r"(?:[a-z]+ ){1,3}(?:is|are) ([a-z][a-z -]*)")
+_STATEMENT = re.compile(r"(?:[a-z]+ ){1,3}?(?:is|are|will be) ([a-z][a-z -]*)")
 _OPEN_WORDS = DENIALS | {
     "nothing", "nobody", "that", "whether", "which", "what", "who", "why", "how", "when", "where",
     "opposite", "hardly", "only", "every", "all", "some", "any", "each",

@@ -63,6 +63,8 @@ _CONVERSE = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 INTEGRATED = frozenset(["x", "y", "z", "t", "u", "v", "w", "r", "s", "theta", "phi", "varphi"])
 _DEGREE = units.unit("degree")
 _CONDITIONS = frozenset(["region", "inequality", "intersection", "union", "difference"])
+# "The speed is **5** m/s", but no power: "2**3".
+_BOLD = re.compile(r"(?<=\s)\*\*(?=\S)([^*]+)(?<=\S)\*\*(?=[\s.,]|$)")
 _BRACED_MARK = re.compile(r"(?<=[0-9])\{([:.])\}(?=[0-9])")
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
 
@@ -139,6 +141,8 @@ def clean(text: str) -> str:
                     text = inner.strip()
         if text == before:
             break
+    if "**" in text and " " in text:
+        text = _BOLD.sub(r"\1", text)
     if "{:}" in text or "{.}" in text:  # braces against the space around a mark
         text = _BRACED_MARK.sub(r"\1", text)
     dollars = text.replace("\\$", "").count("$")

@@ -255,7 +255,7 @@ class Parser:
                 return quantities.quantity(self, product_of(factors))
             elif token.kind in ("word", "text") and not self.split_word():
                 raise Unparsed(f"the word {token.text[:20]!r} inside mathematics")
-            elif self.starts_atom() or (token.kind == "num" and factors[-1].op == "fact"):  # 2!3!
+            elif self.starts_atom() or (token.kind == "num" and self.multiplies(factors[-1])):
                 factors.append(self.power())
             else:
                 return product_of(factors)
@@ -278,6 +278,14 @@ class Parser:
         if token.kind == "cmd":
             return token.text in _ATOM_COMMANDS
         return token.kind in _ATOM_KINDS
+
+    def multiplies(self, last: Node) -> bool:
+        """Whether a numeral goes on with a product: `2!3!`, `n 2^n`, `n2^{n-1}`, not `x1^2`."""
+        if last.op == "fact":
+            return True
+        if last.op in ("num", "quantity") or self.peek(1).text != "^":
+            return False
+        return self.peek().spaced or last.op != "sym" or self.peek(2).kind != "num"
 
     def split_word(self) -> bool:
         """Turn a short run of letters into variables (`xy` is x times y); False for a word."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .units import SINGLE_LETTERS, is_unit
+
 _PER_CENT = re.compile(r"^(?:an?|the) +(?=[0-9.]+ ?\\?%)")  # "a 25% decrease"
 _SHORT_MONEY = re.compile(  # "$1.2M"
     r"((?:\\?\$|[€£¥₹])\s?[0-9](?:[0-9.,]|\{,\})*)\s?(?:\\text\{ ?)?(K|k|M|mn|B|bn)\}?(?=[\s.$]*$)"
@@ -19,6 +21,9 @@ _PRIMES = re.compile(r"\^\s?(?:\{\s?((?:\\prime\s?)+)\}|(\\prime)(?![a-z]))")
 _OPEN = r"(?:\{\}|(?<![^=+*(,-]))[_^]\{?([0-9]{1,3}|[a-z])\}?\s?(?:\\mathrm ?)?"
 _COUNTED = re.compile(_OPEN + r"\{?([CP])\}?_\{?([0-9]{1,3})\}?")
 _COUNTED_PLAIN = re.compile(r"(?<![0-9A-Za-z_^.{])([0-9]{1,3})([CP])([0-9]{1,3})(?![0-9A-Za-z_.])")
+_UNDER = re.compile(  # "J/(mol K)"
+    r"/\s?\(([A-Za-z]+(?:\^?[0-9])?)(?:\s?(?:\\cdot|[*\u00b7\u22c5])\s?|\s)([A-Za-z]+(?:\^?[0-9])?)\)"
+)
 # "for all integers k", "where k is an integer", "(k in Z)": what closes a class of numbers.
 _JOINT = r"[,;(]? ?(?:\\q?quad|\\ )? ?(?:\\text\{ ?\(?)?(?:where|for|with)? ?"
 _WHOLE = [
@@ -52,11 +57,19 @@ def respelled(text: str) -> str:
         text = _SHORT_MONEY.sub(
             lambda money: f"{money[1]} {_IN_FULL[money[2][0].casefold()]}", text
         )
+    if "/(" in text or "/ (" in text:
+        text = _UNDER.sub(_each_under, text)
     if '"' in text and ("circ" in text or "°" in text):
         text = text.replace('"', "''")  # seconds
     if "_" in text:
         text = _BASE_IN_BRACKETS.sub(r"_{\1}", _TEXT_DIGITS.sub(r"\1", text))
     return text
+
+
+def _each_under(found: re.Match[str]) -> str:
+    units = [re.sub("[0-9^]", "", unit) for unit in found.groups()]
+    known = all(unit in SINGLE_LETTERS or is_unit(unit) for unit in units)
+    return f"/{found[1]}/{found[2]}" if known else found[0]
 
 
 def _counted(found: re.Match[str]) -> str:

@@ -32,9 +32,10 @@ _IN_BASE = re.compile(
 _CASES_OPEN = re.compile(r"\\left\s*\\\{\s*\\begin\{(?:array|aligned|matrix)\}(?:\{[lcr| ]*\})?")
 _CASES_CLOSE = re.compile(r"\\end\{(?:array|aligned|matrix)\}\s*\\right\s*(?:\.|$)")
 _ROW_GAP = re.compile(r"\\\\\[\s*-?[0-9.]+\s*(?:pt|ex|em|mm|cm)\s*\]")  # "\\[4pt]"
-_MICRO = re.compile(
-    r"([0-9])(?:\s+[μµ]m|[\s~]*\\mu\s*\\(?:text|mathrm)\{\s*m\s*\}"
-    r"|[\s~]*\\(?:text|mathrm)\{[\s~]*(?:\\mu|[μµ])\s*m\s*\})$"
+_GAPS = r"(?:\\[ ,;:]|[\s~])*"
+_MICRO = re.compile(  # not "2 \\mu g": a product of letters
+    rf"([0-9}}])(?:\s*[μµ]([mCFAVWLJTHs])|{_GAPS}(?:\\mu{_GAPS}\\(?:text|mathrm)\{{\s*"
+    r"|\\(?:text|mathrm)\{[\s~]*(?:\\mu|[μµ])\s*)([msgCFAVWLJTHN]|mol|Pa|eV)\s*\})$"
 )
 _OHM = re.compile(
     r"([0-9])(?:[\s~]|\\[ ,;])*(?:\\(?:text|mathrm)\{)?([kM]?)\}?(?:\\Omega|[Ω\u2126])\}?$"
@@ -48,20 +49,25 @@ _CONSTANT = re.compile(  # a note on what a letter is: "for any constant c", "wh
     re.IGNORECASE,
 )
 _CLOSING_STOP = re.compile(r"[.,;]\s*(?=\\\\|\\end\{)")
+_THERE = r"there\s+are\s+(?:exactly\s+|a\s+total\s+of\s+|in\s+total\s+)?"
+_THERE_ARE = re.compile(rf"(?:(?:so|thus|therefore|hence)\b,?\s*)?{_THERE}", re.IGNORECASE)
 # "So x = 5", "Therefore, there are 5 ways": words that lead to an answer.
 _OPENING = re.compile(
     r"(?:so|thus|therefore|hence|then|finally)\b[,:]?\s*(?:(?:we\s+(?:get|have|find|obtain))\b[,:]?\s*)?"
-    r"(?:there\s+are\s+(?=[0-9]))?|there\s+are\s+(?=[0-9])",
+    rf"(?:{_THERE}(?=[0-9]))?|{_THERE}(?=[0-9])",
     re.IGNORECASE,
 )
 # "The value of x is 5": what is spoken of, and a value that is no word.
 _SENTENCE = re.compile(
     r"(?P<subject>[a-z][a-z ,'-]{0,100}?)"
-    r"(?:\s+(?:is|are|equals)\s+(?:equal\s+to\s+)?|(?P<colon>:\s+))"
-    r"(?:(?P<named>(?=[a-z]\s*(?:[=<>≤≥]|\\[lg]eq?)))|(?=[^a-z\s:=]))",
+    r"(?:\s+(?:is|are|equals|will\s+be)\s+(?:equal\s+to\s+|at\s+)?|(?P<colon>:\s+))"
+    r"(?:(?P<named>(?=[a-z](?:\^\{?-1\}?)?(?:\([a-z]\))?\s*(?:[=<>≤≥]|\\[lg]eq?)))|(?=[^a-z\s:=]))",
     re.IGNORECASE,
 )
 _SHORTEST_SUBJECT = 3
+_RESTATED = re.compile(  # "3/4 (or 0.75)"
+    r"([^()]*[0-9][^()]*?)\s*\((?:i\.e\.,?|that is,?|or)\s+([^()]*[0-9][^()]*)\)"
+)
 # In the name of a value these deny it or leave it open: `not x = 5`.
 DENIALS = frozenset([
     "not", "no", "never", "neither", "nor", "cannot", "maybe", "perhaps", "possibly", "if",
@@ -132,7 +138,7 @@ def phrase(plain: str) -> Node | None:
     nth = ordinal(plain.casefold().strip(" .").removeprefix("the "))  # "a third" is 1/3
     if nth is not None:
         return Node("text", (), nth)
-    found = number_in_words(plain)
+    found = number_in_words(_THERE_ARE.sub("", plain, count=1))
     if found is None:
         return None
     value, rest = found
@@ -156,6 +162,8 @@ def spelled_out(text: str) -> str:
     """Respellings that need more than one token: `101 base 2`, `USD 5`, cases as an array."""
     if "all" in text or "All" in text or "nswer" in text:
         text = _EXCEPT.sub(r"\\mathbb{R} \\setminus \\{\1\\}", _LEAD.sub("", text))
+    if text.endswith(")"):
+        text = _RESTATED.sub(r"\1 = \2", text)  # a chain, which must hold
     if text[:1].isalpha() and " " in text:
         text = _with_its_name(_OPENING.sub("", text, count=1))
     text = respelled(text).replace("∠", "\\angle ")
@@ -177,8 +185,13 @@ def spelled_out(text: str) -> str:
         if "cases" in text:
             text = _CLOSING_STOP.sub(" ", text)
     if "\\mu" in text or "\\Omega" in text or not text.isascii():
-        text = _MICRO.sub(r"\1 um", _OHM.sub(r"\1 \2ohm", text))
+        text = _MICRO.sub(_millionth, _OHM.sub(r"\1 \2ohm", text))
     return text
+
+
+def _millionth(found: re.Match[str]) -> str:
+    unit = found[2] or found[3]
+    return rf"{found[1]} um" if unit == "m" else rf"{found[1]} \cdot 10^{{-6}} \text{{{unit}}}"
 
 
 def _with_its_name(text: str) -> str:
