@@ -65,6 +65,7 @@ _DEGREE = units.unit("degree")
 _CONDITIONS = frozenset(["region", "inequality", "intersection", "union", "difference"])
 # "The speed is **5** m/s", but no power: "2**3".
 _BOLD = re.compile(r"(?<=\s)\*\*(?=\S)([^*]+)(?<=\S)\*\*(?=[\s.,]|$)")
+_ANOTHER_CHOICE = re.compile(r"\s\(?[A-J]\)(?:\s|$)")  # "B) 5 C) 6"
 _BRACED_MARK = re.compile(r"(?<=[0-9])\{([:.])\}(?=[0-9])")
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
 
@@ -115,7 +116,7 @@ def _choice(plain: str) -> Node | None:
     letter, rest = found
     if not rest:
         return Node("choice", (), letter)
-    if choice(rest) is not None:
+    if choice(rest) is not None or _ANOTHER_CHOICE.search(rest):
         raise Unparsed("two choices")
     try:
         return Node("choice", (read(rest, Budget(1.0)),), letter)

@@ -28,6 +28,7 @@ from .tree import (
     negated,
     number,
     product_of,
+    show,
     symbol,
 )
 
@@ -35,6 +36,7 @@ _SET_SIGNS = {"cup": "union", "cap": "intersection", "minus": "difference"}
 # What may follow a factor in its product, and a base in its power; most often neither does.
 _PRODUCT_SIGNS = frozenset(["*", "/", "(", "{", "lfloor", "lceil", "|"])
 _AFTER_BASE = frozenset(["!", "%", "degree", "^", "'", "_"])
+_NAMES = frozenset("fghFG")  # of functions, where one is of another
 _ATOM_KINDS = frozenset(["name", "vector", "greek", "const", "func"])
 _ATOM_COMMANDS = words("frac sqrt surd binom begin total product limit int bar")
 _FUNCTION_HEAD = re.compile(
@@ -255,6 +257,8 @@ class Parser:
                 return quantities.quantity(self, product_of(factors))
             elif token.kind in ("word", "text") and not self.split_word():
                 raise Unparsed(f"the word {token.text[:20]!r} inside mathematics")
+            elif self.composed(factors[-1]):
+                factors[-1] = symbol(f"{factors[-1].value}({show(self.atom())})")
             elif self.starts_atom() or (token.kind == "num" and self.multiplies(factors[-1])):
                 factors.append(self.power())
             else:
@@ -278,6 +282,16 @@ class Parser:
         if token.kind == "cmd":
             return token.text in _ATOM_COMMANDS
         return token.kind in _ATOM_KINDS
+
+    def composed(self, last: Node) -> bool:
+        """Whether `f(g(` stands here: no product, whose factors could change their places."""
+        inner = self.peek(1).kind == "name" and self.peek(2).text == "("
+        return (
+            inner
+            and self.at("(")
+            and last.op == "sym"
+            and {last.value, self.peek(1).text} <= _NAMES
+        )
 
     def multiplies(self, last: Node) -> bool:
         """Whether a numeral goes on with a product: `2!3!`, `n 2^n`, `n2^{n-1}`, not `x1^2`."""

@@ -25,6 +25,7 @@ _JOINS = re.compile(  # "(A) and (B)", "E is wrong"
     r"|can't|would|could|might|may|must not)\b|[,;&/=+<>-]",
     re.IGNORECASE,
 )
+_REFUSED = re.compile(r"\(?(?:wrong|incorrect|rejected|eliminated|ruled out)[).]*", re.IGNORECASE)
 _IN_BASE = re.compile(
     r"(?<![0-9A-F])([0-9A-F]+)\s*(?:\\text\{\s*)?\(?\s*"
     r"(?:in\s+)?base[ -]?\s*([0-9]{1,2}|[a-z]{3,7})\s*\)?\}?$"
@@ -50,7 +51,7 @@ _CONSTANT = re.compile(  # a note on what a letter is: "for any constant c", "wh
 )
 _CLOSING_STOP = re.compile(r"[.,;]\s*(?=\\\\|\\end\{)")
 _THERE = r"there\s+are\s+(?:exactly\s+|a\s+total\s+of\s+|in\s+total\s+)?"
-_THERE_ARE = re.compile(rf"(?:(?:so|thus|therefore|hence)\b,?\s*)?{_THERE}", re.IGNORECASE)
+_THERE_ARE = re.compile(rf"^(?:(?:so|thus|therefore|hence)\b,?\s*)?{_THERE}", re.IGNORECASE)
 # "So x = 5", "Therefore, there are 5 ways": words that lead to an answer.
 _OPENING = re.compile(
     r"(?:so|thus|therefore|hence|then|finally)\b[,:]?\s*(?:(?:we\s+(?:get|have|find|obtain))\b[,:]?\s*)?"
@@ -65,9 +66,8 @@ _SENTENCE = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST_SUBJECT = 3
-_RESTATED = re.compile(  # "3/4 (or 0.75)"
-    r"([^()]*[0-9][^()]*?)\s*\((?:i\.e\.,?|that is,?|or)\s+([^()]*[0-9][^()]*)\)"
-)
+_AGAIN = re.compile(r"(?:i\.e\.,?|that is,?|or)\s+(?=\S)")
+_DIGIT = re.compile("[0-9]")
 # In the name of a value these deny it or leave it open: `not x = 5`.
 DENIALS = frozenset([
     "not", "no", "never", "neither", "nor", "cannot", "maybe", "perhaps", "possibly", "if",
@@ -121,7 +121,7 @@ def choice(plain: str) -> tuple[str, str] | None:
         return None
     letter = found[1] or found[2] or found[3]
     lower_with_more = letter.islower() and found["rest"]
-    if found["rest"] and _JOINS.match(found["rest"]):
+    if found["rest"] and (_JOINS.match(found["rest"]) or _REFUSED.fullmatch(found["rest"])):
         return None  # "(A) and (B)"
     return None if lower_with_more else (letter.casefold(), found["rest"] or "")
 
@@ -163,7 +163,7 @@ def spelled_out(text: str) -> str:
     if "all" in text or "All" in text or "nswer" in text:
         text = _EXCEPT.sub(r"\\mathbb{R} \\setminus \\{\1\\}", _LEAD.sub("", text))
     if text.endswith(")"):
-        text = _RESTATED.sub(r"\1 = \2", text)  # a chain, which must hold
+        text = _as_chain(text)
     if text[:1].isalpha() and " " in text:
         text = _with_its_name(_OPENING.sub("", text, count=1))
     text = respelled(text).replace("∠", "\\angle ")
@@ -187,6 +187,15 @@ def spelled_out(text: str) -> str:
     if "\\mu" in text or "\\Omega" in text or not text.isascii():
         text = _MICRO.sub(_millionth, _OHM.sub(r"\1 \2ohm", text))
     return text
+
+
+def _as_chain(text: str) -> str:
+    """`3/4 (or 0.75)` as the chain `3/4 = 0.75`, which must hold; other texts as they are."""
+    first, _, second = text[:-1].rpartition("(")
+    again = _AGAIN.match(second)
+    if again is None or ")" in second or not (_DIGIT.search(first) and _DIGIT.search(second)):
+        return text
+    return f"{first} = {second[again.end() :]}"
 
 
 def _millionth(found: re.Match[str]) -> str:

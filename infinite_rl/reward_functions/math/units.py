@@ -172,7 +172,7 @@ _NO_UNITS = frozenset([
     "eight", "nine", "ten", "doubled", "tripled", "quadrupled", "halved", "divided", "multiplied",
     "conjugate", "imaginary", "otherwise", "either", "depending", "depends", "fails", "false",
     "rejected", "extraneous", "invalid", "excluded", "impossible", "permille", "mille", "basis",
-    "score", "myriad", "googol", "ppm", "quintillion",
+    "debt", "short", "score", "myriad", "googol", "ppm", "quintillion",
 ])  # fmt: skip
 _IRREGULAR = {
     "people": "person", "children": "child", "men": "man", "women": "woman", "mice": "mouse",
