@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from . import __version__
 from .errors import InfiniteRLError, StoreError, UsageError
@@ -30,6 +30,8 @@ from .providers.service import redacted
 
 if TYPE_CHECKING:
     from .progress import Progress
+
+    _Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 DONE, NOT_DONE, WRONG_USAGE, UNDER_WAY, INTERRUPTED = 0, 1, 2, 3, 130
 _ARGUMENTS = "batch.json"  # in the folder of a run in batches: what `batch resume` says again
@@ -84,6 +86,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"infinite-rl {__version__}")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
+    _add_generate(verbs)
+    _add_batch(verbs)
+    _add_rescore(verbs)
+    _add_verify(verbs)
+    _add_run_examples(verbs)
+    _add_warm_up(verbs)
+    return parser
+
+
+def _add_generate(verbs: _Verbs) -> None:
     generate = verbs.add_parser(
         "generate",
         help="bring a data set up to a number of verified rows",
@@ -96,6 +108,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_generate_options(generate)
     generate.set_defaults(verb=_generate)
+
+
+def _add_batch(verbs: _Verbs) -> None:
     batch = verbs.add_parser("batch", help="go on with a run in batches, or look at it")
     ways = batch.add_subparsers(required=True, metavar="WAY")
     status = ways.add_parser("status", help="the batches that are under way, by the journal")
@@ -115,6 +130,9 @@ def _parser() -> argparse.ArgumentParser:
         help="look again every S seconds until the target is reached (default: look once)",
     )
     resume.set_defaults(verb=_batch_resume)
+
+
+def _add_rescore(verbs: _Verbs) -> None:
     again = verbs.add_parser(
         "rescore",
         help="judge every answer of a folder again; it costs no call",
@@ -128,6 +146,9 @@ def _parser() -> argparse.ArgumentParser:
         "--min_agreement", type=float, metavar="X", help="share of the solves that must agree"
     )
     again.set_defaults(verb=_rescore)
+
+
+def _add_verify(verbs: _Verbs) -> None:
     proof = verbs.add_parser(
         "verify",
         help="prove every row of a data set again, offline",
@@ -139,12 +160,18 @@ def _parser() -> argparse.ArgumentParser:
     proof.add_argument("out_dir", type=Path, metavar="OUT_DIR", help="the folder, or the file")
     proof.add_argument("--timeout", type=float, default=5.0, metavar="X", help=_TIMEOUT)
     proof.set_defaults(verb=_verify)
+
+
+def _add_run_examples(verbs: _Verbs) -> None:
     examples = verbs.add_parser(
         "run-examples",
         help="score the packaged examples: does this installation work?",
         description="Score the packaged examples with the real rewards and sandboxes.",
     )
     examples.set_defaults(verb=_run_examples)
+
+
+def _add_warm_up(verbs: _Verbs) -> None:
     warm_up = verbs.add_parser(
         "warm-up",
         help="compile the sandboxes for this machine now, not at their first use",
@@ -155,7 +182,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     warm_up.add_argument("languages", nargs="*", metavar="LANGUAGE", help="by default all")
     warm_up.set_defaults(verb=_warm_up)
-    return parser
 
 
 def _add_generate_options(parser: argparse.ArgumentParser) -> None:
