@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -144,6 +145,11 @@ def test_thoughts_are_kept_and_are_no_part_of_the_text(service: Service) -> None
 def test_a_count_that_is_none_or_absurd_counts_as_nothing(service: Service) -> None:
     usage = {"promptTokenCount": -5, "candidatesTokenCount": None, "thoughtsTokenCount": 10**30}
     assert service.ask(gs.text("42", usage=usage)).usage == Usage()
+
+
+def test_half_a_surrogate_pair_in_an_answer_is_kept(service: Service) -> None:
+    body = json.dumps({"candidates": [{"content": {"parts": [{"text": "x \ud800"}]}}]})
+    assert service.ask(gs.garbage(body.encode())).text == "x \ud800"
 
 
 def test_a_cut_text_says_so(service: Service) -> None:
@@ -416,6 +422,30 @@ def test_a_key_as_short_as_a_word_leaves_the_text_alone() -> None:
 
 def test_the_key_is_not_in_the_repr(service: Service) -> None:
     assert repr(service.provider) == "GeminiProvider('some-model')"
+
+
+# Many threads
+
+
+def test_a_client_serves_up_to_32_threads() -> None:
+    provider = GeminiProvider(api_key=gs.KEY)
+    together = threading.Barrier(40)
+
+    def client(_: int) -> int:
+        together.wait()
+        return id(provider._client)
+
+    with ThreadPoolExecutor(40) as pool:
+        served = Counter(pool.map(client, range(40)))
+    assert sorted(served.values()) == [8, 32]
+
+
+def test_no_name_is_in_a_model_of_the_client() -> None:
+    # On this rests that the provider's own models, which say so at once, send the same requests.
+    from google.genai import types
+
+    for model in (types.GenerateContentConfig(seed=1), types.Content(), types.Part(text="x")):
+        assert not any(name in model for name in type(model).model_fields)
 
 
 # Names, retries, other processes

@@ -7,11 +7,14 @@ without their cause, whose text may quote the request.
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import threading
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from ..errors import (
     NoCompletion,
@@ -38,8 +41,9 @@ from .service import (
 from .structured import instructed, three_heads
 
 if TYPE_CHECKING:
+    from google.genai import Client
     from google.genai.errors import APIError
-    from google.genai.types import Candidate, GenerateContentConfig, GenerateContentResponse
+    from google.genai.types import Content, GenerateContentConfig
 
 T = TypeVar("T")
 
@@ -48,6 +52,8 @@ DEFAULT_MODEL = "gemini-2.0-flash-exp"
 KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 
 _API_VERSION = "v1beta"  # the one that serves experimental models; the client's default varies
+_THREADS_A_CLIENT = 32  # each call looks at all connections of its client
+_MOST_CLIENTS = 64
 _PASSING = frozenset({408, 429})  # and every 5xx
 _KEY_CODES = frozenset({401, 403})
 _FINISHED: Mapping[str, Literal["stop", "length"]] = {
@@ -79,7 +85,7 @@ def environment_key() -> tuple[str, str] | None:
 
 
 class GeminiProvider:
-    """Answers prompts with a Gemini model. Thread-safe: one client serves all threads.
+    """Answers prompts with a Gemini model. Thread-safe; a client serves up to 32 threads.
 
     `temperature` and `max_output_tokens` are the service's own where None. `base_url` (else the
     environment's `GOOGLE_GEMINI_BASE_URL`, else Google) is where requests go. `timeout_s` bounds
@@ -122,7 +128,8 @@ class GeminiProvider:
 
         # The client warns on stderr of words that it does not know, and quotes them as they come.
         warnings.filterwarnings("ignore", r"(?s).* is not a valid ", module=r"google\.genai\b")
-        self._client = genai.Client(
+        self._make_client = partial(
+            genai.Client,
             api_key=self._key,
             vertexai=False,  # or an environment variable could send the key elsewhere
             http_options=types.HttpOptions(
@@ -133,7 +140,13 @@ class GeminiProvider:
                 client_args=http_settings(),
             ),
         )
+        self._clients: list[Client] = []
+        self._mine = threading.local()  # the client of a thread
+        self._threads = 0
+        self._lock = threading.Lock()
         self._types = types
+        self._config_type = _quick(types.GenerateContentConfig)
+        self._content_type, self._part_type = _quick(types.Content), _quick(types.Part)
         # Not as the config's schema: the client would then parse the text, and stumble on some.
         asked = {"generationConfig": SCHEMA_CONFIG}
         self._http_options = types.HttpOptions(extra_body=asked) if structured else None
@@ -157,12 +170,32 @@ class GeminiProvider:
             NoCompletion: the prompt is too long or was blocked, or the answer was stopped or holds
                 no text.
         """
-        response = self._asked(
-            lambda: self._client.models.generate_content(
-                model=self._model, contents=sendable(prompt), config=self._config(system, seed)
+        return self._asked(
+            lambda: self._completion(
+                self._answered(self._content(prompt), self._config(system, seed))
             )
         )
-        return self._completion(response)
+
+    @property
+    def _client(self) -> Client:
+        """The client of this thread."""
+        client: Client | None = getattr(self._mine, "client", None)
+        if client is None:
+            with self._lock:
+                turn = self._threads // _THREADS_A_CLIENT % _MOST_CLIENTS
+                self._threads += 1
+                if turn == len(self._clients):
+                    self._clients.append(self._make_client())
+                client = self._mine.client = self._clients[turn]
+        return client
+
+    def _answered(self, content: Content, config: GenerateContentConfig) -> object:
+        """The service's own JSON."""
+        response = self._client.models.generate_content(
+            model=self._model, contents=content, config=config
+        )
+        http = response.sdk_http_response
+        return json.loads((http and http.body) or "{}")
 
     def _asked(self, ask: Callable[[], T], missing: str = "") -> T:
         """What `ask` returns, with whatever the client raises turned into one of our errors.
@@ -182,25 +215,33 @@ class GeminiProvider:
         raise failure
 
     def _config(self, system: str, seed: int) -> GenerateContentConfig:
-        config = self._types.GenerateContentConfig(
-            system_instruction=sendable(instructed(system) if self._structured else system) or None,
+        system = instructed(system) if self._structured else system
+        config = self._config_type(
+            system_instruction=self._content(system) if system else None,
             seed=seed & SEED_MASK,
             temperature=self._temperature,
             max_output_tokens=self._max_output_tokens,
             automatic_function_calling=self._types.AutomaticFunctionCallingConfig(disable=True),
             http_options=self._http_options,
+            should_return_http_response=True,  # its own models take longer to fill than the call
         )
         if "automatic_continuation" in self._types.GenerateContentConfig.model_fields:
             # One call is one request; clients before 3 do not know the field.
             config = config.model_copy(update={"automatic_continuation": False})
         return config
 
-    def _completion(self, response: GenerateContentResponse) -> Completion:
-        if not response.candidates:
+    def _content(self, text: str) -> Content:
+        return self._content_type(parts=[self._part_type(text=sendable(text))], role="user")
+
+    def _completion(self, response: Any) -> Completion:
+        """The completion in the service's own JSON. Raises `GARBAGE` where it is none."""
+        candidates = _of(list, response, "candidates")
+        if not candidates:
             raise self._no_candidate(response)
-        candidate = response.candidates[0]
+        candidate = candidates[0]
         text, reasoning = _words(candidate)
-        reason, usage = _finish_reason(candidate), _usage(response)
+        reason = _of(str, candidate, "finishReason") or "FINISH_REASON_UNSPECIFIED"
+        usage = _usage(response)
         if reason not in _FINISHED:
             raise NoCompletion(f"Gemini stopped the answer ({self._clean(reason)})", usage=usage)
         if not text.strip():
@@ -215,12 +256,11 @@ class GeminiProvider:
             reasoning=redacted(reasoning, self._key),
         )
 
-    def _no_candidate(self, response: GenerateContentResponse) -> ProviderError:
-        feedback, usage = response.prompt_feedback, _usage(response)
-        if feedback is not None and feedback.block_reason is not None:
-            reason = self._clean(feedback.block_reason.value)
-            return NoCompletion(f"Gemini blocked the prompt ({reason})", usage=usage)
-        if feedback is None and response.usage_metadata is None:
+    def _no_candidate(self, response: Mapping[str, Any]) -> ProviderError:
+        usage = _usage(response)
+        if reason := _of(str, _of(dict, response, "promptFeedback"), "blockReason"):
+            return NoCompletion(f"Gemini blocked the prompt ({self._clean(reason)})", usage=usage)
+        if not response.keys() & {"promptFeedback", "usageMetadata"}:
             return ProviderUnavailable("Gemini's answer is garbled (no part of it is known)")
         return NoCompletion("Gemini sent no candidate", usage=usage)
 
@@ -281,27 +321,46 @@ def _checked_key(api_key: str | None) -> tuple[str, str]:
     return key, source
 
 
-def _words(candidate: Candidate) -> tuple[str, str]:
+def _quick(model: type[T]) -> type[T]:
+    """The client's model, by which it makes requests in half the time.
+
+    Of each field that there is, it asks whether the name is `in` the model, and would look through
+    all of them, to find that it never is.
+    """
+    never = {"__contains__": lambda *_: False, "__module__": __name__}
+    return cast("type[T]", type(model.__name__, (model,), never))
+
+
+def _of(kind: type[T], holder: Any, name: str) -> T:
+    """What a JSON object holds under a name, empty where it holds nothing or null.
+
+    Raises TypeError or AttributeError where it is of another kind, or where this is no object.
+    """
+    value = holder.get(name)
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is no {kind.__name__}")
+    return value
+
+
+def _words(candidate: Any) -> tuple[str, str]:
     """The words of an answer, and the model's thoughts, which are no part of it."""
-    parts = candidate.content.parts if candidate.content is not None else None
-    text = "".join(part.text for part in parts or [] if part.text and not part.thought)
-    return text, "".join(part.text for part in parts or [] if part.text and part.thought)
+    parts = _of(list, _of(dict, candidate, "content"), "parts")
+    said = [(_of(str, part, "text"), _of(bool, part, "thought")) for part in parts]
+    return (
+        "".join(text for text, thought in said if not thought),
+        "".join(text for text, thought in said if thought),
+    )
 
 
-def _finish_reason(candidate: Candidate) -> str:
-    reason = candidate.finish_reason
-    return "FINISH_REASON_UNSPECIFIED" if reason is None else str(reason.value)
-
-
-def _usage(response: GenerateContentResponse) -> Usage:
-    counts = response.usage_metadata
-    if counts is None:
-        return Usage()
+def _usage(response: Mapping[str, Any]) -> Usage:
+    counts = _of(dict, response, "usageMetadata")
     return Usage(
-        input_tokens=token_count(counts.prompt_token_count),
-        output_tokens=token_count(counts.candidates_token_count),
-        cached_tokens=token_count(counts.cached_content_token_count),
-        thinking_tokens=token_count(counts.thoughts_token_count),
+        input_tokens=token_count(counts.get("promptTokenCount")),
+        output_tokens=token_count(counts.get("candidatesTokenCount")),
+        cached_tokens=token_count(counts.get("cachedContentTokenCount")),
+        thinking_tokens=token_count(counts.get("thoughtsTokenCount")),
     )
 
 

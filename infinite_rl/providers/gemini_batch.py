@@ -66,12 +66,6 @@ _HTTP_CODES: Mapping[object, int] = {
 }
 _NAME = re.compile(r"batches/[\w-]+", re.ASCII)
 _PAGE = 100
-_COUNTS = (
-    "promptTokenCount",
-    "candidatesTokenCount",
-    "cachedContentTokenCount",
-    "thoughtsTokenCount",
-)
 
 
 class GeminiBatches(GeminiProvider):
@@ -211,8 +205,7 @@ class GeminiBatches(GeminiProvider):
             code = _HTTP_CODES.get(code, code) if isinstance(code, int) else 500
             return self._refusal(code, f"{code}: {error.get('message') or 'no message'}", error)
         try:
-            response = self._types.GenerateContentResponse.model_validate(_known(entry["response"]))
-            return self._completion(response)
+            return self._completion(entry["response"])
         except ProviderError as failure:
             return failure.with_traceback(None)
         except GARBAGE as failure:
@@ -228,24 +221,3 @@ def _state(job: BatchJob) -> BatchState:
     # The service may say that a batch is done before its file is there.
     has_file = job.dest is not None and bool(job.dest.file_name)
     return "running" if state == "done" and not has_file else state
-
-
-def _known(response: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a response that are read: the client's models refuse what they do not know."""
-    known: dict[str, Any] = {}
-    if "candidates" in response:
-        known["candidates"] = [_known_candidate(candidate) for candidate in response["candidates"]]
-    if "promptFeedback" in response:
-        known["promptFeedback"] = {"blockReason": response["promptFeedback"].get("blockReason")}
-    if "usageMetadata" in response:
-        counts = response["usageMetadata"]
-        known["usageMetadata"] = {name: counts[name] for name in _COUNTS if name in counts}
-    return known
-
-
-def _known_candidate(candidate: Mapping[str, Any]) -> dict[str, Any]:
-    parts = candidate.get("content", {}).get("parts", [])
-    return {
-        "content": {"parts": [{k: p[k] for k in ("text", "thought") if k in p} for p in parts]},
-        "finishReason": candidate.get("finishReason"),
-    }
