@@ -19,6 +19,7 @@ _THINKING = re.compile(
 )
 _TAG_MARKS = ("<", "&lt;", "[", "`")  # what a tag, or what is meant as one, begins with
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&amp;", "&"))
+_NEAR = ("'", '"', "`", "\\")  # beside a tag, they may make it a word of the text
 _MAX_PEEL = 4  # a tag in a tag in a tag: deeper nesting is no slip of a model
 
 
@@ -63,6 +64,23 @@ def tag_matches(text: str | None, tag: str = ANSWER_TAG) -> list[TagMatch]:
     if tag.lower() not in lowered or not any(mark in lowered for mark in _TAG_MARKS):
         return []  # most texts of a benchmark have a box instead: looking for that is quick
     visible, _ = split_thinking(text)
+    return _one_plain_pair(visible, tag) or _best_reading(visible, tag)
+
+
+def _one_plain_pair(text: str, tag: str) -> list[TagMatch]:
+    """The commonest text in one step: a single pair, as it should be, and no fence; else []."""
+    before, opening, rest = text.partition(f"<{tag}>")
+    content, closing, after = rest.partition(f"</{tag}>")
+    if not closing or not text.isascii() or "```" in text or "~~~" in text:
+        return []  # beyond ASCII, letters may be equal but for their case that do not look so
+    if text.lower().count(tag.lower()) != 2:
+        return []
+    if before[-1:] in _NEAR or content[:1] in _NEAR or content[-1:] in _NEAR or after[:1] in _NEAR:
+        return []
+    return [TagMatch(content.strip(), "well_formed", len(before))]
+
+
+def _best_reading(visible: str, tag: str) -> list[TagMatch]:
     tokens = _tokens(visible, tag)
     if not tokens:
         return []

@@ -163,3 +163,12 @@ def test_a_hostile_megabyte_ends(piece: str) -> None:
     # A quadratic scan would take hours here; the time limit of the test run would show it.
     parse(piece * (1_000_000 // len(piece)))
     ExampleParser.extract_answer_tags("<answer>" + piece * (1_000_000 // len(piece)))
+
+
+@given(ugly, ugly, ugly)
+@settings(max_examples=1000)
+def test_a_plain_pair_is_read_in_one_step_as_by_rule(before: str, content: str, after: str) -> None:
+    text = f"{before}<answer>{content}</answer>{after}"
+    quickly = parser_tags._one_plain_pair(text, "answer")
+    assert not quickly or quickly == parser_tags._best_reading(text, "answer")
+    assert parser_tags._one_plain_pair("so <answer> 42 </answer>.", "answer")[0].content == "42"
