@@ -25,7 +25,8 @@ class Budget:
     A call is made only where the dearest one to be expected still fits, with all those under way:
     the dearest of the calls so far and a quarter, or at the beginning a call with the longest
     answer. `chars` is the length of a prompt; `prices` are those of the calls that one attempt may
-    need, at most; `put_down` are calls to be sent later, in a batch: they are under way, too.
+    need, at most; `put_down` are calls to be sent later, in a batch: they are under way, too. Once
+    a call has come back whose cost nobody knows, no further one is made.
 
     Raises:
         UsageError: the limit is not above 0, or the price that it needs is not known.
@@ -39,6 +40,7 @@ class Budget:
     put_down: Sized = ()
 
     def __post_init__(self) -> None:
+        self._unpriced_before = self.spending.unpriced
         if self.most is None:
             return
         if not self.most > 0:
@@ -50,6 +52,8 @@ class Budget:
         """ "" where one more attempt may be paid for, beside those in flight; else why not."""
         if self.most is None:
             return ""
+        if self.spending.unpriced > self._unpriced_before:
+            return "max_cost cannot hold: the service does not say how many tokens its answers have"
         dearest = self._dearest()
         if self.spending.cost + (in_flight + len(self.put_down) + 1) * dearest <= self.most:
             return ""

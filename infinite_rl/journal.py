@@ -69,6 +69,13 @@ class Source:
         """The dollars of one call; in a batch it costs less."""
         return None if self.price is None else cost(usage, self.price, batch=self.batch)
 
+    def cost_of(self, completion: Completion) -> float | None:
+        """The dollars of an answer: as it says, else by its tokens; None where nobody counted."""
+        usage, free = completion.usage, self.price == Price(0.0, 0.0)
+        if completion.cost is None and (usage.output_tokens or usage.thinking_tokens or free):
+            return self.cost(usage)
+        return completion.cost
+
 
 @dataclass
 class Batch:
@@ -198,8 +205,7 @@ class Journal:
 
     def keep(self, slot: Slot, completion: Completion, source: Source) -> Completion:
         """Record an answer, with its cost."""
-        if completion.cost is None:
-            completion = replace(completion, cost=source.cost(completion.usage))
+        completion = replace(completion, cost=source.cost_of(completion))
         self._keep(
             str(slot),
             "answered",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,19 @@ def test_a_refusal_says_what_is_spent_and_what_to_do() -> None:
     assert "$20.5 is reached" in said
     assert "$20.0000 is spent" in said
     assert "--max_cost" in said
+
+
+def test_a_service_that_counts_no_tokens_cannot_spend_past_a_limit(tmp_path: Path) -> None:
+    def uncounted(system: str, prompt: str, seed: int) -> Completion:
+        return replace(right(system, prompt, seed), usage=Usage(7, 0))
+
+    provider = ScriptedProvider(uncounted)
+    options = {"provider": provider, "task_dist": "0,1", "price": DOLLAR_EACH}
+    progress = generate_dataset("m", 4, tmp_path, max_cost=1e9, **options)
+    assert "does not say how many tokens" in progress.stopped
+    assert len(provider.calls) == 1
+    assert set(load_dataset(tmp_path)["cost"]) == {""}
+    assert generate_dataset("m", 4, tmp_path, **options).complete, "without a limit it goes on"
 
 
 @pytest.mark.parametrize("most", [0.0, -1.0, float("nan")])
