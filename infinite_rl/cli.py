@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 DONE, NOT_DONE, WRONG_USAGE, UNDER_WAY, INTERRUPTED = 0, 1, 2, 3, 130
 _ARGUMENTS = "batch.json"  # in the folder of a run in batches: what `batch resume` says again
 _TIMEOUT = "seconds one run of a program may take (default: 5.0)"
+_LONGEST_WAIT_S = 86_400
 _TEXT_FILES = (".txt", ".md", ".csv")  # a file by its name, even if it is missing; not "Node.js"
 
 
@@ -322,6 +323,8 @@ def _batch_status(arguments: argparse.Namespace) -> int:
 
 
 def _batch_resume(arguments: argparse.Namespace) -> int:
+    if not 0 <= arguments.wait <= _LONGEST_WAIT_S:
+        raise UsageError(f"--wait must be between 0 and {_LONGEST_WAIT_S} seconds")
     path = arguments.out_dir / _ARGUMENTS
     try:
         words = json.loads(path.read_text(encoding="utf-8"))
@@ -330,6 +333,8 @@ def _batch_resume(arguments: argparse.Namespace) -> int:
         raise StoreError(f"there is no {path}: no run in batches was begun here") from None
     except (OSError, ValueError, TypeError) as error:
         raise StoreError(f"cannot read {path}: {error}") from None
+    if again.verb != _generate:
+        raise StoreError(f"{path} is damaged: it is not what `generate` was told")
     again.out_dir = arguments.out_dir  # which may have been moved
     while (code := _generate(again)) == UNDER_WAY and arguments.wait:
         time.sleep(arguments.wait)

@@ -210,6 +210,12 @@ def test_the_command_goes_on_by_itself_with_what_it_was_told(tmp_path: Path) -> 
         assert len(load_dataset(out)) == 5
         assert command("batch", "status", out).stdout == "no batch is under way\n"
         assert gemini.KEY not in json.dumps([path.read_text("utf-8") for path in out.glob("*.*")])
+    for words in ('["warm-up"]', '["batch", "status", "."]', "[1]", "nonsense"):
+        (out / "batch.json").write_text(words, encoding="utf-8")
+        damaged = command("batch", "resume", out)
+        assert (damaged.returncode, damaged.stderr.count("\n")) == (1, 1), damaged.stderr
+    for seconds in ("nan", "-1", "1e300"):
+        assert command("batch", "resume", out, "--wait", seconds).returncode == 2
     empty = command("batch", "resume", tmp_path)
     assert empty.returncode == 1
     assert "no run in batches was begun here" in empty.stderr
