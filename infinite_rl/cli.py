@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, TypeAlias
@@ -196,7 +197,7 @@ def _add_generate_options(parser: argparse.ArgumentParser) -> None:
     add("--model_name", None, f"the model to ask (default: {DEFAULT_MODEL}, of gemini)")
     add("--out_dir", Path("data"), "folder of dataset.csv", Path)
     add("--save_every", 1, "rows after which the disk is forced to write", int)
-    add("--threads", 1, "workers: each makes one call at a time and judges its answer", int)
+    add("--threads", 1, "threads: each makes one call at a time and judges its answer", int)
     add("--max_retries", 5, "failed samples in a row that end a type", int)
     add("--timeout", 5.0, "seconds one run of a program may take", float)
     add("--task_dist", "0.5,0.5", "weights of coding and math")
@@ -236,6 +237,15 @@ def _add_generate_options(parser: argparse.ArgumentParser) -> None:
         help="send calls up as file batches, at half price; `infinite-rl batch resume` goes on",
     )
     parser.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        default="local",
+        help="this process, or the workers of a Ray cluster; OUT_DIR must be a folder that all "
+        "its machines see, and the API key in their environment (default: local)",
+    )
+    add("--workers", None, "processes of the cluster (default: one for each of its CPUs)", int)
+    add("--ray_address", None, "of the cluster (default: $RAY_ADDRESS, else one made here)")
+    parser.add_argument(
         "--extend",
         action="store_true",
         help="go on in a folder that was made with other settings",
@@ -246,25 +256,24 @@ def _generate(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from .display import display
-    from .generator import generate_dataset
     from .limits import Limits
     from .run import STOPPED_ON_REQUEST
 
     console = Console(stderr=True)
     _set_up_logging(debug=arguments.debug)
-    provider = _chosen_provider(arguments)
+    provider, generate = _chosen_provider(arguments), _chosen_engine(arguments)
     try:
         with _stop_on_signals() as stop, display(console) as show:
-            progress = generate_dataset(
+            progress = generate(
                 arguments.model_name,
                 arguments.num_samples,
                 arguments.out_dir,
-                arguments.save_every,
-                arguments.max_retries,
-                arguments.timeout,
-                arguments.task_dist,
-                arguments.debug,
-                arguments.threads,
+                save_every=arguments.save_every,
+                max_retries=arguments.max_retries,
+                timeout=arguments.timeout,
+                task_dist=arguments.task_dist,
+                debug=arguments.debug,
+                num_threads=arguments.threads,
                 provider=provider,
                 seed=arguments.seed,
                 languages=_listed(arguments.languages),
@@ -361,6 +370,20 @@ def _chosen_provider(arguments: argparse.Namespace) -> str:
     if unused:
         print(f"{chosen} asks no model: {', '.join(unused)} not used", file=sys.stderr)
     return chosen
+
+
+def _chosen_engine(arguments: argparse.Namespace) -> Callable[..., Progress]:
+    """What generates: this process, or a cluster."""
+    if arguments.engine == "ray":
+        from .cluster import generate_on_ray
+
+        return partial(generate_on_ray, workers=arguments.workers, address=arguments.ray_address)
+    from .generator import generate_dataset
+
+    for name in ("workers", "ray_address"):
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name} is of --engine ray")
+    return generate_dataset
 
 
 def _meant_for_a_model(arguments: argparse.Namespace) -> list[str]:

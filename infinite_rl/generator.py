@@ -11,6 +11,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from .errors import ProviderError, UsageError
 from .journal import Journal
 from .limits import Limits, RetryPolicy
 from .manifest import Record
-from .plan import Plan, slot_seed
+from .plan import Plan, Shard, slot_seed
 from .prices import Price
 from .progress import Progress
 from .proof.solves import MIN_AGREEMENT
@@ -31,6 +32,7 @@ from .providers.provider import Provider
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
 from .run import Run
+from .shards import shard_count
 from .store import Store
 from .tasks import TASKS
 from .types import TaskType
@@ -67,6 +69,7 @@ def generate_dataset(
     batch: bool = False,
     limits: Limits | None = None,
     retry: RetryPolicy | None = None,
+    shard: Shard | None = None,
     stop: threading.Event | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Progress:
@@ -101,6 +104,8 @@ def generate_dataset(
         limits: requests and tokens a minute, and requests in flight, by default as many as threads;
             a blind solver that is another model has the same ones for itself.
         retry: how calls that meet passing trouble are repeated.
+        shard: make only this part, in a folder of its own, with its targets in place of
+            `num_samples`; `cluster` does so for all of them, and merges them.
         stop: set it from anywhere to end the run; calls under way are still waited for and kept.
         on_progress: called by this thread when the run begins and after every outcome.
 
@@ -120,6 +125,10 @@ def generate_dataset(
     stop = stop or threading.Event()
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
     plan = Plan.of(num_samples, task_dist, {**TASKS, **(extra_tasks or {})}, languages, rewards)
+    if shard:
+        plan = replace(plan, targets=dict(shard.targets), shard=shard)
+    elif shard_count(Path(out_dir)):
+        raise UsageError(f"{out_dir} is made of shards: go on with it by --engine ray")
     patience = Patience(limits or Limits(), num_threads, retry, stop)
     options = {"temperature": temperature, "max_output_tokens": max_output_tokens}
     asked = Asked.by(
@@ -157,6 +166,7 @@ def generate_dataset(
             save_every=save_every,
             debug=debug,
             on_progress=on_progress,
+            free=plan.free_indices,
         )
         record.begin()
         try:

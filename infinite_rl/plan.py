@@ -16,15 +16,29 @@ from .types import Slot, TaskType
 
 
 @dataclass(frozen=True)
+class Shard:
+    """The `number`-th of `count` shards, from 0, and how many rows per family it is to hold.
+
+    Samples are dealt out by turns: a turn takes a sample of each task of a family, and every
+    `count`-th turn belongs to the same shard. So no slot is in two shards.
+    """
+
+    number: int
+    count: int
+    targets: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Plan:
     """What a data set is to hold: the tasks in use, their weights and the rows wanted, by family.
 
-    The tasks of a family take turns.
+    The tasks of a family take turns. Of a plan with a `shard`, only that part is made.
     """
 
     tasks: Mapping[str, Sequence[TaskType]]
     weights: Mapping[str, float]
     targets: dict[str, int]
+    shard: Shard | None = None
 
     @classmethod
     def of(
@@ -63,6 +77,13 @@ class Plan:
     def prompt_chars(self) -> int:
         """The characters of the longest first prompt."""
         return max(len(task.system_prompt) + len(task_request(task)) for task in self.kinds)
+
+    def free_indices(self, family: str, filled: Collection[int]) -> Iterator[int]:
+        """The indices of samples that are to be made and hold no row yet, endless."""
+        if self.shard is None:
+            return free_indices(filled)
+        turn = max(1, len(self.tasks[family]))
+        return free_indices(filled, turn, self.shard.number, self.shard.count)
 
     def settings(self) -> dict[str, object]:
         """The part of a run's settings that is the plan's: not how many rows, but which."""
@@ -134,9 +155,17 @@ def split_total(total: int, weights: Mapping[str, float]) -> dict[str, int]:
     return targets
 
 
-def free_indices(filled: Collection[int]) -> Iterator[int]:
-    """The indices of samples that hold no row yet, endless, lowest first."""
-    return (index for index in itertools.count() if index not in filled)
+def free_indices(
+    filled: Collection[int], turn: int = 1, first: int = 0, step: int = 1
+) -> Iterator[int]:
+    """The indices of samples that hold no row yet, endless, lowest first.
+
+    Of the turns, each `turn` indices long, only the `first` one and every `step`-th after it count.
+    """
+    indices = (
+        number * turn + place for number in itertools.count(first, step) for place in range(turn)
+    )
+    return (index for index in indices if index not in filled)
 
 
 def slot_seed(run_seed: int, slot: Slot) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -14,12 +14,13 @@ from pathlib import Path
 
 from .answering import Answering, BlindSolves
 from .errors import StoreError, UsageError
-from .journal import Call, Journal, Source, calls
+from .journal import JOURNAL, Call, Journal, Source, calls
 from .manifest import read_manifest, write_manifest
 from .plan import slot_seed
 from .proof.solves import MIN_AGREEMENT
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
+from .shards import shard_count, shard_folders, shard_rows
 from .store import DATASET, FAILED, Store, read_rows
 from .tasks import TASKS
 from .types import Attempt, Completion, Outcome, Slot, TaskType
@@ -82,6 +83,7 @@ def rescore(
 
     Rows that are there stay where they still hold; every other answer that holds is added. The
     files that were there stay beside the new ones, with ".before" at the end of their names.
+    Of a folder that is made of shards each is judged anew, and all are merged anew.
     `min_agreement` is that of the run by default; `on_progress` is told how many answers are
     judged.
 
@@ -91,12 +93,29 @@ def rescore(
     """
     folder, tasks = Path(out_dir), {**TASKS, **(extra_tasks or {})}
     manifest = read_manifest(folder)
-    settings = manifest.get("settings", {})
     if min_agreement is None:
-        recorded = settings.get("min_agreement")  # which may be 0
+        recorded = manifest.get("settings", {}).get("min_agreement")  # which may be 0
         min_agreement = MIN_AGREEMENT if recorded is None else recorded
+    rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
+    judge = partial(_rescored, min_agreement=min_agreement, tasks=tasks, rewards=rewards)
+    if count := shard_count(folder):
+        found = _rescored_shards(folder, shard_folders(folder, count), judge, on_progress)
+        _record(folder, min_agreement)
+        return found
+    return judge(folder, on_progress)
+
+
+def _rescored(
+    folder: Path,
+    on_progress: Callable[[int], None],
+    *,
+    min_agreement: float,
+    tasks: Mapping[str, TaskType],
+    rewards: Mapping[str, RewardFunction],
+) -> Rescored:
+    verify = int(read_manifest(folder).get("settings", {}).get("verify", 0))
     blind = Source(_nobody)
-    solves = BlindSolves(blind, int(settings.get("verify", 0)), min_agreement)
+    solves = BlindSolves(blind, verify, min_agreement)
     if next(calls(folder), None) is None:  # looked at before a store would make its files
         raise StoreError(f"no call is in the journal of {folder}")
     with Store(folder) as store, closing(Journal(folder)) as journal:
@@ -106,7 +125,7 @@ def rescore(
         answering = Answering(
             _Recorded(journal),
             blind,
-            get_reward_functions(timeout=timeout, extra=extra_rewards),
+            rewards,
             partial(slot_seed, 0),
             lambda _: False,
             solves,
@@ -115,11 +134,55 @@ def rescore(
         found = _judged_anew(folder / _FOLDER, attempts, answering, before, on_progress)
         store.sync()
         _put_in_place(folder)
-    if solves.count:
-        write_manifest(
-            folder, {**manifest, "settings": {**settings, "min_agreement": min_agreement}}
-        )
+    _record(folder, min_agreement)
     return found
+
+
+def _rescored_shards(
+    folder: Path,
+    shards: Sequence[Path],
+    judge: Callable[[Path, Callable[[int], None]], Rescored],
+    on_progress: Callable[[int], None],
+) -> Rescored:
+    """Each shard judged anew, and their rows merged anew: first those that were there."""
+    found, judged = Rescored(), Counter[Path]()
+    with Store(folder) as store:
+        before = {row["slot"] for row in read_rows(folder / DATASET)}
+        for shard in filter(_has_calls, shards):
+
+            def note(number: int, shard: Path = shard) -> None:
+                judged[shard] = number
+                on_progress(judged.total())
+
+            part = judge(shard, note)
+            found.unproven += part.unproven
+            found.rejected += part.rejected
+        _clear(folder / _FOLDER)
+        with Store(folder / _FOLDER) as merged:
+            for there in (True, False):
+                for _, row in shard_rows(shards):
+                    if (row["slot"] in before) == there:
+                        merged.take(row)
+            after = {row["slot"] for row in read_rows(folder / _FOLDER / DATASET)}
+            found.rejected["duplicate"] += len(merged.rejected)
+        store.sync()
+        _put_in_place(folder)
+    found.kept, found.gained = len(before & after), len(after - before)
+    found.dropped = len(before - after)
+    return found
+
+
+def _has_calls(folder: Path) -> bool:
+    """Raises StoreError where the journal is damaged."""
+    return (folder / JOURNAL).is_file() and next(calls(folder), None) is not None
+
+
+def _record(folder: Path, min_agreement: float) -> None:
+    """Let a folder whose rows are solved blind be gone on with by the same share."""
+    manifest = read_manifest(folder)
+    if manifest.get("settings", {}).get("verify"):
+        settings = {**manifest["settings"], "min_agreement": min_agreement}
+        write_manifest(folder, {**manifest, "settings": settings})
 
 
 def _nobody(*_: object) -> Completion:
@@ -148,8 +211,7 @@ def _judged_anew(
     on_progress: Callable[[int], None],
 ) -> Rescored:
     found, number = Rescored(), 0
-    for name in (DATASET, FAILED):
-        (folder / name).unlink(missing_ok=True)  # of a rescoring that was killed
+    _clear(folder)
     with Store(folder) as store, ThreadPoolExecutor(default_count()) as pool:
         while some := list(islice(attempts, _TOGETHER)):
             for outcome in pool.map(partial(_outcome, answering), some):
@@ -161,6 +223,12 @@ def _judged_anew(
                 on_progress(number)
         found.dropped = len(before) - found.kept
     return found
+
+
+def _clear(folder: Path) -> None:
+    """Remove what a rescoring that was killed has left."""
+    for name in (DATASET, FAILED):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _outcome(answering: Answering, attempt: Attempt) -> Outcome | _Unpaid | None:

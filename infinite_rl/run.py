@@ -6,7 +6,7 @@ import logging
 import queue
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -29,8 +29,8 @@ class Run:
 
     `answer` turns an attempt into an outcome, in a worker thread; everything else happens in the
     thread that calls `go`, so nothing here needs a lock. It raises Pending where the answer is for
-    another day. `refusal(in_flight)` says why no further
-    attempt may be paid for beside those in flight, "" where one may.
+    another day. `refusal(in_flight)` says why no further attempt may be paid for beside those in
+    flight, "" where one may. `free(family, filled)` gives the indices that this run may fill.
     """
 
     asker: Asker
@@ -44,6 +44,7 @@ class Run:
     save_every: int
     debug: bool
     on_progress: Callable[[Progress], None]
+    free: Callable[[str, Collection[int]], Iterator[int]] = lambda _, filled: free_indices(filled)
     waiting: deque[Attempt] = field(default_factory=deque)  # what follows rejected attempts
     begun: Counter[str] = field(default_factory=Counter)  # samples not settled yet, per family
     failures: Counter[str] = field(default_factory=Counter)  # failed samples in a row, per family
@@ -51,7 +52,7 @@ class Run:
     def __post_init__(self) -> None:
         filled = self.store.filled
         self.indices: dict[str, Iterator[int]] = {
-            family: free_indices(filled[family]) for family in self.progress.targets
+            family: self.free(family, filled[family]) for family in self.progress.targets
         }
 
     def go(self, threads: int) -> None:

@@ -300,6 +300,20 @@ class Store:
         """Append a rejected outcome to the failures."""
         self._failed.append(failed_row(outcome))
 
+    def take(self, row: Mapping[str, str]) -> None:
+        """Append a row of another store, or a failure where a row here asks the same; only once."""
+        slot = Slot.parse(row["slot"])
+        if slot.index in self.filled[slot.family] or row["slot"] in self.rejected:
+            return
+        if not self.has_prompt(row["prompt"]):
+            self._accepted.append(row)
+            self._remember(row["type"], row["language"], row["prompt"], slot.index)
+            return
+        error = "duplicate: a row of another shard asks the same"
+        failed = {**row, "error_msg": error, "raw_text": "", "rectified": str(slot.repair > 0)}
+        self._failed.append(failed)
+        self._remember_rejected(failed)
+
     def sync(self) -> None:
         """Force both files to the disk."""
         self._accepted.sync()

@@ -422,6 +422,20 @@ def test_answers_are_judged_again_without_a_call(tmp_path: Path) -> None:
     assert done.stdout.startswith("rows kept: 4, gained: 0, dropped: 0, ")
 
 
+def test_what_concerns_a_cluster_is_refused_without_one(tmp_path: Path) -> None:
+    done = run("--workers", "2", "--out_dir", tmp_path / "out")
+    assert done.returncode == 2 and "error: --workers is of --engine ray" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_plan_for_a_cluster_needs_none(tmp_path: Path) -> None:
+    options = ("--engine", "ray", "--workers", "3", "--dry_run", "--num_samples", "9")
+    done = run(*options, "--out_dir", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "coding: 0 of 5 rows are there\nmath: 0 of 4 rows are there\n" in done.stdout
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("name", ["verify", "rescore"])
 def test_a_folder_without_a_data_set_gives_one_line(tmp_path: Path, name: str) -> None:
     done = verb(name, tmp_path / "nowhere")

@@ -21,6 +21,7 @@ import pytest
 from infinite_rl import worker, workers
 from infinite_rl.errors import SandboxError, UnknownName, UsageError
 from infinite_rl.executor import RewardExecutor
+from infinite_rl.reward_functions.math.verify import verify
 from infinite_rl.types import Execution, Program
 from infinite_rl.workers import Lost, in_workers
 
@@ -399,8 +400,10 @@ def test_a_batch_begun_before_a_fork_is_refused_after_it(options: Any) -> None:
     assert len(list(stream)) == 399
 
 
-def test_a_ray_actor_can_use_them() -> None:
+@pytest.mark.slow
+def test_a_ray_actor_can_use_them_and_the_math_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = pytest.importorskip("ray")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
     ray.init(num_cpus=1, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}})
 
@@ -410,9 +413,16 @@ def test_a_ray_actor_can_use_them() -> None:
             told = RewardExecutor().batch_run(["print(1)"] * 9, "python")
             return told, len(workers._pool._idle)
 
+        def verdicts(self) -> list[str]:
+            """By arithmetic, and by sympy in a process of its own."""
+            pairs = ("$\\frac{1}{2}$", "0.5"), ("$x^2/2$", r"$\int_0^x t\,dt$"), ("2", "3")
+            return [verify(gold, prediction).status for gold, prediction in pairs]
+
     try:
-        told, count = ray.get(Actor.remote().batch.remote(), timeout=120)
+        actor = Actor.remote()
+        told, count = ray.get(actor.batch.remote(), timeout=120)
         assert told == [("1", "")] * 9 and count >= 1
+        assert ray.get(actor.verdicts.remote(), timeout=120) == ["equal", "equal", "different"]
     finally:
         ray.shutdown()
 
