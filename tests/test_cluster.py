@@ -82,6 +82,7 @@ def holder(path: Path) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="finds the worker in Linux's /proc")
 def test_a_killed_worker_loses_nothing(cluster: Any, service: Service, tmp_path: Path) -> None:
     folders = shard_folders(tmp_path, 2)
     seen: list[Progress] = []
