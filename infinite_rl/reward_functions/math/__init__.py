@@ -37,7 +37,7 @@ Conventions. Each example is a test: `==` are equal, `!=` are different, `??` ca
 - "Square units" are of any length.
       12 square units == 12 cm^2
 - Words can be numbers. Words that take a number back are no unit.
-      5 million == 5000000    five dozen == 60    twenty-one == 21    5 factorial ?? 5
+      5 million == 5000000    five dozen == 60    3 sevenths == 3/7    5 factorial ?? 5
 - Degrees are a unit, and a number without one may be meant in them. Functions take radians.
       45^\circ == 45    45^\circ == \pi/4    \sin 30^\circ == 1/2    \sin 30 != 1/2
 - Money is a unit.
@@ -93,8 +93,13 @@ Conventions. Each example is a test: `==` are equal, `!=` are different, `??` ca
       x^2 + C == x^2    x^2 + C == x^2 + 1 + C    a + b + C != a + b
 - Variables are real. `e` and `i` are constants, and letters side by side are a product.
       \sqrt{x^2} == |x|    i^2 == -1    2xy == 2yx    \sin^{-1} x == \arcsin x
-- Text ignores case, articles and hyphens.
+- Text ignores case, articles and hyphens. A plain sentence with "is" states it.
       East == east    the circle == circle    north != south    north-east == northeast
+      The sum is even == even    The sum is not even != even
+- Letters joined by "or" are no list of them.
+      A and C == A, C    A or C != A, C
+- A rounded value after an exact one is a remark.
+      \sqrt{2} \approx 1.41 == \sqrt{2}    \sqrt{2} \approx 1.41 != 1.41
 - What cannot be read is unparsed: no part of an answer is skipped to reach a number.
       it is 5 !! ?? 5    5 + ?? 5
 

@@ -66,6 +66,8 @@ _CONDITIONS = frozenset(["region", "inequality", "intersection", "union", "diffe
 # "The speed is **5** m/s", but no power: "2**3".
 _BOLD = re.compile(r"(?<=\s)\*\*(?=\S)([^*]+)(?<=\S)\*\*(?=[\s.,]|$)")
 _ANOTHER_CHOICE = re.compile(r"\s\(?[A-J]\)(?:\s|$)")  # "B) 5 C) 6"
+_OPENED, _CLOSED = re.compile(r"(?<!\\)\\\("), re.compile(r"(?<!\\)\\\)")
+_COMPUTED = re.compile(r"[0-9]|\\pi(?![a-z])")  # in what is no mere name
 _BRACED_MARK = re.compile(r"(?<=[0-9])\{([:.])\}(?=[0-9])")
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
 
@@ -146,10 +148,21 @@ def clean(text: str) -> str:
         text = _BOLD.sub(r"\1", text)
     if "{:}" in text or "{.}" in text:  # braces against the space around a mark
         text = _BRACED_MARK.sub(r"\1", text)
+    if "\\(" in text and len(_OPENED.findall(text)) == len(_CLOSED.findall(text)):
+        text = _OPENED.sub(" ", _CLOSED.sub(" ", text)).strip()
     dollars = text.replace("\\$", "").count("$")
     if dollars and dollars % 2 == 0:  # pairs are delimiters, an odd one is money
         text = re.sub(r"(?<!\\)\$", " ", text)
-    return text
+    return _exactly(text) if "approx" in text or "≈" in text else text
+
+
+def _exactly(text: str) -> str:
+    """`\\sqrt{2} \\approx 1.41` without the rounded value; other texts as they are."""
+    sign = "\\approx" if "\\approx" in text else "≈"
+    exact, _, rounded = text.rpartition(sign)
+    rounded = rounded.strip()
+    plain = _NUMERAL.fullmatch(rounded) and "." in rounded
+    return exact.strip() if plain and _COMPUTED.search(exact) else text
 
 
 def is_prose(text: str) -> bool:
@@ -370,6 +383,8 @@ def _relation(node: Node) -> Node:
     parts = [arg if arg.op == "text" else normal(arg) for arg in node.args]
     if operators == ["in"] and node.args[0].op == "sym":
         return _inside(str(node.args[0].value), parts[1])
+    if operators == ["in"] and parts[0].op == "tuple" and parts[1].op == "set":
+        return Node("set", tuple(_named_tuple(parts[0], arg) for arg in parts[1].args))
     if "equiv" in operators:
         raise Unparsed("a congruence without its modulus")
     if operators == ["="] and parts[0].op == "tuple" and parts[1].op == "tuple":

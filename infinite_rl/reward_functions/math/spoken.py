@@ -62,7 +62,8 @@ _OPENING = re.compile(
 _SENTENCE = re.compile(
     r"(?P<subject>[a-z][a-z ,'-]{0,100}?)"
     r"(?:\s+(?:is|are|equals|will\s+be)\s+(?:equal\s+to\s+|at\s+)?|(?P<colon>:\s+))"
-    r"(?:(?P<named>(?=[a-z](?:\^\{?-1\}?)?(?:\([a-z]\))?\s*(?:[=<>≤≥]|\\[lg]eq?)))|(?=[^a-z\s:=]))",
+    r"(?:(?P<named>(?=[a-z](?:\^\{?-1\}?)?(?:\([a-z]\))?\s*(?:[=<>≤≥]|\\[lg]eq?)))"
+    r"|(?=[^a-z\s:=]|[a-z](?:[(^_]|\s?[-+*/])))",
     re.IGNORECASE,
 )
 _SHORTEST_SUBJECT = 3
