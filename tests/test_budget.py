@@ -47,6 +47,12 @@ def test_later_the_dearest_call_so_far_tells_and_a_quarter_more() -> None:
     assert [bool(budget.refusal(flying)) for flying in range(10)] == [False] * 9 + [True]
 
 
+def test_calls_put_down_for_a_batch_count_as_under_way() -> None:
+    put_down = ["one", "two"]
+    budget = Budget(32.0, [Price(0.0, 1e9)], spent(20, 1.0), 100, put_down=put_down)
+    assert [bool(budget.refusal(flying)) for flying in range(8)] == [False] * 7 + [True]
+
+
 def test_a_refusal_says_what_is_spent_and_what_to_do() -> None:
     said = Budget(20.5, [DOLLAR_EACH], spent(20, 1.0), 100).refusal(0)
     assert "$20.5 is reached" in said

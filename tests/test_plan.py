@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_rl.errors import UnknownName, UsageError
-from infinite_rl.plan import free_indices, parse_weights, slot_seed, split_total
+from infinite_rl.plan import Plan, free_indices, parse_weights, slot_seed, split_total
+from infinite_rl.reward_functions import REWARDS
+from infinite_rl.tasks import TASKS
 from infinite_rl.types import Slot
 
 FAMILIES = ("coding", "math")
@@ -96,3 +100,33 @@ def test_a_seed_follows_from_the_run_and_the_slot_and_fits_31_bits() -> None:
     assert all(0 <= seed < 2**31 for seed in seeds)
     assert slot_seed(8, slots[0]) != seeds[0]
     assert slot_seed(0, Slot("math", 0)) == 1390933379, "stored seeds must stay reproducible"
+
+
+def plan(**more: Any) -> Plan:
+    told: dict[str, Any] = {"num_samples": 10, "task_dist": "0.5,0.5", "tasks": TASKS}
+    told |= {"languages": ["python", "js"], "rewards": REWARDS}
+    return Plan.of(**{**told, **more})
+
+
+def test_a_plan_holds_the_tasks_in_use_and_their_rows_by_family() -> None:
+    found = plan(task_dist={"coding": 3, "math": 1})
+    assert found.targets == {"coding": 8, "math": 2}
+    assert [task.name for task in found.kinds] == ["python", "javascript", "math"]
+    assert [task.name for task in plan(languages=["py"]).kinds] == ["python", "math"]
+
+
+def test_a_plan_refuses_what_could_only_fail_later() -> None:
+    with pytest.raises(UsageError, match="no language is chosen for coding"):
+        plan(languages=[])
+    assert plan(languages=[], task_dist="0,1").targets == {"coding": 0, "math": 10}
+    with pytest.raises(UnknownName, match="language 'cobol'"):
+        plan(languages=["cobol"])
+    with pytest.raises(UnknownName, match="reward 'coding'"):
+        plan(rewards=["math"])
+
+
+def test_a_plans_settings_say_which_rows_and_not_how_many() -> None:
+    assert plan(num_samples=99).settings() == plan().settings()
+    other = {**TASKS, "math": replace(TASKS["math"], system_prompt="Ask otherwise.")}
+    for changed in (plan(task_dist="1,2"), plan(languages=["python"]), plan(tasks=other)):
+        assert changed.settings() != plan().settings()

@@ -1,0 +1,68 @@
+"""Who is asked, and how patiently."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from infinite_rl.asked import Asked, Patience
+from infinite_rl.errors import ProviderUnavailable, UsageError
+from infinite_rl.gate import Limits, RetryPolicy
+from infinite_rl.prices import Price
+from infinite_rl.providers.scripted import ScriptedProvider
+
+AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)
+
+
+def patience(limits: Limits | None = None, threads: int = 3) -> Patience:
+    return Patience(limits or Limits(), threads, AT_ONCE, threading.Event())
+
+
+def asked(provider: Any, solver: Any = "", **more: Any) -> Asked:
+    return Asked.by(provider, "a-model", solver, more.pop("price", None), {}, patience(), **more)
+
+
+def test_as_many_requests_as_threads_are_in_flight_where_no_limit_says_otherwise() -> None:
+    provider = ScriptedProvider(["one"])
+    assert patience().with_provider(provider).traffic.cap == 3
+    limited = patience(Limits(max_concurrency=2))
+    assert limited.with_provider(provider).traffic.cap == 2
+
+
+def test_each_call_that_is_made_again_leaves_its_wait() -> None:
+    calm = patience()
+    trouble = ProviderUnavailable("later")
+    provider = calm.with_provider(ScriptedProvider([trouble, trouble, "one"]))
+    assert provider.complete("", "ask", 1).text == "one"
+    assert len(calm.waits) == 2
+
+
+def test_the_writer_solves_where_no_other_is_named() -> None:
+    found = asked(ScriptedProvider(["one", "two"], "mine"), price="1,2")
+    assert (found.writer.role, found.solver.role) == ("writer", "solver")
+    assert found.solver.model == "mine"
+    assert found.solver.price == found.writer.price == Price(1.0, 2.0)
+    assert found.settings() == {"provider": "ScriptedProvider", "model": "mine"}
+
+
+def test_a_price_that_is_given_is_that_of_its_model_alone() -> None:
+    other = ScriptedProvider([], "another")
+    assert asked(ScriptedProvider([], "mine"), other, price="1,2").solver.price is None
+    same = ScriptedProvider([], "mine")
+    assert asked(ScriptedProvider([], "mine"), same, price="1,2").solver.price == Price(1.0, 2.0)
+
+
+def test_what_asks_no_model_costs_nothing() -> None:
+    assert asked("procedural", price="1,2").writer.price == Price(0.0, 0.0)
+
+
+def test_beside_a_provider_of_your_own_a_solver_has_no_name() -> None:
+    with pytest.raises(UsageError, match="verify_model"):
+        asked(ScriptedProvider([]), "a-name")
+
+
+def test_a_provider_that_makes_no_batches_is_refused_for_them() -> None:
+    with pytest.raises(UsageError, match="batch"):
+        asked(ScriptedProvider([]), batch=True)
