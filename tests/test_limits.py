@@ -407,15 +407,16 @@ def test_an_unknown_quota_is_used_and_few_calls_are_burnt(
     assert after_warm_up.count(False) < 0.05 * len(after_warm_up)
 
 
+_SIZES = [(10, 8, 2), (60, 256, 1), (60, 8, 5), (1000, 256, 1), (1000, 256, 10), (2000, 256, 3)]
+_FEW = [(10, 8, 2, 0.05), (60, 8, 5, 1.0), (1000, 64, 1, 0.05)]
+_ALL = [pytest.param(*size, s, marks=pytest.mark.soak) for size in _SIZES for s in (0.05, 1.0)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", QUOTAS)
-@pytest.mark.parametrize("refusal_s", [0.05, 1.0])
-@pytest.mark.parametrize(
-    ("rate", "threads", "latency_s"),
-    [(10, 8, 2), (60, 256, 1), (60, 8, 5), (1000, 256, 1), (1000, 256, 10), (2000, 256, 3)],
-)
+@pytest.mark.parametrize(("rate", "threads", "latency_s", "refusal_s"), [*_FEW, *_ALL])
 def test_quotas_of_all_sizes_are_used_and_few_calls_are_burnt(
-    kind: str, refusal_s: float, rate: int, threads: int, latency_s: float
+    kind: str, rate: int, threads: int, latency_s: float, refusal_s: float
 ) -> None:
     time = SimulatedTime()
     server = Server(time, QUOTAS[kind](rate), latency_s=latency_s, refusal_s=refusal_s)
