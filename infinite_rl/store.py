@@ -16,6 +16,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, cast, get_args
 
@@ -41,6 +42,7 @@ FAILED_COLUMNS = (
 
 # UTF-8 cannot hold half a surrogate pair, but a model's JSON can: such text must survive as well.
 _ENCODING, _ERRORS = "utf-8", "surrogatepass"
+_READ_AT_ONCE = 2**20  # bytes; with less, reading a long file back takes twice as long
 _EXCERPT, _SHOWN = 300, 3  # characters and number of the earlier prompts that a model is shown
 
 
@@ -50,13 +52,14 @@ def read_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict
     Raises:
         StoreError: the header is not `columns` (where given), or the file is damaged.
     """
-    for row, _ in _scan(path, columns):
-        if row:
-            yield row
+    rows = _scan(path, columns)
+    header, _ = next(rows, ([], 0))
+    for fields, _ in rows:
+        yield dict(zip(header, fields))  # noqa: B905 -- as many of each
 
 
-def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[dict[str, str], int]]:
-    """Each whole row with the offset of its end in bytes; the header comes first, as {}."""
+def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[list[str], int]]:
+    """The fields of each whole row, with the offset of its end in bytes; the header comes first."""
     csv.field_size_limit(2**31 - 1)  # the default of 128 KiB is less than a long response
     size, offset, number, last = path.stat().st_size, 0, 0, b""
 
@@ -66,7 +69,7 @@ def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[dict[str,
             offset, number = offset + len(last), number + 1
             yield last.decode(_ENCODING, _ERRORS)
 
-    with path.open("rb") as file:
+    with path.open("rb", _READ_AT_ONCE) as file:
         reader = csv.reader(lines(file), strict=True)
         header: list[str] | None = None
         try:
@@ -75,12 +78,10 @@ def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[dict[str,
                     return
                 if header is None:
                     header = _checked_header(path, fields, columns)
-                    yield {}, offset
-                elif len(fields) == len(header):
-                    yield dict(zip(header, fields)), offset  # noqa: B905 -- as many of each
-                else:
+                elif len(fields) != len(header):
                     what = f"{len(fields)} fields instead of {len(header)}"
                     raise _damaged(path, number, what)
+                yield fields, offset
         except (csv.Error, UnicodeDecodeError) as error:
             if offset < size:  # else the file ends inside a row
                 raise _damaged(path, number, str(error)) from None
@@ -116,17 +117,18 @@ class CsvLog:
         except OSError as error:
             raise StoreError(f"cannot write {path}: {error.strerror}") from None
 
-    def recover(self) -> Iterator[dict[str, str]]:
-        """Yield the rows that are there; then move a torn end aside, or write the header.
+    def recover(self, *columns: str) -> Iterator[tuple[str, ...]]:
+        """Yield some columns, at least two, of the rows that are there; then move a torn end aside,
+        or write the header.
 
         Raises:
             StoreError: the file is foreign or damaged.
         """
-        end = 0
-        for row, offset in _scan(self.path, self.columns):
+        end, wanted = 0, itemgetter(*map(self.columns.index, columns))
+        for fields, offset in _scan(self.path, self.columns):
+            if end:  # the first are the header
+                yield wanted(fields)
             end = offset
-            if row:
-                yield row
         if end < self.path.stat().st_size:
             self._move_torn_end_aside(end)
         if end == 0:
@@ -265,18 +267,18 @@ class Store:
             opened.enter_context(_locked(out_dir))
             self._accepted = CsvLog(out_dir / DATASET, DATASET_COLUMNS)
             opened.callback(self._accepted.close)
-            for row in self._accepted.recover():
+            rows = self._accepted.recover("slot", "type", "language", "prompt")
+            for slot, family, language, prompt in rows:
                 try:
-                    index = int(
-                        row["slot"].rsplit("/", 3)[1]
-                    )  # Slot.parse takes four times as long
+                    index = int(slot.rsplit("/", 3)[1])  # Slot.parse takes four times as long
                 except (ValueError, IndexError):
-                    raise _damaged(out_dir / DATASET, None, f"the slot {row['slot']!r}") from None
-                self._remember(row["type"], row["language"], row["prompt"], index)
+                    raise _damaged(out_dir / DATASET, None, f"the slot {slot!r}") from None
+                self._remember(family, language, prompt, index)
             self._failed = CsvLog(out_dir / FAILED, FAILED_COLUMNS)
             opened.callback(self._failed.close)
-            for row in self._failed.recover():
-                self._remember_rejected(row)
+            columns = ("slot", "format_score", "correctness_score", "error_msg")
+            for row in self._failed.recover(*columns):
+                self._remember_rejected(*row)
             self._opened = opened.pop_all()
 
     def __enter__(self) -> Store:
@@ -335,18 +337,18 @@ class Store:
         self._newest[family, language].append(prompt[:_EXCERPT])
         self.filled[family].add(index)
 
-    def _remember_rejected(self, row: Mapping[str, str]) -> None:
+    def _remember_rejected(self, place: str, form: str, right: str, message: str) -> None:
         try:
-            slot = Slot.parse(row["slot"])
-            scores = float(row["format_score"]), float(row["correctness_score"])
+            slot = Slot.parse(place)
+            scores = float(form), float(right)
         except ValueError:
-            raise _damaged(self.out_dir / FAILED, None, f"the slot {row['slot']!r}") from None
+            raise _damaged(self.out_dir / FAILED, None, f"the slot {place!r}") from None
         if slot.index in self.filled[slot.family]:
             return  # nothing follows from it any more
-        reason, _, error = row["error_msg"].partition(": ")
+        reason, _, error = message.partition(": ")
         if reason in get_args(Reason):
             score = RewardFunctionScore(*scores, error)
-            self.rejected[row["slot"]] = Rejection(cast(Reason, reason), score)
+            self.rejected[place] = Rejection(cast(Reason, reason), score)
 
 
 def _locked(out_dir: Path) -> IO[bytes]:

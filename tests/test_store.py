@@ -69,7 +69,7 @@ def test_every_text_survives_the_round_trip(tmp_path: Path, text: str) -> None:
 def test_any_unicode_survives(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     path = tmp_path_factory.mktemp("csv") / "x.csv"
     log = CsvLog(path, ("a", "b"))
-    assert list(log.recover()) == []
+    assert list(log.recover("a", "b")) == []
     row = dict(zip("ab", (text.replace("\0", "") for text in texts), strict=True))
     log.append(row)
     log.append(row)
@@ -185,7 +185,7 @@ def test_one_run_at_a_time_may_write(tmp_path: Path) -> None:
 
 def test_a_full_disk_leaves_no_half_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = CsvLog(tmp_path / "x.csv", ("a",))
-    list(log.recover())
+    list(log.recover("a", "a"))
     log.append({"a": "kept"})
 
     class Full:
