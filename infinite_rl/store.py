@@ -39,6 +39,7 @@ FAILED_COLUMNS = (
     *("type", "prompt", "answer", "response", "format_score", "correctness_score"),
     *("error_msg", "raw_text", "rectified", "slot"),
 )
+_OF_A_REJECTION = ("slot", "format_score", "correctness_score", "error_msg")  # what is remembered
 
 # UTF-8 cannot hold half a surrogate pair, but a model's JSON can: such text must survive as well.
 _ENCODING, _ERRORS = "utf-8", "surrogatepass"
@@ -276,8 +277,7 @@ class Store:
                 self._remember(family, language, prompt, index)
             self._failed = CsvLog(out_dir / FAILED, FAILED_COLUMNS)
             opened.callback(self._failed.close)
-            columns = ("slot", "format_score", "correctness_score", "error_msg")
-            for row in self._failed.recover(*columns):
+            for row in self._failed.recover(*_OF_A_REJECTION):
                 self._remember_rejected(*row)
             self._opened = opened.pop_all()
 
@@ -314,7 +314,7 @@ class Store:
         error = "duplicate: a row of another shard asks the same"
         failed = {**row, "error_msg": error, "raw_text": "", "rectified": str(slot.repair > 0)}
         self._failed.append(failed)
-        self._remember_rejected(failed)
+        self._remember_rejected(*(failed[column] for column in _OF_A_REJECTION))
 
     def sync(self) -> None:
         """Force both files to the disk."""
