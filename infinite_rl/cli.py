@@ -30,7 +30,7 @@ from .providers import AUTO, DEFAULT_MODEL, KEY_VARIABLES, PROVIDERS, resolve_pr
 from .providers.service import redacted
 
 if TYPE_CHECKING:
-    from .progress import Progress
+    from .progress import Estimate, Progress
 
     _Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -264,6 +264,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     provider, generate = _chosen_provider(arguments), _chosen_engine(arguments)
     try:
         with _stop_on_signals() as stop, display(console) as show:
+            told = arguments.verify and not arguments.dry_run
             progress = generate(
                 arguments.model_name,
                 arguments.num_samples,
@@ -292,7 +293,7 @@ def _generate(arguments: argparse.Namespace) -> int:
                 max_cost=arguments.max_cost,
                 dry_run=arguments.dry_run,
                 stop=stop,
-                on_progress=show,
+                on_progress=_after_estimate(show) if told else show,
             )
     except KeyboardInterrupt:
         print("interrupted; what was accepted is kept", file=sys.stderr, flush=True)
@@ -481,17 +482,37 @@ def _print_summary(progress: Progress, out_dir: Path) -> None:
             print(f"target not reached: {family} lacks {missing}: {_plain(why)}", file=sys.stderr)
 
 
-def _print_plan(progress: Progress) -> None:
-    """What a dry run has found."""
+def _after_estimate(show: Callable[[Progress], None]) -> Callable[[Progress], None]:
+    """The display, but that it first says what is to be spent: blind solves multiply it."""
+    told = False
+
+    def first(progress: Progress) -> None:
+        nonlocal told
+        if not told and progress.estimate:
+            print(_estimate(progress.estimate), file=sys.stderr, flush=True)
+        told = True
+        show(progress)
+
+    return first
+
+
+def _estimate(plan: Estimate) -> str:
     from .display import dollars
 
+    basis = "by the calls so far" if plan.measured else "by rule of thumb: no calls to go by yet"
+    return (
+        f"estimate, {basis}: {plan.calls} calls, {plan.usage.input_tokens} tokens in, "
+        f"{plan.usage.output_tokens} out, {dollars(plan.cost)}"
+    )
+
+
+def _print_plan(progress: Progress) -> None:
+    """What a dry run has found."""
     plan = progress.estimate
     assert plan is not None, "every run begins with an estimate"
     for family, target in progress.targets.items():
         print(f"{family}: {progress.present[family]} of {target} rows are there")
-    basis = "by the calls so far" if plan.measured else "by rule of thumb: no calls to go by yet"
-    print(f"estimate, {basis}: {plan.calls} calls, {plan.usage.input_tokens} tokens in, ", end="")
-    print(f"{plan.usage.output_tokens} out, {dollars(plan.cost)}")
+    print(_estimate(plan))
 
 
 def _plain(text: str) -> str:

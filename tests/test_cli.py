@@ -452,3 +452,10 @@ def verb(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         timeout=120,
         check=False,
     )
+
+
+def test_what_blind_solves_may_cost_is_said_before_it_is_spent(tmp_path: Path) -> None:
+    with gemini.GeminiServer(lambda _: gemini.bad_key()) as server:
+        options = ("--num_samples", "7", "--verify", "4", "--price", "1,1", "--task_dist", "0,1")
+        done = run(*options, "--out_dir", tmp_path, **server.environment)
+    assert re.search(r"estimate, by rule of thumb: .* 38 calls, .* tokens in, .*\$0\.", done.stderr)
