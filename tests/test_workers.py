@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from infinite_rl import worker, workers
+from infinite_rl.cluster import fault_handlers_kept
 from infinite_rl.errors import SandboxError, UnknownName, UsageError
 from infinite_rl.executor import RewardExecutor
 from infinite_rl.reward_functions.math.verify import verify
@@ -405,7 +406,10 @@ def test_a_ray_actor_can_use_them_and_the_math_verdict(monkeypatch: pytest.Monke
     ray = pytest.importorskip("ray")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
-    ray.init(num_cpus=1, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}})
+    with fault_handlers_kept():
+        ray.init(
+            num_cpus=1, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}}
+        )
 
     @ray.remote
     class Actor:
