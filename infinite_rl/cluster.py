@@ -324,7 +324,8 @@ def _connected(address: str | None) -> Iterator[Any]:
                 signal.signal(number, handler)  # Ray has put its own there, which exit at once
         yield ray
     finally:
-        ray.shutdown()
+        with fault_handlers_kept():
+            ray.shutdown()
 
 
 def _check_address(address: str) -> None:
@@ -424,7 +425,7 @@ def fault_handlers_kept() -> Iterator[None]:
     """Put the handlers of faults back that were there before.
 
     The sandbox takes a trap of a guest as a signal. Ray's client puts a handler of its own in that
-    place, which ends the process: the next trap would be the last thing that it does.
+    place, which ends the process, and takes it away when it shuts down.
     """
     libc = ctypes.CDLL(None)
     faults = (signal.SIGILL, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections import Counter
@@ -124,3 +125,21 @@ def test_no_cluster_at_an_address_is_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no Ray cluster at 127.0.0.1"):
         generate_on_ray("", 2, tmp_path / "out", provider="procedural", address="127.0.0.1:1")
     assert not (tmp_path / "out").exists()
+
+
+def test_the_sandbox_still_takes_traps_when_ray_has_come_and_gone() -> None:
+    code = (
+        "import ray\n"
+        "from infinite_rl.cluster import fault_handlers_kept\n"
+        "from infinite_rl.executor import RewardExecutor\n"
+        "sandbox = RewardExecutor(timeout=5)\n"
+        "sandbox.run_single('1', 'javascript')\n"
+        "options = {'num_cpus': 1, 'include_dashboard': False, 'log_to_driver': False}\n"
+        "for call in (lambda: ray.init(**options), ray.shutdown):\n"
+        "    with fault_handlers_kept():\n"
+        "        call()\n"
+        "    said = sandbox.run_single('function f() { return f() + 1 } f()', 'javascript')\n"
+        "    assert 'RangeError' in said[1], said\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=120)

@@ -428,7 +428,8 @@ def test_a_ray_actor_can_use_them_and_the_math_verdict(monkeypatch: pytest.Monke
         assert told == [("1", "")] * 9 and count >= 1
         assert ray.get(actor.verdicts.remote(), timeout=120) == ["equal", "equal", "different"]
     finally:
-        ray.shutdown()
+        with fault_handlers_kept():
+            ray.shutdown()
 
 
 @pytest.mark.parametrize("how", ["no program", "a program that is not Python", "not to be run"])
