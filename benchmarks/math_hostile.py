@@ -34,6 +34,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from infinite_rl.cluster import fault_handlers_kept
 from infinite_rl.reward_functions.math import algebra, verify
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -421,11 +422,13 @@ def ray_actor(timeout: float, symbolic: int) -> Report:
             return examine(timeout, symbolic)
 
     environment = {"env_vars": {"PYTHONPATH": str(ROOT)}}
-    ray.init(num_cpus=1, include_dashboard=False, runtime_env=environment, log_to_driver=False)
+    with fault_handlers_kept():
+        ray.init(num_cpus=1, include_dashboard=False, runtime_env=environment, log_to_driver=False)
     try:
         return _report(ray.get(ray.remote(Judge).remote().examine.remote()))
     finally:
-        ray.shutdown()
+        with fault_handlers_kept():
+            ray.shutdown()
 
 
 SITUATIONS: dict[str, Callable[[float, int], Report]] = {
