@@ -113,6 +113,11 @@ ELEMENTARY = [
     (r"\int_0^1 (e^{2x} + \frac{e^{-x}}{2}) \, dx", r"\frac{e^2}{2} - \frac{1}{2e}"),
     (r"\int_0^1 \frac{1}{1+x^2} \, dx", r"\frac{\pi}{4}"),
     (r"\int_{-1}^1 \frac{3}{x^2+x+1} \, dx", r"\sqrt{3}\pi"),
+    (r"\int_0^b \frac{a}{2} \, dx", r"\frac{ab}{2}"),
+    (r"\int a \, dx", "ax + C"),
+    (r"\int_1^2 \frac{2}{3x} \, dx", r"\frac{2\ln 2}{3}"),
+    (r"\int_{-3}^{-1} \frac{1}{x} \, dx", r"-\ln 3"),
+    (r"\int_0^1 (5 - 2x)^{-1} \, dx", r"\frac{\ln 5 - \ln 3}{2}"),
     (r"\sum_{k=1}^n k^3", r"\frac{n^2(n+1)^2}{4}"),
     (r"\sum_{k=3}^{2m} (2k - 1)", "4m^2 - 4"),
     (r"\sum_{k=0}^n 3 \cdot 2^{k-1}", r"3 \cdot 2^n - \frac{3}{2}"),
@@ -143,6 +148,10 @@ def test_what_is_easy_needs_no_sympy(one: str, other: str, monkeypatch: pytest.M
         r"\int_{-1}^1 \frac{1}{x^2} \, dx",
         r"\int_0^{\infty} x \, dx",
         r"\int_0^{1/0} x \, dx",
+        r"\int_0^1 \frac{1}{0} \, dx",
+        r"\int_{-1}^1 \frac{1}{x} \, dx",
+        r"\int_0^1 \frac{1}{x} \, dx",
+        r"\int_1^2 (x + \frac{1}{x}) \, dx",
         r"\int_0^1 a x \, dx",
         r"\int_0^1 \int_0^1 x \, dx \, dy",
         r"\int_0^1 (1 + x)^{65} \, dx",
@@ -195,6 +204,14 @@ def test_what_is_not_easy_is_left_to_sympy(text: str) -> None:
 )
 def test_what_has_no_closed_form_is_unparsed(text: str) -> None:
     assert verify(text, "1", timeout=LONG_S).status == "unparsed"
+
+
+@needs_sympy
+@pytest.mark.parametrize(
+    "text", [r"\int_1^\infty \frac{1}{x} \, dx", r"\sum_{n=1}^\infty \frac{1}{n}"]
+)
+def test_what_does_not_converge_is_unparsed_at_once(text: str) -> None:
+    assert verify(text, r"\infty", timeout=LONG_S).reason.endswith("it does not converge")
 
 
 @pytest.mark.parametrize("text", UNREAD)

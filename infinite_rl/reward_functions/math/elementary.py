@@ -44,13 +44,35 @@ def _found(kind: str, body: Node, name: str, ends: list[Node], budget: Budget) -
         raise NotElementary
     if kind == "diff":
         return derivative(body, name)
-    if kind != "int" or not symbols(body) <= {name}:
+    if kind != "int":
         raise NotElementary
+    if name not in symbols(body):
+        return _product(body, minus(ends[1], ends[0]) if ends else symbol(name))
+    if symbols(body) != {name}:
+        raise NotElementary
+    logarithm = _logarithm(body, name, ends, budget) if ends else None
+    if logarithm is not None:
+        return logarithm
     found = antiderivative(body, name, budget)
     if not ends:
         return found
     low, high = (substituted(found, {name: end}) for end in ends)
     return minus(high, low)
+
+
+def _logarithm(body: Node, name: str, ends: list[Node], budget: Budget) -> Node | None:
+    """Of `h/(a x + b)` from p to q, without a pole between: `h/a ln((a q + b)/(a p + b))`."""
+    low, high = (rational(end, budget) for end in ends)
+    if body.op not in ("div", "mul", "pow") or low is None or high is None:
+        return None
+    top, bottom = Quotients([name], budget).expand(body)
+    if top.keys() != {0} or max(bottom) != 1:
+        return None
+    slope, shift = Fraction(bottom[1]), Fraction(bottom.get(0, 0))
+    first, last = slope * low + shift, slope * high + shift
+    if first * last <= 0:
+        raise NotElementary
+    return _product(number(Fraction(top[0]) / slope), _fn("ln", number(last / first)))
 
 
 def antiderivative(body: Node, name: str, budget: Budget) -> Node:
