@@ -154,6 +154,10 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "refusal": ("I cannot answer that.", "different"),
     "hedge": ("3 or 4", "different"),
     "everything": (", ".join(map(str, range(100))), "different"),
+    "limit of nested functions": (
+        r"\lim_{x \to 0} \frac{\sin(\tan x)-\tan(\sin x)}{\arcsin(\arctan x)-\arctan(\arcsin x)}",
+        "different",
+    ),
 }
 # Questions to sympy, which may take until the timeout. Without sympy their status is "budget".
 SYMBOLIC: dict[str, tuple[str, str]] = {
@@ -174,13 +178,10 @@ SYMBOLIC: dict[str, tuple[str, str]] = {
     "sum over roots": (r"\sum_{k=1}^\infty \frac{1}{k^5+k+1}", "unparsed timeout"),
     "sum of high powers": (r"\sum_{k=1}^{n} k^{300}", "unparsed different timeout"),
     "sum of many fractions": (r"\sum_{k=1}^{10^{9}} \frac{1}{k}", "unparsed timeout"),
-    "sum of a huge factorial": (r"\sum_{k=0}^{\infty} \frac{(10^9)!}{k!}", "timeout"),
+    # With gmpy2 there is no memory for it long before its time is over.
+    "sum of a huge factorial": (r"\sum_{k=0}^{\infty} \frac{(10^9)!}{k!}", "unparsed timeout"),
     "product that swells": (r"\prod_{k=1}^{n} 10^{300000 k^3}", "unparsed timeout"),
     "product of cubes": (r"\prod_{k=1}^{\infty} (1+\frac{1}{k^3})", "unparsed timeout"),
-    "limit of nested functions": (
-        r"\lim_{x \to 0} \frac{\sin(\tan x)-\tan(\sin x)}{\arcsin(\arctan x)-\arctan(\arcsin x)}",
-        "different timeout",
-    ),
     "limit of a factorial": (r"\lim_{n \to \infty} \frac{n!}{n^n}", "different unparsed timeout"),
     "derivative of a tower": (r"\frac{d}{dx} x^{x^{x^{x^{x^x}}}}", "different timeout"),
 }

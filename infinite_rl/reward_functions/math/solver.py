@@ -98,6 +98,7 @@ def _answer_and_exit(tree: Plain, timeout: float, writer: int) -> None:
 def _bound_process(timeout: float) -> None:
     import resource  # Unix only, as is fork
 
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # GMP says there that it dies for want of memory
     # Where the worker itself is killed, nobody is left to end this process.
     seconds = int(timeout) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
