@@ -34,7 +34,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from infinite_rl.cluster import fault_handlers_kept
 from infinite_rl.reward_functions.math import algebra, verify
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -423,13 +422,11 @@ def ray_actor(timeout: float, symbolic: int) -> Report:
             return examine(timeout, symbolic)
 
     environment = {"env_vars": {"PYTHONPATH": str(ROOT)}}
-    with fault_handlers_kept():
-        ray.init(num_cpus=1, include_dashboard=False, runtime_env=environment, log_to_driver=False)
+    ray.init(num_cpus=1, include_dashboard=False, runtime_env=environment, log_to_driver=False)
     try:
         return _report(ray.get(ray.remote(Judge).remote().examine.remote()))
     finally:
-        with fault_handlers_kept():
-            ray.shutdown()
+        ray.shutdown()
 
 
 SITUATIONS: dict[str, Callable[[float, int], Report]] = {

@@ -9,7 +9,6 @@ task, is made in a further round.
 
 from __future__ import annotations
 
-import ctypes
 import inspect
 import os
 import signal
@@ -314,8 +313,7 @@ def _connected(address: str | None) -> Iterator[Any]:
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         _check_address(address)
-        with fault_handlers_kept():
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
     except (OSError, RuntimeError, ValueError) as error:
         raise UsageError(f"no Ray cluster at {address}: {error}") from None
     try:
@@ -324,8 +322,7 @@ def _connected(address: str | None) -> Iterator[Any]:
                 signal.signal(number, handler)  # Ray has put its own there, which exit at once
         yield ray
     finally:
-        with fault_handlers_kept():
-            ray.shutdown()
+        ray.shutdown()
 
 
 def _check_address(address: str) -> None:
@@ -418,22 +415,3 @@ class _RayCrew:
         told, _ = self._ray.wait(list(asked), num_returns=len(asked), timeout=_POLL_S)
         found = {asked[call]: self._result(call) for call in told}
         return {number: each for number, each in found.items() if isinstance(each, Progress)}
-
-
-@contextmanager
-def fault_handlers_kept() -> Iterator[None]:
-    """Put the handlers of faults back that were there before.
-
-    The sandbox takes a trap of a guest as a signal. Ray's client puts a handler of its own in that
-    place, which ends the process, and takes it away when it shuts down.
-    """
-    libc = ctypes.CDLL(None)
-    faults = (signal.SIGILL, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE)
-    before = {number: ctypes.create_string_buffer(512) for number in faults}  # a struct sigaction
-    for number, handler in before.items():
-        libc.sigaction(number, None, handler)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            libc.sigaction(number, handler, None)

@@ -130,14 +130,12 @@ def test_no_cluster_at_an_address_is_said_in_one_line(tmp_path: Path) -> None:
 def test_the_sandbox_still_takes_traps_when_ray_has_come_and_gone() -> None:
     code = (
         "import ray\n"
-        "from infinite_rl.cluster import fault_handlers_kept\n"
         "from infinite_rl.executor import RewardExecutor\n"
         "sandbox = RewardExecutor(timeout=5)\n"
         "sandbox.run_single('1', 'javascript')\n"
         "options = {'num_cpus': 1, 'include_dashboard': False, 'log_to_driver': False}\n"
         "for call in (lambda: ray.init(**options), ray.shutdown):\n"
-        "    with fault_handlers_kept():\n"
-        "        call()\n"
+        "    call()\n"
         "    said = sandbox.run_single('function f() { return f() + 1 } f()', 'javascript')\n"
         "    assert 'RangeError' in said[1], said\n"
     )

@@ -1130,3 +1130,18 @@ def test_signal_raise(language: str, code: str) -> None:
         signal.signal(signal.SIGALRM, old)
     assert time.monotonic() - started < 1.5
     assert sound(language)
+
+
+@pytest.mark.parametrize("taken", ["faulthandler.enable()", "signal.signal(signal.SIGILL, 0)"])
+def test_signal_faults(taken: str) -> None:
+    program = "import sys\nsys.setrecursionlimit(10**8)\ndef f(): f()\nf()"
+    code = (
+        "import faulthandler, signal\n"
+        "from infinite_rl.executor import RewardExecutor\n"
+        f"sandbox, program = RewardExecutor(), {program!r}\n"
+        "before = sandbox.run_single(program, 'python')\n"
+        f"{taken}\n"
+        "assert before[1] and sandbox.run_single(program, 'python') == before\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True)
+    assert run.returncode == 0, run.stderr

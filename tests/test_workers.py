@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 from infinite_rl import worker, workers
-from infinite_rl.cluster import fault_handlers_kept
 from infinite_rl.errors import SandboxError, UnknownName, UsageError
 from infinite_rl.executor import RewardExecutor
 from infinite_rl.reward_functions.math.verify import verify
@@ -406,10 +405,7 @@ def test_a_ray_actor_can_use_them_and_the_math_verdict(monkeypatch: pytest.Monke
     ray = pytest.importorskip("ray")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
-    with fault_handlers_kept():
-        ray.init(
-            num_cpus=1, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}}
-        )
+    ray.init(num_cpus=1, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}})
 
     @ray.remote
     class Actor:
@@ -428,8 +424,7 @@ def test_a_ray_actor_can_use_them_and_the_math_verdict(monkeypatch: pytest.Monke
         assert told == [("1", "")] * 9 and count >= 1
         assert ray.get(actor.verdicts.remote(), timeout=120) == ["equal", "equal", "different"]
     finally:
-        with fault_handlers_kept():
-            ray.shutdown()
+        ray.shutdown()
 
 
 @pytest.mark.parametrize("how", ["no program", "a program that is not Python", "not to be run"])

@@ -35,6 +35,7 @@ from wasmtime.component import Component
 
 from ..errors import RuntimeMissing, SandboxError
 from . import Runtime, recorded_hash, runtime_file
+from .faults import handlers, put_back
 from .guest import Limits
 
 Compiled = TypeVar("Compiled", Module, Component)
@@ -74,6 +75,7 @@ def _config(is_metered: bool, parallel: bool = True) -> Config:
 
 
 ENGINE, METERED = Engine(_config(False)), Engine(_config(True))
+_fault_handlers = handlers()  # the engine's
 
 
 def engine_for(is_metered: bool) -> Engine:
@@ -272,6 +274,7 @@ def deadline(store: Store, timeout_s: float) -> Iterator[None]:
     """
     if not getattr(_here, "is_runner", False):
         raise SandboxError("a guest must be called inside `shielded`")
+    put_back(_fault_handlers)
     with _ticker.running():
         store.set_epoch_deadline(deadline_ticks(timeout_s))
         yield
