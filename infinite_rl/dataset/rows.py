@@ -1,0 +1,322 @@
+"""Rows in and rows out: what every verb on data sets reads and writes.
+
+A row is a flat mapping of columns. Those of a `Sample` have its names (type, prompt, answer,
+response, language, id); all others are kept as they come. Files are read and written a piece at a
+time, so a long one takes no more memory than a short one.
+
+    .csv   exact strings          .jsonl (.gz)   JSON values, one object a line
+    .json  a list of objects      .parquet       typed columns (needs the extra `data`)
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from ..errors import StoreError, UsageError
+from ..store import DATASET, DATASET_COLUMNS, FAILED_COLUMNS, read_rows
+from ..types import Sample
+
+Row: TypeAlias = "dict[str, Any]"
+Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | Mapping[str, Any]"
+
+SAMPLE_COLUMNS = ("type", "prompt", "answer", "response", "language")
+_AT_ONCE = 1_000  # rows of a Parquet file
+_OURS = (list(DATASET_COLUMNS), list(FAILED_COLUMNS))
+
+
+def read(source: Source) -> Iterator[Row]:
+    """The rows of a file, a folder, a `datasets` object or an iterable of mappings, one by one.
+
+    A folder is that of a run (its `dataset.csv`), or one of data files, which are read in the order
+    of their names. Of a mapping of splits, such as a `DatasetDict`, each row gets the column
+    `split`.
+
+    Raises:
+        UsageError: there is no such file, or it is of a kind that is not known.
+        StoreError: it is damaged; the message names the line.
+    """
+    if isinstance(source, str | Path):
+        for path in _files(Path(source)):
+            yield from _READERS[kind_of(path)](path)
+    elif isinstance(source, Mapping):
+        for split, rows in source.items():
+            yield from ({**row, "split": split} for row in rows)
+    else:
+        yield from map(dict, source)
+
+
+def write(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:
+    """Write rows to a file, whole or not at all, and return how many they were.
+
+    The columns are all that some row has. In a CSV, None is "" and lists and mappings are JSON.
+
+    Raises:
+        UsageError: the kind of file is not known, or a row cannot be written in it.
+        StoreError: the file cannot be written.
+    """
+    path = Path(path)
+    kind = kind_of(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _replacing(path) as unfinished:
+            return _WRITERS[kind](rows, unfinished)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def sample_of(row: Mapping[str, Any]) -> Sample:
+    """A row as a sample; the columns that a sample has no place for are its metadata.
+
+    Raises:
+        UsageError: a column that it needs is not there, or holds no text.
+    """
+    texts: dict[str, str] = {}
+    for name in SAMPLE_COLUMNS:
+        text = row.get(name)
+        if text is None and name in ("response", "language"):
+            text = ""
+        if not isinstance(text, str):
+            what = "has no column" if text is None else f"holds {type(text).__name__}, no text, in"
+            raise UsageError(f"a row {what} {name!r} (its columns: {', '.join(map(str, row))})")
+        texts[name] = text
+    more = {name: value for name, value in row.items() if name not in SAMPLE_COLUMNS}
+    return Sample(**texts, metadata=more)
+
+
+def id_of(row: Mapping[str, Any]) -> str:
+    """The row's `id`, or else the hash of its content."""
+    return str(row.get("id") or "") or sample_of(row).id
+
+
+def kind_of(path: Path) -> str:
+    """The kind of a file by its name: "csv", "jsonl", "jsonl.gz", "json" or "parquet"."""
+    name = path.name.lower()
+    kinds = {".ndjson": "jsonl", **{f".{kind}": kind for kind in _READERS}}
+    for ending, kind in kinds.items():
+        if name.endswith(ending):
+            return kind
+    raise UsageError(
+        f"{path} is of no known kind: name it .csv, .jsonl, .jsonl.gz, .json, .parquet"
+    )
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise UsageError(f"there is no {path}")
+    if (path / DATASET).is_file():
+        return [path / DATASET]
+    endings = (*(f".{kind}" for kind in _READERS), ".ndjson")
+    found = sorted(file for file in path.rglob("*") if file.name.lower().endswith(endings))
+    if not found:
+        raise UsageError(f"there is no data file in {path}")
+    return found
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def _read_csv(path: Path) -> Iterator[Row]:
+    csv.field_size_limit(2**31 - 1)
+    with path.open(encoding="utf-8-sig", errors="surrogatepass", newline="") as file:
+        lines = csv.reader(file, strict=True)
+        try:
+            header = next(lines, [])
+            if header in _OURS:
+                yield from read_rows(path)  # knows of a row that is just being written
+                return
+            for fields in lines:
+                if len(fields) != len(header):
+                    raise csv.Error(f"{len(fields)} fields instead of {len(header)}")
+                yield dict(zip(header, fields, strict=True))
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise StoreError(f"{path} is damaged at line {lines.line_num}: {error}") from None
+
+
+def _read_jsonl(path: Path) -> Iterator[Row]:
+    number = 1
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        try:
+            for line in file:
+                if line.strip():
+                    yield _object(json.loads(line))
+                number += 1
+        except (OSError, EOFError, ValueError) as error:
+            raise StoreError(f"{path} is damaged at line {number}: {error}") from None
+
+
+def _read_json(path: Path) -> Iterator[Row]:
+    try:
+        found = json.loads(path.read_bytes())
+        if not isinstance(found, list):
+            raise ValueError("it is no list of objects")
+        yield from map(_object, found)
+    except ValueError as error:
+        raise StoreError(f"{path} is damaged: {error}") from None
+
+
+def _object(value: Any) -> Row:
+    if not isinstance(value, dict):
+        raise ValueError(f"{json.dumps(value)[:80]} is no object")
+    return value
+
+
+def _read_parquet(path: Path) -> Iterator[Row]:
+    pyarrow, parquet = _pyarrow()
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(_AT_ONCE):
+                yield from batch.to_pylist()
+    except (OSError, pyarrow.ArrowException) as error:
+        raise StoreError(f"{path} is damaged: {error}") from None
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """A file to write in, which takes the place of `path` when all is well."""
+    number, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    os.close(number)
+    try:
+        yield Path(name)
+        Path(name).chmod(0o666 & ~_umask())
+        os.replace(name, path)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _write_jsonl(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
+    return _dump(rows, path.open("wb"))
+
+
+def _write_gzip(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
+    return _dump(rows, gzip.GzipFile(path, "wb", mtime=0))  # the same rows, the same bytes
+
+
+def _dump(rows: Iterable[Mapping[str, Any]], opened: IO[bytes] | gzip.GzipFile) -> int:
+    count = 0
+    with opened as file:
+        for row in rows:
+            file.write(_json(row).encode("ascii") + b"\n")
+            count += 1
+    return count
+
+
+def _json(value: object) -> str:
+    try:
+        return json.dumps(value)
+    except TypeError as error:
+        raise UsageError(f"a row cannot be written as JSON: {error}") from None
+
+
+def _write_json(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
+    count = 0
+    with path.open("w", encoding="ascii") as file:
+        file.write("[")
+        for count, row in enumerate(rows, 1):
+            file.write((",\n" if count > 1 else "\n") + _json(row))
+        file.write("\n]\n")
+    return count
+
+
+def _write_csv(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
+    with (
+        _spooled(rows) as (spool, columns),
+        path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file,
+    ):
+        count, writer = 0, csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        for row in _read_jsonl(spool):
+            writer.writerow([_field(row.get(column)) for column in columns])
+            count += 1
+        return count
+
+
+def _field(value: object) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value) if isinstance(value, list | dict) else str(value)
+
+
+def _write_parquet(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
+    pyarrow, parquet = _pyarrow()
+    with _spooled(rows) as (spool, columns):
+        try:
+            schema, count = pyarrow.schema([]), 0
+            for batch in _batches(spool, columns):
+                found = pyarrow.Table.from_pylist(batch).schema
+                schema = pyarrow.unify_schemas([schema, found], promote_options="permissive")
+            with parquet.ParquetWriter(path, schema) as writer:
+                for batch in _batches(spool, columns):
+                    writer.write_table(pyarrow.Table.from_pylist(batch, schema))
+                    count += len(batch)
+            return count
+        except (pyarrow.ArrowException, UnicodeEncodeError) as error:
+            raise UsageError(f"these rows cannot be written as Parquet: {error}") from None
+
+
+def _batches(spool: Path, columns: Sequence[str]) -> Iterator[list[Row]]:
+    rows = _read_jsonl(spool)
+    while batch := list(islice(rows, _AT_ONCE)):
+        yield [{column: row.get(column) for column in columns} for row in batch]
+
+
+@contextmanager
+def _spooled(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Path, list[str]]]:
+    """The rows in a file beside, and all columns that they have: a header comes before them."""
+    columns: dict[str, None] = {}
+
+    def seen() -> Iterator[Mapping[str, Any]]:
+        for row in rows:
+            columns.update(dict.fromkeys(row))
+            yield row
+
+    with tempfile.TemporaryDirectory() as folder:
+        spool = Path(folder) / "rows.jsonl"
+        _write_jsonl(seen(), spool)
+        yield spool, list(columns)
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ModuleNotFoundError:
+        raise UsageError("Parquet needs pyarrow: pip install 'infinite-rl[data]'") from None
+    return pyarrow, pyarrow.parquet
+
+
+# One row a kind of file.
+_READERS: Mapping[str, Callable[[Path], Iterator[Row]]] = {
+    "csv": _read_csv,
+    "jsonl": _read_jsonl,
+    "jsonl.gz": _read_jsonl,
+    "json": _read_json,
+    "parquet": _read_parquet,
+}
+_WRITERS: Mapping[str, Callable[[Iterable[Mapping[str, Any]], Path], int]] = {
+    "csv": _write_csv,
+    "jsonl": _write_jsonl,
+    "jsonl.gz": _write_gzip,
+    "json": _write_json,
+    "parquet": _write_parquet,
+}

@@ -1,0 +1,190 @@
+"""Rows in and rows out, in every kind of file."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_rl.dataset.rows import id_of, read, sample_of, write
+from infinite_rl.errors import StoreError, UsageError
+from infinite_rl.store import DATASET_COLUMNS
+from infinite_rl.types import Sample
+
+KINDS = ["csv", "jsonl", "ndjson", "jsonl.gz", "json", "parquet"]
+TEXTS = ["", "007", "None", "nan", '"quoted", and\r\nbroken\n', "naïve 🧮 \x00", " spaced "]
+kinds = pytest.mark.parametrize("kind", KINDS)
+
+
+def rows(count: int = 3) -> list[dict[str, Any]]:
+    return [{"type": "math", "prompt": f"What is {n}?", "answer": str(n)} for n in range(count)]
+
+
+def needs(kind: str) -> None:
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+
+
+@kinds
+def test_what_was_written_is_read_back_exactly(kind: str, tmp_path: Path) -> None:
+    needs(kind)
+    given = [{"type": "math", "prompt": text, "answer": text[::-1]} for text in TEXTS]
+    if kind == "csv":
+        given = [row for row in given if "\x00" not in row["prompt"]]
+    path = tmp_path / "new" / f"rows.{kind}"
+    assert write(iter(given), path) == len(given)
+    assert list(read(path)) == list(read(str(path))) == given
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+@kinds
+def test_the_columns_are_all_that_some_row_has(kind: str, tmp_path: Path) -> None:
+    needs(kind)
+    path = tmp_path / f"rows.{kind}"
+    count = 2_500  # more than a piece of a Parquet file
+    given = ({"n": n} if n < count - 1 else {"n": n, "late": [1, 2]} for n in range(count))
+    assert write(given, path) == count
+    first, *_, last = read(path)
+    assert str(first["n"]) == "0" and not first.get("late")
+    assert last["late"] == ("[1, 2]" if kind == "csv" else [1, 2])
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "json", "csv"])
+def test_half_a_surrogate_pair_survives(kind: str, tmp_path: Path) -> None:
+    given = [{"prompt": "half \ud83d"}]
+    write(given, tmp_path / f"rows.{kind}")
+    assert list(read(tmp_path / f"rows.{kind}")) == given
+
+
+@kinds
+def test_no_rows_are_no_error(kind: str, tmp_path: Path) -> None:
+    needs(kind)
+    assert write([], tmp_path / f"rows.{kind}") == 0
+    assert list(read(tmp_path / f"rows.{kind}")) == []
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    write(rows(), path)
+
+    def failing() -> Any:
+        yield {"prompt": "new"}
+        raise KeyError("in the middle")
+
+    with pytest.raises(KeyError):
+        write(failing(), path)
+    assert list(read(path)) == rows() and [path] == list(tmp_path.iterdir())
+
+
+def test_rows_can_be_written_over_the_file_that_they_come_from(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    write(rows(), path)
+    write((row for row in read(path) if row["answer"] != "1"), path)
+    assert [row["answer"] for row in read(path)] == ["0", "2"]
+
+
+def test_the_folder_of_a_run_stands_for_its_data_set(tmp_path: Path) -> None:
+    row = {**dict.fromkeys(DATASET_COLUMNS, ""), "prompt": "a\nb"}
+    write([row], tmp_path / "dataset.csv")
+    write([{"prompt": "no row"}], tmp_path / "failed_dataset.csv")
+    assert list(read(tmp_path)) == [row]
+
+
+def test_a_row_of_a_run_that_is_not_whole_yet_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "dataset.csv"
+    write([{**dict.fromkeys(DATASET_COLUMNS, ""), "prompt": "whole"}], path)
+    with path.open("a", encoding="utf-8") as file:
+        file.write('math,"half a pro')
+    assert [row["prompt"] for row in read(tmp_path)] == ["whole"]
+
+
+def test_a_folder_of_data_files_is_read_in_the_order_of_their_names(tmp_path: Path) -> None:
+    for name in ("data/train-1.jsonl", "data/train-0.csv"):
+        write([{"name": name}], tmp_path / name)
+    (tmp_path / "README.md").write_text("no rows")
+    assert [row["name"] for row in read(tmp_path)] == ["data/train-0.csv", "data/train-1.jsonl"]
+
+
+def test_a_foreign_csv_may_have_a_mark_of_its_encoding_and_no_last_line_end(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("\ufeffprompt,answer\r\nwhat?,7".encode())
+    assert list(read(tmp_path / "a.csv")) == [{"prompt": "what?", "answer": "7"}]
+
+
+def test_objects_of_datasets_are_read() -> None:
+    datasets = pytest.importorskip("datasets")
+    data = datasets.Dataset.from_list(rows())
+    assert list(read(data)) == rows()
+    both = datasets.DatasetDict(train=data, test=datasets.Dataset.from_list(rows(1)))
+    assert [row["split"] for row in read(both)] == ["train"] * 3 + ["test"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.csv", b"a,b\n1,2\n3\n", "a.csv is damaged at line 3: 1 fields instead of 2"),
+        ("a.csv", b'a,b\n1,"2\n', "a.csv is damaged at line 2"),
+        ("a.csv", b"a,b\n\xff,2\n", "a.csv is damaged"),
+        ("a.jsonl", b'{"a": 1}\n{"a": \n', "a.jsonl is damaged at line 2"),
+        ("a.jsonl", b"[1]\n", "line 1: .1. is no object"),
+        ("a.jsonl.gz", b"plain", "a.jsonl.gz is damaged at line 1"),
+        ("a.json", b'{"a": 1}', "it is no list of objects"),
+        ("a.json", b"[1]", "1 is no object"),
+        ("a.parquet", b"nothing of the kind", "a.parquet is damaged"),
+    ],
+)
+def test_a_damaged_file_is_said_to_be_so(
+    name: str, content: bytes, says: str, tmp_path: Path
+) -> None:
+    needs(name.rpartition(".")[2])
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(StoreError, match=says):
+        list(read(tmp_path / name))
+
+
+def test_what_cannot_be_read_or_written_is_the_callers_fault(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no .*nowhere"):
+        list(read(tmp_path / "nowhere"))
+    with pytest.raises(UsageError, match="no data file"):
+        list(read(tmp_path))
+    with pytest.raises(UsageError, match="no known kind"):
+        write([], tmp_path / "rows.xlsx")
+    with pytest.raises(UsageError, match="cannot be written as JSON"):
+        write([{"a": object()}], tmp_path / "rows.jsonl")
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot write"):
+        write([], tmp_path / "file" / "rows.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_parquet_says_what_it_cannot_hold(tmp_path: Path) -> None:
+    needs("parquet")
+    rows_that_cannot: list[list[dict[str, Any]]] = [[{"a": 1}, {"a": "text"}], [{"a": "\ud83d"}]]
+    for bad in rows_that_cannot:
+        with pytest.raises(UsageError, match="as Parquet"):
+            write(bad, tmp_path / "rows.parquet")
+
+
+def test_a_row_is_a_sample_with_the_rest_as_metadata() -> None:
+    row = {**rows(1)[0], "pass_rate": 0.5, "response": None}
+    assert sample_of(row) == Sample("math", "What is 0?", "0", "")
+    assert sample_of(row).metadata == {"pass_rate": 0.5}
+
+
+@pytest.mark.parametrize(("answer", "says"), [(None, "no column 'answer'"), (7, "holds int")])
+def test_a_row_without_what_a_sample_needs_is_refused(answer: object, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        sample_of({"type": "math", "prompt": "What?", "answer": answer})
+
+
+def test_the_id_of_a_row_is_its_own_or_the_hash_of_its_content() -> None:
+    row = rows(1)[0]
+    assert id_of({**row, "id": "mine"}) == "mine" and id_of({**row, "id": ""}) == id_of(row)
+    assert id_of(row) == sample_of(row).id
+
+
+def test_a_csv_opens_in_other_programs(tmp_path: Path) -> None:
+    write([{"a": 'x "y"\n', "b": None, "c": 1.5}], tmp_path / "rows.csv")
+    with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [["a", "b", "c"], ['x "y"\n', "", "1.5"]]
