@@ -1,4 +1,4 @@
-"""What a person sees while a data set is made: live bars on a terminal, plain lines elsewhere."""
+"""What a person sees while a data set is made, live or in plain lines, and what is said of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rich.progress import (
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from .progress import Progress, Spending
+from .progress import Estimate, Progress, Spending
 
 _PLAIN_EVERY_S = 5.0
 _NARROW = 60  # columns under which bars would push out the numbers
@@ -46,6 +46,46 @@ def spent(spending: Spending) -> str:
     out = usage.output_tokens + usage.thinking_tokens
     cost = dollars(None if spending.unpriced else spending.cost)
     return f"{usage.input_tokens:,} tokens in, {out:,} out, {cost}"
+
+
+def done(progress: Progress) -> str:
+    """What a run has done: a line of its rows and calls, and one of what the folder has cost."""
+    made, present = progress.accepted.total(), sum(progress.present.values())
+    rows = f"rows made: {made}, there before: {present}, {rejections(progress.rejected)}"
+    lost = f", lost when a run died: {progress.lost}" if progress.lost else ""
+    calls = f"calls answered: {progress.calls}, repeated: {progress.retries}{lost}"
+    costs = f"\n{spent(progress.spending)}" if progress.spending.calls else ""
+    return f"{rows}; {calls}{costs}"
+
+
+def lacking(progress: Progress) -> list[str]:
+    """A line for each family that lacks rows, with the reason. It may hold a server's text."""
+    return [
+        f"target not reached: {family} lacks {missing}: "
+        + (progress.given_up.get(family) or progress.stopped or "not finished")
+        for family in progress.targets
+        if (missing := progress.missing(family))
+    ]
+
+
+def estimated(plan: Estimate) -> str:
+    """What a run may take, in one line."""
+    basis = "by the calls so far" if plan.measured else "by rule of thumb: no calls to go by yet"
+    return (
+        f"estimate, {basis}: {plan.calls} calls, {plan.usage.input_tokens} tokens in, "
+        f"{plan.usage.output_tokens} out, {dollars(plan.cost)}"
+    )
+
+
+def planned(progress: Progress) -> str:
+    """What a dry run has found: a line for each family, and one for what is missing."""
+    plan = progress.estimate
+    assert plan is not None, "every run begins with an estimate"
+    rows = (
+        f"{family}: {progress.present[family]} of {target} rows are there"
+        for family, target in progress.targets.items()
+    )
+    return "\n".join((*rows, estimated(plan)))
 
 
 class _NotedBars(Bars):

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from importlib import import_module
 from pathlib import Path
 
 import gemini_server as gemini
@@ -17,6 +18,7 @@ import openai_server as openai
 import pytest
 
 from infinite_rl import cli, runtimes
+from infinite_rl.cli import terminal
 from infinite_rl.dataset import load_dataset
 from infinite_rl.providers import KEY_VARIABLES
 from infinite_rl.providers.procedural import ProceduralProvider
@@ -183,7 +185,7 @@ def test_a_log_line_holds_no_key_of_the_environment(
 ) -> None:
     monkeypatch.setenv(variable, "a-key-of-some-length")
     record = logging.makeLogRecord({"msg": "sent a-key-of-some-length"})
-    assert cli._Plain().format(record) == "sent [key]"
+    assert terminal._Plain().format(record) == "sent [key]"
 
 
 def test_a_data_set_that_a_spreadsheet_saved_is_refused_with_the_reason(tmp_path: Path) -> None:
@@ -258,7 +260,7 @@ def test_an_interrupt_is_one_word_wherever_it_strikes(
     def interrupted(_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_run_examples", interrupted)
+    monkeypatch.setattr("infinite_rl.cli.run_examples.run", interrupted)
     assert cli.main(["run-examples"]) == 130
     assert capsys.readouterr().err == "interrupted\n"
 
@@ -328,7 +330,18 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-@pytest.mark.parametrize("verb", [[], ["generate"], ["run-examples"], ["warm-up"]])
+def test_each_file_of_the_package_is_a_verb_and_has_its_row() -> None:
+    files = {path.stem for path in Path(cli.__file__).parent.glob("*.py")}
+    assert files - {"__init__", "arguments", "terminal"} == set(cli.VERBS)
+    for name in cli.VERBS:
+        module = import_module(f"infinite_rl.cli.{name}")
+        assert module.__doc__.startswith(f"`infinite-rl {name.replace('_', '-')}`: ")
+        assert callable(module.add)
+
+
+@pytest.mark.parametrize(
+    "verb", [[], ["batch", "resume"], *([name.replace("_", "-")] for name in cli.VERBS)]
+)
 def test_every_help_teaches_without_loading_anything_heavy(verb: list[str]) -> None:
     script = (
         "import sys, infinite_rl.cli as cli\n"

@@ -1,0 +1,89 @@
+"""The command line: arguments in, one call a verb, one clear line for whatever went wrong.
+
+A verb is a module of this package and a row of `VERBS`. Its `add` gives the parser its help and
+arguments, and its `run` as the default of "verb"; `run` makes one call of the library, prints what
+came of it, and returns an exit code. Every `--help` loads all of these modules, so what is heavy
+is imported inside `run`.
+
+Exit codes: 0 done, 1 not done (the reason is printed), 2 wrong usage, 3 a batch is under way, 130
+interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from .. import __version__
+from ..errors import InfiniteRLError, UsageError
+from .terminal import INTERRUPTED, NOT_DONE, WRONG_USAGE, plain
+
+# The modules of the verbs, in the order of the help.
+VERBS = (
+    "generate",
+    "batch",
+    "rescore",
+    "verify",
+    "run_examples",
+    "warm_up",
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a folder's name may not be ASCII
+    try:
+        given = parsed(sys.argv[1:] if argv is None else argv)
+        run: Callable[[argparse.Namespace], int] = given.verb
+        code = run(given)
+        sys.stdout.flush()  # here, where it can still be dealt with that nobody reads it
+        return code
+    except InfiniteRLError as error:
+        print(f"error: {plain(str(error))}", file=sys.stderr)
+        return WRONG_USAGE if isinstance(error, UsageError) else NOT_DONE
+    except ModuleNotFoundError as error:
+        print(f"error: {_how_to_install(error)}", file=sys.stderr)
+        return NOT_DONE
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader has left, as `head` does
+        _discard_output()
+        return NOT_DONE
+
+
+def parsed(words: Sequence[str]) -> argparse.Namespace:
+    """What the words of a command line say: `verb` is what to run; `words` are kept.
+
+    Raises:
+        SystemExit: they ask for help, or cannot be read; argparse has then said what there is.
+    """
+    parser = argparse.ArgumentParser(
+        prog="infinite-rl",
+        description="Make reinforcement-learning data that is proven before it is kept.",
+    )
+    parser.add_argument("--version", action="version", version=f"infinite-rl {__version__}")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    for name in VERBS:
+        import_module(f".{name}", __name__).add(verbs)
+    return parser.parse_args(words, argparse.Namespace(words=list(words)))
+
+
+def _how_to_install(error: ModuleNotFoundError) -> str:
+    return (
+        f"{error.name} is not installed for {sys.executable}: use the Python of the virtual "
+        "environment that the README sets up (.venv/bin/python), or run `pip install -e .` in the "
+        "project's folder"
+    )
+
+
+def _discard_output() -> None:
+    """Let nothing more be written, or the exit would fail on what is still in the buffers."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, sys.stderr.fileno())

@@ -1,0 +1,40 @@
+"""Arguments, and those that several verbs share."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TypeAlias
+
+Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+_METAVARS = {int: "N", float: "X", Path: "PATH"}
+
+
+def option(
+    parser: argparse.ArgumentParser,
+    flag: str,
+    default: object,
+    help_text: str,
+    kind: type = str,
+) -> None:
+    """An option with a value; its help names the default, if there is one."""
+    if default not in (None, ""):
+        help_text += f" (default: {default})"
+    metavar = _METAVARS.get(kind, "TEXT")
+    parser.add_argument(flag, type=kind, default=default, metavar=metavar, help=help_text)
+
+
+def switch(parser: argparse.ArgumentParser, flag: str, help_text: str) -> None:
+    """An option without a value."""
+    parser.add_argument(flag, action="store_true", help=help_text)
+
+
+def out_dir(parser: argparse.ArgumentParser, help_text: str | None = None) -> None:
+    """The folder that a verb works on."""
+    parser.add_argument("out_dir", type=Path, metavar="OUT_DIR", help=help_text)
+
+
+def timeout(parser: argparse.ArgumentParser) -> None:
+    """How long a program may run."""
+    option(parser, "--timeout", 5.0, "seconds one run of a program may take", float)

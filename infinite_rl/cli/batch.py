@@ -1,0 +1,70 @@
+"""`infinite-rl batch`: go on with a run in batches, or look at it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+from ..errors import StoreError, UsageError
+from . import arguments, generate, parsed
+from .terminal import DONE, UNDER_WAY
+
+_LONGEST_WAIT_S = 86_400
+
+
+def add(verbs: arguments.Verbs) -> None:
+    batch = verbs.add_parser("batch", help="go on with a run in batches, or look at it")
+    ways = batch.add_subparsers(required=True, metavar="WAY")
+    status = ways.add_parser("status", help="the batches that are under way, by the journal")
+    arguments.out_dir(status)
+    status.set_defaults(verb=_status)
+    resume = ways.add_parser(
+        "resume",
+        help="keep what has come down, judge it, and send up what is still owed",
+        epilog="Exit code: 3 a batch is under way; else as `generate`.",
+    )
+    arguments.out_dir(resume)
+    resume.add_argument(
+        "--wait",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="look again every S seconds until the target is reached (default: look once)",
+    )
+    resume.set_defaults(verb=_resume)
+
+
+def _status(given: argparse.Namespace) -> int:
+    from ..journal import batches
+
+    there = [batch for batch in batches(given.out_dir) if batch.slots]
+    for batch in there:
+        print(f"{batch.name or 'not named yet'}: {len(batch.slots)} calls to come down")
+    if not there:
+        print("no batch is under way")
+    return UNDER_WAY if there else DONE
+
+
+def _resume(given: argparse.Namespace) -> int:
+    if not 0 <= given.wait <= _LONGEST_WAIT_S:
+        raise UsageError(f"--wait must be between 0 and {_LONGEST_WAIT_S} seconds")
+    again = _begun(given.out_dir / generate.ARGUMENTS)
+    again.out_dir = given.out_dir  # which may have been moved
+    while (code := generate.run(again)) == UNDER_WAY and given.wait:
+        time.sleep(given.wait)
+    return code
+
+
+def _begun(path: Path) -> argparse.Namespace:
+    """What `generate` was told when it began the run."""
+    try:
+        again = parsed(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise StoreError(f"there is no {path}: no run in batches was begun here") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise StoreError(f"cannot read {path}: {error}") from None
+    if again.verb != generate.run:
+        raise StoreError(f"{path} is damaged: it is not what `generate` was told")
+    return again

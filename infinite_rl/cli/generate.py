@@ -1,0 +1,263 @@
+"""`infinite-rl generate`: bring a data set up to a number of verified rows."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import StoreError, UsageError
+from ..proof.solves import MIN_AGREEMENT
+from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
+from .arguments import Verbs, option, switch
+from .terminal import DONE, INTERRUPTED, NOT_DONE, UNDER_WAY, plain, show_logs, stop_on_signals
+
+if TYPE_CHECKING:
+    from ..progress import Progress
+
+ARGUMENTS = "batch.json"  # in the folder of a run in batches: what `batch resume` says again
+_TEXT_FILES = (".txt", ".md", ".csv")  # a file by its name, even if it is missing; not "Node.js"
+
+
+def add(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "generate",
+        help="bring a data set up to a number of verified rows",
+        description="Bring OUT_DIR/dataset.csv up to NUM_SAMPLES verified rows. Run it again, or "
+        "after an interruption, and it makes only what is missing.",
+        epilog="Without GEMINI_API_KEY or GOOGLE_API_KEY the embedded provider makes the tasks, "
+        "offline. Exit code: 0 target reached, 1 not reached, 2 wrong usage, 3 a batch is under "
+        "way, 130 interrupted.",
+        usage="%(prog)s [options]",
+    )
+    _add_what_is_made(parser)
+    _add_what_is_spent(parser)
+    _add_ways(parser)
+    parser.set_defaults(verb=run)
+
+
+def _add_what_is_made(parser: argparse.ArgumentParser) -> None:
+    opt = partial(option, parser)
+    opt("--num_samples", 10, "rows wanted in all, those present included", int)
+    opt("--model_name", None, f"the model to ask (default: {DEFAULT_MODEL}, of gemini)")
+    opt("--out_dir", Path("data"), "folder of dataset.csv", Path)
+    opt("--save_every", 1, "rows after which the disk is forced to write", int)
+    opt("--threads", 1, "threads: each makes one call at a time and judges its answer", int)
+    opt("--max_retries", 5, "failed samples in a row that end a type", int)
+    opt("--timeout", 5.0, "seconds one run of a program may take", float)
+    opt("--task_dist", "0.5,0.5", "weights of coding and math")
+    opt("--provider", AUTO, f"{AUTO}, {', '.join(PROVIDERS)}")
+    opt("--seed", 0, "seed of the run", int)
+    opt("--languages", "python,javascript", "languages of coding tasks")
+    opt("--temperature", None, "passed to the model", float)
+    opt("--max_output_tokens", None, "passed to the model", int)
+    opt("--topics", None, "topics, separated by commas, or a file with one a line")
+    switch(
+        parser,
+        "--debug",
+        "log every outcome, and keep prompts and raw responses in OUT_DIR/debug_prompts",
+    )
+
+
+def _add_what_is_spent(parser: argparse.ArgumentParser) -> None:
+    opt = partial(option, parser)
+    opt("--rpm", None, "requests a minute, at most", int)
+    opt("--tpm", None, "tokens a minute, at most", int)
+    opt("--max_concurrency", None, "requests in flight, at most (default: as many as threads)", int)
+    opt("--base_url", None, "where the provider's requests go, such as http://localhost:8000/v1")
+    opt("--verify", 0, "times that each task is solved blind before its row is kept", int)
+    opt("--verify_model", "", "the model that solves them (default: the one that is asked)")
+    opt("--min_agreement", MIN_AGREEMENT, "share of the solves that must agree", float)
+    opt("--price", None, "dollars for a million tokens: input,output (default: from a table)")
+    opt("--max_cost", None, "dollars that all calls of the folder may cost", float)
+
+
+def _add_ways(parser: argparse.ArgumentParser) -> None:
+    turn, opt = partial(switch, parser), partial(option, parser)
+    turn("--dry_run", "show what is missing and what it may cost; ask and write nothing")
+    turn("--structured", "have the model held to the three sections by a schema")
+    turn(
+        "--batch",
+        "send calls up as file batches, at half price; `infinite-rl batch resume` goes on",
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        default="local",
+        help="this process, or the workers of a Ray cluster; OUT_DIR must be a folder that all "
+        "its machines see, and the API key in their environment (default: local)",
+    )
+    opt("--workers", None, "processes of the cluster (default: one for each of its CPUs)", int)
+    opt("--ray_address", None, "of the cluster (default: $RAY_ADDRESS, else one made here)")
+    turn("--extend", "go on in a folder that was made with other settings")
+
+
+def run(given: argparse.Namespace) -> int:
+    from ..display import planned
+    from ..run import STOPPED_ON_REQUEST
+
+    show_logs(debug=given.debug)
+    provider, engine = _chosen_provider(given), _chosen_engine(given)
+    try:
+        progress = _generated(given, provider, engine)
+    except KeyboardInterrupt:
+        print("interrupted; what was accepted is kept", file=sys.stderr, flush=True)
+        os._exit(INTERRUPTED)  # a call under way would hold up an ordinary exit
+    if given.dry_run:
+        print(planned(progress))
+        return DONE
+    _print_summary(progress, given.out_dir)
+    if progress.batches:
+        _note_batches(progress, given)
+        return UNDER_WAY
+    if progress.complete:
+        return DONE
+    return INTERRUPTED if progress.stopped == STOPPED_ON_REQUEST else NOT_DONE
+
+
+def _generated(
+    given: argparse.Namespace, provider: str, engine: Callable[..., Progress]
+) -> Progress:
+    from rich.console import Console
+
+    from ..display import display
+    from ..limits import Limits
+
+    with stop_on_signals() as stop, display(Console(stderr=True)) as show:
+        told = given.verify and not given.dry_run
+        return engine(
+            given.model_name,
+            given.num_samples,
+            given.out_dir,
+            save_every=given.save_every,
+            max_retries=given.max_retries,
+            timeout=given.timeout,
+            task_dist=given.task_dist,
+            debug=given.debug,
+            num_threads=given.threads,
+            provider=provider,
+            seed=given.seed,
+            languages=_listed(given.languages),
+            temperature=given.temperature,
+            max_output_tokens=given.max_output_tokens,
+            topics=_topics(given.topics),
+            extend=given.extend,
+            base_url=given.base_url,
+            structured=given.structured,
+            batch=given.batch,
+            limits=Limits(given.rpm, given.tpm, given.max_concurrency),
+            verify=given.verify,
+            verify_model=given.verify_model,
+            min_agreement=given.min_agreement,
+            price=given.price,
+            max_cost=given.max_cost,
+            dry_run=given.dry_run,
+            stop=stop,
+            on_progress=_after_estimate(show) if told else show,
+        )
+
+
+def _after_estimate(show: Callable[[Progress], None]) -> Callable[[Progress], None]:
+    """The display, but that it first says what is to be spent: blind solves multiply it."""
+    from ..display import estimated
+
+    told = False
+
+    def first(progress: Progress) -> None:
+        nonlocal told
+        if not told and progress.estimate:
+            print(estimated(progress.estimate), file=sys.stderr, flush=True)
+        told = True
+        show(progress)
+
+    return first
+
+
+def _print_summary(progress: Progress, out_dir: Path) -> None:
+    from ..dataset import load_dataset, summarise
+    from ..display import done, lacking
+
+    print(done(progress))
+    frame = load_dataset(out_dir)
+    if len(frame):
+        print(summarise(frame).to_string(index=False, float_format=lambda value: f"{value:g}"))
+    print(f"in {out_dir / 'dataset.csv'}")
+    for line in lacking(progress):
+        print(plain(line), file=sys.stderr)
+
+
+def _note_batches(progress: Progress, given: argparse.Namespace) -> None:
+    """Keep the words that go on with this run, and say so."""
+    path = given.out_dir / ARGUMENTS
+    try:
+        path.write_text(json.dumps(given.words), encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+    print(f"under way: {', '.join(progress.batches)}; later: ", end="", file=sys.stderr)
+    print(f"infinite-rl batch resume {given.out_dir}", file=sys.stderr)
+
+
+def _chosen_provider(given: argparse.Namespace) -> str:
+    """The provider's name; where it was left to us, a line says which and why."""
+    chosen = resolve_provider(given.provider)
+    unused = [] if PROVIDERS[chosen].asks_a_model else _meant_for_a_model(given)
+    if given.verify > 0 and not PROVIDERS[chosen].asks_a_model:
+        raise UsageError(f"{chosen} solves no tasks: --verify needs a provider that asks a model")
+    if given.model_name is None:
+        if chosen == "openai_compatible":
+            raise UsageError("say which model to ask: --model_name")
+        given.model_name = DEFAULT_MODEL
+    if given.provider == AUTO:
+        why = (
+            f"an API key is set, asking {given.model_name}"
+            if chosen == "gemini"
+            else "no GEMINI_API_KEY or GOOGLE_API_KEY is set: tasks are made here, offline"
+        )
+        print(f"provider: {chosen} ({why})", file=sys.stderr)
+    if unused:
+        print(f"{chosen} asks no model: {', '.join(unused)} not used", file=sys.stderr)
+    return chosen
+
+
+def _chosen_engine(given: argparse.Namespace) -> Callable[..., Progress]:
+    """What generates: this process, or a cluster."""
+    if given.engine == "ray":
+        from ..cluster import generate_on_ray
+
+        return partial(generate_on_ray, workers=given.workers, address=given.ray_address)
+    from ..generator import generate_dataset
+
+    for name in ("workers", "ray_address"):
+        if getattr(given, name) is not None:
+            raise UsageError(f"--{name} is of --engine ray")
+    return generate_dataset
+
+
+def _meant_for_a_model(given: argparse.Namespace) -> list[str]:
+    """The options given that only a model could heed."""
+    names = ("model_name", "temperature", "max_output_tokens", "topics", "base_url", "structured")
+    return [f"--{name}" for name in names if getattr(given, name)]
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _topics(text: str | None) -> list[str]:
+    """Topics from a file, one a line, or from the text itself."""
+    path = Path(text or "")
+    if not text or not (path.is_file() or path.suffix in _TEXT_FILES):
+        return _listed(text or "")
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the topics in {path}: {error}") from None
+    topics = [line.strip() for line in lines if line.strip()]
+    if not topics:
+        raise UsageError(f"there are no topics in {path}")
+    return topics

@@ -1,0 +1,48 @@
+"""`infinite-rl verify`: prove every row of a data set again, offline."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+from . import arguments
+from .terminal import DONE, NOT_DONE, counting, plain, show_logs
+
+
+def add(verbs: arguments.Verbs) -> None:
+    parser = verbs.add_parser(
+        "verify",
+        help="prove every row of a data set again, offline",
+        description="Prove every row of OUT_DIR/dataset.csv again and name those that fail: by its "
+        "content's hash, its reward, and wrong answers that its verifier must reject. A note says "
+        "where another version of the reward or build of the sandbox judged when it was made.",
+        epilog="Exit code: 0 all rows hold, 1 some do not, 2 wrong usage.",
+    )
+    arguments.out_dir(parser, "the folder, or the file")
+    arguments.timeout(parser)
+    parser.set_defaults(verb=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    from ..dataset import dataset_file
+    from ..proof.reprove import reprove
+    from ..reward_functions import get_reward_functions
+    from ..store import DATASET_COLUMNS, read_rows
+
+    show_logs()
+    path = dataset_file(given.out_dir)
+    failed = number = 0
+    changes: Counter[str] = Counter()
+    with counting("rows proven") as count:
+        rows = read_rows(path, DATASET_COLUMNS)
+        for row in reprove(rows, get_reward_functions(given.timeout)):
+            number = row.number
+            if row.fault:
+                failed += 1
+                print(f"row {number} ({row.sample.id}): {plain(row.fault)}", flush=True)
+            changes[row.changes] += bool(row.changes)
+            count(number)
+    for change, rows_changed in (+changes).items():
+        print(f"note: made under another judge, rows: {rows_changed} ({plain(change)})")
+    print(f"rows: {number}, proven: {number - failed}, failed: {failed}")
+    return NOT_DONE if failed else DONE

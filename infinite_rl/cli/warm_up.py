@@ -1,0 +1,44 @@
+"""`infinite-rl warm-up`: compile the sandboxes ahead of their first use."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from .arguments import Verbs
+from .terminal import DONE, NOT_DONE, show_logs
+
+
+def add(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "warm-up",
+        help="compile the sandboxes for this machine now, not at their first use",
+        description="Compile the sandboxes for this machine into the cache ($INFINITE_RL_CACHE, "
+        "else the user's cache folder), and load each once.",
+        epilog="Exit code: 0 all are in the cache, 1 one is not (the reason is printed), "
+        "2 wrong usage, 130 interrupted.",
+    )
+    parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help="by default all")
+    parser.set_defaults(verb=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    from ..runtimes import RUNTIMES, load_guest, runtime_named
+    from ..runtimes.engine import is_compiled
+
+    show_logs()
+    chosen = [runtime_named(name.lower()) for name in given.languages] or RUNTIMES
+    code = DONE
+    for runtime in chosen:
+        there, started = is_compiled(runtime), time.monotonic()
+        load_guest(runtime)
+        seconds = time.monotonic() - started
+        if there:
+            print(f"{runtime.name}: already compiled, loaded in {seconds:.2f} seconds")
+        elif is_compiled(runtime):
+            print(f"{runtime.name}: compiled in {seconds:.1f} seconds", flush=True)
+        else:
+            print(f"{runtime.name}: compiled, but it cannot be kept", file=sys.stderr)
+            code = NOT_DONE
+    return code
