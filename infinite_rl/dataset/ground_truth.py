@@ -1,0 +1,49 @@
+"""What a completion is judged against, as one string that any trainer can carry.
+
+Trainers hand a reward the completion and one text of the row. That text is here a JSON object with
+the row's `type`, which names the reward, its `answer`, and its `language` where it has one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from ..errors import UnknownName, UsageError
+from ..reward_functions.reward_function import RewardFunction
+from ..types import RewardFunctionScore, Sample
+
+
+def pack(sample: Sample) -> str:
+    """The ground truth of a sample."""
+    parts = {"type": sample.type, "answer": sample.answer, "language": sample.language}
+    return json.dumps({name: text for name, text in parts.items() if text or name != "language"})
+
+
+def unpack(text: str) -> Sample:
+    """A sample without a prompt that is judged as the packed one.
+
+    Raises:
+        UsageError: `pack` has not made this.
+    """
+    try:
+        parts = json.loads(text)
+        found = Sample(parts["type"], "", parts["answer"], "", parts.get("language", ""))
+    except (TypeError, ValueError, KeyError, AttributeError):
+        found = None
+    if found is None or not all(isinstance(part, str) for part in vars(found).values() if part):
+        raise UsageError(f"no ground truth of this package: {str(text)[:80]!r}")
+    return found
+
+
+def score(
+    sample: Sample, completion: str, rewards: Mapping[str, RewardFunction]
+) -> RewardFunctionScore:
+    """What the reward that the sample's type names says of a completion.
+
+    Raises:
+        UnknownName: there is no such reward.
+    """
+    if sample.type not in rewards:
+        raise UnknownName("reward", sample.type, rewards)
+    return rewards[sample.type].score(sample, completion)
