@@ -20,17 +20,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.math_verifier import PAIRS, math_verify
+from benchmarks.math_pairs import Pair, labelled
+from benchmarks.math_verifier import math_verify
 from infinite_rl.reward_functions.math import verify
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "results" / "math_verify_differences.md"
-
-
-class Pair(NamedTuple):
-    prediction: str
-    gold: str
-    equal: bool
-    reason: str
 
 
 class Difference(NamedTuple):
@@ -41,17 +35,6 @@ class Difference(NamedTuple):
     @property
     def we_err(self) -> bool:
         return (self.ours == "equal") != self.pair.equal
-
-
-def labelled(path: Path) -> Iterator[Pair]:
-    section = ""
-    for line in path.read_text(encoding="utf-8").split("\n"):
-        right, wrong = line.rfind(" == "), line.rfind(" != ")
-        cut = max(right, wrong)
-        if cut >= 0 and not line.startswith("# "):
-            yield Pair(line[:cut], line[cut + 4 :], right > wrong, section)
-        elif line.startswith("["):
-            section = line.strip("[]")
 
 
 def references(folder: Path) -> Iterator[Pair]:
@@ -135,7 +118,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="a folder that holds math500/test.jsonl")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
-    pairs = list(labelled(PAIRS))
+    pairs = labelled()
     if options.data is not None:
         pairs += references(options.data)
     found = differences(pairs)

@@ -27,7 +27,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from benchmarks.math_verifier import PAIRS, labelled
+from benchmarks.math_pairs import labelled
 from infinite_rl.reward_functions.math import verify
 from infinite_rl.reward_functions.math.verify import forget_forms
 
@@ -141,7 +141,7 @@ def fragment(source: random.Random, seeds: Sequence[tuple[str, str]]) -> str:
 
 
 def at_random(found: Found, seconds: float, seed: int) -> None:
-    source, seeds = random.Random(seed), [pair for pair, _ in labelled(PAIRS)]
+    source, seeds = random.Random(seed), [pair.sides for pair in labelled()]
     while time.monotonic() < found.started + seconds:
         pair = random_pair(source, seeds)
         try:
@@ -169,8 +169,8 @@ def by_coverage(found: Found, seconds: float, arguments: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "corpus").mkdir()
-        for number, (pair, _) in enumerate(labelled(PAIRS)):
-            (folder / "corpus" / str(number)).write_text("\0".join(pair), encoding="utf-8")
+        for number, pair in enumerate(labelled()):
+            (folder / "corpus" / str(number)).write_text("\0".join(pair.sides), encoding="utf-8")
         words = [piece.replace("\\", "\\\\") for piece in PIECES if piece.isprintable()]
         words = [word for word in words if word.isascii() and word != '"']
         (folder / "words").write_text("".join(f'"{word}"\n' for word in words), encoding="ascii")

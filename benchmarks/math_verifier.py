@@ -33,13 +33,13 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.math_pairs import PAIRS, labelled
 from infinite_rl.reward_functions.math import algebra, verify, verify_many
 from infinite_rl.reward_functions.math.verify import CALCULUS, forget_forms
 
 Pair = tuple[str, str]
 Judge = Callable[[str, str], bool]
 
-PAIRS = Path(__file__).resolve().parent.parent / "tests" / "math_pairs.txt"
 _MARKED = re.compile(r"box|answer|#|\n", re.IGNORECASE)  # more than a bare answer
 PROSE = "We add the two parts, $a + b$, and simplify. "
 IMPORT = (
@@ -50,18 +50,6 @@ MATH_VERIFY_IMPORT = (
     "import time; start = time.perf_counter(); "
     "import math_verify; print(time.perf_counter() - start)"
 )
-
-
-def labelled(path: Path) -> list[tuple[Pair, bool]]:
-    """The pairs of a table such as `tests/math_pairs.txt`, and whether they are equal."""
-    found: list[tuple[Pair, bool]] = []
-    for line in path.read_text(encoding="utf-8").split("\n"):
-        right, wrong = line.rfind(" == "), line.rfind(" != ")
-        cut = max(right, wrong)
-        if cut >= 0 and not line.startswith("# "):
-            one, other = (side.replace("¶", "\n") for side in (line[:cut], line[cut + 4 :]))
-            found.append(((one, other), right > wrong))
-    return found
 
 
 def integers(count: int) -> list[Pair]:
@@ -222,7 +210,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=4096, help="pairs of the mixed batch")
     options = parser.parse_args()
     table = labelled(options.pairs)
-    pairs = [pair for pair, _ in table]
+    pairs = [pair.sides for pair in table]
     other = math_verify()
     judges: list[Judge] = [ours] if other is None else [ours, other]
     ours(r"\sqrt{2}", "1.5")  # loads mpmath
@@ -245,8 +233,9 @@ def main() -> None:
         print(row("ratio of the rates", [f"{speeds[0] / speeds[1]:,.0f}", "1"]))
     imports = [import_ms(code) for code in (IMPORT, MATH_VERIFY_IMPORT)[: len(judges)]]
     print(row("import, ms", [f"{value:,.0f}" for value in imports]))
-    bare = [(pair, equal) for pair, equal in table if not _MARKED.search(pair[0])]
-    boxes = list(zip(boxed([pair for pair, _ in bare]), [equal for _, equal in bare], strict=True))
+    bare = [pair for pair in table if not _MARKED.search(pair.prediction)]
+    answers = boxed([pair.sides for pair in bare])
+    boxes = list(zip(answers, [pair.equal for pair in bare], strict=True))
     marks = [accuracy(judge, boxes) for judge in judges]
     print(row(f"right of {len(boxes)} labelled pairs, boxed", [str(right) for right, _ in marks]))
     print(row("wrong answers accepted", [str(wrong) for _, wrong in marks]))

@@ -2,41 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import NamedTuple
-
 import pytest
 
+from benchmarks.math_pairs import Pair, labelled
 from infinite_rl.reward_functions.math import verify
 
 PATIENCE = 30.0  # seconds: these tests are not about time, on however busy a machine
-TABLE = Path(__file__).with_name("math_pairs.txt")
-
-
-class Pair(NamedTuple):
-    line: int
-    section: str
-    prediction: str
-    gold: str
-    equal: bool
-
-
-def read_table() -> list[Pair]:
-    pairs: list[Pair] = []
-    section = ""
-    for line, text in enumerate(TABLE.read_text(encoding="utf-8").split("\n"), 1):
-        right, wrong = text.rfind(" == "), text.rfind(" != ")
-        cut = max(right, wrong)
-        if cut >= 0 and not text.startswith("# "):
-            sides = (part.replace("¶", "\n") for part in (text[:cut], text[cut + 4 :]))
-            pairs.append(Pair(line, section, *sides, right > wrong))
-        elif text.startswith("["):
-            section = text.strip("[]")
-    return pairs
-
-
-PAIRS = read_table()
-NAMES = [f"{pair.section}-{pair.line}" for pair in PAIRS]
+PAIRS = labelled()
+NAMES = [f"{pair.reason}-{pair.line}" for pair in PAIRS]
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
