@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from .draw import Draw
 from .wording import (
+    EXACT,
     Problem,
     Question,
     in_brackets,
@@ -38,7 +39,6 @@ AS_SET = (
     "Use set notation, each element in the form a + bi.",
     "List the elements in curly brackets.",
 )
-EXACT = ("Give an exact value.", "Keep square roots exact, written like sqrt(2).", "Do not round.")
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def make(draw: Draw, level: int) -> Problem:
     return draw.pick(kinds if level == 1 else (*kinds, *harder))(draw, level)
 
 
-EXACT = (
+SIMPLIFIED = (
     "Give an exact value.",
     "Keep square roots exact, written like sqrt(2).",
     "Simplify any square root, and do not round.",
@@ -54,12 +54,12 @@ def right_triangle(draw: Draw, level: int) -> Problem:
     around = a + b + int(c) if c.isdigit() else f"{a + b} + {c}"
     pythagoras = f"The hypotenuse squared is {a}^2 + {b}^2 = {square}, so it is {c}."
     questions = [
-        Question(f"the length of the hypotenuse in {unit}", c, (pythagoras,), EXACT),
+        Question(f"the length of the hypotenuse in {unit}", c, (pythagoras,), SIMPLIFIED),
         Question(
             f"the perimeter in {unit}",
             around,
             (pythagoras, f"All sides together: {a} + {b} + {c} = {around}."),
-            EXACT,
+            SIMPLIFIED,
         ),
     ]
     if level > 1:
@@ -71,13 +71,13 @@ def right_triangle(draw: Draw, level: int) -> Problem:
                 f"the height on the hypotenuse in {unit}",
                 height,
                 (pythagoras, area_step, f"So the height is {a}·{b} over {c}, which is {height}."),
-                EXACT,
+                SIMPLIFIED,
             ),
             Question(
                 f"the radius in {unit} of the circle through its three corners",
                 half,
                 (pythagoras, f"The hypotenuse is a diameter (Thales), so the radius is {half}."),
-                EXACT,
+                SIMPLIFIED,
             ),
         ]
     given = (
@@ -111,7 +111,7 @@ def two_sides_and_angle(draw: Draw, level: int) -> Problem:
             f"{a}^2 + {b}^2 - 2·{a}·{b}·({cosine}) = {square}.",
             f"Its root is {side}.",
         ]
-        question = Question("the length of the third side", side, steps, EXACT)
+        question = Question("the length of the third side", side, steps, SIMPLIFIED)
     else:
         angle = draw.pick(list(SQUARED_SINES))
         sine, area = (
@@ -123,7 +123,7 @@ def two_sides_and_angle(draw: Draw, level: int) -> Problem:
             f"Half the product of the sides is {a}·{b}/2 = {Fraction(a * b, 2)}.",
             f"Times the sine this is {area}.",
         ]
-        question = Question("the area of the triangle", area, steps, EXACT)
+        question = Question("the area of the triangle", area, steps, SIMPLIFIED)
     given = (
         f"two sides of a triangle are {a} and {b} long, and the angle between them has {angle} degrees",
         f"in a triangle, sides of length {a} and {b} meet at an angle of {angle}°",
@@ -159,7 +159,7 @@ def segment(draw: Draw, level: int) -> Problem:
     )
     mean, slope = f"({middle[0]}, {middle[1]})", Fraction(dy, dx)
     questions = [
-        Question("the distance from P to Q", distance, (difference, pythagoras), EXACT),
+        Question("the distance from P to Q", distance, (difference, pythagoras), SIMPLIFIED),
         Question("the midpoint of the segment PQ", mean, ("Take means.", halves), AS_POINT),
     ]
     line = line_through((a, b), dx, dy)
@@ -245,7 +245,7 @@ def circle_equation(draw: Draw, level: int) -> Problem:
     radius = root_of(square)
     questions = (
         Question("the centre of the circle", f"({h}, {k})", (), AS_POINT),
-        Question("the radius of the circle", radius, (f"Its root is {radius}.",), EXACT),
+        Question("the radius of the circle", radius, (f"Its root is {radius}.",), SIMPLIFIED),
         Question("the area of the circle", multiple(square, "pi"), ("Times pi.",), WITH_PI),
         Question(
             "the equation of the circle in the form (x - h)^2 + (y - k)^2 = s",
@@ -306,7 +306,7 @@ def round_figure(draw: Draw, level: int) -> Problem:
             f"the length in {unit} of a chord of the large circle that touches the small one",
             root_of(ring, 2),
             (f"Half of the chord squared is {r}^2 - {inner}^2 = {ring}.",),
-            EXACT,
+            SIMPLIFIED,
         ),
     )  # fmt: skip
     given = (
@@ -324,10 +324,10 @@ def straight_figure(draw: Draw, level: int) -> Problem:
     diagonals = f"Its diagonals halve each other at right angles: {p // 2}^2 + {q // 2}^2 = {p * p // 4 + q * q // 4}."
     given, question = draw.pick(
         (
-            (f"an equilateral triangle has sides of length {s}", Question("the area", third, (f"Its height is {root_of(3, Fraction(s, 2))}.",), EXACT)),
-            (f"a regular hexagon has sides of length {s}", Question("the area", hexagon, (f"It consists of 6 equilateral triangles of area {third}.",), EXACT)),
-            (f"a square has a diagonal of length {s}", Question("the length of the sides", root_of(Fraction(s * s, 2)), (f"Two squared sides make {s}^2 = {s * s}.",), EXACT)),
-            (f"the diagonals of a rhombus are {p} and {q} long", Question("the length of the sides", rhombus, (diagonals,), EXACT)),
+            (f"an equilateral triangle has sides of length {s}", Question("the area", third, (f"Its height is {root_of(3, Fraction(s, 2))}.",), SIMPLIFIED)),
+            (f"a regular hexagon has sides of length {s}", Question("the area", hexagon, (f"It consists of 6 equilateral triangles of area {third}.",), SIMPLIFIED)),
+            (f"a square has a diagonal of length {s}", Question("the length of the sides", root_of(Fraction(s * s, 2)), (f"Two squared sides make {s}^2 = {s * s}.",), SIMPLIFIED)),
+            (f"the diagonals of a rhombus are {p} and {q} long", Question("the length of the sides", rhombus, (diagonals,), SIMPLIFIED)),
             (f"the diagonals of a rhombus measure {p} and {q}", Question("the area", p * q // 2, (f"Half of the product: {p}·{q}/2 = {p * q // 2}.",))),
             (f"the parallel sides of a trapezoid measure {s} and {s + n}, at a distance of {h}", Question("the area", Fraction((2 * s + n) * h, 2), (f"The mean width times the height: ({s} + {s + n})/2·{h} = {Fraction((2 * s + n) * h, 2)}.",))),
         )
@@ -428,7 +428,7 @@ def box(draw: Draw, r: int, h: int, unit: str) -> Figure:
             f"a brick has edges of {r}, {h} and {w} {unit}",
         ),
         (
-            Question(f"the length of the space diagonal in {unit}", root_of(square), (corner,), EXACT),
+            Question(f"the length of the space diagonal in {unit}", root_of(square), (corner,), SIMPLIFIED),
             Question(f"the surface area in square {unit}", surface, (faces,)),
             Question("the ratio of the volume to the surface, both measured as above", Fraction(r * h * w, surface), (faces, f"The volume: {r}·{h}·{w} = {r * h * w}."), PLAIN),
         ),
@@ -447,7 +447,7 @@ def cone(draw: Draw, r: int, h: int, unit: str) -> Figure:
         ),
         (
             Question(f"the volume in cubic {unit}", multiple(volume, "pi"), (third,), WITH_PI),
-            Question(f"the slant height in {unit}", root_of(slant), (edge,), EXACT),
+            Question(f"the slant height in {unit}", root_of(slant), (edge,), SIMPLIFIED),
             Question(f"the area of the curved side in square {unit}", mantle, (edge, f"Times {r} and pi."), WITH_PI),
         ),
     )  # fmt: skip
@@ -466,7 +466,7 @@ def pyramid(draw: Draw, r: int, h: int, unit: str) -> Figure:
         ),
         (
             Question(f"the volume in cubic {unit}", volume, (third,), PLAIN),
-            Question(f"the height in {unit} of a side face", root_of(slant), (face,), EXACT),
-            Question(f"the length in {unit} of an edge from base to top", root_of(slant + r * r), (edge,), EXACT),
+            Question(f"the height in {unit} of a side face", root_of(slant), (face,), SIMPLIFIED),
+            Question(f"the length in {unit} of an edge from base to top", root_of(slant + r * r), (edge,), SIMPLIFIED),
         ),
     )  # fmt: skip

@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from .draw import Draw
-from .wording import Problem, Question, in_brackets, polynomial, posed, root_of, signed_sum, times
+from .wording import (
+    EXACT,
+    Problem,
+    Question,
+    in_brackets,
+    polynomial,
+    posed,
+    root_of,
+    signed_sum,
+    times,
+)
 
 Row = Sequence[Fraction | int]
 Matrix = Sequence[Row]
@@ -29,7 +39,6 @@ AS_VECTOR = (
     "Answer with a tuple, such as (1, 2).",
     "A tuple is wanted.",
 )
-EXACT = ("Give an exact value.", "Keep square roots exact, written like sqrt(2).", "Do not round.")
 AS_SET = ("Write them as a set, such as {1, 2}.", "Use set notation.")
 
 

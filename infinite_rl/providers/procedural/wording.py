@@ -41,6 +41,7 @@ THINGS = (
 # The names that a skeleton masks, beside numbers, single letters and code.
 NAMES = PEOPLE + FOODS + THINGS
 
+EXACT = ("Give an exact value.", "Keep square roots exact, written like sqrt(2).", "Do not round.")
 VARIABLES = ("x", "y", "z", "t", "n", "k", "m", "w")
 FEWEST_STEPS_FOR_NUMBERS = 2
 
