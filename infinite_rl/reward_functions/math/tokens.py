@@ -276,7 +276,6 @@ class _Lexer:
 
     def command(self, name: str) -> None:
         if name in _SPACING:
-            self.spaced = True
             if name in ("left", "right") and self.text.startswith(".", self.position):
                 raise Unparsed("a bracket without a partner")
         elif name in _OPERATORS:
@@ -325,8 +324,8 @@ class _Lexer:
             self.text_group(joined[1])
             stripped = joined[2]
         if not stripped:
-            self.spaced = True
-        elif stripped.casefold() in _WORD_OPERATORS or self.selects(stripped):
+            return
+        if stripped.casefold() in _WORD_OPERATORS or self.selects(stripped):
             self.word(stripped.casefold())
         elif not re.search("[A-Za-z]", stripped) and "\\" not in _SIGNS.sub("", stripped):
             self.tokens += _Lexer(stripped).run()[:-1]  # \text{5} is 5
