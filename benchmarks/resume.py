@@ -54,7 +54,7 @@ def _append(store: Store, journal: Journal, index: int) -> None:
     call = Call(slot, task.name, "", attempt.request, index)
     journal.complete(call, Source(lambda *_: completion))
     score = RewardFunctionScore(1.0, 1.0, status="passed")
-    store.accept(Outcome(attempt, Sample("math", prompt, answer, response), score, completion))
+    store.settle(Outcome(attempt, Sample("math", prompt, answer, response), score, completion))
 
 
 def _fill(folder: Path, rows: int) -> list[tuple[int, float]]:

@@ -15,11 +15,13 @@ import os
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
+from .append_only import AppendOnlyFile, DiskFull, damaged, read_lines
 from .errors import NoCompletion, ProviderError, ProviderUnavailable, StoreError
 from .prices import Price, cost
 from .progress import Spending
@@ -28,12 +30,11 @@ from .types import Completion, Slot, Usage
 JOURNAL = "journal.jsonl"
 _RESERVE = ".reserve"  # given up where the disk is full, for the answers that are under way
 _RESERVED_BYTES = 16 * 2**20
-_READ_AT_ONCE = 2**20  # bytes; with less, reading a long file back takes twice as long
-_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 # Lines begin alike, so that a long journal can be looked through without reading its texts.
 _BEGINNING = re.compile(
-    rb'\{"slot": ("(?:[^"\\]|\\.)+"), "kind": "(asked|answered|empty|failed|sent|batch)"'
-    rb'(?:, "cost": ([0-9.e+-]+|null), "tokens": \[(\d+), (\d+), (\d+), (\d+)\])?'
+    rb'\{"slot": ("(?:[^"\\\x80-\xff]|\\.)+"), "kind": "(asked|answered|empty|failed|sent|batch)"'
+    rb'(?:, "cost": ([0-9.e+-]+|null), "tokens": \[(\d+), (\d+), (\d+), (\d+)\]'
+    rb'|(?<!"answered")(?<!"empty"))'
 )
 
 
@@ -87,39 +88,58 @@ class Batch:
     slots: set[str] = field(default_factory=set)
 
 
-class Journal:
+class _Sent:
+    """What went up in batches, and what of it is still to come down, line by line."""
+
+    def __init__(self) -> None:
+        self.batches: dict[str, Batch] = {}  # by label
+        self._up: dict[str, Batch] = {}  # by the slots that are to come down
+
+    def note(self, line: Mapping[str, Any]) -> None:
+        """What one more line tells."""
+        slot, kind = line["slot"], line["kind"]
+        if kind == "sent":
+            self._up[slot] = self.batches.setdefault(line["batch"], Batch(line["role"]))
+            self._up[slot].slots.add(slot)
+        elif kind == "batch":
+            self.batches[slot].name = line["name"]
+        elif kind != "asked":
+            self.come_down(slot)
+
+    def come_down(self, slot: str) -> None:
+        """The slot's call is answered, or has failed."""
+        if batch := self._up.pop(slot, None):
+            batch.slots.discard(slot)
+
+
+class Journal(AppendOnlyFile):
     """The journal of one folder. `complete` may be called from any thread.
 
     `lost` holds the slots whose calls were under way when an earlier run died, `batches` what went
-    up in batches, by label; `spending` counts
-    every answer in the file, those of earlier runs included.
+    up in batches, by label, and `failures` how often a slot's call was not answered. `spending`
+    counts every answer in the file, those of earlier runs included.
 
     Raises:
         StoreError: the file cannot be written, or is none of ours.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / JOURNAL
+        super().__init__(folder / JOURNAL)
         self.lost: set[str] = set()
-        self.batches: dict[str, Batch] = {}
-        self.failures: Counter[str] = Counter()  # how often a slot's call was not answered
-        self._sent: dict[str, str] = {}  # the label of the batch that a slot went up in
+        self.failures: Counter[str] = Counter()
         self.spending = Spending()
+        self._sent = _Sent()
+        self.batches = self._sent.batches
         self._places: dict[str, int] = {}  # where the answer of a slot begins
         self._new: set[str] = set()  # slots answered in this run
         self._lock = threading.Lock()
-        self._reserve: Path | None = None
         self._full = False
-        try:
-            self._file = self.path.open("ab+", buffering=0)
-        except OSError as error:
-            raise StoreError(f"cannot write {self.path}: {error.strerror}") from None
-        try:
+        self._reserve = folder / _RESERVE
+        with ExitStack() as refused:
+            refused.callback(self._file.close)
             self._look_through()
-        except BaseException:
-            self._file.close()
-            raise
-        self._set_aside(folder / _RESERVE)
+            refused.pop_all()
+        self._set_aside()
 
     @property
     def under_way(self) -> bool:
@@ -141,12 +161,16 @@ class Journal:
 
     def answer(self, slot: Slot) -> Completion | None:
         """The answer that is kept for a slot, if any; raises NoCompletion where it had no text."""
-        name = str(slot)
-        if name not in self._places:
+        place = self._places.get(str(slot))
+        if place is None:
             return None
         with self.path.open("rb") as file:
-            file.seek(self._places[name])
-            return _completion(json.loads(file.readline()))
+            file.seek(place)
+            line = file.readline()
+        found = _answer(_parsed(self.path, place + len(line), line))
+        if isinstance(found, NoCompletion):
+            raise found
+        return found
 
     def complete(self, call: Call, source: Source) -> Completion:
         """The answer that the journal holds for this slot, else the source's, once it is kept.
@@ -171,21 +195,16 @@ class Journal:
 
     def send_up(self, label: str, role: str, calls: Sequence[Call]) -> None:
         """Record calls that are about to go up in a batch."""
-        batch = self.batches.setdefault(label, Batch(role))
         for call in calls:
-            name = str(call.slot)
             self._append(
-                name, "sent", batch=label, role=role,
+                str(call.slot), "sent", batch=label, role=role,
                 task=call.task, seed=call.seed, prompt=call.prompt,
             )  # fmt: skip
-            batch.slots.add(name)
-            self._sent[name] = label
         self.sync()
 
     def name_batch(self, label: str, name: str) -> None:
         """Record the name that the service has given a batch."""
         self._append(label, "batch", name=name)
-        self.batches[label].name = name
         self.sync()
 
     def settle(self, name: str, answer: Completion | ProviderError, source: Source) -> None:
@@ -198,11 +217,6 @@ class Journal:
         else:
             usage = answer.usage if isinstance(answer, NoCompletion) else Usage()
             self._keep(name, "empty", usage, source.cost(usage), why=str(answer))
-        self._come_down(name)
-
-    def _come_down(self, name: str) -> None:
-        if label := self._sent.pop(name, ""):
-            self.batches[label].slots.discard(name)
 
     def keep(self, slot: Slot, completion: Completion, source: Source) -> Completion:
         """Record an answer, with its cost."""
@@ -219,12 +233,8 @@ class Journal:
         )
         return completion
 
-    def sync(self) -> None:
-        """Force what was appended to the disk."""
-        os.fsync(self._file.fileno())
-
     def close(self) -> None:
-        self._file.close()
+        super().close()
         self._give_up_reserve()
 
     def _keep(
@@ -240,94 +250,57 @@ class Journal:
 
     def _append(self, slot: str, kind: str, **more: object) -> int:
         """Write one whole line; where it begins."""
-        line = json.dumps({"slot": slot, "kind": kind, **more}).encode("ascii") + b"\n"
+        line = {"slot": slot, "kind": kind, **more}
+        record = json.dumps(line).encode("ascii") + b"\n"
         with self._lock:
-            if kind == "asked" and self._full:
-                raise StoreError(f"cannot write {self.path}: {os.strerror(errno.ENOSPC)}")
-            place = os.fstat(self._file.fileno()).st_size
+            if self._full and kind == "asked":
+                raise DiskFull(f"cannot write {self.path}: {os.strerror(errno.ENOSPC)}")
             try:
-                self._write(line, place)
-            except OSError as error:
-                if error.errno not in _NO_SPACE or kind == "asked":
-                    raise self._unwritable(error) from None
+                place = self._write(record)
+            except DiskFull:
+                if kind == "asked":
+                    raise
                 self._give_up_reserve()
                 self._full = True  # no more is asked: what is left is for answers under way
-                try:
-                    self._write(line, place)
-                except OSError as again:
-                    raise self._unwritable(again) from None
+                place = self._write(record)
+            self._sent.note(line)
         return place
 
-    def _write(self, line: bytes, place: int) -> None:
+    def _set_aside(self) -> None:
         try:
-            while line:
-                line = line[self._file.write(line) :]
-        except OSError:
-            self._file.truncate(place)  # no half line
-            raise
-
-    def _unwritable(self, error: OSError) -> StoreError:
-        return StoreError(f"cannot write {self.path}: {error.strerror}; what was kept is whole")
-
-    def _set_aside(self, path: Path) -> None:
-        try:
-            with path.open("wb") as file:
+            with self._reserve.open("wb") as file:
                 _allocate(file, _RESERVED_BYTES)
-            self._reserve = path
-        except OSError:
-            path.unlink(
-                missing_ok=True
-            )  # a disk that is nearly full: there is nothing to set aside
+        except OSError:  # a disk that is nearly full: there is nothing to set aside
+            self._give_up_reserve()
 
     def _give_up_reserve(self) -> None:
-        if self._reserve:
-            self._reserve.unlink(missing_ok=True)
-            self._reserve = None
-
-    # -- reading it back --------------------------------------------------------------------------
+        self._reserve.unlink(missing_ok=True)
 
     def _look_through(self) -> None:
-        end, tokens = 0, [0, 0, 0, 0]
-        for number, (place, line) in enumerate(_lines(self.path), 1):
-            if not line.endswith(b"\n"):
-                break  # torn: its call counts as under way
-            end = place + len(line)
-            found = _BEGINNING.match(line)
-            if found is None:
-                raise StoreError(
-                    f"{self.path} is damaged at line {number}. "
-                    "Move it away or choose another output folder; it was left as it is."
-                )
-            kind = found[2]
+        end = into = cached = thinking = out = 0
+        for end, line, found in _lines(self.path):
+            quoted, kind = found.group(1, 2)
             if kind in (b"sent", b"batch"):
-                self._note_batch(json.loads(line))
+                self._sent.note(_parsed(self.path, end, line))
                 continue
-            quoted = found[1]
             name = str(json.loads(quoted)) if b"\\" in quoted else quoted[1:-1].decode("ascii")
             if kind == b"asked":
                 self.lost.add(name)
                 continue
             self.lost.discard(name)
-            if self._sent:
-                self._come_down(name)
+            self._sent.come_down(name)
             if kind == b"failed":
                 self.failures[name] += 1
                 continue
-            self._places[name] = place
-            for at in range(4):
-                tokens[at] += int(found[4 + at])
+            self._places[name] = end - len(line)
+            into += int(found[4])
+            cached += int(found[5])
+            thinking += int(found[6])
+            out += int(found[7])
             self.spending.count(None if found[3] == b"null" else float(found[3]))
         if end < self.path.stat().st_size:
             self._file.truncate(end)
-        into, cached, thinking, out = tokens
         self.spending.usage = Usage(into, out, cached, thinking)
-
-    def _note_batch(self, line: dict[str, Any]) -> None:
-        if line["kind"] == "batch":
-            self.batches[line["slot"]].name = line["name"]
-            return
-        self.batches.setdefault(line["batch"], Batch(line["role"])).slots.add(line["slot"])
-        self._sent[line["slot"]] = line["batch"]
 
 
 def _allocate(file: IO[bytes], size: int) -> None:
@@ -338,19 +311,33 @@ def _allocate(file: IO[bytes], size: int) -> None:
         file.write(bytes(size))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    place = 0
-    with path.open("rb", _READ_AT_ONCE) as file:
-        for line in file:
-            yield place, line
-            place += len(line)
+def _lines(path: Path) -> Iterator[tuple[int, bytes, re.Match[bytes]]]:
+    """Each whole line, with the offset of its end before it, and its beginning as matched after it.
+
+    A torn last line is left out: its call counts as under way.
+    """
+    for end, line in read_lines(path):
+        if not line.endswith(b"\n"):
+            return
+        found = _BEGINNING.match(line)
+        if found is None:
+            raise damaged(path, end, "it begins as no line of a journal")
+        yield end, line, found
 
 
-def _completion(line: dict[str, Any]) -> Completion:
+def _parsed(path: Path, end: int, line: bytes) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(line)
+    except ValueError as error:
+        raise damaged(path, end, str(error)) from None
+    return found
+
+
+def _answer(line: Mapping[str, Any]) -> Completion | NoCompletion:
     into, cached, thinking, out = line["tokens"]
     usage = Usage(into, out, cached, thinking)
     if line["kind"] == "empty":
-        raise NoCompletion(line["why"], usage=usage)
+        return NoCompletion(line["why"], usage=usage)
     return Completion(
         line["text"], line["model"], line["finish_reason"], usage, line["cost"], line["reasoning"]
     )
@@ -369,17 +356,10 @@ def calls(folder: Path) -> Iterator[Call]:
 
 def batches(folder: Path) -> list[Batch]:
     """Every batch of a folder. Raises `StoreError` as `answers` does."""
-    found: dict[str, Batch] = {}
-    sent: dict[str, Batch] = {}
+    sent = _Sent()
     for line in _read(folder):
-        if line["kind"] == "sent":
-            sent[line["slot"]] = found.setdefault(line["batch"], Batch(line["role"]))
-            sent[line["slot"]].slots.add(line["slot"])
-        elif line["kind"] == "batch":
-            found[line["slot"]].name = line["name"]
-        elif line["slot"] in sent:
-            sent[line["slot"]].slots.discard(line["slot"])
-    return list(found.values())
+        sent.note(line)
+    return list(sent.batches.values())
 
 
 def answers(folder: Path) -> Iterator[tuple[Slot, Completion | NoCompletion]]:
@@ -390,21 +370,12 @@ def answers(folder: Path) -> Iterator[tuple[Slot, Completion | NoCompletion]]:
     """
     for line in _read(folder):
         if line["kind"] in ("answered", "empty"):
-            try:
-                yield Slot.parse(line["slot"]), _completion(line)
-            except NoCompletion as nothing:
-                yield Slot.parse(line["slot"]), nothing
+            yield Slot.parse(line["slot"]), _answer(line)
 
 
 def _read(folder: Path) -> Iterator[dict[str, Any]]:
     path = folder / JOURNAL
     if not path.is_file():
         raise StoreError(f"there is no {path}")
-    for number, (_, line) in enumerate(_lines(path), 1):
-        if not line.endswith(b"\n"):
-            return
-        try:
-            found: dict[str, Any] = json.loads(line)
-        except ValueError:
-            raise StoreError(f"{path} is damaged at line {number}") from None
-        yield found
+    for end, line, _ in _lines(path):
+        yield _parsed(path, end, line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -43,6 +43,15 @@ class Rescored:
     dropped: int = 0
     unproven: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
+
+    def count(self, outcome: Outcome, before: Collection[str]) -> None:
+        """Count what became of an answer; `before` are the slots whose rows were there."""
+        if not outcome.accepted:
+            self.rejected[outcome.reason] += 1
+        elif str(outcome.attempt.slot) in before:
+            self.kept += 1
+        else:
+            self.gained += 1
 
 
 class _Unpaid(Exception):
@@ -219,7 +228,7 @@ def _judged_anew(
                 if isinstance(outcome, _Unpaid):
                     found.unproven += 1
                 elif outcome:
-                    _settle(outcome, store, found, before)
+                    found.count(store.settle(outcome), before)
                 on_progress(number)
         found.dropped = len(before) - found.kept
     return found
@@ -238,20 +247,6 @@ def _outcome(answering: Answering, attempt: Attempt) -> Outcome | _Unpaid | None
         return answering(attempt)
     except _Unpaid as missing:
         return missing if missing.slot.solve else None
-
-
-def _settle(outcome: Outcome, store: Store, found: Rescored, before: set[str]) -> None:
-    if outcome.accepted and store.has_prompt(outcome.sample.prompt):
-        outcome = outcome.rejected("duplicate", "a row asks the same")
-    if not outcome.accepted:
-        store.reject(outcome)
-        found.rejected[outcome.reason] += 1
-        return
-    store.accept(outcome)
-    if str(outcome.attempt.slot) in before:
-        found.kept += 1
-    else:
-        found.gained += 1
 
 
 def _put_in_place(folder: Path) -> None:

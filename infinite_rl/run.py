@@ -116,24 +116,29 @@ class Run:
         return next(attempt for attempt in attempts if attempt)
 
     def _settle(self, outcome: Outcome) -> None:
-        family = outcome.attempt.slot.family
-        if outcome.accepted and self.store.has_prompt(outcome.sample.prompt):
-            outcome = outcome.rejected("duplicate", "a row asks the same")
         self.progress.calls = self.journal.made
+        outcome = self.store.settle(outcome)
         verdict = f"{outcome.reason}: {outcome.score.error_msg}" if outcome.reason else "accepted"
         logger.debug("%s %s", outcome.attempt.slot, verdict)
         if self.debug:
             self._write_debug(outcome)
         if outcome.accepted:
-            self.store.accept(outcome)
-            self.progress.accepted[family] += 1
-            self.begun[family] -= 1
-            self.failures[family] = 0
-            if sum(self.progress.accepted.values()) % self.save_every == 0:
-                self.journal.sync()
-                self.store.sync()
-            return
-        self.store.reject(outcome)
+            self._count(outcome.attempt.slot.family)
+        else:
+            self._go_on(outcome)
+
+    def _count(self, family: str) -> None:
+        """A row was made."""
+        self.progress.accepted[family] += 1
+        self.begun[family] -= 1
+        self.failures[family] = 0
+        if self.progress.accepted.total() % self.save_every == 0:
+            self.journal.sync()
+            self.store.sync()
+
+    def _go_on(self, outcome: Outcome) -> None:
+        """Try once more after an outcome that was rejected, or end its sample."""
+        family = outcome.attempt.slot.family
         self.progress.rejected[outcome.reason] += 1
         following = self.asker.after(outcome)
         if following and family not in self.progress.given_up:

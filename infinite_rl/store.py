@@ -20,6 +20,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import IO, cast, get_args
 
+from .append_only import AppendOnlyFile, damaged, read_lines
 from .errors import StoreError
 from .types import Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
 
@@ -39,11 +40,13 @@ FAILED_COLUMNS = (
     *("type", "prompt", "answer", "response", "format_score", "correctness_score"),
     *("error_msg", "raw_text", "rectified", "slot"),
 )
-_OF_A_REJECTION = ("slot", "format_score", "correctness_score", "error_msg")  # what is remembered
+# What is remembered of a row, and of a failure.
+_OF_A_ROW = ("slot", "type", "language", "prompt")
+_OF_A_REJECTION = ("slot", "format_score", "correctness_score", "error_msg")
+_REASONS = frozenset(get_args(Reason))
 
 # UTF-8 cannot hold half a surrogate pair, but a model's JSON can: such text must survive as well.
 _ENCODING, _ERRORS = "utf-8", "surrogatepass"
-_READ_AT_ONCE = 2**20  # bytes; with less, reading a long file back takes twice as long
 _EXCERPT, _SHOWN = 300, 3  # characters and number of the earlier prompts that a model is shown
 
 
@@ -62,30 +65,26 @@ def read_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict
 def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[list[str], int]]:
     """The fields of each whole row, with the offset of its end in bytes; the header comes first."""
     csv.field_size_limit(2**31 - 1)  # the default of 128 KiB is less than a long response
-    size, offset, number, last = path.stat().st_size, 0, 0, b""
+    size, offset, last = path.stat().st_size, 0, b""
 
-    def lines(file: IO[bytes]) -> Iterator[str]:
-        nonlocal offset, number, last
-        for last in file:
-            offset, number = offset + len(last), number + 1
+    def texts() -> Iterator[str]:
+        nonlocal offset, last
+        for offset, last in read_lines(path):  # noqa: B007 -- it is looked at below
             yield last.decode(_ENCODING, _ERRORS)
 
-    with path.open("rb", _READ_AT_ONCE) as file:
-        reader = csv.reader(lines(file), strict=True)
-        header: list[str] | None = None
-        try:
-            for fields in reader:
-                if not last.endswith(b"\n"):
-                    return
-                if header is None:
-                    header = _checked_header(path, fields, columns)
-                elif len(fields) != len(header):
-                    what = f"{len(fields)} fields instead of {len(header)}"
-                    raise _damaged(path, number, what)
-                yield fields, offset
-        except (csv.Error, UnicodeDecodeError) as error:
-            if offset < size:  # else the file ends inside a row
-                raise _damaged(path, number, str(error)) from None
+    header: list[str] | None = None
+    try:
+        for fields in csv.reader(texts(), strict=True):
+            if not last.endswith(b"\n"):
+                return
+            if header is None:
+                header = _checked_header(path, fields, columns)
+            elif len(fields) != len(header):
+                raise damaged(path, offset, f"{len(fields)} fields instead of {len(header)}")
+            yield fields, offset
+    except (csv.Error, UnicodeDecodeError) as error:
+        if offset < size:  # else the file ends inside a row
+            raise damaged(path, offset, str(error)) from None
 
 
 def _checked_header(path: Path, fields: list[str], columns: Sequence[str] | None) -> list[str]:
@@ -100,23 +99,14 @@ def _checked_header(path: Path, fields: list[str], columns: Sequence[str] | None
     return fields
 
 
-def _damaged(path: Path, line: int | None, what: str) -> StoreError:
-    where = f" at line {line}" if line is not None else ""
-    return StoreError(
-        f"{path} is damaged{where} ({what}). "
-        "Mend it, move it away or choose another output folder; it was left as it is."
-    )
-
-
-class CsvLog:
+class CsvLog(AppendOnlyFile):
     """One append-only CSV file with fixed columns."""
 
+    comfort = "nothing was lost"  # as the journal holds the answer
+
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        self.path, self.columns = path, columns
-        try:
-            self._file = path.open("ab", buffering=0)
-        except OSError as error:
-            raise StoreError(f"cannot write {path}: {error.strerror}") from None
+        super().__init__(path)
+        self.columns = columns
 
     def recover(self, *columns: str) -> Iterator[tuple[str, ...]]:
         """Yield some columns, at least two, of the rows that are there; then move a torn end aside,
@@ -139,30 +129,12 @@ class CsvLog:
         """Write one whole row. Raises StoreError, and leaves no half row, where that fails."""
         self._write(_line(row[column] for column in self.columns))
 
-    def sync(self) -> None:
-        """Force what was appended to the disk."""
-        os.fsync(self._file.fileno())
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _write(self, data: bytes) -> None:
-        end = os.fstat(self._file.fileno()).st_size
-        try:
-            while data:
-                data = data[self._file.write(data) :]
-        except OSError as error:
-            self._file.truncate(end)
-            raise StoreError(
-                f"cannot write {self.path}: {error.strerror}; nothing was lost"
-            ) from None
-
     def _move_torn_end_aside(self, end: int) -> None:
         with self.path.open("rb") as file:
             file.seek(end)
             torn = file.read()
         if end == 0 and not _line(self.columns).startswith(torn):
-            raise _damaged(self.path, 1, "no complete header")
+            raise damaged(self.path, None, "no complete header")
         aside = self.path.with_name(self.path.name + ".torn")
         with aside.open("ab") as copy:
             copy.write(torn + b"\n")
@@ -268,13 +240,8 @@ class Store:
             opened.enter_context(_locked(out_dir))
             self._accepted = CsvLog(out_dir / DATASET, DATASET_COLUMNS)
             opened.callback(self._accepted.close)
-            rows = self._accepted.recover("slot", "type", "language", "prompt")
-            for slot, family, language, prompt in rows:
-                try:
-                    index = int(slot.rsplit("/", 3)[1])  # Slot.parse takes four times as long
-                except (ValueError, IndexError):
-                    raise _damaged(out_dir / DATASET, None, f"the slot {slot!r}") from None
-                self._remember(family, language, prompt, index)
+            for row in self._accepted.recover(*_OF_A_ROW):
+                self._remember(*row)
             self._failed = CsvLog(out_dir / FAILED, FAILED_COLUMNS)
             opened.callback(self._failed.close)
             for row in self._failed.recover(*_OF_A_REJECTION):
@@ -292,15 +259,18 @@ class Store:
         """Whether a row asks the same, but for case and white space."""
         return _key(prompt) in self._keys
 
-    def accept(self, outcome: Outcome) -> None:
-        """Append an accepted outcome to the data set."""
-        self._accepted.append(dataset_row(outcome))
-        sample = outcome.sample
-        self._remember(sample.type, sample.language, sample.prompt, outcome.attempt.slot.index)
+    def settle(self, outcome: Outcome) -> Outcome:
+        """Append an outcome to the data set or to the failures; the outcome that was appended.
 
-    def reject(self, outcome: Outcome) -> None:
-        """Append a rejected outcome to the failures."""
-        self._failed.append(failed_row(outcome))
+        An accepted one is rejected as a duplicate where a row asks the same.
+        """
+        if outcome.accepted and self.has_prompt(outcome.sample.prompt):
+            outcome = outcome.rejected("duplicate", "a row asks the same")
+        if outcome.accepted:
+            self._accept(dataset_row(outcome))
+        else:
+            self._failed.append(failed_row(outcome))
+        return outcome
 
     def take(self, row: Mapping[str, str]) -> None:
         """Append a row of another store, or a failure where a row here asks the same; only once."""
@@ -308,8 +278,7 @@ class Store:
         if slot.index in self.filled[slot.family] or row["slot"] in self.rejected:
             return
         if not self.has_prompt(row["prompt"]):
-            self._accepted.append(row)
-            self._remember(row["type"], row["language"], row["prompt"], slot.index)
+            self._accept(row)
             return
         error = "duplicate: a row of another shard asks the same"
         failed = {**row, "error_msg": error, "raw_text": "", "rectified": str(slot.repair > 0)}
@@ -331,7 +300,15 @@ class Store:
         folder.mkdir(exist_ok=True)
         (folder / f"{name}.txt").write_text(text, encoding=_ENCODING, errors=_ERRORS)
 
-    def _remember(self, family: str, language: str, prompt: str, index: int) -> None:
+    def _accept(self, row: Mapping[str, str]) -> None:
+        self._accepted.append(row)
+        self._remember(*(row[column] for column in _OF_A_ROW))
+
+    def _remember(self, place: str, family: str, language: str, prompt: str) -> None:
+        try:
+            index = int(place.rsplit("/", 3)[1])  # Slot.parse takes four times as long
+        except (ValueError, IndexError):
+            raise damaged(self.out_dir / DATASET, None, f"the slot {place!r}") from None
         self.counts[family] += 1
         self._keys.add(_key(prompt))
         self._newest[family, language].append(prompt[:_EXCERPT])
@@ -342,11 +319,11 @@ class Store:
             slot = Slot.parse(place)
             scores = float(form), float(right)
         except ValueError:
-            raise _damaged(self.out_dir / FAILED, None, f"the slot {place!r}") from None
+            raise damaged(self.out_dir / FAILED, None, f"the slot {place!r}") from None
         if slot.index in self.filled[slot.family]:
             return  # nothing follows from it any more
         reason, _, error = message.partition(": ")
-        if reason in get_args(Reason):
+        if reason in _REASONS:
             score = RewardFunctionScore(*scores, error)
             self.rejected[place] = Rejection(cast(Reason, reason), score)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from infinite_rl.errors import NoCompletion, ProviderUnavailable, StoreError
-from infinite_rl.journal import JOURNAL, Call, Journal, Source, answers
+from infinite_rl.journal import JOURNAL, Batch, Call, Journal, Source, answers, batches
 from infinite_rl.prices import Price
 from infinite_rl.types import Completion, Slot, Usage
 
@@ -136,12 +136,53 @@ def test_threads_write_whole_lines(tmp_path: Path) -> None:
     assert texts == {n: "x" * n for n in range(500)}
 
 
-@pytest.mark.parametrize("text", ["not a journal\n", "{}\n", '{"slot": "x"}\n'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("not a journal\n", "{}\n", '{"slot": "x"}\n', '{"slot": "é", "kind": "asked"}\n'),
+        *('{"slot": "m/0/0/0", "kind": "answered"}\n', '{"slot": "m/0/0/0", "kind": "sent", \n'),
+    ],
+)
 def test_a_foreign_journal_is_refused_and_left_alone(tmp_path: Path, text: str) -> None:
     (tmp_path / JOURNAL).write_text(text, encoding="utf-8")
     with pytest.raises(StoreError, match="line 1"):
         Journal(tmp_path)
+    with pytest.raises(StoreError, match="line 1"):
+        list(answers(tmp_path))
     assert (tmp_path / JOURNAL).read_text(encoding="utf-8") == text
+
+
+def test_an_answer_whose_end_is_damaged_is_named_when_it_is_wanted(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for index in range(2):
+        journal.complete(call(index), Source(lambda *_: answered("so be it")))
+    journal.close()
+    path = tmp_path / JOURNAL
+    path.write_bytes(path.read_bytes().replace(b'so be it"', b"so be it "))
+    journal = Journal(tmp_path)
+    with pytest.raises(StoreError, match="damaged at line 4"):
+        journal.answer(Slot("math", 1))
+    journal.close()
+    with pytest.raises(StoreError, match="damaged at line 2"):
+        list(answers(tmp_path))
+
+
+def test_a_batch_is_the_same_to_who_writes_it_and_to_who_reads_it(tmp_path: Path) -> None:
+    journal, source = Journal(tmp_path), Source(never)
+    journal.send_up("b", "writer", [call(index) for index in range(4)])
+    journal.name_batch("b", "batches/7")
+    journal.settle("math/0/0/0", answered(), source)
+    journal.settle("math/1/0/0", NoCompletion("blocked"), source)
+    journal.settle("math/2/0/0", ProviderUnavailable("503"), source)
+    expected = {"b": Batch("writer", "batches/7", {"math/3/0/0"})}
+    assert journal.batches == expected
+    assert journal.failures == {"math/2/0/0": 1}
+    journal.close()
+    assert batches(tmp_path) == list(expected.values())
+    journal = Journal(tmp_path)
+    assert journal.batches == expected
+    assert journal.failures == {"math/2/0/0": 1}
+    journal.close()
 
 
 class _Full:

@@ -50,14 +50,14 @@ def outcome(
 def fill(folder: Path, *prompts: str) -> None:
     with Store(folder) as store:
         for index, prompt in enumerate(prompts):
-            store.accept(outcome(prompt, index=index))
+            store.settle(outcome(prompt, index=index))
 
 
 @pytest.mark.parametrize("text", UGLY, ids=lambda text: ascii(text)[:20])
 def test_every_text_survives_the_round_trip(tmp_path: Path, text: str) -> None:
     with Store(tmp_path) as store:
-        store.accept(outcome("before" + text, answer=text, response=text))
-        store.accept(outcome("after", index=1))
+        store.settle(outcome("before" + text, answer=text, response=text))
+        store.settle(outcome("after", index=1))
     rows = load_dataset(tmp_path)
     assert list(rows["answer"]) == [text, "5"]
     assert list(rows["response"]) == [text, "r"]
@@ -91,7 +91,7 @@ def test_columns_are_those_that_users_know(tmp_path: Path) -> None:
 
 def test_a_row_is_on_disk_as_soon_as_it_is_accepted(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        store.accept(outcome("first"))
+        store.settle(outcome("first"))
         assert list(load_dataset(tmp_path)["prompt"]) == ["first"]
 
 
@@ -108,7 +108,7 @@ def test_a_file_cut_at_any_byte_loses_only_the_row_that_was_cut(tmp_path: Path) 
         whole_rows = max(0, sum(end <= cut for end in ends[1:]) - 1)
         with Store(folder) as store:
             assert store.counts["math"] == whole_rows
-            store.accept(outcome("after the cut", index=9))
+            store.settle(outcome("after the cut", index=9))
         assert len(load_dataset(folder)) == whole_rows + 1
         aside = folder / (DATASET + ".torn")
         lost = data[:cut][max(end for end in ends if end <= cut) :]
@@ -176,6 +176,23 @@ def test_a_prompt_is_known_whatever_its_case_and_spaces(tmp_path: Path) -> None:
         assert not store.has_prompt("What is 2 + 4?")
 
 
+def test_a_row_that_asks_the_same_again_is_settled_as_a_duplicate(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        assert store.settle(outcome("2 + 3?")).accepted
+        again = store.settle(outcome("2 +  3?", index=1))
+    assert (again.reason, again.score.error_msg) == ("duplicate", "a row asks the same")
+    assert [row["slot"] for row in read_rows(tmp_path / DATASET)] == ["math/0/0/0"]
+    (failed,) = read_rows(tmp_path / FAILED)
+    assert (failed["slot"], failed["error_msg"]) == ("math/1/0/0", "duplicate: a row asks the same")
+
+
+def test_what_is_rejected_for_another_reason_keeps_it(tmp_path: Path) -> None:
+    wrong = outcome("2 + 3?", index=1).rejected("wrong", "it is 6")
+    with Store(tmp_path) as store:
+        store.settle(outcome("2 + 3?"))
+        assert store.settle(wrong) is wrong
+
+
 def test_one_run_at_a_time_may_write(tmp_path: Path) -> None:
     with Store(tmp_path), pytest.raises(StoreError, match="another run"):
         Store(tmp_path)
@@ -239,9 +256,9 @@ def test_what_was_rejected_is_known_again_until_its_sample_has_a_row(tmp_path: P
         reason="wrong",
     )
     with Store(tmp_path) as store:
-        store.reject(wrong)
-        store.reject(replace(wrong, attempt=replace(wrong.attempt, slot=Slot("math", 8))))
-        store.accept(outcome("q", index=8))
+        store.settle(wrong)
+        store.settle(replace(wrong, attempt=replace(wrong.attempt, slot=Slot("math", 8))))
+        store.settle(outcome("q", index=8))
     with Store(tmp_path) as store:
         (known,) = store.rejected.values()
         again = known.outcome(wrong.attempt)
@@ -258,7 +275,7 @@ def test_a_failure_keeps_its_raw_text_and_reason(tmp_path: Path) -> None:
         "wrong",
     )
     with Store(tmp_path) as store:
-        store.reject(failed)
+        store.settle(failed)
     rows = list(read_rows(tmp_path / FAILED, FAILED_COLUMNS))
     assert rows == [
         {
@@ -279,7 +296,7 @@ def test_a_failure_keeps_its_raw_text_and_reason(tmp_path: Path) -> None:
 def test_a_row_gives_its_sample_back(tmp_path: Path) -> None:
     made = outcome("p")
     with Store(tmp_path) as store:
-        store.accept(made)
+        store.settle(made)
     row = next(read_rows(tmp_path / DATASET))
     assert sample_of(row) == made.sample
     assert row["id"] == made.sample.id

@@ -1,0 +1,87 @@
+"""Files that only grow, by whole records: written by one process, read back by any."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from .errors import StoreError
+
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+_READ_AT_ONCE = 2**20  # bytes; with less, reading a long file back takes twice as long
+
+
+class DiskFull(StoreError):
+    """There is no room for a record."""
+
+
+class AppendOnlyFile:
+    """A file to which records are appended, each of them whole or not at all.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+
+    comfort = "what was kept is whole"  # said of a write that failed
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file = path.open("ab", buffering=0)  # a record is with the system at once
+        except OSError as error:
+            raise StoreError(f"cannot write {path}: {error.strerror}") from None
+
+    def sync(self) -> None:
+        """Force what was appended to the disk."""
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, record: bytes) -> int:
+        """Append a record; where it begins.
+
+        Raises:
+            StoreError: that failed, `DiskFull` for want of room; the file is as it was before.
+        """
+        try:
+            return self._write_whole(record)
+        except OSError as error:
+            kind = DiskFull if error.errno in _NO_SPACE else StoreError
+            message = f"cannot write {self.path}: {error.strerror}; {self.comfort}"
+            raise kind(message) from None
+
+    def _write_whole(self, record: bytes) -> int:
+        place = os.fstat(self._file.fileno()).st_size
+        try:
+            while record:
+                record = record[self._file.write(record) :]
+        except OSError:
+            self._file.truncate(place)  # no half record
+            raise
+        return place
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Each line with the offset of its end, in bytes; the last one may be torn."""
+    end = 0
+    with path.open("rb", _READ_AT_ONCE) as file:
+        for line in file:
+            end += len(line)
+            yield end, line
+
+
+def damaged(path: Path, end: int | None, what: str) -> StoreError:
+    """The error for a file that does not hold what was appended to it.
+
+    `end` is the offset of the end of the line that is not as it should be, where there is one.
+    """
+    where = ""
+    if end is not None:
+        where = f" at line {sum(reached <= end for reached, _ in read_lines(path))}"
+    return StoreError(
+        f"{path} is damaged{where} ({what}). "
+        "Mend it, move it away or choose another output folder; it was left as it is."
+    )
