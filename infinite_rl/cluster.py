@@ -153,7 +153,7 @@ class _Filling:
         with Store(self.out_dir) as store:
             folders = shard_folders(self.out_dir, shard_count(self.out_dir) or crew.size)
             limits = divided(self.options["limits"] or Limits(), min(crew.size, len(folders)))
-            record = Record(self.out_dir, self._settings())
+            record = Record(self.out_dir, self._settings(), self.options["timeout"])
             if not self.options["extend"]:
                 record.check()
             held = merge(store, folders)

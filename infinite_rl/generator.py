@@ -138,7 +138,7 @@ def generate_dataset(
     solves = BlindSolves(asked.solver, verify, min_agreement)
     settings = {**asked.settings(), "seed": seed, **plan.settings(), "topics": list(topics)}
     settings |= {**options, "structured": structured, **solves.settings()}
-    with _opened(Path(out_dir), settings, extend=extend, dry_run=dry_run) as opened:
+    with _opened(Path(out_dir), settings, timeout, extend=extend, dry_run=dry_run) as opened:
         store, journal, record = opened
         collecting = Collecting(journal)
         prices = [asked.writer.price, *[asked.solver.price] * verify]
@@ -188,7 +188,12 @@ def _check_counts(**counts: int) -> None:
 
 @contextmanager
 def _opened(
-    out_dir: Path, settings: Mapping[str, object], *, extend: bool, dry_run: bool
+    out_dir: Path,
+    settings: Mapping[str, object],
+    timeout: float,
+    *,
+    extend: bool,
+    dry_run: bool,
 ) -> Iterator[tuple[Store, Journal, Record]]:
     """What is in the folder; for a dry run that of an empty one, where `out_dir` is not there."""
     with ExitStack() as opened:
@@ -196,7 +201,7 @@ def _opened(
             out_dir = Path(opened.enter_context(tempfile.TemporaryDirectory()))
         store = opened.enter_context(Store(out_dir))
         journal = opened.enter_context(closing(Journal(out_dir)))
-        record = Record(out_dir, settings)
+        record = Record(out_dir, settings, timeout)
         if not extend and (store.counts or journal.spending.calls):
             record.check()
         yield store, journal, record

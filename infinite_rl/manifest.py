@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .progress import Progress
 
 MANIFEST = "run.json"
+_USUAL_TIMEOUT_S = 5  # that of folders whose manifest is older than its record
 _PACKAGES = ("infinite-rl", "wasmtime", "google-genai", "openai", "sympy", "mpmath")
 
 
@@ -38,7 +39,23 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             return found
     except (OSError, ValueError):
         pass  # said below, in the same words
-    raise StoreError(f"{path} is damaged. Move it away or choose another output folder")
+    raise _damaged(path)
+
+
+def judging_timeout(folder: Path) -> float:
+    """Seconds that one run of a program had where the folder's rows were judged; 5 if unrecorded.
+
+    Raises:
+        StoreError: the manifest cannot be read, or this is no number of seconds.
+    """
+    seconds: object = read_manifest(folder).get("timeout", _USUAL_TIMEOUT_S)
+    if isinstance(seconds, int | float) and seconds > 0:
+        return seconds  # as it was given: rows record 5 and 5.0 in different letters
+    raise _damaged(folder / MANIFEST)
+
+
+def _damaged(path: Path) -> StoreError:
+    return StoreError(f"{path} is damaged. Move it away or choose another output folder")
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, object]) -> None:
@@ -59,11 +76,14 @@ def write_manifest(folder: Path, manifest: Mapping[str, object]) -> None:
 class Record:
     """Writes a folder's manifest when a run begins, and again with its results when it ends.
 
+    `timeout` is the seconds that the run gives to one program. The longest of all runs is recorded,
+    as rows may need it to be proven again; it is no setting, and another one is never refused.
+
     Raises:
         StoreError: the manifest that is there cannot be read.
     """
 
-    def __init__(self, folder: Path, settings: Mapping[str, object]) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, object], timeout: float) -> None:
         before = read_manifest(folder)
         self._folder = folder
         self._settings: dict[str, object] = json.loads(json.dumps(settings))  # as the file has them
@@ -71,9 +91,11 @@ class Record:
         earlier = list(before.get("earlier_settings", []))
         if before and self._before != self._settings:
             earlier.append(self._before)
+        longest = max(timeout, judging_timeout(folder)) if before else timeout
         self._manifest: dict[str, object] = {
             "settings": self._settings,
             "earlier_settings": earlier,
+            "timeout": longest,
             **surroundings(),
             "runs": list(before.get("runs", [])),
         }

@@ -15,7 +15,7 @@ from pathlib import Path
 from .answering import Answering, BlindSolves
 from .errors import StoreError, UsageError
 from .journal import JOURNAL, Call, Journal, Source, calls
-from .manifest import read_manifest, write_manifest
+from .manifest import judging_timeout, read_manifest, write_manifest
 from .plan import slot_seed
 from .proof.solves import MIN_AGREEMENT
 from .reward_functions import get_reward_functions
@@ -82,7 +82,7 @@ class _Recorded:
 def rescore(
     out_dir: str | Path,
     *,
-    timeout: float = 5,
+    timeout: float | None = None,
     min_agreement: float | None = None,
     extra_tasks: Mapping[str, TaskType] | None = None,
     extra_rewards: Mapping[str, RewardFunction] | None = None,
@@ -93,11 +93,12 @@ def rescore(
     Rows that are there stay where they still hold; every other answer that holds is added. The
     files that were there stay beside the new ones, with ".before" at the end of their names.
     Of a folder that is made of shards each is judged anew, and all are merged anew.
-    `min_agreement` is that of the run by default; `on_progress` is told how many answers are
-    judged.
+    `timeout`, the seconds that one run of a program may take, and `min_agreement` are those of the
+    run by default; `on_progress` is told how many answers are judged.
 
     Raises:
-        UsageError: `min_agreement` is not between 0 and 1, or a task is not known.
+        UsageError: `min_agreement` is not between 0 and 1, `timeout` not positive, or a task is not
+            known.
         StoreError: the folder cannot be used, or its rows have no answers in its journal.
     """
     folder, tasks = Path(out_dir), {**TASKS, **(extra_tasks or {})}
@@ -105,11 +106,15 @@ def rescore(
     if min_agreement is None:
         recorded = manifest.get("settings", {}).get("min_agreement")  # which may be 0
         min_agreement = MIN_AGREEMENT if recorded is None else recorded
+    timeout = judging_timeout(folder) if timeout is None else timeout
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
-    judge = partial(_rescored, min_agreement=min_agreement, tasks=tasks, rewards=rewards)
+    record = partial(_record, timeout=timeout, min_agreement=min_agreement)
+    judge = partial(
+        _rescored, min_agreement=min_agreement, tasks=tasks, rewards=rewards, record=record
+    )
     if count := shard_count(folder):
         found = _rescored_shards(folder, shard_folders(folder, count), judge, on_progress)
-        _record(folder, min_agreement)
+        record(folder)
         return found
     return judge(folder, on_progress)
 
@@ -121,6 +126,7 @@ def _rescored(
     min_agreement: float,
     tasks: Mapping[str, TaskType],
     rewards: Mapping[str, RewardFunction],
+    record: Callable[[Path], None],
 ) -> Rescored:
     verify = int(read_manifest(folder).get("settings", {}).get("verify", 0))
     blind = Source(_nobody)
@@ -143,7 +149,7 @@ def _rescored(
         found = _judged_anew(folder / _FOLDER, attempts, answering, before, on_progress)
         store.sync()
         _put_in_place(folder)
-    _record(folder, min_agreement)
+    record(folder)
     return found
 
 
@@ -186,12 +192,13 @@ def _has_calls(folder: Path) -> bool:
     return (folder / JOURNAL).is_file() and next(calls(folder), None) is not None
 
 
-def _record(folder: Path, min_agreement: float) -> None:
-    """Let a folder whose rows are solved blind be gone on with by the same share."""
-    manifest = read_manifest(folder)
-    if manifest.get("settings", {}).get("verify"):
-        settings = {**manifest["settings"], "min_agreement": min_agreement}
-        write_manifest(folder, {**manifest, "settings": settings})
+def _record(folder: Path, *, timeout: float, min_agreement: float) -> None:
+    """Let the folder be gone on with, and its rows be proven again, by what judged them now."""
+    if manifest := read_manifest(folder):
+        settings = manifest["settings"]
+        if settings.get("verify"):
+            settings = {**settings, "min_agreement": min_agreement}
+        write_manifest(folder, {**manifest, "settings": settings, "timeout": timeout})
 
 
 def _nobody(*_: object) -> Completion:

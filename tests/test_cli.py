@@ -22,6 +22,7 @@ from infinite_rl.cli import terminal
 from infinite_rl.dataset import load_dataset
 from infinite_rl.providers import KEY_VARIABLES
 from infinite_rl.providers.procedural import ProceduralProvider
+from infinite_rl.reward_functions import RewardFunction, get_reward_functions
 
 ROOT = Path(__file__).parent.parent
 NO_KEY = {"GEMINI_API_KEY": "", "GOOGLE_API_KEY": ""}
@@ -426,6 +427,24 @@ def test_a_data_set_is_proven_again_and_rows_that_fail_are_named(tmp_path: Path)
     assert broken.returncode == 1
     assert re.search(r"^row 1 \(\w{16}\): its id is not that of its content", broken.stdout)
     assert broken.stdout.endswith("failed: 2\n") or broken.stdout.endswith("failed: 1\n")
+
+
+@pytest.mark.parametrize(("options", "expected"), [([], 7.0), (["--timeout", "9"], 9.0)])
+def test_rows_are_proven_again_in_the_runs_own_time_unless_another_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], expected: float
+) -> None:
+    made = run("--num_samples", "1", "--task_dist", "0,1", "--timeout", "7", "--out_dir", tmp_path)
+    assert made.returncode == 0, made.stderr
+    times: list[float] = []
+
+    def rewards(timeout: float) -> dict[str, RewardFunction]:
+        times.append(timeout)
+        return get_reward_functions(timeout)
+
+    monkeypatch.setattr("infinite_rl.reward_functions.get_reward_functions", rewards)
+    for place in (tmp_path, tmp_path / "dataset.csv"):
+        assert cli.main(["verify", str(place), *options]) == 0
+    assert times == [expected, expected]
 
 
 def test_answers_are_judged_again_without_a_call(tmp_path: Path) -> None:

@@ -13,12 +13,13 @@ from infinite_rl.errors import NoCompletion, ProviderRefused, StoreError, UsageE
 from infinite_rl.generator import generate_dataset
 from infinite_rl.journal import JOURNAL
 from infinite_rl.layout import render, tagged
-from infinite_rl.manifest import read_manifest
+from infinite_rl.manifest import judging_timeout, read_manifest, write_manifest
 from infinite_rl.progress import Progress
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.rescore import rescore
+from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.reward_functions.math import MathRewardFunction
-from infinite_rl.reward_functions.reward_function import Expected
+from infinite_rl.reward_functions.reward_function import Expected, RewardFunction
 from infinite_rl.store import DATASET, FAILED, read_rows
 from infinite_rl.types import RewardFunctionScore
 
@@ -133,6 +134,48 @@ def test_rows_without_answers_in_the_journal_are_not_thrown_away(tmp_path: Path)
     with pytest.raises(StoreError, match="1 rows .* no answer in the journal"):
         rescore(tmp_path)
     assert (tmp_path / DATASET).read_bytes() == data
+
+
+def test_answers_are_judged_in_the_runs_own_time_unless_another_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times: list[float] = []
+
+    def rewards(timeout: float, extra: Any) -> dict[str, RewardFunction]:
+        times.append(timeout)
+        return get_reward_functions(timeout, extra)
+
+    monkeypatch.setattr("infinite_rl.rescore.get_reward_functions", rewards)
+    make(tmp_path, count=2, timeout=7)
+    for timeout in (None, 2.5, None):
+        rescore(tmp_path, timeout=timeout)
+    assert times == [7, 2.5, 2.5]
+
+
+def test_the_longest_time_is_recorded_and_another_is_never_refused(tmp_path: Path) -> None:
+    for count, timeout in enumerate((3, 7, 4), 1):
+        assert make(tmp_path, count=count, timeout=timeout).complete
+    assert judging_timeout(tmp_path) == 7
+
+
+def test_a_folder_of_an_older_release_has_the_time_that_was_usual(tmp_path: Path) -> None:
+    make(tmp_path, count=1, timeout=7)
+    manifest = read_manifest(tmp_path)
+    del manifest["timeout"]
+    write_manifest(tmp_path, manifest)
+    assert judging_timeout(tmp_path) == judging_timeout(tmp_path / "nowhere") == 5
+    assert make(tmp_path, count=2, timeout=2).complete
+    assert judging_timeout(tmp_path) == 5
+
+
+@pytest.mark.parametrize("seconds", ["soon", 0, None, float("nan")])
+def test_a_time_that_is_none_means_that_the_manifest_is_damaged(
+    tmp_path: Path, seconds: object
+) -> None:
+    make(tmp_path, count=1)
+    write_manifest(tmp_path, {**read_manifest(tmp_path), "timeout": seconds})
+    with pytest.raises(StoreError, match=r"run\.json is damaged"):
+        rescore(tmp_path)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])

@@ -222,6 +222,7 @@ def test_the_progress_and_the_manifest_add_the_shards_up(tmp_path: Path) -> None
     manifest = json.loads((tmp_path / "run.json").read_text())
     assert manifest["totals"]["rows"]["math"] == 10
     assert manifest["totals"]["calls"] == done.spending.calls >= 10
+    assert manifest["timeout"] == 5
     assert manifest["settings"]["provider"] == "procedural" and len(manifest["runs"]) == 2
 
 

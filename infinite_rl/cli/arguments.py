@@ -35,6 +35,9 @@ def out_dir(parser: argparse.ArgumentParser, help_text: str | None = None) -> No
     parser.add_argument("out_dir", type=Path, metavar="OUT_DIR", help=help_text)
 
 
-def timeout(parser: argparse.ArgumentParser) -> None:
-    """How long a program may run."""
-    option(parser, "--timeout", 5.0, "seconds one run of a program may take", float)
+def timeout(parser: argparse.ArgumentParser, default: float | None = 5.0) -> None:
+    """How long a program may run; the default None is that of the folder's run."""
+    help_text = "seconds one run of a program may take"
+    if default is None:
+        help_text += " (default: the run's own, else 5.0)"
+    option(parser, "--timeout", default, help_text, float)

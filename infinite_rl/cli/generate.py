@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..errors import StoreError, UsageError
 from ..proof.solves import MIN_AGREEMENT
 from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
-from .arguments import Verbs, option, switch
+from .arguments import Verbs, option, switch, timeout
 from .terminal import DONE, INTERRUPTED, NOT_DONE, UNDER_WAY, plain, show_logs, stop_on_signals
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _add_what_is_made(parser: argparse.ArgumentParser) -> None:
     opt("--save_every", 1, "rows after which the disk is forced to write", int)
     opt("--threads", 1, "threads: each makes one call at a time and judges its answer", int)
     opt("--max_retries", 5, "failed samples in a row that end a type", int)
-    opt("--timeout", 5.0, "seconds one run of a program may take", float)
+    timeout(parser)
     opt("--task_dist", "0.5,0.5", "weights of coding and math")
     opt("--provider", AUTO, f"{AUTO}, {', '.join(PROVIDERS)}")
     opt("--seed", 0, "seed of the run", int)

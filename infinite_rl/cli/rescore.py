@@ -17,7 +17,7 @@ def add(verbs: arguments.Verbs) -> None:
         epilog="Exit code: 0 done, 1 not done (the reason is printed), 2 wrong usage.",
     )
     arguments.out_dir(parser)
-    arguments.timeout(parser)
+    arguments.timeout(parser, default=None)
     share = "share of the solves that must agree"
     arguments.option(parser, "--min_agreement", None, share, float)
     parser.set_defaults(verb=run)

@@ -19,23 +19,25 @@ def add(verbs: arguments.Verbs) -> None:
         epilog="Exit code: 0 all rows hold, 1 some do not, 2 wrong usage.",
     )
     arguments.out_dir(parser, "the folder, or the file")
-    arguments.timeout(parser)
+    arguments.timeout(parser, default=None)
     parser.set_defaults(verb=run)
 
 
 def run(given: argparse.Namespace) -> int:
     from ..dataset import dataset_file
+    from ..manifest import judging_timeout
     from ..proof.reprove import reprove
     from ..reward_functions import get_reward_functions
     from ..store import DATASET_COLUMNS, read_rows
 
     show_logs()
     path = dataset_file(given.out_dir)
+    timeout = judging_timeout(path.parent) if given.timeout is None else given.timeout
     failed = number = 0
     changes: Counter[str] = Counter()
     with counting("rows proven") as count:
         rows = read_rows(path, DATASET_COLUMNS)
-        for row in reprove(rows, get_reward_functions(given.timeout)):
+        for row in reprove(rows, get_reward_functions(timeout)):
             number = row.number
             if row.fault:
                 failed += 1
