@@ -17,6 +17,7 @@ from .plan import free_indices
 from .progress import Progress
 from .store import Store
 from .types import Attempt, Outcome
+from .waits import taken
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +69,7 @@ class Run:
                     pool.submit(self.answer, attempt).add_done_callback(done.put)
                 if not self.progress.in_flight:
                     break
-                future = done.get()
+                future = taken(done)
                 self.progress.in_flight -= 1
                 failure = future.exception()
                 if failure is None:

@@ -25,6 +25,7 @@ from pkgutil import resolve_name
 from typing import Any, TypeVar
 
 from .errors import UsageError
+from .waits import settled
 from .worker import NoWorkers, Worker, WorkerGone, raised
 
 Job = TypeVar("Job")
@@ -120,10 +121,10 @@ def _in_order(submit: Callable[[Job], Future[Result]], jobs: Iterable[Job]) -> I
     for job in jobs:
         waiting.append(submit(job))
         while waiting and (len(waiting) >= _AHEAD or waiting[0].done()):
-            yield waiting.popleft().result()
+            yield settled(waiting.popleft())
             _refuse_fork(born)
     while waiting:
-        yield waiting.popleft().result()
+        yield settled(waiting.popleft())
         _refuse_fork(born)
 
 

@@ -34,6 +34,7 @@ from wasmtime import _ffi as ffi
 from wasmtime.component import Component
 
 from ..errors import RuntimeMissing, SandboxError
+from ..waits import taken
 from . import Runtime, recorded_hash, runtime_file
 from .faults import handlers, put_back
 from .guest import Limits
@@ -113,7 +114,7 @@ class _Runner:
         """The result of `call`. An exception that a signal raises here leaves it running."""
         done: SimpleQueue[Future[Result]] = SimpleQueue()
         self._calls.put((call, done))
-        return done.get().result()
+        return taken(done).result()
 
     def end(self) -> None:
         """Ends the thread after the calls that it was given."""
