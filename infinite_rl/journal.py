@@ -30,6 +30,7 @@ from .types import Completion, Slot, Usage
 JOURNAL = "journal.jsonl"
 _RESERVE = ".reserve"  # given up where the disk is full, for the answers that are under way
 _RESERVED_BYTES = 16 * 2**20
+_ASKING = ("asked", "sent")  # the lines before which nothing is paid for
 # Lines begin alike, so that a long journal can be looked through without reading its texts.
 _BEGINNING = re.compile(
     rb'\{"slot": ("(?:[^"\\\x80-\xff]|\\.)+"), "kind": "(asked|answered|empty|failed|sent|batch)"'
@@ -253,12 +254,12 @@ class Journal(AppendOnlyFile):
         line = {"slot": slot, "kind": kind, **more}
         record = json.dumps(line).encode("ascii") + b"\n"
         with self._lock:
-            if self._full and kind == "asked":
+            if self._full and kind in _ASKING:
                 raise DiskFull(f"cannot write {self.path}: {os.strerror(errno.ENOSPC)}")
             try:
                 place = self._write(record)
             except DiskFull:
-                if kind == "asked":
+                if kind in _ASKING:
                     raise
                 self._give_up_reserve()
                 self._full = True  # no more is asked: what is left is for answers under way
@@ -349,7 +350,7 @@ def calls(folder: Path) -> Iterator[Call]:
     Their system prompts are "", those of their tasks. Raises `StoreError` as `answers` does.
     """
     for line in _read(folder):
-        if line["kind"] in ("asked", "sent"):
+        if line["kind"] in _ASKING:
             slot = Slot.parse(line["slot"])
             yield Call(slot, line["task"], "", line["prompt"], line["seed"])
 

@@ -221,6 +221,19 @@ def test_a_full_disk_still_takes_the_answers_under_way(
     assert [slot.index for slot, _ in answers(tmp_path)] == [0]
 
 
+def test_a_full_disk_takes_no_calls_that_would_go_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path)
+    monkeypatch.setattr(journal, "_file", _Full(journal._file))
+    with pytest.raises(StoreError, match="No space left"):
+        journal.send_up("b", "writer", [call()])
+    assert not journal.under_way
+    assert (tmp_path / ".reserve").exists(), "it is for answers"
+    monkeypatch.undo()
+    journal.close()
+
+
 def test_the_reserve_takes_room_where_the_system_cannot_set_it_aside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
