@@ -134,17 +134,11 @@ def _rescored(
     if next(calls(folder), None) is None:  # looked at before a store would make its files
         raise StoreError(f"no call is in the journal of {folder}")
     with Store(folder) as store, closing(Journal(folder)) as journal:
-        before = {row["slot"] for row in read_rows(folder / DATASET)}
+        before = _row_slots(folder)
         if strays := sum(slot not in journal for slot in before):
             raise StoreError(f"{strays} rows of {folder / DATASET} have no answer in the journal")
-        answering = Answering(
-            _Recorded(journal),
-            blind,
-            rewards,
-            partial(slot_seed, 0),
-            lambda _: False,
-            solves,
-        )
+        seed_of = partial(slot_seed, 0)
+        answering = Answering(_Recorded(journal), blind, rewards, seed_of, lambda _: False, solves)
         attempts = _attempts(folder, tasks, before)
         found = _judged_anew(folder / _FOLDER, attempts, answering, before, on_progress)
         store.sync()
@@ -162,7 +156,7 @@ def _rescored_shards(
     """Each shard judged anew, and their rows merged anew: first those that were there."""
     found, judged = Rescored(), Counter[Path]()
     with Store(folder) as store:
-        before = {row["slot"] for row in read_rows(folder / DATASET)}
+        before = _row_slots(folder)
         for shard in filter(_has_calls, shards):
 
             def note(number: int, shard: Path = shard) -> None:
@@ -178,13 +172,17 @@ def _rescored_shards(
                 for _, row in shard_rows(shards):
                     if (row["slot"] in before) == there:
                         merged.take(row)
-            after = {row["slot"] for row in read_rows(folder / _FOLDER / DATASET)}
+            after = _row_slots(folder / _FOLDER)
             found.rejected["duplicate"] += len(merged.rejected)
         store.sync()
         _put_in_place(folder)
     found.kept, found.gained = len(before & after), len(after - before)
     found.dropped = len(before - after)
     return found
+
+
+def _row_slots(folder: Path) -> set[str]:
+    return {row["slot"] for row in read_rows(folder / DATASET)}
 
 
 def _has_calls(folder: Path) -> bool:
