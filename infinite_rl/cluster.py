@@ -105,7 +105,7 @@ def generate_on_ray(
         return run.plan(workers or 1)
     if workers is not None and workers < 1:
         raise UsageError(f"workers must be at least 1, not {workers}")
-    with _connected(address) as ray:
+    with connected(address) as ray:
         cores = ray.cluster_resources().get("CPU", 1)
         return run.go(_RayCrew(ray, workers or max(1, int(cores))))
 
@@ -296,7 +296,7 @@ def _sum(parts: Sequence[Estimate]) -> Estimate:
 
 
 @contextmanager
-def _connected(address: str | None) -> Iterator[Any]:
+def connected(address: str | None) -> Iterator[Any]:
     """Ray, connected to a cluster; what was started or connected for this is ended after it."""
     try:
         ray: Any = import_module("ray")

@@ -28,6 +28,7 @@ VERBS = (
     "batch",
     "rescore",
     "verify",
+    "score",
     "run_examples",
     "warm_up",
 )

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TypeAlias
 
+from ..errors import UsageError
+
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 _METAVARS = {int: "N", float: "X", Path: "PATH"}
@@ -41,3 +43,30 @@ def timeout(parser: argparse.ArgumentParser, default: float | None = 5.0) -> Non
     if default is None:
         help_text += " (default: the run's own, else 5.0)"
     option(parser, "--timeout", default, help_text, float)
+
+
+def rows_in(parser: argparse.ArgumentParser, help_text: str = "") -> None:
+    """The rows that a verb takes."""
+    kinds = "a file (.csv, .jsonl, .jsonl.gz, .json, .parquet), or a folder"
+    parser.add_argument("source", metavar="FILE", help=help_text or f"the rows: {kinds}")
+
+
+def rows_out(parser: argparse.ArgumentParser, help_text: str = "") -> None:
+    """The file that a verb makes."""
+    kinds = ".csv, .jsonl, .jsonl.gz, .json or .parquet"
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help=help_text or f"where the rows go, in the kind that the name says: {kinds}",
+    )
+    switch(parser, "--overwrite", "replace the files that are made, if they are there")
+
+
+def refuse_existing(given: argparse.Namespace, *files: Path | None) -> None:
+    """Raise UsageError where a file that is to be made is there, unless --overwrite is given."""
+    for file in files:
+        if file and file.exists() and not given.overwrite:
+            raise UsageError(f"{file} is there already: --overwrite replaces it")

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -15,6 +16,7 @@ from ..providers import KEY_VARIABLES
 from ..providers.service import redacted
 
 DONE, NOT_DONE, WRONG_USAGE, UNDER_WAY, INTERRUPTED = 0, 1, 2, 3, 130
+_LINE_EVERY_S = 5.0
 
 
 def plain(text: str) -> str:
@@ -54,10 +56,21 @@ def show_logs(*, debug: bool = False) -> None:
 
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int], None]]:
-    """Shows how far a long job is, on a terminal only."""
+    """Shows how far a long job is: live on a terminal, else in a line every few seconds."""
     from rich.console import Console
 
-    with Console(stderr=True).status(what) as status:
+    console, shown = Console(stderr=True), time.monotonic()
+
+    def line(count: int) -> None:
+        nonlocal shown
+        if time.monotonic() - shown >= _LINE_EVERY_S:
+            shown = time.monotonic()
+            print(f"{what}: {count}", file=sys.stderr, flush=True)
+
+    if not console.is_terminal:
+        yield line
+        return
+    with console.status(what) as status:
         yield lambda count: status.update(f"{what}: {count}")
 
 

@@ -216,12 +216,13 @@ def _dump(rows: Iterable[Mapping[str, Any]], opened: IO[bytes] | gzip.GzipFile) 
     count = 0
     with opened as file:
         for row in rows:
-            file.write(_json(row).encode("ascii") + b"\n")
+            file.write(to_json(row).encode("ascii") + b"\n")
             count += 1
     return count
 
 
-def _json(value: object) -> str:
+def to_json(value: object) -> str:
+    """A row as one line of JSON, in ASCII. Raises UsageError for what JSON cannot say."""
     try:
         return json.dumps(value)
     except TypeError as error:
@@ -233,7 +234,7 @@ def _write_json(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
     with path.open("w", encoding="ascii") as file:
         file.write("[")
         for count, row in enumerate(rows, 1):
-            file.write((",\n" if count > 1 else "\n") + _json(row))
+            file.write((",\n" if count > 1 else "\n") + to_json(row))
         file.write("\n]\n")
     return count
 

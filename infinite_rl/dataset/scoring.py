@@ -1,0 +1,309 @@
+"""Rewards applied to rows: to their own responses, or to completions from anywhere.
+
+Judging is spread over the cores of this machine, or of a Ray cluster, and the rows come out in
+their order. Only some hundreds are held at a time, however many there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache, partial
+from itertools import islice
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, TypeAlias
+
+from ..errors import InfiniteRLError, StoreError, UnknownName, UsageError
+from ..reward_functions import REWARDS
+from ..reward_functions.reward_function import RewardFunction
+from ..types import RewardFunctionScore, Sample
+from ..worker import raised
+from ..workers import Lost, default_count, in_threads, in_workers
+from . import rows
+from .rows import Row, to_json
+from .unfinished import Unfinished
+
+SCORE_COLUMNS = (
+    *("status", "reward", "reward_version", "format_score", "correctness_score"),
+    *("aux_score", "quality_score", "error_msg"),
+)
+_BOUND = 30  # timeouts: a program's cases may take twenty, and its reference five more
+_A_TASK = 64  # completions that one Ray task judges
+_TASKS_A_CORE = 4  # under way at a time
+_NAMED = 10  # unscored rows that a summary names
+
+Job: TypeAlias = "dict[str, Any]"  # JSON values: what `judge_job` needs to know of a completion
+Spread: TypeAlias = "Callable[[Iterator[Job]], Iterator[Row]]"  # jobs to score columns, in order
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What is judged in a row, and by what.
+
+    `completion` and `answer` name columns. `type` is a reward's name, and `language` that of the
+    code, for all rows; where they are "", those of each row. `timeout` is in seconds.
+    """
+
+    completion: str = "response"
+    answer: str = "answer"
+    type: str = ""
+    language: str = ""
+    timeout: float = 5.0
+
+
+@dataclass
+class Summary:
+    """What scoring has found: rows by type and status, and the first of those without a verdict."""
+
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    unscored: list[str] = field(default_factory=list)
+    rows: int = 0
+    there_before: int = 0
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Count a row that has its score."""
+        self.rows += 1
+        self.counts[str(row["reward"]), str(row["status"])] += 1
+        if row["status"] == "unscored" and len(self.unscored) < _NAMED:
+            name = f" ({row['id']})" if row.get("id") else ""
+            self.unscored.append(f"row {self.rows}{name}: {row['error_msg']}")
+
+    @property
+    def without_verdict(self) -> int:
+        return sum(count for (_, status), count in self.counts.items() if status == "unscored")
+
+
+def score_rows(
+    given: Iterable[Mapping[str, Any]],
+    judging: Judging | None = None,
+    *,
+    rewards: Mapping[str, RewardFunction] | None = None,
+    spread: Spread | None = None,
+) -> Iterator[Row]:
+    """Each row with the columns `SCORE_COLUMNS`, in their order; those it had are replaced.
+
+    `reward` names what has judged, `reward_version` which version of it, `status` is "passed",
+    "failed" or "unscored", and `quality_score` the mean of format and correctness. A row whose
+    completion or answer is no text is unscored; an answer that is a number, list or mapping is
+    taken as its JSON.
+
+    The built-in rewards judge, on all cores (or as `spread` says), or `rewards` by name, on
+    threads of this process.
+
+    Raises:
+        UsageError: a row lacks a column that is to be judged; the message says which row.
+        UnknownName: no such reward, or language.
+        RuntimeMissing, SandboxError: nothing can be judged.
+    """
+    judging = judging or Judging()
+    waiting: deque[Mapping[str, Any]] = deque()
+
+    def jobs() -> Iterator[Job]:
+        for number, row in enumerate(given, 1):
+            waiting.append(row)
+            yield _job(row, number, judging, rewards or REWARDS)
+
+    if rewards is not None:
+        judge = partial(_judged, rewards=rewards)
+        found = in_threads(judge, jobs(), default_count())
+    else:
+        found = (spread or _on_cores(judging.timeout))(jobs())
+    for columns in found:
+        yield {**waiting.popleft(), **columns}
+
+
+def score_file(
+    source: rows.Source,
+    out: str | Path,
+    judging: Judging | None = None,
+    *,
+    spread: Spread | None = None,
+    overwrite: bool = False,
+    on_row: Callable[[int], None] = lambda _: None,
+) -> Summary:
+    """Score the rows of `source` into the file `out`.
+
+    Until all are judged they are in `out` + ".part", so that the same call made again after the
+    process was killed goes on where that one was. With `overwrite`, what is there of another run
+    is thrown away. `on_row` is told how many rows are done.
+
+    Raises:
+        StoreError: the file cannot be written, or what is there was made of other rows.
+        UsageError, UnknownName, RuntimeMissing, SandboxError: as `score_rows`.
+    """
+    judging, out, summary = judging or Judging(), Path(out), Summary()
+    rows.kind_of(out)  # whether it can be written at all should show now
+    with Unfinished(out, _settings(judging), afresh=overwrite) as unfinished:
+        todo = iter(rows.read(source))
+        for done in unfinished.done():
+            if not _same(next(todo, None), done):
+                if not overwrite:
+                    raise StoreError(
+                        f"{unfinished.path} was made of other rows: go on with those, or begin "
+                        "anew with --overwrite"
+                    )
+                unfinished.discard()
+                todo, summary = iter(rows.read(source)), Summary()
+                break
+            summary.add(done)
+        summary.there_before = summary.rows
+        for row in score_rows(todo, judging, spread=spread):
+            unfinished.add(row)
+            summary.add(row)
+            on_row(summary.rows)
+        unfinished.finish()
+    return summary
+
+
+def _settings(judging: Judging) -> dict[str, Any]:
+    """What a verdict depends on, as a file that is being made records it."""
+    versions = {name: resolve_name(where).version for name, where in REWARDS.items()}
+    return {**asdict(judging), "reward_versions": versions}
+
+
+def _same(row: Mapping[str, Any] | None, done: Mapping[str, Any]) -> bool:
+    """Whether a scored row is this one."""
+    return row is not None and _unscored_part(row) == _unscored_part(done)
+
+
+def _unscored_part(row: Mapping[str, Any]) -> str:
+    return to_json({name: row[name] for name in sorted(row) if name not in SCORE_COLUMNS})
+
+
+# --- one completion ------------------------------------------------------------------------------
+
+
+def _job(row: Mapping[str, Any], number: int, judging: Judging, known: Mapping[str, object]) -> Job:
+    for column in (judging.completion, judging.answer, *(() if judging.type else ("type",))):
+        if column not in row:
+            columns = ", ".join(map(str, row))
+            raise UsageError(f"row {number} has no column {column!r} (its columns: {columns})")
+    name = judging.type or row["type"]
+    if not isinstance(name, str) or name not in known:
+        raise UnknownName("reward", name, known)
+    completion, answer = row[judging.completion], _answer(row[judging.answer])
+    parts = {"type": name, "prompt": row.get("prompt"), "answer": answer}
+    parts["language"] = judging.language or row.get("language")
+    sample = {part: text if isinstance(text, str) else "" for part, text in parts.items()}
+    fault = ""
+    if answer is None:
+        fault = f"there is nothing in {judging.answer!r}"
+    elif not isinstance(completion, str):
+        fault = f"{judging.completion!r} holds {type(completion).__name__}, no text"
+    return {"sample": sample, "completion": completion, "timeout": judging.timeout, "fault": fault}
+
+
+def _answer(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else to_json(value)
+
+
+def judge_job(job: Job) -> Row:
+    """The score columns of a job, by a built-in reward: what a worker process does."""
+    name = job["sample"]["type"]
+    return _judged(job, {name: _reward(name, job["timeout"])})
+
+
+@lru_cache(maxsize=16)
+def _reward(name: str, timeout: float) -> RewardFunction:
+    found: RewardFunction = resolve_name(REWARDS[name])(name, timeout)
+    return found
+
+
+def _judged(job: Job, rewards: Mapping[str, RewardFunction]) -> Row:
+    reward = rewards[job["sample"]["type"]]
+    if job["fault"]:
+        score = _no_verdict(job["fault"])
+    else:
+        score = reward.score(Sample(**job["sample"], response=""), job["completion"])
+    return score_columns(score, job["sample"]["type"], reward.version)
+
+
+def _no_verdict(why: str) -> RewardFunctionScore:
+    return RewardFunctionScore(0.0, 0.0, f"cannot judge: {why}", status="unscored")
+
+
+def score_columns(score: RewardFunctionScore, reward: str, version: str) -> Row:
+    """A score as columns of a row; `reward` and `version` say what has judged."""
+    return {
+        "status": score.status,
+        "reward": reward,
+        "reward_version": version,
+        "format_score": score.format_score,
+        "correctness_score": score.correctness_score,
+        "aux_score": score.aux_score,
+        "quality_score": score.quality_score,
+        "error_msg": score.error_msg,
+    }
+
+
+# --- many, spread --------------------------------------------------------------------------------
+
+
+def _on_cores(timeout: float) -> Spread:
+    def spread(jobs: Iterator[Job]) -> Iterator[Row]:
+        sent: deque[Job] = deque()
+
+        def kept() -> Iterator[Job]:
+            for job in jobs:
+                sent.append(job)
+                yield job
+
+        work = f"{__name__}:judge_job"
+        for found in in_workers(work, kept(), default_count(), _BOUND * timeout):
+            job = sent.popleft()
+            yield _lost(job, found.reason) if isinstance(found, Lost) else found
+
+    return spread
+
+
+def _lost(job: Job, why: str) -> Row:
+    name = job["sample"]["type"]
+    return score_columns(_no_verdict(why), name, _reward(name, job["timeout"]).version)
+
+
+@contextmanager
+def on_ray(address: str | None = None) -> Iterator[Spread]:
+    """Spreads over a Ray cluster: that at `address`, at $RAY_ADDRESS, or one made here meanwhile.
+
+    A task judges some dozens of completions, on one CPU.
+
+    Raises:
+        UsageError: Ray is not installed, or there is no cluster at the address.
+    """
+    from ..cluster import connected
+
+    with connected(address) as ray:
+        cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        yield partial(_by_tasks, ray, _TASKS_A_CORE * cores)
+
+
+def _by_tasks(ray: Any, most: int, jobs: Iterator[Job]) -> Iterator[Row]:
+    task, under_way = ray.remote(_judge_jobs), deque[Any]()
+    while some := list(islice(jobs, _A_TASK)):
+        under_way.append((some, task.remote(some)))
+        if len(under_way) >= most:
+            yield from _results(ray, *under_way.popleft())
+    while under_way:
+        yield from _results(ray, *under_way.popleft())
+
+
+def _judge_jobs(jobs: list[Job]) -> list[Row] | tuple[str, str]:
+    """The score columns of some jobs, or the error that keeps all of them from being judged."""
+    try:
+        return [judge_job(job) for job in jobs]
+    except InfiniteRLError as error:  # not all of them can be pickled
+        return type(error).__name__, str(error)
+
+
+def _results(ray: Any, jobs: list[Job], call: Any) -> list[Row]:
+    try:
+        found = ray.get(call)
+    except ray.exceptions.RayError as error:  # its worker died, and died again
+        return [_lost(job, f"a worker ended: {str(error)[-500:]}") for job in jobs]
+    if isinstance(found, tuple):
+        raise raised(*found)
+    results: list[Row] = found
+    return results

@@ -1,0 +1,98 @@
+"""A file of rows that takes hours to make: what is there is kept, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from ..append_only import AppendOnlyFile, damaged, read_lines
+from ..errors import StoreError
+from .rows import Row, to_json, write
+
+ENDING = ".part"
+
+
+class Unfinished(AppendOnlyFile):
+    """Rows on their way into the file `out`, which they wait for in `out` + ".part".
+
+    Each row is a line there, after one that says with which settings they are made. A run that was
+    killed leaves whole rows; those are `done` for the next one, and half a row at the end is
+    dropped. `finish` writes them to `out`, in the kind of file that its name says.
+
+    With `afresh`, rows that were made with other settings are thrown away.
+
+    Raises:
+        StoreError: the rows that are there were made with other settings, another run is at work
+            on them, or the file cannot be written.
+    """
+
+    def __init__(self, out: Path, settings: Mapping[str, object], *, afresh: bool = False) -> None:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot write {out}: {error.strerror}") from None
+        super().__init__(out.with_name(out.name + ENDING))
+        self._out = out
+        with ExitStack() as refused:
+            refused.callback(self._file.close)
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise StoreError(f"another run is writing {self.path}") from None
+            self._recover(_line({"settings": settings}), afresh=afresh)
+            refused.pop_all()
+
+    def __enter__(self) -> Unfinished:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def done(self) -> Iterator[Row]:
+        """The rows that are there. Raises StoreError where they are damaged."""
+        for end, line in read_lines(self.path):
+            if end > self._begin:
+                try:
+                    yield json.loads(line)
+                except ValueError as error:
+                    raise damaged(self.path, end, str(error)) from None
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Append a row, which outlives this process. Raises StoreError where that fails."""
+        self._write(_line(row))
+
+    def finish(self) -> int:
+        """Write all rows to where they belong; how many they are."""
+        count = write(self.done(), self._out)
+        self.path.unlink()
+        return count
+
+    def discard(self) -> None:
+        """Forget the rows that are there."""
+        self._file.truncate(self._begin)
+
+    def _recover(self, first: bytes, *, afresh: bool) -> None:
+        end = self._begin = len(first)
+        lines = read_lines(self.path)
+        _, header = next(lines, (0, b""))
+        if header != first:
+            if header.endswith(b"\n") and not afresh:
+                raise StoreError(
+                    f"{self.path} holds rows of a run with other settings: repeat that one, or "
+                    "begin anew with --overwrite"
+                )
+            self._file.truncate(0)
+            self._write(first)
+            return
+        for reached, line in lines:
+            if line.endswith(b"\n"):
+                end = reached
+        self._file.truncate(end)
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    return to_json(row).encode("ascii") + b"\n"
