@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from .gate import Limits, RetryPolicy
 from .journal import Journal, Source
 from .limits import LimitedProvider
 from .prices import Price, parse_price, price_of
+from .progress import Progress
 from .providers import PROVIDERS, make_provider, resolve_provider
 from .providers.provider import BatchProvider, Provider
 
@@ -24,7 +25,7 @@ class Patience:
     """How providers are asked: within `limits`, and again while trouble passes, until `stop`.
 
     Each provider has the limits for itself; where none is set on the requests in flight, it is
-    `threads`. `waits` are the seconds before each call that was made again.
+    `threads`. `waits` are the seconds before each call that was made again, `asked` the providers.
     """
 
     limits: Limits
@@ -32,17 +33,30 @@ class Patience:
     policy: RetryPolicy | None
     stop: threading.Event
     waits: list[float] = field(default_factory=list)  # which any thread may append to
+    asked: list[LimitedProvider] = field(default_factory=list)
 
     def with_provider(self, provider: Provider) -> LimitedProvider:
         """The provider, asked so."""
         most = self.limits.max_concurrency or self.threads
-        return LimitedProvider(
+        limited = LimitedProvider(
             provider,
             self.policy,
             limits=replace(self.limits, max_concurrency=most),
             stop=self.stop,
             on_retry=lambda _, wait_s: self.waits.append(wait_s),
         )
+        self.asked.append(limited)
+        return limited
+
+    def telling(self, show: Callable[[Progress], None]) -> Callable[[Progress], None]:
+        """`show`, told also how many calls may be in flight: at the provider that allows least."""
+
+        def told(progress: Progress) -> None:
+            looks = ((look.cap, look.most) for look in (each.traffic for each in self.asked))
+            progress.cap, progress.most = min(looks, default=(0, 0))
+            show(progress)
+
+        return told
 
 
 @dataclass(frozen=True)

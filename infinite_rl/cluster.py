@@ -259,6 +259,8 @@ class _Filling:
             accepted=rows - before,
             rejected=sum((each.rejected for each in every), Counter[str]()),
             in_flight=sum(each.in_flight for each in now.values()),
+            cap=sum(each.cap for each in now.values()),
+            most=sum(each.most for each in now.values()),
             calls=sum(each.calls for each in every),
             retries=sum(each.retries for each in every),
             lost=sum(each.lost for each in latest),

@@ -48,6 +48,15 @@ def spent(spending: Spending) -> str:
     return f"{usage.input_tokens:,} tokens in, {out:,} out, {cost}"
 
 
+def in_flight(progress: Progress) -> str:
+    """Calls in flight, and whether the provider's trouble has slowed them: "64 in flight"."""
+    shown = f"{progress.in_flight} in flight"
+    if progress.cap >= progress.most:
+        return shown
+    slowed = f"slowed to {progress.cap} of {progress.most} calls at once by the provider"
+    return f"{shown}, {slowed}"
+
+
 def done(progress: Progress) -> str:
     """What a run has done: a line of its rows and calls, and one of what the folder has cost."""
     made, present = progress.accepted.total(), sum(progress.present.values())
@@ -134,7 +143,7 @@ class LiveDisplay:
                 rate=f"{made / elapsed:.1f}/s" if elapsed >= 1 else "",
                 note="given up" if family in progress.given_up else "",
             )
-        counts = f"{progress.in_flight} in flight, {rejections(progress.rejected)}"
+        counts = f"{in_flight(progress)}, {rejections(progress.rejected)}"
         self._bars.note = f"{counts}, {spent(progress.spending)}"
         done = sum(progress.present.values()) + sum(progress.accepted.values())
         self._show("all", total=sum(progress.targets.values()), completed=done, rate="", note="")
@@ -174,7 +183,7 @@ class PlainDisplay:
         )
         eta = f", {left / rate:.0f} s left" if rate else ""
         self._console.print(
-            f"{counts}, {rejections(progress.rejected)}, {progress.in_flight} in flight, "
+            f"{counts}, {rejections(progress.rejected)}, {in_flight(progress)}, "
             f"{rate:.1f}/s, {spent(progress.spending)}{eta}",
             markup=False,
             highlight=False,

@@ -79,7 +79,8 @@ class RetryPolicy:
 class Traffic(NamedTuple):
     """A look at a gate: calls in flight, how many may be, calls that wait, pauses so far.
 
-    `rpm` is the pace that refusals have taught, None while there is none.
+    `most` is how many may be in flight where nothing has slowed them, and `rpm` the pace that
+    refusals have taught, None while there is none.
     """
 
     in_flight: int
@@ -87,6 +88,7 @@ class Traffic(NamedTuple):
     waiting: int
     pauses: int
     rpm: float | None
+    most: int
 
 
 class Call(NamedTuple):
@@ -111,8 +113,8 @@ class Gate:
 
     def __init__(self, limits: Limits, policy: RetryPolicy) -> None:
         self._policy = policy
-        self._most = limits.max_concurrency or _MOST_IN_FLIGHT
-        self.cap = self._most
+        self.most = limits.max_concurrency or _MOST_IN_FLIGHT
+        self.cap = self.most
         self.in_flight = 0
         self.pauses = 0
         self.paused_until = float("-inf")
@@ -202,7 +204,7 @@ class Gate:
         self._row = 0
         self._pace.succeeded(now)
         self._window += 1
-        if self.cap < self._most and (self.cap < self._quick_to or self._window >= self.cap):
+        if self.cap < self.most and (self.cap < self._quick_to or self._window >= self.cap):
             self.cap += 1
             self._window = 0
 

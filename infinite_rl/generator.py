@@ -165,7 +165,7 @@ def generate_dataset(
             max_retries=max_retries,
             save_every=save_every,
             debug=debug,
-            on_progress=on_progress,
+            on_progress=patience.telling(on_progress),
             free=plan.free_indices,
         )
         record.begin()

@@ -76,7 +76,7 @@ class LimitedProvider:
         """Calls in flight, how many may be, calls that wait, and pauses so far."""
         with self._lock:
             gate, waiting = self._gate, len(self._line) + len(self._later)
-            return Traffic(gate.in_flight, gate.cap, waiting, gate.pauses, gate.rpm)
+            return Traffic(gate.in_flight, gate.cap, waiting, gate.pauses, gate.rpm, gate.most)
 
     def complete(self, system: str, prompt: str, seed: int) -> Completion:
         """Answer as the provider does, after as many tries as it takes.

@@ -57,7 +57,8 @@ class Progress:
     trouble, `lost` those that were under way when an earlier run died; `given_up` holds a reason
     per family, `stopped` why the whole run ended early. `spending` is that of the whole folder,
     earlier runs included; `estimate` is what the missing rows may take, made at the start.
-    `batches` names the batches that are under way.
+    `batches` names the batches that are under way. At most `most` calls may be in flight at once,
+    and `cap` of them where a provider's trouble has slowed them; both are 0 until the run begins.
     """
 
     targets: dict[str, int]
@@ -65,6 +66,8 @@ class Progress:
     accepted: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
     in_flight: int = 0
+    cap: int = 0
+    most: int = 0
     calls: int = 0
     retries: int = 0
     lost: int = 0

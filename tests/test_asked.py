@@ -11,6 +11,7 @@ from infinite_rl.asked import Asked, Patience
 from infinite_rl.errors import ProviderUnavailable, UsageError
 from infinite_rl.gate import Limits, RetryPolicy
 from infinite_rl.prices import Price
+from infinite_rl.progress import Progress
 from infinite_rl.providers.scripted import ScriptedProvider
 
 AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)
@@ -37,6 +38,19 @@ def test_each_call_that_is_made_again_leaves_its_wait() -> None:
     provider = calm.with_provider(ScriptedProvider([trouble, trouble, "one"]))
     assert provider.complete("", "ask", 1).text == "one"
     assert len(calm.waits) == 2
+
+
+def test_who_looks_on_is_told_how_far_trouble_has_slowed_the_calls() -> None:
+    calm, shown = patience(), []
+    tell = calm.telling(lambda progress: shown.append((progress.cap, progress.most)))
+    overloaded = ProviderUnavailable("too much", status=503)
+    calm.with_provider(ScriptedProvider([]))
+    provider = calm.with_provider(ScriptedProvider([overloaded, "one", "two", "three"]))
+    tell(Progress({}, {}))
+    for seed in range(3):
+        provider.complete("", "ask", seed)
+        tell(Progress({}, {}))
+    assert shown == [(3, 3), (2, 3), (2, 3), (3, 3)], "the one that allows least counts"
 
 
 def test_the_writer_solves_where_no_other_is_named() -> None:

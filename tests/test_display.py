@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
-from infinite_rl.display import PlainDisplay, display, rejections
+from infinite_rl.display import PlainDisplay, display, in_flight, rejections
 from infinite_rl.progress import Progress
 
 
@@ -45,6 +46,20 @@ def test_a_terminal_too_narrow_for_bars_gets_plain_lines() -> None:
 
 def test_what_is_no_terminal_gets_plain_lines() -> None:
     assert isinstance(display(Console(file=io.StringIO(), width=120)), PlainDisplay)
+
+
+def test_a_run_that_its_provider_has_slowed_says_so_on_any_screen() -> None:
+    slowed = replace(a_run_with_trouble(), cap=12, most=64)
+    assert in_flight(replace(slowed, cap=64)) == "64 in flight"
+    console, screen = terminal(120)
+    with display(console) as show:
+        show(slowed)
+    lines = io.StringIO()
+    plain = PlainDisplay(Console(file=lines, width=120))
+    plain._start = 1.0  # a run that began long ago: its next line is due
+    plain(slowed)
+    for shown in (screen.getvalue(), lines.getvalue()):
+        assert "64 in flight, slowed to 12 of 64 calls at once by the provider" in shown
 
 
 def test_rejections_are_counted_by_reason() -> None:

@@ -211,11 +211,14 @@ def test_a_family_that_is_given_up_ends_the_run(
 
 def test_the_progress_and_the_manifest_add_the_shards_up(tmp_path: Path) -> None:
     shown: list[tuple[int, int]] = []
+    traffic: list[tuple[int, int]] = []
 
     def show(progress: Progress) -> None:
+        traffic.append((progress.cap, progress.most))
         shown.append((progress.present["math"] + progress.accepted["math"], progress.calls))
 
     fill(tmp_path, 4, Local(2), on_progress=show)
+    assert traffic[-1] == (4, 4), "two workers, each with two threads"
     done = fill(tmp_path, 10, Local(2), on_progress=show)
     assert [rows for rows, _ in shown] == sorted(rows for rows, _ in shown)
     assert shown[-1][0] == 10 and done.present["math"] == 4 and done.accepted["math"] == 6
