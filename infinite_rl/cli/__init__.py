@@ -28,6 +28,7 @@ VERBS = (
     "batch",
     "rescore",
     "verify",
+    "load",
     "score",
     "run_examples",
     "warm_up",

@@ -67,7 +67,7 @@ def write(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:
     kind = kind_of(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _replacing(path) as unfinished:
+        with replacing(path) as unfinished:
             return _WRITERS[kind](rows, unfinished)
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
@@ -185,7 +185,7 @@ def _read_parquet(path: Path) -> Iterator[Row]:
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path) -> Iterator[Path]:
     """A file to write in, which takes the place of `path` when all is well."""
     number, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(number)

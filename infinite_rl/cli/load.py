@@ -1,0 +1,36 @@
+"""`infinite-rl load`: a public benchmark as rows."""
+
+from __future__ import annotations
+
+import argparse
+
+from . import arguments
+from .terminal import DONE
+
+
+def add(verbs: arguments.Verbs) -> None:
+    parser = verbs.add_parser(
+        "load",
+        help="a public benchmark as rows",
+        description="Write a benchmark as rows: each has a prompt, an answer, a response (the "
+        "reference solution), the type that names its reward, and an id that stays.",
+        epilog="Example: infinite-rl load gsm8k --from test.jsonl -o gsm8k.jsonl. "
+        "Exit code: 0 done, 1 not done (the reason is printed), 2 wrong usage.",
+    )
+    names = "gsm8k, math, mbpp, humaneval or ifeval"
+    parser.add_argument("name", metavar="NAME", help=names)
+    where = "its file as published, s3://BUCKET/KEY, or hf:NAME[:CONFIG]:SPLIT of the Hugging Face "
+    arguments.option(parser, "--from", "", where + "hub; without it, its data set on the hub")
+    arguments.option(parser, "--split", "", "the split, where the file's name does not say it")
+    arguments.rows_out(parser)
+    parser.set_defaults(verb=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    from ..dataset.loaders import load
+    from ..dataset.rows import write
+
+    arguments.refuse_existing(given, given.out)
+    rows = load(given.name, vars(given)["from"], split=given.split)
+    print(f"rows: {write(rows, given.out)}, in {given.out}")
+    return DONE

@@ -1,0 +1,222 @@
+"""A file of this machine for whatever a URI names; the server of S3 is a real one, on loopback."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_rl.dataset.rows import read, write
+from infinite_rl.dataset.storage import cache_folder, fetch
+from infinite_rl.errors import StoreError, UsageError
+
+ROWS = [{"question": f"What is {n}?", "answer": f"#### {n}"} for n in range(5)]
+BODY = b"x" * 3_000_000
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("INFINITE_RL_CACHE", str(tmp_path / "cache"))
+    return cache_folder()
+
+
+def kept(cache: Path) -> list[Path]:
+    return sorted(path for path in cache.rglob("*") if path.is_file())
+
+
+# Files of this machine.
+
+
+def test_a_file_and_a_folder_of_this_machine_are_themselves(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    write(ROWS, path)
+    assert fetch(path) == fetch(str(path)) == path
+    assert fetch(tmp_path) == tmp_path
+
+
+def test_what_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no .*nowhere"):
+        fetch(tmp_path / "nowhere.csv")
+
+
+# S3.
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    pytest.importorskip("boto3")
+    moto = pytest.importorskip("moto.server")
+    running = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    running.start()
+    host, port = running.get_host_and_port()
+    yield f"http://{host}:{port}"
+    running.stop()
+
+
+@pytest.fixture
+def s3(server: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    import boto3
+
+    credentials(monkeypatch, server)
+    client = boto3.client("s3")
+    client.create_bucket(Bucket="rows")
+    yield client
+    for each in client.list_objects_v2(Bucket="rows").get("Contents", []):
+        client.delete_object(Bucket="rows", Key=each["Key"])
+    client.delete_bucket(Bucket="rows")
+
+
+def credentials(monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+
+
+def test_an_object_of_s3_is_fetched_once(s3: Any, cache: Path) -> None:
+    s3.put_object(Bucket="rows", Key="deep/er/train.jsonl", Body=b'{"a": 1}\n')
+    path = fetch("s3://rows/deep/er/train.jsonl")
+    assert path.name == "train.jsonl" and list(read(path)) == [{"a": 1}]
+    before = path.stat().st_mtime_ns
+    assert fetch("s3://rows/deep/er/train.jsonl") == path
+    assert path.stat().st_mtime_ns == before and kept(cache) == [path]
+
+
+def test_an_object_that_has_changed_is_fetched_anew(s3: Any) -> None:
+    s3.put_object(Bucket="rows", Key="a.txt", Body=b"old")
+    old = fetch("s3://rows/a.txt")
+    s3.put_object(Bucket="rows", Key="a.txt", Body=b"new")
+    assert fetch("s3://rows/a.txt").read_bytes() == b"new"
+    assert old.read_bytes() == b"old"  # somebody may be reading it
+
+
+def test_many_may_fetch_the_same_at_once(s3: Any, cache: Path) -> None:
+    s3.put_object(Bucket="rows", Key="big.bin", Body=BODY)
+    with ThreadPoolExecutor(8) as pool:
+        paths = list(pool.map(fetch, ["s3://rows/big.bin"] * 8))
+    assert {path.read_bytes() == BODY for path in paths} == {True}
+    assert kept(cache) == [paths[0]]
+
+
+@pytest.mark.parametrize("uri", ["s3://rows/nothing.csv", "s3://no-such-bucket/a.csv"])
+def test_an_object_that_is_not_there_is_wrong_usage(s3: Any, cache: Path, uri: str) -> None:
+    with pytest.raises(UsageError, match=f"{uri} cannot be read: .*404"):
+        fetch(uri)
+    assert kept(cache) == []
+
+
+@pytest.mark.parametrize("uri", ["s3://rows", "s3://rows/", "s3://rows/folder/", "s3:rows/a.csv"])
+def test_a_uri_without_a_key_is_wrong_usage(uri: str) -> None:
+    with pytest.raises(UsageError, match="must be s3://BUCKET/KEY"):
+        fetch(uri)
+
+
+def test_a_server_that_nobody_runs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("boto3")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    credentials(monkeypatch, f"http://127.0.0.1:{port}")
+    with pytest.raises(StoreError, match="s3://rows/a.csv could not be fetched: Could not connect"):
+        fetch("s3://rows/a.csv")
+
+
+@pytest.mark.parametrize("honest", [True, False], ids=["length told", "length not told"])
+def test_a_download_that_is_cut_off_is_never_taken_for_whole(
+    honest: bool, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("boto3")
+    sent = len(BODY) // 2
+    length = len(BODY) if honest else sent
+    head = b'HTTP/1.1 200 OK\r\nETag: "v1"\r\nConnection: close\r\nContent-Length: %d\r\n\r\n'
+
+    def reply(method: bytes) -> bytes:
+        return head % len(BODY) if method == b"HEAD" else head % length + BODY[:sent]
+
+    with answering(reply) as endpoint:
+        credentials(monkeypatch, endpoint)
+        with pytest.raises(StoreError, match="s3://rows/a.csv (was cut off|could not be fetched)"):
+            fetch("s3://rows/a.csv")
+    assert kept(cache) == []
+
+
+class answering:
+    """A server on loopback that says to each request what `reply` makes of its method."""
+
+    def __init__(self, reply: Callable[[bytes], bytes]) -> None:
+        self._reply = reply
+        self._listener = socket.create_server(("127.0.0.1", 0))
+
+    def __enter__(self) -> str:
+        threading.Thread(target=self._serve, daemon=True).start()
+        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with connection:
+                request = b""
+                while b"\r\n\r\n" not in request:
+                    request += connection.recv(65536)
+                connection.sendall(self._reply(request.partition(b" ")[0]))
+
+
+# The hub.
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    pytest.importorskip("datasets")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    for split in ("train", "test"):
+        write([{**row, "split": split} for row in ROWS], tmp_path / "set" / f"{split}.jsonl")
+    return tmp_path / "set"
+
+
+def test_a_data_set_of_the_hubs_library_becomes_lines(folder: Path, cache: Path) -> None:
+    path = fetch(f"hf:{folder}:test")
+    assert list(read(path)) == [{**row, "split": "test"} for row in ROWS]
+    assert fetch(f"hf:{folder}:test") == path and kept(cache) == [path]
+    assert next(read(fetch(f"hf:{folder}:default:train")))["split"] == "train"
+
+
+@pytest.mark.parametrize(
+    ("where", "reason"),
+    [("{folder}:dev", "dev"), ("{folder}:other:test", "other"), ("{folder}/no:test", "find")],
+)
+def test_a_set_a_config_or_a_split_that_is_not_there_is_wrong_usage(
+    folder: Path, cache: Path, where: str, reason: str
+) -> None:
+    with pytest.raises(UsageError, match=f"hf:.* cannot be loaded: .*{reason}"):
+        fetch("hf:" + where.format(folder=folder))
+    assert kept(cache) == []
+
+
+@pytest.mark.parametrize("uri", ["hf:gsm8k", "hf:", "hf:a:b:c:d", "hf:openai/gsm8k:", "hf:a::test"])
+def test_a_hub_name_needs_a_split(uri: str) -> None:
+    with pytest.raises(UsageError, match="must be hf:NAME:SPLIT"):
+        fetch(uri)
+
+
+def test_the_hub_without_a_network_is_one_clear_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(UsageError, match="hf:nobody/nothing:test cannot be loaded: .*"):
+        fetch("hf:nobody/nothing:test")
