@@ -36,8 +36,13 @@ class Request(NamedTuple):
 
 def solve_request(sample: Sample, task: TaskType) -> Request:
     """What a blind solver is asked: the row's prompt, and the form of an answer. Nothing else."""
-    form = _CODE.format(language=task.language) if task.language else _VALUE
-    return Request(_SYSTEM.format(tag=ANSWER_TAG, form=form), sample.prompt)
+    return Request(solver_prompt(task.language), sample.prompt)
+
+
+def solver_prompt(language: str = "") -> str:
+    """The system prompt of who solves a task: a program in `language`, or "" for a value."""
+    form = _CODE.format(language=language) if language else _VALUE
+    return _SYSTEM.format(tag=ANSWER_TAG, form=form)
 
 
 @dataclass(frozen=True)

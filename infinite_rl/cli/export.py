@@ -1,0 +1,96 @@
+"""`infinite-rl export`: rows in the columns that a trainer reads, with a dataset card."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import arguments
+from .terminal import DONE, counting, show_logs
+
+_FORMATS = (
+    *("trl", "verl", "openrlhf", "open-instruct", "verifiers", "nemo-gym", "skyrl"),
+    *("sharegpt", "sft", "jsonl", "parquet"),
+)
+
+
+def add(verbs: arguments.Verbs) -> None:
+    parser = verbs.add_parser(
+        "export",
+        help="write rows in the columns that a trainer reads, with a dataset card",
+        description="Write the rows of SOURCE (a run's folder, CSV, JSONL, JSON or Parquet) into "
+        "the new folder OUT: one file a split, and README.md, the dataset card. Each row carries "
+        "its ground truth as one text, by which the rewards of this package judge. All rows are "
+        "checked first; where one cannot be exported it is named, and nothing is written.",
+        epilog="For example: infinite-rl export out --to verl -o for_verl --license cc-by-4.0. "
+        "Then datasets.load_dataset('for_verl') loads it. "
+        "Exit code: 0 done, 1 not done (the reason is printed), 2 wrong usage.",
+    )
+    parser.add_argument("source", type=Path, metavar="SOURCE", help="the rows")
+    parser.add_argument(
+        "--to", required=True, choices=_FORMATS, metavar="FORMAT", help=", ".join(_FORMATS)
+    )
+    parser.add_argument(
+        *("-o", "--out"), required=True, type=Path, metavar="OUT", help="the folder to write"
+    )
+    arguments.option(parser, "--val", None, "rows of another file, as the split validation", Path)
+    arguments.option(parser, "--split", "train", "the split of rows without a column split")
+    system = "instructions before each task; '' for none (default: how to give the answer)"
+    arguments.option(parser, "--system", None, system)
+    plain = "texts in the place of messages, for a model without a chat template (trl, openrlhf, "
+    arguments.switch(parser, "--plain", plain + "sft)")
+    arguments.option(parser, "--name", None, "what the card calls the data set (default: OUT)")
+    arguments.option(parser, "--license", "unknown", "the licence's identifier, as apache-2.0")
+    run_help = "the folder of the run that the rows come from, for the card (default: SOURCE's)"
+    arguments.option(parser, "--run", None, run_help, Path)
+    arguments.switch(parser, "--overwrite", "replace an earlier export in OUT")
+    parser.set_defaults(verb=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    from ..dataset.export import About, export
+
+    show_logs()
+    about = About(given.name or given.out.absolute().name, given.license, _manifest(given))
+    with counting("rows exported") as count:
+        statistics = export(
+            _counted(_rows(given), count),
+            given.to,
+            given.out,
+            split=given.split,
+            system=given.system,
+            plain=given.plain,
+            about=about,
+            overwrite=given.overwrite,
+        )
+    splits = ", ".join(f"{split}: {rows}" for split, rows in statistics.splits.items())
+    print(f"rows exported: {statistics.rows} ({splits})")
+    print(f"in {given.out}; what they are, and how to train on them, is in its README.md")
+    return DONE
+
+
+def _manifest(given: argparse.Namespace) -> dict[str, Any]:
+    from ..errors import UsageError
+    from ..manifest import MANIFEST, read_manifest
+
+    source: Path = given.source
+    folder: Path = given.run or (source if source.is_dir() else source.parent)
+    if given.run and not (folder / MANIFEST).is_file():
+        raise UsageError(f"there is no {MANIFEST} in {folder}")
+    return read_manifest(folder)
+
+
+def _rows(given: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
+    from ..dataset.rows import read
+
+    yield from read(given.source)
+    if given.val:
+        yield from ({**row, "split": "validation"} for row in read(given.val))
+
+
+def _counted(rows: Iterator[Mapping[str, Any]], count: Any) -> Iterator[Mapping[str, Any]]:
+    for number, row in enumerate(rows, 1):
+        yield row
+        count(number)
