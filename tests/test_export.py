@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -362,3 +363,11 @@ def test_a_fault_says_where_it_is(value: object, shape: object, fault: str) -> N
 
 def test_the_ground_truth_is_the_packed_sample() -> None:
     assert pack(sample_of(MATH)) == TRUTH
+
+
+def test_the_documentation_lists_each_formats_columns() -> None:
+    text = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8").split("\n## export\n")[1]
+    rows = dict(re.findall(r"^\| `([\w-]+)` \|.*\| (.*) \|$", text, re.M))
+    for to, row in EXPECTED.items():
+        if to not in ("jsonl", "parquet"):
+            assert re.findall(r"`(\w+)[^`]*`", rows[to]) == list(row), to

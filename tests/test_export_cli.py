@@ -13,7 +13,9 @@ from infinite_rl.dataset import load_dataset
 from infinite_rl.dataset.export import FORMATS, read_export
 from infinite_rl.dataset.rows import write
 
-ROWS = [{"type": "math", "prompt": f"{n} + 1?", "answer": str(n + 1), "id": f"n{n}"} for n in range(4)]
+ROWS = [
+    {"type": "math", "prompt": f"{n} + 1?", "answer": str(n + 1), "id": f"n{n}"} for n in range(4)
+]
 
 
 @pytest.fixture

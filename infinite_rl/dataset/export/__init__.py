@@ -133,7 +133,7 @@ def _lines(
                 raise UsageError(fault)
             line = json.dumps(made)
         except (UsageError, TypeError) as error:  # a TypeError: JSON has no such value
-            called = f" ({row['id']})" if row.get("id") else ""
+            called = f" ({row['id']})" if row.get("id") not in (None, "") else ""
             raise UsageError(f"row {number}{called} cannot be exported: {error}") from None
         statistics.add(row, place, made)
         if len(statistics.splits) > _MOST_SPLITS:
