@@ -18,10 +18,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, cast, get_args
+from typing import IO, Any, cast, get_args
 
 from .append_only import AppendOnlyFile, damaged, read_lines
-from .errors import StoreError
+from .errors import StoreError, UsageError
 from .types import Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
 
 logger = logging.getLogger(__name__)
@@ -42,6 +42,7 @@ FAILED_COLUMNS = (
 )
 # What is remembered of a row, and of a failure.
 _OF_A_ROW = ("slot", "type", "language", "prompt")
+_OF_A_SAMPLE = ("type", "prompt", "answer", "response", "language")
 _OF_A_REJECTION = ("slot", "format_score", "correctness_score", "error_msg")
 _REASONS = frozenset(get_args(Reason))
 
@@ -151,10 +152,23 @@ def _line(fields: Iterable[str]) -> bytes:
     return text.getvalue().encode(_ENCODING, _ERRORS)
 
 
-def sample_of(row: Mapping[str, str]) -> Sample:
-    """The sample that a row of `dataset.csv` holds."""
-    texts = {name: row[name] for name in ("type", "prompt", "answer", "response", "language")}
-    return Sample(**texts, metadata={name: row[name] for name in row if name not in texts})
+def sample_of(row: Mapping[str, Any]) -> Sample:
+    """A row as a sample; the columns that a sample has no place for are its metadata.
+
+    Raises:
+        UsageError: a column that it needs is not there, or holds no text.
+    """
+    texts: dict[str, str] = {}
+    for name in _OF_A_SAMPLE:
+        text = row.get(name)
+        if text is None and name in ("response", "language"):
+            text = ""
+        if not isinstance(text, str):
+            what = "has no column" if text is None else f"holds {type(text).__name__}, no text, in"
+            raise UsageError(f"a row {what} {name!r} (its columns: {', '.join(map(str, row))})")
+        texts[name] = text
+    more = {name: value for name, value in row.items() if name not in _OF_A_SAMPLE}
+    return Sample(**texts, metadata=more)
 
 
 def dataset_row(outcome: Outcome) -> dict[str, str]:

@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from ..errors import StoreError, UsageError
-from ..store import DATASET, DATASET_COLUMNS, FAILED_COLUMNS, read_rows
-from ..types import Sample
+from ..store import DATASET, DATASET_COLUMNS, FAILED_COLUMNS, read_rows, sample_of
+
+__all__ = ["Row", "Source", "id_of", "kind_of", "read", "sample_of", "write"]
 
 Row: TypeAlias = "dict[str, Any]"
 Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | Mapping[str, Any]"
 
-SAMPLE_COLUMNS = ("type", "prompt", "answer", "response", "language")
 _AT_ONCE = 1_000  # rows of a Parquet file
 _OURS = (list(DATASET_COLUMNS), list(FAILED_COLUMNS))
 
@@ -71,25 +71,6 @@ def write(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:
             return _WRITERS[kind](rows, unfinished)
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
-
-
-def sample_of(row: Mapping[str, Any]) -> Sample:
-    """A row as a sample; the columns that a sample has no place for are its metadata.
-
-    Raises:
-        UsageError: a column that it needs is not there, or holds no text.
-    """
-    texts: dict[str, str] = {}
-    for name in SAMPLE_COLUMNS:
-        text = row.get(name)
-        if text is None and name in ("response", "language"):
-            text = ""
-        if not isinstance(text, str):
-            what = "has no column" if text is None else f"holds {type(text).__name__}, no text, in"
-            raise UsageError(f"a row {what} {name!r} (its columns: {', '.join(map(str, row))})")
-        texts[name] = text
-    more = {name: value for name, value in row.items() if name not in SAMPLE_COLUMNS}
-    return Sample(**texts, metadata=more)
 
 
 def id_of(row: Mapping[str, Any]) -> str:
