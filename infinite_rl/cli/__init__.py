@@ -30,6 +30,7 @@ VERBS = (
     "verify",
     "load",
     "score",
+    "mix",
     "export",
     "run_examples",
     "warm_up",

@@ -1,0 +1,304 @@
+"""Mixtures: rows of several sources in one order, the same for the same seed on every machine.
+
+The rows wait on the disk while their order is made; only their ids are in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from bisect import bisect_right
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from itertools import count as count_from
+from pathlib import Path
+from random import Random
+from typing import Any, Literal, get_args
+
+from ..errors import UsageError
+from . import rows
+from .order import Ordered, arrange, read_order
+from .rows import Row, to_json
+from .shelf import Shelf
+
+Mode = Literal["shuffled", "sequential", "weighted"]
+MODES: tuple[str, ...] = get_args(Mode)
+ID_COLUMN = "mix_id"
+_ENDINGS = (".jsonl.gz", ".jsonl", ".ndjson", ".json", ".csv", ".parquet")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows of a mixture come from, and how many.
+
+    `weight` is the chance of a draw, beside the other sources' weights (for `weighted` mixtures);
+    of the source's rows only `count` are taken, all where it is None. `name` is by default that of
+    the file, without its ending.
+
+    Raises:
+        UsageError: a weight that is not above 0, or a count that is below 0.
+    """
+
+    rows: rows.Source
+    weight: float = 1.0
+    count: int | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.weight) and self.weight > 0):
+            raise UsageError(f"the weight of a source must be above 0, not {self.weight:g}")
+        if self.count is not None and self.count < 0:
+            raise UsageError(f"the count of a source must be at least 0, not {self.count}")
+
+    @classmethod
+    def parse(cls, text: str) -> Source:
+        """A source from `PATH`, `PATH:weight`, `PATH:weight:count` or `PATH::count`.
+
+        A text that is a path as it stands is nothing but that. Raises UsageError for a weight or
+        count that cannot be.
+        """
+        path, *numbers = text.rsplit(":", 2)
+        if Path(text).exists() or not numbers:
+            return cls(text)
+        if len(numbers) == 2 and not _is_number(numbers[0]) and numbers[0]:
+            path, numbers = f"{path}:{numbers[0]}", numbers[1:]
+        weight, count = (*numbers, "")[:2]
+        if not (weight or count):
+            raise UsageError(f"{text!r} is no source: write PATH[:weight[:count]]")
+        try:
+            return cls(path, float(weight or 1), int(count) if count else None)
+        except ValueError as error:
+            if isinstance(error, UsageError):
+                raise
+            raise UsageError(f"{text!r} is no source: write PATH[:weight[:count]]") from None
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many of a source's rows are in a mixture; `taken` counts a row each time it comes."""
+
+    name: str
+    rows: int
+    taken: int
+    distinct: int
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Rows in their order: iterate over it, as often as you like.
+
+    Each row has its id in the column `mix_id`: the name of its source, and its own `id` or the
+    hash of its content: "gsm8k/1f3a...". `ids` are these in the order of the mixture, `coverage`
+    tells how much of each source is in it, and `ordered` what the order file was worth, if there
+    was one.
+    """
+
+    ids: Sequence[str]
+    coverage: Sequence[Coverage]
+    ordered: Ordered | None
+    _shelf: Shelf
+    _numbers: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[Row]:
+        for name, number in zip(self.ids, self._numbers, strict=True):
+            yield {**self._shelf[number], ID_COLUMN: name}
+
+
+def mix(
+    sources: Sequence[Source],
+    mode: Mode = "shuffled",
+    *,
+    seed: int = 0,
+    count: int | None = None,
+    order: str | Path | Sequence[str] | None = None,
+    allow_unknown: bool = False,
+    keep_order: bool = False,
+    by: str = "",
+    band: tuple[float, float] | None = None,
+    ascending: bool = False,
+) -> Mixture:
+    """One order for the rows of all sources.
+
+    - "sequential": one source after the other, as they are.
+    - "shuffled": all of them in a random order.
+    - "weighted": each row is drawn from a source by its weight among those that still have rows,
+      until none has. Within a source rows are shuffled, too, but with `keep_order` they are not.
+
+    `order` (ids, or a file of them) is the order itself: what it does not name is left out, and
+    what it names twice comes twice. Its ids are those of `mix_id`, or a row's own id where only
+    one source has it. `by` makes a curriculum: of the rows whose number in that column lies within
+    `band`, bounds included, those with the highest come first, as the easy ones have the highest
+    pass rate, or with `ascending` the lowest; among equals chance decides. `count` cuts the mixture
+    off; a source's own count is taken from its rows as they come ("sequential"), else at random.
+
+    Raises:
+        UsageError: arguments that contradict each other, no rows at all, an id of `order` that is
+            in no source (unless `allow_unknown`), or a row without a number in the column `by`.
+    """
+    if not sources:
+        raise UsageError("there are no sources to mix")
+    if mode not in MODES:
+        raise UsageError(f"the mode must be one of {', '.join(MODES)}, not {mode!r}")
+    if count is not None and count < 1:
+        raise UsageError(f"a mixture's count must be at least 1, not {count}")
+    _refuse_contradictions(sources, mode, ordered=order is not None, by=by, band=band)
+    stock, ordered = _Stock(sources, by), None
+    if order is not None:
+        lines = read_order(order) if isinstance(order, str | Path) else order
+        ordered = arrange(lines, stock.known(), allow_unknown=allow_unknown)
+        numbers = list(ordered.numbers)
+    elif by:
+        numbers = stock.curriculum(seed, band or (-math.inf, math.inf), ascending=ascending)
+    elif mode == "weighted":
+        numbers = list(stock.drawn(seed, shuffle=not keep_order))
+    else:
+        numbers = [number for part in stock.parts(seed, mode == "shuffled") for number in part]
+        if mode == "shuffled":
+            Random(f"{seed}").shuffle(numbers)
+    return stock.mixture(numbers[:count], ordered)
+
+
+def _refuse_contradictions(
+    sources: Sequence[Source],
+    mode: str,
+    *,
+    ordered: bool,
+    by: str,
+    band: tuple[float, float] | None,
+) -> None:
+    weighted = any(source.weight != 1 for source in sources)
+    if weighted and mode != "weighted":
+        raise UsageError("weights are for the mode weighted")
+    if (ordered or by) and mode == "weighted":
+        raise UsageError(f"{'an order file' if ordered else '--by'} leaves nothing to be weighted")
+    if ordered and (by or any(source.count is not None for source in sources)):
+        raise UsageError("an order file says which rows come: no counts of sources, no --by")
+    if band and not by:
+        raise UsageError("a band needs the column that it is of: --by")
+    if band and not band[0] <= band[1]:
+        raise UsageError(f"a band goes from its lower bound to its upper one, not {band}")
+
+
+class _Stock:
+    """The rows of all sources, on a shelf; `levels` are their numbers in the column `by`."""
+
+    def __init__(self, sources: Sequence[Source], by: str) -> None:
+        self.sources, self.names = sources, _names(sources)
+        self.shelf, self.ids, self.levels = Shelf(), list[str](), list[float]()
+        self.own: dict[str, int | None] = {}  # by a row's own id; None where several have it
+        self.places: list[range] = []
+        for source, name in zip(sources, self.names, strict=True):
+            begin, seen = len(self.shelf), Counter[str]()
+            for place, row in enumerate(rows.read(source.rows), 1):
+                seen[own := _own_id(row)] += 1
+                unique = own if seen[own] == 1 else f"{own}#{seen[own]}"
+                if by:
+                    self.levels.append(_number(row, by, f"row {place} of {name}"))
+                number = self.shelf.add(row)
+                self.ids.append(f"{name}/{unique}")
+                self.own[unique] = None if unique in self.own else number
+            self.places.append(range(begin, len(self.shelf)))
+        if not self.ids:
+            raise UsageError("the sources hold no rows")
+
+    def known(self) -> dict[str, int | None]:
+        """The number of a row by each id that an order file may name it by."""
+        return {**self.own, **{name: number for number, name in enumerate(self.ids)}}
+
+    def parts(
+        self, seed: int, shuffle: bool, wanted: Callable[[int], bool] = lambda _: True
+    ) -> Iterator[list[int]]:
+        """Those of each source that are wanted, cut by its count."""
+        for source, name, place in zip(self.sources, self.names, self.places, strict=True):
+            numbers = list(filter(wanted, place))
+            if shuffle:
+                Random(f"{seed}/{name}").shuffle(numbers)
+            yield numbers[: source.count]
+
+    def drawn(self, seed: int, *, shuffle: bool) -> Iterator[int]:
+        """One draw after the other from a source by its weight, until all are empty."""
+        queues = [deque(part) for part in self.parts(seed, shuffle)]
+        random, left = Random(f"{seed}"), list(zip(queues, self.sources, strict=True))
+        while left := [pair for pair in left if pair[0]]:
+            bounds = list(accumulate(source.weight for _, source in left))
+            while all(queue for queue, _ in left):
+                at = bisect_right(bounds, random.random() * bounds[-1])
+                yield left[min(at, len(left) - 1)][0].popleft()
+
+    def curriculum(self, seed: int, band: tuple[float, float], *, ascending: bool) -> list[int]:
+        """Those whose level lies in the band, by level."""
+        levels, (low, high) = self.levels, band
+        parts = self.parts(seed, True, lambda number: low <= levels[number] <= high)
+        numbers = [number for part in parts for number in part]
+        Random(f"{seed}").shuffle(numbers)
+        return sorted(numbers, key=levels.__getitem__, reverse=not ascending)
+
+    def mixture(self, numbers: Sequence[int], ordered: Ordered | None) -> Mixture:
+        taken = Counter(numbers)
+        coverage = [
+            Coverage(
+                name,
+                len(place),
+                sum(taken[number] for number in place),
+                sum(number in taken for number in place),
+            )
+            for name, place in zip(self.names, self.places, strict=True)
+        ]
+        ids = [self.ids[number] for number in numbers]
+        return Mixture(ids, coverage, ordered, self.shelf, numbers)
+
+
+def _names(sources: Sequence[Source]) -> list[str]:
+    """A name for each source; where two would have the same, the second has "#2" after it."""
+    taken: set[str] = set()
+    names = []
+    for source in sources:
+        base = source.name or _name_of(source.rows)
+        tries = (base if n == 1 else f"{base}#{n}" for n in count_from(1))
+        name = next(name for name in tries if name not in taken)
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def _name_of(source: rows.Source) -> str:
+    if not isinstance(source, str | Path):
+        return "rows"
+    name = Path(source).name
+    kind = next((end for end in _ENDINGS if name.lower().endswith(end)), "")
+    return name[: len(name) - len(kind)] or "rows"
+
+
+def _own_id(row: Mapping[str, Any]) -> str:
+    """The row's id, or a hash of its content, which need not be that of a sample."""
+    try:
+        return rows.id_of(row)
+    except UsageError:
+        return hashlib.sha256(to_json(row).encode("ascii")).hexdigest()[:16]
+
+
+def _number(row: Mapping[str, Any], column: str, where: str) -> float:
+    """A row's number in a column; a CSV has it as text."""
+    if column not in row:
+        raise UsageError(f"{where} has no column {column!r} (its columns: {', '.join(row)})")
+    value = row[column]
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise UsageError(f"{where} holds {value!r}, no number, in {column!r}")
+    return number
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,93 @@
+"""Order files: ids, one a line, in the order in which their rows are to be visited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import StoreError, UsageError
+from .rows import replacing
+
+_NAMED = 3  # ids that an error quotes
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """What an order file means for some rows.
+
+    `numbers` are the rows it names, in its order; `unknown` how many of its `lines` name no row,
+    `repeated` how many name one that was named before.
+    """
+
+    numbers: Sequence[int]
+    lines: int
+    unknown: int
+    repeated: int
+
+
+def read_order(path: str | Path) -> list[str]:
+    """The ids of an order file; empty lines are passed over.
+
+    Raises:
+        UsageError: there is no such file, or it names nothing.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the order in {path}: {error}") from None
+    ids = [line.strip() for line in text.split("\n") if line.strip()]
+    if not ids:
+        raise UsageError(f"there are no ids in {path}")
+    return ids
+
+
+def write_order(ids: Iterable[str], path: str | Path) -> None:
+    """Write an order file, whole or not at all.
+
+    Raises:
+        UsageError: an id that is empty, or that one line cannot hold.
+        StoreError: the file cannot be written.
+    """
+
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
+            for name in ids:
+                if not name or name != name.strip() or "\n" in name:
+                    raise UsageError(f"an order file cannot hold the id {name!r}")
+                file.write(name + "\n")
+    except UnicodeEncodeError:
+        raise UsageError(f"an order file cannot hold the id {name!r}") from None
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def arrange(
+    wanted: Sequence[str], known: Mapping[str, int | None], *, allow_unknown: bool = False
+) -> Ordered:
+    """The rows that `wanted` ids name, in that order, a row once for each time it is named.
+
+    `known` gives the number of a row by its id; None stands for an id that several rows have.
+
+    Raises:
+        UsageError: an id that several rows have, or that none has, unless `allow_unknown`.
+    """
+    numbers: list[int] = []
+    unknown: list[str] = []
+    for name in wanted:
+        number = known.get(name)
+        if number is not None:
+            numbers.append(number)
+        elif name in known:
+            raise UsageError(f"the order names {name!r}, and several sources have it: say which")
+        else:
+            unknown.append(name)
+    if unknown and not allow_unknown:
+        named = ", ".join(map(repr, unknown[:_NAMED]))
+        raise UsageError(
+            f"{len(unknown)} of the order's {len(wanted)} ids are in no source: {named}"
+            f"{', ...' if len(unknown) > _NAMED else ''}; --allow_unknown passes over them"
+        )
+    return Ordered(numbers, len(wanted), len(unknown), len(numbers) - len(set(numbers)))

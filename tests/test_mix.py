@@ -1,0 +1,230 @@
+"""Mixtures: each row where the mode puts it, the same for the same seed, and nothing lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_rl import cli
+from infinite_rl.dataset import rows
+from infinite_rl.dataset.mix import Mixture, Source, mix
+from infinite_rl.dataset.order import read_order
+from infinite_rl.errors import UsageError
+
+
+def source(name: str, count: int = 10, **more: Any) -> Source:
+    """Rows with the ids n0, n1, ... of a source."""
+    given = [{"id": f"{name[0]}{n}", "type": "math", "n": n} for n in range(count)]
+    return Source(given, name=name, **more)
+
+
+def own(mixture: Mixture) -> list[str]:
+    return [row["id"] for row in mixture]
+
+
+A, B = source("apple"), source("berry")
+
+
+def test_sequential_leaves_everything_as_it_is_and_cuts_by_count() -> None:
+    found = mix([source("apple", count=3), source("berry", 4)], "sequential")
+    assert own(found) == ["a0", "a1", "a2", "b0", "b1", "b2", "b3"]
+    short = Source(source("apple").rows, count=2, name="apple")
+    assert own(mix([short, B], "sequential", count=4)) == ["a0", "a1", "b0", "b1"]
+
+
+@pytest.mark.parametrize("mode", ["shuffled", "weighted"])
+def test_every_row_comes_once_in_an_order_that_the_seed_decides(mode: Any) -> None:
+    found = mix([A, B], mode, seed=1)
+    assert sorted(own(found)) == sorted([f"{name}{n}" for name in "ab" for n in range(10)])
+    assert own(mix([A, B], mode, seed=1)) == own(found) == own(found)
+    assert own(mix([A, B], mode, seed=2)) != own(found)
+    assert own(found) != sorted(own(found))
+
+
+def test_the_order_is_the_same_on_every_machine_and_version() -> None:
+    assert own(mix([source("apple", 5)], seed=7)) == ["a2", "a4", "a3", "a0", "a1"]
+    drawn = mix([source("apple", 4), source("berry", 4)], "weighted", seed=7)
+    assert own(drawn) == ["b0", "b2", "b1", "a0", "b3", "a3", "a2", "a1"]
+
+
+def test_weights_are_shares_of_the_draws_and_count_for_those_that_are_left() -> None:
+    heavy, light = source("apple", 3_000, weight=30), source("berry", 3_000, weight=10)
+    found = own(mix([heavy, light], "weighted", seed=3))
+    early = Counter(name[0] for name in found[:2_000])
+    assert 1_400 < early["a"] < 1_600  # 1,500 expected, 19 their standard deviation
+    assert found[-1][0] == "b" and len(set(found)) == 6_000
+
+
+def test_a_source_is_shuffled_alike_whatever_stands_beside_it() -> None:
+    alone = own(mix([A], "weighted", seed=5))
+    beside = [name for name in own(mix([B, A], "weighted", seed=5)) if name[0] == "a"]
+    assert beside == alone != sorted(alone)
+    kept = [name for name in own(mix([B, A], "weighted", seed=5, keep_order=True))]
+    assert [name for name in kept if name[0] == "a"] == [f"a{n}" for n in range(10)]
+
+
+def test_a_count_of_a_source_takes_so_many_of_it_at_random() -> None:
+    short = Source(A.rows, count=4, name="apple")
+    found = own(mix([short, B], seed=1))
+    taken = [name for name in found if name[0] == "a"]
+    assert len(taken) == 4 and len(found) == 14
+    assert sorted(taken) != ["a0", "a1", "a2", "a3"]
+
+
+def test_the_same_source_twice_does_not_collide(tmp_path: Path) -> None:
+    path = tmp_path / "apple.jsonl"
+    rows.write(mix([A], "sequential"), path)
+    found = mix([Source(path), Source(path)], "sequential", count=None)
+    assert len(set(found.ids)) == 20
+    assert found.ids[0] == "apple/a0" and found.ids[10] == "apple#2/a0"
+    assert [row["mix_id"] for row in found] == list(found.ids)
+
+
+def test_rows_that_are_alike_have_ids_of_their_own() -> None:
+    row = {"type": "math", "prompt": "1?", "answer": "1", "response": "", "id": "x"}
+    found = mix([Source([row, row, {"text": "no sample"}, {"text": "no sample"}], name="s")])
+    assert len(set(found.ids)) == 4
+    assert {"s/x", "s/x#2"} < set(found.ids)
+
+
+def test_an_order_file_that_a_mixture_wrote_gives_that_mixture(tmp_path: Path) -> None:
+    twice = [A, A, B]
+    first = mix(twice, "weighted", seed=9, count=17)
+    again = mix(twice, order=first.ids)
+    assert own(again) == own(first) and again.ids == first.ids
+
+
+def test_an_order_may_name_rows_by_their_own_ids_where_only_one_source_has_them() -> None:
+    found = mix([A, B], order=["b3", "apple/a1", "b3"])
+    assert own(found) == ["b3", "a1", "b3"]
+    assert [(part.name, part.taken, part.distinct) for part in found.coverage] == [
+        ("apple", 1, 1),
+        ("berry", 2, 1),
+    ]
+    with pytest.raises(UsageError, match="several sources have it"):
+        mix([A, A], order=["a1"])
+
+
+def test_an_unknown_id_is_an_error_or_is_reported() -> None:
+    with pytest.raises(UsageError, match="1 of the order's 2 ids are in no source: 'zz'"):
+        mix([A], order=["a1", "zz"])
+    found = mix([A], order=["a1", "zz"], allow_unknown=True)
+    assert own(found) == ["a1"]
+    assert found.ordered and (found.ordered.lines, found.ordered.unknown) == (2, 1)
+
+
+def rated(*rates: object) -> Source:
+    return Source([{"id": f"r{n}", "pass_rate": rate} for n, rate in enumerate(rates)], name="r")
+
+
+def test_a_curriculum_goes_from_easy_to_hard_within_its_band() -> None:
+    given = rated(0.5, "0.8", 0.1, 0.2, 0.9, 1, 0.75)
+    assert own(mix([given], by="pass_rate", band=(0.2, 0.8))) == ["r1", "r6", "r0", "r3"]
+    upwards = mix([given], by="pass_rate", band=(0.2, 0.8), ascending=True)
+    assert own(upwards) == ["r3", "r0", "r6", "r1"]
+    assert own(mix([given], by="pass_rate"))[:2] == ["r5", "r4"]
+
+
+def test_among_rows_that_are_equally_hard_chance_decides() -> None:
+    equal = rated(*[0.5] * 20)
+    first = own(mix([equal], by="pass_rate", seed=1))
+    assert first == own(mix([equal], by="pass_rate", seed=1)) != sorted(first)
+    assert first != own(mix([equal], by="pass_rate", seed=2))
+
+
+@pytest.mark.parametrize("rate", ["", "high", None, float("nan"), "inf", True, [0.5]])
+def test_a_row_without_its_number_is_an_error(rate: object) -> None:
+    with pytest.raises(UsageError, match="row 2 of r holds .*, no number, in 'pass_rate'"):
+        mix([rated(0.5, rate)], by="pass_rate")
+    with pytest.raises(UsageError, match="row 1 of apple has no column 'pass_rate'"):
+        mix([A], by="pass_rate")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"mode": "braided"}, "mode must be one of"),
+        ({"count": 0}, "count must be at least 1"),
+        ({"band": (0.2, 0.8)}, "needs the column"),
+        ({"by": "n", "band": (0.8, 0.2)}, "lower bound"),
+        ({"by": "n", "band": (float("nan"), 1)}, "lower bound"),
+        ({"by": "n", "mode": "weighted"}, "nothing to be weighted"),
+        ({"by": "n", "order": ["a1"]}, "no --by"),
+        ({"order": ["a1"], "mode": "weighted"}, "nothing to be weighted"),
+    ],
+)
+def test_arguments_that_contradict_each_other_are_refused(
+    wrong: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        mix([A], **wrong)
+
+
+def test_what_no_mixture_can_be_made_of_is_refused() -> None:
+    with pytest.raises(UsageError, match="no sources"):
+        mix([])
+    with pytest.raises(UsageError, match="hold no rows"):
+        mix([Source([])])
+    with pytest.raises(UsageError, match="weights are for the mode weighted"):
+        mix([source("apple", weight=2)])
+    for weight in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(UsageError, match="must be above 0"):
+            Source([], weight)
+    with pytest.raises(UsageError, match="at least 0"):
+        Source([], count=-1)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "weight", "count"),
+    [
+        ("a.csv", "a.csv", 1, None),
+        ("a.csv:3", "a.csv", 3, None),
+        ("a.csv:0.5:100", "a.csv", 0.5, 100),
+        ("a.csv::100", "a.csv", 1, 100),
+        ("dir:with/a.csv:2", "dir:with/a.csv", 2, None),
+        ("x:2", "x:2", 1, None),  # a file of this name is there
+    ],
+)
+def test_a_source_can_be_written_in_one_word(
+    text: str, path: str, weight: float, count: int | None, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x:2").touch()
+    assert Source.parse(text) == Source(path, weight, count)
+
+
+@pytest.mark.parametrize("text", ["a.csv:x", "a.csv:1:x", "a.csv:1:2.5", "a.csv:", "a.csv::"])
+def test_a_word_that_is_no_source_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is no source"):
+        Source.parse(text)
+
+
+def test_the_verb_writes_rows_an_order_and_what_is_in_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, given in (("apple", A), ("berry", B)):
+        rows.write(given.rows, tmp_path / f"{name}.jsonl")  # type: ignore[arg-type]
+    first, second = str(tmp_path / "apple.jsonl"), str(tmp_path / "berry.jsonl")
+    out, order = tmp_path / "out.csv", tmp_path / "train.order"
+    words = ["mix", f"{first}:3", f"{second}::5", "--mode", "weighted", "-o", str(out)]
+    assert cli.main([*words, "--order_out", str(order)]) == 0
+    shown = capsys.readouterr().out
+    assert "apple: 10 of 10 rows (100.0%)" in shown and "berry: 5 of 10 rows (50.0%)" in shown
+    assert [row["mix_id"] for row in rows.read(out)] == read_order(order)
+    assert cli.main([*words]) == 2  # it is there already
+
+    again = tmp_path / "again.csv"
+    words = ["mix", first, second, "--order", str(order), "-o", str(again)]
+    assert cli.main(words) == 0
+    assert "order file: 15 of 15 ids found, 0 repeated" in capsys.readouterr().out
+    assert again.read_bytes() == out.read_bytes()
+
+    words = ["mix", first, "-o", str(tmp_path / "n.csv"), "--by", "n", "--band", "2,4"]
+    assert cli.main(words) == 0
+    assert [row["n"] for row in rows.read(tmp_path / "n.csv")] == ["4", "3", "2"]
+    words[-1] = "2"
+    assert cli.main([*words, "--overwrite"]) == 2
+    assert "a band is two numbers" in capsys.readouterr().err
