@@ -40,9 +40,9 @@ FAILED_COLUMNS = (
     *("type", "prompt", "answer", "response", "format_score", "correctness_score"),
     *("error_msg", "raw_text", "rectified", "slot"),
 )
+_OF_A_SAMPLE = ("type", "prompt", "answer", "response", "language")
 # What is remembered of a row, and of a failure.
 _OF_A_ROW = ("slot", "type", "language", "prompt")
-_OF_A_SAMPLE = ("type", "prompt", "answer", "response", "language")
 _OF_A_REJECTION = ("slot", "format_score", "correctness_score", "error_msg")
 _REASONS = frozenset(get_args(Reason))
 
