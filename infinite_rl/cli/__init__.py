@@ -31,6 +31,7 @@ VERBS = (
     "load",
     "score",
     "mix",
+    "pairs",
     "export",
     "run_examples",
     "warm_up",

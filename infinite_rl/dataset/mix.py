@@ -198,7 +198,7 @@ class _Stock:
                 seen[own := _own_id(row)] += 1
                 unique = own if seen[own] == 1 else f"{own}#{seen[own]}"
                 if by:
-                    self.levels.append(_number(row, by, f"row {place} of {name}"))
+                    self.levels.append(number_of(row, by, f"row {place} of {name}"))
                 number = self.shelf.add(row)
                 self.ids.append(f"{name}/{unique}")
                 self.own[unique] = None if unique in self.own else number
@@ -282,7 +282,7 @@ def _own_id(row: Mapping[str, Any]) -> str:
         return hashlib.sha256(to_json(row).encode("ascii")).hexdigest()[:16]
 
 
-def _number(row: Mapping[str, Any], column: str, where: str) -> float:
+def number_of(row: Mapping[str, Any], column: str, where: str) -> float:
     """A row's number in a column; a CSV has it as text."""
     if column not in row:
         raise UsageError(f"{where} has no column {column!r} (its columns: {', '.join(row)})")

@@ -1,0 +1,66 @@
+"""`infinite-rl pairs`: chosen and rejected completions of a prompt, for preference training."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+
+from . import arguments
+from .terminal import DONE, NOT_DONE, counting, show_logs
+
+
+def add(verbs: arguments.Verbs) -> None:
+    parser = verbs.add_parser(
+        "pairs",
+        help="chosen and rejected completions of a prompt, for preference training (DPO)",
+        description="Put completions that passed beside such as failed at the same prompt: from "
+        "the folder of a run (its accepted rows, and the attempts that failed before them, judged "
+        "again by the accepted row's answer), and from rows with several scored completions of one "
+        "prompt. Columns: prompt, chosen, rejected, chosen_score, rejected_score, type, id, "
+        "source.",
+        epilog="Example: infinite-rl pairs data attempts.jsonl --most 2 -o pairs.jsonl. Exit code: "
+        "0 done, 1 there are no pairs, or not done, 2 wrong usage.",
+    )
+    parser.add_argument(
+        "sources", nargs="+", metavar="SOURCE", help="the folder of a run, or a file of scored rows"
+    )
+    arguments.rows_out(parser)
+    option = arguments.option
+    option(parser, "--most", 1, "pairs of one prompt, at most", int)
+    option(parser, "--seed", 0, "decides which completions are paired", int)
+    option(parser, "--completion", "", "column of scored rows (default: completion, else response)")
+    arguments.timeout(parser)
+    parser.set_defaults(verb=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    from ..dataset import rows
+    from ..dataset.pairs import Found, pairs
+
+    show_logs()
+    arguments.refuse_existing(given, given.out)
+    rows.kind_of(given.out)
+    found, counts = Found(), Counter[str]()
+    made = pairs(
+        given.sources,
+        most=given.most,
+        seed=given.seed,
+        completion=given.completion,
+        timeout=given.timeout,
+        found=found,
+    )
+    with counting("pairs made") as count:
+
+        def counted() -> Iterator[rows.Row]:
+            for pair in made:
+                counts[pair["source"]] += 1
+                count(counts.total())
+                yield pair
+
+        total = rows.write(counted(), given.out)
+    parts = ", ".join(f"{source} {number}" for source, number in counts.most_common())
+    print(f"pairs: {total}{f' ({parts})' if parts else ''}")
+    print(f"prompts: {found.prompts}, with a pair: {found.paired}")
+    print(f"in {given.out}")
+    return DONE if total else NOT_DONE

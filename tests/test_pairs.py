@@ -1,0 +1,187 @@
+"""Pairs: chosen is what passed, rejected what failed by the same answer, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_rl import cli
+from infinite_rl.dataset import load_dataset, rows
+from infinite_rl.dataset.pairs import PAIR_COLUMNS, Found, pairs
+from infinite_rl.errors import UsageError
+from infinite_rl.generator import generate_dataset
+from infinite_rl.layout import render, tagged
+from infinite_rl.providers.scripted import ScriptedProvider
+from infinite_rl.reward_functions import get_reward_functions
+from infinite_rl.store import FAILED, FAILED_COLUMNS, read_rows
+from infinite_rl.types import Sample
+
+QUOTED = re.compile(r"What is (\d+) \+ 1\?")
+
+
+def run_of(folder: Path, first: Any, repaired: Any, count: int = 6) -> Path:
+    """A run in which every first draft is `first` and its repair `repaired`, each of a number."""
+
+    def script(system: str, prompt: str, seed: int) -> str:
+        if "Your last sample was rejected" in prompt:
+            return str(repaired(int(QUOTED.findall(prompt)[-1])))
+        return str(first(seed))
+
+    generate_dataset("m", count, folder, provider=ScriptedProvider(script), task_dist="0,1")
+    return folder
+
+
+def draft(number: int, answer: int, said: str) -> str:
+    return render(f"What is {number} + 1?", str(answer), said)
+
+
+def right(number: int) -> str:
+    return draft(number, number + 1, f"It is {tagged(str(number + 1))}.")
+
+
+def wrong(number: int) -> str:
+    return draft(number, number + 1, f"It is {tagged(str(number + 7))}.")
+
+
+def test_a_row_and_the_attempt_that_it_repairs_are_a_pair(tmp_path: Path) -> None:
+    folder, found = run_of(tmp_path, wrong, right), Found()
+    made = list(pairs([folder], found=found))
+    accepted = {row.prompt: row for row in load_dataset(folder).itertuples()}
+    assert len(made) == len(accepted) == found.paired == found.prompts == 6
+    rewards = get_reward_functions()
+    for pair in made:
+        row = accepted[pair["prompt"]]
+        assert tuple(pair) == PAIR_COLUMNS
+        assert (pair["chosen"], pair["id"], pair["type"]) == (row.response, row.id, "math")
+        sample = Sample("math", row.prompt, row.answer, "")
+        assert rewards["math"].score(sample, pair["chosen"]).passed
+        assert rewards["math"].score(sample, pair["rejected"]).status == "failed"
+        assert (pair["chosen_score"], pair["rejected_score"]) == (1.0, 0.5)
+        assert pair["source"] == "rectified"
+
+
+def test_an_attempt_that_failed_by_a_wrong_reference_of_its_own_is_not_rejected(
+    tmp_path: Path,
+) -> None:
+    def mistaken(number: int) -> str:  # the response is right, and the reference is not
+        return draft(number, number + 7, f"So it must be {tagged(str(number + 1))}.")
+
+    folder = run_of(tmp_path, mistaken, right)
+    assert len(list(read_rows(folder / FAILED, FAILED_COLUMNS))) == 6
+    assert list(pairs([folder])) == []
+
+
+def test_an_attempt_in_a_worse_form_is_rejected(tmp_path: Path) -> None:
+    def boxed(number: int) -> str:
+        return draft(number, number + 1, f"It is $\\boxed{{{number + 1}}}$.")
+
+    made = list(pairs([run_of(tmp_path, boxed, right)]))
+    assert len(made) == 6
+    assert all("boxed" in pair["rejected"] and pair["rejected_score"] == 0.5 for pair in made)
+
+
+def test_an_attempt_at_another_prompt_is_in_no_pair(tmp_path: Path) -> None:
+    folder = run_of(tmp_path, wrong, lambda number: right(number + 1))
+    assert load_dataset(folder).shape[0] == 6
+    assert list(pairs([folder])) == []
+
+
+# --- several completions of a prompt -------------------------------------------------------------
+
+
+def scored(text: str, status: str, form: object = 1.0, right: object = None, **more: Any) -> Any:
+    share = float(status == "passed") if right is None else right
+    row = {"type": "math", "prompt": "p", "answer": "7", "id": "x", "completion": text}
+    return {**row, "status": status, "format_score": form, "correctness_score": share, **more}
+
+
+def test_completions_that_passed_and_failed_are_paired_within_their_prompt() -> None:
+    given = [
+        *(scored(f"good {n}", "passed") for n in range(3)),
+        *(scored(f"bad {n}", "failed") for n in range(5)),
+        scored("other good", "passed", prompt="q"),
+        scored("another answer's", "failed", answer="8"),
+    ]
+    found = Found()
+    (pair,) = pairs([given], found=found)
+    assert pair["chosen"].startswith("good") and pair["rejected"].startswith("bad")
+    assert pair["source"] == "samples" and pair["id"] == "x"
+    assert (found.prompts, found.paired) == (3, 1)
+    every = list(pairs([given], most=99))
+    assert len({(pair["chosen"], pair["rejected"]) for pair in every}) == len(every) == 15
+    three = list(pairs([given], most=3))
+    assert len({pair["chosen"] for pair in three}) == len({p["rejected"] for p in three}) == 3
+
+
+def test_the_seed_decides_and_the_order_of_the_prompts_does_not() -> None:
+    def group(prompt: str) -> list[Any]:
+        texts = [("passed", n) for n in range(20)] + [("failed", n) for n in range(20)]
+        return [scored(f"{status} {n}", status, prompt=prompt) for status, n in texts]
+
+    first = list(pairs([group("a"), group("b")]))
+    assert list(pairs([group("b"), group("a")])) == first[::-1]
+    assert list(pairs([group("a"), group("b")], seed=1)) != first
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [scored("no verdict", "unscored")],
+        [scored(" good ", "failed")],  # the same text, judged both ways
+        [scored("", "failed"), scored(" \n", "failed"), scored("x", "failed", completion=None)],
+        [scored("cut", "failed", finish_reason="length")],
+        [scored("much better, and failed", "failed", 1.0, 1.0)],
+        [scored("good", "passed")],
+        [],
+    ],
+)
+def test_what_is_not_worse_for_sure_is_in_no_pair(others: list[Any]) -> None:
+    assert list(pairs([[scored("good", "passed"), *others]])) == []
+
+
+def test_where_something_failed_a_worse_form_is_not_taken() -> None:
+    given = [
+        scored("good", "passed"),
+        scored("bad", "failed"),
+        *(scored(f"ugly {n}", "passed", 0.4) for n in range(20)),
+    ]
+    assert {pair["rejected"] for pair in pairs([given], most=99)} == {"bad"}
+    assert {pair["chosen"] for pair in pairs([given], most=99)} == {"good"}
+
+
+def test_scores_may_be_the_texts_of_a_csv(tmp_path: Path) -> None:
+    rows.write([scored("good", "passed"), scored("bad", "failed")], tmp_path / "s.csv")
+    (pair,) = pairs([tmp_path / "s.csv"])
+    assert (pair["chosen_score"], pair["rejected_score"]) == (1.0, 0.5)
+
+
+def test_rows_without_scores_are_refused() -> None:
+    with pytest.raises(UsageError, match="row 1 has no column 'status'.*`infinite-rl score`"):
+        list(pairs([[{"prompt": "p", "completion": "c"}]]))
+    with pytest.raises(UsageError, match="no number, in 'format_score'"):
+        list(pairs([[scored("good", "passed", "high")]]))
+    with pytest.raises(UsageError, match="most must be at least 1"):
+        list(pairs([[]], most=0))
+
+
+def test_completions_of_a_runs_rows_are_put_beside_its_own(tmp_path: Path) -> None:
+    folder = run_of(tmp_path, right, right, count=3)
+    row = load_dataset(folder).iloc[0]
+    sample = scored("It is nothing.", "failed", 0.0, prompt=row.prompt, answer=row.answer)
+    (pair,) = pairs([folder, [sample]])
+    assert (pair["chosen"], pair["rejected"]) == (row.response, "It is nothing.")
+
+
+def test_the_verb_writes_pairs_and_counts_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = run_of(tmp_path / "data", wrong, right), tmp_path / "pairs.jsonl"
+    assert cli.main(["pairs", str(folder), "-o", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "pairs: 6 (rectified 6)" in shown and "prompts: 6, with a pair: 6" in shown
+    assert len(list(rows.read(out))) == 6
+    rows.write([scored("good", "passed")], tmp_path / "s.jsonl")
+    assert cli.main(["pairs", str(tmp_path / "s.jsonl"), "-o", str(tmp_path / "none.jsonl")]) == 1
