@@ -5,6 +5,7 @@ It needs only the standard library's unittest: `python -m unittest discover test
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import unittest
@@ -21,10 +22,13 @@ from infinite_rl.types import RewardFunctionScore, Sample
 REWARD = get_reward_functions(timeout=5)
 
 # For each reward a reference, an answer that is right and one that is wrong.
+QUOTED = [{"instruction_id": "startend:quotation", "kwargs": {}}]
 SAMPLES: dict[str, tuple[Any, str, str]] = {
     "coding": ("42", fenced("print(6 * 7)", "python"), fenced("print(41)", "python")),
+    "instruction": (json.dumps(QUOTED), '"Hello."', "Hello."),
     "math": ("(x+1)^2", "x^2 + 2x + 1", "x^2 + 2x"),
 }
+WHOLE_TEXT = {"instruction"}  # these judge the whole text where there is no tag
 
 
 def score(name: str, content: str, expected: Any, **options: Any) -> RewardFunctionScore:
@@ -94,11 +98,12 @@ class EveryReward(unittest.TestCase):
                 )
                 self.assertTrue(given.passed)
 
-    def test_without_a_tag_nothing_is_right(self) -> None:
+    def test_without_a_tag_nothing_is_right_but_where_the_whole_text_is_judged(self) -> None:
         for name, (expected, right, _) in SAMPLES.items():
             with self.subTest(name):
                 given = REWARD[name].compute_reward(right, expected)
-                self.assertEqual((given.format_score, given.status), (0.0, "failed"))
+                whole = name in WHOLE_TEXT
+                self.assertEqual((given.format_score, given.passed), (float(whole), whole))
 
     def test_a_predicate_may_stand_for_the_expected_output(self) -> None:
         for name, (_, right, _) in SAMPLES.items():
@@ -245,7 +250,15 @@ class Table(unittest.TestCase):
             get_reward_functions(timeout=0)
 
     def test_importing_the_package_loads_no_reward_and_no_engine(self) -> None:
-        heavy = ("wasmtime", "mpmath", "sympy", "pandas", "torch", "infinite_rl.executor")
+        heavy = (
+            "wasmtime",
+            "mpmath",
+            "sympy",
+            "py3langid",
+            "pandas",
+            "torch",
+            "infinite_rl.executor",
+        )
         code = (
             "import sys, infinite_rl.reward_functions as r; r.get_reward_functions; "
             f"print([name for name in {heavy!r} if name in sys.modules])"

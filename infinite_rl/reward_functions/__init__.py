@@ -13,6 +13,7 @@ __all__ = ["REWARDS", "RewardFunction", "get_reward_functions"]
 # One row a reward: its name, and where its class is.
 REWARDS: Mapping[str, str] = {
     "coding": "infinite_rl.reward_functions.coding:CodingRewardFunction",
+    "instruction": "infinite_rl.reward_functions.instruction:InstructionRewardFunction",
     "math": "infinite_rl.reward_functions.math:MathRewardFunction",
 }
 

@@ -1,0 +1,97 @@
+"""How a text is cut into words and sentences. Pure, and linear in its length.
+
+The boundaries of sentences are decided mark by mark, on the word before and the word after.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Quotes, brackets and Markdown's asterisks after a mark belong to its sentence. The look behind
+# keeps time linear: a run of marks is tried once.
+_CLOSING = "\"'”’»」』）)\\]*_"
+_END = re.compile(rf"(?<![.!?…؟۔])[.!?…؟۔]+[{_CLOSING}]*(?=\s|\Z)|[。！？｡।॥]+[{_CLOSING}]*")
+_OPENING = "\"'“‘«([*_"
+_WORD_AFTER = re.compile(r"[\s\"'“‘«(\[*_]*(\w*)")
+_LIST_ITEM = re.compile(r"^[ \t]*(?:[*#>+-]+[ \t]+)?(?:\d{1,3}|[A-Za-z])[.)](?=\s)", re.MULTILINE)
+_DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")  # U.S, a.m, e.g: without the last period
+
+_NEVER_LAST = frozenset(
+    str.split(
+        "mr mrs ms messrs dr drs prof rev capt lt sgt maj gov sen e.g i.e eg ie vs cf viz approx"
+    )
+)
+_BEFORE_NUMBERS = frozenset(str.split("no nos vol fig figs p pp ch chap eq"))
+_MAYBE_LAST = frozenset(str.split("etc inc ltd co corp bros jr sr st ave blvd al est ph.d"))
+# After an abbreviation that may end a sentence, one of these in capitals begins a new one.
+_STARTERS = frozenset(
+    str.split(
+        "a after all also although an and another as at because before both but by during each"
+        " even every finally first for from furthermore he her here his how however i if in"
+        " instead it its last later let many meanwhile most my next no not now on once one or"
+        " other our perhaps please she since so some still such that the their then there"
+        " therefore these they this those though through thus to today until we what when where"
+        " whether which while who why with yes yet you your"
+    )
+)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text: runs of letters, digits and underscores, with their marks."""
+    if not text.isascii():
+        text = "".join(char for char in text if unicodedata.category(char)[0] != "M")
+    return re.findall(r"\w+", text)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, each with at least one letter or digit."""
+    text = _LIST_ITEM.sub("", text)
+    found: list[str] = []
+    begin = 0
+    for mark in _END.finditer(text):
+        if _ends_sentence(text, mark):
+            found.append(text[begin : mark.end()])
+            begin = mark.end()
+    found.append(text[begin:])
+    return [part.strip() for part in found if re.search(r"\w", part)]
+
+
+def _ends_sentence(text: str, mark: re.Match[str]) -> bool:
+    """Whether a mark that may end a sentence does."""
+    marks = mark[0].rstrip(_CLOSING)
+    after = _WORD_AFTER.match(text, mark.end())
+    following = after[1] if after else ""
+    if "\n\n" in text[mark.end() : mark.end() + 10]:
+        return True
+    if mark[0] != marks and following[:1].islower():
+        return False  # "Stop!" he said.
+    if marks in ("...", "…"):
+        return not following[:1].islower()
+    if marks != ".":
+        return True
+    before = text[max(0, mark.start() - 30) : mark.start()].split()[-1:] or [""]
+    return _period_ends(before[0].lstrip(_OPENING).lower(), following)
+
+
+def _period_ends(word: str, following: str) -> bool:
+    """Whether a sentence ends at the period between a word in small letters and the next."""
+    if word in _NEVER_LAST:
+        return not following  # at the end of the text
+    if word in _BEFORE_NUMBERS and following[:1].isdigit():
+        return False
+    if len(word) < 3 and word.isdigit() and following[:1].islower():
+        return False  # do this: 1. sit 2. eat
+    initial = len(word) == 1 and word.isalpha() and word != "i"
+    if initial or word in _MAYBE_LAST or _DOTTED.fullmatch(word):
+        starter = following[:1].isupper() and following.lower() in _STARTERS
+        return starter or not following
+    return True
+
+
+def seen(text: str) -> str:
+    """A text without the characters that take no room, its lines ended by line feeds alone."""
+    text = text.replace("\r\n", "\n")
+    if text.isascii():
+        return text
+    return "".join(char for char in text if unicodedata.category(char) != "Cf")
