@@ -33,6 +33,9 @@ VERBS = (
     "mix",
     "pairs",
     "export",
+    "dedup",
+    "decontaminate",
+    "split",
     "run_examples",
     "warm_up",
 )

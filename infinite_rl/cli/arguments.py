@@ -65,6 +65,30 @@ def rows_out(parser: argparse.ArgumentParser, help_text: str = "") -> None:
     switch(parser, "--overwrite", "replace the files that are made, if they are there")
 
 
+def compared(
+    parser: argparse.ArgumentParser, default: str = "the prompt", flag: str = "--columns"
+) -> None:
+    """The columns that are compared."""
+    what = f"columns that are compared, with commas between them (default: {default})"
+    parser.add_argument(flag, type=_names, default=(), metavar="TEXT", help=what)
+
+
+def near(parser: argparse.ArgumentParser) -> None:
+    """When two rows are near-duplicates."""
+    what = "likeness from which two rows ask for the same, up to 1; at 1, only equal ones do"
+    option(parser, "--threshold", 0.6, what, float)
+    parser.add_argument(
+        "--numbers",
+        choices=("exact", "ignore"),
+        default="exact",
+        help="whether the same task with other numbers is another task (default: exact, it is)",
+    )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
 def refuse_existing(given: argparse.Namespace, *files: Path | None) -> None:
     """Raise UsageError where a file that is to be made is there, unless --overwrite is given."""
     for file in files:

@@ -8,13 +8,15 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeVar
 
 from ..providers import KEY_VARIABLES
 from ..providers.service import redacted
 
+T = TypeVar("T")
 DONE, NOT_DONE, WRONG_USAGE, UNDER_WAY, INTERRUPTED = 0, 1, 2, 3, 130
 _LINE_EVERY_S = 5.0
 
@@ -72,6 +74,13 @@ def counting(what: str) -> Iterator[Callable[[int], None]]:
         return
     with console.status(what) as status:
         yield lambda count: status.update(f"{what}: {count}")
+
+
+def counted(items: Iterable[T], count: Callable[[int], None]) -> Iterator[T]:
+    """The items, each of which is counted when it is taken."""
+    for number, item in enumerate(items, 1):
+        count(number)
+        yield item
 
 
 @contextmanager

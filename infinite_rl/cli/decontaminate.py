@@ -1,0 +1,71 @@
+"""`infinite-rl decontaminate`: leave out rows that give a benchmark away."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import arguments
+from .terminal import DONE, counted, counting, plain, show_logs
+
+if TYPE_CHECKING:
+    from ..dataset.decontaminate import Leak
+
+_LISTED = 20
+
+
+def add(verbs: arguments.Verbs) -> None:
+    parser = verbs.add_parser(
+        "decontaminate",
+        help="leave out rows that give a benchmark away",
+        description="Write the rows of FILE that share no 13 words in a row with a prompt or a "
+        "solution of the benchmarks, no 8 with a short prompt, and are not the same as a very "
+        "short one. What was shared is listed.",
+        epilog="Example: infinite-rl decontaminate data --against gsm8k_test.jsonl "
+        "HumanEval.jsonl.gz --report leaks.csv -o clean.jsonl. Exit code: 0 done, 1 not done, 2 "
+        "wrong usage.",
+    )
+    arguments.rows_in(parser)
+    arguments.rows_out(parser)
+    parser.add_argument(
+        "--against",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="benchmarks: files or folders of rows; their prompts and solutions are found by the "
+        "names of their columns",
+    )
+    arguments.compared(parser, "those of prompts and solutions")
+    arguments.compared(parser, "those of prompts and solutions", "--against_columns")
+    arguments.option(parser, "--n", 13, "words in a row that are a leak", int)
+    arguments.option(parser, "--short", 8, "the same, in prompts of less than twice --n", int)
+    what = "texts of the benchmarks that may share such words before they are taken for idiom"
+    arguments.option(parser, "--common", 3, what, int)
+    arguments.option(parser, "--report", None, "file for what was shared, row by row", Path)
+    parser.set_defaults(verb=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    from ..dataset.decontaminate import Benchmarks, decontaminate
+    from ..dataset.rows import read, write
+
+    show_logs()
+    arguments.refuse_existing(given, given.out, given.report)
+    sizes = {"n": given.n, "short": given.short, "common": given.common}
+    names = {name: name for name in given.against}
+    against = Benchmarks(names, given.against_columns, **sizes)
+    leaks: list[Leak] = []
+    with counting("rows compared") as count:
+        rows = counted(read(given.source), count)
+        kept = write(decontaminate(rows, against, given.columns, leaks.append), given.out)
+    if given.report:
+        write((row for leak in leaks for row in leak.rows()), given.report)
+    for leak in leaks[:_LISTED]:
+        print(plain(str(leak)), file=sys.stderr)
+    if len(leaks) > _LISTED:
+        print(f"and {len(leaks) - _LISTED} more rows", file=sys.stderr)
+    print(f"rows: {kept + len(leaks)}, kept: {kept}, sharing with a benchmark: {len(leaks)}")
+    print(f"in {given.out}" + (f", what was shared in {given.report}" if given.report else ""))
+    return DONE

@@ -1,0 +1,55 @@
+"""`infinite-rl dedup`: keep one row of those that ask for the same."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from . import arguments
+from .terminal import DONE, counted, counting, show_logs
+
+
+def add(verbs: arguments.Verbs) -> None:
+    parser = verbs.add_parser(
+        "dedup",
+        help="keep one row of those that ask for the same",
+        description="Write the rows of FILE without those that ask for the same as a row that is "
+        "kept: equal but for case, white space and idle punctuation, or nearly the same words with "
+        "the same numbers, signs and short answer. The first one is kept, or the best one.",
+        epilog="Example: infinite-rl dedup data --best quality_score --report removed.csv "
+        "-o unique.jsonl. Exit code: 0 done, 1 not done, 2 wrong usage.",
+    )
+    arguments.rows_in(parser)
+    arguments.rows_out(parser)
+    arguments.compared(parser)
+    arguments.near(parser)
+    arguments.option(parser, "--best", "", "column of numbers: keep the row with the highest one")
+    what = "file for the rows removed: which row each one is the same as, and how similar"
+    arguments.option(parser, "--report", None, what, Path)
+    parser.set_defaults(verb=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from ..dataset.dedup import duplicates, without
+    from ..dataset.rows import read, write
+
+    show_logs()
+    arguments.refuse_existing(given, given.out, given.report)
+    with counting("rows compared") as count:
+        found = duplicates(
+            counted(read(given.source), count),
+            given.columns,
+            threshold=given.threshold,
+            numbers=given.numbers,
+            best=given.best,
+        )
+    if given.report:
+        write(map(asdict, found), given.report)
+    kept = write(without(read(given.source), found), given.out)
+    exact = sum(duplicate.exact for duplicate in found)
+    print(f"rows: {kept + len(found)}, kept: {kept}, ", end="")
+    print(f"equal to a kept one: {exact}, nearly so: {len(found) - exact}")
+    print(f"in {given.out}" + (f", what was removed in {given.report}" if given.report else ""))
+    return DONE

@@ -1,0 +1,94 @@
+"""`infinite-rl split`: train, validation and test, of which none knows the other."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from . import arguments
+from .terminal import DONE, counted, counting, show_logs
+
+if TYPE_CHECKING:
+    from ..dataset.rows import Row
+
+_SHARES = "train=0.9,validation=0.05,test=0.05"
+
+
+def add(verbs: arguments.Verbs) -> None:
+    parser = verbs.add_parser(
+        "split",
+        help="split rows into train, validation and test without leaks between them",
+        description="Write the rows of FILE with the column `split`, so that rows that ask for the "
+        "same are on the same side. A side depends on the row and on those before it: it stays "
+        "when rows are added at the end. A row that links two sides is left out.",
+        epilog="Example: infinite-rl split unique.jsonl --shares train=0.8,test=0.2 -o parts. "
+        "Exit code: 0 done, 1 not done, 2 wrong usage.",
+    )
+    arguments.rows_in(parser)
+    arguments.rows_out(
+        parser,
+        "one file for all rows, or a new folder with a file for each side (parts/train.jsonl, ...)",
+    )
+    arguments.compared(parser)
+    arguments.near(parser)
+    arguments.option(parser, "--shares", _SHARES, "sides and their shares, which add up to 1")
+    arguments.option(parser, "--seed", 0, "another seed gives another split", int)
+    what = "an earlier split, as this made it: its rows stay on their sides, and theirs with them"
+    arguments.option(parser, "--keep", None, what)
+    parser.set_defaults(verb=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    from ..dataset.rows import read
+    from ..dataset.split import LEFT_OUT, split
+
+    show_logs()
+    arguments.refuse_existing(given, given.out)
+    shares = _shares(given.shares)
+    with counting("rows placed") as count:
+        placed = split(
+            counted(read(given.source), count),
+            shares,
+            given.columns,
+            seed=given.seed,
+            threshold=given.threshold,
+            numbers=given.numbers,
+            keep=read(given.keep) if given.keep else (),
+        )
+        sides = [row["split"] for row in placed]
+    _write(given, sides, [*shares])
+    counts = Counter(sides)
+    print(f"rows: {len(sides)}, " + ", ".join(f"{name}: {counts[name]}" for name in shares))
+    if counts[LEFT_OUT]:
+        print(f"left out, as they are close to rows of different sides: {counts[LEFT_OUT]}")
+    print(f"in {given.out}")
+    return DONE
+
+
+def _write(given: argparse.Namespace, sides: list[str], names: list[str]) -> None:
+    from ..dataset.rows import kind_of, read, write
+
+    def rows_of(wanted: list[str]) -> Iterator[Row]:
+        for row, side in zip(read(given.source), sides, strict=True):
+            if side in wanted:
+                yield {**row, "split": side}
+
+    if given.out.suffix:
+        write(rows_of(names), given.out)
+        return
+    source = Path(given.source)
+    kind = kind_of(source) if source.is_file() else "jsonl"
+    for name in names:
+        write(rows_of([name]), given.out / f"{name}.{kind}")
+
+
+def _shares(text: str) -> dict[str, float]:
+    try:
+        parts: Iterable[list[str]] = [part.split("=") for part in text.split(",")]
+        return {name.strip(): float(share) for name, share in parts}
+    except ValueError:
+        raise UsageError(f"--shares is like {_SHARES}, not {text!r}") from None

@@ -1,0 +1,89 @@
+"""Keep one row of those that ask for the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import UsageError
+from .near import THRESHOLD, Index, Numbers, Sketch, sketch
+from .rows import Row, Source, read
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A row that asks for the same as another one, which is kept. Rows are counted from 1."""
+
+    row: int
+    id: str
+    of_row: int
+    of_id: str
+    similarity: float
+    exact: bool
+
+
+def duplicates(
+    rows: Iterable[Mapping[str, Any]],
+    columns: Sequence[str] = (),
+    *,
+    threshold: float = THRESHOLD,
+    numbers: Numbers = "exact",
+    best: str = "",
+) -> list[Duplicate]:
+    """The rows to remove, so that no two are left of which `near` says that they are the same.
+
+    Of those that are the same the first row is kept, or that with the highest number in the column
+    `best`. Each removed row is the same as the kept row that is named beside it. `columns` are
+    compared instead of the prompt; a similarity of `threshold` is near, and 1 leaves exact
+    duplicates only. Rows take bounded memory, however long they are.
+
+    Raises:
+        UsageError: a row has no such column, or no number in `best`.
+    """
+    index = Index(threshold)
+    sketches: list[Sketch] = []
+    ids: list[str] = []
+    merits: list[float] = []
+    for number, row in enumerate(rows, 1):
+        sketches.append(sketch(row, columns, numbers))
+        ids.append(str(row.get("id") or ""))
+        merits.append(_merit(row, best, number) if best else 0.0)
+    found = []
+    for place in sorted(range(len(sketches)), key=lambda place: -merits[place]):
+        matches = index.matches(sketches[place])
+        if not matches:
+            index.add(sketches[place], place)
+            continue
+        of = matches[0]
+        found.append(
+            Duplicate(place + 1, ids[place], of.place + 1, ids[of.place], of.similarity, of.exact)
+        )
+    return sorted(found, key=lambda duplicate: duplicate.row)
+
+
+def dedup(source: Source, columns: Sequence[str] = (), **options: Any) -> Iterator[Row]:
+    """The rows that are kept, in their order; `options` are those of `duplicates`.
+
+    The source is read twice. An iterator is held in memory for that, so give a file if it is long.
+    """
+    if isinstance(source, Iterator):
+        source = list(source)
+    return without(read(source), duplicates(read(source), columns, **options))
+
+
+def without(rows: Iterable[Row], removed: Iterable[Duplicate]) -> Iterator[Row]:
+    """The rows but for those that `duplicates` names."""
+    numbers = {duplicate.row for duplicate in removed}
+    return (row for number, row in enumerate(rows, 1) if number not in numbers)
+
+
+def _merit(row: Mapping[str, Any], column: str, number: int) -> float:
+    try:
+        merit = float(row[column])
+    except (KeyError, TypeError, ValueError):
+        merit = math.nan
+    if math.isnan(merit):
+        raise UsageError(f"row {number} has no number in {column!r}: {row.get(column)!r:.80}")
+    return merit

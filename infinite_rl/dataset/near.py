@@ -1,0 +1,201 @@
+"""Which rows ask for the same: equal ones, and near-duplicates by MinHash and exact checks.
+
+Two rows are equal when their prompts have the same tokens (see `words`), and their `type` and
+`language` are the same. They are near when, besides,
+
+- the Jaccard similarity of their words and pairs of neighbouring words reaches a threshold,
+- they have the same numbers, signs and telling words ("not", "least"), in the same order unless
+  whole clauses have moved,
+- their short answers are the same, where they have any.
+
+So tasks from one template with other numbers are different tasks; `numbers="ignore"` drops the last
+two conditions. MinHash with locality-sensitive hashing (Broder 1997; Indyk and Motwani 1998) only
+proposes pairs: what is said of a pair is computed from its shingles. A long text is judged by a
+sample of 1,024 of them (the smallest hashes: bottom-k sampling), so a row takes bounded memory.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from ..errors import UsageError
+from .words import BREAK, Hashes, clauses, hash_of, hashes, text_of, tokens
+
+Numbers: TypeAlias = Literal["exact", "ignore"]
+
+THRESHOLD = 0.6
+_SAMPLE = 1_024  # shingles of a row that are kept
+_SHORT = 40  # characters: longer answers are worked solutions and tests, which vary with the author
+# Of b bands of r hashes, a pair of similarity s shares one with a chance of 1 - (1 - s^r)^b: 99.6 %
+# at 0.6 for 40 bands; below that threshold, more bands. Strict ones bring the most similar first.
+_HASHES, _BANDS, _MORE_BANDS, _STRICT_BANDS = 160, 40, 80, 10
+_CANDIDATES = 100  # compared for one row
+# Words that make another task of the same sentence; "one" is left out, being a pronoun, too.
+_TELLING_WORDS = (
+    "no not never without except unless least most less more fewer greater smaller larger "
+    "smallest greatest largest minimum maximum lowest highest shortest longest even odd "
+    "increasing decreasing ascending descending first last before after above below half twice "
+    "double triple third quarter two three four five six seven eight nine ten eleven twelve "
+    "thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty "
+    "sixty seventy eighty ninety hundred thousand million dozen"
+)
+_TELLING = frozenset(_TELLING_WORDS.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """What a row is compared by: hashes of its text, its order and its shingles, sorted."""
+
+    exact: int
+    order: int
+    moved: int
+    shingles: Hashes
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An earlier row and its Jaccard similarity; 1.0 and `exact` where the tokens are the same."""
+
+    place: int
+    similarity: float
+    exact: bool
+
+
+def sketch(
+    row: Mapping[str, Any], columns: Sequence[str] = (), numbers: Numbers = "exact"
+) -> Sketch:
+    """The sketch of a row's prompt, or of the columns that are named.
+
+    Raises:
+        UsageError: the row has none of these columns.
+    """
+    parts = clauses(text_of(row, columns))
+    kind = f"{row.get('type') or ''}\0{row.get('language') or ''}"
+    found = [token for token in parts if token != BREAK]
+    exact = hash_of("\0".join((kind, *found)))
+    said = [token for token in found if token.isalpha()]
+    if numbers == "ignore":
+        return Sketch(exact, 0, 0, _shingles(said, hash_of(kind)))
+    marks = [token for token in found if _is_mark(token)]
+    # Shingles that are salted can only be shared by rows that agree in all of this.
+    salt = hash_of("\0".join((kind, _answer(row), *sorted(marks))))
+    return Sketch(exact, hash_of("\0".join(marks)), _moved(parts), _shingles(said, salt))
+
+
+class Index:
+    """Rows by what they ask for. `matches` finds those that were added and are the same."""
+
+    def __init__(self, threshold: float = THRESHOLD) -> None:
+        """Near is a similarity of at least `threshold`, from above 0 to 1; at 1, tokens must agree.
+
+        Raises:
+            UsageError: it is out of its range, or rensa is not installed.
+        """
+        if not 0 < threshold <= 1:
+            raise UsageError(f"a threshold is above 0 and at most 1, not {threshold}")
+        self._threshold = threshold
+        self._rensa = _rensa() if threshold < 1 else None
+        self._exact: dict[int, int] = {}
+        self._near: dict[int, Sketch] = {}
+        self._known: set[tuple[int, int]] = set()
+        self._banded = [
+            self._rensa.RMinHashLSH(threshold, _HASHES, bands)
+            for bands in (_STRICT_BANDS, _BANDS if threshold >= THRESHOLD else _MORE_BANDS)
+            if self._rensa
+        ]
+
+    def matches(self, sketch: Sketch) -> list[Match]:
+        """The rows that are the same, the most similar one first; of equals the earlier."""
+        found = [
+            Match(place, similarity, False)
+            for place in self._candidates(sketch)
+            if (similarity := _similarity(sketch, self._near[place])) >= self._threshold
+        ]
+        found.sort(key=lambda match: (-match.similarity, match.place))
+        place = self._exact.get(sketch.exact)
+        if place is None:
+            return found
+        return [Match(place, 1.0, True), *(match for match in found if match.place != place)]
+
+    def add(self, sketch: Sketch, place: int) -> None:
+        """Add a row under a number of its own."""
+        self._exact.setdefault(sketch.exact, place)
+        if not self._banded or not sketch.shingles.size:
+            return
+        known = (sketch.exact, int(sketch.shingles[0]))
+        if known not in self._known:  # copies would only crowd the others out
+            self._known.add(known)
+            signature = self._signature(sketch)
+            for banded in self._banded:
+                banded.insert(place, signature)
+            self._near[place] = sketch
+
+    def _candidates(self, sketch: Sketch) -> list[int]:
+        if not self._banded or not sketch.shingles.size:
+            return []
+        signature = self._signature(sketch)
+        found: dict[int, None] = {}
+        for banded in self._banded:
+            found.update(dict.fromkeys(sorted(banded.query(signature))))
+        return list(found)[:_CANDIDATES]
+
+    def _signature(self, sketch: Sketch) -> Any:
+        assert self._rensa
+        signature = self._rensa.RMinHash(_HASHES, seed=1)
+        data = sketch.shingles.astype("<u8").tobytes()
+        signature.update([data[at : at + 8] for at in range(0, len(data), 8)])
+        return signature
+
+
+def _similarity(one: Sketch, other: Sketch) -> float:
+    """Jaccard similarity of the shingles; 0 where numbers have changed places within a clause."""
+    if one.order != other.order and one.moved != other.moved:
+        return 0.0
+    union = np.union1d(one.shingles, other.shingles)[:_SAMPLE]
+    shared = np.intersect1d(one.shingles, other.shingles, assume_unique=True)
+    return int(np.count_nonzero(shared <= union[-1])) / len(union)
+
+
+def _shingles(said: list[str], salt: int) -> Hashes:
+    """Words and pairs of neighbours as hashes, sorted; the smallest ones of a long text."""
+    ones = hashes(said)
+    pairs = ones[:-1] * np.uint64(0x9E3779B97F4A7C15) + ones[1:]  # wraps around, as it should
+    salted = (np.concatenate([ones, pairs]) ^ np.uint64(salt)) * np.uint64(0xFF51AFD7ED558CCD)
+    found: Hashes = np.unique(salted)[:_SAMPLE].copy()
+    return found
+
+
+def _moved(parts: list[str]) -> int:
+    """The same for texts whose clauses with marks are the same, in whatever order."""
+    found: list[list[str]] = [[]]
+    for token in parts:
+        if token == BREAK or token == "and":
+            found.append([])
+        else:
+            found[-1].append(token)
+    return hash_of("\n".join(sorted("\0".join(one) for one in found if any(map(_is_mark, one)))))
+
+
+def _is_mark(token: str) -> bool:
+    if token.isalpha():
+        return token in _TELLING
+    return not unicodedata.category(token[0]).startswith("M")  # an accent is a part of a word
+
+
+def _answer(row: Mapping[str, Any]) -> str:
+    answer = row.get("answer")
+    text = answer if isinstance(answer, str) else "" if answer is None else str(answer)
+    return "\0".join(tokens(text)) if len(text) <= _SHORT else ""
+
+
+def _rensa() -> Any:
+    try:
+        import rensa
+    except ModuleNotFoundError:
+        raise UsageError("near-duplicates need rensa: pip install 'infinite-rl[data]'") from None
+    return rensa

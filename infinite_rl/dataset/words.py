@@ -1,0 +1,132 @@
+"""Texts as tokens: what is left of a prompt when its spelling no longer matters.
+
+Two texts with the same tokens ask for the same. Case, white space, Unicode forms, invisible
+characters, quotes, sentence punctuation and Markdown emphasis do not matter. Numbers, operators,
+brackets and every other sign do: whatever is not known to be idle is kept.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import UsageError
+
+Hashes: TypeAlias = "npt.NDArray[np.uint64]"
+
+_LONG = 64  # characters of a word that its hash covers, so that what is remembered stays small
+PROMPT_COLUMNS = ("prompt", "question", "problem", "instruction", "messages", "query", "text")
+BREAK = "\n"  # stands between two clauses in what `clauses` gives
+
+_INVISIBLE = re.compile(
+    "[\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
+)
+_ALIKE = str.maketrans("−‐‑‒–—―×⋅·∙∗÷∶′‘’“”„«»", '-------*****/:\'\'\'"""""')
+_JOINED = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")  # it's
+_BREAKS = re.compile(r"(?:[.,;:?…]|(?<=[^\W\d_]{2})!)+(?=[\"')\]*]*(?:\s|$))|[。、]|\n\s*")
+_IDLE = re.compile(
+    r"(?=[^\w\s]|_)(?:"  # which spares most characters all that follows
+    r"""["`$¿¡…;?]"""
+    r"|(?<!\d)[,:]|[,:](?!\d)|\.(?!\d)"
+    r"|(?<![\w)\]}])!|(?<=[^\W\d_]{2})!"
+    r"|(?<![^\W\d_])'|(?<=[^\W\d_]{2})'"  # f'(x) keeps its prime
+    r"|(?<=\w)-+(?=[^\W\d_]{2})|(?<=[^\W\d_]{2})-+(?=\w)"  # well-known, 3-digit
+    r"|(?<=[^\W\d_]{2}[ ])-+(?=\s)|(?<=\n)[-*#>]+(?=\s)"  # a dash, a bullet, a heading
+    r"|(?<![\w)\]}*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w(\[{*\\])"  # emphasis
+    r"|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)"
+    r")"
+)
+# Ideographs, kana and hangul have no spaces between words: each is a word of its own.
+_ALONE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
+_TOKEN = re.compile(
+    r"\d{1,3}(?:,\d{3})+(?![\d,])|\d+(?:\.\d+)?|(?<![\w)])\.\d+"
+    rf"|[{_ALONE}]|[^\W\d_{_ALONE}]+|\n|\S"
+)
+
+
+def tokens(text: str) -> list[str]:
+    """The words, numbers and signs of a text, in order."""
+    return [token for token in clauses(text) if token != BREAK]
+
+
+def clauses(text: str) -> list[str]:
+    """The same, with a `BREAK` wherever a clause ends."""
+    if not text.isascii():
+        text = _composed(_INVISIBLE.sub("", text).translate(_ALIKE))
+    text = _BREAKS.sub("\n", "\n" + _JOINED.sub("", text.casefold()))
+    found = _TOKEN.findall(_IDLE.sub(" ", text))
+    return [token.replace(",", "") if token[0].isdigit() else token for token in found]
+
+
+def words(text: str) -> list[str]:
+    """The words and numbers of a text, without any sign: what n-grams are made of."""
+    return [token for token in clauses(text) if token[0].isalnum() or token[0] == "."]
+
+
+def hash_of(text: str) -> int:
+    """A hash of 64 bits, the same on every machine."""
+    data = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
+
+
+def hashes(found: Sequence[str]) -> Hashes:
+    """The hash of each word."""
+    return np.array([_remembered(word[:_LONG]) for word in found], dtype=np.uint64)
+
+
+_remembered = lru_cache(maxsize=1 << 16)(hash_of)
+
+
+def prompt_column(row: Mapping[str, Any]) -> str:
+    """The column of a row that holds its prompt: the first of `PROMPT_COLUMNS` that it has."""
+    return next((name for name in PROMPT_COLUMNS if name in row), PROMPT_COLUMNS[0])
+
+
+def text_of(row: Mapping[str, Any], columns: Sequence[str] = ()) -> str:
+    """The text of some columns of a row, by default that of its prompt.
+
+    A list of chat messages is the text of all but the assistant's.
+
+    Raises:
+        UsageError: the row has none of these columns.
+    """
+    columns = columns or [prompt_column(row)]
+    if missing := [name for name in columns if name not in row]:
+        raise UsageError(
+            f"a row has no column {missing[0]!r} (its columns: {', '.join(map(str, row))})"
+        )
+    return "\n\n".join(flat(row[name], "assistant") for name in columns)
+
+
+def flat(value: object, without: str = "") -> str:
+    """A value as one text: of chat messages all contents but those of the role `without`."""
+    if isinstance(value, str) or value is None:
+        return value or ""
+    if isinstance(value, Mapping):
+        return flat(value.get("content")) if value.get("role", "user") != without else ""
+    if isinstance(value, Iterable):
+        return "\n".join(flat(part, without) for part in value)
+    return str(value)
+
+
+def _composed(text: str) -> str:
+    """NFKC, but 10² stays apart from 102 and 2½ from 21/2."""
+    if unicodedata.is_normalized("NFKC", text):
+        return text
+    return unicodedata.normalize("NFKC", "".join(map(_apart, text)))
+
+
+def _apart(char: str) -> str:
+    form = unicodedata.decomposition(char)
+    if form.startswith("<super>"):
+        return f"^{char}"
+    if form.startswith("<sub>"):
+        return f"_{char} "
+    return f" {char}" if form.startswith("<fraction>") else char

@@ -1,0 +1,89 @@
+"""The verbs `dedup`, `decontaminate` and `split`: files in, files out, one line for errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from infinite_rl.cli import main
+from infinite_rl.dataset.rows import read, write
+
+pytest.importorskip("rensa")
+
+LEAK = "A farmer walks along the river with a heavy basket of apples and sells a dozen of them."
+PROMPTS = ["What is 2+3?", "What is 2 + 3", "What is 2+4?", LEAK, f"{LEAK} Or not?", "Hi \x1b[31m"]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    rows = [{"id": f"r{n}", "prompt": prompt, "score": n} for n, prompt in enumerate(PROMPTS)]
+    write(rows, tmp_path / "rows.jsonl")
+    return tmp_path / "rows.jsonl"
+
+
+def run(*words: str | Path) -> int:
+    return main([str(word) for word in words])
+
+
+def ids(path: Path) -> list[str]:
+    return [row["id"] for row in read(path)]
+
+
+def test_dedup(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, report = file.parent / "out.csv", file.parent / "report.jsonl"
+    assert run("dedup", file, "-o", out, "--report", report) == 0
+    assert ids(out) == ["r0", "r2", "r3", "r4", "r5"]
+    assert list(read(report)) == [
+        {"row": 2, "id": "r1", "of_row": 1, "of_id": "r0", "similarity": 1.0, "exact": True}
+    ]
+    assert "rows: 6, kept: 5, equal to a kept one: 1, nearly so: 0" in capsys.readouterr().out
+    assert run("dedup", file, "-o", file, "--best", "score", "--overwrite") == 0
+    assert ids(file) == ["r1", "r2", "r3", "r4", "r5"]
+
+
+def test_decontaminate(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, report = file.parent / "out.jsonl", file.parent / "report.csv"
+    write([{"task_id": "b", "problem": LEAK + "\x1b[31m"}], file.parent / "bench.json")
+    bench = file.parent / "bench.json"
+    assert run("decontaminate", file, "--against", bench, "-o", out, "--report", report) == 0
+    assert ids(out) == ["r0", "r1", "r2", "r5"]
+    said = capsys.readouterr()
+    assert "rows: 6, kept: 4, sharing with a benchmark: 2" in said.out
+    assert "row 4 (prompt): " in said.err and "a farmer walks" in said.err
+    assert [row["benchmark_id"] for row in read(report)] == ["b", "b"]
+
+
+def test_split_makes_a_file_for_each_side_or_one_for_all(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts, out = file.parent / "parts", file.parent / "all.csv"
+    assert run("split", file, "-o", parts, "--shares", "train=0.5,test=0.5") == 0
+    assert sorted(path.name for path in parts.iterdir()) == ["test.jsonl", "train.jsonl"]
+    assert sorted([*ids(parts / "train.jsonl"), *ids(parts / "test.jsonl")]) == ids(file)
+    shares = "test=0.5,train=0.5"
+    assert run("split", file, "-o", out, "--shares", shares, "--seed", "5", "--keep", parts) == 0
+    by_side = {row["id"]: row["split"] for row in read(out)}
+    assert by_side == {row["id"]: row["split"] for row in read(parts)}
+    assert "rows: 6, train: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["dedup", "FILE", "-o", "FILE"], "is there already: --overwrite replaces it"),
+        (["dedup", "FILE", "-o", "x.csv", "--columns", "a,b"], "a row has no column 'a'"),
+        (["dedup", "FILE", "-o", "x.csv", "--threshold", "0"], "a threshold is above 0"),
+        (["decontaminate", "FILE", "-o", "x.csv", "--against", "no.csv"], "there is no no.csv"),
+        (["split", "FILE", "-o", "x.csv", "--shares", "train"], "--shares is like train=0.9"),
+        (["split", "FILE", "-o", "x.csv", "--shares", "train=2"], "shares are positive"),
+        (["split", "FILE", "-o", "x.csv", "--keep", "FILE"], "no side that is asked for"),
+    ],
+)
+def test_wrong_usage_is_one_clear_line(
+    file: Path, words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*(str(file) if word == "FILE" else word for word in words)) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1].startswith("error: ") and says in lines[-1]
+    assert not Path("x.csv").exists()

@@ -1,0 +1,175 @@
+"""Of rows that ask for the same one is kept; other tasks of the same template all are."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from infinite_rl.dataset import near
+from infinite_rl.dataset.dedup import Duplicate, dedup, duplicates
+from infinite_rl.errors import UsageError
+from infinite_rl.providers.procedural import families, make_problem
+
+pytest.importorskip("rensa")
+
+HALVES = ("abcdefghijklm", "nopqrstuvwxyz")
+PENS = (
+    "Tom has 12 red pens and buys 5 more boxes with 8 pens each. "
+    "How many pens does Tom have in all after he has bought the boxes?"
+)
+
+
+def row(prompt: str, **more: Any) -> dict[str, Any]:
+    return {"type": "math", "prompt": prompt, **more}
+
+
+def removed(*prompts: str, **options: Any) -> list[int]:
+    return [found.row for found in duplicates(map(row, prompts), **options)]
+
+
+def test_the_first_of_equal_rows_is_kept() -> None:
+    rows = [row("What is 2 + 3?", id="a"), row("Another one", id="b"), row("what is 2+3", id="c")]
+    assert duplicates(rows) == [Duplicate(3, "c", 1, "a", 1.0, True)]
+    assert list(dedup(rows)) == list(dedup(iter(rows))) == rows[:2]
+
+
+def test_the_best_of_a_column_is_kept() -> None:
+    rows = [row("Same", score="0.5"), row("same", score=1), row("SAME", score="1.0"), row("x y")]
+    rows[3]["score"] = "-inf"
+    assert [found.row for found in duplicates(rows, best="score")] == [1, 3]
+    assert {found.of_row for found in duplicates(rows, best="score")} == {2}
+
+
+@pytest.mark.parametrize("score", ["", "high", None, "nan"])
+def test_the_best_needs_numbers(score: str | None) -> None:
+    with pytest.raises(UsageError, match="row 2 has no number in 'score'"):
+        duplicates([row("a", score=1), row("b", score=score)], best="score")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        PENS.replace("Tom", "Aisha"),
+        PENS.replace("buys", "gets").replace("in all", "altogether"),
+        "Please solve this. " + PENS,
+        PENS.replace("12 red pens and buys 5 more boxes", "12 red pens, and buys 5 more boxes"),
+    ],
+)
+def test_other_names_and_words_do_not_make_another_task(other: str) -> None:
+    assert removed(PENS, other) == [2]
+
+
+def test_whole_clauses_may_move() -> None:
+    one = "Ann has 3 pears. Tom has 5 ripe apples. Who of the two has more fruit in the basket?"
+    other = "Tom has 5 ripe apples. Ann has 3 pears. Who of the two has more fruit in the basket?"
+    swapped = "Ann has 5 pears. Tom has 3 ripe apples. Who of the two has more fruit in the basket?"
+    assert removed(one, other) == [2]
+    assert removed(one, swapped) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        PENS.replace("12", "13"),
+        PENS.replace("12", "-12"),
+        PENS.replace("12", "12.0"),
+        PENS.replace("5 more boxes with 8", "8 more boxes with 5"),
+        PENS.replace("12 red", "12% red"),
+        PENS.replace("after", "before"),
+        PENS.replace("has bought", "has not bought"),
+        PENS.replace("12 red", "twelve red"),
+    ],
+)
+def test_other_numbers_signs_and_telling_words_make_another_task(other: str) -> None:
+    assert removed(PENS, other) == []
+
+
+def test_numbers_can_be_ignored() -> None:
+    assert removed(PENS, PENS.replace("12", "13"), numbers="ignore") == [2]
+
+
+def test_another_short_answer_makes_another_task_unless_the_prompt_is_equal() -> None:
+    near_by = PENS.replace("Tom", "Aisha")
+    assert duplicates([row(PENS, answer="52"), row(near_by, answer="53")]) == []
+    (same,) = duplicates([row(PENS, answer="52"), row(near_by, answer=" 52")])
+    assert not same.exact
+    (equal,) = duplicates([row(PENS, answer="52"), row(PENS, answer="53")])
+    assert equal.exact
+    long = "It is worked out like this: " * 5
+    assert len(duplicates([row(PENS, answer=long), row(near_by, answer=long + "so")])) == 1
+
+
+def test_another_type_or_language_makes_another_task() -> None:
+    prompt = "Write a function that doubles each number of a list and gives the list back."
+    rows = [{"prompt": prompt, "language": "python"}, {"prompt": prompt, "language": "javascript"}]
+    assert duplicates(rows) == []
+    assert duplicates([row(prompt), {**row(prompt), "type": "coding"}]) == []
+
+
+def test_every_removed_row_is_as_similar_as_asked_to_one_that_is_kept() -> None:
+    old, new = (["".join(pair) for pair in product(letters, letters)] for letters in HALVES)
+    chain = [" ".join(new[:at] + old[at:60]) for at in range(0, 60, 4)]  # each near to the next
+    found = duplicates(map(row, chain))
+    gone = {one.row for one in found}
+    assert all(one.of_row not in gone and one.similarity >= 0.6 for one in found)
+    assert len(chain) / 2 < len(found) < len(chain) - 1  # the ends of a chain are not the same
+
+
+def test_a_threshold_of_one_asks_for_equal_rows_only() -> None:
+    assert removed(PENS, PENS.replace("Tom", "Aisha"), PENS.upper(), threshold=1) == [3]
+
+
+@pytest.mark.parametrize("threshold", [0, -1, 1.01, float("nan")])
+def test_a_threshold_that_cannot_be_is_the_callers_fault(threshold: float) -> None:
+    with pytest.raises(UsageError, match="threshold"):
+        removed(PENS, threshold=threshold)
+
+
+def test_other_columns_can_be_compared() -> None:
+    rows = [row("same", response="one"), row("same", response="two"), row("same", response="One")]
+    assert [one.row for one in duplicates(rows, ["prompt", "response"])] == [3]
+    with pytest.raises(UsageError, match="no column 'text'"):
+        duplicates(rows, ["text"])
+
+
+def test_empty_prompts_are_equal_and_near_to_nothing() -> None:
+    assert removed("", " ", "?", "2", "2+2") == [2, 3]
+
+
+def test_a_long_text_takes_bounded_memory_and_is_still_found() -> None:
+    long = " ".join(map("".join, product(*HALVES, HALVES[0])))
+    made = near.sketch(row(long * 20))
+    assert made.shingles.nbytes <= 8 * 1024
+    assert removed(long, long.replace("ana", "other"), "x" * 1_000_000, "x " * 300_000) == [2]
+
+
+def test_a_crowd_of_one_template_is_not_compared_pair_by_pair(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = 0
+    similarity = near._similarity
+
+    def counted(one: near.Sketch, other: near.Sketch) -> float:
+        nonlocal calls
+        calls += 1
+        return similarity(one, other)
+
+    monkeypatch.setattr(near, "_similarity", counted)
+    frame = "write a short story about a {} who meets an old {} and learns from the {} a lot"
+    prompts = [frame.format(a + b, b + a, a + a + b) for a, b in product(*HALVES)]
+    copies = [prompt + " today" for prompt in prompts[-5:]]
+    found = duplicates(map(row, [*prompts, *copies]), threshold=0.8)
+    assert {one.row for one in found} >= set(range(len(prompts) + 1, len(prompts) + 6))
+    assert calls <= 100 * (len(prompts) + 5)
+
+
+def test_different_tasks_of_the_procedural_families_are_all_kept() -> None:
+    problems = [
+        make_problem("math", seed, family=name) for name in families("math") for seed in range(40)
+    ]
+    rows = [row(problem.prompt, answer=problem.answer) for problem in problems]
+    for one in duplicates(rows):
+        assert rows[one.row - 1]["answer"] == rows[one.of_row - 1]["answer"]
+    assert len(duplicates(rows)) < len(rows) / 50

@@ -1,0 +1,103 @@
+"""What of a text matters, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from infinite_rl.dataset.words import BREAK, clauses, hash_of, hashes, text_of, tokens, words
+from infinite_rl.errors import UsageError
+
+SAME = [
+    ("What is 2+3?", "what is  2 + 3"),
+    ("**Note:** find x.", "Note find x"),
+    ("It's well-known", "its well known"),
+    ("It’s “so” — really", "It's 'so' - really"),
+    ("- one\n- two", "one two"),
+    ("# Task\nAdd them", "task: add them"),
+    ("a 3-digit number", "a 3 digit number"),
+    ("1,000 apples", "1000 apples"),
+    ("It costs 5.", "it costs 5"),
+    ("$x^2$", "x^2"),
+    ("`f(x)`", "f(x)"),
+    ("cafe\u0301 ＡＢＣ", "café abc"),
+    ("pass\u200bword\u202e \xadhere", "password here"),
+    ("x − 3 × 2", "x - 3 * 2"),
+    ("你好，世界", "你好 世界"),
+]
+DIFFERENT = [
+    ("2+3", "2+4"),
+    ("2+3", "2-3"),
+    ("2 - 3", "2 3"),
+    ("x is -3", "x is 3"),
+    ("is 2*3", "is 2 3"),
+    ("2*(3+4)", "2*3+4"),
+    ("(0,1)", "[0,1]"),
+    ("1.5", "15"),
+    ("1.5", "1 5"),
+    ("1,5", "15"),
+    (".5", "5"),
+    ("3:4", "3-4"),
+    ("5%", "5"),
+    ("€5", "5"),
+    ("10²", "102"),
+    ("2½", "21/2"),
+    ("log₂8", "log28"),
+    ("n!", "n"),
+    ("f'(x)", "f(x)"),
+    ("a_b", "ab"),
+    ("x<3", "x>3"),
+    ("हिन्दी", "हन्द"),
+    ("你好", "你"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_spelling_does_not_matter(one: str, other: str) -> None:
+    assert tokens(one) == tokens(other)
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_numbers_and_signs_matter(one: str, other: str) -> None:
+    assert tokens(one) != tokens(other)
+
+
+def test_clauses_end_where_punctuation_says_so() -> None:
+    assert clauses("Add 1,000, then 2.5. Stop") == [
+        *("\n", "add", "1000", BREAK, "then", "2.5", BREAK, "stop")
+    ]
+
+
+def test_n_grams_are_made_of_words_and_numbers_alone() -> None:
+    found = words("Is f(x) = 3.5 * x, or \\frac{1}{2}?")
+    assert " ".join(found) == "is f x 3.5 x or frac 1 2"
+
+
+@pytest.mark.parametrize("text", ["", "\u200b", "\ud800", "\x00", "((((", "." * 1000, "-" * 1000])
+def test_any_text_has_tokens(text: str) -> None:
+    hashes(tokens(text))
+    hash_of(text)
+
+
+def test_hashes_are_the_same_on_every_machine() -> None:
+    assert hash_of("word") == 0x958EC7D727CFA44A
+    assert hashes(["word"]).tolist() == [hash_of("word")]
+
+
+def test_the_prompt_is_found_by_the_name_of_its_column() -> None:
+    assert text_of({"answer": "4", "question": "2+2?"}) == "2+2?"
+    assert text_of({"a": 1, "b": None, "c": "x"}, ["a", "b", "c"]) == "1\n\n\n\nx"
+
+
+def test_of_a_chat_what_the_assistant_says_is_no_prompt() -> None:
+    chat = [
+        {"role": "user", "content": [{"type": "text", "content": "Hi"}]},
+        {"role": "assistant", "content": "Hello"},
+    ]
+    assert text_of({"messages": chat}).split() == ["Hi"]
+
+
+def test_a_row_without_a_prompt_is_the_callers_fault() -> None:
+    with pytest.raises(UsageError, match="no column 'prompt' .its columns: answer"):
+        text_of({"answer": "4"})
+    with pytest.raises(UsageError, match="no column 'b'"):
+        text_of({"a": "4"}, ["a", "b"])
