@@ -497,6 +497,7 @@ def test_a_keyword_is_no_pattern() -> None:
         ("We bought apples, pears, etc. Then we left.", 2),
         ("Wait... what? Really?! Yes...", 3),
         ("Wait... What?", 2),
+        ("Wait...... what?", 1),
         ("See e.g. *this* or i.e. [that].", 1),
         ("So did I. Then she left.", 2),
         ("It was 1990. then it was 1991.", 2),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,11 @@ pytestmark = pytest.mark.skipif(not FILE.exists(), reason="the IFEval data is no
 REWARD = InstructionRewardFunction()
 
 
+# An answer to each of these rows, by its key, that follows all of its instructions.
+ANSWERS = Path(__file__).with_name("instruction_answers.txt").read_text(encoding="utf-8")
+GOOD = {int(key): text for key, text in re.findall(r"=== (\d+)\n(.*?)\n(?====|\Z)", ANSWERS, re.S)}
+
+
 def rows() -> dict[int, dict[str, Any]]:
     lines = FILE.read_text(encoding="utf-8").splitlines()
     return {row["key"]: row for row in map(json.loads, lines)}
@@ -33,4 +39,20 @@ def test_every_row_is_read_and_no_empty_answer_follows_it() -> None:
         for loose in (False, True):
             score = InstructionRewardFunction(loose=loose).compute_reward("", row)
             assert (score.status, score.correctness_score) == ("failed", 0.0)
+    assert len(GOOD) == 21
     assert (len(rows()), counts.total(), counts.keys()) == (541, 834, CHECKS.keys())
+
+
+@pytest.mark.parametrize("key", GOOD)
+def test_a_good_answer_passes_after_thinking_and_in_a_tag_too(key: int) -> None:
+    row = rows()[key]
+    assert REWARD.compute_reward(GOOD[key], row).passed
+    assert REWARD.compute_reward(
+        f"<think>Hm, [a], *b*</think>\n<answer>{GOOD[key]}</answer>", row
+    ).passed
+
+
+def test_no_answer_does_for_every_row() -> None:
+    wanted = rows()
+    for text in GOOD.values():
+        assert not all(REWARD.compute_reward(text, wanted[key]).passed for key in GOOD)

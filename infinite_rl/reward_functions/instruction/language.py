@@ -20,7 +20,8 @@ _FEW, _UNSURE = 20, 0.25  # letters, and the probability of the likeliest langua
 def is_in(text: str, language: str) -> bool:
     """Whether a text is in a language, by its ISO 639-1 code: one of `LANGUAGES`.
 
-    A word or two in plain letters, of which no language is likely, may be English.
+    A word or two in plain letters, of which no language is likely, may be English. From about five
+    words on the model knows English from other languages in 99 of 100 texts.
     """
     text = text[:_MOST]
     letters = sum(map(str.isalpha, text))

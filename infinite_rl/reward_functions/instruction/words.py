@@ -66,7 +66,7 @@ def _ends_sentence(text: str, mark: re.Match[str]) -> bool:
         return True
     if mark[0] != marks and following[:1].islower():
         return False  # "Stop!" he said.
-    if marks in ("...", "…"):
+    if marks != "." and set(marks) <= {".", "…"}:
         return not following[:1].islower()
     if marks != ".":
         return True
