@@ -94,3 +94,19 @@ def estimate(progress: Progress, prices: Sequence[Price | None], chars: int) -> 
     usage = Usage(sum(counts) * one.input_tokens, sum(counts) * one.output_tokens)
     costs = [n * cost(one, price) for n, price in zip(counts, prices, strict=True) if price]
     return Estimate(rows, sum(counts), usage, None if None in prices else sum(costs), measured)
+
+
+def estimate_calls(calls: int, chars: int, price: Price | None, spent: Spending) -> Estimate:
+    """The tokens and dollars of some calls whose prompts have so many characters in all.
+
+    `spent` is what calls like them have cost so far.
+    """
+    measured = spent.calls >= _KNOWN_AFTER
+    usage = Usage(chars // _CHARS_PER_TOKEN, calls * _TYPICAL_OUTPUT)
+    dollars = None if price is None else cost(usage, price)
+    if measured:
+        each = calls / spent.calls
+        out = spent.usage.output_tokens + spent.usage.thinking_tokens
+        usage = Usage(round(each * spent.usage.input_tokens), round(each * out))
+        dollars = None if spent.unpriced else each * spent.cost
+    return Estimate({}, calls, usage, dollars, measured)

@@ -251,7 +251,7 @@ class Store:
             lambda: deque(maxlen=_SHOWN)
         )
         with ExitStack() as opened:  # closes what was opened when something is refused
-            opened.enter_context(_locked(out_dir))
+            opened.enter_context(locked(out_dir))
             self._accepted = CsvLog(out_dir / DATASET, DATASET_COLUMNS)
             opened.callback(self._accepted.close)
             for row in self._accepted.recover(*_OF_A_ROW):
@@ -342,7 +342,7 @@ class Store:
             self.rejected[place] = Rejection(cast(Reason, reason), score)
 
 
-def _locked(out_dir: Path) -> IO[bytes]:
+def locked(out_dir: Path) -> IO[bytes]:
     """An open, locked file in the folder, which is made where it is missing.
 
     The lock goes with the process, so a killed run leaves none behind.

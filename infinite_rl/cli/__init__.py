@@ -30,6 +30,7 @@ VERBS = (
     "verify",
     "load",
     "score",
+    "difficulty",
     "mix",
     "pairs",
     "export",
