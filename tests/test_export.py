@@ -228,6 +228,19 @@ def test_datasets_loads_the_folder_with_its_splits(
         assert loaded[split].to_list() == list(read(path))
 
 
+def test_datasets_loads_a_column_that_comes_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    long = {**MATH, "score": None, "n": 1, "response": "y" * 1_000_000}
+    late = {**MATH, "score": 0.5, "n": 1.5, "ok": True, "naïve: 🧮": "x"}
+    export([long] * 11 + [late], "jsonl", tmp_path / "out")  # types are guessed from 10 MB
+    loaded = datasets.load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
+    assert loaded["train"][11] == late
+    assert loaded["train"][0] == {**long, "ok": None, "naïve: 🧮": None}
+
+
 # --- what cannot be exported ---------------------------------------------------------------------
 
 BAD = {

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from infinite_rl.dataset.export import FORMATS, About, export
+from infinite_rl.dataset.export import FORMATS, About, Statistics, export
 from infinite_rl.dataset.export.card import CARD, escaped, size_category
 from infinite_rl.errors import UsageError
 from infinite_rl.layout import tagged
@@ -156,6 +156,35 @@ def test_its_way_to_verify_the_rows_runs(to: str, tmp_path: Path) -> None:
 
 def test_it_gives_no_code_where_there_is_nothing_to_judge(tmp_path: Path) -> None:
     assert "get_reward_functions" not in made(tmp_path, [{"prompt": "?", "chosen": "yes"}])
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        (["a", None], "string"),
+        ([None, 1], "int64"),
+        ([1, 1.5], "float64"),
+        ([True, False], "bool"),
+        ([None], "null"),
+        (["a", 1], ""),
+        ([True, 1], ""),
+        ([[1]], ""),
+        ([2**63], ""),
+        ([1, "a", 1], ""),
+        ([None, {}, None], ""),
+    ],
+)
+def test_a_column_has_the_type_that_all_its_values_have(values: list[Any], dtype: str) -> None:
+    statistics = Statistics()
+    for value in values:
+        statistics.add({}, "train", {"x": value})
+    assert statistics.columns == {"x": dtype}
+
+
+def test_types_are_given_only_where_all_are_known(tmp_path: Path) -> None:
+    assert "dataset_info" in header_of(made(tmp_path / "known", [MATH]))
+    for name, more in (("nested", {"x": []}), ("unprintable", {"a\x7fb": "x"})):
+        assert "dataset_info" not in header_of(made(tmp_path / name, [{**MATH, **more}]))
 
 
 @pytest.mark.parametrize("license_", ["", "MIT License", "mit\nother: x", "-x"])

@@ -188,3 +188,9 @@ def test_a_csv_opens_in_other_programs(tmp_path: Path) -> None:
     write([{"a": 'x "y"\n', "b": None, "c": 1.5}], tmp_path / "rows.csv")
     with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
         assert list(csv.reader(file)) == [["a", "b", "c"], ['x "y"\n', "", "1.5"]]
+
+
+def test_a_number_too_large_for_parquet_is_said_to_be(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    with pytest.raises(UsageError, match="cannot be written as Parquet"):
+        write([{"n": 2**70}], tmp_path / "rows.parquet")

@@ -43,7 +43,9 @@ def add(verbs: arguments.Verbs) -> None:
     arguments.switch(parser, "--plain", plain + "sft)")
     arguments.option(parser, "--name", None, "what the card calls the data set (default: OUT)")
     arguments.option(parser, "--license", "unknown", "the licence's identifier, as apache-2.0")
-    run_help = "the folder of the run that the rows come from, for the card (default: SOURCE's)"
+    run_help = (
+        "the run's folder that the rows come from, for the card (default: SOURCE, if it is one)"
+    )
     arguments.option(parser, "--run", None, run_help, Path)
     arguments.switch(parser, "--overwrite", "replace an earlier export in OUT")
     parser.set_defaults(verb=run)
@@ -74,12 +76,15 @@ def run(given: argparse.Namespace) -> int:
 def _manifest(given: argparse.Namespace) -> dict[str, Any]:
     from ..errors import UsageError
     from ..manifest import MANIFEST, read_manifest
+    from ..store import DATASET
 
-    source: Path = given.source
-    folder: Path = given.run or (source if source.is_dir() else source.parent)
-    if given.run and not (folder / MANIFEST).is_file():
-        raise UsageError(f"there is no {MANIFEST} in {folder}")
-    return read_manifest(folder)
+    if given.run:
+        if not (given.run / MANIFEST).is_file():
+            raise UsageError(f"there is no {MANIFEST} in {given.run}")
+        return read_manifest(given.run)
+    source: Path = given.source  # only of a run's own file is it certain that it goes with run.json
+    folder = source.parent if source.name == DATASET else source
+    return read_manifest(folder) if (folder / DATASET).is_file() else {}
 
 
 def _rows(given: argparse.Namespace) -> Iterator[Mapping[str, Any]]:

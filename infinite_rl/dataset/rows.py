@@ -252,7 +252,7 @@ def _write_parquet(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
                     writer.write_table(pyarrow.Table.from_pylist(batch, schema))
                     count += len(batch)
             return count
-        except (pyarrow.ArrowException, UnicodeEncodeError) as error:
+        except (pyarrow.ArrowException, UnicodeEncodeError, OverflowError) as error:
             raise UsageError(f"these rows cannot be written as Parquet: {error}") from None
 
 
