@@ -192,6 +192,17 @@ def test_the_instructions_say_how_the_row_is_answered() -> None:
     assert told == ""  # an instruction may forbid just that
 
 
+@pytest.mark.parametrize(("given", "roles"), [(None, ["system", "user"]), ("", ["user"])])
+def test_the_default_instructions_are_exported_and_none_on_request(
+    given: str | None, roles: list[str], tmp_path: Path
+) -> None:
+    export([MATH], "nemo-gym", tmp_path / "out", system=given)
+    (row,) = read(tmp_path / "out" / "train.jsonl")
+    messages = row["responses_create_params"]["input"]
+    assert [each["role"] for each in messages] == roles
+    assert given == "" or messages[0]["content"] == default_system(sample_of(MATH))
+
+
 def test_open_instruct_gets_one_message_since_it_may_drop_the_last_of_several(
     tmp_path: Path,
 ) -> None:
@@ -325,8 +336,10 @@ def test_what_is_no_export_is_never_replaced(other: str, tmp_path: Path) -> None
 
 def test_a_file_or_a_link_is_no_folder_to_write_in(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    for name in ("file", "link"):
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    for name in ("file", "dangling", "link"):
         with pytest.raises(UsageError, match="is no folder"):
             export([MATH], "jsonl", tmp_path / name, overwrite=True)
     with pytest.raises(StoreError, match="cannot write"):

@@ -86,6 +86,7 @@ def test_no_name_in_a_row_breaks_the_card(name: str, tmp_path: Path) -> None:
     tame, hostile = tmp_path / "tame", tmp_path / "hostile"
     text = made(hostile, [row], name=name, manifest=manifest)
     assert len(text) < 10_000
+    assert all(char.isprintable() or char == "\n" for char in text)  # bidi marks, escapes
     assert "infinite-rl" in header_of(text)["tags"]
     like = {**MATH, "type": "x", "language": "x", "reward": "x", "other": "x"}
     plain = {**manifest, "versions": {"x": "x"}, "runs": [{"accepted": {"x": 1}}]}

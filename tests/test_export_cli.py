@@ -54,12 +54,17 @@ def test_a_runs_folder_goes_out_whole_with_its_provenance(tmp_path: Path) -> Non
     assert "procedural-1: 2" in text and "| the run accepted | math: 2 |" in text
 
     shutil.copy(run / "dataset.csv", tmp_path / "curated.csv")
-    (tmp_path / "run.json").write_text("of another program")
     moved = ["export", str(tmp_path / "curated.csv"), "--to", "sft", "-o", str(tmp_path / "sft")]
-    assert main([*moved, "--overwrite"]) == 0  # what lies beside it is no concern
-    assert main([*moved, "--overwrite", "--run", str(run)]) == 0
+    assert main([*moved, "--run", str(run)]) == 0
     card = (tmp_path / "sft" / "README.md").read_text(encoding="utf-8")
     assert "| the run accepted | math: 2 |" in card
+
+
+def test_a_run_json_of_another_program_is_no_concern(source: Path) -> None:
+    (source.parent / "run.json").write_text("[]")
+    for given in (source, source.parent):
+        out = source.parent.parent / "outs" / given.name
+        assert main(["export", str(given), "--to", "verifiers", "-o", str(out)]) == 0
 
 
 @pytest.mark.parametrize(
