@@ -171,6 +171,8 @@ def test_the_wheel_carries_runtimes_records_examples_and_types(packages: Path) -
     assert {f"infinite_rl/runtimes/{name}" for name in FILES + RECORDS} <= wheel
     for example in (ROOT / "infinite_rl" / "examples").glob("*.md"):
         assert f"infinite_rl/examples/{example.name}" in wheel
+    for part in (ROOT / "infinite_rl" / "dataset" / "report").iterdir():
+        assert f"infinite_rl/dataset/report/{part.name}" in wheel or part.is_dir()
     assert "infinite_rl/py.typed" in wheel
     for licence in (ROOT / "build_src" / "licenses").iterdir():
         folder = f"infinite_rl-{VERSION}.dist-info/licenses/build_src/licenses"

@@ -37,6 +37,7 @@ VERBS = (
     "dedup",
     "decontaminate",
     "split",
+    "report",
     "run_examples",
     "warm_up",
 )

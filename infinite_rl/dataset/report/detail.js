@@ -1,0 +1,132 @@
+// One row in full: its verdict, its texts rendered, its proof, and whatever else it holds.
+
+const RENDERED = 20_000; // characters that are rendered at first; more are shown on demand
+const AS_TEXT = 200_000; // characters above which "show all" gives plain text
+const VERDICTS = ["outcome", "status", "type", "language"];
+const SCORES = ["quality_score", "correctness_score", "format_score", "aux_score", "score", "reward", "pass_rate"];
+const PROOF = ["status", "reward", "reward_version", "limits", "runtime", "runtime_sha256", "mutation_score", "mutants",
+  "agreement", "solve_rate", "majority_answer"];
+const TEXT_COLUMNS = ["prompt", "question", "problem", "instruction", "answer", "response", "solution", "completion",
+  "chosen", "rejected", "output", "messages", "conversations", "error_msg", "raw_text"];
+const GOOD = new Set(["kept", "passed"]), BAD = new Set(["failed", "wrong", "rejected", "format", "incomplete"]);
+
+const isCut = (value) => Array.isArray(value);
+const textOf = (value) => (value === null || value === undefined ? "" : isCut(value) ? value[0] : String(value));
+const parsed = (text) => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** A word with a colour that says how it ended. */
+function badge(text) {
+  const kind = GOOD.has(text) ? "good" : BAD.has(text) ? "bad" : "";
+  return make("span", `badge ${kind}`, text);
+}
+
+/** Fill the article with a row: an object of its columns. */
+function showRow(article, row, number, plain) {
+  const head = make("div", "head", make("h2", "", `Row ${number + 1}`));
+  for (const name of VERDICTS) if (textOf(row[name])) head.append(badge(excerpt(textOf(row[name]), 40)));
+  if (textOf(row.id)) head.append(make("code", "id", excerpt(textOf(row.id), 64)));
+  const parts = [head, scores(row)];
+  const texts = Object.keys(row).filter((name) => isText(name, row[name]));
+  texts.sort((one, other) => rank(one) - rank(other));
+  for (const name of texts) parts.push(textPart(name, row, plain));
+  const rest = Object.keys(row).filter((name) => !texts.includes(name) && textOf(row[name]));
+  parts.push(facts("Proof", row, rest.filter((name) => PROOF.includes(name))));
+  parts.push(facts("More", row, rest.filter((name) => !PROOF.includes(name) && !VERDICTS.includes(name))));
+  const empty = Object.keys(row).filter((name) => row[name] === null || row[name] === "");
+  if (empty.length) parts.push(make("p", "quiet", "empty: " + empty.join(", ")));
+  article.replaceChildren(...parts.filter(Boolean));
+  article.scrollTop = 0;
+}
+
+const rank = (name) => (TEXT_COLUMNS.indexOf(name) + 100) % 100;
+const isText = (name, value) =>
+  (TEXT_COLUMNS.includes(name) && textOf(value) !== "") ||
+  (typeof value === "string" && (value.length > 300 || value.includes("\n")) && !PROOF.includes(name)) || isCut(value);
+
+function scores(row) {
+  const found = SCORES.filter((name) => textOf(row[name]) !== "" && Number.isFinite(Number(textOf(row[name]))));
+  if (!found.length) return null;
+  const list = make("dl", "scores");
+  for (const name of found) {
+    const value = Number(textOf(row[name])), meter = make("meter");
+    meter.min = 0;
+    meter.max = 1;
+    meter.value = value;
+    meter.setAttribute("aria-label", name);
+    list.append(make("div", "", make("dt", "", name.replaceAll("_", " ")), make("dd", "", meter, brief(value))));
+  }
+  return list;
+}
+
+function facts(title, row, names) {
+  if (!names.length) return null;
+  const body = make("tbody");
+  for (const name of names) {
+    const text = textOf(row[name]);
+    body.append(make("tr", "", make("th", "", name), make("td", "", name === "status" ? badge(text) : excerpt(text, 400))));
+  }
+  return make("section", "", make("h3", "", title), make("table", "facts", body));
+}
+
+/** A text under its column's name, rendered or plain, cut where it is long. */
+function textPart(name, row, plain) {
+  const value = row[name], text = textOf(value);
+  const body = make("div", "body"), section = make("section", `text ${name === "error_msg" ? "error" : ""}`);
+  section.append(make("h3", "", name), body);
+  fill(body, name, text.length > RENDERED ? text.slice(0, RENDERED) : text, row, plain);
+  if (isCut(value)) {
+    section.append(make("p", "notice", `The page holds ${brief(text.length)} of its ${brief(value[1])} characters.`));
+  }
+  if (text.length > RENDERED) {
+    const all = make("button", "all", `Show all ${brief(text.length)} characters`);
+    all.addEventListener("click", () => {
+      body.replaceChildren();
+      fill(body, name, text, row, plain || text.length > AS_TEXT);
+      all.remove();
+    });
+    section.append(all);
+  }
+  return section;
+}
+
+function fill(body, name, text, row, plain) {
+  if (plain || name === "raw_text" || name === "error_msg") return body.append(make("pre", "plain", text));
+  const language = textOf(row.language);
+  const value = /^\s*[[{]/.test(text) ? parsed(text) : undefined;
+  if (isConversation(value)) return value.forEach((turn) => body.append(spoken(turn, language)));
+  if (value !== null && typeof value === "object") return structured(body, text, value, language);
+  if (name === "answer" && textOf(row.type) === "math") return mathsAnswer(body, text);
+  markdown(body, text, language);
+}
+
+const isConversation = (value) =>
+  Array.isArray(value) && value.length > 0 &&
+  value.every((turn) => turn && typeof (turn.content ?? turn.value) === "string" && typeof (turn.role ?? turn.from) === "string");
+
+function spoken(turn, language) {
+  const node = make("div", "turn", make("span", "tag", turn.role ?? turn.from));
+  return markdown(node, turn.content ?? turn.value, language);
+}
+
+/** JSON; the tests of a coding answer as the code that they are. */
+function structured(body, text, value, language) {
+  const tests = Array.isArray(value.tests) ? value.tests : typeof value.tests === "string" ? [value.tests] : [];
+  const all = typeof value.setup === "string" && value.setup ? [value.setup, ...tests] : tests;
+  const known = Object.keys(value).every((key) => key === "tests" || key === "setup");
+  if (known && tests.length && all.every((test) => typeof test === "string")) body.append(code(all.join("\n"), language));
+  else body.append(code(laidOut(text), "json"));
+}
+
+/** A math answer: as a formula with its source, unless it is words. */
+function mathsAnswer(body, text) {
+  const bare = text.trim().replace(/^\$+|\$+$/g, ""), wordy = /[a-z]{3,}/i.test(bare.replace(/\\[a-z]+/gi, ""));
+  const node = wordy ? null : maths(bare, true);
+  if (node) body.append(make("div", "display formula", node));
+  if (!node || /[\\^_{*]/.test(text)) body.append(make("pre", "plain", text));
+}
