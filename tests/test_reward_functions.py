@@ -21,14 +21,28 @@ from infinite_rl.types import RewardFunctionScore, Sample
 
 REWARD = get_reward_functions(timeout=5)
 
+CHECKED = "def check(candidate):\n    assert candidate(2) == 4\n"
+
+
+def doubling(factor: int) -> str:
+    return fenced(f"def f(n):\n    return {factor} * n\n\nprint(f(2))", "python")
+
+
 # For each reward a reference, an answer that is right and one that is wrong.
 QUOTED = [{"instruction_id": "startend:quotation", "kwargs": {}}]
 SAMPLES: dict[str, tuple[Any, str, str]] = {
     "coding": ("42", fenced("print(6 * 7)", "python"), fenced("print(41)", "python")),
     "instruction": (json.dumps(QUOTED), '"Hello."', "Hello."),
     "math": ("(x+1)^2", "x^2 + 2x + 1", "x^2 + 2x"),
+    "gsm8k": ("so 1,200\n#### 1,200", "$1200", "1,201"),
+    "mbpp": ({"tests": ["assert f(2) == 4"]}, doubling(2), doubling(3)),
+    "humaneval": ({"tests": [CHECKED], "entry_point": "f"}, doubling(2), doubling(3)),
 }
-WHOLE_TEXT = {"instruction"}  # these judge the whole text where there is no tag
+WHOLE_TEXT = {
+    "instruction",
+    "mbpp",
+    "humaneval",
+}  # these judge the whole text where there is no tag
 
 
 def score(name: str, content: str, expected: Any, **options: Any) -> RewardFunctionScore:

@@ -15,6 +15,9 @@ REWARDS: Mapping[str, str] = {
     "coding": "infinite_rl.reward_functions.coding:CodingRewardFunction",
     "instruction": "infinite_rl.reward_functions.instruction:InstructionRewardFunction",
     "math": "infinite_rl.reward_functions.math:MathRewardFunction",
+    "gsm8k": "infinite_rl.reward_functions.gsm8k:Gsm8kRewardFunction",
+    "mbpp": "infinite_rl.reward_functions.mbpp:MbppRewardFunction",
+    "humaneval": "infinite_rl.reward_functions.humaneval:HumanEvalRewardFunction",
 }
 
 

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..executor import FEW, RewardExecutor
@@ -17,6 +18,7 @@ from ..parser_tags import tag_matches
 from ..runtimes import language_of, runtime_named
 from ..types import Execution, RewardFunctionScore, Sample, ScoreStatus
 from ..workers import Lost, default_count, in_workers
+from . import REWARDS
 from .calls import call_tests
 from .compare import compare, compare_exactly
 from .predicate import BadPredicate, predicate_share
@@ -113,6 +115,7 @@ def read_submission(model_output: str, answer_tag: str, language: str) -> Submis
 
 
 def _submission(format_score: float, code: str) -> Submission:
+    """This code, handed in. Code that is blank is none."""
     if code.lstrip("\r\n")[:1].isspace():  # all of it was indented, fence and code alike
         code = textwrap.dedent(code)
     return Submission(format_score, code, "" if code.strip() else "the answer holds no code")
@@ -164,15 +167,17 @@ class CodingRewardFunction(RewardFunction):
     programs run; by default a `RewardExecutor`.
     """
 
+    name = "coding"
+
     def __init__(
         self,
-        task_name: str = "coding",
+        task_name: str = "",
         timeout: float = 5,
         executor: Sandbox | None = None,
         *,
         shaping: Shaping | None = None,
     ) -> None:
-        super().__init__(task_name, timeout, shaping=shaping)
+        super().__init__(task_name or self.name, timeout, shaping=shaping)
         self.language = "python"
         self._own_executor = executor is not None
         self._executor = executor or RewardExecutor(timeout=timeout)
@@ -219,9 +224,9 @@ class CodingRewardFunction(RewardFunction):
         """
         wanted = self._known(language or self.language)
         model_output = model_output if isinstance(model_output, str) else ""
-        submission = read_submission(model_output, answer_tag, wanted)
+        submission = self._submission(model_output, expected_output, answer_tag, wanted)
         try:
-            verdict = self._judge(submission, read_reference(expected_output), wanted)
+            verdict = self._judge(submission, self._reference(expected_output), wanted)
         except BadReference as fault:
             score = RewardFunctionScore(
                 submission.format_score, 0.0, f"cannot judge: {fault}", status="unscored"
@@ -259,7 +264,7 @@ class CodingRewardFunction(RewardFunction):
 
         A completion whose worker process died twice is "unscored". Raises as `score`.
         """
-        if type(self) is not CodingRewardFunction:  # it may have a `score` of its own
+        if not _of_the_table(type(self)):  # it may have a `score` of its own
             return super().score_many(pairs)
         return self._answer(
             [
@@ -278,7 +283,7 @@ class CodingRewardFunction(RewardFunction):
         bound_s = (_CASES_TIMEOUTS + _OTHER_TIMEOUTS) * self.timeout
         results = in_workers(f"{__name__}:judge_job", jobs, default_count(), bound_s)
         scores = {
-            id(each): _score(each, result) for each, result in zip(away, results, strict=True)
+            id(each): self._score(each, result) for each, result in zip(away, results, strict=True)
         }
         return [scores[id(each)] if id(each) in scores else self._ask(each) for each in questions]
 
@@ -291,12 +296,34 @@ class CodingRewardFunction(RewardFunction):
         """What makes an equal reward in another process, as JSON; "" where nothing does."""
         executor = self._executor
         limits = executor.settings() if isinstance(executor, RewardExecutor) else None
-        if limits is None or type(self) is not CodingRewardFunction:
-            return ""  # a subclass judges by rules of its own
+        kind = type(self)
+        if limits is None or not _of_the_table(kind):
+            return ""  # it judges by rules of its own
         try:
-            return json.dumps([self.task_name, self.timeout, limits, self._shaping])
+            return json.dumps([_where(kind), self.task_name, self.timeout, limits, self._shaping])
         except (ValueError, TypeError):
             return ""
+
+    def _submission(
+        self,
+        model_output: str,
+        expected: Expected,  # noqa: ARG002 -- some conventions look at what is asked for
+        answer_tag: str,
+        language: str,
+    ) -> Submission:
+        """The code of a completion. Another convention of where it stands overrides this."""
+        return read_submission(model_output, answer_tag, language)
+
+    def _reference(self, expected: Expected) -> Reference:
+        """What it is judged against. Raises `BadReference`."""
+        return read_reference(expected)
+
+    def _score(self, question: _Question, result: dict[str, Any] | Lost) -> RewardFunctionScore:
+        if not isinstance(result, Lost):
+            return RewardFunctionScore(**result)
+        submission = self._submission(*vars(question).values())
+        reason = f"cannot judge: {result.reason}"
+        return RewardFunctionScore(submission.format_score, 0.0, reason, status="unscored")
 
     def _known(self, language: str) -> str:
         """The runtime's name. An executor that was passed in may have languages of its own."""
@@ -425,22 +452,26 @@ class CodingRewardFunction(RewardFunction):
 
 @lru_cache(maxsize=8)
 def _reward_like(settings: str) -> CodingRewardFunction:
-    name, timeout, limits, shaping = json.loads(settings)
-    return CodingRewardFunction(name, timeout, RewardExecutor(**limits), shaping=shaping)
+    where, name, timeout, limits, shaping = json.loads(settings)
+    reward: CodingRewardFunction = resolve_name(where)(
+        name, timeout, RewardExecutor(**limits), shaping=shaping
+    )
+    return reward
+
+
+def _where(kind: type) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _of_the_table(kind: type) -> bool:
+    """Whether another process can make an equal reward, which judges by the same rules."""
+    return _where(kind) in REWARDS.values()
 
 
 def judge_job(job: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     """A worker's half of `compute_rewards`: a reward's settings, a question; JSON values all."""
     settings, question = job
     return vars(_reward_like(settings)._ask(_Question(**question)))
-
-
-def _score(question: _Question, result: dict[str, Any] | Lost) -> RewardFunctionScore:
-    if not isinstance(result, Lost):
-        return RewardFunctionScore(**result)
-    submission = read_submission(question.output, question.answer_tag, question.language)
-    reason = f"cannot judge: {result.reason}"
-    return RewardFunctionScore(submission.format_score, 0.0, reason, status="unscored")
 
 
 def _judge_output(stdout: str, expected: Output) -> _Verdict:
