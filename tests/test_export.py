@@ -295,6 +295,11 @@ def test_rows_stay_as_they_are_where_no_trainer_is_named(to: str, tmp_path: Path
             export([{**pair, **bad}], to, tmp_path / "bad")
     with pytest.raises(UsageError, match=r"row 1 cannot .* JSON serializable"):
         export([{**pair, "when": object()}], to, tmp_path / "bad")
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(UsageError, match=r"row 1 cannot .* recursion"):
+        export([{**pair, "deep": deep}], to, tmp_path / "bad")
     with pytest.raises(UsageError, match="there is no prompt"):
         export([{"question": "?"}], to, tmp_path / "bad")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -194,3 +194,11 @@ def test_a_number_too_large_for_parquet_is_said_to_be(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     with pytest.raises(UsageError, match="cannot be written as Parquet"):
         write([{"n": 2**70}], tmp_path / "rows.parquet")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "json"])
+def test_lists_without_end_are_damage(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"rows.{kind}"
+    path.write_text("[" * 1_000_000)
+    with pytest.raises(StoreError, match="damaged"):
+        list(read(path))

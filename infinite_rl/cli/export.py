@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,9 @@ def _rows(given: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
         yield from ({**row, "split": "validation"} for row in read(given.val))
 
 
-def _counted(rows: Iterator[Mapping[str, Any]], count: Any) -> Iterator[Mapping[str, Any]]:
+def _counted(
+    rows: Iterator[Mapping[str, Any]], count: Callable[[int], None]
+) -> Iterator[Mapping[str, Any]]:
     for number, row in enumerate(rows, 1):
         yield row
         count(number)

@@ -132,7 +132,7 @@ def _read_jsonl(path: Path) -> Iterator[Row]:
                 if line.strip():
                     yield _object(json.loads(line))
                 number += 1
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, EOFError, ValueError, RecursionError) as error:
             raise StoreError(f"{path} is damaged at line {number}: {error}") from None
 
 
@@ -142,7 +142,7 @@ def _read_json(path: Path) -> Iterator[Row]:
         if not isinstance(found, list):
             raise ValueError("it is no list of objects")
         yield from map(_object, found)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise StoreError(f"{path} is damaged: {error}") from None
 
 

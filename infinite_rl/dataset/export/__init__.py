@@ -132,7 +132,8 @@ def _lines(
             if fault := fault_of(made, format_.schema) or fault_of(made, ANY):
                 raise UsageError(fault)
             line = json.dumps(made)
-        except (UsageError, TypeError) as error:  # a TypeError: JSON has no such value
+        # A UsageError is a ValueError; json raises all three of what it cannot write.
+        except (ValueError, TypeError, RecursionError) as error:
             called = f" ({row['id']})" if row.get("id") not in (None, "") else ""
             raise UsageError(f"row {number}{called} cannot be exported: {error}") from None
         statistics.add(row, place, made)
