@@ -1,0 +1,102 @@
+"""What every adapter does: judge completions natively, and say what the trainer gets for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from ..errors import UnknownName, UsageError
+from ..reward_functions import get_reward_functions
+from ..reward_functions.reward_function import RewardFunction
+from ..types import RewardFunctionScore, Sample
+
+logger = logging.getLogger(__name__)
+
+
+class Scorer:
+    """Judges completions by the rewards that their rows name. Safe to call from many threads.
+
+    The trainer gets the correctness, in [0, 1]: 1.0 for what is right, and partial credit where the
+    reward gives some (the share of tests that passed, how similar an output is). With `strict`,
+    what has not passed gets 0.0, and what has gets 1.0. A `format_weight` of w makes it
+    (1 - w) * correctness + w * format: then a wrong answer in good form is worth w. `timeout` is
+    in seconds, `extra` holds rewards of your own by name, as `get_reward_functions` takes them.
+
+    Raises:
+        UsageError: a weight outside [0, 1], or a timeout that is not positive.
+    """
+
+    def __init__(
+        self,
+        *,
+        format_weight: float = 0.0,
+        strict: bool = False,
+        timeout: float = 5,
+        extra: Mapping[str, RewardFunction] | None = None,
+    ) -> None:
+        if not isinstance(format_weight, int | float) or not 0 <= format_weight <= 1:
+            raise UsageError(f"the format's weight must be in [0, 1], not {format_weight!r}")
+        self.format_weight = format_weight
+        self.strict = strict
+        self._rewards = get_reward_functions(timeout, extra)
+
+    def judge(self, pairs: Iterable[tuple[Sample, str]]) -> list[RewardFunctionScore]:
+        """The native score of each pair of a row and a completion, in their order.
+
+        Raises:
+            UnknownName: there is no such reward, or language.
+            RuntimeMissing, SandboxError: nothing can be judged.
+        """
+        pairs = list(pairs)
+        places: dict[str, list[int]] = {}
+        for place, (sample, _) in enumerate(pairs):
+            if sample.type not in self._rewards:
+                raise UnknownName("reward", sample.type, self._rewards)
+            places.setdefault(sample.type, []).append(place)
+        scores: dict[int, RewardFunctionScore] = {}
+        for name, its in places.items():
+            found = self._rewards[name].score_many(pairs[place] for place in its)
+            scores.update(zip(its, found, strict=True))
+        return [scores[place] for place in range(len(pairs))]
+
+    def judge_one(self, sample: Sample, completion: str) -> RewardFunctionScore:
+        """The native score of one completion. Raises as `judge`."""
+        return self.judge([(sample, completion)])[0]
+
+    def reward(self, score: RewardFunctionScore) -> float | None:
+        """What the trainer gets; None where the completion could not be judged."""
+        if score.status == "unscored":
+            return None
+        right = float(score.passed) if self.strict else score.correctness_score
+        return (1 - self.format_weight) * right + self.format_weight * score.format_score
+
+    def number(self, score: RewardFunctionScore) -> float:
+        """`reward`, for hosts that take numbers only: without a verdict 0.0, and a warning."""
+        reward = self.reward(score)
+        if reward is None:
+            logger.warning("no verdict, so the reward is 0.0: %s", score.error_msg)
+            return 0.0
+        return reward
+
+
+@lru_cache(maxsize=16)
+def scorer(format_weight: float = 0.0, strict: bool = False, timeout: float = 5) -> Scorer:
+    """The scorer with these settings that this process shares."""
+    return Scorer(format_weight=format_weight, strict=strict, timeout=timeout)
+
+
+def text_of(completion: Any) -> str:
+    """What the model has answered: a text as it is, or the last message if the model wrote it.
+
+    A message holds a text, a list of parts, of which those of type "text" count, or None.
+    """
+    if isinstance(completion, str):
+        return completion
+    last = completion[-1] if completion else {}
+    content = last.get("content") if last.get("role") == "assistant" else None
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if part.get("type") == "text"]
+        return "".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
