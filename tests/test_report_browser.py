@@ -258,10 +258,12 @@ def test_tests_are_code_messages_are_turns_and_a_math_answer_is_a_formula(open_p
 
 def test_verdict_scores_and_proof_of_a_row_are_shown(open_page: Open) -> None:
     row = {"type": "math", "prompt": "?", "status": "failed", "quality_score": "0.5"}
+    row |= {"pass_rate": 0.5, "pass_rate_low": 0.1, "pass_rate_high": 0.9}
     page = open_page([{**row, "reward_version": "3", "error_msg": "3 is not 4", "x": ""}])
     page.keyboard.press("r")
     api.expect(page.locator("#detail .head .badge.bad")).to_have_text("failed")
     api.expect(page.get_by_role("meter", name="quality_score")).to_be_visible()
+    api.expect(page.locator("#detail .scores")).to_contain_text("pass rate0.5 (0.1–0.9)")
     api.expect(page.locator("#detail .error .body")).to_have_text("3 is not 4")
     api.expect(page.locator("#detail tr", has_text="reward_version").locator("td")).to_have_text(
         "3"

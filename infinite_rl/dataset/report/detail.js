@@ -59,9 +59,15 @@ function scores(row) {
     meter.max = 1;
     meter.value = value;
     meter.setAttribute("aria-label", name);
-    list.append(make("div", "", make("dt", "", name.replaceAll("_", " ")), make("dd", "", meter, brief(value))));
+    list.append(make("div", "", make("dt", "", name.replaceAll("_", " ")), make("dd", "", meter, brief(value) + interval(row, name))));
   }
   return list;
+}
+
+/** The confidence interval of a rate, where the row has one. */
+function interval(row, name) {
+  const [low, high] = ["low", "high"].map((end) => textOf(row[`${name}_${end}`]));
+  return low && high ? ` (${brief(Number(low))}–${brief(Number(high))})` : "";
 }
 
 function facts(title, row, names) {

@@ -9,21 +9,22 @@ const LETTERS = table(`
   nu=ν xi=ξ pi=π varpi=ϖ rho=ρ varrho=ϱ sigma=σ varsigma=ς tau=τ upsilon=υ phi=ϕ varphi=φ chi=χ psi=ψ omega=ω
   Gamma=Γ Delta=Δ Theta=Θ Lambda=Λ Xi=Ξ Pi=Π Sigma=Σ Upsilon=Υ Phi=Φ Psi=Ψ Omega=Ω infty=∞ emptyset=∅ varnothing=∅
   ell=ℓ hbar=ℏ Re=ℜ Im=ℑ aleph=ℵ partial=∂ nabla=∇ degree=° circ=∘ prime=′ dots=… ldots=… cdots=⋯ vdots=⋮ ddots=⋱
-  top=⊤ bot=⊥ imath=ı jmath=ȷ dotsc=… dotsb=⋯`);
+  top=⊤ bot=⊥ imath=ı jmath=ȷ dotsc=… dotsb=⋯ dotsm=⋯ dotso=… square=□ Box=□ diamond=⋄ clubsuit=♣ diamondsuit=♢ heartsuit=♡
+  spadesuit=♠`);
 const OPERATORS = table(`
   pm=± mp=∓ times=× div=÷ cdot=⋅ ast=∗ star=⋆ bullet=∙ le=≤ leq=≤ leqslant=⩽ ge=≥ geq=≥ geqslant=⩾ lt=< gt=> ne=≠ neq=≠
   equiv=≡ approx=≈ cong=≅ sim=∼ simeq=≃ propto=∝ ll=≪ gg=≫ in=∈ notin=∉ ni=∋ subset=⊂ subseteq=⊆ supset=⊃ supseteq=⊇
   cup=∪ cap=∩ setminus=∖ wedge=∧ land=∧ vee=∨ lor=∨ neg=¬ lnot=¬ forall=∀ exists=∃ to=→ rightarrow=→ leftarrow=← gets=←
-  leftrightarrow=↔ Rightarrow=⇒ implies=⟹ Leftarrow=⇐ Leftrightarrow=⇔ iff=⟺ mapsto=↦ longrightarrow=⟶ mid=∣ nmid=∤
-  parallel=∥ perp=⊥ angle=∠ triangle=△ oplus=⊕ otimes=⊗ langle=⟨ rangle=⟩ lfloor=⌊ rfloor=⌋ lceil=⌈ rceil=⌉ lvert=|
+  leftrightarrow=↔ Rightarrow=⇒ implies=⟹ Leftarrow=⇐ Leftrightarrow=⇔ iff=⟺ mapsto=↦ longrightarrow=⟶ Longrightarrow=⟹ Longleftrightarrow=⟺ uparrow=↑ downarrow=↓ mid=∣ nmid=∤
+  parallel=∥ perp=⊥ angle=∠ triangle=△ oplus=⊕ otimes=⊗ |=‖ langle=⟨ rangle=⟩ lfloor=⌊ rfloor=⌋ lceil=⌈ rceil=⌉ lvert=|
   rvert=| vert=| lVert=‖ rVert=‖ Vert=‖ backslash=∖ colon=: therefore=∴ because=∵ lbrace={ rbrace=} lbrack=[ rbrack=]`);
 const LARGE = table("sum=∑ prod=∏ coprod=∐ bigcup=⋃ bigcap=⋂ int=∫ iint=∬ iiint=∭ oint=∮");
 const ACCENTS = table("hat=^ widehat=^ bar=¯ overline=¯ vec=→ overrightarrow=→ tilde=~ widetilde=~ dot=˙ ddot=¨");
 const SPACES = table(",=0.17em :=0.22em ;=0.28em !=0 quad=1em qquad=2em");
 const ESCAPED = new Set("{}%$#&_".split(""));
 const FONTS = table(`mathrm=normal mathbf=bold mathbb=double-struck mathcal=script mathfrak=fraktur mathit=italic
-  mathsf=sans-serif boldsymbol=bold bm=bold operatorname=normal`);
-const TEXTS = new Set(["text", "textrm", "textbf", "textit", "mbox"]);
+  mathsf=sans-serif boldsymbol=bold bold=bold bm=bold mathop=normal operatorname=normal`);
+const TEXTS = new Set(["text", "textrm", "textbf", "textit", "textnormal", "emph", "mbox"]);
 const FUNCTIONS = new Set(`sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh log ln lg exp lim limsup liminf
   max min sup inf gcd lcm det dim ker deg arg hom Pr bmod`.split(/\s+/));
 const UNDER = new Set(["lim", "limsup", "liminf", "max", "min", "sup", "inf", "gcd", "det", "Pr"]);
@@ -149,7 +150,8 @@ class TeX {
     if (token[0] === "\\" && token.length > 1) return this.command(token.slice(1));
     if (/^\d/.test(token)) return leaf("mn", token);
     if (/^\p{L}/u.test(token)) return leaf("mi", token);
-    if ("}&\\$#%~".includes(token)) throw new NotKnown();
+    if (token === "~") return leaf("mspace", "", { width: "0.25em" });
+    if ("}&\\$#%".includes(token)) throw new NotKnown();
     return leaf("mo", token === "-" ? "−" : token, "()[]|".includes(token) ? { stretchy: "false" } : {});
   }
 
@@ -270,7 +272,7 @@ const STRUCTURES = {
 function fence(token) {
   if (token === ".") return [];
   const name = token.slice(1);
-  const text = token[0] === "\\" ? OPERATORS.get(name) ?? (ESCAPED.has(name) ? name : name === "|" ? "‖" : null) : token;
+  const text = token[0] === "\\" ? OPERATORS.get(name) ?? (ESCAPED.has(name) ? name : null) : token;
   if (!text || !/^[()[\]{}|‖⟨⟩⌊⌋⌈⌉/<>]$/u.test(text)) throw new NotKnown();
   return [leaf("mo", text, { fence: "true", stretchy: "true" })];
 }

@@ -18,8 +18,11 @@ OUTCOME = "outcome"  # the column that says of a run's row whether it was kept, 
 _TEXT = 80  # characters above which a column is one of texts
 _KINDS, _KIND = 24, 60  # different values of a column of kinds, and the characters of one
 _BARS = 20  # of a histogram
-# Numbers there name a row, or are its text: they are no quantities.
-_NO_QUANTITY = {"seed", "id", "slot", "index", "prompt", "answer", "response", "completion"}
+# What is a row's own: numbers there are no quantities, and values no kinds of rows.
+_OWN = {
+    *("seed", "id", "slot", "index", "prompt", "answer", "response", "completion"),
+    *("pass_rate_low", "pass_rate_high"),  # the interval of a rate that is shown itself
+}
 _TOLD = {"error_msg", *PROOF_COLUMNS} - {"status"}  # what the outcome and the type say already
 # What is looked at first; other columns follow in their own order.
 _FIRST = ("pass_rate", "quality_score", "correctness_score", "format_score", "reward", "cost")
@@ -30,8 +33,8 @@ class Column:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.kinds: Counter[str] | None = Counter()
-        self.numbers: array[float] | None = None if name in _NO_QUANTITY else array("d")
+        self.kinds: Counter[str] | None = None if name in _OWN else Counter()
+        self.numbers: array[float] | None = None if name in _OWN else array("d")
         self.lengths = array("q")
         self.longest = 0
 
