@@ -78,8 +78,9 @@ def test_the_columns_the_reward_and_the_language_can_be_named() -> None:
 
 def test_scores_that_are_there_are_replaced() -> None:
     old = {**math(1, 2), "status": "passed", "correctness_score": "1.0", "reward_version": "0"}
-    (found,) = score_rows([old])
+    (found,) = score_rows([{**old, "runtime_sha256": "abc", "limits": "{}", "seed": "3"}])
     assert (found["status"], found["correctness_score"]) == ("failed", 0.0)
+    assert "runtime_sha256" not in found and "limits" not in found and found["seed"] == "3"
 
 
 @pytest.mark.parametrize("answer", [7, 7.0, {"answer": 7}])
@@ -211,6 +212,15 @@ def test_rows_of_another_run_are_not_gone_on_with(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="made of other rows"):
         score_file(given, out)
     assert score_file(given, out, overwrite=True).counts == {("math", "passed"): 3}
+
+
+def test_a_run_that_got_no_row_done_leaves_nothing_and_is_in_nobodys_way(tmp_path: Path) -> None:
+    given, out = file_of(tmp_path), tmp_path / "out.jsonl"
+    with pytest.raises(UsageError, match="no column 'said'"):
+        score_file(given, out, Judging("said"))
+    assert list(tmp_path.iterdir()) == [given]
+    out.with_name(out.name + ENDING).write_bytes(b'{"settings": "of a run that was killed"}\n')
+    assert score_file(given, out).rows == 30
 
 
 def test_the_first_rows_without_a_verdict_are_named(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def add(verbs: arguments.Verbs) -> None:
         help="how often a model solves each row: its pass rate, with a confidence interval",
         description="Have a model solve each row of FILE some times from its prompt alone, judge "
         "what it says, and write the rows with attempts, solved, pass_rate, pass_rate_low and "
-        "pass_rate_high (Wilson's interval, 95 %%). Answers are kept as they come, in OUT.calls: "
+        "pass_rate_high (Wilson's interval, 95 %). Answers are kept as they come, in OUT.calls: "
         "run it again after an interruption, and it goes on; none is paid for twice.",
         epilog="Example: infinite-rl difficulty data/dataset.csv --attempts 8 --max_cost 5 "
         "--keep attempts.jsonl -o rated.jsonl. Exit code: 0 done, 1 not done, 2 wrong usage, 130 "
@@ -63,6 +63,7 @@ def run(given: argparse.Namespace) -> int:
     if given.threads < 1:
         raise UsageError(f"threads must be at least 1, not {given.threads}")
     provider, model = _chosen(given)
+    print(f"solver: {model}, asked through {provider}", file=sys.stderr)
     with stop_on_signals() as stop, counting("rows rated") as count:
         try:
             found = difficulty(

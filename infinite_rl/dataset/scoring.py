@@ -30,6 +30,8 @@ SCORE_COLUMNS = (
     *("status", "reward", "reward_version", "format_score", "correctness_score"),
     *("aux_score", "quality_score", "error_msg"),
 )
+# What else a row may say of how its score was made; of another score it would be wrong.
+_OF_A_SCORE = (*SCORE_COLUMNS, "limits", "runtime", "runtime_sha256")
 _BOUND = 30  # timeouts: a program's cases may take twenty, and its reference five more
 _A_TASK = 64  # completions that one Ray task judges
 _TASKS_A_CORE = 4  # under way at a time
@@ -83,7 +85,10 @@ def score_rows(
     rewards: Mapping[str, RewardFunction] | None = None,
     spread: Spread | None = None,
 ) -> Iterator[Row]:
-    """Each row with the columns `SCORE_COLUMNS`, in their order; those it had are replaced.
+    """Each row with the columns `SCORE_COLUMNS`, in their order.
+
+    Scores that a row had are replaced, and what it says of how they were made (`limits`, `runtime`,
+    `runtime_sha256`) is left out.
 
     `reward` names what has judged, `reward_version` which version of it, `status` is "passed",
     "failed" or "unscored", and `quality_score` the mean of format and correctness. A row whose
@@ -112,7 +117,7 @@ def score_rows(
     else:
         found = (spread or _on_cores(judging.timeout))(jobs())
     for columns in found:
-        yield {**waiting.popleft(), **columns}
+        yield {**_without_score(waiting.popleft()), **columns}
 
 
 def score_file(
@@ -166,11 +171,11 @@ def _settings(judging: Judging) -> dict[str, Any]:
 
 def _same(row: Mapping[str, Any] | None, done: Mapping[str, Any]) -> bool:
     """Whether a scored row is this one."""
-    return row is not None and _unscored_part(row) == _unscored_part(done)
+    return row is not None and to_json(_without_score(row)) == to_json(_without_score(done))
 
 
-def _unscored_part(row: Mapping[str, Any]) -> str:
-    return to_json({name: row[name] for name in sorted(row) if name not in SCORE_COLUMNS})
+def _without_score(row: Mapping[str, Any]) -> Row:
+    return {name: value for name, value in row.items() if name not in _OF_A_SCORE}
 
 
 # --- one completion ------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ class Unfinished(AppendOnlyFile):
 
     Each row is a line there, after one that says with which settings they are made. A run that was
     killed leaves whole rows; those are `done` for the next one, and half a row at the end is
-    dropped. `finish` writes them to `out`, in the kind of file that its name says.
+    dropped. `finish` writes them to `out`, in the kind of file that its name says. Where there are
+    no rows, no file is left.
 
     With `afresh`, rows that were made with other settings are thrown away.
 
@@ -50,6 +51,8 @@ class Unfinished(AppendOnlyFile):
         return self
 
     def __exit__(self, *exc_info: object) -> None:
+        if self.path.exists() and self.path.stat().st_size == self._begin:
+            self.path.unlink()
         self.close()
 
     def done(self) -> Iterator[Row]:
@@ -80,7 +83,7 @@ class Unfinished(AppendOnlyFile):
         lines = read_lines(self.path)
         _, header = next(lines, (0, b""))
         if header != first:
-            if header.endswith(b"\n") and not afresh:
+            if next(lines, None) and not afresh:
                 raise StoreError(
                     f"{self.path} holds rows of a run with other settings: repeat that one, or "
                     "begin anew with --overwrite"
