@@ -154,6 +154,28 @@ def test_trouble_keeps_what_was_answered_and_the_next_run_goes_on(tmp_path: Path
     assert rate(tmp_path, provider).calls == len(provider.calls) == 11
 
 
+def test_a_call_that_is_under_way_when_trouble_comes_is_waited_for_and_kept(
+    tmp_path: Path,
+) -> None:
+    stop, begun = threading.Event(), threading.Event()
+
+    def solve(system: str, prompt: str, seed: int) -> str:
+        if prompt.startswith("0"):
+            begun.wait(60)
+            raise ProviderRefused("the key is gone")
+        begun.set()
+        stop.wait(60)
+        return tagged("2")
+
+    given(tmp_path, 2)
+    provider = ScriptedProvider(solve)
+    with pytest.raises(ProviderRefused):
+        rate(tmp_path, provider, attempts=1, threads=2, stop=stop)
+    journal = Journal(tmp_path / f"out.jsonl{CALLS}")
+    journal.close()
+    assert not journal.lost and journal.spending.calls == 1
+
+
 def test_a_call_that_was_under_way_when_a_run_died_is_not_made_again(tmp_path: Path) -> None:
     rate(tmp_path, attempts=1)
     journal = tmp_path / f"out.jsonl{CALLS}" / "journal.jsonl"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from infinite_rl.dataset import load_dataset, rows
 from infinite_rl.dataset.pairs import PAIR_COLUMNS, Found, pairs
 from infinite_rl.errors import UsageError
 from infinite_rl.generator import generate_dataset
-from infinite_rl.layout import render, tagged
+from infinite_rl.layout import fenced, render, tagged
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.store import FAILED, FAILED_COLUMNS, read_rows
@@ -89,6 +90,21 @@ def test_an_attempt_at_another_prompt_is_in_no_pair(tmp_path: Path) -> None:
     assert list(pairs([folder])) == []
 
 
+def test_programs_are_judged_again_in_their_rows_language(tmp_path: Path) -> None:
+    def program(said: str) -> str:
+        code = f"def seven():\n    return {said}"
+        answer = json.dumps({"tests": ["assert seven() == 7", "assert seven() != 8"]})
+        prompt = "Write a function `seven` that returns 7."
+        return render(prompt, answer, tagged(f"\n{fenced(code, 'python')}\n"))
+
+    replies = [program("8"), program("7")]
+    provider = ScriptedProvider(replies)
+    generate_dataset("m", 1, tmp_path, provider=provider, task_dist="1,0", languages=["python"])
+    (pair,) = pairs([tmp_path])
+    assert "return 7" in pair["chosen"] and "return 8" in pair["rejected"]
+    assert (pair["type"], pair["source"]) == ("coding", "rectified")
+
+
 # --- several completions of a prompt -------------------------------------------------------------
 
 
@@ -140,6 +156,13 @@ def test_the_seed_decides_and_the_order_of_the_prompts_does_not() -> None:
 )
 def test_what_is_not_worse_for_sure_is_in_no_pair(others: list[Any]) -> None:
     assert list(pairs([[scored("good", "passed"), *others]])) == []
+
+
+def test_a_text_that_was_judged_both_ways_is_on_neither_side() -> None:
+    given = [scored(text, "passed") for text in ("good", "doubtful")]
+    given += [scored(text, "failed") for text in (" doubtful", "bad")]
+    (pair,) = pairs([given], most=99)
+    assert (pair["chosen"], pair["rejected"]) == ("good", "bad")
 
 
 def test_where_something_failed_a_worse_form_is_not_taken() -> None:

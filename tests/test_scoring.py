@@ -208,6 +208,11 @@ def test_rows_of_another_run_are_not_gone_on_with(tmp_path: Path) -> None:
     begun(given, out, 5)
     with pytest.raises(StoreError, match="other settings"):
         score_file(given, out, Judging(timeout=9))
+    changed = list(rows.read(given))
+    changed[4]["answer"] = "0"
+    rows.write(changed, given)
+    with pytest.raises(StoreError, match="made of other rows"):
+        score_file(given, out)
     rows.write([{**math(n, n), "id": f"row-{n}"} for n in range(3)], given)
     with pytest.raises(StoreError, match="made of other rows"):
         score_file(given, out)

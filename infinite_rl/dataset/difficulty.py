@@ -248,19 +248,11 @@ class _Task:
     again: int
 
 
-def _tasks(
-    given: Iterable[Mapping[str, Any]], rewards: Mapping[str, RewardFunction]
-) -> Iterator[_Task]:
-    """The rows as tasks; what their rewards need is loaded before anything is paid for."""
+def _tasks(given: Iterable[Mapping[str, Any]]) -> Iterator[_Task]:
+    """The rows as tasks."""
     seen: Counter[str] = Counter()
-    prepared: set[tuple[str, str]] = set()
     for row in given:
         sample = rows.sample_of(row)
-        if sample.type not in rewards:
-            raise UnknownName("reward", sample.type, rewards)
-        if (kind := (sample.type, sample.language)) not in prepared:
-            rewards[sample.type].prepare(sample.language)
-            prepared.add(kind)
         yield _Task(row, sample, seen[sample.prompt])
         seen[sample.prompt] += 1
 
@@ -272,7 +264,7 @@ def _rated(
     waiting: deque[Future[Rated]] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="solver")
     try:
-        for task in _tasks(given, solving.rewards):
+        for task in _tasks(given):
             waiting.append(pool.submit(solving, task))
             if len(waiting) >= _AHEAD:
                 yield settled(waiting.popleft())
@@ -295,7 +287,10 @@ class _Solving:
     purse: _Purse
 
     def __call__(self, task: _Task) -> Rated:
-        sample, reward = task.sample, self.rewards[task.sample.type]
+        sample = task.sample
+        if sample.type not in self.rewards:
+            raise UnknownName("reward", sample.type, self.rewards)
+        reward = self.rewards[sample.type]
         own = sample.response or tagged("0")
         if reward.score(sample, own).status == "unscored":  # and so would be all that is bought
             return _rating_of(task, [], [], reward)
