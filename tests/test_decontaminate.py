@@ -164,6 +164,6 @@ def test_the_benchmarks_give_themselves_away_and_nobody_else() -> None:
         column = {"gsm8k": "question", "math500": "problem"}.get(name, "prompt")
         for row in read(path):
             assert against.hits({"prompt": f"{row[column]}"}), row[column]
-    train = list(read(DATA / "gsm8k" / "train.jsonl"))[:2_000]
+    train = list(read(DATA / "gsm8k" / "train.jsonl"))[:500]
     kept = list(decontaminate(train, against))
-    assert len(train) - 10 <= len(kept) <= len(train) - 1  # some are close to a test question
+    assert len(train) - 5 <= len(kept) < len(train)  # some are close to a test question

@@ -86,6 +86,26 @@ def test_other_numbers_signs_and_telling_words_make_another_task(other: str) -> 
     assert removed(PENS, other) == []
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Write a function to find the nth hexagonal number.", "octagonal"),
+        ("Give the length of the longest word in a given list.", "sublist"),
+        ("Find the first hexagonal character in the string.", "non-hexagonal"),
+    ],
+)
+def test_in_a_short_prompt_any_other_word_makes_another_task(one: str, other: str) -> None:
+    changed = one.replace("hexagonal", other).replace("word", other)
+    assert removed(one, changed) == []
+    assert removed(one, one.replace(" the ", " a ", 1)) == [2]
+
+
+@pytest.mark.parametrize(("old", "new"), [("RADAR", "TEPEE"), ('"red"', '"tan"')])
+def test_other_literals_make_another_task(old: str, new: str) -> None:
+    one = PENS.replace("Tom", old).replace("red", old)
+    assert removed(one, one.replace(old, new)) == []
+
+
 def test_numbers_can_be_ignored() -> None:
     assert removed(PENS, PENS.replace("12", "13"), numbers="ignore") == [2]
 
@@ -157,7 +177,10 @@ def test_a_crowd_of_one_template_is_not_compared_pair_by_pair(
         return similarity(one, other)
 
     monkeypatch.setattr(near, "_similarity", counted)
-    frame = "write a short story about a {} who meets an old {} and learns from the {} a lot"
+    frame = (
+        "Please write a short story for small children about a {} who meets an old {} in a dark "
+        "wood, and who learns from the {} a lot about life and about the trees."
+    )
     prompts = [frame.format(a + b, b + a, a + a + b) for a, b in product(*HALVES)]
     copies = [prompt + " today" for prompt in prompts[-5:]]
     found = duplicates(map(row, [*prompts, *copies]), threshold=0.8)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from infinite_rl.dataset.words import BREAK, clauses, hash_of, hashes, text_of, tokens, words
+from infinite_rl.dataset.words import (
+    BREAK,
+    clauses,
+    hash_of,
+    hashes,
+    literals,
+    text_of,
+    tokens,
+    words,
+)
 from infinite_rl.errors import UsageError
 
 SAME = [
@@ -72,10 +81,33 @@ def test_n_grams_are_made_of_words_and_numbers_alone() -> None:
     assert " ".join(found) == "is f x 3.5 x or frac 1 2"
 
 
-@pytest.mark.parametrize("text", ["", "\u200b", "\ud800", "\x00", "((((", "." * 1000, "-" * 1000])
-def test_any_text_has_tokens(text: str) -> None:
+LONG = 200_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "\u200b", "\ud800", "\x00", "(" * LONG, "." * LONG + "x", "\n" * LONG, "a'" * LONG),
+        *("_" * LONG + "a", "a" + "-" * LONG + "1", "000," * LONG, "*" * LONG, ".)" * LONG),
+        *(
+            "\n- " * LONG,
+            '"' * LONG,
+            "#" * LONG,
+            "A" * LONG + "1",
+            "\u0301" * LONG,
+            "." + ")" * LONG,
+        ),
+    ],
+    ids=lambda text: text[:4].encode("ascii", "backslashreplace").decode(),
+)
+def test_any_text_has_tokens_in_linear_time(text: str) -> None:
     hashes(tokens(text))
     hash_of(text)
+    literals(text)
+
+
+def test_literals_are_in_double_quotes_or_capitals() -> None:
+    assert literals('Spell "red" and “Blue” or TEPEE, not A.') == ['"blue"', '"red"', "tepee"]
 
 
 def test_hashes_are_the_same_on_every_machine() -> None:

@@ -73,10 +73,10 @@ def compared(
     parser.add_argument(flag, type=_names, default=(), metavar="TEXT", help=what)
 
 
-def near(parser: argparse.ArgumentParser) -> None:
+def near(parser: argparse.ArgumentParser, threshold: float) -> None:
     """When two rows are near-duplicates."""
     what = "likeness from which two rows ask for the same, up to 1; at 1, only equal ones do"
-    option(parser, "--threshold", 0.6, what, float)
+    option(parser, "--threshold", threshold, what, float)
     parser.add_argument(
         "--numbers",
         choices=("exact", "ignore"),

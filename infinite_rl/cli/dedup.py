@@ -22,7 +22,7 @@ def add(verbs: arguments.Verbs) -> None:
     arguments.rows_in(parser)
     arguments.rows_out(parser)
     arguments.compared(parser)
-    arguments.near(parser)
+    arguments.near(parser, 0.6)
     arguments.option(parser, "--best", "", "column of numbers: keep the row with the highest one")
     what = "file for the rows removed: which row each one is the same as, and how similar"
     arguments.option(parser, "--report", None, what, Path)

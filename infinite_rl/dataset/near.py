@@ -5,11 +5,12 @@ Two rows are equal when their prompts have the same tokens (see `words`), and th
 
 - the Jaccard similarity of their words and pairs of neighbouring words reaches a threshold,
 - they have the same numbers, signs and telling words ("not", "least"), in the same order unless
-  whole clauses have moved,
+  whole clauses have moved, and the same literals, in double quotes or capitals,
+- if they are short, all their words are the same but for fillers ("the", "given"),
 - their short answers are the same, where they have any.
 
-So tasks from one template with other numbers are different tasks; `numbers="ignore"` drops the last
-two conditions. MinHash with locality-sensitive hashing (Broder 1997; Indyk and Motwani 1998) only
+So tasks from one template with other numbers are different tasks; `numbers="ignore"` drops all of
+these conditions. MinHash with locality-sensitive hashing (Broder 1997; Indyk and Motwani 1998) only
 proposes pairs: what is said of a pair is computed from its shingles. A long text is judged by a
 sample of 1,024 of them (the smallest hashes: bottom-k sampling), so a row takes bounded memory.
 """
@@ -24,20 +25,25 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ..errors import UsageError
-from .words import BREAK, Hashes, clauses, hash_of, hashes, text_of, tokens
+from .words import BREAK, Hashes, clauses, hash_of, hashes, literals, text_of, tokens
 
 Numbers: TypeAlias = Literal["exact", "ignore"]
 
 THRESHOLD = 0.6
 _SAMPLE = 1_024  # shingles of a row that are kept
-_SHORT = 40  # characters: longer answers are worked solutions and tests, which vary with the author
+_SHORT_PROMPT = 20  # words: in a shorter one, any other word may make another task
+_SHORT_ANSWER = (
+    40  # characters: longer answers are worked solutions and tests, which vary with the author
+)
+_FILLER_WORDS = "a an the this that these those of to in on at for from by with is are be and given"
+_FILLERS = frozenset(_FILLER_WORDS.split())
 # Of b bands of r hashes, a pair of similarity s shares one with a chance of 1 - (1 - s^r)^b: 99.6 %
 # at 0.6 for 40 bands; below that threshold, more bands. Strict ones bring the most similar first.
 _HASHES, _BANDS, _MORE_BANDS, _STRICT_BANDS = 160, 40, 80, 10
 _CANDIDATES = 100  # compared for one row
 # Words that make another task of the same sentence; "one" is left out, being a pronoun, too.
 _TELLING_WORDS = (
-    "no not never without except unless least most less more fewer greater smaller larger "
+    "no not non never without except unless least most less more fewer greater smaller larger "
     "smallest greatest largest minimum maximum lowest highest shortest longest even odd "
     "increasing decreasing ascending descending first last before after above below half twice "
     "double triple third quarter two three four five six seven eight nine ten eleven twelve "
@@ -67,23 +73,35 @@ class Match:
 
 
 def sketch(
-    row: Mapping[str, Any], columns: Sequence[str] = (), numbers: Numbers = "exact"
+    row: Mapping[str, Any],
+    columns: Sequence[str] = (),
+    numbers: Numbers = "exact",
+    *,
+    loose: bool = False,
 ) -> Sketch:
     """The sketch of a row's prompt, or of the columns that are named.
+
+    With `loose`, of all conditions on near rows only that on numbers and signs is left, and their
+    order does not count: more is taken for the same, as one wants where that costs nothing.
 
     Raises:
         UsageError: the row has none of these columns.
     """
-    parts = clauses(text_of(row, columns))
-    kind = f"{row.get('type') or ''}\0{row.get('language') or ''}"
+    text = text_of(row, columns)
+    parts = clauses(text)
     found = [token for token in parts if token != BREAK]
+    kind = f"{row.get('type') or ''}\0{row.get('language') or ''}"
     exact = hash_of("\0".join((kind, *found)))
     said = [token for token in found if token.isalpha()]
+    # Shingles that are salted can only be shared by rows that agree in all of the salt.
     if numbers == "ignore":
-        return Sketch(exact, 0, 0, _shingles(said, hash_of(kind)))
+        return Sketch(exact, 0, 0, _shingles(said, kind))
     marks = [token for token in found if _is_mark(token)]
-    # Shingles that are salted can only be shared by rows that agree in all of this.
-    salt = hash_of("\0".join((kind, _answer(row), *sorted(marks))))
+    if loose:
+        signs = sorted(mark for mark in marks if not mark.isalpha())
+        return Sketch(exact, 0, 0, _shingles(said, "\0".join((kind, *signs))))
+    content = sorted(set(said) - _FILLERS) if len(said) < _SHORT_PROMPT else []
+    salt = "\0".join((kind, _answer(row), *sorted(marks), "", *literals(text), "", *content))
     return Sketch(exact, hash_of("\0".join(marks)), _moved(parts), _shingles(said, salt))
 
 
@@ -161,11 +179,13 @@ def _similarity(one: Sketch, other: Sketch) -> float:
     return int(np.count_nonzero(shared <= union[-1])) / len(union)
 
 
-def _shingles(said: list[str], salt: int) -> Hashes:
+def _shingles(said: list[str], salt: str) -> Hashes:
     """Words and pairs of neighbours as hashes, sorted; the smallest ones of a long text."""
     ones = hashes(said)
     pairs = ones[:-1] * np.uint64(0x9E3779B97F4A7C15) + ones[1:]  # wraps around, as it should
-    salted = (np.concatenate([ones, pairs]) ^ np.uint64(salt)) * np.uint64(0xFF51AFD7ED558CCD)
+    salted = (np.concatenate([ones, pairs]) ^ np.uint64(hash_of(salt))) * np.uint64(
+        0xFF51AFD7ED558CCD
+    )
     found: Hashes = np.unique(salted)[:_SAMPLE].copy()
     return found
 
@@ -190,7 +210,7 @@ def _is_mark(token: str) -> bool:
 def _answer(row: Mapping[str, Any]) -> str:
     answer = row.get("answer")
     text = answer if isinstance(answer, str) else "" if answer is None else str(answer)
-    return "\0".join(tokens(text)) if len(text) <= _SHORT else ""
+    return "\0".join(tokens(text)) if len(text) <= _SHORT_ANSWER else ""
 
 
 def _rensa() -> Any:

@@ -1,9 +1,10 @@
 """Split rows into train, validation and test, so that nothing of one side is known on another.
 
-Rows are taken in their order. A row that asks for the same as earlier ones (see `near`) goes where
-they are; any other goes where the hash of its content says. So a row's side depends on itself and
-on the rows before it, and stays what it is when rows are added at the end. A row that links rows of
-different sides would give one of them away wherever it went: it is left out, and nothing moves.
+Rows are taken in their order. A row that is alike to earlier ones goes where they are; any other
+goes where the hash of its content says. So a row's side depends on itself and on the rows before
+it, and stays what it is when rows are added at the end. A row that links rows of different sides
+would give one of them away wherever it went: it is left out, and nothing moves. Alike is what
+`near` calls loose: to keep two different tasks together costs nothing, to part copies does.
 
 `keep` are rows of an earlier split, with their column `split`: they count as earlier rows, which
 keeps their sides also where the new rows come in another order, or before them.
@@ -16,10 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError
-from .near import THRESHOLD, Index, Numbers, Sketch, sketch
+from .near import Index, Numbers, Sketch, sketch
 from .rows import Row
 from .words import hash_of
 
+THRESHOLD = 0.5
 SHARES: Mapping[str, float] = {"train": 0.9, "validation": 0.05, "test": 0.05}
 COLUMN = "split"
 LEFT_OUT = "left out"
@@ -53,10 +55,10 @@ def split(
             continue
         if row.get(COLUMN) not in shares:
             raise UsageError(f"a row to keep is on no side that is asked for: {row.get(COLUMN)!r}")
-        index.add(sketch(row, columns, numbers), len(sides))
+        index.add(sketch(row, columns, numbers, loose=True), len(sides))
         sides.append(str(row[COLUMN]))
     for row in rows:
-        found = sketch(row, columns, numbers)
+        found = sketch(row, columns, numbers, loose=True)
         side = _side(found, index, sides, shares, seed)
         if side != LEFT_OUT:
             index.add(found, len(sides))

@@ -25,28 +25,34 @@ _LONG = 64  # characters of a word that its hash covers, so that what is remembe
 PROMPT_COLUMNS = ("prompt", "question", "problem", "instruction", "messages", "query", "text")
 BREAK = "\n"  # stands between two clauses in what `clauses` gives
 
+# What these repeat, they repeat a few times at most: no text takes more than linear time.
 _INVISIBLE = re.compile(
     "[\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
 )
 _ALIKE = str.maketrans("−‐‑‒–—―×⋅·∙∗÷∶′‘’“”„«»", '-------*****/:\'\'\'"""""')
 _JOINED = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")  # it's
-_BREAKS = re.compile(r"(?:[.,;:?…]|(?<=[^\W\d_]{2})!)+(?=[\"')\]*]*(?:\s|$))|[。、]|\n\s*")
+_BREAKS = re.compile(
+    r"(?:[.,;:?…]|(?<=[^\W\d_]{2})!){1,9}(?=[\"')\]*]{0,9}(?:\s|$))\s*|[。、]|\n\s*"
+)
 _IDLE = re.compile(
     r"(?=[^\w\s]|_)(?:"  # which spares most characters all that follows
     r"""["`$¿¡…;?]"""
     r"|(?<!\d)[,:]|[,:](?!\d)|\.(?!\d)"
     r"|(?<![\w)\]}])!|(?<=[^\W\d_]{2})!"
     r"|(?<![^\W\d_])'|(?<=[^\W\d_]{2})'"  # f'(x) keeps its prime
-    r"|(?<=\w)-+(?=[^\W\d_]{2})|(?<=[^\W\d_]{2})-+(?=\w)"  # well-known, 3-digit
-    r"|(?<=[^\W\d_]{2}[ ])-+(?=\s)|(?<=\n)[-*#>]+(?=\s)"  # a dash, a bullet, a heading
+    r"|(?<=\w)-{1,3}(?=[^\W\d_]{2})|(?<=[^\W\d_]{2})-{1,3}(?=\w)"  # well-known, 3-digit
+    r"|(?<=[^\W\d_]{2}[ ])-{1,3}(?=\s)"  # a dash
+    # a heading, a bullet or the end of emphasis, where a line begins
+    r"|(?<=\n)(?:#{1,6}(?=\s)|[-*>](?=\s{1,9}[`\"*_]{0,9}[^\W\d_]{2})|\*{2,3}(?=\s|\Z))"
     r"|(?<![\w)\]}*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w(\[{*\\])"  # emphasis
-    r"|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)"
+    r"|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)"
     r")"
 )
+_LITERAL = re.compile(r"\"[^\"\n]{1,80}\"|\b[A-Z]{2,}\b")
 # Ideographs, kana and hangul have no spaces between words: each is a word of its own.
 _ALONE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
 _TOKEN = re.compile(
-    r"\d{1,3}(?:,\d{3})+(?![\d,])|\d+(?:\.\d+)?|(?<![\w)])\.\d+"
+    r"\d{1,3}(?:,\d{3}){1,9}(?![\d,])|\d+(?:\.\d+)?|(?<![\w)])\.\d+"
     rf"|[{_ALONE}]|[^\W\d_{_ALONE}]+|\n|\S"
 )
 
@@ -68,6 +74,11 @@ def clauses(text: str) -> list[str]:
 def words(text: str) -> list[str]:
     """The words and numbers of a text, without any sign: what n-grams are made of."""
     return [token for token in clauses(text) if token[0].isalnum() or token[0] == "."]
+
+
+def literals(text: str) -> list[str]:
+    """What a text gives as data rather than says: what is in double quotes or capitals, sorted."""
+    return sorted(found.casefold() for found in _LITERAL.findall(text.translate(_ALIKE)))
 
 
 def hash_of(text: str) -> int:

@@ -1,0 +1,311 @@
+"""How well and how fast rows are curated: `python -m benchmarks.dataset [--rows N] [SECTION ...]`.
+
+Duplicates and leaks are planted among real rows (GSM8K, MBPP, MATH-500, HumanEval and IFEval, from
+../shared/data) and procedural ones; what is found of them is recall, by the kind of plant, and what
+is found besides is shown. Everything is drawn from a seed, so all but the times are the same in
+every run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import platform
+import random
+import re
+import resource
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from infinite_rl.dataset.decontaminate import Benchmarks, Leak, decontaminate
+from infinite_rl.dataset.dedup import duplicates
+from infinite_rl.dataset.rows import Row, read
+from infinite_rl.dataset.split import LEFT_OUT, split
+from infinite_rl.dataset.words import prompt_column
+from infinite_rl.providers.procedural import families, make_problem
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+BENCHMARKS = {
+    "gsm8k": DATA / "gsm8k" / "test.jsonl",
+    "math500": DATA / "math500" / "test.jsonl",
+    "humaneval": DATA / "humaneval" / "HumanEval.jsonl.gz",
+    "mbpp": DATA / "mbpp" / "sanitized-mbpp.json",
+    "ifeval": DATA / "ifeval" / "input_data.jsonl",
+}
+SEED = 20
+SYNONYMS = {
+    **{"buys": "purchases", "bought": "purchased", "gets": "receives", "gave": "handed"},
+    **{"total": "altogether", "each": "every", "many": "numerous", "big": "large", "also": "too"},
+    **{
+        "kids": "children",
+        "car": "vehicle",
+        "money": "cash",
+        "needs": "requires",
+        "wants": "wishes",
+    },
+    **{"friends": "pals", "house": "home", "store": "shop", "started": "began", "make": "produce"},
+    **{
+        "find": "determine",
+        "write": "create",
+        "check": "test",
+        "given": "supplied",
+        "list": "array",
+    },
+    **{
+        "number": "count",
+        "calculate": "compute",
+        "whether": "if",
+        "cost": "price",
+        "eat": "consume",
+    },
+}
+NAMES = "Zuri Oleander Bartholomew Xiomara Thaddeus Wilhelmina Cosmo Ingrid".split()  # noqa: SIM905
+NO_NAMES = frozenset(
+    "The Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May "  # noqa: SIM905
+    "June July August September October November December Python Find How What Return Write".split()
+)
+
+
+# --- plants: a row in, a prompt that asks for the same out, or None where that cannot be made ----
+
+
+def _respelled(text: str, chance: random.Random) -> str:
+    text = re.sub(r" +", lambda _: chance.choice((" ", "  ", " \t")), text.strip().rstrip("."))
+    return chance.choice((text.upper(), text.lower(), f"**{text}**", text.replace(", ", " , ")))
+
+
+def _synonyms(text: str, chance: random.Random) -> str | None:  # noqa: ARG001 -- a plant's form
+    changed = re.sub(r"[a-z]+", lambda found: SYNONYMS.get(found[0], found[0]), text)
+    return changed if changed != text else None
+
+
+def _renamed(text: str, chance: random.Random) -> str | None:
+    found = sorted(set(re.findall(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b", text)) - NO_NAMES)
+    new = dict(zip(found, chance.sample(NAMES, len(NAMES)), strict=False))
+    return re.sub(r"\b[A-Z][a-z]{2,}\b", lambda word: new.get(word[0], word[0]), text)
+
+
+def _reordered(text: str, chance: random.Random) -> str | None:  # noqa: ARG001
+    sentences = re.split(r"(?<=[.?!]) +", text)
+    return " ".join([*sentences[1:-1], sentences[0], sentences[-1]]) if len(sentences) > 3 else None
+
+
+def _prefaced(text: str, chance: random.Random) -> str:
+    preface = chance.choice(("Please solve this task. ", "Here is a question for you: ", "Q: "))
+    return preface + text + chance.choice((" Think step by step.", " Explain your answer.", ""))
+
+
+COPIES: Mapping[str, Callable[[str, random.Random], str | None]] = {
+    "exact, respelled": _respelled,
+    "synonyms": _synonyms,
+    "changed names": _renamed,
+    "reordered": _reordered,
+    "preface and end": _prefaced,
+}
+
+
+def _other_number(text: str, chance: random.Random) -> str | None:
+    places = list(re.finditer(r"\d+", text))
+    if not places:
+        return None
+    place = chance.choice(places)
+    return text[: place.start()] + str(int(place[0]) + chance.randint(1, 9)) + text[place.end() :]
+
+
+def _real() -> list[Row]:
+    """Rows of one shape, all of them different tasks."""
+    gsm8k = [
+        {"type": "gsm8k", "prompt": row["question"]} for row in read(DATA / "gsm8k/train.jsonl")
+    ]
+    mbpp = [{"type": "mbpp", "prompt": row["prompt"]} for row in read(BENCHMARKS["mbpp"])]
+    ifeval = [{"type": "ifeval", "prompt": row["prompt"]} for row in read(BENCHMARKS["ifeval"])]
+    return [*gsm8k, *mbpp, *ifeval]
+
+
+def _procedural(each: int) -> Iterator[Row]:
+    for task in ("math", "python"):
+        for family in families(task):
+            for seed in range(each):
+                problem = make_problem(task, seed, family=family)
+                row = {"type": task, "prompt": problem.prompt, "answer": problem.answer}
+                yield {**row, "response": problem.response}
+
+
+# --- sections ------------------------------------------------------------------------------------
+
+
+def near_duplicates(rows: int) -> None:  # noqa: ARG001 -- a section's form
+    """Planted copies, and tasks that are the same but for a number."""
+    chance = random.Random(SEED)
+    real, made = _real(), list(_procedural(100))
+    planted: list[tuple[str, Row]] = []
+    for kind, change in COPIES.items():
+        for group in (real, made):
+            for row in chance.sample(group, 500):
+                if (prompt := change(row["prompt"], chance)) not in (None, row["prompt"]):
+                    short = ", short prompts" if len(row["prompt"].split()) < 20 else ""
+                    planted.append((kind + short, {**row, "prompt": prompt}))
+    for row in chance.sample(real, 1_000):
+        if prompt := _other_number(row["prompt"], chance):
+            planted.append(("another number: to be kept", {**row, "prompt": prompt}))
+    everything = [*real, *made, *(row for _, row in planted)]
+    found = duplicates(everything)
+    removed = {duplicate.row - 1 for duplicate in found}
+    first = len(real) + len(made)
+    print(f"{'planted':<34}{'rows':>7}{'removed':>9}")
+    hits = Counter(kind for place, (kind, _) in enumerate(planted, first) if place in removed)
+    for kind, count in sorted(Counter(kind for kind, _ in planted).items()):
+        print(f"{kind:<34}{count:>7}{hits[kind] / count:>9.1%}")
+    wrong = [one for one in found if one.row <= first]
+    in_made = sum(one.row > len(real) for one in wrong)
+    print(f"{'nothing: real rows':<34}{len(real):>7}{len(wrong) - in_made:>9}")
+    print(f"{'nothing: procedural rows':<34}{len(made):>7}{in_made:>9}")
+    right = sum(count for kind, count in hits.items() if "kept" not in kind)
+    print(f"precision {right / len(found):.4f}; rows removed that are no copies:")
+    for one in wrong:
+        print(f"  {one.similarity:.2f} {everything[one.row - 1]['prompt'][:150]!r}")
+        print(f"       {everything[one.of_row - 1]['prompt'][:150]!r}")
+
+
+def leaks(rows: int) -> None:  # noqa: ARG001
+    """Texts of benchmarks, whole, in part and in other text, in real and procedural rows."""
+    chance = random.Random(SEED)
+    against = Benchmarks({name: path for name, path in BENCHMARKS.items()})
+    clean = [dict(row) for row in read(DATA / "gsm8k" / "train.jsonl")]
+    made = list(_procedural(100))
+    planted: list[tuple[str, Row]] = []
+    for name, path in BENCHMARKS.items():
+        for row in read(path):
+            prompt = str(row[prompt_column(row)])
+            host = chance.choice(clean)["question"]
+            wrapped = f"{host} {prompt} {host}"
+            words = prompt.split()
+            for kind, text in (
+                ("verbatim", _respelled(prompt, chance)),
+                ("wrapped", wrapped),
+                ("first half", " ".join(words[: len(words) // 2])),
+                ("middle half", " ".join(words[len(words) // 4 : -(len(words) // 4) or None])),
+                ("synonyms", _synonyms(prompt, chance)),
+            ):
+                if text and text != prompt:
+                    planted.append((f"{name}, {kind}", {"prompt": text}))
+            if code := row.get("canonical_solution") or row.get("code"):
+                response = f"Sure.\n```python\n{code}\n```"
+                planted.append(
+                    (f"{name}, code in a response", {"prompt": host, "response": response})
+                )
+    told: list[Leak] = []
+    everything = [*clean, *made, *(row for _, row in planted)]
+    start = time.perf_counter()
+    kept = sum(1 for _ in decontaminate(everything, against, on_leak=told.append))
+    took = time.perf_counter() - start
+    found = {leak.row - 1 for leak in told}
+    first = len(clean) + len(made)
+    hits = Counter(kind for place, (kind, _) in enumerate(planted, first) if place in found)
+    print(f"{'planted':<34}{'rows':>7}{'found':>9}")
+    for kind, count in sorted(Counter(kind for kind, _ in planted).items()):
+        print(f"{kind:<34}{count:>7}{hits[kind] / count:>9.1%}")
+    wrong = [leak for leak in told if leak.row <= first]
+    in_made = sum(leak.row > len(clean) for leak in wrong)
+    print(f"{'nothing: GSM8K train':<34}{len(clean):>7}{len(wrong) - in_made:>9}")
+    print(f"{'nothing: procedural rows':<34}{len(made):>7}{in_made:>9}")
+    precision = (len(told) - len(wrong)) / len(told)
+    print(f"precision {precision:.4f}; {kept + len(told)} rows in {took:.1f} s")
+    for leak in wrong:
+        print(f"  {leak}"[:200])
+
+
+def sides(rows: int) -> None:  # noqa: ARG001
+    """Near-duplicates across a split, and rows that move when others are added."""
+    chance = random.Random(SEED)
+    base = _real()
+    copies = [
+        {**row, "prompt": prompt, "copy_of": place}
+        for place, row in chance.sample(list(enumerate(base)), 3_000)
+        if (prompt := chance.choice(list(COPIES.values()))(row["prompt"], chance))
+    ]
+    shares = {"train": 0.8, "validation": 0.1, "test": 0.1}
+    before = [row["split"] for row in split(base, shares)]
+    after = list(split([*base, *copies], shares))
+    moved = sum(one != row["split"] for one, row in zip(before, after, strict=False))
+    apart = sum(
+        row["split"] not in (before[row["copy_of"]], LEFT_OUT) for row in after[len(base) :]
+    )
+    out = sum(row["split"] == LEFT_OUT for row in after)
+    print(f"{len(base)} rows and {len(copies)} copies: {dict(Counter(r['split'] for r in after))}")
+    print(f"rows that moved when the copies came: {moved}; left out: {out}")
+    print(f"copies on another side than their row: {apart} (a random split: ", end="")
+    print(f"{len(copies) * (1 - sum(share**2 for share in shares.values())):.0f})")
+
+
+def scale(rows: int) -> None:
+    """Time and memory of many rows, and of hostile ones."""
+    print(f"{'':<34}{'rows':>9}{'seconds':>9}{'rows/s':>9}{'MB':>7}")
+    for name in SCALED:
+        for kind, source, count in (("", _many, rows), (" of 1 MB each", _hostile, 50)):
+            count = min(count, rows)
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                took, memory = pool.apply(_measured, (name, source, count))
+            line = f"{count:>9}{took:>9.1f}{count / took:>9.0f}{memory:>7.0f}"
+            print(f"{name + kind:<34}{line}", flush=True)
+
+
+def _measured(name: str, source: Callable[[int], Iterable[Row]], count: int) -> tuple[float, float]:
+    """Seconds and the most memory that a process of its own took, less what it had before."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    SCALED[name](source(count))
+    took = time.perf_counter() - start
+    return took, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+
+
+def _many(count: int) -> Iterator[Row]:
+    """GSM8K's rows over and over, each time with other numbers."""
+    chance = random.Random(SEED)
+    path = DATA / "gsm8k" / "train.jsonl"
+    again = (row for _ in range(1 + count // 7_000) for row in read(path))
+    for row in islice(again, count):
+        yield {**row, "question": _other_number(row["question"], chance) or row["question"]}
+
+
+def _hostile(count: int) -> Iterator[Row]:
+    chance = random.Random(SEED)
+    makers: list[Callable[[], str]] = [
+        lambda: "a" * 1_000_000,
+        lambda: "(" * 1_000_000,
+        lambda: " -" * 500_000,
+        lambda: "".join(chance.choices("abcdefgh \n", k=1_000_000)),
+        lambda: "".join(map(chr, chance.choices(range(32, 0xD800), k=350_000))),
+    ]
+    for number in range(count):
+        yield {"question": makers[number % len(makers)]()}
+
+
+SCALED: Mapping[str, Callable[[Iterable[Row]], Any]] = {
+    "dedup": duplicates,
+    "decontaminate": lambda rows: sum(1 for _ in decontaminate(rows, Benchmarks(BENCHMARKS))),
+    "split": lambda rows: sum(1 for _ in split(rows)),
+}
+SECTIONS = {"dedup": near_duplicates, "decontaminate": leaks, "split": sides, "scale": scale}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
+    parser.add_argument("--rows", type=int, default=100_000, help="of `scale` (default: 100000)")
+    given = parser.parse_args()
+    load = os.getloadavg()[0]
+    print(f"{platform.platform()}, {os.cpu_count()} CPUs, load {load:.1f}, ", end="")
+    print(f"Python {platform.python_version()}")
+    for name in given.sections or SECTIONS:
+        print(f"\n{name}: {SECTIONS[name].__doc__}")
+        SECTIONS[name](given.rows)
+
+
+if __name__ == "__main__":
+    main()
