@@ -54,6 +54,7 @@ EXPECTED: Mapping[str, Mapping[str, Any]] = {
         **MORE,
     },
     "verifiers": {
+        "id": "sum-7",
         "prompt": ASKED,
         "answer": TRUTH,
         "info": json.dumps({"type": "math", **MORE}),

@@ -11,8 +11,9 @@ Read in November 2026, in the documentation of each or in the code of its loader
 - open-instruct: `rlvr_tokenize_v1` to `_v3` in open_instruct/dataset_transformation.py. The first
   drops the last of several messages, whatever its role, so there is one: the instructions come
   before the task. `dataset` names the verifier.
-- verifiers: docs.primeintellect.ai/verifiers, "Environments" (v0 interface). `answer` is a string,
-  and `info` is JSON in a string where rows differ in form.
+- verifiers: verifiers/v1/task.py of 0.4.0, where a row is a `TaskData` with two fields of its
+  own; and docs.primeintellect.ai/verifiers, "Environments", for v0 (gone from 0.4), which reads
+  these columns from a data set: `answer` a string, `info` JSON in a string.
 - nemo-gym: docs.nvidia.com/nemo/gym, "Prepare and Validate" (0.6). JSONL; `agent_ref` is added by
   `gym dataset collate`. It leaves out lines that it cannot use, so they are checked here.
 - skyrl: docs.skyrl.ai, "Dataset Preparation".
@@ -152,7 +153,7 @@ def _open_instruct(item: Item) -> Row:
 
 def _verifiers(item: Item) -> Row:
     info = json.dumps({"type": item.sample.type, **item.more})
-    return {"prompt": item.messages, "answer": item.truth, "info": info}
+    return {"id": item.id, "prompt": item.messages, "answer": item.truth, "info": info}
 
 
 def _nemo_gym(item: Item) -> Row:
@@ -251,8 +252,8 @@ FORMATS: Mapping[str, Format] = {
         Format(
             "verifiers",
             "jsonl",
-            {"prompt": MESSAGES, "answer": TEXT, "info": TEXT},
-            "`load_dataset` in the environment's `load_environment`; the rubric gets `answer`.",
+            {"id": TEXT, "prompt": MESSAGES, "answer": TEXT, "info": TEXT},
+            "A taskset yields a task a row; its `TaskData` has the fields `answer` and `info`.",
             _verifiers,
             lambda row: Found(row["prompt"], row["answer"], json.loads(row["info"])),
         ),
