@@ -10,6 +10,7 @@ import subprocess
 import sys
 import unittest
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from typing import Any
 
 from infinite_rl.errors import UsageError
@@ -38,6 +39,10 @@ SAMPLES: dict[str, tuple[Any, str, str]] = {
     "mbpp": ({"tests": ["assert f(2) == 4"]}, doubling(2), doubling(3)),
     "humaneval": ({"tests": [CHECKED], "entry_point": "f"}, doubling(2), doubling(3)),
 }
+if find_spec("reasoning_gym"):  # an extra
+    ENTRY = {"question": "2 + 2?", "answer": "4", "metadata": {}}
+    PUZZLE = {"task": "chain_sum", "config": {}, "entry": ENTRY}
+    SAMPLES["reasoning_gym"] = (PUZZLE, "4", "5")
 WHOLE_TEXT = {
     "instruction",
     "mbpp",
@@ -54,7 +59,7 @@ class EveryReward(unittest.TestCase):
     """What holds for each row of the table."""
 
     def test_there_is_a_sample_for_every_reward(self) -> None:
-        self.assertEqual(SAMPLES.keys(), REWARDS.keys())
+        self.assertEqual(SAMPLES.keys() | {"reasoning_gym"}, REWARDS.keys())
         self.assertEqual(REWARD.keys(), REWARDS.keys())
 
     def test_each_can_be_made_without_arguments_and_bears_its_name(self) -> None:

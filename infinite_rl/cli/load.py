@@ -17,20 +17,27 @@ def add(verbs: arguments.Verbs) -> None:
         epilog="Example: infinite-rl load gsm8k --from test.jsonl -o gsm8k.jsonl. "
         "Exit code: 0 done, 1 not done (the reason is printed), 2 wrong usage.",
     )
-    names = "gsm8k, math, mbpp, humaneval or ifeval"
+    names = "gsm8k, math, mbpp, humaneval, ifeval, or reasoning_gym:TASK, which is made here"
     parser.add_argument("name", metavar="NAME", help=names)
     where = "its file as published, s3://BUCKET/KEY, or hf:NAME[:CONFIG]:SPLIT of the Hugging Face "
     arguments.option(parser, "--from", "", where + "hub; without it, its data set on the hub")
     arguments.option(parser, "--split", "", "the split, where the file's name does not say it")
+    arguments.option(parser, "--count", 100, "how many rows of a reasoning_gym task", int)
+    arguments.option(parser, "--seed", 0, "of a reasoning_gym task", int)
     arguments.rows_out(parser)
     parser.set_defaults(verb=run)
 
 
 def run(given: argparse.Namespace) -> int:
     from ..dataset.loaders import load
+    from ..dataset.puzzles import puzzles
     from ..dataset.rows import write
 
     arguments.refuse_existing(given, given.out)
-    rows = load(given.name, vars(given)["from"], split=given.split)
+    kind, _, task = given.name.partition(":")
+    if kind == "reasoning_gym":
+        rows = puzzles(task, given.count, given.seed)
+    else:
+        rows = load(given.name, vars(given)["from"], split=given.split)
     print(f"rows: {write(rows, given.out)}, in {given.out}")
     return DONE

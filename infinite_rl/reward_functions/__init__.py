@@ -18,6 +18,7 @@ REWARDS: Mapping[str, str] = {
     "gsm8k": "infinite_rl.reward_functions.gsm8k:Gsm8kRewardFunction",
     "mbpp": "infinite_rl.reward_functions.mbpp:MbppRewardFunction",
     "humaneval": "infinite_rl.reward_functions.humaneval:HumanEvalRewardFunction",
+    "reasoning_gym": "infinite_rl.reward_functions.reasoning_gym:ReasoningGymRewardFunction",
 }
 
 
