@@ -180,10 +180,10 @@ def test_what_the_page_does_not_hold_is_said(open_page: Open) -> None:
     page = open_page([{"prompt": "x" * 30_000}] * 30, most=20, budget=100_000)
     said = page.locator("#left-out").text_content()
     assert "20 of the 30 rows" in said
-    assert "20 long texts have only their first 3,906 characters" in said
+    assert "20 long texts have only their first 4,025 characters" in said
     page.keyboard.press("r")
     api.expect(page.locator("#detail .notice")).to_have_text(
-        "The page holds 3,906 of its 30,000 characters."
+        "The page holds 4,025 of its 30,000 characters."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any, NamedTuple, TypeAlias
 
@@ -27,8 +27,8 @@ class Shown:
     """Rows for a page: at most `most`, whose texts have at most `budget` characters together.
 
     Of more rows, each is shown with the same chance, and always the same ones. Where the texts are
-    too long together, `limit`, the characters that a text may have, is halved until they fit (or
-    are down to 200 each). Memory is bounded by the budget, not by the rows that are added.
+    too long together, `limit`, the characters that a text may have, is lowered by fifths until they
+    fit (or are down to 200 each). Memory is bounded by the budget, not by the rows that are added.
     """
 
     def __init__(self, most: int, budget: int) -> None:
@@ -59,7 +59,8 @@ class Shown:
         return [cells for _, cells in sorted(self._rows, key=lambda numbered: numbered[0])]
 
     def _shorten(self) -> None:
-        self.limit = max(self.limit // 2, _SHORTEST)
+        longest = max(len(text) for _, cells in self._rows for text in _texts(cells))
+        self.limit = max(min(self.limit, longest) * 4 // 5, _SHORTEST)
         for _, cells in self._rows:
             cells.update({name: _cut(value, self.limit) for name, value in cells.items()})
         self._size = sum(_size(cells) for _, cells in self._rows)
@@ -89,5 +90,12 @@ def _cut(value: Cell, limit: int) -> Cell:
 
 
 def _size(cells: Mapping[str, Cell]) -> int:
-    texts = (value.text if isinstance(value, Cut) else value for value in cells.values())
-    return sum(len(text) for text in texts if isinstance(text, str))
+    return sum(map(len, _texts(cells)))
+
+
+def _texts(cells: Mapping[str, Cell]) -> Iterator[str]:
+    for value in cells.values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Cut):
+            yield value.text
