@@ -180,7 +180,8 @@ def test_a_row_without_what_a_sample_needs_is_refused(answer: object, says: str)
 
 def test_the_id_of_a_row_is_its_own_or_the_hash_of_its_content() -> None:
     row = rows(1)[0]
-    assert id_of({**row, "id": "mine"}) == "mine" and id_of({**row, "id": ""}) == id_of(row)
+    assert id_of({**row, "id": "mine"}) == "mine" and id_of({**row, "id": 0}) == "0"
+    assert id_of({**row, "id": ""}) == id_of({**row, "id": None}) == id_of(row)
     assert id_of(row) == sample_of(row).id
 
 

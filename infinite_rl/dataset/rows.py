@@ -75,7 +75,8 @@ def write(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:
 
 def id_of(row: Mapping[str, Any]) -> str:
     """The row's `id`, or else the hash of its content."""
-    return str(row.get("id") or "") or sample_of(row).id
+    given = row.get("id")
+    return sample_of(row).id if given in (None, "") else str(given)
 
 
 def kind_of(path: Path) -> str:
