@@ -136,8 +136,9 @@ def test_a_download_that_is_cut_off_is_never_taken_for_whole(
     length = len(BODY) if honest else sent
     head = b'HTTP/1.1 200 OK\r\nETag: "v1"\r\nConnection: close\r\nContent-Length: %d\r\n\r\n'
 
-    def reply(method: bytes) -> bytes:
-        return head % len(BODY) if method == b"HEAD" else head % length + BODY[:sent]
+    def reply(request: bytes) -> bytes:
+        asked_for_head = request.startswith(b"HEAD")
+        return head % len(BODY) if asked_for_head else head % length + BODY[:sent]
 
     with answering(reply) as endpoint:
         credentials(monkeypatch, endpoint)
@@ -146,8 +147,27 @@ def test_a_download_that_is_cut_off_is_never_taken_for_whole(
     assert kept(cache) == []
 
 
+def test_an_object_that_changes_meanwhile_is_not_taken_for_what_it_was(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("boto3")
+    head = b'HTTP/1.1 %s\r\nETag: "v1"\r\nConnection: close\r\nContent-Length: 3\r\n\r\n'
+
+    def reply(request: bytes) -> bytes:
+        if request.startswith(b"HEAD"):
+            return head % b"200 OK"
+        refused = b'if-match: "v1"' in request.lower()
+        return head % (b"412 Precondition Failed" if refused else b"200 OK") + b"new"
+
+    with answering(reply) as endpoint:
+        credentials(monkeypatch, endpoint)
+        with pytest.raises(StoreError, match="s3://rows/a.csv could not be fetched"):
+            fetch("s3://rows/a.csv")
+    assert kept(cache) == []
+
+
 class answering:
-    """A server on loopback that says to each request what `reply` makes of its method."""
+    """A server on loopback that says to each request what `reply` makes of it."""
 
     def __init__(self, reply: Callable[[bytes], bytes]) -> None:
         self._reply = reply
@@ -171,7 +191,7 @@ class answering:
                 request = b""
                 while b"\r\n\r\n" not in request:
                     request += connection.recv(65536)
-                connection.sendall(self._reply(request.partition(b" ")[0]))
+                connection.sendall(self._reply(request))
 
 
 # The hub.

@@ -19,7 +19,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import SandboxError, UsageError
 from ..layout import ANSWER_TAG
@@ -28,6 +28,9 @@ from ..types import RewardFunctionScore
 from ..worker import NoWorkers, Worker, WorkerGone
 from .predicate import BadPredicate, predicate_share
 from .reward_function import Expected, RewardFunction
+
+if TYPE_CHECKING:
+    from .shaping import Shaping
 
 VERSION = "0.1.25"
 _RUN = "its scorer runs the answer as code"
@@ -74,7 +77,6 @@ REFUSED: Mapping[str, str] = {
 INSTALL = f"needs reasoning-gym {VERSION}: pip install 'infinite-rl[reasoning-gym]'"
 _MOST_CHARS = 20_000  # of an answer; all references are much shorter
 _START_S = 120.0
-_HERE = __name__
 
 
 class ReasoningGymRewardFunction(RewardFunction):
@@ -91,9 +93,13 @@ class ReasoningGymRewardFunction(RewardFunction):
     """
 
     def __init__(
-        self, task_name: str = "reasoning_gym", timeout: float = 5, **options: Any
+        self,
+        task_name: str = "reasoning_gym",
+        timeout: float = 5,
+        *,
+        shaping: Shaping | None = None,
     ) -> None:
-        super().__init__(task_name, timeout, **options)
+        super().__init__(task_name, timeout, shaping=shaping)
 
     def prepare(self, language: str = "") -> None:  # noqa: ARG002 -- of code alone
         """Load the package. Raises `UsageError` where that cannot be done."""
@@ -183,7 +189,7 @@ class _Scorer:
             raise _NoVerdict(f"the reference is no JSON: {error}") from None
         with self._lock:
             try:
-                ((kind, value),) = self._ready().answers(f"{_HERE}:score_job", [text], timeout)
+                ((kind, value),) = self._ready().answers(f"{__name__}:score_job", [text], timeout)
             except WorkerGone as gone:
                 raise _NoVerdict(str(gone)) from None
         if kind != "ok":
@@ -195,7 +201,7 @@ class _Scorer:
             return self._worker
         try:
             worker = Worker()
-            ((kind, said),) = worker.answers(f"{_HERE}:load", ["null"], _START_S)
+            ((kind, said),) = worker.answers(f"{__name__}:load", ["null"], _START_S)
         except (NoWorkers, WorkerGone) as error:
             raise SandboxError(f"the process that judges could not be started: {error}") from None
         if kind != "ok":
