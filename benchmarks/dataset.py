@@ -245,23 +245,25 @@ def sides(rows: int) -> None:  # noqa: ARG001
 
 def scale(rows: int) -> None:
     """Time and memory of many rows, and of hostile ones."""
-    print(f"{'':<34}{'rows':>9}{'seconds':>9}{'rows/s':>9}{'MB':>7}")
+    print(f"{'':<34}{'rows':>9}{'seconds':>9}{'CPU s':>8}{'rows/CPU s':>11}{'MB':>6}")
     for name in SCALED:
-        for kind, source, count in (("", _many, rows), (" of 1 MB each", _hostile, 50)):
+        for kind, source, count in (("", _many, rows), (" of 1 MB each", _hostile, 10)):
             count = min(count, rows)
             with multiprocessing.get_context("spawn").Pool(1) as pool:
-                took, memory = pool.apply(_measured, (name, source, count))
-            line = f"{count:>9}{took:>9.1f}{count / took:>9.0f}{memory:>7.0f}"
+                took, used, memory = pool.apply(_measured, (name, source, count))
+            line = f"{count:>9}{took:>9.1f}{used:>8.1f}{count / used:>11.1f}{memory:>6.0f}"
             print(f"{name + kind:<34}{line}", flush=True)
 
 
-def _measured(name: str, source: Callable[[int], Iterable[Row]], count: int) -> tuple[float, float]:
-    """Seconds and the most memory that a process of its own took, less what it had before."""
+def _measured(
+    name: str, source: Callable[[int], Iterable[Row]], count: int
+) -> tuple[float, float, float]:
+    """Seconds, those of the processor, and the most memory in MB above what was there before."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
+    start, started = time.perf_counter(), time.process_time()
     SCALED[name](source(count))
-    took = time.perf_counter() - start
-    return took, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    took, used = time.perf_counter() - start, time.process_time() - started
+    return took, used, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
 
 
 def _many(count: int) -> Iterator[Row]:

@@ -177,6 +177,7 @@ def test_a_crowd_of_one_template_is_not_compared_pair_by_pair(
         return similarity(one, other)
 
     monkeypatch.setattr(near, "_similarity", counted)
+    monkeypatch.setattr(near, "_CANDIDATES", 40)
     frame = (
         "Please write a short story for small children about a {} who meets an old {} in a dark "
         "wood, and who learns from the {} a lot about life and about the trees."
@@ -185,7 +186,16 @@ def test_a_crowd_of_one_template_is_not_compared_pair_by_pair(
     copies = [prompt + " today" for prompt in prompts[-5:]]
     found = duplicates(map(row, [*prompts, *copies]), threshold=0.8)
     assert {one.row for one in found} >= set(range(len(prompts) + 1, len(prompts) + 6))
-    assert calls <= 100 * (len(prompts) + 5)
+    assert calls <= 40 * (len(prompts) + 5)
+
+
+def test_copies_do_not_crowd_out_another_row_that_is_near() -> None:
+    index = near.Index()
+    for place in range(near._CANDIDATES + 50):
+        index.add(near.sketch(row(PENS)), place)
+    index.add(near.sketch(row(PENS.replace("Tom", "Aisha"))), 999)
+    found = index.matches(near.sketch(row(PENS.replace("Tom", "Ben"))))
+    assert [match.place for match in found] == [0, 999]
 
 
 def test_different_tasks_of_the_procedural_families_are_all_kept() -> None:

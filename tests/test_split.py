@@ -90,6 +90,13 @@ def test_rows_of_an_earlier_split_stay_in_any_order() -> None:
         assert one["split"] == by_name[one["n"]]
 
 
+def test_a_copy_goes_where_its_like_is_even_if_others_are_near() -> None:
+    earlier = [{**row(1), "split": "train"}, {**row(1, "other"), "split": "test"}]
+    assert sides([row(1, "other"), row(1), row(1, "new")], keep=earlier) == [
+        *("test", "train", LEFT_OUT)
+    ]
+
+
 def test_rows_that_were_left_out_are_not_kept() -> None:
     rows = list(split(bridged(), HALVES, threshold=0.4))
     assert sides(rows, keep=rows, threshold=0.4) == ["train", "test", LEFT_OUT]
