@@ -8,7 +8,10 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,6 +21,7 @@ from infinite_rl.adapters import for_rubric, for_trl
 from infinite_rl.adapters.openrlhf import response_of
 from infinite_rl.adapters.scorer import Scorer, text_of
 from infinite_rl.adapters.verl import compute_score, compute_score_batch
+from infinite_rl.dataset.export.formats import REWARD_NAME
 from infinite_rl.dataset.ground_truth import pack
 from infinite_rl.errors import UnknownName, UsageError
 from infinite_rl.layout import tagged
@@ -259,6 +263,72 @@ def test_its_rewards_are_tensors() -> None:
     assert found["rewards"].dtype == torch.float32
     weighed = for_openrlhf(format_weight=0.5)(queries, [PROMPT] * 2, [SEVEN] * 2)
     assert weighed["rewards"].tolist() == [1.0, 0.5]
+
+
+# --- open-instruct, SkyRL: with stand-ins for what their classes are derived from ----------------
+
+
+@dataclass
+class Result:
+    """`VerificationResult` of open-instruct."""
+
+    score: float
+    cost: float = 0.0
+    reasoning: str | None = None
+
+
+class Verifier:
+    """`VerifierFunction` of open-instruct."""
+
+    def __init__(self, name: str, weight: float = 1.0, verifier_config: Any = None) -> None:
+        self.name, self.weight, self.verifier_config = name, weight, verifier_config
+
+
+@pytest.fixture
+def verifier(monkeypatch: pytest.MonkeyPatch) -> Any:
+    host = ModuleType("open_instruct.ground_truth_utils")
+    host.VerifierFunction, host.VerificationResult = Verifier, Result  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "open_instruct", ModuleType("open_instruct"))
+    monkeypatch.setitem(sys.modules, host.__name__, host)
+    monkeypatch.delitem(sys.modules, "infinite_rl.adapters.open_instruct", raising=False)
+    import_module("infinite_rl.adapters.open_instruct")
+    (found,) = (each for each in Verifier.__subclasses__() if each.__name__ == "InfiniteRLVerifier")
+    return found(None)
+
+
+def test_open_instruct_finds_its_verifier_by_name(verifier: Any) -> None:
+    assert (verifier.name, verifier.weight) == (REWARD_NAME, 1.0)
+    found = [verifier([1], tagged(said), SEVEN, query=None) for said in ("7", "8")]
+    assert [each.score for each in found] == [1.0, 0.0]
+    assert found[0].reasoning is None and "differ" in found[1].reasoning
+    assert "cannot judge" in verifier([1], tagged("7"), UNREADABLE).reasoning
+
+
+@pytest.fixture
+def env(monkeypatch: pytest.MonkeyPatch) -> Any:
+    names = ("skyrl_gym", "skyrl_gym.envs", "skyrl_gym.envs.base_text_env")
+    host = {name: ModuleType(name) for name in names}
+    for name, module in host.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    base = host[names[-1]]
+    base.BaseTextEnv, base.BaseTextEnvStepOutput = type("Env", (), {}), dict  # type: ignore[attr-defined]
+    monkeypatch.delitem(sys.modules, "infinite_rl.adapters.skyrl", raising=False)
+    return import_module("infinite_rl.adapters.skyrl").InfiniteRLEnv
+
+
+def test_skyrl_ends_after_a_step_and_logs_what_it_was(env: Any) -> None:
+    extras = {"reward_spec": {"method": "rule", "ground_truth": SEVEN}}
+    one = env(env_config={}, extras=extras, format_weight=0.5)
+    found = one.step(tagged("8"))
+    assert (found["reward"], found["done"], found["observations"]) == (0.5, True, [])
+    assert found["metadata"]["status"] == "failed"
+    assert one.get_metrics() == {"passed": 0.0, "format": 1.0, "unscored": 0.0}
+
+
+@pytest.mark.parametrize("extras", [None, {}, {"reward_spec": {}}, {"reward_spec": "7"}])
+def test_skyrl_refuses_a_row_without_ground_truth(env: Any, extras: Any) -> None:
+    with pytest.raises(UsageError, match="reward_spec"):
+        env(extras=extras)
 
 
 # --- all -----------------------------------------------------------------------------------------
