@@ -187,7 +187,7 @@ def test_a_column_of_few_values_is_a_facet_with_its_counts() -> None:
 
 
 def test_numbers_are_those_of_a_csv_too_and_no_answers_or_seeds() -> None:
-    texts = {"pass_rate": "0.5", "answer": "3", "seed": "17", "id": "4"}
+    texts = {"pass_rate": "0.5", "answer": "3", "majority_answer": "3", "seed": "17", "id": "4"}
     found = statistics([texts, {**texts, "pass_rate": "0.75", "answer": "4", "seed": "18"}])
     numeric = [name for name, column in found.columns.items() if column.numeric]
     assert numeric == ["pass_rate"]

@@ -21,6 +21,7 @@ _BARS = 20  # of a histogram
 # What is a row's own: numbers there are no quantities, and values no kinds of rows.
 _OWN = {
     *("seed", "id", "slot", "index", "prompt", "answer", "response", "completion"),
+    "majority_answer",
     *("pass_rate_low", "pass_rate_high"),  # the interval of a rate that is shown itself
 }
 _TOLD = {"error_msg", *PROOF_COLUMNS} - {"status"}  # what the outcome and the type say already
