@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, get_args
 
 from ..errors import UsageError
@@ -22,22 +23,35 @@ Place = Literal["any", "tag", "hash", "box", "phrase", "last_number"]
 _HASH = re.compile(
     r"####(?![ \t]*\d+[.):][ \t]+[^\W\d])([-+\u2212$\u20ac\u00a3\\*( \t]*\.?\d[^\n]*)"
 )
+# GSM8K's own solutions write out what they compute: "9 * 2 = <<9*2=18>>18".
+_CALCULATION = re.compile(r"<<[^<>\n]{0,200}>>")
+_PERCENT = re.compile(r"(?:\\?%|(?<![a-z])per ?cent)[ \t\n.$]*\Z", re.IGNORECASE)
+# What comes behind "The answer is 18." and takes it back, or puts another beside it.
+_DOUBT = re.compile(
+    r"\b(?:wrong|incorrect|mistake|forgot)\b|\bnot\s+(?:right|correct)\b"
+    r"|(?:\b(?:but|however|or|alternatively|no|instead|hold\s+on)\b|\?)[^\n]{0,100}?\d",
+    re.IGNORECASE,
+)
+_DOUBTED_WITHIN = 200  # characters behind the statement
+_LONGEST_PERCENT = 40  # characters at the end of an answer
 # A base model goes on with the next exercise of its own making.
 _NEXT = re.compile(r"^(?:Q|Question|Problem)[ \t]{0,3}\d{0,6}[ \t]{0,3}[:.]", re.MULTILINE)
+_MOST_QUESTIONS = 100  # that are told apart
 
 
 class Gsm8kRewardFunction(MathRewardFunction):
     """Judges the number that an answer states, by the math reward's rules of equality.
 
     The reference is a number, with or without the solution and the `####` before it; commas and a
-    percent sign of the answer do not count, as no gold of GSM8K has a unit.
+    percent sign (or "percent") of the answer do not count, as no gold of GSM8K has a unit.
 
     `extract` says where the answer stands; "any" is the first of these that there is:
 
     - "tag": the answer tag, as the math reward reads it
     - "hash": the number behind `####`, up to the next question of the text's own
     - "box": the last `\\boxed{}`
-    - "phrase": what follows "The answer is" or the like
+    - "phrase": what follows "The answer is" or the like, up to such a question; nothing where the
+      next sentences take it back ("But that is wrong", "Or 9")
     - "last_number" (never by "any"): the last number
 
     Format: 1.0 where it stands there, 0.4 for a tag that is damaged or not alone, and 0.0 without.
@@ -82,7 +96,7 @@ class Gsm8kRewardFunction(MathRewardFunction):
         if tags:
             well_formed = len(tags) == 1 and tags[0].how == "well_formed"
             return [each.content for each in tags], 1.0 if well_formed else 0.4
-        visible = split_thinking(text)[0]
+        visible = _CALCULATION.sub("", split_thinking(text)[0])
         for place, find in _PLACES.items():
             if self.place in ("any", place) and (found := find(visible)):
                 return found, 1.0
@@ -100,8 +114,8 @@ def gold_number(expected: Expected) -> Expected:
 
 
 def _without_percent(answer: str) -> str:
-    bare = answer.rstrip(" \t\n.$")
-    return bare[:-1].rstrip("\\ ") if bare.endswith("%") else answer
+    sign = _PERCENT.search(answer, max(0, len(answer) - _LONGEST_PERCENT))
+    return answer[: sign.start()].rstrip() if sign else answer
 
 
 def _hashed(text: str) -> list[str]:
@@ -121,8 +135,18 @@ def _boxed(text: str) -> list[str]:
 
 
 def _said(text: str) -> list[str]:
-    found = after_marker(text.replace("####", ""))  # what is left of it are headings
-    return [] if found is None else [found]
+    begin = 0
+    questions = islice(_NEXT.finditer(text), _MOST_QUESTIONS)
+    for end in [*(match.start() for match in questions), len(text)]:
+        part = text[begin:end].replace("####", "")  # what is left of it are headings
+        found = after_marker(part)
+        if found is not None:
+            behind = part.rpartition(found)[2] if found else ""
+            if _DOUBT.search(behind[:_DOUBTED_WITHIN]):
+                raise Unparsed("an answer that is taken back")
+            return [found]
+        begin = end
+    return []
 
 
 _PLACES = {"hash": _hashed, "box": _boxed, "phrase": _said}

@@ -66,10 +66,10 @@ def marked(
     visible, _ = split_thinking(output)
     tags = tag_matches(output, tag)
     text = _indented(visible, tags[-1].content) if tags else visible
-    begun = _BEGIN.search(text)
-    text = text[begun.end() :] if begun else text
     done = _DONE.search(text)
     text = text[: done.start()] if done else text
+    begun = _BEGIN.search(text)
+    text = text[begun.end() :] if begun else text
     blocks = code_blocks(text)
     if block := _chosen(blocks, asked, language):
         return Program(block.code, "yes" if block.closed or done else "damaged")
