@@ -87,3 +87,64 @@ def test_wrong_usage_is_one_clear_line(
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1].startswith("error: ") and says in lines[-1]
     assert not Path("x.csv").exists()
+
+
+def test_against_may_be_given_more_than_once(file: Path) -> None:
+    out, first, second = (file.parent / name for name in ("out.jsonl", "1.jsonl", "2.jsonl"))
+    write([{"prompt": LEAK}], first)
+    write([{"prompt": "Nothing of this is in any of the rows, it is but another text."}], second)
+    assert run("decontaminate", file, "--against", first, "--against", second, "-o", out) == 0
+    assert ids(out) == ["r0", "r1", "r2", "r5"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["dedup", "IN/rows.jsonl", "-o", "OUT/a.csv", "--report", "OUT/a.csv"], "two things"),
+        (["dedup", "IN", "-o", "IN/out.csv"], "would be read with the files of"),
+        (["dedup", "IN", "-o", "OUT/a.csv", "--report", "IN/sub/a.csv"], "would be read with"),
+        (["mix", "IN:2", "--mode", "weighted", "-o", "IN/out.csv"], "would be read with"),
+        (["split", "IN", "-o", "IN/parts"], "would be read with"),
+        (["score", "RUN", "-o", "RUN/dataset.csv", "--overwrite"], "what a run goes on from"),
+        (["score", "RUN", "-o", "RUN/journal.jsonl", "--overwrite"], "what a run goes on from"),
+        (["mix", "IN", "-o", "OUT/a.csv", "--ascending"], "--ascending is of --by"),
+        (["mix", "IN", "-o", "OUT/a.csv", "--keep_order"], "--keep_order is of --mode weighted"),
+        (["mix", "IN", "-o", "OUT/a.csv", "--allow_unknown"], "--allow_unknown is of --order"),
+        (["split", "IN", "-o", "OUT/p", "--shares", "../a=1"], "'../a' is no name for a side"),
+        (["split", "IN", "-o", "OUT/p", "--shares", "=1"], "'' is no name for a side"),
+        (["split", "IN", "-o", "OUT/p", "--shares", "a=0.5,a=1"], "names a side twice"),
+    ],
+)
+def test_what_would_lose_rows_or_mean_nothing_is_refused(
+    file: Path, words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("in", "run"):
+        write(read(file), file.parent / name / "rows.jsonl")
+    for name in ("dataset.csv", "journal.jsonl"):
+        (file.parent / "run" / name).write_text("paid for", encoding="utf-8")
+    for mark in ("IN", "OUT", "RUN"):
+        words = [word.replace(mark, str(file.parent / mark.lower())) for word in words]
+    before = sorted(file.parent.rglob("*"))
+    assert run(*words) == 2
+    assert says in capsys.readouterr().err
+    assert sorted(file.parent.rglob("*")) == before
+    assert (file.parent / "run" / "journal.jsonl").read_text(encoding="utf-8") == "paid for"
+
+
+def test_the_files_of_a_run_may_be_made_beside_it_in_its_folder(file: Path) -> None:
+    folder = file.parent / "run"
+    write([{"type": "math", "prompt": "1+1"}], folder / "dataset.csv")
+    assert run("dedup", folder, "-o", folder / "unique.jsonl") == 0
+    assert [row["prompt"] for row in read(folder / "unique.jsonl")] == ["1+1"]
+
+
+def test_a_side_of_another_split_does_not_stay_beside_a_new_one(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = file.parent / "parts"
+    assert run("split", file, "-o", parts, "--shares", "train=0.5,test=0.5") == 0
+    assert run("split", file, "-o", parts, "--shares", "train=1", "--overwrite") == 2
+    assert f"{parts / 'test.jsonl'} would stay beside the new split" in capsys.readouterr().err
+    (parts / "test.jsonl").unlink()
+    assert run("split", file, "-o", parts, "--shares", "train=1", "--overwrite") == 0
+    assert ids(parts / "train.jsonl") == ids(file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
 
@@ -89,8 +90,41 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def refuse_existing(given: argparse.Namespace, *files: Path | None) -> None:
-    """Raise UsageError where a file that is to be made is there, unless --overwrite is given."""
-    for file in files:
-        if file and file.exists() and not given.overwrite:
+def refuse_existing(
+    given: argparse.Namespace, *files: Path | None, read: Iterable[object] = ()
+) -> None:
+    """See that files may be made, which `read` are not changed by.
+
+    Raises:
+        UsageError: one is there, and --overwrite is not given; two are the same; one would lie in a
+            folder whose files are all read, or is what a run lives on.
+    """
+    made = [file for file in files if file]
+    for number, file in enumerate(made):
+        if file.exists() and not given.overwrite:
             raise UsageError(f"{file} is there already: --overwrite replaces it")
+        if file.resolve() in [other.resolve() for other in made[:number]]:
+            raise UsageError(f"{file} cannot hold two things: name another file for one of them")
+        if _is_of_a_run(file):
+            raise UsageError(f"{file} is what a run goes on from: name another file")
+        for folder in read:
+            _refuse_inside(file, folder)
+
+
+def _refuse_inside(file: Path, folder: object) -> None:
+    from ..store import DATASET
+
+    if not isinstance(folder, str | Path) or not Path(folder).is_dir():
+        return
+    if Path(folder).resolve() in file.resolve().parents and not Path(folder, DATASET).is_file():
+        raise UsageError(f"{file} would be read with the files of {folder}: put it elsewhere")
+
+
+def _is_of_a_run(file: Path) -> bool:
+    from ..journal import JOURNAL
+    from ..manifest import MANIFEST
+    from ..store import DATASET, FAILED
+
+    return file.name in {DATASET, FAILED, JOURNAL, MANIFEST} and any(
+        file.with_name(name).exists() for name in (JOURNAL, MANIFEST)
+    )

@@ -31,6 +31,7 @@ def add(verbs: arguments.Verbs) -> None:
     arguments.rows_out(parser)
     parser.add_argument(
         "--against",
+        action="extend",  # given twice, it means both
         nargs="+",
         required=True,
         metavar="FILE",
@@ -52,7 +53,7 @@ def run(given: argparse.Namespace) -> int:
     from ..dataset.rows import read, write
 
     show_logs()
-    arguments.refuse_existing(given, given.out, given.report)
+    arguments.refuse_existing(given, given.out, given.report, read=[given.source])
     sizes = {"n": given.n, "short": given.short, "common": given.common}
     names = {name: name for name in given.against}
     against = Benchmarks(names, given.against_columns, **sizes)

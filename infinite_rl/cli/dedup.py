@@ -36,7 +36,7 @@ def run(given: argparse.Namespace) -> int:
     from ..dataset.rows import read, write
 
     show_logs()
-    arguments.refuse_existing(given, given.out, given.report)
+    arguments.refuse_existing(given, given.out, given.report, read=[given.source])
     with counting("rows compared") as count:
         found = duplicates(
             counted(read(given.source), count),

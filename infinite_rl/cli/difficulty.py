@@ -59,7 +59,7 @@ def run(given: argparse.Namespace) -> int:
 
     show_logs()
     if not given.dry_run:
-        arguments.refuse_existing(given, given.out, given.keep)
+        arguments.refuse_existing(given, given.out, given.keep, read=[given.source])
     if given.threads < 1:
         raise UsageError(f"threads must be at least 1, not {given.threads}")
     provider, model = _chosen(given)

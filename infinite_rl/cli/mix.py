@@ -58,10 +58,13 @@ def run(given: argparse.Namespace) -> int:
     from ..dataset.mix import Source, mix
     from ..dataset.order import write_order
 
-    arguments.refuse_existing(given, given.out, given.order_out)
+    _refuse_idle(given)
+    sources = [Source.parse(text) for text in given.sources]
+    read = [source.rows for source in sources]
+    arguments.refuse_existing(given, given.out, given.order_out, read=read)
     rows.kind_of(given.out)
     mixture = mix(
-        [Source.parse(text) for text in given.sources],
+        sources,
         given.mode,
         seed=given.seed,
         count=given.count,
@@ -78,6 +81,16 @@ def run(given: argparse.Namespace) -> int:
     _report(mixture)
     print(f"rows: {len(mixture)}, in {given.out}")
     return DONE
+
+
+def _refuse_idle(given: argparse.Namespace) -> None:
+    """Raise UsageError for an option that would change nothing."""
+    if given.ascending and not given.by:
+        raise UsageError("--ascending is of --by")
+    if given.keep_order and given.mode != "weighted":
+        raise UsageError("--keep_order is of --mode weighted")
+    if given.allow_unknown and given.order is None:
+        raise UsageError("--allow_unknown is of --order")
 
 
 def _band(text: str) -> tuple[float, float] | None:

@@ -39,7 +39,7 @@ def run(given: argparse.Namespace) -> int:
     from ..dataset.pairs import Found, pairs
 
     show_logs()
-    arguments.refuse_existing(given, given.out)
+    arguments.refuse_existing(given, given.out, read=given.sources)
     rows.kind_of(given.out)
     found, counts = Found(), Counter[str]()
     made = pairs(

@@ -50,7 +50,7 @@ def run(given: argparse.Namespace) -> int:
     from ..dataset.scoring import Judging, on_ray, score_file
 
     show_logs()
-    arguments.refuse_existing(given, given.out)
+    arguments.refuse_existing(given, given.out, read=[given.source])
     if given.ray_address is not None and given.engine != "ray":
         raise UsageError("--ray_address is of --engine ray")
     judging = Judging(given.completion, given.answer, given.type, given.language, given.timeout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -47,8 +48,9 @@ def run(given: argparse.Namespace) -> int:
     from ..dataset.split import LEFT_OUT, split
 
     show_logs()
-    arguments.refuse_existing(given, given.out)
+    arguments.refuse_existing(given, given.out, read=[given.source])
     shares = _shares(given.shares)
+    files = _files(given, [*shares])
     with counting("rows placed") as count:
         placed = split(
             counted(read(given.source), count),
@@ -60,7 +62,7 @@ def run(given: argparse.Namespace) -> int:
             keep=read(given.keep) if given.keep else (),
         )
         sides = [row["split"] for row in placed]
-    _write(given, sides, [*shares])
+    _write(given, sides, files)
     counts = Counter(sides)
     print(f"rows: {len(sides)}, " + ", ".join(f"{name}: {counts[name]}" for name in shares))
     if counts[LEFT_OUT]:
@@ -69,26 +71,48 @@ def run(given: argparse.Namespace) -> int:
     return DONE
 
 
-def _write(given: argparse.Namespace, sides: list[str], names: list[str]) -> None:
-    from ..dataset.rows import kind_of, read, write
+def _files(given: argparse.Namespace, names: list[str]) -> dict[Path, list[str]]:
+    """The files to make, and whose rows each one holds.
+
+    Raises UsageError where another split's file would stay beside these, for its rows are in these
+    as well.
+    """
+    from ..dataset.rows import kind_of
+
+    if given.out.suffix:
+        return {given.out: names}
+    source = Path(given.source)
+    kind = kind_of(source) if source.is_file() else "jsonl"
+    files = {given.out / f"{name}.{kind}": [name] for name in names}
+    if given.out.is_dir() and (others := sorted({*given.out.iterdir()} - {*files})):
+        raise UsageError(
+            f"{others[0]} would stay beside the new split: remove it, or name another folder"
+        )
+    return files
+
+
+def _write(given: argparse.Namespace, sides: list[str], files: dict[Path, list[str]]) -> None:
+    from ..dataset.rows import read, write
 
     def rows_of(wanted: list[str]) -> Iterator[Row]:
         for row, side in zip(read(given.source), sides, strict=True):
             if side in wanted:
                 yield {**row, "split": side}
 
-    if given.out.suffix:
-        write(rows_of(names), given.out)
-        return
-    source = Path(given.source)
-    kind = kind_of(source) if source.is_file() else "jsonl"
-    for name in names:
-        write(rows_of([name]), given.out / f"{name}.{kind}")
+    for file, wanted in files.items():
+        write(rows_of(wanted), file)
 
 
 def _shares(text: str) -> dict[str, float]:
     try:
         parts: Iterable[list[str]] = [part.split("=") for part in text.split(",")]
-        return {name.strip(): float(share) for name, share in parts}
+        shares = [(name.strip(), float(share)) for name, share in parts]
     except ValueError:
         raise UsageError(f"--shares is like {_SHARES}, not {text!r}") from None
+    names = [name for name, _ in shares]
+    if len({*names}) < len(names):
+        raise UsageError(f"--shares names a side twice: {text!r}")
+    for name in names:
+        if not re.fullmatch(r"\w+", name):  # it becomes a file's name
+            raise UsageError(f"{name!r} is no name for a side: letters, digits and _")
+    return dict(shares)
