@@ -243,7 +243,7 @@ def test_a_prompt_that_lost_its_beginning_is_cut_off() -> None:
 
 def test_what_only_the_prompt_says_is_no_answer() -> None:
     assert response_of(PROMPT, PROMPT) == ""
-    for query in ("", "7", PROMPT[:40] + "...", "I think " + PROMPT[60:]):
+    for query in ("", "7", PROMPT[:40] + "...", PROMPT[9:40] + "...", "I think " + PROMPT[60:]):
         with pytest.raises(UsageError, match="does not begin with its prompt"):
             response_of(query, PROMPT)
 

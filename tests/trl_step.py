@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from adapter_battery import TIMEOUT, Case
 
 from infinite_rl.adapters import for_trl
+from infinite_rl.dataset.ground_truth import pack
+from infinite_rl.types import Sample
 
 PROMPT = "3+4="
 _SPECIAL = ["[PAD]", "[EOS]", "[UNK]"]
@@ -69,15 +73,24 @@ def trainer(rows: Sequence[dict[str, Any]], reward: Any, folder: str | Path) -> 
     )
 
 
+@cache
+def _only() -> Any:
+    """One trainer in a process: accelerate's state is the process's, and is not made in threads."""
+    from tempfile import mkdtemp
+
+    row = {"prompt": PROMPT, "ground_truth": pack(Sample("math", "", "7", ""))}
+    return trainer([row] * 4, for_trl(timeout=TIMEOUT), mkdtemp())
+
+
+_MADE_ONCE = Lock()
+
+
 def trl(cases: Sequence[Case]) -> list[float | None]:
     """The rewards that `GRPOTrainer` computes for completions, NaN as None."""
-    import tempfile
-
-    row = {"prompt": PROMPT, "ground_truth": cases[0].truth}
-    with tempfile.TemporaryDirectory() as folder:
-        made = trainer([row] * 4, for_trl(timeout=TIMEOUT), folder)
-        inputs = [{"prompt": PROMPT, "ground_truth": case.truth} for case in cases]
-        said = [case.completion for case in cases]
-        found = made._calculate_rewards(inputs, [PROMPT] * len(cases), said, [[1]] * len(cases))
+    with _MADE_ONCE:
+        made = _only()
+    inputs = [{"prompt": PROMPT, "ground_truth": case.truth} for case in cases]
+    said = [case.completion for case in cases]
+    found = made._calculate_rewards(inputs, [PROMPT] * len(cases), said, [[1]] * len(cases))
     assert found.shape == (len(cases), 1)
     return [None if value != value else value for value in found[:, 0].tolist()]
