@@ -12,7 +12,7 @@ import pytest
 from infinite_rl import cli
 from infinite_rl.dataset.loaders import BENCHMARKS, load
 from infinite_rl.dataset.rows import read, sample_of, write
-from infinite_rl.errors import StoreError, UnknownName
+from infinite_rl.errors import StoreError, UnknownName, UsageError
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 FILES = [
@@ -144,6 +144,17 @@ def test_a_solution_without_its_answer_is_none_of_gsm8k(tmp_path: Path) -> None:
     for answer in ("It is 5.", "It is\n####  "):
         with pytest.raises(StoreError, match="none of gsm8k"):
             one("gsm8k", tmp_path, answer=answer)
+
+
+def test_humaneval_in_another_language_is_none_of_humaneval(tmp_path: Path) -> None:
+    test = "const testTruncate = () => {\n  console.assert(truncate(3.5) === 0.5)\n}"
+    with pytest.raises(StoreError, match="none of humaneval .*not in Python"):
+        one("humaneval", tmp_path, test=test)
+
+
+def test_a_folder_says_no_split(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a folder: name one of its files"):
+        load("gsm8k", tmp_path)
 
 
 def test_an_unknown_benchmark_is_wrong_usage() -> None:

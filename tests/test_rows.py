@@ -125,7 +125,8 @@ def test_objects_of_datasets_are_read() -> None:
     [
         ("a.csv", b"a,b\n1,2\n3\n", "a.csv is damaged at line 3: 1 fields instead of 2"),
         ("a.csv", b'a,b\n1,"2\n', "a.csv is damaged at line 2"),
-        ("a.csv", b"a,b\n\xff,2\n", "a.csv is damaged"),
+        ("a.csv", b"a,b\n\xff,2\n", "a.csv is not UTF-8: byte 0xff, invalid start byte"),
+        ("a.csv", b"a,b,a\n1,2,3\n", "a.csv is damaged at line 1: two columns are named 'a'"),
         ("a.jsonl", b'{"a": 1}\n{"a": \n', "a.jsonl is damaged at line 2"),
         ("a.jsonl", b"[1]\n", "line 1: .1. is no object"),
         ("a.jsonl.gz", b"plain", "a.jsonl.gz is damaged at line 1"),

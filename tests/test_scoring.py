@@ -89,15 +89,18 @@ def test_an_answer_that_is_no_text_is_taken_as_its_json(answer: object) -> None:
     assert found["status"] == "passed"
 
 
-@pytest.mark.parametrize("change", [{"response": None}, {"response": ["7"]}, {"response": 7}])
+@pytest.mark.parametrize("change", [{"response": ["7"]}, {"response": 7}])
 def test_a_completion_that_is_no_text_has_no_verdict(change: dict[str, Any]) -> None:
     (found,) = score_rows([{**math(7, 7), **change}])
     assert found["status"] == "unscored" and "'response' holds" in found["error_msg"]
 
 
-def test_an_answer_that_is_not_there_gives_no_verdict() -> None:
-    (found,) = score_rows([{**math(7, 7), "answer": None}])
-    assert found["status"] == "unscored" and "nothing in 'answer'" in found["error_msg"]
+@pytest.mark.parametrize(
+    ("column", "nothing"), [("answer", None), ("answer", float("nan")), ("response", None)]
+)
+def test_where_there_is_nothing_there_is_no_verdict(column: str, nothing: object) -> None:
+    (found,) = score_rows([{**math(7, 7), column: nothing}])
+    assert found["status"] == "unscored" and f"nothing in '{column}'" in found["error_msg"]
 
 
 def test_a_column_that_is_lacking_and_a_reward_that_is_not_known_are_refused() -> None:
@@ -253,6 +256,18 @@ def test_the_verb_writes_counts_and_names_what_has_no_verdict(
     assert "is there already: --overwrite" in capsys.readouterr().err
     assert cli.main(["score", str(given), "-o", str(out), "--overwrite", "--strict"]) == 1
     assert cli.main(["score", str(given), "-o", str(tmp_path / "out.txt")]) == 2
+
+
+def test_what_has_no_verdict_is_named_in_one_line_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tests = "def check(:\n" + "    deeper\n" * 100
+    row = {"type": "coding", "prompt": "", "answer": rows.to_json({"tests": [tests]})}
+    given = tmp_path / "given.jsonl"
+    rows.write([{**row, "language": "python", "response": "<answer>1</answer>"}], given)
+    assert cli.main(["score", str(given), "-o", str(tmp_path / "out.csv")]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("without a verdict: row 1: ") and len(line) < 300
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import arguments
-from .terminal import DONE, counted, counting, plain, show_logs
+from .terminal import DONE, counted, counting, one_line, show_logs
 
 if TYPE_CHECKING:
     from ..dataset.decontaminate import Leak
@@ -64,7 +64,7 @@ def run(given: argparse.Namespace) -> int:
     if given.report:
         write((row for leak in leaks for row in leak.rows()), given.report)
     for leak in leaks[:_LISTED]:
-        print(plain(str(leak)), file=sys.stderr)
+        print(one_line(str(leak)), file=sys.stderr)
     if len(leaks) > _LISTED:
         print(f"and {len(leaks) - _LISTED} more rows", file=sys.stderr)
     print(f"rows: {kept + len(leaks)}, kept: {kept}, sharing with a benchmark: {len(leaks)}")

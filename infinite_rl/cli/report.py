@@ -45,7 +45,7 @@ def run(given: argparse.Namespace) -> int:
             budget=given.megabytes * 1_000_000,
             on_row=count,
         )
-    print(f"rows: {made.rows}, in the browser: {made.shown}, ", end="")
-    print(f"texts cut to {made.limit} characters: {made.cut}")
+    cut = f", texts cut to {made.limit} characters: {made.cut}" if made.cut else ""
+    print(f"rows: {made.rows}, in the browser: {made.shown}{cut}")
     print(f"in {given.out} ({made.bytes / 1e6:.1f} MB)")
     return DONE

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from . import arguments
-from .terminal import DONE, NOT_DONE, counting, plain, show_logs
+from .terminal import DONE, NOT_DONE, counting, one_line, show_logs
 
 if TYPE_CHECKING:
     from ..dataset.scoring import Summary
@@ -76,7 +76,7 @@ def _print(found: Summary) -> None:
         counts = {status: found.counts[reward, status] for status in _STATUSES}
         print(f"  {reward}: " + ", ".join(f"{status} {n}" for status, n in counts.items()))
     for line in found.unscored:
-        print(f"without a verdict: {plain(line)}", file=sys.stderr)
+        print(f"without a verdict: {one_line(line)}", file=sys.stderr)
     if (more := found.without_verdict - len(found.unscored)) > 0:
         print(f"without a verdict: {more} more", file=sys.stderr)
 

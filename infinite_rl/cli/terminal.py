@@ -28,6 +28,12 @@ def plain(text: str) -> str:
     return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
 
 
+def one_line(text: str, most: int = 240) -> str:
+    """Text as `plain`, in one line of at most so many characters."""
+    line = " ".join(plain(text).split())
+    return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
 class _Plain(logging.Formatter):
     """Log lines as `plain` text."""
 

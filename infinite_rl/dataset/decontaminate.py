@@ -75,7 +75,7 @@ class Benchmarks:
             UsageError: a benchmark has no text, or 2 <= short <= n does not hold.
         """
         if not 2 <= short <= n:
-            raise UsageError(f"n-grams of {n} words, and of {short} in short prompts, cannot be")
+            raise UsageError(f"short must be at least 2 and at most n: {short} and {n} cannot be")
         self._n, self._short = n, short
         self._texts: list[_Text] = []
         self._whole: dict[int, int] = {}  # hash of a text -> its place

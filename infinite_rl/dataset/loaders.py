@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import StoreError, UnknownName
+from ..errors import StoreError, UnknownName, UsageError
 from ..layout import tagged
 from ..reward_functions.math.bounds import Unparsed
 from ..reward_functions.math.extract import answer_text
@@ -43,7 +43,7 @@ def load(name: str, source: str | Path = "", *, split: str = "") -> Iterator[Row
 
     Raises:
         UnknownName: no such benchmark.
-        UsageError: there is no such source.
+        UsageError: there is no such source, or it is a folder.
         StoreError: a row of it is not one of this benchmark.
     """
     if name not in BENCHMARKS:
@@ -51,7 +51,10 @@ def load(name: str, source: str | Path = "", *, split: str = "") -> Iterator[Row
     benchmark = BENCHMARKS[name]
     source = source or f"hf:{benchmark.hub}:{split or benchmark.hub_split}"
     named = split or _split_in(str(source))
-    return _rows(name, benchmark, fetch(source), named)
+    path = fetch(source)
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: name one of its files, which says the split as well")
+    return _rows(name, benchmark, path, named)
 
 
 def _rows(name: str, benchmark: Benchmark, path: Path, split: str) -> Iterator[Row]:
@@ -108,7 +111,9 @@ def _mbpp(given: Row) -> Row:
 
 def _humaneval(given: Row) -> Row:
     prompt, name = _text(given, "prompt"), _text(given, "entry_point")
-    answer = json.dumps({"tests": [_text(given, "test")], "entry_point": name, "prompt": prompt})
+    if "def check" not in (test := _text(given, "test")):
+        raise ValueError("its test defines no check: it is not in Python")  # as in HumanEval-X
+    answer = json.dumps({"tests": [test], "entry_point": name, "prompt": prompt})
     row = _row("humaneval", prompt, answer, _text(given, "canonical_solution"), "python")
     return {**row, "key": _text(given, "task_id").rpartition("/")[2], "split": "test"}
 

@@ -117,12 +117,17 @@ def _read_csv(path: Path) -> Iterator[Row]:
             if header in _OURS:
                 yield from read_rows(path)  # knows of a row that is just being written
                 return
+            if twice := [name for name in header if header.count(name) > 1]:
+                raise csv.Error(f"two columns are named {twice[0]!r}")
             for fields in lines:
                 if len(fields) != len(header):
                     raise csv.Error(f"{len(fields)} fields instead of {len(header)}")
                 yield dict(zip(header, fields, strict=True))
-        except (csv.Error, UnicodeDecodeError) as error:
+        except csv.Error as error:
             raise StoreError(f"{path} is damaged at line {lines.line_num}: {error}") from None
+        except UnicodeDecodeError as error:
+            byte = error.object[error.start]
+            raise StoreError(f"{path} is not UTF-8: byte {byte:#x}, {error.reason}") from None
 
 
 def _read_jsonl(path: Path) -> Iterator[Row]:

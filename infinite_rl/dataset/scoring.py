@@ -196,13 +196,17 @@ def _job(row: Mapping[str, Any], number: int, judging: Judging, known: Mapping[s
     fault = ""
     if answer is None:
         fault = f"there is nothing in {judging.answer!r}"
+    elif completion is None:
+        fault = f"there is nothing in {judging.completion!r}"
     elif not isinstance(completion, str):
         fault = f"{judging.completion!r} holds {type(completion).__name__}, no text"
     return {"sample": sample, "completion": completion, "timeout": judging.timeout, "fault": fault}
 
 
 def _answer(value: object) -> str | None:
-    return value if value is None or isinstance(value, str) else to_json(value)
+    if value is None or value != value:  # NaN, by which pandas says that there is nothing
+        return None
+    return value if isinstance(value, str) else to_json(value)
 
 
 def judge_job(job: Job) -> Row:
