@@ -211,7 +211,7 @@ FORMATS: Mapping[str, Format] = {
             "trl",
             "parquet",
             {"prompt": _PROMPT, "ground_truth": TEXT, "type": TEXT, **_MORE},
-            "`GRPOTrainer(train_dataset=...)`: each column reaches the reward by its name.",
+            "`GRPOTrainer(model, infinite_rl.adapters.for_trl(), train_dataset=...)`.",
             _trl,
             lambda row: Found(row["prompt"], row["ground_truth"], row),
             plain=True,
@@ -226,7 +226,8 @@ FORMATS: Mapping[str, Format] = {
                 "reward_model": {"style": TEXT, "ground_truth": TEXT},
                 "extra_info": _EXTRA,
             },
-            "`data.train_files=train.parquet`, and a custom reward function.",
+            "`data.train_files=train.parquet`, and `compute_score` of `pkg://infinite_rl.adapters.verl`"
+            " as `reward.custom_reward_function`.",
             _verl,
             lambda row: Found(
                 row["prompt"], row["reward_model"]["ground_truth"], row["extra_info"]
@@ -236,7 +237,8 @@ FORMATS: Mapping[str, Format] = {
             "openrlhf",
             "jsonl",
             {"input": _PROMPT, "label": TEXT, "datasource": TEXT, **_MORE},
-            f"`{_OPENRLHF_FLAGS}`, and `--data.apply_chat_template` for messages.",
+            f"`{_OPENRLHF_FLAGS}`, `--data.apply_chat_template` for messages, and a"
+            " `--reward.remote_url` file with `infinite_rl.adapters.openrlhf.for_openrlhf()`.",
             _openrlhf,
             lambda row: Found(row["input"], row["label"], row),
             plain=True,
@@ -245,7 +247,8 @@ FORMATS: Mapping[str, Format] = {
             "open-instruct",
             "parquet",
             {"messages": MESSAGES, "ground_truth": TEXT, "dataset": TEXT, **_MORE},
-            f"The column `dataset` routes each row to the verifier `{REWARD_NAME}`.",
+            f"The column `dataset` routes each row to the verifier `{REWARD_NAME}` of"
+            " `infinite_rl.adapters.open_instruct`.",
             _open_instruct,
             lambda row: Found(row["messages"][-1]["content"], row["ground_truth"], row),
         ),
@@ -261,7 +264,8 @@ FORMATS: Mapping[str, Format] = {
             "nemo-gym",
             "jsonl",
             {"responses_create_params": {"input": MESSAGES}, "ground_truth": TEXT, **_MORE},
-            "Name the file in the agent's configuration; `gym dataset collate` adds `agent_ref`.",
+            "Name the file in the agent's configuration; `gym dataset collate` adds `agent_ref`."
+            " The server is `infinite_rl.adapters.nemo_gym.InfiniteRLResourcesServer`.",
             _nemo_gym,
             lambda row: Found(row["responses_create_params"]["input"], row["ground_truth"], row),
         ),
@@ -275,7 +279,8 @@ FORMATS: Mapping[str, Format] = {
                 "reward_spec": {"method": TEXT, "ground_truth": TEXT},
                 "extra_info": _EXTRA,
             },
-            f"`data.train_data`, with an environment registered as `{REWARD_NAME}`.",
+            f"`data.train_data`, with `infinite_rl.adapters.skyrl:InfiniteRLEnv` registered as"
+            f" `{REWARD_NAME}`.",
             _skyrl,
             lambda row: Found(row["prompt"], row["reward_spec"]["ground_truth"], row["extra_info"]),
         ),
