@@ -197,10 +197,11 @@ def taskset(cases: Sequence[Case]) -> list[float | None]:
     cls = taskset_class("adapter_taskset")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "train.jsonl")
-        asked = [{"role": "user", "content": PROMPT}]
-        write(({"prompt": asked, "answer": case.truth, "info": "{}"} for case in cases), path)
+        each = {"id": "7", "prompt": [{"role": "user", "content": PROMPT}], "info": "{}"}
+        write(({**each, "answer": case.truth} for case in cases), path)
         config = {"id": "adapter_taskset", "path": path, "task": {"timeout": TIMEOUT}}
         tasks = list(cls(_config_of(cls).model_validate(config)))
+    assert all(task.data.id == "7" for task in tasks)
 
     async def score() -> list[float | None]:
         pairs = zip(tasks, cases, strict=True)

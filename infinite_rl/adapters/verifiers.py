@@ -71,5 +71,6 @@ class InfiniteRLTaskset(vf.Taskset[InfiniteRLTask, InfiniteRLTasksetConfig]):
 
     def load(self) -> Iterator[InfiniteRLTask]:
         for row in read(self.config.path):
-            data = InfiniteRLData(prompt=row["prompt"], ground_truth=row["answer"])
+            truth, name = row["answer"], row.get("id")
+            data = InfiniteRLData(id=name, prompt=row["prompt"], ground_truth=truth)
             yield InfiniteRLTask(data, self.config.task)

@@ -256,7 +256,8 @@ FORMATS: Mapping[str, Format] = {
             "verifiers",
             "jsonl",
             {"id": TEXT, "prompt": MESSAGES, "answer": TEXT, "info": TEXT},
-            "A taskset yields a task a row; its `TaskData` has the fields `answer` and `info`.",
+            "`InfiniteRLTaskset` of `infinite_rl.adapters.verifiers` has a task a row; before"
+            " verifiers 0.4, a rubric takes `infinite_rl.adapters.for_rubric()`.",
             _verifiers,
             lambda row: Found(row["prompt"], row["answer"], json.loads(row["info"])),
         ),
