@@ -110,7 +110,7 @@ def due(absent: float | None) -> dict[str, float | None]:
     """What a trainer must get for each case, `absent` where there is no verdict."""
     scores = zip(CASES, native(), strict=True)
     return {
-        name: absent if score.status == "unscored" else score.correctness_score
+        name: absent if score.status == "unscored" else float(score.passed)
         for name, score in scores
     }
 

@@ -104,15 +104,15 @@ def test_the_trainer_gets_the_native_score(
 # --- what the trainer gets -----------------------------------------------------------------------
 
 
-def test_partial_credit_counts_unless_strict() -> None:
+def test_partial_credit_counts_only_where_asked_for() -> None:
     (score,) = Scorer().judge([(PARTIAL.sample, PARTIAL.completion)])
-    assert Scorer().reward(score) == score.correctness_score == 0.5
-    assert Scorer(strict=True).reward(score) == 0.0
+    assert Scorer().reward(score) == 0.0
+    assert Scorer(partial=True).reward(score) == score.correctness_score == 0.5
 
 
-def test_what_passes_gets_a_whole_point_where_strict() -> None:
+def test_what_passes_gets_a_whole_point() -> None:
     close = RewardFunctionScore(1.0, 0.95, status="passed")
-    assert Scorer(strict=True).reward(close) == 1.0
+    assert Scorer().reward(close) == 1.0
 
 
 def test_the_weight_of_the_format_is_taken_from_correctness() -> None:

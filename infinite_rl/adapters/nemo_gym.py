@@ -33,7 +33,7 @@ class InfiniteRLConfig(BaseResourcesServerConfig):
     """The settings of `Scorer`."""
 
     format_weight: float = 0.0
-    strict: bool = False
+    partial: bool = False
     timeout: float = 5.0
 
 
@@ -70,7 +70,7 @@ class InfiniteRLResourcesServer(SimpleResourcesServer):
             UsageError: `ground_truth` is none of this package; or as `Scorer.judge`.
         """
         config = self.config
-        judge = scorer(config.format_weight, config.strict, config.timeout)
+        judge = scorer(config.format_weight, config.partial, config.timeout)
         sample, text = unpack(body.ground_truth), answer_text(body.response)
         score = await asyncio.to_thread(judge.judge_one, sample, text)
         unscored = score.status == "unscored"

@@ -25,7 +25,7 @@ class InfiniteRLVerifier(VerifierFunction):
     """
 
     format_weight = 0.0
-    strict = False
+    partial = False
     timeout = 5.0
 
     def __init__(self, verifier_config: Any = None) -> None:
@@ -44,6 +44,6 @@ class InfiniteRLVerifier(VerifierFunction):
         Raises:
             UsageError: `label` is no ground truth of this package; or as `Scorer.judge`.
         """
-        judge = scorer(self.format_weight, self.strict, self.timeout)
+        judge = scorer(self.format_weight, self.partial, self.timeout)
         score = judge.judge_one(unpack(label), prediction)
         return VerificationResult(score=judge.number(score), reasoning=score.error_msg or None)

@@ -50,10 +50,10 @@ def reward_func(
 
 
 def for_openrlhf(
-    *, format_weight: float = 0.0, strict: bool = False, timeout: float = 5
+    *, format_weight: float = 0.0, partial: bool = False, timeout: float = 5
 ) -> RewardFunc:
-    """`reward_func` with settings of your own: `reward_func = for_openrlhf(strict=True)`."""
-    judge = scorer(format_weight, strict, timeout)
+    """`reward_func` with settings of your own: `reward_func = for_openrlhf(partial=True)`."""
+    judge = scorer(format_weight, partial, timeout)
 
     def reward_func(
         queries: Sequence[str], prompts: Sequence[str], labels: Sequence[str], **more: Any

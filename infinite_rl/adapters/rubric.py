@@ -27,7 +27,7 @@ class RubricReward(Protocol):
 def for_rubric(
     *,
     format_weight: float = 0.0,
-    strict: bool = False,
+    partial: bool = False,
     timeout: float = 5,
     extra: Mapping[str, RewardFunction] | None = None,
 ) -> RubricReward:
@@ -36,7 +36,7 @@ def for_rubric(
     The rows are those of `export --to verifiers`: `answer` holds the ground truth. A completion
     that could not be judged gets 0.0 and a warning: a rubric knows numbers only.
     """
-    scorer = Scorer(format_weight=format_weight, strict=strict, timeout=timeout, extra=extra)
+    scorer = Scorer(format_weight=format_weight, partial=partial, timeout=timeout, extra=extra)
 
     async def infinite_rl(completion: Any, answer: str) -> float:
         sample, text = unpack(answer), text_of(completion)

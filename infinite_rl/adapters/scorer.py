@@ -18,11 +18,11 @@ logger = logging.getLogger(__name__)
 class Scorer:
     """Judges completions by the rewards that their rows name. Safe to call from many threads.
 
-    The trainer gets the correctness, in [0, 1]: 1.0 for what is right, and partial credit where the
-    reward gives some (the share of tests that passed, how similar an output is). With `strict`,
-    what has not passed gets 0.0, and what has gets 1.0. A `format_weight` of w makes it
-    (1 - w) * correctness + w * format: then a wrong answer in good form is worth w. `timeout` is
-    in seconds, `extra` holds rewards of your own by name, as `get_reward_functions` takes them.
+    The trainer gets the verdict: 1.0 for what has passed, 0.0 for what has not. With `partial` it
+    gets the correctness, in [0, 1], with credit for the share of tests that passed and for an
+    output that is merely similar. A `format_weight` of w makes it (1 - w) * that + w * format: then
+    a wrong answer in good form is worth w. `timeout` is in seconds, `extra` holds rewards of your
+    own by name, as `get_reward_functions` takes them.
 
     Raises:
         UsageError: a weight outside [0, 1], or a timeout that is not positive.
@@ -32,14 +32,14 @@ class Scorer:
         self,
         *,
         format_weight: float = 0.0,
-        strict: bool = False,
+        partial: bool = False,
         timeout: float = 5,
         extra: Mapping[str, RewardFunction] | None = None,
     ) -> None:
         if not isinstance(format_weight, int | float) or not 0 <= format_weight <= 1:
             raise UsageError(f"the format's weight must be in [0, 1], not {format_weight!r}")
         self.format_weight = format_weight
-        self.strict = strict
+        self.partial = partial
         self._rewards = get_reward_functions(timeout, extra)
 
     def judge(self, pairs: Iterable[tuple[Sample, str]]) -> list[RewardFunctionScore]:
@@ -69,7 +69,7 @@ class Scorer:
         """What the trainer gets; None where the completion could not be judged."""
         if score.status == "unscored":
             return None
-        right = float(score.passed) if self.strict else score.correctness_score
+        right = score.correctness_score if self.partial else float(score.passed)
         return (1 - self.format_weight) * right + self.format_weight * score.format_score
 
     def number(self, score: RewardFunctionScore) -> float:
@@ -82,9 +82,9 @@ class Scorer:
 
 
 @lru_cache(maxsize=16)
-def scorer(format_weight: float = 0.0, strict: bool = False, timeout: float = 5) -> Scorer:
+def scorer(format_weight: float = 0.0, partial: bool = False, timeout: float = 5) -> Scorer:
     """The scorer with these settings that this process shares."""
-    return Scorer(format_weight=format_weight, strict=strict, timeout=timeout)
+    return Scorer(format_weight=format_weight, partial=partial, timeout=timeout)
 
 
 def text_of(completion: Any) -> str:

@@ -36,7 +36,7 @@ class InfiniteRLEnv(BaseTextEnv):
         extras: Mapping[str, Any] | None = None,
         *,
         format_weight: float = 0.0,
-        strict: bool = False,
+        partial: bool = False,
         timeout: float = 5,
     ) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class InfiniteRLEnv(BaseTextEnv):
         if not isinstance(spec, Mapping) or "ground_truth" not in spec:
             raise UsageError("the row has no reward_spec with a ground_truth")
         self._sample = unpack(spec["ground_truth"])
-        self._judge = scorer(format_weight, strict, timeout)
+        self._judge = scorer(format_weight, partial, timeout)
         self._metrics: dict[str, float] = {}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:

@@ -32,7 +32,7 @@ class TRLReward(Protocol):
 def for_trl(
     *,
     format_weight: float = 0.0,
-    strict: bool = False,
+    partial: bool = False,
     timeout: float = 5,
     extra: Mapping[str, RewardFunction] | None = None,
 ) -> TRLReward:
@@ -45,7 +45,7 @@ def for_trl(
 
     The function raises `UsageError` where the columns are not there, and as `Scorer.judge`.
     """
-    scorer = Scorer(format_weight=format_weight, strict=strict, timeout=timeout, extra=extra)
+    scorer = Scorer(format_weight=format_weight, partial=partial, timeout=timeout, extra=extra)
 
     def infinite_rl(
         prompts: Sequence[Any], completions: Sequence[Any], **columns: Any

@@ -35,7 +35,7 @@ class InfiniteRLTaskConfig(vf.TaskConfig):
     """The settings of `Scorer`."""
 
     format_weight: float = 0.0
-    strict: bool = False
+    partial: bool = False
     timeout: float = 5.0
 
 
@@ -50,7 +50,7 @@ class InfiniteRLTask(vf.Task[InfiniteRLData, vf.State, InfiniteRLTaskConfig]):
             InfiniteRLError: the reply could not be judged; or as `Scorer.judge`.
         """
         config = self.config
-        judge = scorer(config.format_weight, config.strict, config.timeout)
+        judge = scorer(config.format_weight, config.partial, config.timeout)
         sample = unpack(self.data.ground_truth)
         score = await asyncio.to_thread(judge.judge_one, sample, trace.last_reply)
         reward = judge.reward(score)

@@ -28,14 +28,14 @@ def compute_score(
     extra_info: Mapping[str, Any] | None = None,
     *,
     format_weight: float = 0.0,
-    strict: bool = False,
+    partial: bool = False,
     timeout: float = 5,
     reward_router_address: object = None,
     reward_model_tokenizer: object = None,
 ) -> dict[str, float]:
     """The score of one response against the row's ground truth; see `Scorer` for the settings.
 
-    verl passes `format_weight`, `strict` and `timeout` on from
+    verl passes `format_weight`, `partial` and `timeout` on from
     `reward.custom_reward_function.reward_kwargs`. The last two arguments belong to reward models;
     they and `data_source` and `extra_info` make no difference.
 
@@ -44,7 +44,7 @@ def compute_score(
     Raises:
         UsageError: `ground_truth` is none of this package; or as `Scorer.judge`.
     """
-    judge = scorer(format_weight, strict, timeout)
+    judge = scorer(format_weight, partial, timeout)
     return _result(judge, judge.judge_one(unpack(ground_truth), solution_str))
 
 
@@ -55,11 +55,11 @@ def compute_score_batch(
     extra_infos: Sequence[Mapping[str, Any]] | None = None,
     *,
     format_weight: float = 0.0,
-    strict: bool = False,
+    partial: bool = False,
     timeout: float = 5,
 ) -> list[dict[str, float]]:
     """`compute_score` for each response, in their order, on all cores: for the manager `batch`."""
-    judge = scorer(format_weight, strict, timeout)
+    judge = scorer(format_weight, partial, timeout)
     pairs = zip(map(unpack, ground_truths), solution_strs, strict=True)
     return [_result(judge, score) for score in judge.judge(pairs)]
 
