@@ -89,6 +89,12 @@ def test_an_answer_that_is_no_text_is_taken_as_its_json(answer: object) -> None:
     assert found["status"] == "passed"
 
 
+@pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_timeout_is_a_positive_number(timeout: float) -> None:
+    with pytest.raises(UsageError, match="the timeout must be a positive number"):
+        Judging(timeout=timeout)
+
+
 @pytest.mark.parametrize("change", [{"response": ["7"]}, {"response": 7}])
 def test_a_completion_that_is_no_text_has_no_verdict(change: dict[str, Any]) -> None:
     (found,) = score_rows([{**math(7, 7), **change}])

@@ -6,6 +6,7 @@ their order. Only some hundreds are held at a time, however many there are.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -47,6 +48,9 @@ class Judging:
 
     `completion` and `answer` name columns. `type` is a reward's name, and `language` that of the
     code, for all rows; where they are "", those of each row. `timeout` is in seconds.
+
+    Raises:
+        UsageError: a timeout that is no positive number.
     """
 
     completion: str = "response"
@@ -54,6 +58,10 @@ class Judging:
     type: str = ""
     language: str = ""
     timeout: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not (self.timeout > 0 and math.isfinite(self.timeout)):
+            raise UsageError(f"the timeout must be a positive number, not {self.timeout!r}")
 
 
 @dataclass
