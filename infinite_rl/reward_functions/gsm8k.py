@@ -141,7 +141,8 @@ def _said(text: str) -> list[str]:
         part = text[begin:end].replace("####", "")  # what is left of it are headings
         found = after_marker(part)
         if found is not None:
-            behind = part.rpartition(found)[2] if found else ""
+            marker = max(0, part.lower().rfind("answer"))
+            behind = part[marker:].partition(found)[2] if found else ""
             if _DOUBT.search(behind[:_DOUBTED_WITHIN]):
                 raise Unparsed("an answer that is taken back")
             return [found]
