@@ -33,7 +33,7 @@ def read_order(path: str | Path) -> list[str]:
         UsageError: there is no such file, or it names nothing.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = Path(path).read_bytes().decode("utf-8-sig")  # a lone \r is a part of an id
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the order in {path}: {error}") from None
     ids = [line.strip() for line in text.split("\n") if line.strip()]
