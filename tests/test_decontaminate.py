@@ -84,6 +84,10 @@ def test_invisible_and_odd_characters_hide_nothing() -> None:
     assert leaks("\u200b".join(LONG.upper()).replace("-", "\u2014"), LONG)
 
 
+def test_letters_that_look_alike_hide_nothing() -> None:
+    assert leaks(LONG.translate(str.maketrans("aeoc", "аеос")), LONG)
+
+
 def test_numbers_matter_and_runs_of_them_are_no_evidence() -> None:
     changed = (
         LONG.replace("a heavy", "7")

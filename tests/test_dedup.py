@@ -70,6 +70,18 @@ def test_whole_clauses_may_move() -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [("week", "month"), ("sum", "product"), ("ignoring", "counting"), ("prime", "composite")],
+)
+def test_other_units_and_opposites_make_another_task(old: str, new: str) -> None:
+    task = (
+        "Write a function that gets a list of visits and gives for each week the sum of all prime "
+        "numbers of visitors in it, ignoring visitors who have come with a child and left early."
+    )
+    assert removed(task, task.replace(old, new)) == []
+
+
+@pytest.mark.parametrize(
     "other",
     [
         PENS.replace("12", "13"),
@@ -80,6 +92,7 @@ def test_whole_clauses_may_move() -> None:
         PENS.replace("after", "before"),
         PENS.replace("has bought", "has not bought"),
         PENS.replace("12 red", "twelve red"),
+        PENS.replace("5 more boxes", "5 dollars more"),
     ],
 )
 def test_other_numbers_signs_and_telling_words_make_another_task(other: str) -> None:

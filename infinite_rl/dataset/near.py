@@ -48,7 +48,16 @@ _TELLING_WORDS = (
     "increasing decreasing ascending descending first last before after above below half twice "
     "double triple third quarter two three four five six seven eight nine ten eleven twelve "
     "thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty "
-    "sixty seventy eighty ninety hundred thousand million dozen"
+    "sixty seventy eighty ninety hundred thousand million dozen "
+    # units, and what comes in opposites
+    "seconds minute minutes hour hours hourly day days daily week weeks weekly fortnight month "
+    "months monthly year years yearly km cm mm kg meter meters metre metres kilometer kilometers "
+    "centimeter centimeters mile miles foot feet inch inches yard yards gram grams kilogram "
+    "kilograms pound pounds ounce ounces liter liters litre litres gallon gallons dollar dollars "
+    "cent cents percent sum product difference quotient average mean median mode area perimeter "
+    "volume radius diameter circumference including excluding ignoring counting starts ends prefix "
+    "suffix uppercase lowercase upper lower row rows vowel vowels consonant consonants union "
+    "intersection positive negative prime composite inner outer start end sin cos tan"
 )
 _TELLING = frozenset(_TELLING_WORDS.split())
 

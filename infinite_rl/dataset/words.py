@@ -2,7 +2,8 @@
 
 Two texts with the same tokens ask for the same. Case, white space, Unicode forms, invisible
 characters, quotes, sentence punctuation and Markdown emphasis do not matter. Numbers, operators,
-brackets and every other sign do: whatever is not known to be idle is kept.
+brackets and every other sign do: whatever is not known to be idle is kept. Where a word has Latin
+and Cyrillic letters, those that look the same are the same.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ _INVISIBLE = re.compile(
     "[\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
 )
 _ALIKE = str.maketrans("−‐‑‒–—―×⋅·∙∗÷∶′‘’“”„«»", '-------*****/:\'\'\'"""""')
+# Cyrillic letters that look like Latin ones: a word with both hides a copy.
+_MIXED = re.compile(
+    "[A-Za-z][\u0430-\u044f\u0410-\u042f\u0455\u0456\u0458]|[\u0430-\u044f\u0410-\u042f\u0455\u0456\u0458][A-Za-z]"
+)
+_LOOK_ALIKE = str.maketrans("аеорсухѕіјАВЕКМНОРСТХІЈЅ", "aeopcyxsijABEKMHOPCTXIJS")
 _JOINED = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")  # it's
 _BREAKS = re.compile(
     r"(?:[.,;:?…]|(?<=[^\W\d_]{2})!){1,9}(?=[\"')\]*]{0,9}(?:\s|$))\s*|[。、]|\n\s*"
@@ -66,6 +72,7 @@ def clauses(text: str) -> list[str]:
     """The same, with a `BREAK` wherever a clause ends."""
     if not text.isascii():
         text = _composed(_INVISIBLE.sub("", text).translate(_ALIKE))
+        text = text.translate(_LOOK_ALIKE) if _MIXED.search(text) else text
     text = _BREAKS.sub("\n", "\n" + _JOINED.sub("", text.casefold()))
     found = _TOKEN.findall(_IDLE.sub(" ", text))
     return [token.replace(",", "") if token[0].isdigit() else token for token in found]
