@@ -28,6 +28,20 @@ def test_every_format_is_offered() -> None:
     assert tuple(FORMATS) == export._FORMATS
 
 
+def test_it_says_how_many_responses_did_not_pass(
+    source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    statuses = ["passed", "failed", "unscored", "failed"]
+    rows = [{**row, "response": "7", "status": s} for row, s in zip(ROWS, statuses, strict=True)]
+    write(rows, source)
+    assert main(["export", str(source), "--to", "sft", "-o", str(source.parent / "out")]) == 0
+    said = capsys.readouterr().err
+    assert "responses among them that did not pass (status): 3" in said
+    write(rows[:1], source)
+    assert main(["export", str(source), "--to", "sft", "-o", str(source.parent / "2")]) == 0
+    assert "did not pass" not in capsys.readouterr().err
+
+
 def test_it_says_what_it_wrote(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     val, out = source.parent / "val.jsonl", source.parent / "out"
     write(ROWS[:1], val)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -56,9 +58,10 @@ def run(given: argparse.Namespace) -> int:
 
     show_logs()
     about = About(given.name or given.out.absolute().name, given.license, _manifest(given))
+    statuses = Counter[str]()
     with counting("rows exported") as count:
         statistics = export(
-            _counted(_rows(given), count),
+            _counted(_rows(given), count, statuses),
             given.to,
             given.out,
             split=given.split,
@@ -69,6 +72,8 @@ def run(given: argparse.Namespace) -> int:
         )
     splits = ", ".join(f"{split}: {rows}" for split, rows in statistics.splits.items())
     print(f"rows exported: {statistics.rows} ({splits})")
+    if not_passed := statuses["failed"] + statuses["unscored"]:
+        print(f"responses among them that did not pass (status): {not_passed}", file=sys.stderr)
     print(f"in {given.out}; what they are, and how to train on them, is in its README.md")
     return DONE
 
@@ -96,8 +101,11 @@ def _rows(given: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
 
 
 def _counted(
-    rows: Iterator[Mapping[str, Any]], count: Callable[[int], None]
+    rows: Iterator[Mapping[str, Any]],
+    count: Callable[[int], None],
+    statuses: Counter[str],
 ) -> Iterator[Mapping[str, Any]]:
     for number, row in enumerate(rows, 1):
         yield row
+        statuses[str(row.get("status"))] += 1
         count(number)
