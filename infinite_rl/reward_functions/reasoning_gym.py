@@ -7,7 +7,8 @@ are the tasks that no row may be of:
 - some scorers run the answer as Python code (`eval`, or sympy's `parse_expr`, which is no better);
 - two run a text of the row;
 - some have no reference answer, or one that their own scorer does not take back from JSON;
-- some give full marks to what is wrong: to "405 or 7", to "not 405", or to "nan".
+- some give full marks to what is wrong: to "405 or 7", to "not 405", to "nan", to "0" for 0.25, or
+  to 7.024 for 7.023159, of which 12 digits were asked for.
 
 What is left is asked in a process of its own, which is killed when the time is over.
 """
@@ -59,7 +60,9 @@ REFUSED: Mapping[str, str] = {
     "rubiks_cube": _NO_GOLD,
     "rush_hour": _NO_GOLD,
     "advanced_geometry": _LENIENT,
+    "coin_flip": _LENIENT,
     "complex_arithmetic": _LENIENT,
+    "decimal_arithmetic": _LENIENT,
     "fraction_simplification": _LENIENT,
     "game_of_life_halting": _LENIENT,
     "gsm_symbolic": _LENIENT,
