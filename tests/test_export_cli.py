@@ -34,12 +34,28 @@ def test_it_says_how_many_responses_did_not_pass(
     statuses = ["passed", "failed", "unscored", "failed"]
     rows = [{**row, "response": "7", "status": s} for row, s in zip(ROWS, statuses, strict=True)]
     write(rows, source)
-    assert main(["export", str(source), "--to", "sft", "-o", str(source.parent / "out")]) == 0
+    assert main(["export", str(source), "--to", "trl", "-o", str(source.parent / "out")]) == 0
     said = capsys.readouterr().err
     assert "responses among them that did not pass (status): 3" in said
     write(rows[:1], source)
     assert main(["export", str(source), "--to", "sft", "-o", str(source.parent / "2")]) == 0
     assert "did not pass" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("to", ["sft", "sharegpt"])
+def test_a_model_learns_from_no_response_that_did_not_pass_unless_told_to(
+    to: str, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    statuses = ["passed", "failed", "unscored", "failed"]
+    rows = [{**row, "response": "7", "status": s} for row, s in zip(ROWS, statuses, strict=True)]
+    write(rows, source)
+    words = ["export", str(source), "--to", to, "-o", str(source.parent / "out")]
+    assert main(words) == 0
+    said = capsys.readouterr()
+    assert "left out, since their responses did not pass: 3 (--failed keeps them)" in said.err
+    assert "rows exported: 1 " in said.out
+    assert main([*words, "--overwrite", "--failed"]) == 0
+    assert "rows exported: 4 " in capsys.readouterr().out
 
 
 def test_it_says_what_it_wrote(source: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,6 +43,8 @@ def add(verbs: arguments.Verbs) -> None:
     arguments.option(parser, "--system", None, system)
     plain = "texts in the place of messages, for a model without a chat template (trl, openrlhf, "
     arguments.switch(parser, "--plain", plain + "sft)")
+    failed = "keep rows whose responses did not pass also where a model learns from these (sft, "
+    arguments.switch(parser, "--failed", failed + "sharegpt)")
     arguments.option(parser, "--name", None, "what the card calls the data set (default: OUT)")
     arguments.option(parser, "--license", "unknown", "the licence's identifier, as apache-2.0")
     run_help = (
@@ -67,12 +69,16 @@ def run(given: argparse.Namespace) -> int:
             split=given.split,
             system=given.system,
             plain=given.plain,
+            failed=given.failed,
             about=about,
             overwrite=given.overwrite,
         )
     splits = ", ".join(f"{split}: {rows}" for split, rows in statistics.splits.items())
     print(f"rows exported: {statistics.rows} ({splits})")
-    if not_passed := statuses["failed"] + statuses["unscored"]:
+    if statistics.left_out:
+        why = "left out, since their responses did not pass"
+        print(f"{why}: {statistics.left_out} (--failed keeps them)", file=sys.stderr)
+    elif not_passed := statuses["failed"] + statuses["unscored"]:
         print(f"responses among them that did not pass (status): {not_passed}", file=sys.stderr)
     print(f"in {given.out}; what they are, and how to train on them, is in its README.md")
     return DONE

@@ -22,6 +22,7 @@ __all__ = ["FORMATS", "About", "Statistics", "export", "format_named", "read_exp
 _SPLIT = re.compile(r"[a-z][a-z0-9_]*")
 _OURS = re.compile(rf"{_SPLIT.pattern}\.(jsonl|parquet)|{re.escape(CARD)}")
 _TASK = {"type": TEXT, "prompt": TEXT, "answer": str, "response": str, "language": str}
+_NOT_PASSED = ("failed", "unscored")
 _MOST_SPLITS = 50  # more are no splits, but some other column
 
 
@@ -33,6 +34,7 @@ def export(
     split: str = "train",
     system: str | None = None,
     plain: bool = False,
+    failed: bool = False,
     about: About | None = None,
     overwrite: bool = False,
 ) -> Statistics:
@@ -40,8 +42,10 @@ def export(
 
     A row belongs to the split that its column `split` names, else to `split`. `system` are the
     instructions that come before each task; None stands for the form of an answer, by the row's
-    type, and "" for none. `plain` gives texts in the place of messages. All rows are checked first:
-    where one cannot be exported, nothing is written. Memory does not grow with the rows.
+    type, and "" for none. `plain` gives texts in the place of messages. Where a model learns from
+    the responses, rows whose `status` says that theirs did not pass are left out, unless `failed`.
+    All rows are checked first: where one cannot be exported, nothing is written. Memory does not
+    grow with the rows.
 
     Raises:
         UsageError: there is no such format, no row, or a row that cannot be exported (it is named);
@@ -57,7 +61,7 @@ def export(
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as work:
-            lines = _lines(rows, format_, split, system, statistics, plain=plain)
+            lines = _lines(rows, format_, split, system, statistics, plain=plain, failed=failed)
             draft = _written(lines, format_, Path(work))
             text = card(format_, statistics, about or About(folder.name))
             (draft / CARD).write_text(text, encoding="utf-8")
@@ -122,9 +126,13 @@ def _lines(
     statistics: Statistics,
     *,
     plain: bool,
+    failed: bool,
 ) -> Iterator[tuple[str, str]]:
     """Each row in its new form, as JSON, with its split."""
     for number, row in enumerate(rows, 1):
+        if format_.learns and not failed and row.get("status") in _NOT_PASSED:
+            statistics.left_out += 1
+            continue
         try:
             place = _split_of(row, split)
             index = statistics.splits[place]

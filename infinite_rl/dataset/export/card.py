@@ -73,6 +73,7 @@ class Statistics:
     """
 
     splits: Counter[str] = field(default_factory=Counter)
+    left_out: int = 0  # rows whose responses did not pass
     kinds: dict[tuple[str, str], Lengths] = field(default_factory=dict)
     models: Counter[str] = field(default_factory=Counter)
     rewards: Counter[str] = field(default_factory=Counter)

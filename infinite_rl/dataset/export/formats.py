@@ -98,7 +98,8 @@ class Format:
 
     `ending` is the kind of file; `make` turns an item into a row of the shape `schema`, and `find`
     turns such a row back; without them, rows stay as they are. `plain` says whether texts may take
-    the place of messages. `use` says how the trainer is told.
+    the place of messages, and `learns` whether the model learns from the responses, which should
+    then have passed. `use` says how the trainer is told.
     """
 
     name: str
@@ -108,6 +109,7 @@ class Format:
     make: Callable[[Item], Row] | None = None
     find: Callable[[Row], Found] | None = None
     plain: bool = False
+    learns: bool = False
 
 
 def default_system(sample: Sample) -> str:
@@ -292,6 +294,7 @@ FORMATS: Mapping[str, Format] = {
             "Supervised fine-tuning with LLaMA-Factory or Axolotl.",
             _sharegpt,
             _found_sharegpt,
+            learns=True,
         ),
         Format(
             "sft",
@@ -305,6 +308,7 @@ FORMATS: Mapping[str, Format] = {
             "`SFTTrainer(train_dataset=...)` of TRL.",
             _sft,
             _found_sft,
+            learns=True,
             plain=True,
         ),
         Format("jsonl", "jsonl", _AS_IT_IS, "Any trainer, once it is told the columns."),
