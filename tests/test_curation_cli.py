@@ -35,7 +35,15 @@ def test_dedup(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("dedup", file, "-o", out, "--report", report) == 0
     assert ids(out) == ["r0", "r2", "r3", "r4", "r5"]
     assert list(read(report)) == [
-        {"row": 2, "id": "r1", "of_row": 1, "of_id": "r0", "similarity": 1.0, "exact": True}
+        {
+            "row": 2,
+            "id": "r1",
+            "of_row": 1,
+            "of_id": "r0",
+            "similarity": 1.0,
+            "exact": True,
+            "disputed": False,
+        }
     ]
     assert "rows: 6, kept: 5, equal to a kept one: 1, nearly so: 0" in capsys.readouterr().out
     assert run("dedup", file, "-o", file, "--best", "score", "--overwrite") == 0

@@ -35,6 +35,11 @@ def test_the_first_of_equal_rows_is_kept() -> None:
     assert list(dedup(rows)) == list(dedup(iter(rows))) == rows[:2]
 
 
+def test_a_duplicate_with_another_answer_is_disputed() -> None:
+    rows = [{"prompt": "What is 6 times 7?", "answer": answer} for answer in ("42", "42 ", "41")]
+    assert [duplicate.disputed for duplicate in duplicates(rows)] == [False, True]
+
+
 def test_the_best_of_a_column_is_kept() -> None:
     rows = [row("Same", score="0.5"), row("same", score=1), row("SAME", score="1.0"), row("x y")]
     rows[3]["score"] = "-inf"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from . import arguments
@@ -51,5 +52,8 @@ def run(given: argparse.Namespace) -> int:
     exact = sum(duplicate.exact for duplicate in found)
     print(f"rows: {kept + len(found)}, kept: {kept}, ", end="")
     print(f"equal to a kept one: {exact}, nearly so: {len(found) - exact}")
+    if disputed := sum(duplicate.disputed for duplicate in found):
+        advice = "" if given.report else " (--report names them)"
+        print(f"removed with another answer than the kept one: {disputed}{advice}", file=sys.stderr)
     print(f"in {given.out}" + (f", what was removed in {given.report}" if given.report else ""))
     return DONE

@@ -10,11 +10,15 @@ from typing import Any
 from ..errors import UsageError
 from .near import THRESHOLD, Index, Numbers, Sketch, sketch
 from .rows import Row, Source, read
+from .words import hash_of
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A row that asks for the same as another one, which is kept. Rows are counted from 1."""
+    """A row that asks for the same as another one, which is kept. Rows are counted from 1.
+
+    `disputed` says that their answers are not written alike: one of them may be wrong.
+    """
 
     row: int
     id: str
@@ -22,6 +26,7 @@ class Duplicate:
     of_id: str
     similarity: float
     exact: bool
+    disputed: bool = False
 
 
 def duplicates(
@@ -45,10 +50,12 @@ def duplicates(
     index = Index(threshold)
     sketches: list[Sketch] = []
     ids: list[str] = []
+    answers: list[int] = []
     merits: list[float] = []
     for number, row in enumerate(rows, 1):
         sketches.append(sketch(row, columns, numbers))
         ids.append(str(row.get("id") or ""))
+        answers.append(hash_of(str(row.get("answer") or "").strip()))
         merits.append(_merit(row, best, number) if best else 0.0)
     found = []
     for place in sorted(range(len(sketches)), key=lambda place: -merits[place]):
@@ -57,9 +64,9 @@ def duplicates(
             index.add(sketches[place], place)
             continue
         of = matches[0]
-        found.append(
-            Duplicate(place + 1, ids[place], of.place + 1, ids[of.place], of.similarity, of.exact)
-        )
+        pair = place + 1, ids[place], of.place + 1, ids[of.place]
+        disputed = answers[place] != answers[of.place]
+        found.append(Duplicate(*pair, of.similarity, of.exact, disputed))
     return sorted(found, key=lambda duplicate: duplicate.row)
 
 
