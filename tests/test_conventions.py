@@ -187,6 +187,10 @@ BODY = "    return half(x) + pi\n"
     [
         BODY,
         f"\n{BODY}",
+        BODY.strip(),
+        "y = half(x)\n    return y + pi",
+        "# the half first\n    return half(x) + pi\n\nprint(turn(2))",
+        f"```python\n{BODY.strip()}\n```",
         f"{BODY}\n\ndef turn(x):\n    return 0\n",
         f"{BODY}\nprint(turn(",
         f"{BODY}\nif __name__ == '__main__':\n    main(",
@@ -222,7 +226,8 @@ def test_humaneval_goes_on_with_the_prompt_or_repeats_it(output: str) -> None:
         ("    return x + pi\n\n\ndef turn(x):\n    return half(x) + pi\n", 1.0),
         ("    import sys\n    sys.exit(0)\n", 1.0),
         (f"<think>\n{BODY}", 0.0),
-        ("return half(x) + pi", 0.0),
+        ("return half(x)", 1.0),
+        ("half(x) + pi", 1.0),
     ],
 )
 def test_humaneval_fails_what_is_no_answer(output: str, format_score: float) -> None:

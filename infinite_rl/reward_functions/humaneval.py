@@ -13,11 +13,18 @@ from .programs import defines, from_first_line, marked, until_complete
 from .reference import BadReference, Reference, read_reference
 from .reward_function import Expected
 
+# How the first line of a function's body begins, unlike a sentence.
+_STATEMENT = re.compile(
+    r"(?:assert|async|await|class|def|del|for|from|global|if|import|match|nonlocal|pass|raise|return|try|while"
+    r"|with|yield)\b|[\w.]{1,80}\(|[^\s=!<>][^\n=!<>]{0,80}=|[#@\"']"
+)
+
 
 class HumanEvalRewardFunction(CodingRewardFunction):
     """Judges as the coding reward does, by tests; the reference has one more key, `prompt`.
 
-    A completion that begins with an indented line goes on where the prompt ends. One that defines
+    A completion that begins with an indented line goes on where the prompt ends; that line may have
+    lost its indentation, as where a service strips what a model wrote. One that defines
     the function (`entry_point`) anew, with or without the rest of the prompt, follows what the
     prompt has before that function, such as imports and helpers. Any other goes on, too. It is
     taken by the rules of `programs.py`: so a bare completion ends where a statement begins that is
@@ -54,10 +61,17 @@ def completed(prompt: str, code: str, name: str) -> str:
     text = code if code.lstrip("\r\n")[:1].isspace() else from_first_line(code)
     goes_on = text.lstrip("\r\n")[:1].isspace() or not (name and defines(text, name))
     if goes_on:
-        return f"{prompt}{code}" if prompt.endswith("\n") or not prompt else f"{prompt}\n{code}"
+        body = _as_deep(prompt, code)
+        return f"{prompt}{body}" if prompt.endswith("\n") or not prompt else f"{prompt}\n{body}"
     begun = re.search(rf"^(?:async[ \t]+)?(?:def|class)[ \t]+{re.escape(name)}\b", prompt, re.M)
     start = prompt[: begun.start()] if begun else ""
     return text if text.startswith(start.strip()) else f"{start}{text}"
+
+
+def _as_deep(prompt: str, code: str) -> str:
+    """The code with its first line as deep as the prompt ends, if it has lost its indentation."""
+    line, body = prompt.rstrip().rpartition("\n")[2], code.lstrip("\r\n")
+    return line[: len(line) - len(line.lstrip())] + body if _STATEMENT.match(body) else code
 
 
 def parted(expected: object) -> tuple[str, dict[str, object]]:
