@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -11,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from infinite_rl.cache import cache_folder
 from infinite_rl.dataset.rows import read, write
-from infinite_rl.dataset.storage import cache_folder, fetch
+from infinite_rl.dataset.storage import fetch
 from infinite_rl.errors import StoreError, UsageError
 
 ROWS = [{"question": f"What is {n}?", "answer": f"#### {n}"} for n in range(5)]
@@ -22,7 +24,7 @@ BODY = b"x" * 3_000_000
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("INFINITE_RL_CACHE", str(tmp_path / "cache"))
-    return cache_folder()
+    return cache_folder() / "data"
 
 
 def kept(cache: Path) -> list[Path]:
@@ -240,3 +242,14 @@ def test_the_hub_without_a_network_is_one_clear_error(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UsageError, match="hf:nobody/nothing:test cannot be loaded: .*"):
         fetch("hf:nobody/nothing:test")
+
+
+def test_the_cache_is_made_for_the_user_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INFINITE_RL_CACHE", str(tmp_path / "new"))
+    before = os.umask(0o002)  # as where each user has a group of their own
+    try:
+        assert not cache_folder().stat().st_mode & 0o022
+    finally:
+        os.umask(before)

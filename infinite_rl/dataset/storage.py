@@ -15,11 +15,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from ..cache import cache_folder
 from ..errors import StoreError, UsageError
 from .rows import replacing, write
 
@@ -46,21 +46,13 @@ def fetch(uri: str | Path) -> Path:
     return path
 
 
-def cache_folder() -> Path:
-    """Where fetched files are kept."""
-    if chosen := os.environ.get("INFINITE_RL_CACHE"):
-        base = Path(chosen)
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches" / "infinite_rl"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "infinite_rl"
-    return base / "data"
-
-
 def _place(uri: str, version: str, name: str) -> Path:
     """Where this version of `uri` is kept, once it is there."""
     digest = hashlib.sha256(f"{uri}\n{version}".encode()).hexdigest()[:16]
-    return cache_folder() / digest / name
+    try:
+        return cache_folder() / "data" / digest / name
+    except (OSError, RuntimeError) as error:
+        raise StoreError(f"there is no cache to keep {uri} in: {error}") from None
 
 
 # --- S3 ------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from wasmtime import Config, Engine, Module, Store, WasmtimeError
 from wasmtime import _ffi as ffi
 from wasmtime.component import Component
 
+from ..cache import cache_folder
 from ..errors import RuntimeMissing, SandboxError
 from ..waits import taken
 from . import Runtime, recorded_hash, runtime_file
@@ -379,16 +380,8 @@ def _cache_folder() -> Path | None:
 
     Compiled code is native code: whoever can write it can do what the user can.
     """
-    chosen = os.environ.get("INFINITE_RL_CACHE")
     try:
-        if chosen:
-            folder = Path(chosen)
-        elif sys.platform == "darwin":
-            folder = Path.home() / "Library" / "Caches" / "infinite_rl"
-        else:
-            base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-            folder = Path(base) / "infinite_rl"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = cache_folder()
         fit = _is_private(folder) and os.access(folder, os.W_OK)
     except (OSError, RuntimeError) as error:  # RuntimeError: there is no home directory
         _say_no_cache(str(error))
