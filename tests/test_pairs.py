@@ -207,4 +207,6 @@ def test_the_verb_writes_pairs_and_counts_them(
     assert "pairs: 6 (rectified 6)" in shown and "prompts: 6, with a pair: 6" in shown
     assert len(list(rows.read(out))) == 6
     rows.write([scored("good", "passed")], tmp_path / "s.jsonl")
-    assert cli.main(["pairs", str(tmp_path / "s.jsonl"), "-o", str(tmp_path / "none.jsonl")]) == 1
+    none = tmp_path / "none.jsonl"
+    assert cli.main(["pairs", str(tmp_path / "s.jsonl"), "-o", str(none)]) == 1
+    assert "nothing is written" in capsys.readouterr().out and not none.exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, islice
 
 from . import arguments
 from .terminal import DONE, NOT_DONE, counting, show_logs
@@ -58,9 +59,14 @@ def run(given: argparse.Namespace) -> int:
                 count(counts.total())
                 yield pair
 
-        total = rows.write(counted(), given.out)
+        all_pairs = counted()
+        first = list(islice(all_pairs, 1))  # an empty file would be in the next call's way
+        total = rows.write(chain(first, all_pairs), given.out) if first else 0
     parts = ", ".join(f"{source} {number}" for source, number in counts.most_common())
     print(f"pairs: {total}{f' ({parts})' if parts else ''}")
     print(f"prompts: {found.prompts}, with a pair: {found.paired}")
+    if not total:
+        print("nothing is written: no prompt has a completion that passed and a worse one")
+        return NOT_DONE
     print(f"in {given.out}")
-    return DONE if total else NOT_DONE
+    return DONE
