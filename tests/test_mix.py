@@ -225,6 +225,10 @@ def test_the_verb_writes_rows_an_order_and_what_is_in_it(
     words = ["mix", first, "-o", str(tmp_path / "n.csv"), "--by", "n", "--band", "2,4"]
     assert cli.main(words) == 0
     assert [row["n"] for row in rows.read(tmp_path / "n.csv")] == ["4", "3", "2"]
+    words[-1] = "200,300"
+    assert cli.main([*words, "--overwrite"]) == 2
+    assert "no rows: none has 'n' within 200,300" in capsys.readouterr().err
+    assert len(list(rows.read(tmp_path / "n.csv"))) == 3
     words[-1] = "2"
     assert cli.main([*words, "--overwrite"]) == 2
     assert "a band is two numbers" in capsys.readouterr().err

@@ -75,6 +75,9 @@ def run(given: argparse.Namespace) -> int:
         band=_band(given.band),
         ascending=given.ascending,
     )
+    if not len(mixture):
+        within = f": none has {given.by!r} within {given.band}" if given.band else ""
+        raise UsageError(f"the mixture has no rows{within}; nothing is written")
     rows.write(mixture, given.out)
     if given.order_out:
         write_order(mixture.ids, given.order_out)
