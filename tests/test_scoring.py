@@ -327,9 +327,8 @@ def test_a_hundred_thousand_completions_take_no_more_memory_than_five(tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_cluster_judges_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_judges_alike(tmp_path: Path) -> None:
     pytest.importorskip("ray")
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     given, here, there = tmp_path / "given.jsonl", tmp_path / "here.jsonl", tmp_path / "there.jsonl"
     rows.write(MIXED * 20, given)
     score_file(given, here)
