@@ -38,6 +38,14 @@ class TagMatch:
     start: int = field(default=0, compare=False)
 
 
+def format_of(tags: Sequence[TagMatch]) -> float:
+    """How well an answer is tagged: 1.0 for exactly one well-formed tag, 0.4 for several or for a
+    damaged one, 0.0 without any."""
+    if len(tags) == 1 and tags[0].how == "well_formed":
+        return 1.0
+    return 0.4 if tags else 0.0
+
+
 @dataclass(frozen=True)
 class _Token:
     """One tag in the text, with the backticks around it."""

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from ..errors import InfiniteRLError, StoreError, UnknownName, UsageError
 from ..reward_functions import REWARDS
-from ..reward_functions.reward_function import RewardFunction
+from ..reward_functions.reward_function import RewardFunction, unscored
 from ..types import RewardFunctionScore, Sample
 from ..worker import raised
 from ..workers import Lost, default_count, in_threads, in_workers
@@ -232,14 +232,10 @@ def _reward(name: str, timeout: float) -> RewardFunction:
 def _judged(job: Job, rewards: Mapping[str, RewardFunction]) -> Row:
     reward = rewards[job["sample"]["type"]]
     if job["fault"]:
-        score = _no_verdict(job["fault"])
+        score = unscored(0.0, job["fault"])
     else:
         score = reward.score(Sample(**job["sample"], response=""), job["completion"])
     return score_columns(score, job["sample"]["type"], reward.version)
-
-
-def _no_verdict(why: str) -> RewardFunctionScore:
-    return RewardFunctionScore(0.0, 0.0, f"cannot judge: {why}", status="unscored")
 
 
 def score_columns(score: RewardFunctionScore, reward: str, version: str) -> Row:
@@ -278,7 +274,7 @@ def _on_cores(timeout: float) -> Spread:
 
 def _lost(job: Job, why: str) -> Row:
     name = job["sample"]["type"]
-    return score_columns(_no_verdict(why), name, _reward(name, job["timeout"]).version)
+    return score_columns(unscored(0.0, why), name, _reward(name, job["timeout"]).version)
 
 
 @contextmanager

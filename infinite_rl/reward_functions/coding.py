@@ -33,7 +33,7 @@ from .reference import (
     Tests,
     read_reference,
 )
-from .reward_function import Expected, RewardFunction, paired
+from .reward_function import Expected, RewardFunction, paired, unscored
 
 if TYPE_CHECKING:
     from .shaping import Shaping
@@ -228,10 +228,7 @@ class CodingRewardFunction(RewardFunction):
         try:
             verdict = self._judge(submission, self._reference(expected_output), wanted)
         except BadReference as fault:
-            score = RewardFunctionScore(
-                submission.format_score, 0.0, f"cannot judge: {fault}", status="unscored"
-            )
-            return self.shaped(score, model_output)
+            return self.shaped(unscored(submission.format_score, str(fault)), model_output)
         status: ScoreStatus = "passed" if verdict.passed else "failed"
         score = RewardFunctionScore(
             submission.format_score if verdict.compiled else min(submission.format_score, 0.5),
@@ -322,8 +319,7 @@ class CodingRewardFunction(RewardFunction):
         if not isinstance(result, Lost):
             return RewardFunctionScore(**result)
         submission = self._submission(*vars(question).values())
-        reason = f"cannot judge: {result.reason}"
-        return RewardFunctionScore(submission.format_score, 0.0, reason, status="unscored")
+        return unscored(submission.format_score, result.reason)
 
     def _known(self, language: str) -> str:
         """The runtime's name. An executor that was passed in may have languages of its own."""

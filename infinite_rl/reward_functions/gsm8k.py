@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from ..errors import UsageError
 from ..layout import ANSWER_TAG
-from ..parser_tags import split_thinking
+from ..parser_tags import format_of, split_thinking
 from ..types import RewardFunctionScore
 from .math.bounds import Unparsed
 from .math.extract import after_marker, answer_tags, last_box, last_number
@@ -94,8 +94,7 @@ class Gsm8kRewardFunction(MathRewardFunction):
         """The answers where they are looked for, and the format score."""
         tags = answer_tags(text, tag) if self.place in ("any", "tag") else []
         if tags:
-            well_formed = len(tags) == 1 and tags[0].how == "well_formed"
-            return [each.content for each in tags], 1.0 if well_formed else 0.4
+            return [each.content for each in tags], format_of(tags)
         visible = _CALCULATION.sub("", split_thinking(text)[0])
         for place, find in _PLACES.items():
             if self.place in ("any", place) and (found := find(visible)):

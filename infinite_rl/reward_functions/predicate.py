@@ -6,6 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..types import RewardFunctionScore
+from .reward_function import unscored
+
 
 class BadPredicate(Exception):
     """The predicate raised, or returned no share: the caller's fault, not the model's."""
@@ -25,3 +28,16 @@ def predicate_share(predicate: Callable[[str], Any], text: str) -> float:
     raise BadPredicate(
         f"the predicate returned {result!r:.80}, neither a bool nor a number from 0 to 1"
     )
+
+
+def by_predicate(
+    predicate: Callable[[str], Any], format_score: float, text: str
+) -> RewardFunctionScore:
+    """The score of a text that a caller's predicate judges."""
+    try:
+        share = predicate_share(predicate, text)
+    except BadPredicate as fault:
+        return unscored(format_score, str(fault))
+    if share == 1.0:
+        return RewardFunctionScore(format_score, share, status="passed")
+    return RewardFunctionScore(format_score, share, "the predicate rejects the answer")

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SandboxError, UsageError
 from ..layout import ANSWER_TAG
-from ..parser_tags import tag_matches
+from ..parser_tags import format_of, tag_matches
 from ..types import RewardFunctionScore
 from ..worker import NoWorkers, Worker, WorkerGone
 from .predicate import BadPredicate, predicate_share
-from .reward_function import Expected, RewardFunction
+from .reward_function import Expected, RewardFunction, unscored
 
 if TYPE_CHECKING:
     from .shaping import Shaping
@@ -114,8 +114,7 @@ class ReasoningGymRewardFunction(RewardFunction):
         """Score a completion against a row's reference, or a callable that is given the answer."""
         text = model_output if isinstance(model_output, str) else ""
         tags = tag_matches(text, answer_tag)
-        well_formed = len(tags) == 1 and tags[0].how == "well_formed"
-        format_score = 1.0 if well_formed else 0.4 if tags else 0.0
+        format_score = format_of(tags)
         fault = _fault([tag.content for tag in tags])
         if fault:
             score = RewardFunctionScore(format_score, 0.0, fault)
@@ -130,8 +129,7 @@ class ReasoningGymRewardFunction(RewardFunction):
             else:
                 share = self._share(answer, read_task(expected))
         except (BadPredicate, _NoVerdict) as fault:
-            reason = f"cannot judge: {fault}"
-            return RewardFunctionScore(format_score, 0.0, reason, status="unscored")
+            return unscored(format_score, str(fault))
         if share == 1.0:
             return RewardFunctionScore(format_score, share, status="passed")
         return RewardFunctionScore(format_score, share, "the scorer does not accept the answer")

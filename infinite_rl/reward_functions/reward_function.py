@@ -98,6 +98,13 @@ class RewardFunction(ABC):
         return shape(score, model_output or "", self._signals)
 
 
+def unscored(format_score: float, reason: str, **details: str) -> RewardFunctionScore:
+    """The score where nothing can be judged, by no fault of the model's."""
+    return RewardFunctionScore(
+        format_score, 0.0, f"cannot judge: {reason}", status="unscored", details=details
+    )
+
+
 def paired(
     model_outputs: Iterable[str], expected_outputs: Iterable[Expected]
 ) -> list[tuple[str, Expected]]:

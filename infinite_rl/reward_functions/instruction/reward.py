@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import UsageError
 from ...layout import ANSWER_TAG
-from ...parser_tags import split_thinking, tag_matches
+from ...parser_tags import format_of, split_thinking, tag_matches
 from ...types import RewardFunctionScore
-from ..predicate import BadPredicate, predicate_share
-from ..reward_function import Expected, RewardFunction
+from ..predicate import by_predicate
+from ..reward_function import Expected, RewardFunction, unscored
 from .language import identifier
 from .reference import Instruction, read_instructions
 from .words import seen
@@ -64,7 +63,7 @@ class InstructionRewardFunction(RewardFunction):
         text = model_output if isinstance(model_output, str) else ""
         content, format_score = judged(text, answer_tag)
         if callable(expected_output):
-            score = _judged_by(expected_output, content, format_score)
+            score = by_predicate(expected_output, format_score, content)
         else:
             score = self._checked(expected_output, content, format_score)
         return self.shaped(score, text)
@@ -73,7 +72,7 @@ class InstructionRewardFunction(RewardFunction):
         try:
             instructions = read_instructions(expected)
         except UsageError as fault:
-            return _unscored(format_score, str(fault))
+            return unscored(format_score, str(fault))
         verdicts = [
             {"id": each.id, "followed": follows(content, each, loose=self.loose)}
             for each in instructions
@@ -92,8 +91,7 @@ def judged(text: str, answer_tag: str = ANSWER_TAG) -> tuple[str, float]:
     """The text that is judged, without characters that take no room, and the format's score."""
     tags = tag_matches(text, answer_tag)
     if tags:
-        content = tags[-1].content
-        format_score = 1.0 if len(tags) == 1 and tags[0].how == "well_formed" else 0.4
+        content, format_score = tags[-1].content, format_of(tags)
     else:
         visible, _ = split_thinking(text)
         content = text if visible == text else visible.strip()
@@ -112,19 +110,3 @@ def _variants(text: str) -> list[str]:
     lines = text.split("\n")
     cut = [text, *("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1]))]
     return [*cut, *(each.replace("*", "") for each in cut)]
-
-
-def _unscored(format_score: float, reason: str) -> RewardFunctionScore:
-    return RewardFunctionScore(format_score, 0.0, f"cannot judge: {reason}", status="unscored")
-
-
-def _judged_by(
-    judge: Callable[[str], Any], content: str, format_score: float
-) -> RewardFunctionScore:
-    try:
-        share = predicate_share(judge, content)
-    except BadPredicate as fault:
-        return _unscored(format_score, str(fault))
-    if share == 1.0:
-        return RewardFunctionScore(format_score, share, status="passed")
-    return RewardFunctionScore(format_score, share, "the predicate rejects the answer")

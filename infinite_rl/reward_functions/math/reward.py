@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ...layout import ANSWER_TAG
-from ...parser_tags import TagMatch
+from ...parser_tags import TagMatch, format_of
 from ...types import RewardFunctionScore
-from ..predicate import BadPredicate, predicate_share
-from ..reward_function import Expected, RewardFunction
+from ..predicate import by_predicate
+from ..reward_function import Expected, RewardFunction, unscored
 from .bounds import Unparsed
 from .extract import BOXES, Convention, answer_tags, answer_text
 from .verify import Verdict, verify_when_ready
@@ -74,8 +74,7 @@ class MathRewardFunction(RewardFunction):
             tags = answer_tags(text, tag)
         except Unparsed as fault:
             return _failed(0.0, str(fault))
-        well_formed = len(tags) == 1 and tags[0].how == "well_formed"
-        format_score = 1.0 if well_formed else 0.4 if tags else 0.0
+        format_score = format_of(tags)
         if not tags and not any(box in text for box in BOXES):
             return _failed(format_score, "no answer tag and no box")
         disagreement = self._disagreement(tags)
@@ -95,11 +94,11 @@ class MathRewardFunction(RewardFunction):
         self, format_score: float, content: str, expected: Expected
     ) -> RewardFunctionScore:
         if callable(expected):
-            return _judged_by(expected, format_score, content)
+            return by_predicate(expected, format_score, content)
         try:
             gold = reference_text(expected)
         except Unparsed as fault:
-            return _unscored(format_score, str(fault))
+            return unscored(format_score, str(fault))
         return _scored(format_score, self._verdict(content, gold))
 
     def _verdict(self, answer: str, gold: str) -> Verdict:
@@ -120,12 +119,6 @@ def _failed(format_score: float, reason: str, **details: str) -> RewardFunctionS
     return RewardFunctionScore(format_score, 0.0, reason, status="failed", details=details)
 
 
-def _unscored(format_score: float, reason: str, **details: str) -> RewardFunctionScore:
-    return RewardFunctionScore(
-        format_score, 0.0, f"cannot judge: {reason}", status="unscored", details=details
-    )
-
-
 def _scored(format_score: float, verdict: Verdict) -> RewardFunctionScore:
     details = {
         "verdict": verdict.status,
@@ -136,21 +129,8 @@ def _scored(format_score: float, verdict: Verdict) -> RewardFunctionScore:
         return RewardFunctionScore(format_score, 1.0, status="passed", details=details)
     reason = f"{verdict.status}: {verdict.reason}"
     if not verdict.gold_form or verdict.status == "timeout" or verdict.missing:
-        return _unscored(format_score, reason, **details)
+        return unscored(format_score, reason, **details)
     return _failed(format_score, reason, **details)
-
-
-def _judged_by(
-    judge: Callable[[str], Any], format_score: float, content: str
-) -> RewardFunctionScore:
-    try:
-        share = predicate_share(judge, content)
-    except BadPredicate as fault:
-        return _unscored(format_score, str(fault))
-    if share == 1.0:
-        return RewardFunctionScore(format_score, share, status="passed")
-    reason = "the predicate rejects the answer"
-    return RewardFunctionScore(format_score, share, reason, status="failed")
 
 
 def reference_text(expected: object) -> str:
