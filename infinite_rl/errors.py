@@ -6,6 +6,7 @@ user's or the provider's:
     InfiniteRLError
      +-- UsageError               the caller asked for what cannot be done (also a ValueError)
      |    +-- UnknownName         no such task, language, provider or reward; names the known ones
+     |    +-- NoColumn            a row lacks a column; names those that it has
      +-- StoreError               a file in the output folder is foreign, locked or not writable
      +-- RuntimeMissing           a .wasm runtime is absent or not the one that was built
      +-- SandboxError             the sandbox itself broke; a guest's failure is an Execution
@@ -19,9 +20,12 @@ Exceptions of other libraries are turned into these once, at the edge that meets
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from .types import Usage
+
+T = TypeVar("T")
 
 
 class InfiniteRLError(Exception):
@@ -37,6 +41,22 @@ class UnknownName(UsageError):
 
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
         super().__init__(f"unknown {kind} {name!r}; known: {', '.join(sorted(known))}")
+
+
+def look_up(kind: str, name: object, table: Mapping[str, T]) -> T:
+    """What a table holds under a name. Raises UnknownName where it has no such entry."""
+    if not isinstance(name, str) or name not in table:
+        raise UnknownName(kind, name, table)
+    return table[name]
+
+
+class NoColumn(UsageError):
+    """A row lacks a column that it needs; the message lists those that it has."""
+
+    def __init__(self, column: str, row: Iterable[object], where: str = "a row") -> None:
+        super().__init__(
+            f"{where} has no column {column!r} (its columns: {', '.join(map(str, row))})"
+        )
 
 
 class StoreError(InfiniteRLError):

@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .errors import UnknownName, UsageError
+from .errors import UnknownName, UsageError, look_up
 from .prompts import task_request
 from .runtimes import language_of
 from .types import Slot, TaskType
@@ -47,7 +47,7 @@ class Plan:
         task_dist: str | Sequence[float] | Mapping[str, float],
         tasks: Mapping[str, TaskType],
         languages: Sequence[str],
-        rewards: Collection[str],
+        rewards: Mapping[str, object],
     ) -> Plan:
         """The plan for so many rows in all; of the tasks with a language, only the chosen ones'.
 
@@ -64,8 +64,7 @@ class Plan:
             if targets[family] and not kinds:
                 raise UsageError(f"no language is chosen for {family} tasks")
             for task in kinds:
-                if task.reward not in rewards:
-                    raise UnknownName("reward", task.reward, rewards)
+                look_up("reward", task.reward, rewards)
         return cls(families, weights, targets)
 
     @property

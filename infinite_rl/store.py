@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any, cast, get_args
 
 from .append_only import AppendOnlyFile, damaged, read_lines
-from .errors import StoreError, UsageError
+from .errors import NoColumn, StoreError, UsageError
 from .types import Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
 
 logger = logging.getLogger(__name__)
@@ -164,8 +164,9 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
         if text is None and name in ("response", "language"):
             text = ""
         if not isinstance(text, str):
-            what = "has no column" if text is None else f"holds {type(text).__name__}, no text, in"
-            raise UsageError(f"a row {what} {name!r} (its columns: {', '.join(map(str, row))})")
+            if text is None:
+                raise NoColumn(name, row)
+            raise UsageError(f"a row holds {type(text).__name__}, no text, in {name!r}")
         texts[name] = text
     more = {name: value for name, value in row.items() if name not in _OF_A_SAMPLE}
     return Sample(**texts, metadata=more)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from ..errors import UnknownName, UsageError
+from ..errors import UsageError, look_up
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 from ..types import RewardFunctionScore, Sample
@@ -52,8 +52,7 @@ class Scorer:
         pairs = list(pairs)
         places: dict[str, list[int]] = {}
         for place, (sample, _) in enumerate(pairs):
-            if sample.type not in self._rewards:
-                raise UnknownName("reward", sample.type, self._rewards)
+            look_up("reward", sample.type, self._rewards)
             places.setdefault(sample.type, []).append(place)
         scores: dict[int, RewardFunctionScore] = {}
         for name, its in places.items():

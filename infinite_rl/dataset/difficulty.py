@@ -21,7 +21,7 @@ from typing import Any
 
 from ..asked import Asked, Patience
 from ..budget import Budget, estimate_calls
-from ..errors import InfiniteRLError, NoCompletion, UnknownName, UsageError
+from ..errors import InfiniteRLError, NoCompletion, UsageError, look_up
 from ..gate import Limits, RetryPolicy
 from ..journal import JOURNAL, Call, Journal, Source
 from ..layout import tagged
@@ -288,9 +288,7 @@ class _Solving:
 
     def __call__(self, task: _Task) -> Rated:
         sample = task.sample
-        if sample.type not in self.rewards:
-            raise UnknownName("reward", sample.type, self.rewards)
-        reward = self.rewards[sample.type]
+        reward = look_up("reward", sample.type, self.rewards)
         own = sample.response or tagged("0")
         if reward.score(sample, own).status == "unscored":  # and so would be all that is bought
             return _rating_of(task, [], [], reward)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from ..errors import UnknownName, UsageError
+from ..errors import UsageError, look_up
 from ..reward_functions.reward_function import RewardFunction
 from ..types import RewardFunctionScore, Sample
 
@@ -44,6 +44,4 @@ def score(
     Raises:
         UnknownName: there is no such reward.
     """
-    if sample.type not in rewards:
-        raise UnknownName("reward", sample.type, rewards)
-    return rewards[sample.type].score(sample, completion)
+    return look_up("reward", sample.type, rewards).score(sample, completion)

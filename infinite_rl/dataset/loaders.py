@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import StoreError, UnknownName, UsageError
+from ..errors import StoreError, UsageError, look_up
 from ..layout import tagged
 from ..reward_functions.math.bounds import Unparsed
 from ..reward_functions.math.extract import answer_text
@@ -46,9 +46,7 @@ def load(name: str, source: str | Path = "", *, split: str = "") -> Iterator[Row
         UsageError: there is no such source, or it is a folder.
         StoreError: a row of it is not one of this benchmark.
     """
-    if name not in BENCHMARKS:
-        raise UnknownName("benchmark", name, BENCHMARKS)
-    benchmark = BENCHMARKS[name]
+    benchmark = look_up("benchmark", name, BENCHMARKS)
     source = source or f"hf:{benchmark.hub}:{split or benchmark.hub_split}"
     named = split or _split_in(str(source))
     path = fetch(source)

@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal, get_args
 
-from ..errors import UsageError
+from ..errors import NoColumn, UsageError
 from . import rows
 from .order import Ordered, arrange, read_order
 from .rows import Row, to_json
@@ -285,7 +285,7 @@ def _own_id(row: Mapping[str, Any]) -> str:
 def number_of(row: Mapping[str, Any], column: str, where: str) -> float:
     """A row's number in a column; a CSV has it as text."""
     if column not in row:
-        raise UsageError(f"{where} has no column {column!r} (its columns: {', '.join(row)})")
+        raise NoColumn(column, row, where)
     value = row[column]
     try:
         number = math.nan if isinstance(value, bool) else float(value)

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import NoColumn, UsageError
 from ..store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, read_rows
 from ..types import Slot
 from . import rows
@@ -132,10 +132,8 @@ def _attempts(source: rows.Source, completion: str, timeout: float) -> Iterator[
         column = completion or ("completion" if "completion" in row else "response")
         for name in (*_NEEDED, column):
             if name not in row:
-                raise UsageError(
-                    f"{where} has no column {name!r} (its columns: {', '.join(row)}); "
-                    "`infinite-rl score` gives rows their scores"
-                )
+                lacks = NoColumn(name, row, where)
+                raise UsageError(f"{lacks}; `infinite-rl score` gives rows their scores")
         if row.get("finish_reason") != "length":
             yield from _attempt(row, row[column], "samples", where)
 

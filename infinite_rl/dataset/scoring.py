@@ -17,7 +17,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, TypeAlias
 
-from ..errors import InfiniteRLError, StoreError, UnknownName, UsageError
+from ..errors import InfiniteRLError, NoColumn, StoreError, UsageError, look_up
 from ..reward_functions import REWARDS
 from ..reward_functions.reward_function import RewardFunction, unscored
 from ..types import RewardFunctionScore, Sample
@@ -192,11 +192,9 @@ def _without_score(row: Mapping[str, Any]) -> Row:
 def _job(row: Mapping[str, Any], number: int, judging: Judging, known: Mapping[str, object]) -> Job:
     for column in (judging.completion, judging.answer, *(() if judging.type else ("type",))):
         if column not in row:
-            columns = ", ".join(map(str, row))
-            raise UsageError(f"row {number} has no column {column!r} (its columns: {columns})")
+            raise NoColumn(column, row, f"row {number}")
     name = judging.type or row["type"]
-    if not isinstance(name, str) or name not in known:
-        raise UnknownName("reward", name, known)
+    look_up("reward", name, known)
     completion, answer = row[judging.completion], _answer(row[judging.answer])
     parts = {"type": name, "prompt": row.get("prompt"), "answer": answer}
     parts["language"] = judging.language or row.get("language")

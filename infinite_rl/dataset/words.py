@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import UsageError
+from ..errors import NoColumn
 
 Hashes: TypeAlias = "npt.NDArray[np.uint64]"
 
@@ -113,13 +113,11 @@ def text_of(row: Mapping[str, Any], columns: Sequence[str] = ()) -> str:
     A list of chat messages is the text of all but the assistant's.
 
     Raises:
-        UsageError: the row has none of these columns.
+        NoColumn: the row has not all of these columns.
     """
     columns = columns or [prompt_column(row)]
     if missing := [name for name in columns if name not in row]:
-        raise UsageError(
-            f"a row has no column {missing[0]!r} (its columns: {', '.join(map(str, row))})"
-        )
+        raise NoColumn(missing[0], row)
     return "\n\n".join(flat(row[name], "assistant") for name in columns)
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from ..errors import UnknownName, UsageError
+from ..errors import UnknownName, UsageError, look_up
 from ..types import RewardFunctionScore
 
 Shaping: TypeAlias = "Mapping[str, float | Mapping[str, Any]]"
@@ -241,13 +241,12 @@ def read_shaping(shaping: Shaping | None) -> tuple[Signal, ...]:
 
 
 def _read_signal(name: str, choice: float | Mapping[str, Any]) -> Signal:
-    if name not in SIGNALS:
-        raise UnknownName("shaping signal", name, SIGNALS)
+    signal = look_up("shaping signal", name, SIGNALS)
     options = dict(choice) if isinstance(choice, Mapping) else {"weight": choice}
     weight = options.pop("weight", None)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
         raise UsageError(f"the weight of {name!r} must be a number, not {weight!r}")
-    measure = partial(SIGNALS[name], **options)
+    measure = partial(signal, **options)
     try:
         measure("", False)  # wrong options are found here, not at the first completion
     except TypeError as error:

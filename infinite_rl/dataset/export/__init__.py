@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
-from ...errors import StoreError, UnknownName, UsageError
+from ...errors import StoreError, UsageError, look_up
 from ..ground_truth import unpack
 from ..rows import Row, id_of, read, sample_of, write
 from .card import CARD, MARK, About, Statistics, card
@@ -94,9 +94,7 @@ def read_export(folder: str | Path, to: str, *, system: str | None = None) -> It
 
 def format_named(name: str) -> Format:
     """The format of that name. Raises UnknownName where there is none."""
-    if name not in FORMATS:
-        raise UnknownName("format", name, FORMATS)
-    return FORMATS[name]
+    return look_up("format", name, FORMATS)
 
 
 def check_target(folder: Path, *, overwrite: bool) -> None:
