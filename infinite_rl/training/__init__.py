@@ -1,0 +1,1 @@
+"""Training on verified rows: SFT and GRPO, exact and small."""

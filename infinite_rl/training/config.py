@@ -1,0 +1,272 @@
+"""What one training run is told: a flat record of YAML and flags, checked before all else."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from ..errors import StoreError, UsageError
+
+ALGORITHMS = ("sft", "grpo")
+ENGINES = ("local", "trl")
+LOSSES = ("reinforce", "grpo", "dr_grpo", "dapo", "dapo_token", "gspo")  # loss.PRESETS
+DTYPES = ("float32", "bfloat16")
+TRACKERS = ("tensorboard", "wandb")
+_DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """All that a run is told.
+
+    model           folder or hub name of the model and its tokenizer
+    algorithm       "sft": learn the rows' responses; "grpo": sample answers, learn from rewards
+    data            the file of rows, for the command line
+    out             the folder in which each run gets a folder of its own
+    engine          "local": one CPU or GPU; "trl": TRL's trainers
+    engine_options  keywords for TRL's config; local: for `from_pretrained`, of the model
+    style           how a prompt is put to the model: a name of `prompt_styles`
+    reward          keywords of `adapters.scorer.Scorer`, such as {partial: true}
+    steps           updates of the weights
+    batch_size      a step's rows (sft) or prompts (grpo)
+    tokens_per_batch  most tokens, padding included, in one forward pass; a longer row is left out
+    learning_rate   the highest; it falls as a cosine to a tenth of it
+    warmup          steps in which it rises
+    weight_decay    of AdamW, on matrices alone: not on norms, biases or embeddings
+    max_new_tokens  of a sampled answer
+    group_size      answers sampled for each prompt
+    temperature     of sampling
+    loss            a preset of `loss.PRESETS`
+    kl              weight of the divergence from the model that training began with
+    max_staleness   how many steps old the policy may be that sampled what is trained on
+    sft_weight      weight of an SFT loss on the rows' responses beside GRPO's
+    save_every      steps between checkpoints; the last step is always saved
+    keep            checkpoints that are kept
+    dtype           "bfloat16" computes in it; the weights stay float32
+    device          "auto": a GPU if there is one; or "cpu", "cuda", "cuda:1", "mps"
+    seed            of everything random
+    tracking        of "tensorboard" and "wandb"
+
+    Raises:
+        UsageError: a value of the wrong type, or out of its range; the message names the key.
+    """
+
+    model: str
+    algorithm: str = "grpo"
+    data: str = ""
+    out: str = "artifacts/runs"
+    engine: str = "local"
+    engine_options: Mapping[str, Any] = field(default_factory=dict)
+    style: str = "chat"
+    reward: Mapping[str, Any] = field(default_factory=dict)
+    steps: int = 200
+    batch_size: int = 16
+    tokens_per_batch: int = 8192
+    learning_rate: float = 1e-6
+    warmup: int = 0
+    weight_decay: float = 0.0
+    max_new_tokens: int = 512
+    group_size: int = 8
+    temperature: float = 1.0
+    loss: str = "grpo"
+    kl: float = 0.0
+    max_staleness: int = 0
+    sft_weight: float = 0.0
+    save_every: int = 50
+    keep: int = 3
+    dtype: str = "float32"
+    device: str = "auto"
+    seed: int = 42
+    tracking: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for name, kind in KINDS.items():
+            object.__setattr__(self, name, _typed(name, kind, getattr(self, name)))
+        for name, (low, high) in _RANGES.items():
+            _check_range(name, getattr(self, name), low, high)
+        for name, known in _CHOICES.items():
+            _check_choice(name, getattr(self, name), known)
+        for tracker in self.tracking:
+            _check_choice("tracking", tracker, TRACKERS)
+        if not _DEVICE.fullmatch(self.device):
+            raise UsageError(f"device is auto, cpu, mps, cuda or cuda:N, not {self.device!r}")
+        if not self.model.strip():
+            raise UsageError("model is missing: the folder or the hub name of a model")
+        if self.warmup >= self.steps:
+            raise UsageError(f"warmup ({self.warmup}) must be less than steps ({self.steps})")
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> TrainingConfig:
+        """A config of values by key.
+
+        Raises:
+            UsageError: a key is not known (the nearest known one is named), or as the class.
+        """
+        for key in values:
+            if key not in KINDS:
+                raise UsageError(f"unknown key {key!r}{_nearest(str(key), KINDS)}")
+        return cls(**{"model": "", **values})
+
+    @classmethod
+    def read(cls, path: str | Path, changes: Mapping[str, Any] | None = None) -> TrainingConfig:
+        """The config of a YAML file, and `changes` to it.
+
+        Raises:
+            UsageError: there is no such file, it is no YAML mapping, or as `of`.
+            StoreError: it cannot be read.
+        """
+        path = Path(path)
+        try:
+            return cls.of({**_mapping(path), **(changes or {})})
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from None
+
+    def values(self) -> dict[str, Any]:
+        """All values by key, as JSON and YAML can hold them; `of` takes them."""
+        return {**asdict(self), "tracking": list(self.tracking)}
+
+
+# The type of each key; those that are not named have that of their default.
+KINDS: Mapping[str, type] = {"model": str, "engine_options": dict, "reward": dict} | {
+    each.name: type(each.default)
+    for each in fields(TrainingConfig)
+    if each.name not in ("model", "engine_options", "reward")
+}
+_CHOICES = {"algorithm": ALGORITHMS, "engine": ENGINES, "loss": LOSSES, "dtype": DTYPES}
+_RANGES: Mapping[str, tuple[float, float]] = {
+    "steps": (1, math.inf),
+    "batch_size": (1, math.inf),
+    "tokens_per_batch": (2, math.inf),
+    "learning_rate": (1e-12, 10),
+    "warmup": (0, math.inf),
+    "weight_decay": (0, 10),
+    "max_new_tokens": (1, math.inf),
+    "group_size": (2, math.inf),
+    "temperature": (1e-3, 100),
+    "kl": (0, 1000),
+    "max_staleness": (0, 1000),
+    "sft_weight": (0, 1000),
+    "save_every": (1, math.inf),
+    "keep": (1, math.inf),
+    "seed": (0, 2**32 - 1),
+}
+
+
+def from_flags(words: Sequence[str]) -> dict[str, Any]:
+    """The values of flags: `--steps 20`, `--steps=20`, and JSON where a key holds a mapping.
+
+    Raises:
+        UsageError: a word is no flag, has no value or is there twice, or a key is not known.
+    """
+    found: dict[str, Any] = {}
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        if not word.startswith("--"):
+            raise UsageError(f"{word!r} is no flag: --key value")
+        key, equals, text = word[2:].partition("=")
+        key = key.replace("-", "_")
+        if key not in KINDS:
+            raise UsageError(f"unknown flag --{key}{_nearest(key, KINDS, '--')}")
+        if key in found:
+            raise UsageError(f"--{key} is there twice")
+        if not equals and not left:
+            raise UsageError(f"--{key} needs a value")
+        found[key] = _of_text(key, text if equals else left.pop(0))
+    return found
+
+
+def _of_text(key: str, text: str) -> Any:
+    if KINDS[key] is tuple:
+        return [name for name in text.split(",") if name]
+    if KINDS[key] is dict:
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise UsageError(f'--{key} takes JSON, such as {{"key": 1}}, not {text!r}') from None
+    if KINDS[key] is int:
+        try:
+            return int(text)
+        except ValueError:
+            return text  # refused with its key where all values are checked
+    return text
+
+
+def _nearest(name: str, known: Mapping[str, Any], dashes: str = "") -> str:
+    near = get_close_matches(name, known, 1)
+    others = ", ".join(sorted(known))
+    return f"; did you mean {dashes}{near[0]}?" if near else f"; known: {others}"
+
+
+def _typed(name: str, kind: type, value: Any) -> Any:
+    """The value as its key's type: a number may be whole, and YAML reads 1e-6 as a text."""
+    if kind is float and isinstance(value, int | float | str) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except (ValueError, OverflowError):
+            pass
+    elif kind is tuple and isinstance(value, list | tuple):
+        if all(isinstance(each, str) for each in value):
+            return tuple(value)
+    elif kind is dict and isinstance(value, Mapping):
+        if all(isinstance(each, str) for each in value):
+            return dict(value)
+    elif isinstance(value, kind) and not isinstance(value, bool):
+        return value
+    raise UsageError(f"{name} must be {_KIND_NAMES[kind]}, not {value!r}")
+
+
+_KIND_NAMES: Mapping[type, str] = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    dict: "a mapping of names",
+    tuple: "a list of names",
+}
+
+
+def _check_range(name: str, value: float, low: float, high: float) -> None:
+    if not (low <= value <= high and value < math.inf):  # also refuses nan
+        least = f"at least {low:g}" if high == math.inf else f"in [{low:g}, {high:g}]"
+        raise UsageError(f"{name} must be {least}, not {value!r}")
+
+
+def _check_choice(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise UsageError(f"{name} is one of {', '.join(known)}, not {value!r}")
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    yaml = _yaml()
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        tree = yaml.compose(text, Loader=yaml.SafeLoader)
+        found = yaml.safe_load(text)
+    except (FileNotFoundError, IsADirectoryError):
+        raise UsageError("there is no such file") from None
+    except UnicodeDecodeError:
+        raise UsageError("it is not UTF-8") from None
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror or error}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UsageError(f"it is no YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(found, dict):
+        raise UsageError("it holds no mapping of keys to values")
+    keys = [key.value for key, _ in tree.value]
+    if twice := [key for key in keys if keys.count(key) > 1]:
+        raise UsageError(f"the key {twice[0]!r} is there twice")
+    return found
+
+
+def _yaml() -> Any:
+    try:
+        import yaml
+    except ModuleNotFoundError:
+        raise UsageError("YAML needs PyYAML: pip install 'infinite-rl[train]'") from None
+    return yaml

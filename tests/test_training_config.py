@@ -1,0 +1,141 @@
+"""What a training run is told: read from YAML and flags, checked before all else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_rl.errors import UsageError
+from infinite_rl.training.config import KINDS, TrainingConfig, from_flags
+
+
+def test_a_file_is_read_and_flags_change_it(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("model: m\nsteps: 9\nlearning_rate: 1e-6\nreward: {partial: true}\n")
+    found = TrainingConfig.read(path, from_flags(["--steps", "20", "--kl=0.5", "--loss", "gspo"]))
+    assert (found.model, found.steps, found.kl, found.loss) == ("m", 20, 0.5, "gspo")
+    assert found.learning_rate == 1e-6  # which YAML 1.1 reads as a text
+    assert found.reward == {"partial": True}
+
+
+def test_flags_may_hold_lists_and_mappings() -> None:
+    words = ["--tracking", "wandb,tensorboard", "--engine-options", '{"use_vllm": true}']
+    found = TrainingConfig.of({"model": "m", **from_flags(words)})
+    assert found.tracking == ("wandb", "tensorboard")
+    assert found.engine_options == {"use_vllm": True}
+
+
+def test_what_a_config_says_can_be_read_back() -> None:
+    config = TrainingConfig("m", steps=3, tracking=("wandb",), reward={"timeout": 2})
+    assert TrainingConfig.of(config.values()) == config
+
+
+def test_a_config_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        TrainingConfig("m").steps = 3  # type: ignore[misc]
+
+
+def test_every_key_is_explained() -> None:
+    text = TrainingConfig.__doc__ or ""
+    explained = {line.split()[0] for line in text.splitlines() if line.strip()}
+    assert {each.name for each in fields(TrainingConfig)} <= explained
+    assert set(KINDS) == {each.name for each in fields(TrainingConfig)}
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"learning_rte": 1}, "unknown key 'learning_rte'; did you mean learning_rate?"),
+        ({"zzz": 1}, "unknown key 'zzz'; known: algorithm, batch_size"),
+        ({3: 1}, "unknown key 3"),
+        ({"model": ""}, "model is missing"),
+        ({"model": None}, "model must be a text, not None"),
+        ({"steps": 0}, "steps must be at least 1, not 0"),
+        ({"steps": 1.5}, "steps must be a whole number, not 1.5"),
+        ({"steps": True}, "steps must be a whole number, not True"),
+        ({"steps": "many"}, "steps must be a whole number, not 'many'"),
+        ({"learning_rate": "fast"}, "learning_rate must be a number, not 'fast'"),
+        ({"learning_rate": float("nan")}, "learning_rate must be in"),
+        ({"learning_rate": -1}, "learning_rate must be in"),
+        ({"learning_rate": 10**400}, "learning_rate must be a number"),
+        ({"temperature": 0}, "temperature must be in [0.001, 100]"),
+        ({"group_size": 1}, "group_size must be at least 2"),
+        ({"max_staleness": -1}, "max_staleness must be in"),
+        ({"loss": "ppo"}, "loss is one of reinforce, grpo"),
+        ({"engine": "verl"}, "engine is one of local, trl"),
+        ({"algorithm": "dpo"}, "algorithm is one of sft, grpo"),
+        ({"device": "tpu"}, "device is auto, cpu"),
+        ({"dtype": "fp8"}, "dtype is one of float32, bfloat16"),
+        ({"tracking": ["mlflow"]}, "tracking is one of tensorboard, wandb"),
+        ({"tracking": "wandb"}, "tracking must be a list of names, not 'wandb'"),
+        ({"reward": ["partial"]}, "reward must be a mapping of names"),
+        ({"engine_options": {1: 2}}, "engine_options must be a mapping of names"),
+        ({"seed": -1}, "seed must be in"),
+        ({"steps": 5, "warmup": 5}, "warmup (5) must be less than steps (5)"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_its_key(values: dict[Any, Any], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        TrainingConfig.of({"model": "m", **values})
+    assert said in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- a\n- b\n", "no mapping"),
+        ("", "no mapping"),
+        ("a: [", "no YAML"),
+        ("model: m\nsteps: 1\nsteps: 2\n", "the key 'steps' is there twice"),
+        ("model: m\nseeds: 2\n", "did you mean seed?"),
+        ("model: !!python/object/apply:os.system ['true']\n", "no YAML"),
+        ("? {a: 1}\n: 2\n", "no YAML"),
+        ("model: 2020-13-45\n", "no YAML"),
+    ],
+)
+def test_a_file_that_says_no_config_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as refused:
+        TrainingConfig.read(path)
+    assert said in str(refused.value) and str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such file"):
+        TrainingConfig.read(tmp_path / "none.yaml")
+    with pytest.raises(UsageError, match="no such file"):
+        TrainingConfig.read(tmp_path)
+    (tmp_path / "latin.yaml").write_bytes(b"model: \xe9")
+    with pytest.raises(UsageError, match="not UTF-8"):
+        TrainingConfig.read(tmp_path / "latin.yaml")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["steps", "3"], "'steps' is no flag"),
+        (["--steps"], "--steps needs a value"),
+        (["--stps", "3"], "unknown flag --stps; did you mean --steps?"),
+        (["--steps", "3", "--steps=4"], "--steps is there twice"),
+        (["--reward", "partial"], "--reward takes JSON"),
+    ],
+)
+def test_flags_that_say_nothing_are_refused(words: list[str], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        from_flags(words)
+    assert said in str(refused.value)
+
+
+def test_a_config_needs_neither_torch_nor_yaml() -> None:
+    code = (
+        "import sys; from infinite_rl.training.config import TrainingConfig as C; C('m').values();"
+        "sys.exit(bool({'torch', 'transformers', 'yaml'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
