@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from contextlib import nullcontext
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import openai_server as openai
@@ -14,7 +12,7 @@ import pytest
 
 from infinite_rl import cli
 from infinite_rl.dataset import rows
-from infinite_rl.dataset.difficulty import CALLS, Rating, difficulty, wilson
+from infinite_rl.dataset.difficulty import CALLS, Rating, difficulty
 from infinite_rl.dataset.mix import Source, mix
 from infinite_rl.dataset.pairs import pairs
 from infinite_rl.errors import InfiniteRLError, NoCompletion, ProviderRefused, UsageError
@@ -60,22 +58,6 @@ def rate(folder: Path, provider: Any = None, **more: Any) -> Rating:
 
 def rated(folder: Path) -> list[dict[str, Any]]:
     return list(rows.read(folder / "out.jsonl"))
-
-
-@pytest.mark.parametrize(("solved", "attempts"), [(1, 4), (5, 10), (3, 4), (1, 1000), (0, 4)])
-def test_the_interval_is_wilsons(solved: int, attempts: int) -> None:
-    """The rates p for which the share lies within z standard errors, those of p itself."""
-    share, z = solved / attempts, NormalDist().inv_cdf(0.975)
-    for bound in filter(None, wilson(solved, attempts)):
-        error = math.sqrt(bound * (1 - bound) / attempts)
-        assert abs(share - bound) == pytest.approx(z * error)
-    mirrored = [1 - bound for bound in reversed(wilson(attempts - solved, attempts))]
-    assert wilson(solved, attempts) == pytest.approx(mirrored)
-
-
-def test_the_interval_ends_at_none_and_all_and_without_attempts_says_nothing() -> None:
-    assert wilson(0, 4)[0] == 0.0 and wilson(4, 4)[1] == 1.0
-    assert wilson(0, 0) == (0.0, 1.0)
 
 
 def test_each_row_gets_the_share_of_attempts_that_solve_it(tmp_path: Path) -> None:

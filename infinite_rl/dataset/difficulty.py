@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import math
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,6 +21,7 @@ from typing import Any
 from ..asked import Asked, Patience
 from ..budget import Budget, estimate_calls
 from ..errors import InfiniteRLError, NoCompletion, UsageError, look_up
+from ..estimators import wilson
 from ..gate import Limits, RetryPolicy
 from ..journal import JOURNAL, Call, Journal, Source
 from ..layout import tagged
@@ -42,24 +42,7 @@ from .shelf import Shelf
 
 RATE_COLUMNS = ("attempts", "solved", "pass_rate", "pass_rate_low", "pass_rate_high")
 CALLS = ".calls"  # after the name of the output: the folder of its journal
-_Z = 1.959963984540054  # a normal variable is within so many deviations 95 % of the time
 _AHEAD = 256  # rows that are taken before the first of them is rated
-
-
-def wilson(solved: int, attempts: int) -> tuple[float, float]:
-    """The 95 % confidence interval of a pass rate, Wilson's: (0, 1) without any attempt.
-
-    With p = solved / n it is (p + z^2/2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2/n).
-    E. B. Wilson, Probable inference, the law of succession, and statistical inference, Journal of
-    the American Statistical Association 22 (1927), 209-212.
-    """
-    if not attempts:
-        return 0.0, 1.0
-    share, squared = solved / attempts, _Z * _Z / attempts
-    spread = _Z * math.sqrt(share * (1 - share) / attempts + squared / (4 * attempts))
-    low = 0.0 if not solved else (share + squared / 2 - spread) / (1 + squared)
-    high = 1.0 if solved == attempts else (share + squared / 2 + spread) / (1 + squared)
-    return low, high
 
 
 @dataclass(frozen=True)
