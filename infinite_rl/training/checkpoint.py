@@ -1,0 +1,211 @@
+"""Checkpoints that are there whole or not at all, and from which a run goes on.
+
+    checkpoints/step_100/   what `save_pretrained` writes: any tool can load it
+        trainer_state.pt    optimizer, random states, position in the data
+        READY               the size of every file, written last
+
+A checkpoint is made under another name and gets its own when all of it is on the disk. So a run
+that is killed leaves the one before as the newest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from pickle import UnpicklingError  # what torch raises; nothing is unpickled here
+from typing import Any
+
+from ..errors import StoreError, UsageError
+
+FOLDER, READY, STATE = "checkpoints", "READY", "trainer_state.pt"
+_NAME = re.compile(r"step_(\d+)")
+_UNFINISHED = ".part"
+
+
+def save(
+    run: Path, step: int, model: Any, tokenizer: Any, state: Mapping[str, Any], *, keep: int = 2
+) -> Path:
+    """Save a checkpoint into `run`/checkpoints/step_<step>; of the older ones `keep` - 1 stay.
+
+    `model` and `tokenizer` are saved by their `save_pretrained`. `state` is whatever `load_state`
+    is to give back: tensors, numbers, texts, and lists, tuples and mappings of them. Where there is
+    a checkpoint of that step already, it stays as it is: somebody may be reading it.
+
+    Raises:
+        UsageError: `keep` is below 1, or `state` holds something that could not be loaded again.
+        StoreError: it cannot be written; the checkpoints that are there stay.
+    """
+    if keep < 1:
+        raise UsageError(f"keep must be at least 1 checkpoint, not {keep}")
+    _check(state, "state")
+    folder = run / FOLDER
+    final = folder / f"step_{step}"
+    if not is_ready(final):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _clear(folder, final)
+            _write(folder, final, model, tokenizer, state)
+        except _failures() as error:
+            raise StoreError(f"cannot write {final}: {_reason(error)}") from error
+    for old in ready(run)[:-keep]:
+        try:
+            _remove(old)
+        except OSError as error:
+            raise StoreError(f"cannot remove {old}: {_reason(error)}") from None
+    return final
+
+
+def ready(run: Path) -> list[Path]:
+    """The whole checkpoints of a run, oldest first."""
+    found = [path for path in (run / FOLDER).glob("step_*") if is_ready(path)]
+    return sorted(found, key=step_of)
+
+
+def newest(run: Path) -> Path | None:
+    """The whole checkpoint of the latest step, None where there is none."""
+    return next(reversed(ready(run)), None)
+
+
+def is_ready(path: Path) -> bool:
+    """Whether the folder is a whole checkpoint: every file is there that its READY tells of."""
+    if not _NAME.fullmatch(path.name):
+        return False
+    try:
+        sizes = json.loads((path / READY).read_text(encoding="utf-8"))["files"]
+        return all((path / name).stat().st_size == size for name, size in sizes.items())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False  # absent, torn or somebody else's: all the same here
+
+
+def step_of(path: Path) -> int:
+    """The step of a checkpoint, by its name. Raises UsageError for another folder."""
+    found = _NAME.fullmatch(path.name)
+    if not found:
+        raise UsageError(f"{path} is no checkpoint: it must be named step_NUMBER")
+    return int(found[1])
+
+
+def load_state(path: Path) -> dict[str, Any]:
+    """The `state` that was saved with a checkpoint, its tensors in main memory.
+
+    Nothing in the file is executed: torch's `weights_only` is on.
+
+    Raises:
+        StoreError: there is none, or it is damaged.
+    """
+    torch, file = _torch(), path / STATE
+    try:
+        found = torch.load(file, map_location="cpu", weights_only=True)
+        if isinstance(found, dict):
+            return found
+        reason = "it is no mapping"
+    except (OSError, RuntimeError, EOFError, LookupError, ValueError, UnpicklingError) as error:
+        reason = _reason(error)
+    raise StoreError(f"{file} cannot be read: {reason}")
+
+
+def random_states() -> dict[str, Any]:
+    """The states of all global random generators, for `state`."""
+    torch = _torch()
+    states: dict[str, Any] = {"python": random.getstate(), "torch": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        states["cuda"] = torch.cuda.get_rng_state_all()
+    return states
+
+
+def restore_random_states(states: Mapping[str, Any]) -> None:
+    """Set the global random generators to what `random_states` gave.
+
+    Those of GPUs are set where the machine has as many of them.
+    """
+    torch = _torch()
+    version, numbers, gauss = states["python"]
+    random.setstate((version, tuple(numbers), gauss))
+    torch.set_rng_state(states["torch"])
+    if len(states.get("cuda", ())) == torch.cuda.device_count():
+        torch.cuda.set_rng_state_all(states.get("cuda", ()))
+
+
+def _write(folder: Path, final: Path, model: Any, tokenizer: Any, state: Mapping[str, Any]) -> None:
+    draft = folder / f".{final.name}{_UNFINISHED}"
+    draft.mkdir()
+    try:
+        model.save_pretrained(draft)
+        tokenizer.save_pretrained(draft)
+        _torch().save(dict(state), draft / STATE)
+        files = sorted(path for path in draft.rglob("*") if path.is_file())
+        sizes = {path.relative_to(draft).as_posix(): path.stat().st_size for path in files}
+        marker = json.dumps({"files": sizes}, indent=1) + "\n"
+        (draft / READY).write_text(marker, encoding="utf-8")
+        for path in (*draft.rglob("*"), draft):
+            _sync(path)
+        draft.rename(final)
+        _sync(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _clear(folder: Path, final: Path) -> None:
+    """Remove what a killed run has left, and a damaged checkpoint in the place of the new one."""
+    for left in folder.glob(f".step_*{_UNFINISHED}"):
+        shutil.rmtree(left)
+    if final.exists():
+        shutil.rmtree(final)
+
+
+def _remove(path: Path) -> None:
+    """Remove a checkpoint; it is never there in half."""
+    leaving = path.with_name(f".{path.name}{_UNFINISHED}")
+    path.rename(leaving)
+    shutil.rmtree(leaving)
+
+
+def _sync(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _reason(error: Exception) -> str:
+    """An error in one line."""
+    system = error.strerror if isinstance(error, OSError) else None
+    return system or next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What torch and safetensors raise where a file cannot be written."""
+    safetensors = sys.modules.get("safetensors")
+    own = (safetensors.SafetensorError,) if safetensors else ()
+    return (OSError, RuntimeError, *own)
+
+
+def _check(value: Any, where: str) -> None:
+    """Refuse what `load_state` could not load, while the run still has it."""
+    torch = _torch()
+    if value is None or isinstance(value, bool | int | float | str | bytes | torch.Tensor):
+        return
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            _check(key, where)
+            _check(each, f"{where}[{key!r}]")
+    elif type(value) in (list, tuple):
+        for place, each in enumerate(value):
+            _check(each, f"{where}[{place}]")
+    else:
+        raise UsageError(f"{where} is a {type(value).__name__}, which no checkpoint can hold")
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise UsageError("checkpoints need torch: pip install 'infinite-rl[train]'") from None
+    return torch

@@ -1,0 +1,385 @@
+"""A run's folder: what it was started with is all there but for secrets, and no line is lost."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import subprocess
+import sys
+import threading
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from infinite_rl.append_only import DiskFull
+from infinite_rl.errors import StoreError, UsageError
+from infinite_rl.training import machine, run_folder
+from infinite_rl.training.redact import REDACTED, redact
+from infinite_rl.training.run_folder import (
+    RunFolder,
+    read_config,
+    read_events,
+    read_rollouts,
+    write_text,
+)
+
+pytest.importorskip("yaml")
+CONFIG = {"model": "tiny", "seed": 7, "learning_rate": 1e-6, "tracking": []}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Any:
+    with RunFolder.create(tmp_path, CONFIG, ["train", "grpo"]) as run:
+        yield run
+
+
+def written(path: Path) -> str:
+    """All text of all files of a folder."""
+    files = (file for file in path.rglob("*") if file.is_file())
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+
+# What it was started with.
+
+
+def test_a_folder_tells_how_the_run_was_started(run: RunFolder) -> None:
+    manifest = json.loads((run.path / "run_manifest.json").read_text())
+    assert manifest["command"] == ["train", "grpo"] and manifest["seeds"] == {"seed": 7}
+    assert manifest["versions"]["python"] == sys.version.split()[0]
+    assert manifest["versions"]["wasmtime"] and manifest["runtimes"]["python"]
+    assert datetime.fromisoformat(manifest["began"]).tzinfo is not None
+    assert run.config == CONFIG
+    lock = (run.path / "locks" / "requirements.lock.txt").read_text().splitlines()
+    assert any(line.startswith("wasmtime==") for line in lock)
+    hardware = json.loads((run.path / "sys" / "hardware.json").read_text())
+    assert hardware["cores"] == os.cpu_count() and hardware["memory_bytes"] > 2**20
+
+
+def test_the_name_is_the_second_and_the_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for command in (
+        "init -q",
+        "-c user.name=a -c user.email=a@b commit -q --allow-empty -m x",
+    ):
+        subprocess.run(["git", "-C", tmp_path, *command.split()], check=True)
+    monkeypatch.chdir(tmp_path)
+    with RunFolder.create("runs", CONFIG) as run:
+        manifest = json.loads((run.path / "run_manifest.json").read_text())
+        sha = manifest["commit"]["sha"]
+        assert run.path.parent == Path("runs") and len(sha) == 40
+        stamp, _, short = run.path.name.partition("_")
+        assert short == sha[:8] and not manifest["commit"]["changed"]
+        assert datetime.strptime(stamp, "%Y%m%dT%H%M%SZ")
+    with RunFolder.create("runs", CONFIG) as second:  # the first run's files are not committed
+        assert json.loads((second.path / "run_manifest.json").read_text())["commit"]["changed"]
+
+
+def test_without_a_repository_it_is_nogit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with RunFolder.create(tmp_path, CONFIG) as run:
+        assert run.path.name.endswith("_nogit")
+        assert json.loads((run.path / "run_manifest.json").read_text())["commit"] is None
+
+
+def test_without_git_it_is_nogit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert machine.commit(Path.cwd()) is None
+
+
+def test_runs_that_begin_in_one_second_do_not_collide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stopped(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Stopped:
+            return cls(2026, 1, 31, 12, 0, 0, tzinfo=tz)
+
+    monkeypatch.setattr(run_folder, "datetime", Stopped)
+    paths: list[Path] = []
+
+    def begin() -> None:
+        with RunFolder.create(tmp_path, CONFIG) as run:
+            run.event("begin", 0)
+            paths.append(run.path)
+
+    threads = [threading.Thread(target=begin) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    name = min(path.name for path in paths)
+    assert name.startswith("20260131T120000Z_")
+    assert {path.name for path in paths} == {name, f"{name}-2", f"{name}-3", f"{name}-4"}
+    assert all(len(list(read_events(path))) == 1 for path in paths)
+
+
+# Secrets.
+
+
+def test_no_secret_gets_into_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "from-the-environment")
+    monkeypatch.setenv("WANDB_API_KEY", "0123456789abcdef")
+    config = {
+        **CONFIG,
+        "engine_options": {
+            "hub_token": "in-the-config",
+            "url": "https://someone:in-the-url@host/x",
+            "note": "uses from-the-environment twice: from-the-environment",
+            "nested": [{"api_key": "in-a-list"}],
+            "eos_token": "<|endoftext|>",
+        },
+    }
+    command = ["train", "--hub_token", "in-a-flag", "--api-key=behind-an-equals", "--steps", "20"]
+    with RunFolder.create(tmp_path, config, command) as run:
+        text = written(run.path)
+        kept = run.config["engine_options"]
+    for secret in (
+        *("from-the-environment", "0123456789abcdef", "in-the-config", "in-the-url", "in-a-list"),
+        *("in-a-flag", "behind-an-equals"),
+    ):
+        assert secret not in text
+    assert kept["eos_token"] == "<|endoftext|>" and kept["url"] == f"https://{REDACTED}@host/x"
+    assert kept["hub_token"] == REDACTED and f'"{REDACTED}"' in text
+    assert '"20"' in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("token", "hub_token", "HF_TOKEN", "hf-token", "--token", "api_key", "api-key", "apikey"),
+        *("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "db_password", "PASSWORD", "client_secret"),
+        *("credentials", "Authorization", "http.authorization"),
+    ],
+)
+def test_these_names_hold_secrets(name: str) -> None:
+    assert redact({name: "x"}) == {name: REDACTED}
+    assert redact({name: ["x", 1]}) == {name: REDACTED}
+    assert redact({name: None}) == {name: None}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("eos_token", "pad_token", "max_new_tokens", "tokens_per_batch", "tokenizer", "keep"),
+        *("key", "monkey", "model", "stop_token", "batch_size", "secretary"),
+    ],
+)
+def test_these_names_do_not(name: str) -> None:
+    assert redact({name: "x"}) == {name: "x"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("sk-proj-0123456789abcdefghij", "hf_0123456789abcdefghij", "AKIA0123456789ABCDEF"),
+        *("ghp_0123456789abcdefghij0123", "AIzaSy0123456789abcdefghij0123"),
+    ],
+)
+def test_keys_of_known_services_are_seen_anywhere(text: str) -> None:
+    assert redact({"note": f"with {text}."}) == {"note": f"with {REDACTED}."}
+
+
+def test_what_is_no_secret_stays_as_it_is() -> None:
+    value = {"a": 1, "b": [1.5, None, True, "text"], "c": {"d": "sk-learn"}, 3: b"x"}
+    assert redact(value) == value
+
+
+# Lines.
+
+
+def test_lines_are_read_back_as_they_were_written(run: RunFolder) -> None:
+    run.event("train", 1, loss=0.5, reward=None)
+    run.event("eval", 1, note='a "line"\n\u2028 ü \ud800')
+    run.rollout(1, prompt="p", ids=[1, 2])
+    assert [event["kind"] for event in run.events()] == ["train", "eval"]
+    (event,) = run.events("train")
+    assert (event["step"], event["loss"], event["reward"]) == (1, 0.5, None)
+    assert event["time"] > 1.7e9
+    assert next(run.events("eval"))["note"] == 'a "line"\n\u2028 ü \ud800'
+    assert list(run.rollouts()) == [{"step": 1, "prompt": "p", "ids": [1, 2]}]
+
+
+def test_a_number_that_is_not_finite_is_null(run: RunFolder) -> None:
+    run.event("train", 1, loss=math.nan, parts={"kl": [math.inf, 1.0]}, pair=(-math.inf, 2))
+    assert "NaN" not in (run.path / "events.jsonl").read_text()
+    (event,) = run.events()
+    assert (event["loss"], event["parts"], event["pair"]) == (None, {"kl": [None, 1.0]}, [None, 2])
+
+
+def test_what_json_cannot_say_is_refused_and_nothing_written(run: RunFolder) -> None:
+    with pytest.raises(UsageError, match="cannot be written as JSON: .*set"):
+        run.event("train", 1, loss={1})
+    assert not list(run.events())
+
+
+@pytest.mark.parametrize("torn", [b'{"kind": "tra', b"{", b"\xff\x00", b'{"kind": "train"}'])
+def test_a_torn_last_line_is_left_out_and_owed_again(run: RunFolder, torn: bytes) -> None:
+    run.event("train", 1)
+    run.rollout(1, text="a")
+    run.close()
+    for name in ("events.jsonl", "rollouts.jsonl"):
+        with (run.path / name).open("ab") as file:
+            file.write(torn)
+    assert [event["step"] for event in read_events(run.path)] == [1]
+    assert [record["text"] for record in read_rollouts(run.path)] == ["a"]
+    with RunFolder.open(run.path) as again:
+        again.event("train", 2)
+        again.rollout(2, text="b")
+        assert [event["step"] for event in again.events()] == [1, 2]
+        assert [record["text"] for record in again.rollouts()] == ["a", "b"]
+
+
+@pytest.mark.parametrize("line", [b"{\n", b"[]\n", b"\xff\n"])
+def test_a_damaged_line_before_the_end_is_named(run: RunFolder, line: bytes) -> None:
+    run.event("train", 1)
+    run.close()
+    with (run.path / "events.jsonl").open("ab") as file:
+        file.write(line + b'{"kind": "train", "step": 2}\n')
+    with pytest.raises(StoreError, match=r"events.jsonl is damaged at line 2"):
+        list(read_events(run.path))
+
+
+def test_steps_that_are_done_again_are_there_once(run: RunFolder) -> None:
+    def steps(*numbers: int, mark: str) -> None:
+        for number in numbers:
+            run.event("train", number, mark=mark)
+            run.rollout(number, mark=mark)
+
+    steps(1, 2, 3, 4, 5, mark="a")
+    run.resumed(2)
+    steps(3, 4, 5, 6, mark="b")
+    run.resumed(4)
+    run.resumed(4)
+    steps(5, mark="c")
+    expected = [(1, "a"), (2, "a"), (3, "b"), (4, "b"), (5, "c")]
+    assert [(event["step"], event["mark"]) for event in run.events("train")] == expected
+    assert [(record["step"], record["mark"]) for record in run.rollouts()] == expected
+    assert [event["step"] for event in run.events("resumed")] == [2, 4, 4]
+    run.resumed(1)
+    assert [(event["step"], event["mark"]) for event in run.events("train")] == [(1, "a")]
+    assert [record["step"] for record in run.rollouts()] == [1]
+
+
+def test_a_text_that_speaks_of_resuming_resumes_nothing(run: RunFolder) -> None:
+    run.rollout(5, text='{"kind": "resumed", "step": 0}', kind_of="resumed")
+    assert len(list(run.rollouts())) == 1
+
+
+def test_rollouts_stop_at_their_size_and_one_event_says_so(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path, CONFIG, rollout_bytes=120) as run:
+        for step in (1, 2, 3):
+            run.rollout(step, text="x" * 30)
+        run.rollout(4, text="")  # would have room, but what is there has no gaps
+        path = run.path
+    with RunFolder.open(path, rollout_bytes=120) as run:
+        run.rollout(5, text="")
+        assert [record["step"] for record in run.rollouts()] == [1, 2]
+        size = (path / "rollouts.jsonl").stat().st_size
+        assert size <= 120
+        (event,) = run.events("rollouts_capped")
+        assert (event["step"], event["bytes"]) == (3, size)
+
+
+def test_lines_of_many_threads_are_whole(run: RunFolder) -> None:
+    def write(number: int) -> None:
+        for step in range(50):
+            run.event("train", step, thread=number, filler="x" * 500)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = [(event["thread"], event["step"]) for event in run.events()]
+    assert sorted(found) == [(number, step) for number in range(4) for step in range(50)]
+
+
+# What can go wrong.
+
+
+def test_a_root_that_is_a_file_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for root in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(StoreError, match="cannot write to the folder .*file") as error:
+            RunFolder.create(root, CONFIG)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_root_that_may_not_be_written_is_said_in_one_line(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(StoreError, match="cannot write to the folder .*: Permission denied"):
+        RunFolder.create(tmp_path, CONFIG)
+
+
+def full(*args: object) -> NoReturn:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_is_said_in_one_line_and_leaves_no_half_line(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full:
+        """A file that takes three bytes and no more."""
+
+        def __init__(self, file: Any) -> None:
+            self.file, self.left = file, 1
+
+        def write(self, data: bytes) -> int:
+            self.left -= 1
+            return full() if self.left < 0 else int(self.file.write(data[:3]))
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.file, name)
+
+    run.event("train", 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(run._events, "_file", Full(run._events._file))
+        with pytest.raises(DiskFull, match=r"^cannot write .*/events.jsonl: No space left .*$"):
+            run.event("train", 2)
+    run.event("train", 3)
+    assert [event["step"] for event in run.events()] == [1, 3]
+
+
+def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_text(tmp_path / "a" / "x", "before")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreError, match=r"^cannot write .*/x: No space left on device$"):
+        write_text(tmp_path / "a" / "x", "after")
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["x"]
+    assert (tmp_path / "a" / "x").read_text() == "before"
+    with pytest.raises(StoreError, match="No space left"):
+        RunFolder.create(tmp_path, CONFIG)
+
+
+def test_two_processes_cannot_write_one_run(run: RunFolder) -> None:
+    with pytest.raises(StoreError, match="another run is writing to the folder"):
+        RunFolder.open(run.path)
+    run.close()
+    RunFolder.open(run.path).close()
+
+
+def test_only_a_runs_folder_can_be_gone_on_in(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="is not the folder of a run: it has no run_manifest.json"):
+        RunFolder.open(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("text", ["[1]", "a: [", "!!python/object/apply:os.system ['true']"])
+def test_a_config_that_is_damaged_or_hostile_is_refused(run: RunFolder, text: str) -> None:
+    (run.path / "config.yaml").write_text(text)
+    with pytest.raises(StoreError, match="config.yaml cannot be read: ") as error:
+        read_config(run.path)
+    assert "\n" not in str(error.value)
+
+
+def test_without_yaml_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(UsageError, match=r"pip install 'infinite-rl\[train\]'"):
+        RunFolder.create(tmp_path / "runs", CONFIG)
+    assert not (tmp_path / "runs").exists()
