@@ -36,7 +36,7 @@ def lines(name: str, parts: int) -> list[list[str]]:
     return [[*map(str.strip, line.split(" |", parts - 1))] for line in given]
 
 
-NUMBERS = lines("gsm8k_answers.txt", 3)
+NUMBERS = lines("gsm8k_answers.txt", 3) + lines("gsm8k_statements.txt", 3)
 INSTRUCTIONS = lines("instruction_near_misses.txt", 4)
 PROGRAMS = re.findall(
     r"=== (\w+) (\w+) (\d+) ([^\n]+)\n(.*?)\n(?====|\Z)",
@@ -46,13 +46,13 @@ PROGRAMS = re.findall(
 
 
 def test_the_sets_are_as_large_as_promised() -> None:
-    assert (len(NUMBERS), len(PROGRAMS), len(INSTRUCTIONS)) == (315, 97, 123)
+    assert (len(NUMBERS), len(PROGRAMS), len(INSTRUCTIONS)) == (315 + 263, 97, 123)
 
 
 @pytest.mark.parametrize(("label", "gold", "answer"), NUMBERS)
 def test_a_number_passes_only_where_it_is_right(label: str, gold: str, answer: str) -> None:
     passed = REWARDS["gsm8k"].compute_reward(unescaped(answer), gold).passed
-    assert passed == (label in ("right", "let_in"))
+    assert passed == (label == "right")
 
 
 def test_no_answer_passes_for_two_numbers() -> None:
