@@ -21,12 +21,19 @@ PENS = (
 )
 
 
+ANIMALS = (
+    "A {} on the farm of my uncle eats 3 bags of feed on each of 4 days. How many legs and bags "
+    "does my uncle count on these days if each {} is counted on every day?"
+)
+
+
 def row(prompt: str, **more: Any) -> dict[str, Any]:
-    return {"type": "math", "prompt": prompt, **more}
+    return {"type": "math", "prompt": prompt, "answer": "52", **more}
 
 
-def removed(*prompts: str, **options: Any) -> list[int]:
-    return [found.row for found in duplicates(map(row, prompts), **options)]
+def removed(*prompts: str, answer: str = "52", **options: Any) -> list[int]:
+    rows = [row(prompt, answer=answer) for prompt in prompts]
+    return [found.row for found in duplicates(rows, **options)]
 
 
 def test_the_first_of_equal_rows_is_kept() -> None:
@@ -128,15 +135,70 @@ def test_numbers_can_be_ignored() -> None:
     assert removed(PENS, PENS.replace("12", "13"), numbers="ignore") == [2]
 
 
-def test_another_short_answer_makes_another_task_unless_the_prompt_is_equal() -> None:
+def test_another_answer_makes_another_task_unless_the_prompt_is_equal() -> None:
     near_by = PENS.replace("Tom", "Aisha")
     assert duplicates([row(PENS, answer="52"), row(near_by, answer="53")]) == []
     (same,) = duplicates([row(PENS, answer="52"), row(near_by, answer=" 52")])
     assert not same.exact
     (equal,) = duplicates([row(PENS, answer="52"), row(PENS, answer="53")])
-    assert equal.exact
+    assert equal.exact and equal.disputed
     long = "It is worked out like this: " * 5
-    assert len(duplicates([row(PENS, answer=long), row(near_by, answer=long + "so")])) == 1
+    assert not duplicates([row(PENS, answer=long + "5"), row(near_by, answer=long + "6")])
+
+
+def test_of_a_worked_solution_the_final_answer_is_compared() -> None:
+    near_by = PENS.replace("Tom", "Aisha")
+    solutions = ("12 + 5 * 8 = 52\n#### 52", "Boxes: 40 pens\n#### 52", "12 + 5 * 8 = 52\n#### 40")
+    one, same, other = (row(near_by, answer=solution) for solution in solutions)
+    (found,) = duplicates([row(PENS, answer=solutions[0]), same])
+    assert not found.disputed
+    assert duplicates([one, {**same, "prompt": PENS}, {**other, "prompt": PENS + " Well?"}]) == [
+        Duplicate(2, "", 1, "", pytest.approx(0.9, abs=0.1), False)
+    ]
+
+
+@pytest.mark.parametrize("answer", ["", "yes", "(B)", "x + y"])
+def test_where_no_answer_vouches_another_word_makes_another_task(answer: str) -> None:
+    cow, hen = (row(ANIMALS.format(name, name), answer=answer) for name in ("cow", "hen"))
+    fillers = row(cow["prompt"].replace("the farm", "a farm"), answer=answer)
+    assert duplicates([cow, hen]) == []
+    assert [one.row for one in duplicates([cow, fillers])] == [2]
+    assert [one.row for one in duplicates([cow, hen], loose=True)] == [2]
+
+
+def test_instructions_say_how_to_answer_and_not_what() -> None:
+    checks = '[{"instruction_id": "length_constraints:number_words", "kwargs": {"num_words": 3}}]'
+    cow, hen = (
+        row(ANIMALS.format(name, name), answer=checks, type="instruction")
+        for name in ("cow", "hen")
+    )
+    assert duplicates([cow, hen]) == []
+
+
+def test_without_an_answer_names_that_swap_places_make_another_task() -> None:
+    one = "Tom has 3 old pens, and Ann has 5. How many pens does Tom have if Ann gives him all?"
+    swapped = "Ann has 3 old pens, and Tom has 5. How many pens does Tom have if Ann gives him all?"
+    moved = "Ann has 5, and Tom has 3 old pens. How many pens does Tom have if Ann gives him all?"
+    assert removed(one, swapped, moved, answer="") == [3]
+
+
+@pytest.mark.parametrize("prompt", [PENS, "Write a function to find the nth hexagonal number."])
+def test_a_preface_makes_no_other_task(prompt: str) -> None:
+    rows = [row(prompt), row(f"Please solve this task. {prompt} Think step by step.")]
+    assert [one.row for one in duplicates(rows)] == [2]
+    assert duplicates([row(prompt, answer=""), row(f"{prompt} In French.", answer="")]) == []
+
+
+def test_the_same_tests_vouch_for_a_short_prompt() -> None:
+    tests = '{"tests": ["assert peak([1, 9, 3]) == 9", "assert peak([-4, -5]) == -4"]}'
+    one, other = "Find the peak of the given list of numbers.", "Find the peak of the array."
+    found = duplicates([row(one, answer=tests), row(other, answer=tests)], threshold=0.4)
+    assert [duplicate.row for duplicate in found] == [2]
+
+
+def test_loosely_the_same_are_other_words_and_answers_but_no_other_numbers() -> None:
+    rows = [row(PENS), row(PENS.replace("pens", "nuts"), answer="1"), row(PENS.replace("5", "6"))]
+    assert [one.row for one in duplicates(rows, loose=True)] == [2]
 
 
 def test_another_type_or_language_makes_another_task() -> None:

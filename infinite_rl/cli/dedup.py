@@ -16,7 +16,7 @@ def add(verbs: arguments.Verbs) -> None:
         help="keep one row of those that ask for the same",
         description="Write the rows of FILE without those that ask for the same as a row that is "
         "kept: equal but for case, white space and idle punctuation, or nearly the same words with "
-        "the same numbers, signs and short answer. The first one is kept, or the best one.",
+        "the same numbers, signs and answer. The first one is kept, or the best one.",
         epilog="Example: infinite-rl dedup data --best quality_score --report removed.csv "
         "-o unique.jsonl. Exit code: 0 done, 1 not done, 2 wrong usage.",
     )
@@ -24,6 +24,8 @@ def add(verbs: arguments.Verbs) -> None:
     arguments.rows_out(parser)
     arguments.compared(parser)
     arguments.near(parser, 0.6)
+    what = "take rows for the same also where some words or the answers differ, if numbers do not"
+    arguments.switch(parser, "--loose", what)
     arguments.option(parser, "--best", "", "column of numbers: keep the row with the highest one")
     what = "file for the rows removed: which row each one is the same as, and how similar"
     arguments.option(parser, "--report", None, what, Path)
@@ -44,6 +46,7 @@ def run(given: argparse.Namespace) -> int:
             given.columns,
             threshold=given.threshold,
             numbers=given.numbers,
+            loose=given.loose,
             best=given.best,
         )
     if given.report:

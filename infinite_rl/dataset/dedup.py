@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
-from .near import THRESHOLD, Index, Numbers, Sketch, sketch
+from .near import THRESHOLD, Index, Numbers, Sketch, answer_of, sketch
 from .rows import Row, Source, read
 from .words import hash_of
 
@@ -35,6 +35,7 @@ def duplicates(
     *,
     threshold: float = THRESHOLD,
     numbers: Numbers = "exact",
+    loose: bool = False,
     best: str = "",
 ) -> list[Duplicate]:
     """The rows to remove, so that no two are left of which `near` says that they are the same.
@@ -42,7 +43,8 @@ def duplicates(
     Of those that are the same the first row is kept, or that with the highest number in the column
     `best`. Each removed row is the same as the kept row that is named beside it. `columns` are
     compared instead of the prompt; a similarity of `threshold` is near, and 1 leaves exact
-    duplicates only. Rows take bounded memory, however long they are.
+    duplicates only. With `loose`, near rows may have other words and other answers, with `numbers`
+    "ignore" also other numbers. Rows take bounded memory, however long they are.
 
     Raises:
         UsageError: a row has no such column, or no number in `best`.
@@ -53,9 +55,9 @@ def duplicates(
     answers: list[int] = []
     merits: list[float] = []
     for number, row in enumerate(rows, 1):
-        sketches.append(sketch(row, columns, numbers))
+        sketches.append(sketch(row, columns, numbers, loose=loose))
         ids.append(str(row.get("id") or ""))
-        answers.append(hash_of(str(row.get("answer") or "").strip()))
+        answers.append(hash_of(answer_of(row)))
         merits.append(_merit(row, best, number) if best else 0.0)
     found = []
     for place in sorted(range(len(sketches)), key=lambda place: -merits[place]):

@@ -4,21 +4,25 @@ Two rows are equal when their prompts have the same tokens (see `words`), and th
 `language` are the same. They are near when, besides,
 
 - the Jaccard similarity of their words and pairs of neighbouring words reaches a threshold,
+- their answers are the same: of a worked solution, what is behind its `####`,
 - they have the same numbers, signs and telling words ("not", "least"), in the same order unless
   whole clauses have moved, and the same literals, in double quotes or capitals,
-- if they are short, all their words are the same but for fillers ("the", "given"),
-- their short answers are the same, where they have any.
+- where no answer vouches that they are the same task, all their clauses are the same but for
+  fillers ("the", "given") and idle clauses ("Think step by step"). A cow is no hen. An answer does
+  not vouch if it is missing or says as little as "yes" or "B", if it is an instruction's, which
+  says how to answer and not what, or if it is short and the prompt is so, too.
 
 So tasks from one template with other numbers are different tasks; `numbers="ignore"` drops all of
-these conditions. MinHash with locality-sensitive hashing (Broder 1997; Indyk and Motwani 1998) only
-proposes pairs: what is said of a pair is computed from its shingles. A long text is judged by a
-sample of 1,024 of them (the smallest hashes: bottom-k sampling), so a row takes bounded memory.
+these conditions but the first, `loose` all but the numbers and signs. MinHash with
+locality-sensitive hashing (Broder 1997; Indyk and Motwani 1998) only proposes pairs: what is said
+of a pair is computed from its shingles. A long text is judged by a sample of 1,024 of them (the
+smallest hashes: bottom-k sampling), so a row takes bounded memory.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -32,11 +36,14 @@ Numbers: TypeAlias = Literal["exact", "ignore"]
 THRESHOLD = 0.6
 _SAMPLE = 1_024  # shingles of a row that are kept
 _SHORT_PROMPT = 20  # words: in a shorter one, any other word may make another task
-_SHORT_ANSWER = (
-    40  # characters: longer answers are worked solutions and tests, which vary with the author
-)
-_FILLER_WORDS = "a an the this that these those of to in on at for from by with is are be and given"
+_SHORT_ANSWER = 40  # characters: longer ones, such as tests, are not the same by chance
+_FILLER_WORDS = "a an the this that these those of in for is are be and given"
 _FILLERS = frozenset(_FILLER_WORDS.split())
+_IDLE_WORDS = (
+    "please solve this task question problem exercise here is a the following for you q answer "
+    "think step by carefully explain your let's lets work it out show"
+)
+_IDLE = frozenset(_IDLE_WORDS.split())  # a clause of nothing else asks for nothing
 # Of b bands of r hashes, a pair of similarity s shares one with a chance of 1 - (1 - s^r)^b: 99.6 %
 # at 0.6 for 40 bands; below that threshold, more bands. Strict ones bring the most similar first.
 _HASHES, _BANDS, _MORE_BANDS, _STRICT_BANDS = 160, 40, 80, 10
@@ -91,7 +98,7 @@ def sketch(
     """The sketch of a row's prompt, or of the columns that are named.
 
     With `loose`, of all conditions on near rows only that on numbers and signs is left, and their
-    order does not count: more is taken for the same, as one wants where that costs nothing.
+    order does not count: more is taken for the same, as one wants where that costs little.
 
     Raises:
         UsageError: the row has none of these columns.
@@ -101,7 +108,8 @@ def sketch(
     found = [token for token in parts if token != BREAK]
     kind = f"{row.get('type') or ''}\0{row.get('language') or ''}"
     exact = hash_of("\0".join((kind, *found)))
-    said = [token for token in found if token.isalpha()]
+    told = [clause for clause in _split(parts) if not _IDLE.issuperset(clause)]
+    said = [token for clause in told for token in clause if token.isalpha()]
     # Shingles that are salted can only be shared by rows that agree in all of the salt.
     if numbers == "ignore":
         return Sketch(exact, 0, 0, _shingles(said, kind))
@@ -109,9 +117,21 @@ def sketch(
     if loose:
         signs = sorted(mark for mark in marks if not mark.isalpha())
         return Sketch(exact, 0, 0, _shingles(said, "\0".join((kind, *signs))))
-    content = sorted(set(said) - _FILLERS) if len(said) < _SHORT_PROMPT else []
-    salt = "\0".join((kind, _answer(row), *sorted(marks), "", *literals(text), "", *content))
-    return Sketch(exact, hash_of("\0".join(marks)), _moved(parts), _shingles(said, salt))
+    answer = answer_of(row)
+    content: list[str] = []
+    if not _vouches(answer, row, said):
+        content = _sorted([word for word in clause if word not in _FILLERS] for clause in told)
+    salt = "\0".join((kind, answer, *sorted(marks), "", *literals(text), "", *content))
+    moved = _sorted(clause for clause in told if any(map(_is_mark, clause)))
+    order = hash_of("\0".join(marks))
+    return Sketch(exact, order, hash_of("\n".join(moved)), _shingles(said, salt))
+
+
+def answer_of(row: Mapping[str, Any]) -> str:
+    """The tokens of a row's answer, joined; of a worked solution, those behind its `####`."""
+    answer = row.get("answer")
+    text = answer if isinstance(answer, str) else "" if answer is None else str(answer)
+    return "\0".join(tokens(text.rpartition("####")[2]))
 
 
 class Index:
@@ -199,15 +219,20 @@ def _shingles(said: list[str], salt: str) -> Hashes:
     return found
 
 
-def _moved(parts: list[str]) -> int:
-    """The same for texts whose clauses with marks are the same, in whatever order."""
+def _split(parts: Sequence[str]) -> list[list[str]]:
+    """The clauses of a text; those that "and" joins are two."""
     found: list[list[str]] = [[]]
     for token in parts:
-        if token == BREAK or token == "and":
+        if token in (BREAK, "and"):
             found.append([])
         else:
             found[-1].append(token)
-    return hash_of("\n".join(sorted("\0".join(one) for one in found if any(map(_is_mark, one)))))
+    return found
+
+
+def _sorted(told: Iterable[list[str]]) -> list[str]:
+    """The same for the same clauses, in whatever order."""
+    return sorted("\0".join(clause) for clause in told if clause)
 
 
 def _is_mark(token: str) -> bool:
@@ -216,10 +241,11 @@ def _is_mark(token: str) -> bool:
     return not unicodedata.category(token[0]).startswith("M")  # an accent is a part of a word
 
 
-def _answer(row: Mapping[str, Any]) -> str:
-    answer = row.get("answer")
-    text = answer if isinstance(answer, str) else "" if answer is None else str(answer)
-    return "\0".join(tokens(text)) if len(text) <= _SHORT_ANSWER else ""
+def _vouches(answer: str, row: Mapping[str, Any], said: Sequence[str]) -> bool:
+    """Whether rows that have this answer, and are alike, can be taken for the same task."""
+    if row.get("type") == "instruction" or not any(map(str.isdigit, answer)):
+        return False
+    return len(said) >= _SHORT_PROMPT or len(answer) > _SHORT_ANSWER
 
 
 def _rensa() -> Any:
