@@ -24,6 +24,7 @@ from typing import Any
 
 from infinite_rl.dataset.decontaminate import Benchmarks, Leak, decontaminate
 from infinite_rl.dataset.dedup import duplicates
+from infinite_rl.dataset.loaders import load
 from infinite_rl.dataset.rows import Row, read
 from infinite_rl.dataset.split import LEFT_OUT, split
 from infinite_rl.dataset.words import prompt_column
@@ -85,9 +86,12 @@ def _synonyms(text: str, chance: random.Random) -> str | None:  # noqa: ARG001 -
 
 
 def _renamed(text: str, chance: random.Random) -> str | None:
-    found = sorted(set(re.findall(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b", text)) - NO_NAMES)
-    new = dict(zip(found, chance.sample(NAMES, len(NAMES)), strict=False))
+    new = dict(zip(_names(text), chance.sample(NAMES, len(NAMES)), strict=False))
     return re.sub(r"\b[A-Z][a-z]{2,}\b", lambda word: new.get(word[0], word[0]), text)
+
+
+def _names(text: str) -> list[str]:
+    return sorted(set(re.findall(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b", text)) - NO_NAMES)
 
 
 def _reordered(text: str, chance: random.Random) -> str | None:  # noqa: ARG001
@@ -117,14 +121,37 @@ def _other_number(text: str, chance: random.Random) -> str | None:
     return text[: place.start()] + str(int(place[0]) + chance.randint(1, 9)) + text[place.end() :]
 
 
+def _other_noun(text: str, chance: random.Random) -> str | None:
+    found = sorted(set(re.findall(r"(?<=\d )[a-z]{3,}s\b", text)))
+    if not found:
+        return None
+    noun, new = chance.choice(found), chance.choice(("hens", "cows", "lamps", "boats"))
+    return re.sub(rf"\b{noun}\b", new, text).replace(noun[:-1] + " ", new[:-1] + " ")
+
+
+def _swapped(text: str, chance: random.Random) -> str | None:  # noqa: ARG001
+    """Another of its people is asked for."""
+    start, end, question = text.rpartition(". ")
+    here = [name for name in _names(text) if name in question]
+    there = [name for name in _names(text) if name not in question]
+    return start + end + question.replace(here[0], there[0]) if here and there else None
+
+
+TASKS: Mapping[str, Callable[[str, random.Random], str | None]] = {
+    "another number": _other_number,
+    "another noun": _other_noun,
+    "another name asked for": _swapped,
+}
+
+
 def _real() -> list[Row]:
     """Rows of one shape, all of them different tasks."""
-    gsm8k = [
-        {"type": "gsm8k", "prompt": row["question"]} for row in read(DATA / "gsm8k/train.jsonl")
+    gsm8k = load("gsm8k", DATA / "gsm8k/train.jsonl")
+    mbpp = [
+        {"type": "mbpp", "prompt": row["prompt"], "answer": "\n".join(row["test_list"])}
+        for row in read(BENCHMARKS["mbpp"])
     ]
-    mbpp = [{"type": "mbpp", "prompt": row["prompt"]} for row in read(BENCHMARKS["mbpp"])]
-    ifeval = [{"type": "ifeval", "prompt": row["prompt"]} for row in read(BENCHMARKS["ifeval"])]
-    return [*gsm8k, *mbpp, *ifeval]
+    return [*gsm8k, *mbpp, *load("ifeval", BENCHMARKS["ifeval"])]
 
 
 def _procedural(each: int) -> Iterator[Row]:
@@ -140,7 +167,7 @@ def _procedural(each: int) -> Iterator[Row]:
 
 
 def near_duplicates(rows: int) -> None:  # noqa: ARG001 -- a section's form
-    """Planted copies, and tasks that are the same but for a number."""
+    """Planted copies, and other tasks in nearly the same words: with answers, and without any."""
     chance = random.Random(SEED)
     real, made = _real(), list(_procedural(100))
     planted: list[tuple[str, Row]] = []
@@ -150,23 +177,35 @@ def near_duplicates(rows: int) -> None:  # noqa: ARG001 -- a section's form
                 if (prompt := change(row["prompt"], chance)) not in (None, row["prompt"]):
                     short = ", short prompts" if len(row["prompt"].split()) < 20 else ""
                     planted.append((kind + short, {**row, "prompt": prompt}))
-    for row in chance.sample(real, 1_000):
-        if prompt := _other_number(row["prompt"], chance):
-            planted.append(("another number: to be kept", {**row, "prompt": prompt}))
+    for kind, change in TASKS.items():
+        for row in chance.sample(real, 1_000):
+            if (prompt := change(row["prompt"], chance)) not in (None, row["prompt"]):
+                other = {**row, "prompt": prompt, "answer": f"{row['answer']}1"}
+                planted.append((f"{kind}: to be kept", other))
+    _compared(real, made, planted)
+    for row in (*real, *made, *(row for _, row in planted)):
+        row["answer"] = ""
+    print("\nthe same without answers")
+    _compared(real, made, planted)
+
+
+def _compared(real: list[Row], made: list[Row], planted: list[tuple[str, Row]]) -> None:
     everything = [*real, *made, *(row for _, row in planted)]
     found = duplicates(everything)
     removed = {duplicate.row - 1 for duplicate in found}
     first = len(real) + len(made)
-    print(f"{'planted':<34}{'rows':>7}{'removed':>9}")
+    print(f"{'planted':<38}{'rows':>7}{'removed':>9}")
     hits = Counter(kind for place, (kind, _) in enumerate(planted, first) if place in removed)
     for kind, count in sorted(Counter(kind for kind, _ in planted).items()):
-        print(f"{kind:<34}{count:>7}{hits[kind] / count:>9.1%}")
+        print(f"{kind:<38}{count:>7}{hits[kind] / count:>9.1%}")
     wrong = [one for one in found if one.row <= first]
     in_made = sum(one.row > len(real) for one in wrong)
-    print(f"{'nothing: real rows':<34}{len(real):>7}{len(wrong) - in_made:>9}")
-    print(f"{'nothing: procedural rows':<34}{len(made):>7}{in_made:>9}")
+    print(f"{'nothing: real rows':<38}{len(real):>7}{len(wrong) - in_made:>9}")
+    print(f"{'nothing: procedural rows':<38}{len(made):>7}{in_made:>9}")
     right = sum(count for kind, count in hits.items() if "kept" not in kind)
-    print(f"precision {right / len(found):.4f}; rows removed that are no copies:")
+    copies = sum("kept" not in kind for kind, _ in planted)
+    print(f"recall {right / copies:.3f}, precision {right / len(found):.4f}; ", end="")
+    print("rows removed that were not planted:")
     for one in wrong:
         print(f"  {one.similarity:.2f} {everything[one.row - 1]['prompt'][:150]!r}")
         print(f"       {everything[one.of_row - 1]['prompt'][:150]!r}")
