@@ -15,7 +15,7 @@ from ..errors import StoreError, UsageError
 
 ALGORITHMS = ("sft", "grpo")
 ENGINES = ("local", "trl")
-LOSSES = ("reinforce", "grpo", "dr_grpo", "dapo", "dapo_token", "gspo")  # loss.PRESETS
+LOSSES = ("reinforce", "grpo", "dr_grpo", "dapo", "dapo_group", "gspo")  # loss.PRESETS
 DTYPES = ("float32", "bfloat16")
 TRACKERS = ("tensorboard", "wandb")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
