@@ -26,7 +26,6 @@ from .shelf import Shelf
 Mode = Literal["shuffled", "sequential", "weighted"]
 MODES: tuple[str, ...] = get_args(Mode)
 ID_COLUMN = "mix_id"
-_ENDINGS = (".jsonl.gz", ".jsonl", ".ndjson", ".json", ".csv", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -270,8 +269,7 @@ def _name_of(source: rows.Source) -> str:
     if not isinstance(source, str | Path):
         return "rows"
     name = Path(source).name
-    kind = next((end for end in _ENDINGS if name.lower().endswith(end)), "")
-    return name[: len(name) - len(kind)] or "rows"
+    return name[: len(name) - len(rows.ending_of(name))] or "rows"
 
 
 def _own_id(row: Mapping[str, Any]) -> str:

@@ -29,6 +29,11 @@ __all__ = ["Row", "Source", "id_of", "kind_of", "read", "sample_of", "write"]
 Row: TypeAlias = "dict[str, Any]"
 Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | Mapping[str, Any]"
 
+# How names end, and the kind of file that each ending means.
+_KINDS = {
+    **{".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".jsonl.gz": "jsonl.gz"},
+    **{".json": "json", ".parquet": "parquet"},
+}
 _AT_ONCE = 1_000  # rows of a Parquet file
 _OURS = (list(DATASET_COLUMNS), list(FAILED_COLUMNS))
 
@@ -81,14 +86,16 @@ def id_of(row: Mapping[str, Any]) -> str:
 
 def kind_of(path: Path) -> str:
     """The kind of a file by its name: "csv", "jsonl", "jsonl.gz", "json" or "parquet"."""
-    name = path.name.lower()
-    kinds = {".ndjson": "jsonl", **{f".{kind}": kind for kind in _READERS}}
-    for ending, kind in kinds.items():
-        if name.endswith(ending):
-            return kind
+    if ending := ending_of(path.name):
+        return _KINDS[ending]
     raise UsageError(
         f"{path} is of no known kind: name it .csv, .jsonl, .jsonl.gz, .json, .parquet"
     )
+
+
+def ending_of(name: str) -> str:
+    """The end of a name that says the kind of file, such as ".jsonl.gz"; "" where none does."""
+    return next((ending for ending in _KINDS if name.lower().endswith(ending)), "")
 
 
 def _files(path: Path) -> list[Path]:
@@ -98,8 +105,7 @@ def _files(path: Path) -> list[Path]:
         raise UsageError(f"there is no {path}")
     if (path / DATASET).is_file():
         return [path / DATASET]
-    endings = (*(f".{kind}" for kind in _READERS), ".ndjson")
-    found = sorted(file for file in path.rglob("*") if file.name.lower().endswith(endings))
+    found = sorted(file for file in path.rglob("*") if ending_of(file.name))
     if not found:
         raise UsageError(f"there is no data file in {path}")
     return found
