@@ -23,8 +23,9 @@ from typing import IO, Any, TypeAlias
 
 from ..errors import StoreError, UsageError
 from ..store import DATASET, DATASET_COLUMNS, FAILED_COLUMNS, read_rows, sample_of
+from .shelf import Shelf, to_json, to_line
 
-__all__ = ["Row", "Source", "id_of", "kind_of", "read", "sample_of", "write"]
+__all__ = ["Row", "Source", "id_of", "kind_of", "read", "sample_of", "to_json", "write"]
 
 Row: TypeAlias = "dict[str, Any]"
 Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | Mapping[str, Any]"
@@ -209,17 +210,9 @@ def _dump(rows: Iterable[Mapping[str, Any]], opened: IO[bytes] | gzip.GzipFile) 
     count = 0
     with opened as file:
         for row in rows:
-            file.write(to_json(row).encode("ascii") + b"\n")
+            file.write(to_line(row))
             count += 1
     return count
-
-
-def to_json(value: object) -> str:
-    """A row as one line of JSON, in ASCII. Raises UsageError for what JSON cannot say."""
-    try:
-        return json.dumps(value)
-    except TypeError as error:
-        raise UsageError(f"a row cannot be written as JSON: {error}") from None
 
 
 def _write_json(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
@@ -233,16 +226,13 @@ def _write_json(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
 
 
 def _write_csv(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
-    with (
-        _spooled(rows) as (spool, columns),
-        path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file,
-    ):
-        count, writer = 0, csv.writer(file, lineterminator="\n")
+    shelf, columns = _put_down(rows)
+    with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
-        for row in _read_jsonl(spool):
+        for row in shelf:
             writer.writerow([_field(row.get(column)) for column in columns])
-            count += 1
-        return count
+    return len(shelf)
 
 
 def _field(value: object) -> str:
@@ -253,41 +243,33 @@ def _field(value: object) -> str:
 
 def _write_parquet(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
     pyarrow, parquet = _pyarrow()
-    with _spooled(rows) as (spool, columns):
-        try:
-            schema, count = pyarrow.schema([]), 0
-            for batch in _batches(spool, columns):
-                found = pyarrow.Table.from_pylist(batch).schema
-                schema = pyarrow.unify_schemas([schema, found], promote_options="permissive")
-            with parquet.ParquetWriter(path, schema) as writer:
-                for batch in _batches(spool, columns):
-                    writer.write_table(pyarrow.Table.from_pylist(batch, schema))
-                    count += len(batch)
-            return count
-        except (pyarrow.ArrowException, UnicodeEncodeError, OverflowError) as error:
-            raise UsageError(f"these rows cannot be written as Parquet: {error}") from None
+    shelf, columns = _put_down(rows)
+    try:
+        schema = pyarrow.schema([])
+        for batch in _batches(shelf, columns):
+            found = pyarrow.Table.from_pylist(batch).schema
+            schema = pyarrow.unify_schemas([schema, found], promote_options="permissive")
+        with parquet.ParquetWriter(path, schema) as writer:
+            for batch in _batches(shelf, columns):
+                writer.write_table(pyarrow.Table.from_pylist(batch, schema))
+    except (pyarrow.ArrowException, UnicodeEncodeError, OverflowError) as error:
+        raise UsageError(f"these rows cannot be written as Parquet: {error}") from None
+    return len(shelf)
 
 
-def _batches(spool: Path, columns: Sequence[str]) -> Iterator[list[Row]]:
-    rows = _read_jsonl(spool)
+def _batches(shelf: Shelf, columns: Sequence[str]) -> Iterator[list[Row]]:
+    rows = iter(shelf)
     while batch := list(islice(rows, _AT_ONCE)):
         yield [{column: row.get(column) for column in columns} for row in batch]
 
 
-@contextmanager
-def _spooled(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Path, list[str]]]:
-    """The rows in a file beside, and all columns that they have: a header comes before them."""
-    columns: dict[str, None] = {}
-
-    def seen() -> Iterator[Mapping[str, Any]]:
-        for row in rows:
-            columns.update(dict.fromkeys(row))
-            yield row
-
-    with tempfile.TemporaryDirectory() as folder:
-        spool = Path(folder) / "rows.jsonl"
-        _write_jsonl(seen(), spool)
-        yield spool, list(columns)
+def _put_down(rows: Iterable[Mapping[str, Any]]) -> tuple[Shelf, list[str]]:
+    """The rows on a shelf, and all columns that they have: a header comes before them."""
+    shelf, columns = Shelf(), dict[str, None]()
+    for row in rows:
+        columns.update(dict.fromkeys(row))
+        shelf.add(row)
+    return shelf, list(columns)
 
 
 def _pyarrow() -> tuple[Any, Any]:

@@ -1,14 +1,28 @@
-"""Rows that wait on the disk, to be read back in any order."""
+"""Rows as lines of JSON, and rows that wait on the disk, to be read back in any order."""
 
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from array import array
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .rows import Row, to_json
+from ..errors import UsageError
+
+
+def to_json(value: object) -> str:
+    """A value as one line of JSON, in ASCII. Raises UsageError for what JSON cannot say."""
+    try:
+        return json.dumps(value)
+    except TypeError as error:
+        raise UsageError(f"a row cannot be written as JSON: {error}") from None
+
+
+def to_line(row: Mapping[str, Any]) -> bytes:
+    """A row as a line of a file. Raises UsageError for what JSON cannot say."""
+    return to_json(row).encode("ascii") + b"\n"
 
 
 class Shelf:
@@ -19,24 +33,25 @@ class Shelf:
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 -- it is open as long as this lives
-        self._places, self._end = array("Q"), 0
+        self._ends = array("Q", [0])  # of the rows, after that of none
 
     def add(self, row: Mapping[str, Any]) -> int:
         """Put a row down; its number. Raises UsageError for what JSON cannot say."""
-        line = to_json(row).encode("ascii") + b"\n"
-        self._file.seek(self._end)
+        line = to_line(row)
         self._file.write(line)
-        self._places.append(self._end)
-        self._end += len(line)
-        return len(self._places) - 1
+        self._ends.append(self._ends[-1] + len(line))
+        return len(self) - 1
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._ends) - 1
 
-    def __getitem__(self, number: int) -> Row:
-        self._file.seek(self._places[number])
-        found: Row = json.loads(self._file.readline())
+    def __getitem__(self, number: int) -> dict[str, Any]:
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        begin, end = self._ends[number], self._ends[number + 1]
+        self._file.flush()
+        found: dict[str, Any] = json.loads(os.pread(self._file.fileno(), end - begin, begin))
         return found
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[dict[str, Any]]:
         return (self[number] for number in range(len(self)))

@@ -11,7 +11,8 @@ from typing import Any
 
 from ..append_only import AppendOnlyFile, damaged, read_lines
 from ..errors import StoreError
-from .rows import Row, to_json, write
+from .rows import Row, write
+from .shelf import to_line
 
 ENDING = ".part"
 
@@ -44,7 +45,7 @@ class Unfinished(AppendOnlyFile):
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise StoreError(f"another run is writing {self.path}") from None
-            self._recover(_line({"settings": settings}), afresh=afresh)
+            self._recover(to_line({"settings": settings}), afresh=afresh)
             refused.pop_all()
 
     def __enter__(self) -> Unfinished:
@@ -66,7 +67,7 @@ class Unfinished(AppendOnlyFile):
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Append a row, which outlives this process. Raises StoreError where that fails."""
-        self._write(_line(row))
+        self._write(to_line(row))
 
     def finish(self) -> int:
         """Write all rows to where they belong; how many they are."""
@@ -95,7 +96,3 @@ class Unfinished(AppendOnlyFile):
             if line.endswith(b"\n"):
                 end = reached
         self._file.truncate(end)
-
-
-def _line(row: Mapping[str, Any]) -> bytes:
-    return to_json(row).encode("ascii") + b"\n"
