@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from . import arguments
-from .terminal import DONE, counting, show_logs
+from .terminal import DONE, counted, counting, show_logs
 
 _FORMATS = (
     *("trl", "verl", "openrlhf", "open-instruct", "verifiers", "nemo-gym", "skyrl"),
@@ -60,10 +59,9 @@ def run(given: argparse.Namespace) -> int:
 
     show_logs()
     about = About(given.name or given.out.absolute().name, given.license, _manifest(given))
-    statuses = Counter[str]()
     with counting("rows exported") as count:
         statistics = export(
-            _counted(_rows(given), count, statuses),
+            counted(_rows(given), count),
             given.to,
             given.out,
             split=given.split,
@@ -78,8 +76,9 @@ def run(given: argparse.Namespace) -> int:
     if statistics.left_out:
         why = "left out, since their responses did not pass"
         print(f"{why}: {statistics.left_out} (--failed keeps them)", file=sys.stderr)
-    elif not_passed := statuses["failed"] + statuses["unscored"]:
-        print(f"responses among them that did not pass (status): {not_passed}", file=sys.stderr)
+    elif statistics.not_passed:
+        among = "responses among them that did not pass (status)"
+        print(f"{among}: {statistics.not_passed}", file=sys.stderr)
     print(f"in {given.out}; what they are, and how to train on them, is in its README.md")
     return DONE
 
@@ -104,14 +103,3 @@ def _rows(given: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
     yield from read(given.source)
     if given.val:
         yield from ({**row, "split": "validation"} for row in read(given.val))
-
-
-def _counted(
-    rows: Iterator[Mapping[str, Any]],
-    count: Callable[[int], None],
-    statuses: Counter[str],
-) -> Iterator[Mapping[str, Any]]:
-    for number, row in enumerate(rows, 1):
-        yield row
-        statuses[str(row.get("status"))] += 1
-        count(number)

@@ -13,7 +13,7 @@ from typing import IO, Any
 from ...errors import StoreError, UsageError, look_up
 from ..ground_truth import unpack
 from ..rows import Row, id_of, read, sample_of, write
-from .card import CARD, MARK, About, Statistics, card
+from .card import CARD, MARK, About, Statistics, card, not_passed
 from .formats import FORMATS, Format, Item, default_system
 from .schema import ANY, TEXT, fault_of
 
@@ -22,7 +22,6 @@ __all__ = ["FORMATS", "About", "Statistics", "export", "format_named", "read_exp
 _SPLIT = re.compile(r"[a-z][a-z0-9_]*")
 _OURS = re.compile(rf"{_SPLIT.pattern}\.(jsonl|parquet)|{re.escape(CARD)}")
 _TASK = {"type": TEXT, "prompt": TEXT, "answer": str, "response": str, "language": str}
-_NOT_PASSED = ("failed", "unscored")
 _MOST_SPLITS = 50  # more are no splits, but some other column
 
 
@@ -128,7 +127,7 @@ def _lines(
 ) -> Iterator[tuple[str, str]]:
     """Each row in its new form, as JSON, with its split."""
     for number, row in enumerate(rows, 1):
-        if format_.learns and not failed and row.get("status") in _NOT_PASSED:
+        if format_.learns and not failed and not_passed(row):
             statistics.left_out += 1
             continue
         try:

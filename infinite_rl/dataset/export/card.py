@@ -73,7 +73,8 @@ class Statistics:
     """
 
     splits: Counter[str] = field(default_factory=Counter)
-    left_out: int = 0  # rows whose responses did not pass
+    left_out: int = 0  # rows that are not there, since their responses did not pass
+    not_passed: int = 0  # rows that are there although theirs did not
     kinds: dict[tuple[str, str], Lengths] = field(default_factory=dict)
     models: Counter[str] = field(default_factory=Counter)
     rewards: Counter[str] = field(default_factory=Counter)
@@ -87,6 +88,7 @@ class Statistics:
     def add(self, row: Mapping[str, Any], split: str, made: Mapping[str, Any]) -> None:
         """Count a row of a split; `made` is its new form."""
         self.splits[split] += 1
+        self.not_passed += not_passed(row)
         kind = (_text(row, "type"), _text(row, "language"))
         lengths = self.kinds.setdefault(kind, Lengths())
         lengths.rows += 1
@@ -100,6 +102,11 @@ class Statistics:
         if reward := _text(row, "reward"):
             version = _text(row, "reward_version")
             self.rewards[f"{reward} {version}".strip()] += 1
+
+
+def not_passed(row: Mapping[str, Any]) -> bool:
+    """Whether the row's `status` says that its response did not pass."""
+    return row.get("status") in ("failed", "unscored")
 
 
 def card(format_: Format, statistics: Statistics, about: About) -> str:
