@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import StoreError, UsageError
+from ..errors import UsageError
 from .rows import replacing
 
 _NAMED = 3  # ids that an error quotes
@@ -49,19 +49,14 @@ def write_order(ids: Iterable[str], path: str | Path) -> None:
         UsageError: an id that is empty, or that one line cannot hold.
         StoreError: the file cannot be written.
     """
-
-    path = Path(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
+        with replacing(Path(path)) as draft, draft.open("w", encoding="utf-8", newline="") as file:
             for name in ids:
                 if not name or name != name.strip() or "\n" in name:
                     raise UsageError(f"an order file cannot hold the id {name!r}")
                 file.write(name + "\n")
     except UnicodeEncodeError:
         raise UsageError(f"an order file cannot hold the id {name!r}") from None
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def arrange(

@@ -70,13 +70,9 @@ def write(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:
         StoreError: the file cannot be written.
     """
     path = Path(path)
-    kind = kind_of(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as unfinished:
-            return _WRITERS[kind](rows, unfinished)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+    writer = _WRITERS[kind_of(path)]
+    with replacing(path) as unfinished:
+        return writer(rows, unfinished)
 
 
 def id_of(row: Mapping[str, Any]) -> str:
@@ -180,16 +176,24 @@ def _read_parquet(path: Path) -> Iterator[Row]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A file to write in, which takes the place of `path` when all is well."""
-    number, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    os.close(number)
+    """A file to write in, which takes the place of `path` when all is well; its folder is made.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
     try:
-        yield Path(name)
-        Path(name).chmod(0o666 & ~_umask())
-        os.replace(name, path)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        number, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        os.close(number)
+        try:
+            yield Path(name)
+            Path(name).chmod(0o666 & ~_umask())
+            os.replace(name, path)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(name)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def _umask() -> int:

@@ -86,17 +86,13 @@ def _from_s3(uri: str) -> Path:
 
 def _download(body: Any, path: Path, uri: str, size: int) -> None:
     """Write what is streamed, all `size` bytes of it, to the disk."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with replacing(path) as unfinished, unfinished.open("wb") as file:
-            for piece in body.iter_chunks(_CHUNK):
-                file.write(piece)
-            if file.tell() != size:
-                raise StoreError(f"{uri} was cut off: {file.tell()} bytes of {size}")
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise StoreError(f"cannot keep {uri} in {path.parent}: {error}") from None
+    with replacing(path) as unfinished, unfinished.open("wb") as file:
+        for piece in body.iter_chunks(_CHUNK):
+            file.write(piece)
+        if file.tell() != size:
+            raise StoreError(f"{uri} was cut off: {file.tell()} bytes of {size}")
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _boto3() -> tuple[Any, Any]:

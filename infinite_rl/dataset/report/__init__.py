@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from ...errors import StoreError
 from ...manifest import read_manifest
 from ...store import DATASET, FAILED, FAILED_COLUMNS, read_rows
 from ...types import Reason
@@ -55,7 +54,7 @@ def report(
         UsageError: there is no such source, or it is of a kind that is not known.
         StoreError: the source is damaged, or the page cannot be written.
     """
-    path, statistics, shown = Path(path), Statistics(), Shown(most, budget)
+    statistics, shown = Statistics(), Shown(most, budget)
     for number, row in enumerate(_rows(source), 1):
         statistics.add(row)
         shown.add(row)
@@ -65,12 +64,8 @@ def report(
     title = title or (folder.resolve().name if folder else "rows")
     content = _content(title, shown, statistics, manifest)
     text = page(title, content)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as unfinished:
-            unfinished.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+    with replacing(Path(path)) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
     return Reported(shown.seen, len(content["rows"]), content["cut"], shown.limit, len(text))
 
 
