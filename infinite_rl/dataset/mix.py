@@ -20,8 +20,8 @@ from typing import Any, Literal, get_args
 from ..errors import NoColumn, UsageError
 from . import rows
 from .order import Ordered, arrange, read_order
-from .rows import Row, to_json
-from .shelf import Shelf
+from .rows import Row
+from .shelf import Shelf, to_json
 
 Mode = Literal["shuffled", "sequential", "weighted"]
 MODES: tuple[str, ...] = get_args(Mode)

@@ -6,6 +6,7 @@ in no pair, and a text that was judged both ways is in none either.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -19,9 +20,9 @@ from ..store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, read_rows
 from ..types import Slot
 from . import rows
 from .mix import number_of
-from .rows import Row, to_json
+from .rows import Row
 from .scoring import Judging, score_rows
-from .shelf import Shelf
+from .shelf import Shelf, to_json
 
 PAIR_COLUMNS = (
     *("prompt", "chosen", "rejected", "chosen_score", "rejected_score", "type", "id", "source"),
@@ -151,27 +152,28 @@ def _attempt(row: Mapping[str, Any], text: object, source: str, where: str) -> I
 
 def _of_run(folder: Path, timeout: float) -> Iterator[Row]:
     """The accepted rows of a run, and the attempts that failed before them, judged anew."""
-    accepted = folder / DATASET
+    accepted, shelf = folder / DATASET, Shelf()
+    places: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
     for number, row in enumerate(read_rows(accepted, DATASET_COLUMNS), 1):
         yield from _attempt(row, row["response"], "", f"row {number} of {accepted}")
+        places[_place(row)].append(shelf.add(row))
     if (folder / FAILED).is_file():
-        for row in score_rows(_failures(folder), Judging("completion", timeout=timeout)):
+        failed = (
+            answer
+            for failure in read_rows(folder / FAILED, FAILED_COLUMNS)
+            for answer in _answers(failure, map(shelf.__getitem__, places.get(_place(failure), ())))
+        )
+        for row in score_rows(failed, Judging("completion", timeout=timeout)):
             yield from _attempt(row, row["completion"], row["source"], "a failed attempt")
 
 
-def _failures(folder: Path) -> Iterator[Row]:
-    """What failed at the tasks of accepted rows, each as a completion of that row."""
-    wanted = {_place(row) for row in read_rows(folder / DATASET, DATASET_COLUMNS)}
-    shelf, places = Shelf(), dict[tuple[str, int], list[int]]()
-    for failure in read_rows(folder / FAILED, FAILED_COLUMNS):
-        if failure["response"].strip() and (place := _place(failure)) in wanted:
-            places.setdefault(place, []).append(shelf.add(failure))
-    for row in read_rows(folder / DATASET, DATASET_COLUMNS):
-        for failure in map(shelf.__getitem__, places.get(_place(row), ())):
-            if failure["prompt"].split() == row["prompt"].split():
-                mended = Slot.parse(failure["slot"]).draft == Slot.parse(row["slot"]).draft
-                source = "rectified" if mended else "redrawn"
-                yield {**row, "completion": failure["response"], "source": source}
+def _answers(failure: Mapping[str, str], accepted: Iterable[Row]) -> Iterator[Row]:
+    """What failed as a completion of those accepted rows that have the same prompt."""
+    for row in accepted if failure["response"].strip() else ():
+        if failure["prompt"].split() == row["prompt"].split():
+            mended = Slot.parse(failure["slot"]).draft == Slot.parse(row["slot"]).draft
+            source = "rectified" if mended else "redrawn"
+            yield {**row, "completion": failure["response"], "source": source}
 
 
 def _place(row: Mapping[str, str]) -> tuple[str, int]:
