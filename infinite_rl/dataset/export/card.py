@@ -165,7 +165,7 @@ def _text(row: Mapping[str, Any], name: str) -> str:
 def _header(format_: Format, statistics: Statistics, about: About) -> str:
     """YAML; its texts are JSON strings, which are YAML as well."""
     tasks = ["text-generation"]
-    if format_.name not in ("sft", "sharegpt"):
+    if not format_.learns:
         tasks.insert(0, "reinforcement-learning")
     name = "".join(char for char in about.name if char.isprintable())[:_CHARS]
     lines = [
@@ -316,7 +316,7 @@ for row in read_export(".", "{name}"):
 
 
 def _train(format_: Format) -> str:
-    if not format_.make or format_.name in ("sft", "sharegpt"):
+    if format_.learns or not format_.make:
         return format_.use
     return f"{format_.use} The reward is Infinite RL's (`{REWARD_NAME}`), by the ground truth."
 

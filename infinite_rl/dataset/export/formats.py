@@ -73,9 +73,19 @@ class Item:
         return self.text if self.plain else self.messages
 
     @property
+    def source(self) -> str:
+        """Where the reward comes from, and which it is."""
+        return f"{REWARD_NAME}/{self.sample.type}"
+
+    @property
     def more(self) -> dict[str, str]:
         """What is of use beside the task and its ground truth."""
         return {"id": self.id, "response": self.sample.response}
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The same with the row's place."""
+        return {"split": self.split, "index": self.index, **self.more}
 
     @property
     def truth(self) -> str:
@@ -135,17 +145,17 @@ def _trl(item: Item) -> Row:
 
 def _verl(item: Item) -> Row:
     return {
-        "data_source": f"{REWARD_NAME}/{item.sample.type}",
+        "data_source": item.source,
         "prompt": item.messages,
         "ability": item.sample.type,
         "reward_model": {"style": "rule", "ground_truth": item.truth},
-        "extra_info": {"split": item.split, "index": item.index, **item.more},
+        "extra_info": item.extra,
     }
 
 
 def _openrlhf(item: Item) -> Row:
-    source = f"{REWARD_NAME}/{item.sample.type}"
-    return {"input": item.prompt, "label": item.truth, "datasource": source, **item.more}
+    asked = {"input": item.prompt, "label": item.truth}
+    return {**asked, "datasource": item.source, **item.more}
 
 
 def _open_instruct(item: Item) -> Row:
@@ -165,11 +175,11 @@ def _nemo_gym(item: Item) -> Row:
 
 def _skyrl(item: Item) -> Row:
     return {
-        "data_source": f"{REWARD_NAME}/{item.sample.type}",
+        "data_source": item.source,
         "prompt": item.messages,
         "env_class": REWARD_NAME,
         "reward_spec": {"method": "rule", "ground_truth": item.truth},
-        "extra_info": {"split": item.split, "index": item.index, **item.more},
+        "extra_info": item.extra,
     }
 
 
