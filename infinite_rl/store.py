@@ -18,11 +18,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, Any, cast, get_args
+from typing import IO, Any, cast
 
 from .append_only import AppendOnlyFile, damaged, read_lines
 from .errors import NoColumn, StoreError, UsageError
-from .types import Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
+from .types import REASONS, Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,6 @@ _OF_A_SAMPLE = ("type", "prompt", "answer", "response", "language")
 # What is remembered of a row, and of a failure.
 _OF_A_ROW = ("slot", "type", "language", "prompt")
 _OF_A_REJECTION = ("slot", "format_score", "correctness_score", "error_msg")
-_REASONS = frozenset(get_args(Reason))
 
 # UTF-8 cannot hold half a surrogate pair, but a model's JSON can: such text must survive as well.
 _ENCODING, _ERRORS = "utf-8", "surrogatepass"
@@ -338,7 +337,7 @@ class Store:
         if slot.index in self.filled[slot.family]:
             return  # nothing follows from it any more
         reason, _, error = message.partition(": ")
-        if reason in _REASONS:
+        if reason in REASONS:
             score = RewardFunctionScore(*scores, error)
             self.rejected[place] = Rejection(cast(Reason, reason), score)
 

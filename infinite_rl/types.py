@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 ExecutionStatus = Literal["ok", "error", "timeout", "memory", "output"]
 ScoreStatus = Literal["passed", "failed", "unscored"]
@@ -220,6 +220,7 @@ Reason = Literal[
     "disagreement",
     "duplicate",
 ]
+REASONS: frozenset[str] = frozenset(get_args(Reason))
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from ...manifest import read_manifest
 from ...store import DATASET, FAILED, FAILED_COLUMNS, read_rows
-from ...types import Reason
+from ...types import REASONS
 from ..rows import Row, Source, read, replacing
 from .nearest import nearest
 from .page import page
@@ -84,7 +84,7 @@ def _rows(source: Source) -> Iterator[Row]:
 
 def _reason(error: str) -> str:
     reason = error.partition(":")[0]
-    return reason if reason and reason in get_args(Reason) else "rejected"
+    return reason if reason and reason in REASONS else "rejected"
 
 
 def _content(

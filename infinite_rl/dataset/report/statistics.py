@@ -107,11 +107,11 @@ class Statistics:
 
     def plots(self) -> list[Plot]:
         """All plots, the most telling first."""
-        columns = sorted(self.columns.values(), key=_rank)
+        columns, facets = sorted(self.columns.values(), key=_rank), self.facets()
         kinds = [
             bars(column.name, column.kinds.most_common(), column.name)
             for column in columns
-            if column.name in self.facets() and column.kinds
+            if column.name in facets and column.kinds
         ]
         numbers = [
             histogram(column.name, column.numbers)
