@@ -90,6 +90,29 @@ def test_rows_that_are_alike_have_ids_of_their_own() -> None:
     assert {"s/x", "s/x#2"} < set(found.ids)
 
 
+def test_an_id_that_looks_like_one_of_a_second_row_collides_with_none() -> None:
+    given = [{"id": name} for name in ("x", "x", "x#2", "x", "x#2")]
+    found = mix([Source(given, name="s")], "sequential")
+    assert len(set(found.ids)) == 5 and found.ids[:2] == ["s/x", "s/x#2"]
+    assert own(mix([Source(given, name="s")], order=found.ids)) == own(found)
+
+
+def test_it_is_told_how_many_rows_were_read() -> None:
+    told: list[int] = []
+    mix([A, B], on_row=told.append)
+    assert told == list(range(1, 21))
+
+
+def test_the_verb_shows_how_far_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infinite_rl.cli.terminal._LINE_EVERY_S", 0)
+    rows.write(mix([A]), tmp_path / "a.csv")
+    assert cli.main(["mix", str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.csv")]) == 0
+    shown = capsys.readouterr().err
+    assert "rows read: 10" in shown and "rows written: 10" in shown
+
+
 def test_an_order_file_that_a_mixture_wrote_gives_that_mixture(tmp_path: Path) -> None:
     twice = [A, A, B]
     first = mix(twice, "weighted", seed=9, count=17)
@@ -135,7 +158,10 @@ def test_among_rows_that_are_equally_hard_chance_decides() -> None:
     assert first != own(mix([equal], by="pass_rate", seed=2))
 
 
-@pytest.mark.parametrize("rate", ["", "high", None, float("nan"), "inf", True, [0.5]])
+@pytest.mark.parametrize(
+    "rate",
+    ["", "high", None, float("nan"), "inf", True, [0.5], "1_0", "٠٫٥", "١", "0x1", b"1", 10**400],
+)
 def test_a_row_without_its_number_is_an_error(rate: object) -> None:
     with pytest.raises(UsageError, match="row 2 of r holds .*, no number, in 'pass_rate'"):
         mix([rated(0.5, rate)], by="pass_rate")
@@ -196,7 +222,13 @@ def test_a_source_can_be_written_in_one_word(
     assert Source.parse(text) == Source(path, weight, count)
 
 
-@pytest.mark.parametrize("text", ["a.csv:x", "a.csv:1:x", "a.csv:1:2.5", "a.csv:", "a.csv::"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a.csv:x", "a.csv:1:x", "a.csv:1:2.5", "a.csv:", "a.csv::", "a.csv:1_0", "a.csv:1:1_0"),
+        *("a.csv:٣", "a.csv:1:٣", "a.csv:1:-", "a.csv:1e999"),
+    ],
+)
 def test_a_word_that_is_no_source_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is no source"):
         Source.parse(text)

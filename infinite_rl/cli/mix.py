@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from . import arguments
-from .terminal import DONE, plain
+from .terminal import DONE, counted, counting, plain
 
 if TYPE_CHECKING:
     from ..dataset.mix import Mixture
@@ -63,22 +63,25 @@ def run(given: argparse.Namespace) -> int:
     read = [source.rows for source in sources]
     arguments.refuse_existing(given, given.out, given.order_out, read=read)
     rows.kind_of(given.out)
-    mixture = mix(
-        sources,
-        given.mode,
-        seed=given.seed,
-        count=given.count,
-        order=given.order,
-        allow_unknown=given.allow_unknown,
-        keep_order=given.keep_order,
-        by=given.by,
-        band=_band(given.band),
-        ascending=given.ascending,
-    )
+    with counting("rows read") as count:
+        mixture = mix(
+            sources,
+            given.mode,
+            seed=given.seed,
+            count=given.count,
+            order=given.order,
+            allow_unknown=given.allow_unknown,
+            keep_order=given.keep_order,
+            by=given.by,
+            band=_band(given.band),
+            ascending=given.ascending,
+            on_row=count,
+        )
     if not len(mixture):
         within = f": none has {given.by!r} within {given.band}" if given.band else ""
         raise UsageError(f"the mixture has no rows{within}; nothing is written")
-    rows.write(mixture, given.out)
+    with counting("rows written") as count:
+        rows.write(counted(mixture, count), given.out)
     if given.order_out:
         write_order(mixture.ids, given.order_out)
     _report(mixture)

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from itertools import count as count_from
 from pathlib import Path
 from random import Random
 from typing import Any, Literal, get_args
 
-from ..errors import NoColumn, UsageError
+from ..errors import UsageError
 from . import rows
 from .order import Ordered, arrange, read_order
 from .rows import Row
@@ -61,17 +61,15 @@ class Source:
         path, *numbers = text.rsplit(":", 2)
         if Path(text).exists() or not numbers:
             return cls(text)
-        if len(numbers) == 2 and not _is_number(numbers[0]) and numbers[0]:
+        if len(numbers) == 2 and rows.as_number(numbers[0]) is None and numbers[0]:
             path, numbers = f"{path}:{numbers[0]}", numbers[1:]
         weight, count = (*numbers, "")[:2]
         if not (weight or count):
             raise UsageError(f"{text!r} is no source: write PATH[:weight[:count]]")
-        try:
-            return cls(path, float(weight or 1), int(count) if count else None)
-        except ValueError as error:
-            if isinstance(error, UsageError):
-                raise
-            raise UsageError(f"{text!r} is no source: write PATH[:weight[:count]]") from None
+        share = rows.as_number(weight or 1)
+        if share is None or not re.fullmatch("(-?[0-9]{1,18})?", count):
+            raise UsageError(f"{text!r} is no source: write PATH[:weight[:count]]")
+        return cls(path, share, int(count) if count else None)
 
 
 @dataclass(frozen=True)
@@ -120,6 +118,7 @@ def mix(
     by: str = "",
     band: tuple[float, float] | None = None,
     ascending: bool = False,
+    on_row: Callable[[int], None] = lambda _: None,
 ) -> Mixture:
     """One order for the rows of all sources.
 
@@ -134,6 +133,7 @@ def mix(
     `band`, bounds included, those with the highest come first, as the easy ones have the highest
     pass rate, or with `ascending` the lowest; among equals chance decides. `count` cuts the mixture
     off; a source's own count is taken from its rows as they come ("sequential"), else at random.
+    `on_row` is told how many rows were read.
 
     Raises:
         UsageError: arguments that contradict each other, no rows at all, an id of `order` that is
@@ -146,7 +146,7 @@ def mix(
     if count is not None and count < 1:
         raise UsageError(f"a mixture's count must be at least 1, not {count}")
     _refuse_contradictions(sources, mode, ordered=order is not None, by=by, band=band)
-    stock, ordered = _Stock(sources, by), None
+    stock, ordered = _Stock(sources, by, on_row), None
     if order is not None:
         lines = read_order(order) if isinstance(order, str | Path) else order
         ordered = arrange(lines, stock.known(), allow_unknown=allow_unknown)
@@ -186,21 +186,21 @@ def _refuse_contradictions(
 class _Stock:
     """The rows of all sources, on a shelf; `levels` are their numbers in the column `by`."""
 
-    def __init__(self, sources: Sequence[Source], by: str) -> None:
+    def __init__(self, sources: Sequence[Source], by: str, on_row: Callable[[int], None]) -> None:
         self.sources, self.names = sources, _names(sources)
         self.shelf, self.ids, self.levels = Shelf(), list[str](), list[float]()
-        self.own: dict[str, int | None] = {}  # by a row's own id; None where several have it
+        self.own = dict[str, int | None]()  # by a row's own id; None where several have it
         self.places: list[range] = []
         for source, name in zip(sources, self.names, strict=True):
             begin, seen = len(self.shelf), Counter[str]()
             for place, row in enumerate(rows.read(source.rows), 1):
-                seen[own := _own_id(row)] += 1
-                unique = own if seen[own] == 1 else f"{own}#{seen[own]}"
+                unique = _unused(_own_id(row), seen)
                 if by:
-                    self.levels.append(number_of(row, by, f"row {place} of {name}"))
+                    self.levels.append(rows.number_of(row, by, f"row {place} of {name}"))
                 number = self.shelf.add(row)
                 self.ids.append(f"{name}/{unique}")
                 self.own[unique] = None if unique in self.own else number
+                on_row(len(self.shelf))
             self.places.append(range(begin, len(self.shelf)))
         if not self.ids:
             raise UsageError("the sources hold no rows")
@@ -254,15 +254,18 @@ class _Stock:
 
 def _names(sources: Sequence[Source]) -> list[str]:
     """A name for each source; where two would have the same, the second has "#2" after it."""
-    taken: set[str] = set()
-    names = []
-    for source in sources:
-        base = source.name or _name_of(source.rows)
-        tries = (base if n == 1 else f"{base}#{n}" for n in count_from(1))
-        name = next(name for name in tries if name not in taken)
-        taken.add(name)
-        names.append(name)
-    return names
+    taken = Counter[str]()
+    return [_unused(source.name or _name_of(source.rows), taken) for source in sources]
+
+
+def _unused(name: str, taken: Counter[str]) -> str:
+    """The name, or where it is taken, the first of name#2, name#3, ... that is not."""
+    unused = name
+    while unused in taken:
+        taken[name] += 1
+        unused = f"{name}#{taken[name]}"
+    taken[unused] += 1
+    return unused
 
 
 def _name_of(source: rows.Source) -> str:
@@ -278,25 +281,3 @@ def _own_id(row: Mapping[str, Any]) -> str:
         return rows.id_of(row)
     except UsageError:
         return hashlib.sha256(to_json(row).encode("ascii")).hexdigest()[:16]
-
-
-def number_of(row: Mapping[str, Any], column: str, where: str) -> float:
-    """A row's number in a column; a CSV has it as text."""
-    if column not in row:
-        raise NoColumn(column, row, where)
-    value = row[column]
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise UsageError(f"{where} holds {value!r}, no number, in {column!r}")
-    return number
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -19,7 +19,6 @@ from ..errors import NoColumn, UsageError
 from ..store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, read_rows
 from ..types import Slot
 from . import rows
-from .mix import number_of
 from .rows import Row
 from .scoring import Judging, score_rows
 from .shelf import Shelf, to_json
@@ -143,7 +142,8 @@ def _attempt(row: Mapping[str, Any], text: object, source: str, where: str) -> I
     """A completion as it is put down, unless it has no verdict or nothing in it."""
     if row["status"] not in ("passed", "failed") or not isinstance(text, str) or not text.strip():
         return
-    form, right = (number_of(row, f"{name}_score", where) for name in ("format", "correctness"))
+    scores = ("format_score", "correctness_score")
+    form, right = (rows.number_of(row, name, where) for name in scores)
     kept = {name: row.get(name) or "" for name in ("language", "prompt", "answer", "id")}
     kept["type"] = row.get("type") or row.get("reward") or ""  # foreign rows may have no type
     score = (form + right) / 2

@@ -13,7 +13,9 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import math
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -21,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from ..errors import StoreError, UsageError
+from ..errors import NoColumn, StoreError, UsageError
 from ..store import DATASET, DATASET_COLUMNS, FAILED_COLUMNS, read_rows, sample_of
 from .shelf import Shelf, to_json, to_line
 
@@ -35,6 +37,7 @@ _KINDS = {
     **{".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".jsonl.gz": "jsonl.gz"},
     **{".json": "json", ".parquet": "parquet"},
 }
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _AT_ONCE = 1_000  # rows of a Parquet file
 _OURS = (list(DATASET_COLUMNS), list(FAILED_COLUMNS))
 
@@ -79,6 +82,29 @@ def id_of(row: Mapping[str, Any]) -> str:
     """The row's `id`, or else the hash of its content."""
     given = row.get("id")
     return sample_of(row).id if given in (None, "") else str(given)
+
+
+def as_number(value: Any) -> float | None:
+    """A value as a finite number, None if it is none; a text is one in plain ASCII digits."""
+    if isinstance(value, bool | bytes):
+        return None
+    if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def number_of(row: Mapping[str, Any], column: str, where: str) -> float:
+    """A row's number in a column; a CSV has it as text. Raises UsageError where it has none."""
+    if column not in row:
+        raise NoColumn(column, row, where)
+    number = as_number(row[column])
+    if number is None:
+        raise UsageError(f"{where} holds {repr(row[column])[:80]}, no number, in {column!r}")
+    return number
 
 
 def kind_of(path: Path) -> str:

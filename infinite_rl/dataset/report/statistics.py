@@ -11,6 +11,7 @@ from statistics import quantiles
 from typing import Any, TypeAlias
 
 from ...store import PROOF_COLUMNS
+from ..rows import as_number
 
 Plot: TypeAlias = "dict[str, Any]"
 
@@ -46,7 +47,7 @@ class Column:
         text = value if isinstance(value, str) else str(value)
         self._count(text)
         if self.numbers is not None:
-            number = _number(value)
+            number = as_number(value)
             self.numbers = None if number is None else self.numbers
             if self.numbers is not None and number is not None:
                 self.numbers.append(number)
@@ -83,7 +84,7 @@ class Statistics:
                 self.columns[name] = Column(name)
             self.columns[name].add(value)
         for name in ("cost", "pass_rate"):
-            number = _number(row.get(name))
+            number = as_number(row.get(name))
             if number is not None:
                 place = self._by_type[name][str(row.get("type") or "no type")[:_KIND]]
                 place[0], place[1] = place[0] + number, place[1] + 1
@@ -181,14 +182,3 @@ def _counted(title: str, column: str, of: str, edges: list[float], values: Seque
 def _rank(column: Column) -> tuple[int, int]:
     first = (OUTCOME, "type", *_FIRST)
     return (first.index(column.name), 0) if column.name in first else (len(first), 0)
-
-
-def _number(value: object) -> float | None:
-    """A value as a finite number, None if it is none; a text is one that a person would call so."""
-    if isinstance(value, str) and (len(value) > 40 or "_" in value):
-        return None
-    try:
-        number = float(value) if isinstance(value, str | int | float) else math.nan
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) and not isinstance(value, bool) else None
