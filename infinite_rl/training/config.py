@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from ..errors import StoreError, UsageError
+from .. import settings
+from ..errors import UsageError
 
 ALGORITHMS = ("sft", "grpo")
 ENGINES = ("local", "trl")
@@ -87,13 +86,13 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         for name, kind in KINDS.items():
-            object.__setattr__(self, name, _typed(name, kind, getattr(self, name)))
+            object.__setattr__(self, name, settings.typed(name, kind, getattr(self, name)))
         for name, (low, high) in _RANGES.items():
-            _check_range(name, getattr(self, name), low, high)
+            settings.check_range(name, getattr(self, name), low, high)
         for name, known in _CHOICES.items():
-            _check_choice(name, getattr(self, name), known)
+            settings.check_choice(name, getattr(self, name), known)
         for tracker in self.tracking:
-            _check_choice("tracking", tracker, TRACKERS)
+            settings.check_choice("tracking", tracker, TRACKERS)
         if not _DEVICE.fullmatch(self.device):
             raise UsageError(f"device is auto, cpu, mps, cuda or cuda:N, not {self.device!r}")
         if not self.model.strip():
@@ -108,9 +107,7 @@ class TrainingConfig:
         Raises:
             UsageError: a key is not known (the nearest known one is named), or as the class.
         """
-        for key in values:
-            if key not in KINDS:
-                raise UsageError(f"unknown key {key!r}{_nearest(str(key), KINDS)}")
+        settings.check_keys(values, KINDS)
         return cls(**{"model": "", **values})
 
     @classmethod
@@ -123,7 +120,7 @@ class TrainingConfig:
         """
         path = Path(path)
         try:
-            return cls.of({**_mapping(path), **(changes or {})})
+            return cls.of({**settings.read_yaml(path), **(changes or {})})
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from None
 
@@ -159,114 +156,5 @@ _RANGES: Mapping[str, tuple[float, float]] = {
 
 
 def from_flags(words: Sequence[str]) -> dict[str, Any]:
-    """The values of flags: `--steps 20`, `--steps=20`, and JSON where a key holds a mapping.
-
-    Raises:
-        UsageError: a word is no flag, has no value or is there twice, or a key is not known.
-    """
-    found: dict[str, Any] = {}
-    left = list(words)
-    while left:
-        word = left.pop(0)
-        if not word.startswith("--"):
-            raise UsageError(f"{word!r} is no flag: --key value")
-        key, equals, text = word[2:].partition("=")
-        key = key.replace("-", "_")
-        if key not in KINDS:
-            raise UsageError(f"unknown flag --{key}{_nearest(key, KINDS, '--')}")
-        if key in found:
-            raise UsageError(f"--{key} is there twice")
-        if not equals and not left:
-            raise UsageError(f"--{key} needs a value")
-        found[key] = _of_text(key, text if equals else left.pop(0))
-    return found
-
-
-def _of_text(key: str, text: str) -> Any:
-    if KINDS[key] is tuple:
-        return [name for name in text.split(",") if name]
-    if KINDS[key] is dict:
-        try:
-            return json.loads(text)
-        except ValueError:
-            raise UsageError(f'--{key} takes JSON, such as {{"key": 1}}, not {text!r}') from None
-    if KINDS[key] is int:
-        try:
-            return int(text)
-        except ValueError:
-            return text  # refused with its key where all values are checked
-    return text
-
-
-def _nearest(name: str, known: Mapping[str, Any], dashes: str = "") -> str:
-    near = get_close_matches(name, known, 1)
-    others = ", ".join(sorted(known))
-    return f"; did you mean {dashes}{near[0]}?" if near else f"; known: {others}"
-
-
-def _typed(name: str, kind: type, value: Any) -> Any:
-    """The value as its key's type: a number may be whole, and YAML reads 1e-6 as a text."""
-    if kind is float and isinstance(value, int | float | str) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except (ValueError, OverflowError):
-            pass
-    elif kind is tuple and isinstance(value, list | tuple):
-        if all(isinstance(each, str) for each in value):
-            return tuple(value)
-    elif kind is dict and isinstance(value, Mapping):
-        if all(isinstance(each, str) for each in value):
-            return dict(value)
-    elif isinstance(value, kind) and not isinstance(value, bool):
-        return value
-    raise UsageError(f"{name} must be {_KIND_NAMES[kind]}, not {value!r}")
-
-
-_KIND_NAMES: Mapping[type, str] = {
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-    dict: "a mapping of names",
-    tuple: "a list of names",
-}
-
-
-def _check_range(name: str, value: float, low: float, high: float) -> None:
-    if not (low <= value <= high and value < math.inf):  # also refuses nan
-        least = f"at least {low:g}" if high == math.inf else f"in [{low:g}, {high:g}]"
-        raise UsageError(f"{name} must be {least}, not {value!r}")
-
-
-def _check_choice(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise UsageError(f"{name} is one of {', '.join(known)}, not {value!r}")
-
-
-def _mapping(path: Path) -> dict[str, Any]:
-    yaml = _yaml()
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        tree = yaml.compose(text, Loader=yaml.SafeLoader)
-        found = yaml.safe_load(text)
-    except (FileNotFoundError, IsADirectoryError):
-        raise UsageError("there is no such file") from None
-    except UnicodeDecodeError:
-        raise UsageError("it is not UTF-8") from None
-    except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror or error}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"it is no YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(found, dict):
-        raise UsageError("it holds no mapping of keys to values")
-    keys = [key.value for key, _ in tree.value]
-    if twice := [key for key in keys if keys.count(key) > 1]:
-        raise UsageError(f"the key {twice[0]!r} is there twice")
-    return found
-
-
-def _yaml() -> Any:
-    try:
-        import yaml
-    except ModuleNotFoundError:
-        raise UsageError("YAML needs PyYAML: pip install 'infinite-rl[train]'") from None
-    return yaml
+    """The values of flags: see `settings.from_flags`."""
+    return settings.from_flags(words, KINDS)
