@@ -97,7 +97,7 @@ def planned(progress: Progress) -> str:
     return "\n".join((*rows, estimated(plan)))
 
 
-class _NotedBars(Bars):
+class NotedBars(Bars):
     """Bars with a line under them, which may be long and takes no width from them."""
 
     note = ""
@@ -111,7 +111,7 @@ class LiveDisplay:
     """A bar per family with its rate and time left, and a line of counts."""
 
     def __init__(self, console: Console) -> None:
-        self._bars = _NotedBars(
+        self._bars = NotedBars(
             TextColumn("{task.description}"),
             BarColumn(bar_width=min(40, console.width - 52)),
             MofNCompleteColumn(),

@@ -1,0 +1,98 @@
+"""What a person sees while a model is trained: a live bar, or plain lines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from ..display import NotedBars
+
+_PLAIN_EVERY_S = 5.0
+_NARROW = 60  # columns under which a bar would push out the numbers
+# What is shown of a step, where it has it, and how.
+_SHOWN: Mapping[str, str] = {
+    "reward": "reward {:.3f}",
+    "loss": "loss {:.4f}",
+    "kl": "KL {:.4f}",
+    "length": "{:.0f} tokens",
+    "tokens_per_s": "{:,.0f} tokens/s",
+}
+
+
+def numbers(values: Mapping[str, Any]) -> str:
+    """A step's numbers in words: "reward 0.512, KL 0.0031, 87 tokens, 1,203 tokens/s"."""
+    found = {name: values.get(name) for name in _SHOWN}
+    return ", ".join(
+        _SHOWN[name].format(value)
+        for name, value in found.items()
+        if isinstance(value, int | float)
+    )
+
+
+class LiveDisplay:
+    """A bar of the steps with their numbers under it."""
+
+    def __init__(self, console: Console, steps: int, begun: int) -> None:
+        self._bar = NotedBars(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=min(40, console.width - 40)),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+        )
+        self._task = self._bar.add_task("step", total=steps, completed=begun)
+
+    def __enter__(self) -> LiveDisplay:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._bar.stop()
+
+    def __call__(self, step: int, values: Mapping[str, Any]) -> None:
+        self._bar.note = numbers(values)
+        self._bar.update(self._task, completed=step)
+
+
+class PlainDisplay:
+    """A line every few seconds, and one for the last step."""
+
+    def __init__(self, console: Console, steps: int, begun: int) -> None:
+        self._console, self._steps, self._begun = console, steps, begun
+        self._start = self._last = time.monotonic()
+
+    def __enter__(self) -> PlainDisplay:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        pass
+
+    def __call__(self, step: int, values: Mapping[str, Any]) -> None:
+        now = time.monotonic()
+        if now - self._last < _PLAIN_EVERY_S and step < self._steps:
+            return
+        self._last = now
+        left = (now - self._start) / max(1, step - self._begun) * (self._steps - step)
+        parts = (f"step {step}/{self._steps}", numbers(values), left and f"{left:.0f} s left")
+        line = ", ".join(part for part in parts if part)
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def display(console: Console, steps: int, *, begun: int = 0) -> LiveDisplay | PlainDisplay:
+    """The display that fits the console, for a run of `steps` of which `begun` are done.
+
+    It is a context manager, and is called with each step's number and values.
+    """
+    wide = console.is_terminal and console.width >= _NARROW
+    return (LiveDisplay if wide else PlainDisplay)(console, steps, begun)
