@@ -19,12 +19,12 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from ..errors import NoColumn, StoreError, UsageError
 from ..store import DATASET, DATASET_COLUMNS, FAILED_COLUMNS, read_rows, sample_of
+from . import parquet
 from .shelf import Shelf, to_json, to_line
 
 __all__ = ["Row", "Source", "id_of", "kind_of", "read", "sample_of", "to_json", "write"]
@@ -38,7 +38,7 @@ _KINDS = {
     **{".json": "json", ".parquet": "parquet"},
 }
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_AT_ONCE = 1_000  # rows of a Parquet file
+_QUOTED = re.compile(r'[",\r\n]')
 _OURS = (list(DATASET_COLUMNS), list(FAILED_COLUMNS))
 
 
@@ -51,11 +51,14 @@ def read(source: Source) -> Iterator[Row]:
 
     Raises:
         UsageError: there is no such file, or it is of a kind that is not known.
-        StoreError: it is damaged; the message names the line.
+        StoreError: it cannot be read, or is damaged; the message names the line.
     """
     if isinstance(source, str | Path):
         for path in _files(Path(source)):
-            yield from _READERS[kind_of(path)](path)
+            try:
+                yield from _READERS[kind_of(path)](path)
+            except OSError as error:
+                raise StoreError(f"cannot read {path}: {error.strerror or error}") from None
     elif isinstance(source, Mapping):
         for split, rows in source.items():
             yield from ({**row, "split": split} for row in rows)
@@ -149,6 +152,8 @@ def _read_csv(path: Path) -> Iterator[Row]:
             if twice := [name for name in header if header.count(name) > 1]:
                 raise csv.Error(f"two columns are named {twice[0]!r}")
             for fields in lines:
+                if not fields and header:
+                    continue  # a blank line, as at the end of files from elsewhere
                 if len(fields) != len(header):
                     raise csv.Error(f"{len(fields)} fields instead of {len(header)}")
                 yield dict(zip(header, fields, strict=True))
@@ -185,16 +190,6 @@ def _object(value: Any) -> Row:
     if not isinstance(value, dict):
         raise ValueError(f"{json.dumps(value)[:80]} is no object")
     return value
-
-
-def _read_parquet(path: Path) -> Iterator[Row]:
-    pyarrow, parquet = _pyarrow()
-    try:
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(_AT_ONCE):
-                yield from batch.to_pylist()
-    except (OSError, pyarrow.ArrowException) as error:
-        raise StoreError(f"{path} is damaged: {error}") from None
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -258,11 +253,18 @@ def _write_json(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
 def _write_csv(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
     shelf, columns = _put_down(rows)
     with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
+        file.write(_csv_line(columns))
         for row in shelf:
-            writer.writerow([_field(row.get(column)) for column in columns])
+            file.write(_csv_line([_field(row.get(column)) for column in columns]))
     return len(shelf)
+
+
+def _csv_line(fields: Sequence[str]) -> str:
+    """Fields by RFC 4180; before Python 3.13, the csv module leaves a lone carriage return bare."""
+    quoted = (
+        '"' + field.replace('"', '""') + '"' if _QUOTED.search(field) else field for field in fields
+    )
+    return ('""' if list(fields) == [""] else ",".join(quoted)) + "\n"
 
 
 def _field(value: object) -> str:
@@ -272,25 +274,9 @@ def _field(value: object) -> str:
 
 
 def _write_parquet(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
-    pyarrow, parquet = _pyarrow()
     shelf, columns = _put_down(rows)
-    try:
-        schema = pyarrow.schema([])
-        for batch in _batches(shelf, columns):
-            found = pyarrow.Table.from_pylist(batch).schema
-            schema = pyarrow.unify_schemas([schema, found], promote_options="permissive")
-        with parquet.ParquetWriter(path, schema) as writer:
-            for batch in _batches(shelf, columns):
-                writer.write_table(pyarrow.Table.from_pylist(batch, schema))
-    except (pyarrow.ArrowException, UnicodeEncodeError, OverflowError) as error:
-        raise UsageError(f"these rows cannot be written as Parquet: {error}") from None
+    parquet.write(shelf, columns, path)
     return len(shelf)
-
-
-def _batches(shelf: Shelf, columns: Sequence[str]) -> Iterator[list[Row]]:
-    rows = iter(shelf)
-    while batch := list(islice(rows, _AT_ONCE)):
-        yield [{column: row.get(column) for column in columns} for row in batch]
 
 
 def _put_down(rows: Iterable[Mapping[str, Any]]) -> tuple[Shelf, list[str]]:
@@ -302,22 +288,13 @@ def _put_down(rows: Iterable[Mapping[str, Any]]) -> tuple[Shelf, list[str]]:
     return shelf, list(columns)
 
 
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ModuleNotFoundError:
-        raise UsageError("Parquet needs pyarrow: pip install 'infinite-rl[data]'") from None
-    return pyarrow, pyarrow.parquet
-
-
 # One row a kind of file.
 _READERS: Mapping[str, Callable[[Path], Iterator[Row]]] = {
     "csv": _read_csv,
     "jsonl": _read_jsonl,
     "jsonl.gz": _read_jsonl,
     "json": _read_json,
-    "parquet": _read_parquet,
+    "parquet": parquet.read,
 }
 _WRITERS: Mapping[str, Callable[[Iterable[Mapping[str, Any]], Path], int]] = {
     "csv": _write_csv,

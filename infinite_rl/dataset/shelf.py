@@ -16,12 +16,14 @@ def to_json(value: object) -> str:
     """A value as one line of JSON, in ASCII. Raises UsageError for what JSON cannot say."""
     try:
         return json.dumps(value)
-    except TypeError as error:
+    except (TypeError, ValueError, RecursionError) as error:  # no JSON, too long, without end
         raise UsageError(f"a row cannot be written as JSON: {error}") from None
 
 
 def to_line(row: Mapping[str, Any]) -> bytes:
     """A row as a line of a file. Raises UsageError for what JSON cannot say."""
+    if not all(isinstance(name, str) for name in row):
+        raise UsageError(f"a row has columns whose names are no texts: {', '.join(map(repr, row))}")
     return to_json(row).encode("ascii") + b"\n"
 
 

@@ -1,0 +1,86 @@
+"""Rows in Parquet files, whose columns have one type each. Needs the extra `data`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..errors import StoreError, UsageError
+from .shelf import Shelf
+
+_AT_ONCE = 1_000  # rows
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file. Raises StoreError where it is damaged."""
+    pyarrow, parquet = _pyarrow()
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(_AT_ONCE):
+                yield from batch.to_pylist()
+    except (OSError, pyarrow.ArrowException) as error:
+        raise StoreError(f"{path} is damaged: {error}") from None
+
+
+def write(shelf: Shelf, columns: Sequence[str], path: Path) -> None:
+    """Write these columns of all rows; where a row has none, it gets a null.
+
+    Raises:
+        UsageError: a value has no type, or none in common with others of its column; it is named.
+    """
+    pyarrow, parquet = _pyarrow()
+    try:
+        schema = pyarrow.schema([])
+        for batch in _batches(shelf, columns):
+            schema = _widened(schema, batch)
+        with parquet.ParquetWriter(path, schema) as writer:
+            for batch in _batches(shelf, columns):
+                writer.write_table(pyarrow.Table.from_pylist(batch, schema))
+    except (pyarrow.ArrowException, UnicodeEncodeError, OverflowError) as error:
+        why = next((fault for name in columns if (fault := _misfit(shelf, name))), str(error))
+        message = f"these rows cannot be written as Parquet, but as .jsonl: {why}"
+        raise UsageError(message) from None
+
+
+def _batches(shelf: Shelf, columns: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
+    rows = iter(shelf)
+    while batch := list(islice(rows, _AT_ONCE)):
+        yield [{column: row.get(column) for column in columns} for row in batch]
+
+
+def _widened(schema: Any, batch: Sequence[dict[str, Any]]) -> Any:
+    """The columns' types, so that they hold these rows as well."""
+    pyarrow, _ = _pyarrow()
+    found = pyarrow.Table.from_pylist(batch).schema
+    return pyarrow.unify_schemas([schema, found], promote_options="permissive")
+
+
+def _misfit(shelf: Shelf, column: str) -> str:
+    """The first value that has no type in common with those above it, and why; "" if all have."""
+    pyarrow, _ = _pyarrow()
+    schema, number = pyarrow.schema([]), 0
+    for batch in _batches(shelf, [column]):
+        try:
+            schema = _widened(schema, batch)
+            number += len(batch)
+            continue
+        except (pyarrow.ArrowException, UnicodeEncodeError, OverflowError):
+            pass  # one of these rows it is
+        for row in batch:
+            number += 1
+            try:
+                schema = _widened(schema, [row])
+            except (pyarrow.ArrowException, UnicodeEncodeError, OverflowError) as error:
+                return f"row {number} holds {repr(row[column])[:80]} in {column!r} ({error})"
+    return ""
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ModuleNotFoundError:
+        raise UsageError("Parquet needs pyarrow: pip install 'infinite-rl[data]'") from None
+    return pyarrow, pyarrow.parquet
