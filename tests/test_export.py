@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infinite_rl.dataset.export import FORMATS, export, read_export
-from infinite_rl.dataset.export.formats import default_system
 from infinite_rl.dataset.export.schema import ANY, MESSAGES, TEXT, fault_of
 from infinite_rl.dataset.ground_truth import pack, score
 from infinite_rl.dataset.rows import read, sample_of
 from infinite_rl.errors import StoreError, UnknownName, UsageError
 from infinite_rl.layout import tagged
 from infinite_rl.parser import ExampleParser
+from infinite_rl.proof.solves import default_system
 from infinite_rl.reward_functions import get_reward_functions
 
 ROOT = Path(__file__).parent.parent
@@ -181,16 +181,6 @@ def test_plain_gives_texts(to: str, tmp_path: Path) -> None:
 def test_plain_is_refused_where_the_trainer_wants_messages(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="verl takes messages; .* trl, openrlhf, sft"):
         export([MATH], "verl", tmp_path / "out", plain=True)
-
-
-def test_the_instructions_say_how_the_row_is_answered() -> None:
-    math, python, told = (
-        default_system(sample_of({**MATH, **more}))
-        for more in ({}, {"type": "coding", "language": "python"}, {"type": "instruction"})
-    )
-    assert "<answer>" in math and "value alone" in math
-    assert "<answer>" in python and "```python" in python
-    assert told == ""  # an instruction may forbid just that
 
 
 @pytest.mark.parametrize(("given", "roles"), [(None, ["system", "user"]), ("", ["user"])])

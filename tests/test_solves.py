@@ -10,7 +10,7 @@ import pytest
 from benchmarks.proof import Question, Solver, chance_kept, run
 from infinite_rl.errors import UsageError
 from infinite_rl.layout import fenced, tagged
-from infinite_rl.proof.solves import Solves, decide, judge_solves, solve_request
+from infinite_rl.proof.solves import Solves, decide, default_system, judge_solves, solve_request
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.reward_functions.math import MathRewardFunction
 from infinite_rl.tasks import TASKS
@@ -39,6 +39,14 @@ def test_a_solver_sees_the_prompt_and_neither_answer_nor_response(name: str) -> 
     assert prompt == "the prompt"
     assert "gold" not in system and "worked" not in system
     assert "<answer>" in system and (not task.language or f"```{task.language}" in system)
+
+
+def test_the_instructions_say_how_a_row_is_answered() -> None:
+    kinds = (("math", ""), ("coding", "python"), ("instruction", ""))
+    math, python, told = (default_system(Sample(kind, "", "", "", name)) for kind, name in kinds)
+    assert "<answer>" in math and "value alone" in math
+    assert "<answer>" in python and "```python" in python
+    assert told == ""  # an instruction may forbid just that
 
 
 # --- agreement

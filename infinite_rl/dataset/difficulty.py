@@ -28,6 +28,7 @@ from ..layout import tagged
 from ..plan import slot_seed
 from ..prices import Price
 from ..progress import Estimate, Spending
+from ..proof.solves import default_system
 from ..providers.provider import Provider
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
@@ -35,7 +36,6 @@ from ..store import locked
 from ..types import Completion, RewardFunctionScore, Sample, Slot
 from ..waits import settled
 from . import rows
-from .export.formats import default_system
 from .rows import Row
 from .scoring import score_columns
 from .shelf import Shelf

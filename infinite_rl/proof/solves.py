@@ -45,6 +45,14 @@ def solver_prompt(language: str = "") -> str:
     return _SYSTEM.format(tag=ANSWER_TAG, form=form)
 
 
+def default_system(sample: Sample) -> str:
+    """What who solves a row is told of the form of an answer.
+
+    "" for instructions to follow: their text says all of the answer's form.
+    """
+    return "" if sample.type == "instruction" else solver_prompt(sample.language)
+
+
 @dataclass(frozen=True)
 class Solves:
     """What came of the blind solves of one row.

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...errors import StoreError, UsageError, look_up
+from ...proof.solves import default_system
 from ..ground_truth import unpack
 from ..rows import Row, id_of, read, sample_of, write
 from .card import CARD, MARK, About, Statistics, card, not_passed
-from .formats import FORMATS, Format, Item, default_system
+from .formats import FORMATS, Format, Item
 from .schema import ANY, TEXT, fault_of
 
 __all__ = ["FORMATS", "About", "Statistics", "export", "format_named", "read_export"]

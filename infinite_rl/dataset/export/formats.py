@@ -31,7 +31,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...proof.solves import solver_prompt
 from ...types import Sample
 from ..ground_truth import pack
 from ..rows import Row
@@ -120,14 +119,6 @@ class Format:
     find: Callable[[Row], Found] | None = None
     plain: bool = False
     learns: bool = False
-
-
-def default_system(sample: Sample) -> str:
-    """What a solver is told of the form of an answer.
-
-    "" for instructions to follow: their text says all of the answer's form.
-    """
-    return "" if sample.type == "instruction" else solver_prompt(sample.language)
 
 
 def _user(content: str) -> dict[str, str]:
