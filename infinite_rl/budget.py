@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 
 from .errors import UsageError
@@ -80,20 +80,13 @@ def estimate(progress: Progress, prices: Sequence[Price | None], chars: int) -> 
     """
     rows = {family: progress.missing(family) for family in progress.targets}
     spent, present, missing = progress.spending, sum(progress.present.values()), sum(rows.values())
-    measured = bool(spent.calls >= _KNOWN_AFTER and present)
-    if measured:
-        each = missing / present
-        usage = Usage(
-            round(each * spent.usage.input_tokens),
-            round(each * (spent.usage.output_tokens + spent.usage.thinking_tokens)),
-        )
-        dollars = None if spent.unpriced else each * spent.cost
-        return Estimate(rows, round(each * spent.calls), usage, dollars, measured)
+    if spent.calls >= _KNOWN_AFTER and present:
+        return _extrapolated(rows, missing / present, spent)
     counts = [round(missing / _TYPICAL_YIELD), *[missing] * (len(prices) - 1)]
     one = Usage(chars // _CHARS_PER_TOKEN, _TYPICAL_OUTPUT)
     usage = Usage(sum(counts) * one.input_tokens, sum(counts) * one.output_tokens)
     costs = [n * cost(one, price) for n, price in zip(counts, prices, strict=True) if price]
-    return Estimate(rows, sum(counts), usage, None if None in prices else sum(costs), measured)
+    return Estimate(rows, sum(counts), usage, None if None in prices else sum(costs), False)
 
 
 def estimate_calls(calls: int, chars: int, price: Price | None, spent: Spending) -> Estimate:
@@ -101,12 +94,15 @@ def estimate_calls(calls: int, chars: int, price: Price | None, spent: Spending)
 
     `spent` is what calls like them have cost so far.
     """
-    measured = spent.calls >= _KNOWN_AFTER
+    if spent.calls >= _KNOWN_AFTER:
+        return _extrapolated({}, calls / spent.calls, spent)
     usage = Usage(chars // _CHARS_PER_TOKEN, calls * _TYPICAL_OUTPUT)
-    dollars = None if price is None else cost(usage, price)
-    if measured:
-        each = calls / spent.calls
-        out = spent.usage.output_tokens + spent.usage.thinking_tokens
-        usage = Usage(round(each * spent.usage.input_tokens), round(each * out))
-        dollars = None if spent.unpriced else each * spent.cost
-    return Estimate({}, calls, usage, dollars, measured)
+    return Estimate({}, calls, usage, None if price is None else cost(usage, price), False)
+
+
+def _extrapolated(rows: Mapping[str, int], each: float, spent: Spending) -> Estimate:
+    """So many times what is spent."""
+    out = spent.usage.output_tokens + spent.usage.thinking_tokens
+    usage = Usage(round(each * spent.usage.input_tokens), round(each * out))
+    dollars = None if spent.unpriced else each * spent.cost
+    return Estimate(rows, round(each * spent.calls), usage, dollars, True)

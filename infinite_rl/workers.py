@@ -78,7 +78,7 @@ def in_threads(call: Callable[[Job], Result], jobs: Iterable[Job], count: int) -
     """
     pool, born = ThreadPoolExecutor(count), os.getpid()
     try:
-        yield from _in_order(lambda job: pool.submit(call, job), jobs)
+        yield from in_order(lambda job: pool.submit(call, job), jobs)
     finally:
         if os.getpid() == born:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -100,7 +100,7 @@ def in_workers(work: str, jobs: Iterable[Any], count: int, bound_s: float) -> It
     born = os.getpid()
     crew = _Crew(work, count, bound_s + _GRACE_S)
     try:
-        yield from _in_order(lambda job: crew.submit(json.dumps(job)), jobs)
+        yield from in_order(lambda job: crew.submit(json.dumps(job)), jobs)
     except BaseException:  # also GeneratorExit and KeyboardInterrupt: nobody wants the rest
         if os.getpid() == born:
             crew.abandon()
@@ -115,7 +115,11 @@ def close() -> None:
     _pool.close_idle()
 
 
-def _in_order(submit: Callable[[Job], Future[Result]], jobs: Iterable[Job]) -> Iterator[Result]:
+def in_order(submit: Callable[[Job], Future[Result]], jobs: Iterable[Job]) -> Iterator[Result]:
+    """The results of jobs that `submit` hands on, in their order; at most 256 are under way.
+
+    Raises what a job raised, and `UsageError` in a process that was forked meanwhile.
+    """
     born = os.getpid()
     waiting: deque[Future[Result]] = deque()
     for job in jobs:

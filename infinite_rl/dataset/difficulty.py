@@ -10,9 +10,9 @@ import hashlib
 import itertools
 import json
 import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +34,7 @@ from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 from ..store import locked
 from ..types import Completion, RewardFunctionScore, Sample, Slot
-from ..waits import settled
+from ..workers import in_order
 from . import rows
 from .rows import Row
 from .scoring import score_columns
@@ -42,7 +42,6 @@ from .shelf import Shelf
 
 RATE_COLUMNS = ("attempts", "solved", "pass_rate", "pass_rate_low", "pass_rate_high")
 CALLS = ".calls"  # after the name of the output: the folder of its journal
-_AHEAD = 256  # rows that are taken before the first of them is rated
 
 
 @dataclass(frozen=True)
@@ -185,12 +184,8 @@ def difficulty(
 def _owed(given: Iterable[Mapping[str, Any]], solver: Solver, journal: Journal | None) -> Estimate:
     """What the calls that are not answered yet may take."""
     calls = chars = 0
-    seen: Counter[str] = Counter()
-    for row in given:
-        sample = rows.sample_of(row)
-        again = seen[sample.prompt]
-        seen[sample.prompt] += 1
-        for call in solver.calls(sample, again, journal.lost if journal else ()):
+    for task in _tasks(given):
+        for call in solver.calls(task.sample, task.again, journal.lost if journal else ()):
             if journal is None or str(call.slot) not in journal:
                 calls, chars = calls + 1, chars + len(call.system) + len(call.prompt)
     spent = journal.spending if journal else Spending()
@@ -244,15 +239,9 @@ def _rated(
     given: Iterable[Mapping[str, Any]], solving: _Solving, threads: int, stop: threading.Event
 ) -> Iterator[Rated]:
     """Each row rated, in their order. When it ends early, calls under way are waited for."""
-    waiting: deque[Future[Rated]] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="solver")
     try:
-        for task in _tasks(given):
-            waiting.append(pool.submit(solving, task))
-            if len(waiting) >= _AHEAD:
-                yield settled(waiting.popleft())
-        while waiting:
-            yield settled(waiting.popleft())
+        yield from in_order(lambda task: pool.submit(solving, task), _tasks(given))
     except BaseException:  # whatever it is, nothing more is to be asked
         stop.set()
         raise
