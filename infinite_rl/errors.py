@@ -12,6 +12,7 @@ user's or the provider's:
      +-- SandboxError             the sandbox itself broke; a guest's failure is an Execution
      +-- ProviderError            the provider did not answer with a completion
           +-- ProviderUnavailable passing trouble (429, 5xx, network): the call may be repeated
+          |    +-- Stopped        the caller's own signal ended the wait for an answer
           +-- ProviderRefused     no retry can help (key, model name, request): the run stops
           +-- NoCompletion        an answer without usable text (blocked, empty): redraw the task
 
@@ -88,6 +89,10 @@ class ProviderUnavailable(ProviderError):
         super().__init__(message)
         self.retry_after = retry_after
         self.status = status
+
+
+class Stopped(ProviderUnavailable):
+    """The caller asked to stop: the provider may be well."""
 
 
 class ProviderRefused(ProviderError):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from .errors import ProviderError, ProviderUnavailable
+from .errors import ProviderError, ProviderUnavailable, Stopped
 from .gate import Call, Gate, Limits, RetryPolicy, Traffic
 from .providers.provider import Provider
 from .types import Completion
@@ -83,8 +83,8 @@ class LimitedProvider:
 
         Raises:
             ProviderUnavailable: the policy's time is up, the provider is down or wants a longer
-                pause than the policy's time, or `stop` is set; the message says which, after how
-                many tries, and what the last trouble was.
+                pause than the policy's time, or `stop` is set (`Stopped`); the message says which,
+                after how many tries, and what the last trouble was.
             ProviderRefused, NoCompletion: as the provider raised it, at once.
         """
         turn = self._join(len(system) + len(prompt))
@@ -125,7 +125,7 @@ class LimitedProvider:
                 self._withdraw(turn)
                 raise
         if turn.ended == _STOPPED:
-            raise ProviderUnavailable(
+            raise Stopped(
                 f"{turn.error} (stopped after {_tries(turn.tries)})"
                 if turn.error
                 else "stopped before it was tried"

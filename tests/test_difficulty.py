@@ -12,10 +12,16 @@ import pytest
 
 from infinite_rl import cli
 from infinite_rl.dataset import rows
-from infinite_rl.dataset.difficulty import CALLS, Rating, difficulty
+from infinite_rl.dataset.difficulty import CALLS, RATED, Rating, difficulty
 from infinite_rl.dataset.mix import Source, mix
 from infinite_rl.dataset.pairs import pairs
-from infinite_rl.errors import InfiniteRLError, NoCompletion, ProviderRefused, UsageError
+from infinite_rl.errors import (
+    InfiniteRLError,
+    NoCompletion,
+    ProviderRefused,
+    Stopped,
+    UsageError,
+)
 from infinite_rl.journal import Journal
 from infinite_rl.layout import fenced, tagged
 from infinite_rl.providers.scripted import ScriptedProvider
@@ -132,8 +138,11 @@ def test_trouble_keeps_what_was_answered_and_the_next_run_goes_on(tmp_path: Path
     with pytest.raises(ProviderRefused, match="the key is gone"):
         rate(tmp_path, Failing(), threads=1)
     assert not (tmp_path / "out.jsonl").exists()
+    meanwhile = tmp_path / f"out.jsonl{CALLS}" / RATED
+    assert [row["pass_rate"] for row in rows.read(meanwhile)] == [1.0, 0.75]
     provider = Solver()
     assert rate(tmp_path, provider).calls == len(provider.calls) == 11
+    assert not meanwhile.exists()
 
 
 def test_a_call_that_is_under_way_when_trouble_comes_is_waited_for_and_kept(
@@ -171,6 +180,20 @@ def test_a_call_that_was_under_way_when_a_run_died_is_not_made_again(tmp_path: P
     opened.close()
     assert len(opened.lost) == 1 and len(provider.calls) == 1
     assert str(opened.lost).count("/solve1") == 1, "another took its place"
+
+
+def test_a_signal_to_stop_is_no_trouble_of_the_provider(tmp_path: Path) -> None:
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(Stopped):
+        rate(tmp_path, stop=stop)
+
+    def down(system: str, prompt: str, seed: int) -> str:
+        raise ProviderRefused("the model's engine has stopped")
+
+    with pytest.raises(ProviderRefused) as found:
+        rate(tmp_path, ScriptedProvider(down))
+    assert not isinstance(found.value, Stopped)
 
 
 def test_no_more_is_spent_than_was_allowed(tmp_path: Path) -> None:
@@ -261,6 +284,9 @@ def test_the_verb_asks_no_provider_that_solves_nothing(
     words = ["difficulty", str(given(tmp_path)), "-o", str(tmp_path / "out.jsonl")]
     assert cli.main([*words, "--provider", "procedural"]) == 2
     assert "solves no tasks" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["difficulty", "--help"])
+    assert "procedural" not in capsys.readouterr().out, "it is not offered"
     assert cli.main([*words, "--provider", "openai_compatible"]) == 2
     assert "--model_name" in capsys.readouterr().err
 
@@ -287,8 +313,9 @@ def test_the_verb_rates_a_file_and_is_interrupted_without_a_loss(
         assert cli.main([*words, "--dry_run"]) == 0
         assert ": 10 calls," in capsys.readouterr().out
         assert cli.main(words) == 130
-        assert "what was answered is kept" in capsys.readouterr().err
-        assert not out.exists()
+        said = capsys.readouterr().err
+        assert "what was answered is kept" in said and not out.exists()
+        assert f"are in {out}{CALLS}/{RATED}" in said
         stop.clear()
         assert cli.main(words) == 0
     shown = capsys.readouterr().out

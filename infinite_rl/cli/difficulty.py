@@ -8,13 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ProviderError, UsageError
+from ..errors import InfiniteRLError, Stopped, UsageError
 from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
 from . import arguments
 from .terminal import DONE, INTERRUPTED, counting, show_logs, stop_on_signals
 
 if TYPE_CHECKING:
     from ..dataset.difficulty import Rating
+
+
+_SOLVERS = [name for name, row in PROVIDERS.items() if row.asks_a_model]
 
 
 def add(verbs: arguments.Verbs) -> None:
@@ -24,7 +27,8 @@ def add(verbs: arguments.Verbs) -> None:
         description="Have a model solve each row of FILE some times from its prompt alone, judge "
         "what it says, and write the rows with attempts, solved, pass_rate, pass_rate_low and "
         "pass_rate_high (Wilson's interval, 95 %). Answers are kept as they come, in OUT.calls: "
-        "run it again after an interruption, and it goes on; none is paid for twice.",
+        "run it again after an interruption, and it goes on; none is paid for twice. Rows that are "
+        "rated before all are can be read there (rated.jsonl).",
         epilog="Example: infinite-rl difficulty data/dataset.csv --attempts 8 --max_cost 5 "
         "--keep attempts.jsonl -o rated.jsonl. Exit code: 0 done, 1 not done, 2 wrong usage, 130 "
         "interrupted.",
@@ -35,7 +39,7 @@ def add(verbs: arguments.Verbs) -> None:
     option("--attempts", 4, "times that each row is solved", int)
     option("--keep", None, "write the attempts themselves here, with their scores", Path)
     option("--calls", None, "folder of the answers (default: OUT.calls)", Path)
-    option("--provider", AUTO, f"{AUTO}, {', '.join(PROVIDERS)}")
+    option("--provider", AUTO, f"{AUTO}, {', '.join(_SOLVERS)}")
     option("--model_name", None, f"the model that solves (default: {DEFAULT_MODEL}, of gemini)")
     option("--base_url", None, "where requests go, such as http://localhost:8000/v1")
     option("--system", None, "what it is told before each prompt (default: the answer's form)")
@@ -88,13 +92,24 @@ def run(given: argparse.Namespace) -> int:
                 stop=stop,
                 on_row=count,
             )
-        except ProviderError as error:
-            if "stopped" not in str(error):  # as all calls end once a signal has come
-                raise
+        except Stopped:
             print("stopped; what was answered is kept: run it again to go on", file=sys.stderr)
+            _show_rated(given)
             return INTERRUPTED
+        except InfiniteRLError:
+            _show_rated(given)
+            raise
     _print(found, given)
     return DONE
+
+
+def _show_rated(given: argparse.Namespace) -> None:
+    """Where the rows are that were rated before a run ended early."""
+    from ..dataset.difficulty import RATED, folder_of
+
+    rated = folder_of(given.out, given.calls) / RATED
+    if rated.is_file() and rated.stat().st_size and not given.dry_run:
+        print(f"the rows that are rated already are in {rated}", file=sys.stderr)
 
 
 def _chosen(given: argparse.Namespace) -> tuple[str, str]:

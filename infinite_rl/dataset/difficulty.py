@@ -39,9 +39,11 @@ from . import rows
 from .rows import Row
 from .scoring import score_columns
 from .shelf import Shelf
+from .unfinished import Lines
 
 RATE_COLUMNS = ("attempts", "solved", "pass_rate", "pass_rate_low", "pass_rate_high")
 CALLS = ".calls"  # after the name of the output: the folder of its journal
+RATED = "rated.jsonl"  # in it, the rows that are rated, until all are
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,9 @@ def difficulty(
     `pass_rate_high` bound it (see `wilson`). A row whose answer the reward cannot read is not
     asked.
 
-    Nothing is written before all rows are rated. The answers are kept in the folder `calls`, by
-    default `out` + ".calls", whatever happens: the same call made again goes on.
+    The answers are kept in the folder `calls`, by default `out` + ".calls", whatever happens: the
+    same call made again goes on. `out` is written when all rows are rated; those that are rated
+    meanwhile are in `RATED` in that folder, JSON lines, which stays there if it ends early.
 
     Args:
         provider, model, temperature, max_output_tokens, base_url, price: as in `generate_dataset`.
@@ -152,7 +155,8 @@ def difficulty(
 
     Raises:
         UsageError: an argument or a row cannot be used.
-        ProviderError: the provider did not answer; what it answered before is kept.
+        ProviderError: the provider did not answer, or `stop` is set (`Stopped`); what it answered
+            before is kept.
         InfiniteRLError: `max_cost` is reached, or nothing can be judged.
     """
     out, stop, rating = Path(out), stop or threading.Event(), Rating()
@@ -164,7 +168,7 @@ def difficulty(
     given = {**options, "base_url": base_url}
     asked = Asked.by(provider, model, "", price, given, patience).writer
     solver = Solver(asked, attempts, seed, system, options)
-    folder = Path(calls) if calls else out.with_name(out.name + CALLS)
+    folder = folder_of(out, calls)
     if dry_run and not (folder / JOURNAL).is_file():
         rating.estimate = _owed(rows.read(source), solver, None)
         return rating
@@ -176,9 +180,15 @@ def difficulty(
         purse = _Purse(Budget(max_cost, [asked.price], journal.spending, 0, max_output_tokens))
         solving = _Solving(solver, journal, get_reward_functions(timeout), purse)
         rated = _rated(rows.read(source), solving, threads, stop)
-        _write(rated, out, Path(keep) if keep else None, rating, on_row)
+        keeping = Path(keep) if keep else None
+        _write(rated, folder / RATED, out, keeping, rating, on_row)
         rating.calls = journal.made
     return rating
+
+
+def folder_of(out: Path, calls: str | Path | None = None) -> Path:
+    """Where the answers are kept."""
+    return Path(calls) if calls else out.with_name(out.name + CALLS)
 
 
 def _owed(given: Iterable[Mapping[str, Any]], solver: Solver, journal: Journal | None) -> Estimate:
@@ -194,24 +204,25 @@ def _owed(given: Iterable[Mapping[str, Any]], solver: Solver, journal: Journal |
 
 def _write(
     rated: Iterator[Rated],
+    meanwhile: Path,
     out: Path,
     keep: Path | None,
     rating: Rating,
     on_row: Callable[[int], None],
 ) -> None:
     shelf = Shelf()
-
-    def finished() -> Iterator[Row]:
+    meanwhile.unlink(missing_ok=True)  # of an earlier run, whose answers are in the journal
+    with closing(Lines(meanwhile)) as lines:
         for each in rated:
             rating.add(each.row)
+            lines.add(each.row)
             for attempt in each.attempts if keep else ():
                 shelf.add(attempt)
             on_row(rating.rows)
-            yield each.row
-
-    rows.write(finished(), out)
+    rows.write(rows.read(meanwhile), out)
     if keep:
         rows.write(shelf, keep)
+    meanwhile.unlink()
 
 
 # --- solving -------------------------------------------------------------------------------------

@@ -17,7 +17,15 @@ from .shelf import to_line
 ENDING = ".part"
 
 
-class Unfinished(AppendOnlyFile):
+class Lines(AppendOnlyFile):
+    """A file of rows, one a line in JSON, which any reader sees as they come."""
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Append a row, which outlives this process. Raises StoreError where that fails."""
+        self._write(to_line(row))
+
+
+class Unfinished(Lines):
     """Rows on their way into the file `out`, which they wait for in `out` + ".part".
 
     Each row is a line there, after one that says with which settings they are made. A run that was
@@ -64,10 +72,6 @@ class Unfinished(AppendOnlyFile):
                     yield json.loads(line)
                 except ValueError as error:
                     raise damaged(self.path, end, str(error)) from None
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Append a row, which outlives this process. Raises StoreError where that fails."""
-        self._write(to_line(row))
 
     def finish(self) -> int:
         """Write all rows to where they belong; how many they are."""
