@@ -146,6 +146,27 @@ def test_the_files_of_a_run_may_be_made_beside_it_in_its_folder(file: Path) -> N
     assert [row["prompt"] for row in read(folder / "unique.jsonl")] == ["1+1"]
 
 
+@pytest.mark.parametrize("name", ["parts.v1", "there.csv"])
+def test_a_folder_may_have_a_dot_in_its_name(file: Path, name: str) -> None:
+    (file.parent / "there.csv").mkdir()
+    out = file.parent / name
+    assert run("split", file, "-o", out, "--shares", "train=0.5,test=0.5", "--overwrite") == 0
+    assert sorted(path.name for path in out.iterdir()) == ["test.jsonl", "train.jsonl"]
+
+
+def test_a_split_is_not_split_again_in_its_own_place(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts, shares = file.parent / "parts", "train=0.5,test=0.5"
+    assert run("split", file, "-o", parts, "--shares", shares) == 0
+    again = ("-o", parts, "--shares", shares, "--seed", "3", "--overwrite")
+    for source in (parts, parts / "train.jsonl"):
+        assert run("split", source, *again) == 2
+        assert "would be changed while it is read" in capsys.readouterr().err
+    assert sorted(ids(parts)) == sorted(ids(file))
+    assert run("split", file, "-o", parts, "--shares", shares, "--keep", parts, "--overwrite") == 0
+
+
 def test_a_side_of_another_split_does_not_stay_beside_a_new_one(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -145,7 +145,7 @@ def test_columns_can_be_named() -> None:
         Benchmarks({"bench": [{"prompt": LONG}]}, ["deep"])
 
 
-@pytest.mark.parametrize("sizes", [{"n": 5}, {"short": 1}, {"n": 0, "short": 0}])
+@pytest.mark.parametrize("sizes", [{"n": 5}, {"short": 1}, {"n": 0, "short": 0}, {"common": 0}])
 def test_lengths_that_cannot_be_are_the_callers_fault(sizes: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="cannot be"):
         benchmarks(**sizes)

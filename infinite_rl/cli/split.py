@@ -32,7 +32,8 @@ def add(verbs: arguments.Verbs) -> None:
     arguments.rows_in(parser)
     arguments.rows_out(
         parser,
-        "one file for all rows, or a new folder with a file for each side (parts/train.jsonl, ...)",
+        "one file for all rows (its name ends in .csv, .jsonl, ...), or else a new folder with a "
+        "file for each side (parts/train.jsonl, ...)",
     )
     arguments.compared(parser)
     arguments.near(parser, 0.5)
@@ -75,15 +76,17 @@ def _files(given: argparse.Namespace, names: list[str]) -> dict[Path, list[str]]
     """The files to make, and whose rows each one holds.
 
     Raises UsageError where another split's file would stay beside these, for its rows are in these
-    as well.
+    as well, and where the source would be changed before it is read to its end.
     """
-    from ..dataset.rows import kind_of
+    from ..dataset.rows import ending_of, kind_of
 
-    if given.out.suffix:
+    if ending_of(given.out.name) and not given.out.is_dir():
         return {given.out: names}
     source = Path(given.source)
     kind = kind_of(source) if source.is_file() else "jsonl"
     files = {given.out / f"{name}.{kind}": [name] for name in names}
+    if given.out.resolve() in (source.resolve(), source.resolve().parent) and source.exists():
+        raise UsageError(f"{source} would be changed while it is read: name another folder")
     if given.out.is_dir() and (others := sorted({*given.out.iterdir()} - {*files})):
         raise UsageError(
             f"{others[0]} would stay beside the new split: remove it, or name another folder"

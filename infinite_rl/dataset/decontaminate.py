@@ -72,8 +72,10 @@ class Benchmarks:
         An n-gram that more than `common` different texts share is no evidence.
 
         Raises:
-            UsageError: a benchmark has no text, or 2 <= short <= n does not hold.
+            UsageError: a benchmark has no text, 2 <= short <= n does not hold, or common < 1.
         """
+        if common < 1:
+            raise UsageError(f"common is how many texts may share words: {common} cannot be")
         if not 2 <= short <= n:
             raise UsageError(f"short must be at least 2 and at most n: {short} and {n} cannot be")
         self._n, self._short = n, short
