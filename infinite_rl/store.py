@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import csv
 import fcntl
-import io
 import logging
 import os
+import re
+import sys
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from operator import itemgetter
@@ -47,6 +48,7 @@ _OF_A_REJECTION = ("slot", "format_score", "correctness_score", "error_msg")
 
 # UTF-8 cannot hold half a surrogate pair, but a model's JSON can: such text must survive as well.
 _ENCODING, _ERRORS = "utf-8", "surrogatepass"
+_QUOTED = re.compile(r'[",\r\n]')
 _EXCERPT, _SHOWN = 300, 3  # characters and number of the earlier prompts that a model is shown
 
 
@@ -127,7 +129,7 @@ class CsvLog(AppendOnlyFile):
 
     def append(self, row: Mapping[str, str]) -> None:
         """Write one whole row. Raises StoreError, and leaves no half row, where that fails."""
-        self._write(_line(row[column] for column in self.columns))
+        self._write(_line([row[column] for column in self.columns]))
 
     def _move_torn_end_aside(self, end: int) -> None:
         with self.path.open("rb") as file:
@@ -145,10 +147,22 @@ class CsvLog(AppendOnlyFile):
         )
 
 
-def _line(fields: Iterable[str]) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text).writerow(fields)
-    return text.getvalue().encode(_ENCODING, _ERRORS)
+def _line(fields: Sequence[str]) -> bytes:
+    return csv_line(fields).encode(_ENCODING, _ERRORS)
+
+
+def csv_line(fields: Sequence[str], end: str = "\r\n") -> str:
+    """A line of CSV by RFC 4180.
+
+    The csv module of before Python 3.13 may leave a lone carriage return bare, and that of 3.10
+    takes no NUL, which is U+FFFD there.
+    """
+    if sys.version_info < (3, 11):
+        fields = [field.replace("\0", "\ufffd") for field in fields]
+    quoted = (
+        '"' + field.replace('"', '""') + '"' if _QUOTED.search(field) else field for field in fields
+    )
+    return ('""' if list(fields) == [""] else ",".join(quoted)) + end
 
 
 def sample_of(row: Mapping[str, Any]) -> Sample:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,12 @@ def test_any_unicode_survives(tmp_path_factory: pytest.TempPathFactory, texts: l
     log.append(row)
     log.close()
     assert list(read_rows(path)) == [row, row]
+
+
+def test_a_nul_in_a_models_text_stops_no_run(tmp_path: Path) -> None:
+    fill(tmp_path, "a\0b", "after")
+    kept = "a\0b" if sys.version_info >= (3, 11) else "a\ufffdb"
+    assert [row["prompt"] for row in read_rows(tmp_path / DATASET)] == [kept, "after"]
 
 
 def test_columns_are_those_that_users_know(tmp_path: Path) -> None:

@@ -17,13 +17,13 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from ..errors import NoColumn, StoreError, UsageError
-from ..store import DATASET, DATASET_COLUMNS, FAILED_COLUMNS, read_rows, sample_of
+from ..store import DATASET, DATASET_COLUMNS, FAILED_COLUMNS, csv_line, read_rows, sample_of
 from . import parquet
 from .shelf import Shelf, to_json, to_line
 
@@ -38,7 +38,6 @@ _KINDS = {
     **{".json": "json", ".parquet": "parquet"},
 }
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_QUOTED = re.compile(r'[",\r\n]')
 _OURS = (list(DATASET_COLUMNS), list(FAILED_COLUMNS))
 
 
@@ -253,18 +252,10 @@ def _write_json(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
 def _write_csv(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
     shelf, columns = _put_down(rows)
     with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
-        file.write(_csv_line(columns))
+        file.write(csv_line(columns, "\n"))
         for row in shelf:
-            file.write(_csv_line([_field(row.get(column)) for column in columns]))
+            file.write(csv_line([_field(row.get(column)) for column in columns], "\n"))
     return len(shelf)
-
-
-def _csv_line(fields: Sequence[str]) -> str:
-    """Fields by RFC 4180; before Python 3.13, the csv module leaves a lone carriage return bare."""
-    quoted = (
-        '"' + field.replace('"', '""') + '"' if _QUOTED.search(field) else field for field in fields
-    )
-    return ('""' if list(fields) == [""] else ",".join(quoted)) + "\n"
 
 
 def _field(value: object) -> str:
