@@ -310,7 +310,7 @@ def test_an_export_is_replaced_on_request_alone_and_whole(tmp_path: Path) -> Non
     folder = tmp_path / "out"
     folder.mkdir()
     export([{**MATH, "split": "test"}], "jsonl", folder)  # an empty folder is fine
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="holds an export already: --overwrite replaces it"):
         export([MATH], "jsonl", folder)
     with pytest.raises(UsageError, match="row 1"):
         export([{**MATH, "split": "all"}], "jsonl", folder, overwrite=True)
@@ -320,13 +320,14 @@ def test_an_export_is_replaced_on_request_alone_and_whole(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-@pytest.mark.parametrize("other", ["notes.txt", "train.jsonl/inner", "README.md"])
-def test_what_is_no_export_is_never_replaced(other: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("overwrite", [True, False])
+@pytest.mark.parametrize("other", ["notes.txt", "train.jsonl/inner", "README.md", "README.md/x"])
+def test_what_is_no_export_is_never_replaced(other: str, overwrite: bool, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     (folder / other).parent.mkdir(parents=True)
     (folder / other).write_text("mine")
-    with pytest.raises(UsageError, match="more than an export"):
-        export([MATH], "jsonl", folder, overwrite=True)
+    with pytest.raises(UsageError, match="more than an export: choose another folder"):
+        export([MATH], "jsonl", folder, overwrite=overwrite)
     assert (folder / other).read_text() == "mine"
 
 

@@ -103,14 +103,13 @@ def check_target(folder: Path, *, overwrite: bool) -> None:
         return
     if not folder.is_dir() or folder.is_symlink():
         raise UsageError(f"{folder} is there, and is no folder")
-    names = [path.name for path in folder.iterdir() if path.is_file()]
-    if not any(folder.iterdir()):
-        return
-    if not overwrite:
-        raise UsageError(f"{folder} is there already; choose another, or say to overwrite it")
-    ours = len(names) == len(list(folder.iterdir())) and all(map(_OURS.fullmatch, names))
-    if not (ours and CARD in names and MARK in (folder / CARD).read_text("utf-8", "replace")):
-        raise UsageError(f"{folder} holds more than an export, and is not overwritten")
+    files = list(folder.iterdir())
+    ours = all(path.is_file() and _OURS.fullmatch(path.name) for path in files)
+    carded = ours and folder / CARD in files
+    if files and not (carded and MARK in (folder / CARD).read_text("utf-8", "replace")):
+        raise UsageError(f"{folder} holds more than an export: choose another folder")
+    if files and not overwrite:
+        raise UsageError(f"{folder} holds an export already: --overwrite replaces it")
 
 
 # --- writing -------------------------------------------------------------------------------------
