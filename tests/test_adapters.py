@@ -84,6 +84,7 @@ CALLERS: list[tuple[Caller, float | None]] = [
 ]
 
 
+@pytest.mark.slow
 def test_the_cases_are_what_they_claim_to_be() -> None:
     assert {name: score.status for name, score in zip(CASES, native(), strict=True)} == {
         name: case.status for name, case in CASES.items()
@@ -253,6 +254,7 @@ def test_a_megabyte_of_special_tokens_is_cut_off_in_linear_time() -> None:
     assert response_of(PROMPT + "<|im_end|>" * 100_000 + "7", PROMPT).endswith("7")
 
 
+@pytest.mark.slow
 def test_its_rewards_are_tensors() -> None:
     torch = pytest.importorskip("torch", reason="OpenRLHF's rewards are torch's tensors")
     from infinite_rl.adapters.openrlhf import for_openrlhf, reward_func

@@ -37,6 +37,7 @@ def make(folder: Path, writer: Any, solver: Any, count: int = 4, **more: Any) ->
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_answer_that_no_solve_finds_is_kept_out_with_its_reason(tmp_path: Path) -> None:
     progress = make(tmp_path, writes, solves, 20, num_threads=4)
     rows = load_dataset(tmp_path)
@@ -121,6 +122,7 @@ def test_a_row_carries_the_score_of_its_verifier(tmp_path: Path) -> None:
     assert int(row["mutants"]) >= 3
 
 
+@pytest.mark.slow
 def test_a_row_whose_tests_see_nothing_is_kept_out(tmp_path: Path) -> None:
     body = "def f(n):\n    total = 0\n    for i in range(n):\n        total += i\n    return total"
     tests = '{"tests": ["assert callable(f)"]}'

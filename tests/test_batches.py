@@ -25,6 +25,8 @@ from infinite_rl.providers.gemini_batch import GeminiBatches
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.store import FAILED, read_rows
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)
 

@@ -36,6 +36,7 @@ def test_a_sample_is_the_same_in_every_run() -> None:
     assert mutants.sample("python", problem, 5) == first
 
 
+@pytest.mark.slow
 @needs_node
 def test_both_judges_agree_on_a_right_and_a_wrong_program() -> None:
     for language, good, bad, test in (
@@ -100,6 +101,7 @@ def test_every_hole_of_a_grammar_has_a_rule_that_ends(language: str) -> None:
             assert fuzz.expand(rng, rules, rule, depth=0) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "language",
     [

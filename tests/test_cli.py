@@ -43,6 +43,7 @@ def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProce
     )
 
 
+@pytest.mark.slow
 def test_without_a_key_it_makes_verified_rows_offline_and_says_so(tmp_path: Path) -> None:
     done = run("--num_samples", "6", "--out_dir", tmp_path / "out", "--threads", "2")
     assert done.returncode == 0, done.stderr
@@ -57,6 +58,7 @@ def test_without_a_key_it_makes_verified_rows_offline_and_says_so(tmp_path: Path
     assert "calls answered: 0" in again.stdout
 
 
+@pytest.mark.slow
 def test_with_a_key_it_asks_gemini_and_says_so(tmp_path: Path) -> None:
     procedural = ProceduralProvider()
 
@@ -73,6 +75,7 @@ def test_with_a_key_it_asks_gemini_and_says_so(tmp_path: Path) -> None:
     assert list(load_dataset(tmp_path)["model"]) == ["gemini-2.0-flash-exp"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -105,6 +108,7 @@ def test_asking_for_gemini_without_a_key_names_the_variable(tmp_path: Path) -> N
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_foreign_data_set_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "dataset.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     done = run("--out_dir", tmp_path)
@@ -114,6 +118,7 @@ def test_a_foreign_data_set_is_refused_in_one_line(tmp_path: Path) -> None:
     assert (tmp_path / "dataset.csv").read_text(encoding="utf-8") == "a,b\n1,2\n"
 
 
+@pytest.mark.slow
 def test_a_target_that_is_not_reached_exits_1_and_says_why(tmp_path: Path) -> None:
     with gemini.GeminiServer(lambda _: "no sample at all") as server:
         options = ("--num_samples", "2", "--max_retries", "1", "--out_dir", tmp_path)
@@ -123,6 +128,7 @@ def test_a_target_that_is_not_reached_exits_1_and_says_why(tmp_path: Path) -> No
     assert "target not reached: math lacks 1" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_cleanly_and_keeps_everything(
     tmp_path: Path, number: signal.Signals
@@ -159,6 +165,7 @@ def test_a_signal_stops_cleanly_and_keeps_everything(
     assert "rows made: 2" in output
 
 
+@pytest.mark.slow
 def test_debug_logs_verbosely_and_never_the_key(tmp_path: Path) -> None:
     with gemini.GeminiServer(lambda _: f"the key is {gemini.KEY}") as server:
         options = ("--num_samples", "1", "--debug", "--max_retries", "1", "--out_dir", tmp_path)
@@ -168,6 +175,7 @@ def test_debug_logs_verbosely_and_never_the_key(tmp_path: Path) -> None:
     assert list((tmp_path / "debug_prompts").iterdir())
 
 
+@pytest.mark.slow
 def test_a_server_of_openais_protocol_is_asked_and_its_key_is_nowhere(tmp_path: Path) -> None:
     with openai.OpenAIServer(lambda _: f"the key is {openai.KEY}") as server:
         options = ("--provider", "openai_compatible", "--model_name", "m", "--debug")
@@ -189,6 +197,7 @@ def test_a_log_line_holds_no_key_of_the_environment(
     assert terminal._Plain().format(record) == "sent [key]"
 
 
+@pytest.mark.slow
 def test_a_data_set_that_a_spreadsheet_saved_is_refused_with_the_reason(tmp_path: Path) -> None:
     run("--num_samples", "2", "--out_dir", tmp_path)
     file = tmp_path / "dataset.csv"
@@ -211,6 +220,7 @@ def test_a_file_without_topics_is_refused(tmp_path: Path) -> None:
     assert "no topics" in done.stderr
 
 
+@pytest.mark.slow
 def test_options_that_the_embedded_provider_has_no_use_for_are_named(tmp_path: Path) -> None:
     options = ("--temperature", "1", "--topics", "knots", "--num_samples", "1")
     done = run(*options, "--out_dir", tmp_path)
@@ -266,6 +276,7 @@ def test_an_interrupt_is_one_word_wherever_it_strikes(
     assert capsys.readouterr().err == "interrupted\n"
 
 
+@pytest.mark.slow
 def test_a_folder_whose_name_the_terminal_cannot_show_is_no_traceback(tmp_path: Path) -> None:
     where = tmp_path / "datensätze"
     done = run("--num_samples", "1", "--out_dir", where, PYTHONIOENCODING="ascii")
@@ -287,6 +298,7 @@ def test_without_the_packages_it_says_what_to_do(tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_what_a_server_says_cannot_steer_the_terminal(tmp_path: Path) -> None:
     refused = gemini.error(403, "PERMISSION_DENIED", "no \x1b[2J\x1b]0;title\x07 entry")
     with gemini.GeminiServer(lambda _: refused) as server:
@@ -296,6 +308,7 @@ def test_what_a_server_says_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert not {"\x1b", "\x07"} & set(done.stderr + done.stdout)
 
 
+@pytest.mark.slow
 def test_topics_come_from_a_list_or_a_file(tmp_path: Path) -> None:
     file = tmp_path / "topics.txt"
     file.write_text("knots, and braids\n\nprimes\n", encoding="utf-8")
@@ -306,6 +319,7 @@ def test_topics_come_from_a_list_or_a_file(tmp_path: Path) -> None:
         assert f"about this topic: {expected}\n" in asked + "\n"
 
 
+@pytest.mark.slow
 def test_on_a_terminal_it_shows_a_bar_for_each_type(tmp_path: Path) -> None:
     master, slave = pty.openpty()
     process = subprocess.Popen(
@@ -372,6 +386,7 @@ def warm_up(*languages: str, cache: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_warm_up_compiles_once_and_says_so(tmp_path: Path) -> None:
     first = warm_up("js", cache=tmp_path)
     assert re.fullmatch(r"javascript: compiled in \d+\.\d seconds\n", first.stdout)
@@ -412,6 +427,7 @@ def test_warm_up_refuses_an_unknown_language(capsys: pytest.CaptureFixture[str])
     assert "cobol" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_data_set_is_proven_again_and_rows_that_fail_are_named(tmp_path: Path) -> None:
     assert run("--num_samples", "4", "--out_dir", tmp_path).returncode == 0
     whole = verb("verify", tmp_path)
@@ -429,6 +445,7 @@ def test_a_data_set_is_proven_again_and_rows_that_fail_are_named(tmp_path: Path)
     assert broken.stdout.endswith("failed: 2\n") or broken.stdout.endswith("failed: 1\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "expected"), [([], 7.0), (["--timeout", "9"], 9.0)])
 def test_rows_are_proven_again_in_the_runs_own_time_unless_another_is_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], expected: float
@@ -447,6 +464,7 @@ def test_rows_are_proven_again_in_the_runs_own_time_unless_another_is_given(
     assert times == [expected, expected]
 
 
+@pytest.mark.slow
 def test_answers_are_judged_again_without_a_call(tmp_path: Path) -> None:
     assert run("--num_samples", "4", "--out_dir", tmp_path).returncode == 0
     done = verb("rescore", tmp_path)
@@ -486,6 +504,7 @@ def verb(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_what_blind_solves_may_cost_is_said_before_it_is_spent(tmp_path: Path) -> None:
     with gemini.GeminiServer(lambda _: gemini.bad_key()) as server:
         options = ("--num_samples", "7", "--verify", "4", "--price", "1,1", "--task_dist", "0,1")

@@ -23,6 +23,8 @@ from infinite_rl.progress import Progress
 from infinite_rl.shards import shard_folders
 from infinite_rl.store import DATASET, FAILED, read_rows
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 ROWS, THREADS = 40, 2
 

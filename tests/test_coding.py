@@ -580,6 +580,7 @@ def test_a_function_with_no_possible_name_is_unscored() -> None:
 # --- many at once
 
 
+@pytest.mark.slow
 def test_many_are_judged_like_one() -> None:
     reward = CodingRewardFunction(timeout=2, shaping={"repetition": 0.1})
     outputs = [

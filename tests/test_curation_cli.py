@@ -167,6 +167,7 @@ def test_a_split_is_not_split_again_in_its_own_place(
     assert run("split", file, "-o", parts, "--shares", shares, "--keep", parts, "--overwrite") == 0
 
 
+@pytest.mark.slow
 def test_a_side_of_another_split_does_not_stay_beside_a_new_one(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

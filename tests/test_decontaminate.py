@@ -161,6 +161,7 @@ def test_a_hostile_row_is_read_in_one_pass() -> None:
     assert hit.share == 1.0 and len(hit.text) <= 400
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="the data sets are not here")
 def test_the_benchmarks_give_themselves_away_and_nobody_else() -> None:
     against = Benchmarks(FILES)

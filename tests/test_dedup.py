@@ -238,6 +238,7 @@ def test_empty_prompts_are_equal_and_near_to_nothing() -> None:
     assert removed("", " ", "?", "2", "2+2") == [2, 3]
 
 
+@pytest.mark.slow
 def test_a_long_text_takes_bounded_memory_and_is_still_found() -> None:
     long = " ".join(map("".join, product(*HALVES, HALVES[0])))
     made = near.sketch(row(long * 20))

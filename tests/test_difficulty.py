@@ -291,6 +291,7 @@ def test_the_verb_asks_no_provider_that_solves_nothing(
     assert "--model_name" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_verb_rates_a_file_and_is_interrupted_without_a_loss(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -47,6 +47,7 @@ def generate(server: gemini.GeminiServer, folder: Path, count: int, threads: int
     )
 
 
+@pytest.mark.slow
 def test_faults_of_all_kinds_cost_nothing_but_calls(tmp_path: Path) -> None:
     """30 % faults, 8 threads: the exact target, no duplicate, each failure logged, no call lost."""
     kinds = {**gemini.FAULTS, **MODEL_FAULTS}
@@ -74,6 +75,7 @@ def test_faults_of_all_kinds_cost_nothing_but_calls(tmp_path: Path) -> None:
         assert sum(server.kinds.values()) == calls, "a second run makes no call"
 
 
+@pytest.mark.slow
 def test_every_row_of_the_data_set_passes_its_reward_again(tmp_path: Path) -> None:
     with gemini.GeminiServer(right) as server:
         generate(server, tmp_path, 40)
@@ -86,6 +88,7 @@ def test_every_row_of_the_data_set_passes_its_reward_again(tmp_path: Path) -> No
         assert (score.status, score.format_score) == ("passed", 1.0), row["prompt"]
 
 
+@pytest.mark.slow
 def test_no_file_holds_the_key_even_where_the_service_echoes_it(tmp_path: Path) -> None:
     def echo(request: gemini.Request) -> gemini.Reply | str:
         if request.attempt == 1:
@@ -118,6 +121,7 @@ def test_a_wrong_key_gives_one_clear_line(tmp_path: Path) -> None:
     assert "\n" not in progress.stopped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", sorted(gemini.EMPTY_FAULTS))
 def test_a_service_that_never_gives_text_ends_the_run_with_its_reason(
     tmp_path: Path, fault: str

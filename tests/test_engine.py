@@ -265,6 +265,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "code"),
     [
@@ -283,6 +284,7 @@ def test_a_signal_handler_that_raises_stops_a_run_and_not_the_process(
     assert (done.stdout, done.stderr, done.returncode) == ("ok True\n", "", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "code"), [("python", "while True: pass"), ("javascript", "for (;;);")]
 )

@@ -138,6 +138,7 @@ def test_it_says_where_the_rows_come_from(tmp_path: Path) -> None:
     assert "do not say which models" in made(tmp_path / "bare", [{**MATH, "model": ""}])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", [name for name in FORMATS if FORMATS[name].ending == "jsonl"])
 def test_its_way_to_verify_the_rows_runs(to: str, tmp_path: Path) -> None:
     text = made(tmp_path, [MATH, {**MATH, "answer": "8"}], to)

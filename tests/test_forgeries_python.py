@@ -491,6 +491,7 @@ def test_no_forgery_passes(name: str) -> None:
     assert not any(each.passed for each in run(code, test).tests)
 
 
+@pytest.mark.slow
 def test_each_forgery_has_begun_when_it_fails() -> None:
     """None of them is refused for a mistake of ours, such as a name that is not there."""
     for name, (code, test) in FORGERIES.items():

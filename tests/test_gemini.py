@@ -463,6 +463,7 @@ def test_a_text_that_is_no_base_url_is_refused(url: str) -> None:
         GeminiProvider(api_key=gs.KEY, base_url=url)
 
 
+@pytest.mark.slow
 def test_retries_make_exactly_the_calls_that_the_faults_cost() -> None:
     answer = gs.faulty(lambda request: request.prompt, kinds=gs.PASSING_FAULTS)
     with gs.GeminiServer(answer) as server:
@@ -493,6 +494,7 @@ def faults_before_success(seed: int) -> int:
     return attempt - 1
 
 
+@pytest.mark.slow
 def test_the_environment_of_the_server_reaches_another_process() -> None:
     code = (
         "from infinite_rl.providers import make_provider;"

@@ -104,6 +104,7 @@ def test_requests_go_up_as_one_file_with_their_keys(service: Service) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_large_file_goes_up_whole(service: Service) -> None:
     name = service.batches().submit({"a": ("", "x" * 20_000_000, 1), "b": ("", "y", 2)})
     sent = service.server.batches[name].file.splitlines()

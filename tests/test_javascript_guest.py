@@ -173,6 +173,7 @@ def test_the_timeout_stops_a_program_and_keeps_its_output(run: Run, loop: str) -
     assert execution.duration_s < 2
 
 
+@pytest.mark.slow
 def test_output_is_kept_when_time_is_up_inside_a_call_to_the_host(run: Run) -> None:
     code = "console.log('before'); setInterval(() => {}, 1)"
     endings = [run(code, timeout_s=0.02) for _ in range(25)]

@@ -81,6 +81,7 @@ def test_a_call_that_failed_may_be_made_again(tmp_path: Path) -> None:
     journal.close()
 
 
+@pytest.mark.slow
 def test_every_cut_leaves_whole_answers_and_names_what_was_under_way(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     for index in range(2):

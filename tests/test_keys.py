@@ -27,6 +27,8 @@ from infinite_rl.providers.gemini_batch import GeminiBatches
 from infinite_rl.providers.openai_compatible import OpenAICompatibleProvider
 from infinite_rl.providers.provider import Provider
 
+pytestmark = pytest.mark.slow
+
 ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0, total_s=0.0)
 TASK = render("What is 1 + 1?", "2", f"It is {tagged('2')}.")
 USAGE = {"promptTokenCount": 7, "candidatesTokenCount": 3, "cachedContentTokenCount": 1}

@@ -237,6 +237,7 @@ def test_such_a_pause_also_ends_the_calls_that_wait_already() -> None:
     assert len(script.calls) == 2
 
 
+@pytest.mark.slow
 def test_a_provider_that_is_down_ends_every_call_with_what_to_do() -> None:
     time, script = SimulatedTime(), always_down()
     asked = ask(LimitedProvider(script, policy(time)), time, *range(30))
@@ -394,6 +395,7 @@ def load(
     return provider, took
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", QUOTAS)
 @pytest.mark.parametrize(("rate", "threads", "latency_s"), [(60, 64, 1), (300, 32, 4)])
 def test_an_unknown_quota_is_used_and_few_calls_are_burnt(
@@ -426,6 +428,7 @@ def test_quotas_of_all_sizes_are_used_and_few_calls_are_burnt(
     assert after_warm_up.count(False) < 0.05 * len(after_warm_up)
 
 
+@pytest.mark.slow
 def test_storms_of_503_lose_nothing() -> None:
     """Half of each minute is a storm; calls are only late."""
     server = Server(SimulatedTime(), strikes=lambda now: now % 60 < 30)
@@ -435,6 +438,7 @@ def test_storms_of_503_lose_nothing() -> None:
     assert in_storms < 0.15 * len(server.asked)
 
 
+@pytest.mark.slow
 def test_after_a_pause_256_threads_do_not_come_at_once() -> None:
     pause = iter([20.0])
     server = Server(SimulatedTime(), quota=lambda now: next(pause, None) if now > 105 else None)
@@ -445,6 +449,7 @@ def test_after_a_pause_256_threads_do_not_come_at_once() -> None:
     assert most_in(times[:256], 0.1) <= 40, "nor at the start"
 
 
+@pytest.mark.slow
 def test_no_call_starves_while_others_pass() -> None:
     """The older call goes first, however often it was refused."""
     server = Server(SimulatedTime(), fixed_window(60))
@@ -455,6 +460,7 @@ def test_no_call_starves_while_others_pass() -> None:
     assert max(abs(seed - place) for place, seed in enumerate(order)) <= 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rpm", [5, 100, 700])
 def test_a_set_rpm_is_kept_in_any_minute_and_used(rpm: int) -> None:
     server = Server(SimulatedTime(), strikes=lambda now: 200 < now < 220)
@@ -464,6 +470,7 @@ def test_a_set_rpm_is_kept_in_any_minute_and_used(rpm: int) -> None:
     assert len([at for at in times if 300 <= at < 420]) >= 0.95 * rpm * 2
 
 
+@pytest.mark.slow
 def test_set_tokens_a_minute_are_kept_and_used() -> None:
     server = Server(SimulatedTime())
     load(server, 32, 10, Limits(tpm=50_000, max_concurrency=32))

@@ -242,6 +242,7 @@ def test_without_sympy_nobody_is_blamed(monkeypatch: pytest.MonkeyPatch) -> None
     assert score.status == "unscored"
 
 
+@pytest.mark.slow
 @needs_sympy
 def test_a_batch_needs_its_time_once_for_each_core() -> None:
     pairs = [(rf"\int_0^1 {2 * n}x e^{{{n}x^2}} \, dx", rf"e^{{{n}}} - 1") for n in range(20, 26)]
@@ -259,6 +260,7 @@ def test_a_worker_that_is_not_there_yet_holds_nobody_up() -> None:
     assert status in ("timeout", "budget") and time.perf_counter() - start < 0.5
 
 
+@pytest.mark.slow
 @needs_sympy
 def test_many_threads_share_the_workers() -> None:
     texts = [rf"\int_0^1 {2 * n}x e^{{{n}x^2}} \, dx" for n in range(2, 10)]
@@ -269,6 +271,7 @@ def test_many_threads_share_the_workers() -> None:
     assert [verdict.equal for verdict in verdicts] == [n == 4 for n in range(2, 10)]
 
 
+@pytest.mark.slow
 @needs_sympy
 def test_a_dead_worker_is_replaced() -> None:
     for worker in list(algebra_module._solvers._idle):
@@ -276,6 +279,7 @@ def test_a_dead_worker_is_replaced() -> None:
     assert verify(r"\int_0^1 x^{77} \, dx", "1/78", timeout=LONG_S).equal
 
 
+@pytest.mark.slow
 @needs_sympy
 def test_what_swells_dies_alone() -> None:
     assert verify(r"\prod_{k=1}^{n} 10^{300000 k^3}", "3", timeout=3).status != "equal"
@@ -288,6 +292,7 @@ def test_nothing_of_it_is_text_to_sympy() -> None:
     assert not Path("/tmp/pwned").exists()
 
 
+@pytest.mark.slow
 def test_a_row_is_scored_though_sympy_had_to_be_loaded_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -212,6 +212,7 @@ SQUARES = st.builds(
 INTEGRANDS = st.lists(WAVES | SQUARES | st.just(X), min_size=2, max_size=3)
 
 
+@pytest.mark.slow
 @given(INTEGRANDS, SMALL, SMALL)
 @settings(max_examples=60, deadline=None)
 def test_an_integral_is_the_area(parts: list[Node], low: Fraction, high: Fraction) -> None:

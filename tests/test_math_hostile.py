@@ -60,6 +60,7 @@ def test_a_hostile_text_comes_back_soon_from_a_worker_thread(name: str) -> None:
     assert took < 0.2, "100 ms of work a verdict"
 
 
+@pytest.mark.slow
 def test_nothing_of_a_hostile_text_is_compiled_imported_or_run() -> None:
     run = subprocess.run(
         [sys.executable, "-c", AUDITED], capture_output=True, encoding="utf-8", cwd=ROOT

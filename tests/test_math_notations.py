@@ -117,12 +117,14 @@ def test_the_parser_raises_nothing_but_its_two_faults(text: str) -> None:
         assert str(fault)
 
 
+@pytest.mark.slow
 @given(MIXTURES, MIXTURES)
 @settings(max_examples=300, deadline=None)
 def test_the_order_of_two_mixtures_does_not_matter(first: str, second: str) -> None:
     assert verify(first, second).status == verify(second, first).status
 
 
+@pytest.mark.slow
 @given(MIXTURES)
 @settings(max_examples=300, deadline=None)
 def test_a_mixture_that_can_be_read_equals_itself(text: str) -> None:

@@ -131,6 +131,7 @@ def test_hostile_python_is_no_trouble(code: str) -> None:
     assert all(mutant.code != code for mutant in some_mutants("python", code, 6, "seed"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code", ["{a" * 9000, "if(" * 6000, "a;" * 9000, "`${" * 6000, "(" * 19_999, "/" * 19_999]
 )

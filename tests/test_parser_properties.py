@@ -165,6 +165,7 @@ def test_a_hostile_megabyte_ends(piece: str) -> None:
     ExampleParser.extract_answer_tags("<answer>" + piece * (1_000_000 // len(piece)))
 
 
+@pytest.mark.slow
 @given(ugly, ugly, ugly)
 @settings(max_examples=1000)
 def test_a_plain_pair_is_read_in_one_step_as_by_rule(before: str, content: str, after: str) -> None:

@@ -404,6 +404,7 @@ def test_the_reward_accepts_every_response(family: str, language: str) -> None:
         assert (score.format_score, score.correctness_score) == (1.0, 1.0), name
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_the_javascript_code_passes_its_tests() -> None:
     items = [

@@ -590,6 +590,7 @@ def counted(problem: Problem, condition: str) -> bool:
     return holds(condition, Fraction(answer)) and not holds(condition, Fraction(beyond))
 
 
+@pytest.mark.slow
 def test_a_solution_set_holds_the_solutions_and_nothing_else() -> None:
     checked = 0
     for name, problem in problems("inequalities", 60):

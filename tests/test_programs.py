@@ -132,6 +132,7 @@ def test_nothing_is_no_program(output: str) -> None:
     assert code(output) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     ["\n", "@x\n", '"""', '"""\\', "\\", "def f(x): ", "def f(x): pass\n", "(", ")\n", " \n", "#\n"]

@@ -276,6 +276,7 @@ def test_a_raised_recursion_limit_is_granted() -> None:
     assert run(f"{code}print(f(20000))").stdout == "20000\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [

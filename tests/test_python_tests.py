@@ -22,6 +22,7 @@ def read(text: str, entry_point: str = "", setup: str = "") -> Test:
 # --- the meaning stays ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, len(CASES), 40))
 def test_a_test_passes_where_it_passes_in_cpython(start: int) -> None:
     executor = RewardExecutor()

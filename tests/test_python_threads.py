@@ -26,6 +26,7 @@ def run(guest: PythonGuest, code: str, timeout_s: float = 5) -> Execution:
     return guest.run(Program(code), Limits(timeout_s=timeout_s))
 
 
+@pytest.mark.slow
 def test_threads_print_what_python_prints(guest: PythonGuest) -> None:
     assert len(PROGRAMS) >= 40
     for code, expected in PROGRAMS:

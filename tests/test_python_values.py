@@ -118,6 +118,7 @@ def test_any_other_object_is_opaque(expression: str) -> None:
     assert value != reported(expression)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "build",
     [

@@ -115,6 +115,7 @@ def test_a_scorer_takes_the_right_answer_and_no_hedge(task: str) -> None:
             assert text == gold or score_job((reference, text))[1] < 1, text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["chain_sum", "sudoku", "word_ladder", "prime_factorization"])
 def test_a_row_passes_with_its_own_response_alone(task: str) -> None:
     rows = list(puzzles(task, 3, seed=2))
@@ -146,6 +147,7 @@ def test_what_a_scorer_raises_over_an_answer_is_the_answers_fault() -> None:
             assert REWARD.compute_reward(tagged(answer), one(task)).status == "failed"
 
 
+@pytest.mark.slow
 def test_an_answer_that_hangs_the_scorer_gives_no_verdict_and_stops_nobody(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

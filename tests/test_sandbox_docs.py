@@ -1089,6 +1089,7 @@ def test_batch_processes(language: str) -> None:
     assert pids and not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
+@pytest.mark.slow
 def test_batch_death() -> None:
     with RewardExecutor() as executor:
         assert executor.batch_run([HELLO["python"]] * 3, "python")
@@ -1102,6 +1103,7 @@ def _batch_and_workers() -> tuple[list[tuple[str, str]], set[int]]:
     return told, {worker.pid for worker in workers._pool._idle}
 
 
+@pytest.mark.slow
 def test_batch_fork() -> None:
     with RewardExecutor():
         told, mine = _batch_and_workers()
@@ -1132,6 +1134,7 @@ def test_signal_raise(language: str, code: str) -> None:
     assert sound(language)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("taken", ["faulthandler.enable()", "signal.signal(signal.SIGILL, 0)"])
 def test_signal_faults(taken: str) -> None:
     program = "import sys\nsys.setrecursionlimit(10**8)\ndef f(): f()\nf()"

@@ -245,6 +245,7 @@ def test_a_shaping_that_cannot_work_is_refused_at_once(wrong: dict[str, object])
         read_shaping(wrong)  # type: ignore[arg-type] # wrong on purpose
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_every_signal_of_every_text_lies_between_0_and_1(text: str) -> None:
     signals = read_shaping(

@@ -76,6 +76,7 @@ def repeating(monkeypatch: pytest.MonkeyPatch) -> Iterator[gemini.GeminiServer]:
         yield server
 
 
+@pytest.mark.slow
 def test_the_target_is_met_with_no_slot_and_no_prompt_twice(
     tmp_path: Path, repeating: gemini.GeminiServer
 ) -> None:
@@ -118,6 +119,7 @@ def test_rows_that_were_not_merged_when_a_run_died_are_not_made_again(tmp_path: 
     assert len(kept(tmp_path)) == 8
 
 
+@pytest.mark.slow
 def test_a_slot_has_the_same_row_however_many_shards_there_are(tmp_path: Path) -> None:
     """Where the provider goes by the seed alone."""
     found = []

@@ -102,6 +102,7 @@ def test_a_row_is_on_disk_as_soon_as_it_is_accepted(tmp_path: Path) -> None:
         assert list(load_dataset(tmp_path)["prompt"]) == ["first"]
 
 
+@pytest.mark.slow
 def test_a_file_cut_at_any_byte_loses_only_the_row_that_was_cut(tmp_path: Path) -> None:
     fill(tmp_path / "whole", "one", 'two\n"and" more, ünïcode', "three")
     data = (tmp_path / "whole" / DATASET).read_bytes()

@@ -129,6 +129,7 @@ def test_the_work_is_done_in_as_many_processes_as_asked_for_and_they_stay_warm()
     assert set(children()) == first
 
 
+@pytest.mark.slow
 def test_batches_on_many_threads_share_the_workers() -> None:
     seen: list[set[int]] = []
     threads = [
@@ -175,6 +176,7 @@ def test_what_the_work_prints_on_stdout_is_no_answer() -> None:
 # --- death and hanging ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_of_a_batch_is_replaced(tmp_path: Path) -> None:
     jobs: list[Any] = [["say", number] for number in range(100)]
     jobs[40] = ["die once", str(tmp_path / "mark")]
@@ -182,12 +184,14 @@ def test_a_worker_killed_in_the_middle_of_a_batch_is_replaced(tmp_path: Path) ->
     assert values == [*range(40), str(tmp_path / "mark"), *range(41, 100)]
 
 
+@pytest.mark.slow
 def test_workers_killed_while_idle_are_replaced() -> None:
     for pid in set(results(*[["pid", 0]] * 50)):
         os.kill(pid, signal.SIGKILL)
     assert results(*(["say", number] for number in range(50))) == list(range(50))
 
 
+@pytest.mark.slow
 def test_a_job_that_kills_every_worker_is_lost_and_the_others_are_not() -> None:
     jobs: list[Any] = [["say", number] for number in range(30)]
     jobs[3] = ["die", 7]
@@ -246,6 +250,7 @@ def test_a_batch_is_what_the_runs_one_by_one_are(lang: str, code: str) -> None:
         assert executor.batch_run(codes, lang) == [executor.run_single(c, lang) for c in codes]
 
 
+@pytest.mark.slow
 def test_whole_programs_have_their_input_tests_and_limits() -> None:
     programs = [
         Program("print(input())", "in\n"),
@@ -332,6 +337,7 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("it counts two workers, one for each core")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_cores")
 @pytest.mark.parametrize("way", ["script", "-", "-c", "exec"])
 def test_it_works_where_main_cannot_be_imported_again(way: str, tmp_path: Path) -> None:
@@ -372,6 +378,7 @@ def test_it_works_in_a_daemonic_process(method: Any) -> None:
     process.join(30)
 
 
+@pytest.mark.slow
 def test_a_forked_child_has_workers_of_its_own_and_leaves_its_parents_alone() -> None:
     mine = set(results(*[["pid", 0]] * 50))
     ours, theirs = multiprocessing.Pipe()
@@ -383,6 +390,7 @@ def test_a_forked_child_has_workers_of_its_own_and_leaves_its_parents_alone() ->
     assert set(results(*[["pid", 0]] * 50)) <= mine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"workers": 2}, {"threads": 2}])
 def test_a_batch_begun_before_a_fork_is_refused_after_it(options: Any) -> None:
     programs = [Program("print(1)")] * 400
@@ -443,6 +451,7 @@ def test_where_no_process_can_be_had_threads_do_it_and_one_warning_says_so(
 # --- the end -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_batches_leave_no_process_thread_or_file() -> None:
     def held() -> tuple[int, int, int]:
         return len(children()), threading.active_count(), len(os.listdir("/proc/self/fd"))
