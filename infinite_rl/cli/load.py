@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..errors import UsageError
 from . import arguments
 from .terminal import DONE
 
@@ -14,7 +15,8 @@ def add(verbs: arguments.Verbs) -> None:
         help="a public benchmark as rows",
         description="Write a benchmark as rows: each has a prompt, an answer, a response (the "
         "reference solution), the type that names its reward, and an id that stays.",
-        epilog="Example: infinite-rl load gsm8k --from test.jsonl -o gsm8k.jsonl. "
+        epilog="Examples: infinite-rl load gsm8k --from test.jsonl -o gsm8k.jsonl; "
+        "infinite-rl load gsm8k --pin --seed 42 -o artifacts/gsm8k. "
         "Exit code: 0 done, 1 not done (the reason is printed), 2 wrong usage.",
     )
     names = "gsm8k, math, mbpp, humaneval, ifeval, or reasoning_gym:TASK, which is made here"
@@ -23,7 +25,14 @@ def add(verbs: arguments.Verbs) -> None:
     arguments.option(parser, "--from", "", where + "hub; without it, its data set on the hub")
     arguments.option(parser, "--split", "", "the split, where the file's name does not say it")
     arguments.option(parser, "--count", 100, "how many rows of a reasoning_gym task", int)
-    arguments.option(parser, "--seed", 0, "of a reasoning_gym task", int)
+    arguments.option(parser, "--seed", 0, "of a reasoning_gym task, or of the validation set", int)
+    what = (
+        "gsm8k alone: make the folder FILE with train.jsonl, val.jsonl, test.jsonl and their hashes"
+    )
+    arguments.switch(
+        parser, "--pin", what + ", or see that it is unchanged; --from is a folder, too"
+    )
+    arguments.option(parser, "--validation", 512, "rows of train that --pin puts into val", int)
     arguments.rows_out(parser)
     parser.set_defaults(verb=run)
 
@@ -33,6 +42,8 @@ def run(given: argparse.Namespace) -> int:
     from ..dataset.puzzles import puzzles
     from ..dataset.rows import write
 
+    if given.pin:
+        return _pin(given)
     arguments.refuse_existing(given, given.out)
     kind, _, task = given.name.partition(":")
     if kind == "reasoning_gym":
@@ -40,4 +51,16 @@ def run(given: argparse.Namespace) -> int:
     else:
         rows = load(given.name, vars(given)["from"], split=given.split)
     print(f"rows: {write(rows, given.out)}, in {given.out}")
+    return DONE
+
+
+def _pin(given: argparse.Namespace) -> int:
+    from ..dataset.gsm8k_splits import pin
+
+    if given.name != "gsm8k" or given.split:
+        raise UsageError("--pin makes all splits of gsm8k, and of no other benchmark")
+    source, counts = vars(given)["from"], {"validation": given.validation, "seed": given.seed}
+    found = pin(given.out, source, **counts, overwrite=given.overwrite)
+    rows = ", ".join(f"{name}: {count}" for name, count in found.rows.items())
+    print(f"rows pinned: {rows}, in {given.out}")
     return DONE

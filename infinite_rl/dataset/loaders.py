@@ -26,10 +26,11 @@ from ..errors import StoreError, UsageError, look_up
 from ..layout import tagged
 from ..reward_functions.math.bounds import Unparsed
 from ..reward_functions.math.extract import answer_text
+from .pins import check_file
 from .rows import Row, read
 from .storage import fetch
 
-_SPLITS = ("train", "validation", "test")
+_SPLITS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
 # Where each split of MBPP begins, by https://github.com/google-research/google-research/tree/master/mbpp
 _MBPP_SPLITS = ((601, "train"), (511, "validation"), (11, "test"))
 
@@ -44,7 +45,7 @@ def load(name: str, source: str | Path = "", *, split: str = "") -> Iterator[Row
     Raises:
         UnknownName: no such benchmark.
         UsageError: there is no such source, or it is a folder.
-        StoreError: a row of it is not one of this benchmark.
+        StoreError: a row of it is not one of this benchmark, or the file is pinned and has changed.
     """
     benchmark = look_up("benchmark", name, BENCHMARKS)
     source = source or f"hf:{benchmark.hub}:{split or benchmark.hub_split}"
@@ -52,6 +53,7 @@ def load(name: str, source: str | Path = "", *, split: str = "") -> Iterator[Row
     path = fetch(source)
     if path.is_dir():
         raise UsageError(f"{path} is a folder: name one of its files, which says the split as well")
+    check_file(path)
     return _rows(name, benchmark, path, named)
 
 
@@ -72,7 +74,7 @@ def _split_in(source: str) -> str:
     words = re.split(r"[^a-z]+", re.split(r"[/:]", source.lower())[-1])
     if source.startswith("hf:"):
         return source.rpartition(":")[2]
-    return next((split for split in _SPLITS if split in words), "")
+    return next((split for word, split in _SPLITS.items() if word in words), "")
 
 
 # --- one function a benchmark: a row as it is published, to a row of ours ------------------------
@@ -83,7 +85,8 @@ def _gsm8k(given: Row) -> Row:
     if "####" not in solution:
         raise ValueError("its answer has no ####")
     gold = solution.rpartition("####")[2].strip().replace(",", "")
-    return _row("gsm8k", _text(given, "question"), gold, solution)
+    row = _row("gsm8k", _text(given, "question"), gold, solution)
+    return {**row, "key": str(given.get("id") or "")}
 
 
 def _math(given: Row) -> Row:
