@@ -66,7 +66,7 @@ def sample(
     numbers = _numbers(len(prompts) * n, max_new_tokens, generator).to(device)
     ends = end_ids(model, tokenizer)
     growing = [_Growing(tokenizer, ends, stop) for _ in numbers]
-    with torch.no_grad(), _evaluating(model):
+    with torch.no_grad(), evaluating(model):
         batch = _Batch(model, prompts, n, device)
         active = list(range(len(growing)))
         for step in range(max_new_tokens):
@@ -90,7 +90,8 @@ def end_ids(model: Any, tokenizer: Any) -> frozenset[int]:
     """The tokens that end a completion: the tokenizer's and those the model is generated with."""
     given = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
     found = [*given] if isinstance(given, list | tuple) else [given]
-    return frozenset(int(each) for each in (*found, tokenizer.eos_token_id) if each is not None)
+    found.append(getattr(tokenizer, "eos_token_id", None))
+    return frozenset(int(each) for each in found if each is not None)
 
 
 class _Batch:
@@ -224,7 +225,7 @@ def _takes(model: Any, name: str) -> bool:
 
 
 @contextmanager
-def _evaluating(model: Any) -> Iterator[None]:
+def evaluating(model: Any) -> Iterator[None]:
     """No dropout, and the cache, which training does without."""
     training = model.training
     model.eval()
