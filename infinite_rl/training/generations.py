@@ -46,17 +46,16 @@ def log_generations(
     """
     if references is not None and len(references) != len(prompts):
         raise UsageError(f"{len(prompts)} prompts, but {len(references)} references")
-    options = {"max_new_tokens": max_new_tokens, "do_sample": temperature > 0}
+    options: dict[str, Any] = {"max_new_tokens": max_new_tokens, "do_sample": temperature > 0}
     if temperature > 0:  # `generate` would else draw from the 50 likeliest tokens only
         options |= {"temperature": temperature, "top_p": top_p, "top_k": 0}
     tokens, entropies = _generated(model, tokenizer, prompts, options) if prompts else ([], [])
     responses = [tokenizer.decode(ids, skip_special_tokens=True) for ids in tokens]
     known = list(references) if references is not None else [""] * len(prompts)
-    reward = reward_fn or (_exact if references is not None else lambda _: {})
-    rewards = [
-        dict(reward(response, reference) if _takes_two(reward) else reward(response))
-        for response, reference in zip(responses, known, strict=True)
-    ]
+    if reward_fn is None:
+        reward_fn = _exact if references is not None else _unknown
+    arguments = zip(responses, known, strict=True) if _takes_two(reward_fn) else zip(responses)
+    rewards = [dict(reward_fn(*each)) for each in arguments]
     lengths = [len(ids) for ids in tokens]
     right = [found.get("is_correct") for found in rewards]
     columns = (prompts, responses, known, lengths, map(_mean, entropies), rewards)
@@ -120,6 +119,10 @@ def _first_new(row: Tensor, before: Tensor, length: int) -> int:
 
 def _exact(response: str, reference: str) -> dict[str, Any]:
     return {"is_correct": response.strip() == reference.strip()}
+
+
+def _unknown(_: str) -> dict[str, Any]:
+    return {}
 
 
 def _takes_two(reward: Callable[..., Any]) -> bool:
