@@ -99,6 +99,20 @@ def _reordered(text: str, chance: random.Random) -> str | None:  # noqa: ARG001
     return " ".join([*sentences[1:-1], sentences[0], sentences[-1]]) if len(sentences) > 3 else None
 
 
+def _every(nth: int, change: str, text: str) -> str:
+    words = text.split()
+    changed = [change.format(word) if at % nth == 0 else word for at, word in enumerate(words, 1)]
+    return " ".join(changed)
+
+
+def _as_page(text: str, chance: random.Random) -> str:
+    """With entities, tags, soft hyphens, accents and digits of full width."""
+    text = text.translate({digit: digit + 0xFEE0 for digit in range(0x30, 0x3A)})
+    hidden = ("&shy;", "\u200b", "\u0301")
+    text = re.sub(r"(?<=[a-z])(?=[a-z])", lambda _: chance.choice((*hidden, *[""] * 9)), text)
+    return f"<p>{text.replace(' ', '&nbsp;')}</p>"
+
+
 def _prefaced(text: str, chance: random.Random) -> str:
     preface = chance.choice(("Please solve this task. ", "Here is a question for you: ", "Q: "))
     return preface + text + chance.choice((" Think step by step.", " Explain your answer.", ""))
@@ -230,6 +244,9 @@ def leaks(rows: int) -> None:  # noqa: ARG001
                 ("first half", " ".join(words[: len(words) // 2])),
                 ("middle half", " ".join(words[len(words) // 4 : -(len(words) // 4) or None])),
                 ("synonyms", _synonyms(prompt, chance)),
+                ("a word put in every 5", _every(5, "{} really", prompt)),
+                ("every 6th word changed", _every(6, "thing", prompt)),
+                ("as a web page", _as_page(prompt, chance)),
             ):
                 if text and text != prompt:
                     planted.append((f"{name}, {kind}", {"prompt": text}))
@@ -257,6 +274,23 @@ def leaks(rows: int) -> None:  # noqa: ARG001
     print(f"precision {precision:.4f}; {kept + len(told)} rows in {took:.1f} s")
     for leak in wrong:
         print(f"  {leak}"[:200])
+    others()
+
+
+def others() -> None:
+    """What disjoint data sets share with one another."""
+    print(f"\n{'rows':<12}{'against':<34}{'rows':>7}{'found':>9}")
+    sources = {"gsm8k train": DATA / "gsm8k" / "train.jsonl", **BENCHMARKS}
+    for name, path in sources.items():
+        family = name.split()[0]
+        against = {name: path for name, path in BENCHMARKS.items() if name != family}
+        if name == "gsm8k train":
+            against = {"gsm8k": BENCHMARKS["gsm8k"]}
+        told: list[Leak] = []
+        count = sum(1 for _ in decontaminate(read(path), Benchmarks(against), on_leak=told.append))
+        print(f"{name:<12}{' '.join(against):<34}{count + len(told):>7}{len(told):>9}")
+        for leak in told:
+            print(f"  {leak}"[:200])
 
 
 def sides(rows: int) -> None:  # noqa: ARG001

@@ -84,6 +84,36 @@ def test_invisible_and_odd_characters_hide_nothing() -> None:
     assert leaks("\u200b".join(LONG.upper()).replace("-", "\u2014"), LONG)
 
 
+def test_entities_accents_and_wide_digits_hide_nothing() -> None:
+    text = LONG + " He has 12 apples left."
+    for written in (
+        text.replace(" ", "&nbsp;"),
+        text.replace("e", "e\u0301").replace("o", "\u00f6"),
+        text.replace("a", "a&shy;").replace("i", "i\u034f"),
+        "<p>" + text.replace(" ", "</b> <b>") + "</p>",
+    ):
+        assert leaks(written, text)
+    assert benchmarks({"prompt": "What is 12 + 30?"}).hits({"prompt": "What is \uff11\uff12 + 30?"})
+
+
+def test_words_that_are_put_in_or_changed_all_over_hide_nothing() -> None:
+    said = LONG.split()
+    added = " ".join(f"{word} really" if at % 5 == 4 else word for at, word in enumerate(said))
+    changed = " ".join("thing" if at % 6 == 5 else word for at, word in enumerate(said))
+    for written in (added, changed):
+        (hit,) = benchmarks().hits({"prompt": f"Dear model! {written} Think."})
+        assert hit.text.startswith("a farmer walks along") and 0.3 <= hit.share < 0.7
+        assert not benchmarks(share=1.0).hits({"prompt": written})
+    assert not leaks(" ".join(word if at % 4 else "thing" for at, word in enumerate(said)), LONG)
+
+
+def test_pieces_that_are_scattered_or_repeated_are_no_evidence() -> None:
+    said = LONG.replace(",", "").split()
+    pieces = [" ".join(said[at : at + 4]) for at in range(0, len(said) - 4, 4)]
+    assert not leaks(f" {'other words here ' * 40}".join(pieces), LONG)
+    assert not leaks(f"{pieces[0]} and " * 50, LONG)
+
+
 def test_letters_that_look_alike_hide_nothing() -> None:
     assert leaks(LONG.translate(str.maketrans("aeoc", "аеос")), LONG)
 
@@ -95,7 +125,7 @@ def test_numbers_matter_and_runs_of_them_are_no_evidence() -> None:
         .replace("stranger", "3rd")
         .replace("evening", "9")
     )
-    assert not leaks(changed, LONG)
+    assert not benchmarks(share=1.0).hits({"prompt": changed})
     assert not leaks("1, 2, 3, 4, 5, 6, 7 and 8", "Find the sum of 1, 2, 3, 4, 5, 6, 7 and 8 and 9")
 
 
@@ -145,7 +175,10 @@ def test_columns_can_be_named() -> None:
         Benchmarks({"bench": [{"prompt": LONG}]}, ["deep"])
 
 
-@pytest.mark.parametrize("sizes", [{"n": 5}, {"short": 1}, {"n": 0, "short": 0}, {"common": 0}])
+@pytest.mark.parametrize(
+    "sizes",
+    [{"n": 5}, {"short": 1}, {"n": 0, "short": 0}, {"common": 0}, {"share": 0}, {"share": 1.1}],
+)
 def test_lengths_that_cannot_be_are_the_callers_fault(sizes: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="cannot be"):
         benchmarks(**sizes)

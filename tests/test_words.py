@@ -6,6 +6,7 @@ import pytest
 
 from infinite_rl.dataset.words import (
     BREAK,
+    bare,
     clauses,
     hash_of,
     hashes,
@@ -77,8 +78,30 @@ def test_clauses_end_where_punctuation_says_so() -> None:
 
 
 def test_n_grams_are_made_of_words_and_numbers_alone() -> None:
-    found = words("Is f(x) = 3.5 * x, or \\frac{1}{2}?")
+    found = words(tokens("Is f(x) = 3.5 * x, or \\frac{1}{2}?"))
     assert " ".join(found) == "is f x 3.5 x or frac 1 2"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "the&nbsp;caf\u00e9 sells 12 buns",
+        "the cafe\u0301 sells 12 buns",
+        "the ca&shy;fe sells 12 buns",
+        "the c\u200bafe sells 12 buns",
+        "the cafe sells \uff11\uff12 buns",
+        "the cafe&#32;sells &#x31;2 buns",
+        "the c\u034fafe sells 12\ufe0f buns",
+        "<p>the <b>cafe</b> sells<br/>12 buns</p>",
+    ],
+)
+def test_bare_is_a_text_without_what_pages_and_copyists_add(written: str) -> None:
+    assert tokens(bare(written)) == ["the", "cafe", "sells", "12", "buns"]
+
+
+@pytest.mark.parametrize(("one", "other"), [("10²", "102"), ("हिन्दी", "हन्द"), ("a<b", "a>b")])
+def test_bare_keeps_what_matters(one: str, other: str) -> None:
+    assert tokens(bare(one)) == tokens(one) != tokens(bare(other))
 
 
 LONG = 200_000
@@ -102,6 +125,7 @@ LONG = 200_000
 )
 def test_any_text_has_tokens_in_linear_time(text: str) -> None:
     hashes(tokens(text))
+    tokens(bare("&" + text + "<b "))
     hash_of(text)
     literals(text)
 

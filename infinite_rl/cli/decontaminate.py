@@ -21,8 +21,8 @@ def add(verbs: arguments.Verbs) -> None:
         "decontaminate",
         help="leave out rows that give a benchmark away",
         description="Write the rows of FILE that share no 13 words in a row with a prompt or a "
-        "solution of the benchmarks, no 8 with a short prompt, and are not the same as a very "
-        "short one. What was shared is listed.",
+        "solution of the benchmarks, no 8 with a short prompt, nor many shorter runs, and are not "
+        "the same as a very short one. What was shared is listed.",
         epilog="Example: infinite-rl decontaminate data --against gsm8k_test.jsonl "
         "HumanEval.jsonl.gz --report leaks.csv -o clean.jsonl. Exit code: 0 done, 1 not done, 2 "
         "wrong usage.",
@@ -44,6 +44,8 @@ def add(verbs: arguments.Verbs) -> None:
     arguments.option(parser, "--short", 8, "the same, in prompts of less than twice --n", int)
     what = "texts of the benchmarks that may share such words before they are taken for idiom"
     arguments.option(parser, "--common", 3, what, int)
+    what = "share of a text's runs of 4 words that are a leak, as words may have been changed"
+    arguments.option(parser, "--share", 0.3, what, float)
     arguments.option(parser, "--report", None, "file for what was shared, row by row", Path)
     parser.set_defaults(verb=run)
 
@@ -56,7 +58,7 @@ def run(given: argparse.Namespace) -> int:
     arguments.refuse_existing(given, given.out, given.report, read=[given.source])
     sizes = {"n": given.n, "short": given.short, "common": given.common}
     names = {name: name for name in given.against}
-    against = Benchmarks(names, given.against_columns, **sizes)
+    against = Benchmarks(names, given.against_columns, share=given.share, **sizes)
     leaks: list[Leak] = []
     with counting("rows compared") as count:
         rows = counted(read(given.source), count)

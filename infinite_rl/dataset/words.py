@@ -8,6 +8,7 @@ and Cyrillic letters, those that look the same are the same.
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,6 +30,14 @@ BREAK = "\n"  # stands between two clauses in what `clauses` gives
 # What these repeat, they repeat a few times at most: no text takes more than linear time.
 _INVISIBLE = re.compile(
     "[\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
+)
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u180b-\u180f\u3164\ufe00-\ufe0f\ufff9-\ufffb\U000e0100-\U000e01ef]"
+)
+_ACCENT = re.compile("(?<=[A-Za-z\u0300-\u036f])[\u0300-\u036f]")
+_ENTITY = re.compile("&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
+_TAG = re.compile(
+    r"</?(?:a|b|br|code|div|em|i|li|ol|p|pre|span|strong|sub|sup|u|ul)(?:\s[^<>]{0,200})?/?>", re.I
 )
 _ALIKE = str.maketrans("−‐‑‒–—―×⋅·∙∗÷∶′‘’“”„«»", '-------*****/:\'\'\'"""""')
 # Cyrillic letters that look like Latin ones: a word with both hides a copy.
@@ -78,9 +87,21 @@ def clauses(text: str) -> list[str]:
     return [token.replace(",", "") if token[0].isdigit() else token for token in found]
 
 
-def words(text: str) -> list[str]:
-    """The words and numbers of a text, without any sign: what n-grams are made of."""
-    return [token for token in clauses(text) if token[0].isalnum() or token[0] == "."]
+def words(found: Iterable[str]) -> list[str]:
+    """The words and numbers of some tokens, without any sign: what n-grams are made of."""
+    return [token for token in found if token[0].isalnum() or token[0] == "."]
+
+
+def bare(text: str) -> str:
+    """A text without what a web page or a copyist adds: entities, tags, accents, odd characters."""
+    if "&" in text:
+        text = _ENTITY.sub(lambda found: html.unescape(found[0]), text)
+    if "<" in text:
+        text = _TAG.sub(" ", text)
+    if text.isascii():
+        return text
+    parts = unicodedata.normalize("NFD", _UNSEEN.sub("", text))
+    return unicodedata.normalize("NFC", _ACCENT.sub("", parts))
 
 
 def literals(text: str) -> list[str]:
