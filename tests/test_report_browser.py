@@ -271,6 +271,18 @@ def test_verdict_scores_and_proof_of_a_row_are_shown(open_page: Open) -> None:
     api.expect(page.locator("#detail > p")).to_have_text("empty: x")
 
 
+def test_only_outcome_and_status_say_in_colour_how_a_row_ended(open_page: Open) -> None:
+    rows = [
+        {"outcome": "kept", "status": "passed", "type": "format", "prompt": "?"},
+        {"outcome": "weak verifier", "status": "unscored", "type": "kept", "prompt": "??"},
+    ]
+    page = open_page(rows)
+    page.keyboard.press("r")
+    assert page.locator("#row-0 .badge.good").all_text_contents() == ["kept", "passed"]
+    assert page.locator("#row-1 .badge.bad").all_text_contents() == ["weak verifier"]
+    assert page.locator("#row-0 .bad, #row-1 .good").count() == 0
+
+
 # Searching, filtering, paging.
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...manifest import read_manifest
-from ...store import DATASET, FAILED, FAILED_COLUMNS, read_rows
+from ...store import DATASET, FAILED, FAILED_COLUMNS, PROOF_COLUMNS, read_rows
 from ...types import REASONS
 from ..rows import Row, Source, read, replacing
 from .nearest import nearest
@@ -105,6 +105,7 @@ def _content(
         "numeric": [name for name, column in columns.items() if column.numeric],
         "facets": statistics.facets(),
         "constants": statistics.constants(),
+        "proof": PROOF_COLUMNS,
         "plots": statistics.plots(),
         "nearest": _nearest(rows),
         "rows": [[row.get(name) for name in columns] for row in rows],

@@ -155,7 +155,7 @@ function draw() {
 
 function entry(number, at) {
   const line = make("div", "line", make("span", "place", String(number + 1)));
-  for (const name of VERDICTS) if (valueOf(number, name)) line.append(badge(excerpt(valueOf(number, name), 16)));
+  for (const name of BADGES) if (valueOf(number, name)) line.append(badge(name, excerpt(valueOf(number, name), 16)));
   const rate = ["pass_rate", "quality_score"].find((name) => valueOf(number, name));
   if (rate) line.append(make("span", "score", `${rate === "pass_rate" ? "pass " : ""}${brief(Number(valueOf(number, rate)))}`));
   const node = make("div", "entry", line, make("div", "excerpt", excerpt(titleOf(number), 200) || "(empty)"));

@@ -2,13 +2,10 @@
 
 const RENDERED = 20_000; // characters that are rendered at first; more are shown on demand
 const AS_TEXT = 200_000; // characters above which "show all" gives plain text
-const VERDICTS = ["outcome", "status", "type", "language"];
+const BADGES = ["outcome", "status", "type", "language"];
 const SCORES = ["quality_score", "correctness_score", "format_score", "aux_score", "score", "reward", "pass_rate"];
-const PROOF = ["status", "reward", "reward_version", "limits", "runtime", "runtime_sha256", "mutation_score", "mutants",
-  "agreement", "solve_rate", "majority_answer"];
 const TEXT_COLUMNS = ["prompt", "question", "problem", "instruction", "answer", "response", "solution", "completion",
   "chosen", "rejected", "output", "messages", "conversations", "error_msg", "raw_text"];
-const GOOD = new Set(["kept", "passed"]), BAD = new Set(["failed", "wrong", "rejected", "format", "incomplete"]);
 
 const isCut = (value) => Array.isArray(value);
 const textOf = (value) => (value === null || value === undefined ? "" : isCut(value) ? value[0] : String(value));
@@ -20,24 +17,25 @@ const parsed = (text) => {
   }
 };
 
-/** A word with a colour that says how it ended. */
-function badge(text) {
-  const kind = GOOD.has(text) ? "good" : BAD.has(text) ? "bad" : "";
-  return make("span", `badge ${kind}`, text);
+/** A word; that of an outcome or a status has a colour that says how it ended. */
+function badge(name, text) {
+  const good = name === "outcome" ? text === "kept" : name === "status" && text === "passed";
+  const bad = name === "outcome" ? text !== "kept" : name === "status" && text === "failed";
+  return make("span", `badge ${good ? "good" : bad ? "bad" : ""}`, text);
 }
 
 /** Fill the article with a row: an object of its columns. */
 function showRow(article, row, number, plain) {
   const head = make("div", "head", make("h2", "", `Row ${number + 1}`));
-  for (const name of VERDICTS) if (textOf(row[name])) head.append(badge(excerpt(textOf(row[name]), 40)));
+  for (const name of BADGES) if (textOf(row[name])) head.append(badge(name, excerpt(textOf(row[name]), 40)));
   if (textOf(row.id)) head.append(make("code", "id", excerpt(textOf(row.id), 64)));
   const parts = [head, scores(row)];
   const texts = Object.keys(row).filter((name) => isText(name, row[name]));
   texts.sort((one, other) => rank(one) - rank(other));
   for (const name of texts) parts.push(textPart(name, row, plain));
   const rest = Object.keys(row).filter((name) => !texts.includes(name) && textOf(row[name]));
-  parts.push(facts("Proof", row, rest.filter((name) => PROOF.includes(name))));
-  parts.push(facts("More", row, rest.filter((name) => !PROOF.includes(name) && !VERDICTS.includes(name))));
+  parts.push(facts("Proof", row, rest.filter((name) => content.proof.includes(name))));
+  parts.push(facts("More", row, rest.filter((name) => !content.proof.includes(name) && !BADGES.includes(name))));
   const empty = Object.keys(row).filter((name) => row[name] === null || row[name] === "");
   if (empty.length) parts.push(make("p", "quiet", "empty: " + empty.join(", ")));
   article.replaceChildren(...parts.filter(Boolean));
@@ -47,7 +45,7 @@ function showRow(article, row, number, plain) {
 const rank = (name) => (TEXT_COLUMNS.indexOf(name) + 100) % 100;
 const isText = (name, value) =>
   (TEXT_COLUMNS.includes(name) && textOf(value) !== "") ||
-  (typeof value === "string" && (value.length > 300 || value.includes("\n")) && !PROOF.includes(name)) || isCut(value);
+  (typeof value === "string" && (value.length > 300 || value.includes("\n")) && !content.proof.includes(name)) || isCut(value);
 
 function scores(row) {
   const found = SCORES.filter((name) => textOf(row[name]) !== "" && Number.isFinite(Number(textOf(row[name]))));
@@ -75,7 +73,7 @@ function facts(title, row, names) {
   const body = make("tbody");
   for (const name of names) {
     const text = textOf(row[name]);
-    body.append(make("tr", "", make("th", "", name), make("td", "", name === "status" ? badge(text) : excerpt(text, 400))));
+    body.append(make("tr", "", make("th", "", name), make("td", "", name === "status" ? badge(name, text) : excerpt(text, 400))));
   }
   return make("section", "", make("h3", "", title), make("table", "facts", body));
 }
