@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -314,3 +315,10 @@ def test_a_missing_source_is_the_callers_mistake(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no"):
         report(tmp_path / "absent.jsonl", tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
+
+
+def test_the_scripts_which_share_one_room_have_no_name_twice() -> None:
+    script = page("", {}).split("<script>")[1]
+    declared = re.findall(r"^(?:const|let|(?:async )?function|class) (\w+)", script, re.MULTILINE)
+    assert len(declared) > 50
+    assert [name for name, count in Counter(declared).items() if count > 1] == []

@@ -271,6 +271,15 @@ def test_verdict_scores_and_proof_of_a_row_are_shown(open_page: Open) -> None:
     api.expect(page.locator("#detail > p")).to_have_text("empty: x")
 
 
+def test_a_plots_labels_show_what_is_not_seen_by_its_code(open_page: Open) -> None:
+    rows = [{"type": "a\u202eb", "prompt": "?"}, {"type": "c", "prompt": "??"}]
+    page = open_page(rows)
+    labels = page.locator("#plots svg text").all_text_contents()
+    assert "aU+202Eb" in labels and page.locator("#plots svg span").count() == 0
+    page.get_by_role("button", name="aU+202Eb: 1", exact=True).click()
+    count_says(page, "1–1 of 1")
+
+
 def test_only_outcome_and_status_say_in_colour_how_a_row_ended(open_page: Open) -> None:
     rows = [
         {"outcome": "kept", "status": "passed", "type": "format", "prompt": "?"},

@@ -5,7 +5,7 @@ const WIDE = 340, HIGH = 150;
 const svg = (tag, attributes, ...children) => {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  for (const child of children) typeof child === "string" ? write(node, child) : node.append(child);
+  for (const child of children) node.append(typeof child === "string" ? withCodes(child) : child);
   return node;
 };
 
@@ -28,7 +28,7 @@ function figure(plot, choose) {
 
 function button(label, filter, choose, ...shapes) {
   const group = svg("g", { role: "button", tabindex: "0", class: "bar" }, svg("title", {}, label), ...shapes);
-  group.setAttribute("aria-label", label);
+  group.setAttribute("aria-label", withCodes(label));
   group.addEventListener("click", () => choose(filter));
   group.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;

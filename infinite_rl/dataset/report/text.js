@@ -24,6 +24,9 @@ function write(node, text) {
   return node;
 }
 
+/** The same as a text, for places that hold no elements, such as the labels of a drawing. */
+const withCodes = (text) => text.replace(UNSEEN, (found) => (unseen(found) ? codeOf(found) : found));
+
 function mark(character) {
   const node = document.createElement("span");
   node.className = "unseen";
