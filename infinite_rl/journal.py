@@ -31,6 +31,14 @@ JOURNAL = "journal.jsonl"
 _RESERVE = ".reserve"  # given up where the disk is full, for the answers that are under way
 _RESERVED_BYTES = 16 * 2**20
 _ASKING = ("asked", "sent")  # the lines before which nothing is paid for
+# What the lines of each kind hold, beside their slot.
+_FIELDS = {
+    "asked": ("task", "seed", "prompt"),
+    "sent": ("task", "seed", "prompt", "batch", "role"),
+    "batch": ("name",),
+    "answered": ("model", "finish_reason", "text", "reasoning"),
+    "empty": ("why",),
+}
 # Lines begin alike, so that a long journal can be looked through without reading its texts.
 _BEGINNING = re.compile(
     rb'\{"slot": ("(?:[^"\\\x80-\xff]|\\.)+"), "kind": "(asked|answered|empty|failed|sent|batch)"'
@@ -103,7 +111,7 @@ class _Sent:
             self._up[slot] = self.batches.setdefault(line["batch"], Batch(line["role"]))
             self._up[slot].slots.add(slot)
         elif kind == "batch":
-            self.batches[slot].name = line["name"]
+            self.batches.setdefault(slot, Batch("")).name = line["name"]
         elif kind != "asked":
             self.come_down(slot)
 
@@ -331,6 +339,9 @@ def _parsed(path: Path, end: int, line: bytes) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(line)
     except ValueError as error:
         raise damaged(path, end, str(error)) from None
+    lacking = [name for name in _FIELDS.get(str(found.get("kind")), ()) if name not in found]
+    if lacking:
+        raise damaged(path, end, f"a call without {', '.join(lacking)}")
     return found
 
 

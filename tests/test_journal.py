@@ -30,6 +30,26 @@ def never(system: str, prompt: str, seed: int) -> Completion:
     raise AssertionError(f"asked again: {prompt}")
 
 
+@pytest.mark.parametrize("lacking", ["batch", "role", "text", "why"])
+def test_a_line_that_lacks_something_is_named(tmp_path: Path, lacking: str) -> None:
+    kind = {"text": "answered", "why": "empty"}.get(lacking, "sent")
+    line: dict[str, object] = {"slot": "math/0/0/0", "kind": kind}
+    if kind != "sent":
+        line |= {"cost": None, "tokens": [1, 0, 0, 1]}
+    line |= {"task": "math", "seed": 1, "prompt": "p", "batch": "b", "role": "writer", "why": "w"}
+    line |= {"model": "m", "finish_reason": "stop", "text": "t", "reasoning": ""}
+    del line[lacking]
+    (tmp_path / JOURNAL).write_text(json.dumps(line) + "\n")
+    with pytest.raises(StoreError, match=f"damaged at line 1 .a call without {lacking}"):
+        list(answers(tmp_path))
+    with pytest.raises(StoreError, match=f"a call without {lacking}"):
+        journal = Journal(tmp_path)
+        try:
+            journal.answer(Slot.parse("math/0/0/0"))
+        finally:
+            journal.close()
+
+
 @pytest.mark.parametrize("text", UGLY, ids=lambda text: ascii(text)[:20])
 def test_an_answer_is_kept_exactly_and_never_asked_for_again(tmp_path: Path, text: str) -> None:
     given = answered(text)
