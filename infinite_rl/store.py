@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import fcntl
+import json
 import logging
 import os
 import re
@@ -165,15 +166,33 @@ def csv_line(fields: Sequence[str], end: str = "\r\n") -> str:
     return ('""' if list(fields) == [""] else ",".join(quoted)) + end
 
 
+def answer_of(value: object) -> str | None:
+    """An answer as text: what is none is its JSON (7, true, {"tests": []}); None for nothing.
+
+    NaN, by which tables say that there is nothing, is nothing. Raises UsageError for what JSON
+    cannot say.
+    """
+    if value is None or value != value:
+        return None
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value)
+    except TypeError as error:
+        raise UsageError(f"an answer cannot be written as JSON: {error}") from None
+
+
 def sample_of(row: Mapping[str, Any]) -> Sample:
     """A row as a sample; the columns that a sample has no place for are its metadata.
+
+    An answer may be any JSON value (see `answer_of`).
 
     Raises:
         UsageError: a column that it needs is not there, or holds no text.
     """
     texts: dict[str, str] = {}
     for name in _OF_A_SAMPLE:
-        text = row.get(name)
+        text = answer_of(row.get(name)) if name == "answer" else row.get(name)
         if text is None and name in ("response", "language"):
             text = ""
         if not isinstance(text, str):
@@ -301,8 +320,14 @@ class Store:
         return outcome
 
     def take(self, row: Mapping[str, str]) -> None:
-        """Append a row of another store, or a failure where a row here asks the same; only once."""
-        slot = Slot.parse(row["slot"])
+        """Append a row of another store, or a failure where a row here asks the same; only once.
+
+        Raises StoreError where that cannot be written, or the row is damaged.
+        """
+        try:
+            slot = Slot.parse(row["slot"])
+        except ValueError:
+            raise StoreError(f"a row of another folder names no slot: {row['slot']!r}") from None
         if slot.index in self.filled[slot.family] or row["slot"] in self.rejected:
             return
         if not self.has_prompt(row["prompt"]):

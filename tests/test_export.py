@@ -248,7 +248,7 @@ def test_datasets_loads_a_column_that_comes_late(
 BAD = {
     "a blank prompt": ({"prompt": " \n"}, "prompt is blank"),
     "no answer": ({"answer": None}, "no column 'answer'"),
-    "an answer that is no text": ({"answer": ["7"]}, "holds list, no text, in 'answer'"),
+    "a prompt that is no text": ({"prompt": ["7"]}, "holds list, no text, in 'prompt'"),
     "half a surrogate pair": ({"response": "\ud83d"}, "response is no valid Unicode"),
     "half a pair in the answer": ({"answer": "\ud83d"}, "answer is no valid Unicode"),
     "a split of another name": ({"split": "../x"}, "no name for a split"),

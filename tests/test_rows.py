@@ -226,7 +226,7 @@ def test_a_row_is_a_sample_with_the_rest_as_metadata() -> None:
     assert sample_of(row).metadata == {"pass_rate": 0.5}
 
 
-@pytest.mark.parametrize(("answer", "says"), [(None, "no column 'answer'"), (7, "holds int")])
+@pytest.mark.parametrize(("answer", "says"), [(None, "no column 'answer'"), ({7}, "as JSON")])
 def test_a_row_without_what_a_sample_needs_is_refused(answer: object, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         sample_of({"type": "math", "prompt": "What?", "answer": answer})

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infinite_rl.dataset import load_dataset, summarise
-from infinite_rl.errors import StoreError
+from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.store import (
     DATASET,
     DATASET_COLUMNS,
@@ -325,3 +325,25 @@ def test_a_summary_counts_rows_by_type_and_model(tmp_path: Path) -> None:
 def test_a_missing_data_set_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"no .*dataset\.csv"):
         load_dataset(tmp_path)
+
+
+def test_a_row_of_another_folder_with_a_damaged_slot_is_refused(tmp_path: Path) -> None:
+    fill(tmp_path / "a", "one?")
+    (row,) = read_rows(tmp_path / "a" / DATASET)
+    with Store(tmp_path / "b") as store, pytest.raises(StoreError, match="names no slot: 'math/'"):
+        store.take({**row, "slot": "math/"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"), [(7, "7"), (7.5, "7.5"), (True, "true"), ({"tests": []}, '{"tests": []}')]
+)
+def test_an_answer_that_is_no_text_is_its_json(answer: object, text: str) -> None:
+    assert sample_of({"type": "math", "prompt": "?", "answer": answer}).answer == text
+
+
+@pytest.mark.parametrize("answer", [None, float("nan")])
+def test_an_answer_that_is_nothing_is_none(answer: object) -> None:
+    with pytest.raises(UsageError, match="no column 'answer'"):
+        sample_of({"type": "math", "prompt": "?", "answer": answer})
+    with pytest.raises(UsageError, match="cannot be written as JSON"):
+        sample_of({"type": "math", "prompt": "?", "answer": {1}})
