@@ -16,12 +16,15 @@ import pytest
 
 from infinite_rl import cli
 from infinite_rl.dataset import rows, scoring
+from infinite_rl.dataset.export import export
+from infinite_rl.dataset.export.formats import FORMATS
 from infinite_rl.dataset.scoring import SCORE_COLUMNS, Judging, score_file, score_rows
 from infinite_rl.dataset.unfinished import ENDING
 from infinite_rl.errors import StoreError, UnknownName, UsageError
 from infinite_rl.layout import fenced, tagged
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.reward_functions.reward_function import RewardFunction
+from infinite_rl.store import FAILED_COLUMNS
 from infinite_rl.types import RewardFunctionScore, Sample
 
 ROOT = Path(__file__).parent.parent
@@ -81,6 +84,58 @@ def test_scores_that_are_there_are_replaced() -> None:
     (found,) = score_rows([{**old, "runtime_sha256": "abc", "limits": "{}", "seed": "3"}])
     assert (found["status"], found["correctness_score"]) == ("failed", 0.0)
     assert "runtime_sha256" not in found and "limits" not in found and found["seed"] == "3"
+
+
+def test_columns_that_are_of_no_score_are_not_replaced_unasked(tmp_path: Path) -> None:
+    own = {**math(1, 1), "status": "shipped", "reward": 5, "limits": "none"}
+    with pytest.raises(UsageError, match="row 2 .* replace: status, reward; .*overwrite_columns"):
+        list(score_rows([math(2, 2), own]))
+    (found,) = score_rows([own], overwrite_columns=True)
+    assert (found["status"], found["reward"], found["limits"]) == ("passed", "math", "none")
+    (again,) = score_rows([found])
+    assert again["status"] == "passed"
+    given, out = tmp_path / "given.jsonl", tmp_path / "out.jsonl"
+    rows.write([own] * 20, given)
+    with pytest.raises(UsageError, match="overwrite_columns"):
+        score_file(given, out)
+
+    def stop(count: int) -> None:
+        if count == 7:
+            raise Killed
+
+    with pytest.raises(Killed):
+        score_file(given, out, overwrite_columns=True, on_row=stop)
+    summary = score_file(given, out, overwrite_columns=True)
+    assert (summary.there_before, summary.rows) == (7, 20)
+
+
+def test_failures_of_a_run_are_scored_anew() -> None:
+    old = {**dict.fromkeys(FAILED_COLUMNS, ""), **math(1, 1), "error_msg": "wrong: no"}
+    (found,) = score_rows([old])
+    assert (found["status"], found["error_msg"]) == ("passed", "")
+
+
+@pytest.mark.parametrize("to", sorted(set(FORMATS) - {"jsonl", "parquet"}))
+def test_an_exported_row_is_judged_against_its_ground_truth(to: str, tmp_path: Path) -> None:
+    given = [{**math(1, 1), "id": "a"}, {**code("print(7)"), "id": "b"}]
+    export(given, to, tmp_path / "out")
+    (path,) = (tmp_path / "out").glob("train.*")
+    said = (row["response"] for row in given)
+    exported = [{**row, "said": next(said)} for row in rows.read(path)]
+    assert [row["status"] for row in score_rows(exported, Judging("said"))] == ["passed"] * 2
+    (found,) = score_rows([{**exported[0], "said": tagged("2")}], Judging("said"))
+    assert found["status"] == "failed"
+
+
+def test_rows_without_responses_are_no_completions(tmp_path: Path) -> None:
+    given, path = [{**math(n, n), "response": ""} for n in range(3)], tmp_path / "given.jsonl"
+    rows.write(given, path)
+    with pytest.raises(UsageError, match="nothing in 'response' of the first 3 rows.*--completion"):
+        score_file(path, tmp_path / "out.jsonl")
+    assert [path] == list(tmp_path.iterdir())
+    given[2]["response"] = tagged("2")
+    rows.write(given, path)
+    assert score_file(path, tmp_path / "out.jsonl").rows == 3
 
 
 @pytest.mark.parametrize("answer", [7, 7.0, {"answer": 7}])

@@ -31,10 +31,17 @@ def add(verbs: arguments.Verbs) -> None:
     arguments.rows_out(parser)
     option = arguments.option
     option(parser, "--completion", "response", "column that is judged")
-    option(parser, "--answer", "answer", "column that it is judged against")
+    option(
+        parser,
+        "--answer",
+        "answer",
+        "column that it is judged against; or an export's own",
+    )
     option(parser, "--type", "", "reward that judges all rows (default: each row's `type`)")
     option(parser, "--language", "", "of the code, in all rows (default: each row's `language`)")
     arguments.timeout(parser)
+    what = "replace columns with the names of scores that do not come from here"
+    arguments.switch(parser, "--overwrite_columns", what)
     arguments.switch(parser, "--strict", "exit with 1 where a row could not be judged")
     parser.add_argument(
         "--engine",
@@ -62,6 +69,7 @@ def run(given: argparse.Namespace) -> int:
             judging,
             spread=spread,
             overwrite=given.overwrite,
+            overwrite_columns=given.overwrite_columns,
             on_row=count,
         )
     _print(found)

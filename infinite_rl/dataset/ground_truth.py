@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
 
 from ..errors import UsageError, look_up
 from ..reward_functions.reward_function import RewardFunction
@@ -34,6 +36,18 @@ def unpack(text: str) -> Sample:
     if found is None or not all(isinstance(part, str) for part in vars(found).values() if part):
         raise UsageError(f"no ground truth of this package: {str(text)[:80]!r}")
     return found
+
+
+def packed_in(row: Mapping[str, Any]) -> Sample | None:
+    """What an exported row is judged against, for any trainer; None where it is no such row."""
+    rewards = (row.get("reward_model"), row.get("reward_spec"))
+    texts = [row.get("ground_truth"), row.get("label"), row.get("answer")]
+    texts += [each.get("ground_truth") for each in rewards if isinstance(each, Mapping)]
+    for text in texts:
+        if isinstance(text, str) and text.startswith('{"type"'):
+            with suppress(UsageError):
+                return unpack(text)
+    return None
 
 
 def score(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, TypeAlias
@@ -20,10 +20,12 @@ from typing import Any, TypeAlias
 from ..errors import InfiniteRLError, NoColumn, StoreError, UsageError, look_up
 from ..reward_functions import REWARDS
 from ..reward_functions.reward_function import RewardFunction, unscored
+from ..store import FAILED_COLUMNS, answer_of
 from ..types import RewardFunctionScore, Sample
 from ..worker import raised
 from ..workers import Lost, default_count, in_threads, in_workers
 from . import rows
+from .ground_truth import packed_in
 from .rows import Row, to_json
 from .unfinished import Unfinished
 
@@ -33,6 +35,10 @@ SCORE_COLUMNS = (
 )
 # What else a row may say of how its score was made; of another score it would be wrong.
 _OF_A_SCORE = (*SCORE_COLUMNS, "limits", "runtime", "runtime_sha256")
+# Columns of an export that hold the ground truth, beside nested ones.
+_EXPORTED = ("answer", "ground_truth", "label")
+_OURS = {"status", "reward_version"}  # which rows have whose scores come from here
+_LOOKED_AT = 100  # rows of which one must have a response
 _BOUND = 30  # timeouts: a program's cases may take twenty, and its reference five more
 _A_TASK = 64  # completions that one Ray task judges
 _TASKS_A_CORE = 4  # under way at a time
@@ -46,8 +52,10 @@ Spread: TypeAlias = "Callable[[Iterator[Job]], Iterator[Row]]"  # jobs to score 
 class Judging:
     """What is judged in a row, and by what.
 
-    `completion` and `answer` name columns. `type` is a reward's name, and `language` that of the
-    code, for all rows; where they are "", those of each row. `timeout` is in seconds.
+    `completion` and `answer` name columns. An exported row, for whatever trainer, is judged against
+    its ground truth, unless `answer` names another column. `type` is a reward's name, and
+    `language` that of the code, for all rows; where they are "", those of each row. `timeout` is in
+    seconds.
 
     Raises:
         UsageError: a timeout that is no positive number.
@@ -92,11 +100,13 @@ def score_rows(
     *,
     rewards: Mapping[str, RewardFunction] | None = None,
     spread: Spread | None = None,
+    overwrite_columns: bool = False,
 ) -> Iterator[Row]:
     """Each row with the columns `SCORE_COLUMNS`, in their order.
 
     Scores that a row had are replaced, and what it says of how they were made (`limits`, `runtime`,
-    `runtime_sha256`) is left out.
+    `runtime_sha256`) is left out. Other columns of such a name are replaced with
+    `overwrite_columns` only.
 
     `reward` names what has judged, `reward_version` which version of it, `status` is "passed",
     "failed" or "unscored", and `quality_score` the mean of format and correctness. A row whose
@@ -107,7 +117,8 @@ def score_rows(
     threads of this process.
 
     Raises:
-        UsageError: a row lacks a column that is to be judged; the message says which row.
+        UsageError: a row lacks a column that is to be judged, or has columns of its own that the
+            scores would replace; the message says which row.
         UnknownName: no such reward, or language.
         RuntimeMissing, SandboxError: nothing can be judged.
     """
@@ -117,6 +128,8 @@ def score_rows(
     def jobs() -> Iterator[Job]:
         for number, row in enumerate(given, 1):
             waiting.append(row)
+            if not overwrite_columns:
+                _refuse_own(row, number)
             yield _job(row, number, judging, rewards or REWARDS)
 
     if rewards is not None:
@@ -135,6 +148,7 @@ def score_file(
     *,
     spread: Spread | None = None,
     overwrite: bool = False,
+    overwrite_columns: bool = False,
     on_row: Callable[[int], None] = lambda _: None,
 ) -> Summary:
     """Score the rows of `source` into the file `out`.
@@ -148,9 +162,13 @@ def score_file(
         UsageError, UnknownName, RuntimeMissing, SandboxError: as `score_rows`.
     """
     judging, out, summary = judging or Judging(), Path(out), Summary()
+
+    def given() -> Iterator[Row]:
+        return _with_responses(rows.read(source), judging.completion)
+
     rows.kind_of(out)  # whether it can be written at all should show now
     with Unfinished(out, _settings(judging), afresh=overwrite) as unfinished:
-        todo = iter(rows.read(source))
+        todo = given()
         for done in unfinished.done():
             if not _same(next(todo, None), done):
                 if not overwrite:
@@ -159,11 +177,11 @@ def score_file(
                         "anew with --overwrite"
                     )
                 unfinished.discard()
-                todo, summary = iter(rows.read(source)), Summary()
+                todo, summary = given(), Summary()
                 break
             summary.add(done)
         summary.there_before = summary.rows
-        for row in score_rows(todo, judging, spread=spread):
+        for row in score_rows(todo, judging, spread=spread, overwrite_columns=overwrite_columns):
             unfinished.add(row)
             summary.add(row)
             on_row(summary.rows)
@@ -179,23 +197,59 @@ def _settings(judging: Judging) -> dict[str, Any]:
 
 def _same(row: Mapping[str, Any] | None, done: Mapping[str, Any]) -> bool:
     """Whether a scored row is this one."""
-    return row is not None and to_json(_without_score(row)) == to_json(_without_score(done))
+    if row is None:
+        return False
+    scores = {name: done[name] for name in SCORE_COLUMNS if name in done}
+    return to_json({**_without_score(row), **scores}) == to_json(done)
 
 
 def _without_score(row: Mapping[str, Any]) -> Row:
-    return {name: value for name, value in row.items() if name not in _OF_A_SCORE}
+    names = _OF_A_SCORE if _is_scored(row) else SCORE_COLUMNS
+    return {name: value for name, value in row.items() if name not in names}
+
+
+def _is_scored(row: Mapping[str, Any]) -> bool:
+    """Whether its scores are of this package."""
+    return row.keys() >= _OURS or row.keys() >= set(FAILED_COLUMNS)
+
+
+def _refuse_own(row: Mapping[str, Any], number: int) -> None:
+    own = [] if _is_scored(row) else [name for name in SCORE_COLUMNS if name in row]
+    if own:
+        raise UsageError(
+            f"row {number} has columns of its own that scores would replace: {', '.join(own)}; "
+            "rename them, or give --overwrite_columns"
+        )
+
+
+def _with_responses(given: Iterable[Row], column: str) -> Iterator[Row]:
+    """The rows; refused where the first have no response of their own."""
+    rest = iter(given)
+    first = list(islice(rest, _LOOKED_AT))
+    if column == Judging.completion and first and not any(row.get(column, 1) for row in first):
+        raise UsageError(
+            f"there is nothing in {column!r} of the first {len(first)} rows: "
+            "name the column of the completions with --completion"
+        )
+    return chain(first, rest)
 
 
 # --- one completion ------------------------------------------------------------------------------
 
 
 def _job(row: Mapping[str, Any], number: int, judging: Judging, known: Mapping[str, object]) -> Job:
-    for column in (judging.completion, judging.answer, *(() if judging.type else ("type",))):
+    exported = packed_in(row) if judging.answer in _EXPORTED else None
+    wanted = dict.fromkeys((judging.completion, judging.answer, "type"))
+    if judging.type:
+        del wanted["type"]
+    if exported:
+        wanted, row = {judging.completion: None}, {**row, **_judged_by(exported, judging)}
+    for column in wanted:
         if column not in row:
             raise NoColumn(column, row, f"row {number}")
     name = judging.type or row["type"]
     look_up("reward", name, known)
-    completion, answer = row[judging.completion], _answer(row[judging.answer])
+    completion, answer = row[judging.completion], answer_of(row[judging.answer])
     parts = {"type": name, "prompt": row.get("prompt"), "answer": answer}
     parts["language"] = judging.language or row.get("language")
     sample = {part: text if isinstance(text, str) else "" for part, text in parts.items()}
@@ -209,10 +263,10 @@ def _job(row: Mapping[str, Any], number: int, judging: Judging, known: Mapping[s
     return {"sample": sample, "completion": completion, "timeout": judging.timeout, "fault": fault}
 
 
-def _answer(value: object) -> str | None:
-    if value is None or value != value:  # NaN, by which pandas says that there is nothing
-        return None
-    return value if isinstance(value, str) else to_json(value)
+def _judged_by(exported: Sample, judging: Judging) -> Row:
+    """The columns of an exported row's ground truth."""
+    parts = {judging.answer: exported.answer, "type": exported.type}
+    return {**parts, "language": exported.language}
 
 
 def judge_job(job: Job) -> Row:
