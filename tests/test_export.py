@@ -243,6 +243,19 @@ def test_datasets_loads_a_column_that_comes_late(
     assert loaded["train"][0] == {**long, "ok": None, "naïve: 🧮": None}
 
 
+@pytest.mark.parametrize("to", ["jsonl", "parquet"])
+def test_datasets_loads_splits_that_have_other_columns(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    rated = {**MATH, "split": "train", "score": 0.5, "n": None}
+    export([rated, {**MATH, "split": "test", "source": "gsm8k", "n": 1}], to, tmp_path / "out")
+    loaded = datasets.load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
+    assert loaded["train"][0] == {**rated, "source": None}
+    assert loaded["test"][0]["score"] is None and loaded["test"][0]["n"] == 1
+
+
 # --- what cannot be exported ---------------------------------------------------------------------
 
 BAD = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,10 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
         raise StoreError(f"{path} is damaged: {error}") from None
 
 
-def write(shelf: Shelf, columns: Sequence[str], path: Path) -> None:
-    """Write these columns of all rows; where a row has none, it gets a null.
+def write(files: Mapping[Path, Shelf], columns: Sequence[str]) -> None:
+    """Write these columns of all rows, with the same types in each of the files.
+
+    Where a row lacks a column, it gets a null.
 
     Raises:
         UsageError: a value has no type, or none in common with others of its column; it is named.
@@ -33,19 +35,21 @@ def write(shelf: Shelf, columns: Sequence[str], path: Path) -> None:
     pyarrow, parquet = _pyarrow()
     try:
         schema = pyarrow.schema([])
-        for batch in _batches(shelf, columns):
+        for batch in _batches(files.values(), columns):
             schema = _widened(schema, batch)
-        with parquet.ParquetWriter(path, schema) as writer:
-            for batch in _batches(shelf, columns):
-                writer.write_table(pyarrow.Table.from_pylist(batch, schema))
+        for path, shelf in files.items():
+            with parquet.ParquetWriter(path, schema) as writer:
+                for batch in _batches([shelf], columns):
+                    writer.write_table(pyarrow.Table.from_pylist(batch, schema))
     except (pyarrow.ArrowException, UnicodeEncodeError, OverflowError) as error:
-        why = next((fault for name in columns if (fault := _misfit(shelf, name))), str(error))
+        faults = (_misfit(files.values(), column) for column in columns)
+        why = next(filter(None, faults), str(error))
         message = f"these rows cannot be written as Parquet, but as .jsonl: {why}"
         raise UsageError(message) from None
 
 
-def _batches(shelf: Shelf, columns: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
-    rows = iter(shelf)
+def _batches(shelves: Iterable[Shelf], columns: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
+    rows = chain.from_iterable(shelves)
     while batch := list(islice(rows, _AT_ONCE)):
         yield [{column: row.get(column) for column in columns} for row in batch]
 
@@ -57,11 +61,11 @@ def _widened(schema: Any, batch: Sequence[dict[str, Any]]) -> Any:
     return pyarrow.unify_schemas([schema, found], promote_options="permissive")
 
 
-def _misfit(shelf: Shelf, column: str) -> str:
+def _misfit(shelves: Iterable[Shelf], column: str) -> str:
     """The first value that has no type in common with those above it, and why; "" if all have."""
     pyarrow, _ = _pyarrow()
     schema, number = pyarrow.schema([]), 0
-    for batch in _batches(shelf, [column]):
+    for batch in _batches(shelves, [column]):
         try:
             schema = _widened(schema, batch)
             number += len(batch)

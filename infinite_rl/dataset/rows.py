@@ -250,7 +250,7 @@ def _write_json(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
 
 
 def _write_csv(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
-    shelf, columns = _put_down(rows)
+    shelf, columns = put_down(rows)
     with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
         file.write(csv_line(columns, "\n"))
         for row in shelf:
@@ -265,13 +265,13 @@ def _field(value: object) -> str:
 
 
 def _write_parquet(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
-    shelf, columns = _put_down(rows)
-    parquet.write(shelf, columns, path)
+    shelf, columns = put_down(rows)
+    parquet.write({path: shelf}, columns)
     return len(shelf)
 
 
-def _put_down(rows: Iterable[Mapping[str, Any]]) -> tuple[Shelf, list[str]]:
-    """The rows on a shelf, and all columns that they have: a header comes before them."""
+def put_down(rows: Iterable[Mapping[str, Any]]) -> tuple[Shelf, list[str]]:
+    """The rows on a shelf, and all columns that they have."""
     shelf, columns = Shelf(), dict[str, None]()
     for row in rows:
         columns.update(dict.fromkeys(row))

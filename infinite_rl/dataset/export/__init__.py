@@ -12,8 +12,9 @@ from typing import IO, Any
 
 from ...errors import StoreError, UsageError, look_up
 from ...proof.solves import default_system
+from .. import parquet
 from ..ground_truth import unpack
-from ..rows import Row, id_of, read, sample_of, write
+from ..rows import Row, id_of, put_down, read, sample_of
 from .card import CARD, MARK, About, Statistics, card, not_passed
 from .formats import FORMATS, Format, Item
 from .schema import ANY, TEXT, fault_of
@@ -176,7 +177,6 @@ def _converted(
 def _written(lines: Iterable[tuple[str, str]], format_: Format, work: Path) -> Path:
     """A folder in `work` with a file for each split."""
     draft, spool = work / "export", work / "spool"
-    draft.mkdir()
     spool.mkdir()
     files: dict[str, IO[str]] = {}
     with ExitStack() as opened:
@@ -187,12 +187,13 @@ def _written(lines: Iterable[tuple[str, str]], format_: Format, work: Path) -> P
             files[place].write(line + "\n")
     if not files:
         raise UsageError("there is no row to export")
-    for place in files:
-        path = spool / f"{place}.jsonl"
-        if format_.ending == "jsonl":
-            path.rename(draft / path.name)
-        else:
-            write(read(path), draft / f"{place}.{format_.ending}")
+    if format_.ending == "jsonl":
+        return spool.rename(draft)
+    draft.mkdir()
+    parts = {path.stem: put_down(read(path)) for path in sorted(spool.iterdir())}
+    columns = list(dict.fromkeys(name for _, names in parts.values() for name in names))
+    shelves = {draft / f"{place}.parquet": shelf for place, (shelf, _) in parts.items()}
+    parquet.write(shelves, columns)  # all at once: `datasets` wants the same columns in all splits
     return draft
 
 
