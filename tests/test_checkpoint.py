@@ -198,7 +198,9 @@ def test_a_damaged_checkpoint_is_not_ready_and_is_made_anew(
     assert load_state(path) == {"note": "anew"}
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"files": 3}', '{"files": {"\\u0000": 1}}'])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", '{"files": 3}', '{"files": {}}', '{"files": {"\\u0000": 1}}']
+)
 def test_a_marker_that_says_nothing_makes_nothing_ready(tmp_path: Path, text: str) -> None:
     (saved(tmp_path, 1) / "READY").write_text(text)
     assert newest(tmp_path) is None
@@ -324,6 +326,20 @@ def test_a_full_disk_is_named_as_such(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(StoreError, match=r"^cannot write .*/step_1: No space left on device$"):
         saved(tmp_path, 1)
     assert names(tmp_path) == []
+
+
+def test_a_file_system_that_cannot_sync_folders_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.fsync
+
+    def files_only(number: int) -> None:
+        if os.path.isdir(f"/proc/self/fd/{number}"):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        real(number)
+
+    monkeypatch.setattr(os, "fsync", files_only)
+    assert is_ready(saved(tmp_path, 1))
 
 
 def test_a_folder_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:

@@ -75,8 +75,17 @@ def test_the_name_is_the_second_and_the_commit(
         stamp, _, short = run.path.name.partition("_")
         assert short == sha[:8] and not manifest["commit"]["changed"]
         assert datetime.strptime(stamp, "%Y%m%dT%H%M%SZ")
-    with RunFolder.create("runs", CONFIG) as second:  # the first run's files are not committed
-        assert json.loads((second.path / "run_manifest.json").read_text())["commit"]["changed"]
+    with RunFolder.create("runs", CONFIG) as second:  # the first run's files make no difference
+        manifest = json.loads((second.path / "run_manifest.json").read_text())
+        assert manifest["commit"] == {"sha": sha, "changed": False}
+
+
+def test_a_file_that_differs_from_the_commit_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("committed")
+    for command in ("init -q", "add file", "-c user.name=a -c user.email=a@b commit -q -m x"):
+        subprocess.run(["git", "-C", tmp_path, *command.split()], check=True)
+    (tmp_path / "file").write_text("changed")
+    assert (machine.commit(tmp_path) or "")[1] is True
 
 
 def test_without_a_repository_it_is_nogit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +162,7 @@ def test_no_secret_gets_into_the_folder(tmp_path: Path, monkeypatch: pytest.Monk
     [
         *("token", "hub_token", "HF_TOKEN", "hf-token", "--token", "api_key", "api-key", "apikey"),
         *("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "db_password", "PASSWORD", "client_secret"),
-        *("credentials", "Authorization", "http.authorization"),
+        *("credentials", "passphrase", "Authorization", "http.authorization"),
     ],
 )
 def test_these_names_hold_secrets(name: str) -> None:

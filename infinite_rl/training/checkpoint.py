@@ -10,6 +10,7 @@ that is killed leaves the one before as the newest.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -26,6 +27,7 @@ from ..errors import StoreError, UsageError
 FOLDER, READY, STATE = "checkpoints", "READY", "trainer_state.pt"
 _NAME = re.compile(r"step_(\d+)")
 _UNFINISHED = ".part"
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # what mounts of object stores say of folders
 
 
 def save(
@@ -78,7 +80,8 @@ def is_ready(path: Path) -> bool:
         return False
     try:
         sizes = json.loads((path / READY).read_text(encoding="utf-8"))["files"]
-        return all((path / name).stat().st_size == size for name, size in sizes.items())
+        same = ((path / name).stat().st_size == size for name, size in sizes.items())
+        return bool(sizes) and all(same)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False  # absent, torn or somebody else's: all the same here
 
@@ -170,6 +173,9 @@ def _sync(path: Path) -> None:
     number = os.open(path, os.O_RDONLY)
     try:
         os.fsync(number)
+    except OSError as error:
+        if error.errno not in _NO_SYNC or not path.is_dir():
+            raise
     finally:
         os.close(number)
 

@@ -20,12 +20,18 @@ _VARIABLES = (
 )
 
 
-def commit(folder: Path) -> tuple[str, bool] | None:
-    """The commit that is checked out at `folder`, and whether files differ; None without one."""
-    sha = _said(["git", "-C", str(folder), "rev-parse", "--verify", "HEAD"])
+def commit(folder: Path) -> tuple[str, bool | None] | None:
+    """The commit that is checked out at `folder`, and whether its files differ; None without one.
+
+    Files that git does not know, such as those of other runs, make no difference. In the place of
+    an answer that git takes too long for is None.
+    """
+    git = ("git", "-C", str(folder))
+    sha = _said([*git, "rev-parse", "--verify", "HEAD"])
     if not sha:
         return None
-    return sha, bool(_said(["git", "-C", str(folder), "status", "--porcelain"]))
+    changes = _said([*git, "status", "--porcelain", "--untracked-files=no"])
+    return sha, None if changes is None else bool(changes)
 
 
 def requirements() -> str:
@@ -74,8 +80,8 @@ def _memory() -> int | None:
 def _gpus() -> list[dict[str, str]]:
     columns = ("name", "driver_version", "memory.total")
     query = f"--query-gpu={','.join(columns)}"
-    lines = _said(["nvidia-smi", query, "--format=csv,noheader"]).splitlines()
-    rows = ([field.strip() for field in line.split(",")] for line in lines)
+    said = _said(["nvidia-smi", query, "--format=csv,noheader"]) or ""
+    rows = ([field.strip() for field in line.split(",")] for line in said.splitlines())
     return [dict(zip(columns, row, strict=True)) for row in rows if len(row) == len(columns)]
 
 
@@ -93,10 +99,10 @@ def _torch() -> dict[str, object]:
     }
 
 
-def _said(command: Sequence[str]) -> str:
-    """What a command prints; "" where it is missing or fails."""
+def _said(command: Sequence[str]) -> str | None:
+    """What a command prints; None where it is missing or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return ""
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return None
     return done.stdout.strip()

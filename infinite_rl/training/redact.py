@@ -12,7 +12,7 @@ REDACTED = "[redacted]"
 # "hub_token", "--api-key", "OPENAI_API_KEY"; yet "eos_token" and "max_new_tokens" are no secrets.
 _SECRET_NAME = re.compile(
     r"(?:^|[\W_])(?:(?<!pad_)(?<!eos_)(?<!bos_)(?<!unk_)(?<!sep_)(?<!cls_)(?<!mask_)(?<!stop_)token"
-    r"|\w*password|passwd|\w*secret|credentials?|authorization|\w+[\W_]key|apikey)$",
+    r"|\w*password|passwd|passphrase|\w*secret|credentials?|authorization|\w+[\W_]key|apikey)$",
     re.IGNORECASE,
 )
 # What keys of well-known services look like, and the user and password of an address.

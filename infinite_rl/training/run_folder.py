@@ -156,6 +156,11 @@ class RunFolder:
         self.event(RESUMED, step, **_surroundings())
         self._capped = self._is_capped()
 
+    def sync(self) -> None:
+        """Force all lines to the disk: what a power cut must not take, before a checkpoint."""
+        self._events.sync()
+        self._rollouts.sync()
+
     def events(self, *kinds: str) -> Iterator[dict[str, Any]]:
         """The events so far: see `read_events`."""
         return read_events(self.path, *kinds)
