@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import tracemalloc
 from itertools import product
 from typing import Any
 
@@ -244,6 +246,18 @@ def test_a_long_text_takes_bounded_memory_and_is_still_found() -> None:
     made = near.sketch(row(long * 20))
     assert made.shingles.nbytes <= 8 * 1024
     assert removed(long, long.replace("ana", "other"), "x" * 1_000_000, "x " * 300_000) == [2]
+
+
+def test_a_row_takes_about_a_kilobyte_of_memory() -> None:
+    index = near.Index()
+    said = ["".join(pair) for pair in product(*HALVES)]
+    chance = random.Random(3)
+    index.add(near.sketch(row("warm up")), 0)
+    tracemalloc.start()
+    for place in range(1, 2_001):
+        index.add(near.sketch(row(" ".join(chance.choices(said, k=60)))), place)
+    assert tracemalloc.get_traced_memory()[0] / 2_000 < 1_200
+    tracemalloc.stop()
 
 
 def test_a_crowd_of_one_template_is_not_compared_pair_by_pair(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
-from .near import THRESHOLD, Index, Numbers, Sketch, answer_of, sketch
+from .near import THRESHOLD, Index, Numbers, Sketches, answer_of, sketch
 from .rows import Row, Source, read
 from .words import hash_of
 
@@ -44,26 +45,26 @@ def duplicates(
     `best`. Each removed row is the same as the kept row that is named beside it. `columns` are
     compared instead of the prompt; a similarity of `threshold` is near, and 1 leaves exact
     duplicates only. With `loose`, near rows may have other words and other answers, with `numbers`
-    "ignore" also other numbers. Rows take bounded memory, however long they are.
+    "ignore" also other numbers. A row takes about 1 kB of memory, however long it is, and up to
+    8 kB of the disk.
 
     Raises:
         UsageError: a row has no such column, or no number in `best`.
     """
     index = Index(threshold)
-    sketches: list[Sketch] = []
-    ids: list[str] = []
-    answers: list[int] = []
-    merits: list[float] = []
+    sketches, ids = Sketches(), list[str]()
+    answers, merits = array("Q"), array("d")
     for number, row in enumerate(rows, 1):
-        sketches.append(sketch(row, columns, numbers, loose=loose))
+        sketches.add(sketch(row, columns, numbers, loose=loose))
         ids.append(str(row.get("id") or ""))
         answers.append(hash_of(answer_of(row)))
         merits.append(_merit(row, best, number) if best else 0.0)
     found = []
     for place in sorted(range(len(sketches)), key=lambda place: -merits[place]):
-        matches = index.matches(sketches[place])
+        made = sketches[place]
+        matches = index.matches(made)
         if not matches:
-            index.add(sketches[place], place)
+            index.add(made, place)
             continue
         of = matches[0]
         pair = place + 1, ids[place], of.place + 1, ids[of.place]

@@ -21,7 +21,9 @@ smallest hashes: bottom-k sampling), so a row takes bounded memory.
 
 from __future__ import annotations
 
+import tempfile
 import unicodedata
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -29,6 +31,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ..errors import UsageError
+from .bands import Bands, Signature
 from .words import BREAK, Hashes, clauses, hash_of, hashes, literals, text_of, tokens
 
 Numbers: TypeAlias = Literal["exact", "ignore"]
@@ -45,8 +48,10 @@ _IDLE_WORDS = (
 )
 _IDLE = frozenset(_IDLE_WORDS.split())  # a clause of nothing else asks for nothing
 # Of b bands of r hashes, a pair of similarity s shares one with a chance of 1 - (1 - s^r)^b: 99.6 %
-# at 0.6 for 40 bands; below that threshold, more bands. Strict ones bring the most similar first.
-_HASHES, _BANDS, _MORE_BANDS, _STRICT_BANDS = 160, 40, 80, 10
+# at 0.6 for 40 bands of 4, 99.9 % at 0.5 for 53 of 3. Strict ones bring the most similar first.
+_HASHES = 160
+_BANDS = ((THRESHOLD, (40, 4)), (0.5, (53, 3)), (0.0, (80, 2)))
+_STRICT_BANDS = (10, 16)
 _CANDIDATES = 100  # compared for one row
 # Words that make another task of the same sentence; "one" is left out, being a pronoun, too.
 _TELLING_WORDS = (
@@ -134,6 +139,31 @@ def answer_of(row: Mapping[str, Any]) -> str:
     return "\0".join(tokens(text.rpartition("####")[2]))
 
 
+class Sketches:
+    """Sketches by number, from 0, in a temporary file: eight bytes each in memory."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 -- as long as this lives
+        self._ends = array("Q", [0])
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def add(self, sketch: Sketch) -> None:
+        head = np.array([sketch.exact, sketch.order, sketch.moved], dtype=np.uint64)
+        data = head.tobytes() + sketch.shingles.tobytes()
+        self._file.seek(self._ends[-1])
+        self._file.write(data)
+        self._ends.append(self._ends[-1] + len(data))
+
+    def __getitem__(self, number: int) -> Sketch:
+        start, end = self._ends[number], self._ends[number + 1]
+        self._file.seek(start)
+        found = np.frombuffer(self._file.read(end - start), dtype=np.uint64)
+        exact, order, moved = found[:3].tolist()
+        return Sketch(exact, order, moved, found[3:])
+
+
 class Index:
     """Rows by what they ask for. `matches` finds those that were added and are the same."""
 
@@ -148,20 +178,18 @@ class Index:
         self._threshold = threshold
         self._rensa = _rensa() if threshold < 1 else None
         self._exact: dict[int, int] = {}
-        self._near: dict[int, Sketch] = {}
-        self._known: set[tuple[int, int]] = set()
-        self._banded = [
-            self._rensa.RMinHashLSH(threshold, _HASHES, bands)
-            for bands in (_STRICT_BANDS, _BANDS if threshold >= THRESHOLD else _MORE_BANDS)
-            if self._rensa
-        ]
+        self._known: set[int] = set()
+        shape = next(shape for least, shape in _BANDS if threshold >= least)
+        self._bands = Bands([_STRICT_BANDS, shape])
+        self._near, self._places = Sketches(), array("Q")  # of what is in the bands
+        self._recent: tuple[Sketch, Signature] | None = None
 
     def matches(self, sketch: Sketch) -> list[Match]:
         """The rows that are the same, the most similar one first; of equals the earlier."""
         found = [
-            Match(place, similarity, False)
-            for place in self._candidates(sketch)
-            if (similarity := _similarity(sketch, self._near[place])) >= self._threshold
+            Match(self._places[number], similarity, False)
+            for number in self._candidates(sketch)
+            if (similarity := _similarity(sketch, self._near[number])) >= self._threshold
         ]
         found.sort(key=lambda match: (-match.similarity, match.place))
         place = self._exact.get(sketch.exact)
@@ -172,31 +200,30 @@ class Index:
     def add(self, sketch: Sketch, place: int) -> None:
         """Add a row under a number of its own."""
         self._exact.setdefault(sketch.exact, place)
-        if not self._banded or not sketch.shingles.size:
+        if not self._rensa or not sketch.shingles.size:
             return
-        known = (sketch.exact, int(sketch.shingles[0]))
+        known = sketch.exact ^ int(sketch.shingles[0])
         if known not in self._known:  # copies would only crowd the others out
             self._known.add(known)
-            signature = self._signature(sketch)
-            for banded in self._banded:
-                banded.insert(place, signature)
-            self._near[place] = sketch
+            self._bands.add(self._tags(sketch))
+            self._near.add(sketch)
+            self._places.append(place)
 
     def _candidates(self, sketch: Sketch) -> list[int]:
-        if not self._banded or not sketch.shingles.size:
+        if not self._rensa or not sketch.shingles.size:
             return []
-        signature = self._signature(sketch)
-        found: dict[int, None] = {}
-        for banded in self._banded:
-            found.update(dict.fromkeys(sorted(banded.query(signature))))
-        return list(found)[:_CANDIDATES]
+        return self._bands.alike(self._tags(sketch), _CANDIDATES)
 
-    def _signature(self, sketch: Sketch) -> Any:
+    def _tags(self, sketch: Sketch) -> Signature:
+        if self._recent and self._recent[0] is sketch:
+            return self._recent[1]
         assert self._rensa
-        signature = self._rensa.RMinHash(_HASHES, seed=1)
+        made = self._rensa.RMinHash(_HASHES, seed=1)
         data = sketch.shingles.astype("<u8").tobytes()
-        signature.update([data[at : at + 8] for at in range(0, len(data), 8)])
-        return signature
+        made.update([data[at : at + 8] for at in range(0, len(data), 8)])
+        tags = self._bands.tags(np.array(made.digest(), dtype=np.uint32))
+        self._recent = sketch, tags
+        return tags
 
 
 def _similarity(one: Sketch, other: Sketch) -> float:

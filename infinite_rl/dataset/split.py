@@ -40,7 +40,7 @@ def split(
     """Each row with the column `split`: a name of `shares`, or "left out".
 
     Shares are those that a hash gives: of many rows, not exact. Another seed gives another split.
-    A row takes bounded memory, however long it is.
+    A row takes about 1 kB of memory, however long it is, and up to 8 kB of the disk.
 
     Raises:
         UsageError: the shares do not add up to 1, a row has no such column, or one of `keep` has
