@@ -205,3 +205,18 @@ def test_bad_input_is_one_clear_line(
     said = capsys.readouterr().err
     assert said.startswith("error: ") and said.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["gsm8k", "--count", "5"], "a benchmark is loaded whole"),
+        (["reasoning_gym:chain_sum", "--from", "a.jsonl"], "no --from, no --split"),
+        (["reasoning_gym:chain_sum", "--split", "test"], "no --from, no --split"),
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(
+    words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["load", *words, "-o", str(tmp_path / "a.csv")]) == 2
+    assert says in capsys.readouterr().err and not list(tmp_path.iterdir())

@@ -322,3 +322,14 @@ def test_the_scripts_which_share_one_room_have_no_name_twice() -> None:
     declared = re.findall(r"^(?:const|let|(?:async )?function|class) (\w+)", script, re.MULTILINE)
     assert len(declared) > 50
     assert [name for name, count in Counter(declared).items() if count > 1] == []
+
+
+def test_a_page_takes_the_place_of_no_file_of_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    write(ROWS, path)
+    before = path.read_bytes()
+    assert main(["report", str(path), "-o", str(path), "--overwrite"]) == 2
+    assert "rows.jsonl is no name for a page: let it end in .html" in capsys.readouterr().err
+    assert path.read_bytes() == before

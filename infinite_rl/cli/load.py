@@ -24,7 +24,8 @@ def add(verbs: arguments.Verbs) -> None:
     where = "its file as published, s3://BUCKET/KEY, or hf:NAME[:CONFIG]:SPLIT of the Hugging Face "
     arguments.option(parser, "--from", "", where + "hub; without it, its data set on the hub")
     arguments.option(parser, "--split", "", "the split, where the file's name does not say it")
-    arguments.option(parser, "--count", 100, "how many rows of a reasoning_gym task", int)
+    count = "how many rows of a reasoning_gym task (default: 100)"
+    arguments.option(parser, "--count", None, count, int)
     arguments.option(parser, "--seed", 0, "of a reasoning_gym task, or of the validation set", int)
     what = (
         "gsm8k alone: make the folder FILE with train.jsonl, val.jsonl, test.jsonl and their hashes"
@@ -46,10 +47,15 @@ def run(given: argparse.Namespace) -> int:
         return _pin(given)
     arguments.refuse_existing(given, given.out)
     kind, _, task = given.name.partition(":")
+    source = vars(given)["from"]
     if kind == "reasoning_gym":
-        rows = puzzles(task, given.count, given.seed)
+        if source or given.split:
+            raise UsageError("a reasoning_gym task is made here: no --from, no --split")
+        rows = puzzles(task, 100 if given.count is None else given.count, given.seed)
     else:
-        rows = load(given.name, vars(given)["from"], split=given.split)
+        if given.count is not None:
+            raise UsageError("--count is of a reasoning_gym task: a benchmark is loaded whole")
+        rows = load(given.name, source, split=given.split)
     print(f"rows: {write(rows, given.out)}, in {given.out}")
     return DONE
 

@@ -35,6 +35,8 @@ def run(given: argparse.Namespace) -> int:
     for flag in ("rows", "megabytes"):
         if getattr(given, flag) < 1:
             raise UsageError(f"--{flag} must be at least 1")
+    if given.out.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"{given.out} is no name for a page: let it end in .html")
     arguments.refuse_existing(given, given.out)
     with counting("rows read") as count:
         made = report(
