@@ -42,6 +42,16 @@ def test_it_says_how_many_responses_did_not_pass(
     assert "did not pass" not in capsys.readouterr().err
 
 
+def test_it_says_which_types_have_no_reward(
+    source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write([*ROWS, {**ROWS[0], "type": "my\x1bown"}], source)
+    warning = "types without a reward in this package: my\ufffdown\n"
+    for to, said in (("verl", warning), ("jsonl", "")):
+        assert main(["export", str(source), "--to", to, "-o", str(source.parent / to)]) == 0
+        assert capsys.readouterr().err == said
+
+
 @pytest.mark.parametrize("to", ["sft", "sharegpt"])
 def test_a_model_learns_from_no_response_that_did_not_pass_unless_told_to(
     to: str, source: Path, capsys: pytest.CaptureFixture[str]

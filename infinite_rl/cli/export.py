@@ -6,10 +6,13 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import arguments
-from .terminal import DONE, counted, counting, show_logs
+from .terminal import DONE, counted, counting, one_line, show_logs
+
+if TYPE_CHECKING:
+    from ..dataset.export import Statistics
 
 _FORMATS = (
     *("trl", "verl", "openrlhf", "open-instruct", "verifiers", "nemo-gym", "skyrl"),
@@ -79,8 +82,20 @@ def run(given: argparse.Namespace) -> int:
     elif statistics.not_passed:
         among = "responses among them that did not pass (status)"
         print(f"{among}: {statistics.not_passed}", file=sys.stderr)
+    _warn_of_types(statistics, given.to)
     print(f"in {given.out}; what they are, and how to train on them, is in its README.md")
     return DONE
+
+
+def _warn_of_types(statistics: Statistics, to: str) -> None:
+    """Say which rows a trainer can judge by a reward of the user's own alone."""
+    from ..dataset.export import FORMATS
+    from ..reward_functions import REWARDS
+
+    types = {kind for kind, _ in statistics.kinds} - set(REWARDS)
+    if types and FORMATS[to].make:
+        named = one_line(", ".join(sorted(types)))
+        print(f"types without a reward in this package: {named}", file=sys.stderr)
 
 
 def _manifest(given: argparse.Namespace) -> dict[str, Any]:
