@@ -58,7 +58,7 @@ class Worker:
     def __init__(self) -> None:
         if not sys.executable:
             raise NoWorkers("it is not known which program Python is")
-        command = [sys.executable, "-I", "-c", _BOOT, *_import_path()]
+        command = [sys.executable, "-I", "-c", _BOOT, *import_path()]
         ours, theirs = socket.socketpair()
         try:
             # A session of its own: Ctrl-C is for the parent. No file but the socket is passed on.
@@ -152,7 +152,7 @@ class Worker:
         return WorkerGone(f"the worker process {ending}")
 
 
-def _import_path() -> list[str]:
+def import_path() -> list[str]:
     """Where this process imports from, and last the folder of this package, however it was found.
 
     A worker must find the same modules. Relative places are made absolute, for they are relative to

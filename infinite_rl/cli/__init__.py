@@ -31,6 +31,7 @@ VERBS = (
     "load",
     "score",
     "difficulty",
+    "evaluate",
     "mix",
     "pairs",
     "export",

@@ -1,0 +1,108 @@
+"""`infinite-rl evaluate`: how well a model does, by our rewards or by lm_eval's."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import InfiniteRLError
+from ..settings import from_flags
+from . import arguments
+from .terminal import DONE, INTERRUPTED, counting, plain, show_logs, stop_on_signals
+
+if TYPE_CHECKING:
+    from ..evaluation import EvaluationConfig, Score
+
+_EVERY_S = 30.0
+
+
+def add(verbs: arguments.Verbs) -> None:
+    from ..evaluation.config import EXPLAINED, KINDS
+
+    parser = verbs.add_parser(
+        "evaluate",
+        help="how well a model does: pass@k with intervals, truncation, format errors, lengths",
+        description="Have a model answer tasks (gsm8k, math500, mbpp, humaneval, ifeval, or files "
+        "of rows), judge the answers by the rewards of the rows, and write records, a table and a "
+        "page to OUT. Greedy by default. Run it again after an interruption, and it goes on; "
+        "nothing is asked twice.",
+        epilog="Examples: infinite-rl evaluate --model runs/a/checkpoints/step_200 --tasks gsm8k "
+        "--limit 100 -o out. infinite-rl evaluate configs/eval/gsm8k_0shot.yaml --model MODEL "
+        "-o out. infinite-rl evaluate --watch RUN --tasks heldout.jsonl. Exit code: 0 done, 1 not "
+        "done, 2 wrong usage, 130 interrupted.",
+    )
+    parser.add_argument("file", nargs="?", type=Path, metavar="CONFIG", help="a YAML file")
+    for name, kind in KINDS.items():
+        names = ["-o", "--out"] if name == "out" else [f"--{name}"]
+        parser.add_argument(*names, metavar=_METAVARS.get(kind, "TEXT"), help=EXPLAINED[name])
+    option = arguments.option
+    option(parser, "--watch", None, "a run's folder: evaluate each of its checkpoints", Path)
+    option(parser, "--every", _EVERY_S, "seconds between two looks at the run", float)
+    arguments.switch(parser, "--once", "with --watch: the checkpoints that are there, then end")
+    parser.set_defaults(verb=run)
+
+
+_METAVARS = {int: "N", float: "X", bool: "true|false", tuple: "A,B"}
+
+
+def run(given: argparse.Namespace) -> int:
+    show_logs()
+    config = _config(given)
+    with stop_on_signals() as stop, counting("answers") as count:
+        try:
+            if given.watch:
+                _watch(given, config, stop, count)
+            else:
+                from ..evaluation.run import evaluate
+
+                _print(config.out, evaluate(config, stop=stop, on_answer=count))
+        except InfiniteRLError as error:
+            if not stop.is_set():
+                raise
+            print(plain(str(error)), file=sys.stderr)
+            return INTERRUPTED
+    return INTERRUPTED if stop.is_set() else DONE
+
+
+def _config(given: argparse.Namespace) -> EvaluationConfig:
+    """The file's values, and those of the flags in their place."""
+    from ..evaluation.config import KINDS, EvaluationConfig
+
+    words = [f"--{name}={text}" for name in KINDS if (text := getattr(given, name)) is not None]
+    changes = from_flags(words, KINDS)
+    if given.watch:
+        changes["model"] = str(given.watch)  # stands for each of its checkpoints
+    if given.file:
+        return EvaluationConfig.read(given.file, changes)
+    return EvaluationConfig.of(changes)
+
+
+def _watch(
+    given: argparse.Namespace,
+    config: EvaluationConfig,
+    stop: threading.Event,
+    count: Callable[[int], None],
+) -> None:
+    from ..evaluation.watch import watch
+
+    for line in watch(
+        given.watch, config, every_s=given.every, once=given.once, stop=stop, on_answer=count
+    ):
+        print(plain(line), flush=True)
+
+
+def _print(out: str, scores: Mapping[str, Score]) -> None:
+    from ..evaluation.summary import MARKDOWN, notes, table
+
+    rows = table(scores)
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print(plain("  ".join(cells).rstrip()))
+    for note in notes(scores):
+        print(plain(note))
+    print(f"in {out}/{MARKDOWN}")

@@ -1,0 +1,98 @@
+"""The table of backends: who answers. One file each, loaded when it is asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pkgutil import resolve_name
+from typing import Any, Protocol
+
+from ...dataset.rows import Row
+from ...errors import look_up
+from ...prompt_styles import Prompted, prompt_text
+from ..answers import Answer
+from ..config import EvaluationConfig
+
+
+@dataclass(frozen=True)
+class Question:
+    """One item as a model is asked it; `owed` are the numbers of the answers that are wanted."""
+
+    key: str
+    system: str
+    prompted: Prompted
+    owed: tuple[int, ...] = (0,)
+
+    def answer(
+        self, number: int, raw: str, *, cut_off: bool = False, tokens: int | None = None
+    ) -> Answer:
+        """The answer that a raw text is: up to the first stop string, if one is in it.
+
+        What stands behind one would not have been written: then the answer was not cut off.
+        """
+        stopped = any(stop in raw for stop in self.prompted.stop)
+        finish_reason = "length" if cut_off and not stopped else "stop"
+        text = self.prompted.response(raw)
+        return Answer(self.key, number, text, finish_reason, tokens)  # type: ignore[arg-type]
+
+    def unasked(self, why: str) -> Iterator[Answer]:
+        """What stands for the answers to a question that could not be put to the model."""
+        return (Answer(self.key, number, None, why=why) for number in self.owed)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How items become questions: `examples` come before each."""
+
+    config: EvaluationConfig
+    examples: Sequence[Row]
+
+    @property
+    def system(self) -> str | None:
+        return None if self.config.system == "default" else self.config.system
+
+    def by_text(self, key: str, row: Row, tokenizer: Any) -> Question:
+        """The question as one text, in the style that the config names."""
+        prompted = prompt_text(self.config.style, row, tokenizer, self.examples, system=self.system)
+        return Question(key, "", self.stopping(prompted))
+
+    def stopping(self, prompted: Prompted) -> Prompted:
+        """With the config's own stop strings as well."""
+        return replace(prompted, stop=(*prompted.stop, *self.config.stop))
+
+
+class Backend(Protocol):
+    """Whoever answers."""
+
+    def question(self, key: str, row: Row, asking: Asking) -> Question:
+        """A row as this backend is asked it. Raises UsageError where the style does not allow."""
+        ...
+
+    def answers(
+        self, batches: Iterable[Sequence[Question]], max_new_tokens: int
+    ) -> Iterator[Answer]:
+        """The owed answers of all questions, in any order, as they come.
+
+        A batch has always the same questions, whichever of their answers are owed and whatever
+        process is asked: what is sampled depends on the batch and on nothing else.
+        """
+        ...
+
+
+# One row a backend of `config.BACKENDS`.
+_PLACES: Mapping[str, str] = {
+    "transformers": "infinite_rl.evaluation.backends.local:LocalModel",
+    "vllm": "infinite_rl.evaluation.backends.vllm:VLLM",
+    "server": "infinite_rl.evaluation.backends.server:Server",
+}
+
+
+def make_backend(config: EvaluationConfig, stop: threading.Event) -> Backend:
+    """The backend that a config names, with its model loaded. Once `stop` is set it ends early.
+
+    Raises:
+        UsageError: there is no such model, or an extra is not installed.
+    """
+    backend: Backend = resolve_name(look_up("backend", config.backend, _PLACES))(config, stop)
+    return backend

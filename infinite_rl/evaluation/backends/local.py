@@ -1,0 +1,119 @@
+"""A model of transformers, on the CPU or a GPU of this process."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from ...dataset.rows import Row
+from ...errors import UsageError
+from ..answers import Answer
+from ..config import EvaluationConfig
+from . import Asking, Question
+
+
+class LocalModel:
+    """Answers batch by batch, with `training.sampling`.
+
+    A batch has a random generator of its own, so that its answers depend on nothing that was
+    answered before it.
+
+    Raises:
+        UsageError: the model cannot be loaded, or the extra `train` is not installed.
+    """
+
+    def __init__(self, config: EvaluationConfig, stop: threading.Event) -> None:
+        self._config, self._stop = config, stop
+        self._torch, transformers = _libraries()
+        self._device = _device(self._torch, config.device)
+        dtype = config.dtype if config.dtype == "auto" else getattr(self._torch, config.dtype)
+        try:
+            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(config.model)
+            model = transformers.AutoModelForCausalLM.from_pretrained(config.model, dtype=dtype)
+        except (OSError, ValueError) as error:  # no such folder or name; a damaged file
+            said = " ".join(str(error).split())[:300]
+            raise UsageError(f"the model {config.model} cannot be loaded: {said}") from None
+        self._model = model.to(self._device).eval()
+        longest = getattr(model.config, "max_position_embeddings", None) or 2**31
+        self._room = config.max_model_len or longest
+
+    def question(self, key: str, row: Row, asking: Asking) -> Question:
+        return asking.by_text(key, row, self._tokenizer)
+
+    def answers(
+        self, batches: Iterable[Sequence[Question]], max_new_tokens: int
+    ) -> Iterator[Answer]:
+        for batch in batches:
+            if self._stop.is_set():
+                return
+            together: list[tuple[Question, list[int]]] = []
+            for question in batch:
+                ids = self._ids(question)
+                left = self._room - len(ids)
+                if ids and left >= max_new_tokens:
+                    together.append((question, ids))
+                elif ids and left > 0:  # on its own, so that others are not cut off with it
+                    yield from self._sampled([(question, ids)], left)
+                else:
+                    yield from question.unasked(
+                        f"the prompt has {len(ids)} tokens, and the model has room for {self._room}"
+                    )
+            if together:
+                yield from self._sampled(together, max_new_tokens)
+
+    def _ids(self, question: Question) -> list[int]:
+        text = question.prompted.text
+        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def _sampled(
+        self, asked: Sequence[tuple[Question, list[int]]], max_new_tokens: int
+    ) -> Iterator[Answer]:
+        from ...training.sampling import sample
+
+        config = self._config
+        keys = "\n".join(question.key for question, _ in asked)
+        digest = hashlib.sha256(f"{config.seed}\n{keys}".encode("utf-8", "surrogatepass")).digest()
+        generator = self._torch.Generator()
+        generator.manual_seed(int.from_bytes(digest[:7], "big"))
+        try:
+            found = sample(
+                self._model,
+                self._tokenizer,
+                [ids for _, ids in asked],
+                n=config.samples,
+                max_new_tokens=max_new_tokens,
+                temperature=config.heat,
+                top_p=config.top_p,
+                stop=asked[0][0].prompted.stop,
+                generator=generator,
+            )
+        except self._torch.OutOfMemoryError:
+            raise UsageError(
+                f"the memory of {self._device} is too small for {len(asked)} items at a time: "
+                "give a smaller batch_size"
+            ) from None
+        for (question, _), its in zip(asked, found, strict=True):
+            for number in question.owed:
+                one = its[number]
+                cut_off = one.finish_reason == "length"
+                yield question.answer(number, one.text, cut_off=cut_off, tokens=len(one.ids))
+
+
+def _device(torch: Any, name: str) -> str:
+    if name != "auto":
+        return name
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        import torch
+        import transformers
+    except ModuleNotFoundError:
+        raise UsageError(
+            "the backend transformers needs torch and transformers: "
+            "pip install 'infinite-rl[train]'"
+        ) from None
+    return torch, transformers

@@ -1,0 +1,101 @@
+"""vLLM in this process: the model on as many GPUs as it is told.
+
+Written against vLLM's documentation: `LLM` and its `generate` (docs.vllm.ai, "Offline Inference"),
+`SamplingParams`, and the prompts that are token ids already (`TokensPrompt`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any
+
+from ...dataset.rows import Row
+from ...errors import UsageError
+from ..answers import Answer
+from ..config import EvaluationConfig
+from . import Asking, Question
+
+_AT_ONCE = 1024  # questions of one call: it batches as it likes, and answers are kept after each
+
+
+class VLLM:
+    """Answers many questions at once. Each has a seed of its own, whatever it is batched with.
+
+    Raises:
+        UsageError: vLLM is not installed, or cannot load the model.
+    """
+
+    def __init__(self, config: EvaluationConfig, stop: threading.Event) -> None:
+        self._config, self._stop = config, stop
+        self._vllm = _library()
+        more = {"max_model_len": config.max_model_len} if config.max_model_len else {}
+        try:
+            self._llm = self._vllm.LLM(
+                model=config.model,
+                dtype=config.dtype,
+                tensor_parallel_size=config.tensor_parallel_size,
+                gpu_memory_utilization=config.gpu_memory_utilization,
+                seed=config.seed,
+                **more,
+            )
+        except (OSError, ValueError, RuntimeError) as error:
+            said = " ".join(str(error).split())[:300]
+            raise UsageError(f"vLLM cannot load {config.model}: {said}") from None
+        self._tokenizer = self._llm.get_tokenizer()
+        self._room: int = self._llm.llm_engine.model_config.max_model_len
+
+    def question(self, key: str, row: Row, asking: Asking) -> Question:
+        return asking.by_text(key, row, self._tokenizer)
+
+    def answers(
+        self, batches: Iterable[Sequence[Question]], max_new_tokens: int
+    ) -> Iterator[Answer]:
+        questions = chain.from_iterable(batches)
+        while not self._stop.is_set() and (some := list(islice(questions, _AT_ONCE))):
+            asked: list[tuple[Question, list[int]]] = []
+            for question in some:
+                ids = self._tokenizer.encode(question.prompted.text, add_special_tokens=False)
+                if 0 < len(ids) < self._room:
+                    asked.append((question, list(ids)))
+                else:
+                    yield from question.unasked(
+                        f"the prompt has {len(ids)} tokens, and the model has room for {self._room}"
+                    )
+            yield from self._generated(asked, max_new_tokens)
+
+    def _generated(
+        self, asked: Sequence[tuple[Question, list[int]]], max_new_tokens: int
+    ) -> Iterator[Answer]:
+        outputs = self._llm.generate(
+            [{"prompt_token_ids": ids} for _, ids in asked],
+            [self._params(question, max_new_tokens) for question, _ in asked],
+            use_tqdm=False,
+        )
+        for (question, _), output in zip(asked, outputs, strict=True):
+            for number in question.owed:
+                one = output.outputs[number]
+                cut_off, tokens = one.finish_reason == "length", len(one.token_ids)
+                yield question.answer(number, one.text, cut_off=cut_off, tokens=tokens)
+
+    def _params(self, question: Question, max_new_tokens: int) -> Any:
+        config = self._config
+        text = f"{config.seed}\n{question.key}".encode("utf-8", "surrogatepass")
+        return self._vllm.SamplingParams(
+            n=config.samples,
+            temperature=config.heat,
+            top_p=config.top_p,
+            max_tokens=max_new_tokens,
+            stop=list(question.prompted.stop),
+            seed=int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1,
+        )
+
+
+def _library() -> Any:
+    try:
+        import vllm
+    except ModuleNotFoundError:
+        raise UsageError("the backend vllm needs vLLM: pip install vllm") from None
+    return vllm
