@@ -12,9 +12,10 @@ import pytest
 
 from infinite_rl import cli
 from infinite_rl.dataset import rows
-from infinite_rl.dataset.difficulty import CALLS, RATED, Rating, difficulty
+from infinite_rl.dataset.difficulty import RATED, Rating, difficulty
 from infinite_rl.dataset.mix import Source, mix
 from infinite_rl.dataset.pairs import pairs
+from infinite_rl.dataset.solving import CALLS, Asking
 from infinite_rl.errors import (
     InfiniteRLError,
     NoCompletion,
@@ -56,10 +57,11 @@ class Solver(ScriptedProvider):
         return Completion(f"So {tagged(str(said))}.", self.model, usage=usage)
 
 
-def rate(folder: Path, provider: Any = None, **more: Any) -> Rating:
+def rate(folder: Path, provider: Any = None, *, keep: Path | None = None, **more: Any) -> Rating:
     source = folder / "given.jsonl"
     source = source if source.exists() else given(folder)
-    return difficulty(source, folder / "out.jsonl", provider=provider or Solver(), **more)
+    asking = Asking(provider or Solver(), **more)
+    return difficulty(source, folder / "out.jsonl", asking, keep=keep)
 
 
 def rated(folder: Path) -> list[dict[str, Any]]:
@@ -298,7 +300,7 @@ def test_the_verb_rates_a_file_and_is_interrupted_without_a_loss(
     monkeypatch.setenv("OPENAI_API_KEY", openai.KEY)
     asked: list[str] = []
     stop = threading.Event()
-    monkeypatch.setattr("infinite_rl.cli.difficulty.stop_on_signals", lambda: nullcontext(stop))
+    monkeypatch.setattr("infinite_rl.cli.solving.stop_on_signals", lambda: nullcontext(stop))
 
     def answer(request: openai.Request) -> str:
         asked.append(request.prompt)
