@@ -1,1 +1,88 @@
 """Training on verified rows: SFT and GRPO, exact and small."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..adapters.scorer import Scorer
+from ..dataset.rows import Source, read
+from ..errors import UsageError, look_up
+from .config import TrainingConfig
+
+if TYPE_CHECKING:
+    from .rollouts import Reward
+
+__all__ = ["ENGINES", "TrainingConfig", "scorer_of", "train"]
+
+logger = logging.getLogger(__name__)
+
+# By the name that a config calls it: the module whose `run` trains, and the extra that it needs.
+ENGINES: Mapping[str, tuple[str, str]] = {
+    "local": (".local", "train"),
+    "trl": (".trl_engine", "trl"),
+}
+
+
+def train(
+    rows: Source,
+    reward: Reward | None,
+    config: TrainingConfig,
+    *,
+    resume: str | Path | None = None,
+    command: Sequence[str] = (),
+    on_step: Callable[[int, Mapping[str, Any]], None] | None = None,
+) -> Path:
+    """Train the config's model on rows, in a run folder of its own; returns the last checkpoint.
+
+    The rows have the columns of a `Sample`; for SFT, a `response`. `reward` is a `Scorer`, or takes
+    rows and completions and gives a number for each, or None where it has no verdict; None stands
+    for a `Scorer` with the config's `reward` as its keywords. SFT asks for no reward. `resume` is
+    the folder of a run that goes on from its newest checkpoint; `command` is kept in the run's
+    manifest. `on_step` is called after each update with its number, from 1, and its values.
+
+    Raises:
+        UsageError: the config, a row, the model or the reward cannot be; a package is missing.
+        StoreError: the run's folder cannot be written.
+        Diverged: a gradient was not finite.
+    """
+    module, extra = look_up("engine", config.engine, ENGINES)
+    try:
+        engine = import_module(module, __name__)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"training needs {error.name}: pip install 'infinite-rl[{extra}]'"
+        ) from None
+    found: Path = engine.run(
+        list(read(rows)),
+        scorer_of(config) if reward is None else reward,
+        config,
+        resume=Path(resume) if resume is not None else None,
+        command=command,
+        on_step=on_step,
+    )
+    _draw(found)
+    return found
+
+
+def scorer_of(config: TrainingConfig) -> Scorer:
+    """The scorer with the config's `reward` as its keywords. Raises UsageError for another key."""
+    known = [name for name in signature(Scorer).parameters if name != "extra"]
+    for name in config.reward:
+        if name not in known:
+            raise UsageError(f"reward has no option {name!r}; known: {', '.join(known)}")
+    return Scorer(**config.reward)
+
+
+def _draw(found: Path) -> None:
+    """Draw the curves of the run of a checkpoint; a run that is done does not fail for a plot."""
+    from .plots import plot
+
+    try:
+        plot(found.parent.parent)
+    except UsageError as error:
+        logger.warning("no plots: %s", error)

@@ -1,0 +1,100 @@
+"""Rows as token ids: prompts to sample from, and prompts with the response to learn."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import NoColumn, UsageError
+from ..prompt_styles import STYLES, Prompted, prompt_text
+from ..store import sample_of
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A row, as the model is asked for it: the text, its token ids."""
+
+    row: Mapping[str, Any]
+    said: Prompted
+    ids: list[int]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A prompt's token ids, and those of the response, with the token that ends it."""
+
+    prompt: list[int]
+    response: list[int]
+
+    def __len__(self) -> int:
+        return len(self.prompt) + len(self.response)
+
+
+def prompts(
+    rows: Iterable[Mapping[str, Any]], tokenizer: Any, style: str, most: int
+) -> list[Prompt]:
+    """The rows as prompts of at most so many tokens; longer ones are left out with a warning.
+
+    Raises:
+        UsageError: there is no row, one is no task, or all prompts are too long.
+    """
+    found = [_prompt(row, tokenizer, style) for row in rows]
+    kept = [each for each in found if 0 < len(each.ids) <= most]
+    _report(found, kept, [len(each.ids) for each in found], f"a prompt may have {most}")
+    return kept
+
+
+def examples(
+    rows: Iterable[Mapping[str, Any]], tokenizer: Any, style: str, most: int
+) -> list[Example]:
+    """The rows' prompts and responses, of at most so many tokens; longer ones are left out.
+
+    A response gets the form that the style asks for, and ends as the model's answers do: with the
+    token that ends the template's turns, or the tokenizer's end of a sequence.
+
+    Raises:
+        UsageError: there is no row, one is no task or has no response, or all are too long.
+    """
+    found = [_example(row, tokenizer, style) for row in rows]
+    kept = [each for each in found if len(each) <= most]
+    _report(found, kept, list(map(len, found)), f"a prompt and its response may have {most}")
+    return kept
+
+
+def _prompt(row: Mapping[str, Any], tokenizer: Any, style: str) -> Prompt:
+    said = prompt_text(style, row, tokenizer)
+    return Prompt(row, said, _encoded(tokenizer, said.text))
+
+
+def _example(row: Mapping[str, Any], tokenizer: Any, style: str) -> Example:
+    sample = sample_of(row)
+    if not sample.response.strip():
+        raise NoColumn("response", [name for name in row if row[name] not in (None, "")])
+    said = prompt_text(style, row, tokenizer)
+    response = _encoded(tokenizer, STYLES[style].shown(sample))
+    if STYLES[style].frame is None and said.stop:  # the template's turns end with another token
+        response += _encoded(tokenizer, said.stop[0])
+    elif tokenizer.eos_token_id is not None:
+        response.append(int(tokenizer.eos_token_id))
+    return Example(_encoded(tokenizer, said.text), response)
+
+
+def _encoded(tokenizer: Any, text: str) -> list[int]:
+    return list(tokenizer.encode(text, add_special_tokens=False))
+
+
+def _report(found: Sequence[Any], kept: Sequence[Any], lengths: list[int], limit: str) -> None:
+    if not found:
+        raise UsageError("there are no rows to train on")
+    out = len(found) - len(kept)
+    if not kept:
+        raise UsageError(
+            f"all {out} rows are empty or too long: {limit} tokens here (the model's context, "
+            f"tokens_per_batch and max_new_tokens bound it), and the shortest has {min(lengths)}"
+        )
+    if out:
+        logger.warning("%d of %d rows are left out: %s tokens", out, len(found), limit)

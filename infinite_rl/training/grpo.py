@@ -1,0 +1,222 @@
+"""GRPO and its relatives: answers that got more than their group's mean become likelier."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import UsageError
+from .advantages import group_advantages
+from .batches import microbatches
+from .encoding import prompts
+from .learner import Learner
+from .loss import PRESETS, policy_loss, sequence_weights
+from .rollouts import Answer, Record, Reward, Rollout, Rollouts, Row
+from .sft import SFT, likelihood
+from .tensors import masked_mean
+
+
+@dataclass(frozen=True)
+class Turn:
+    """An answer to learn from: its prompt's ids, its advantage, which group it is of."""
+
+    prompt: list[int]
+    answer: Answer
+    advantage: float
+    group: int
+
+    def __len__(self) -> int:
+        return len(self.prompt) + len(self.answer.ids)
+
+
+class GRPO:
+    """Policy gradients on the rewards of sampled answers, by the config's `loss`.
+
+    Where `sft_weight` is positive, the rows that have a response are learned from beside.
+
+    Raises:
+        UsageError: a row is no task, or no prompt leaves room for an answer.
+    """
+
+    def __init__(self, learner: Learner, rows: Sequence[Row], reward: Reward) -> None:
+        config = learner.config
+        self._learner = learner
+        self._objective = replace(PRESETS[config.loss], beta=config.kl)
+        most = learner.most - config.max_new_tokens
+        if most < 1:
+            raise UsageError(
+                f"max_new_tokens ({config.max_new_tokens}) leaves no room for a prompt: a sequence "
+                f"may have {learner.most} tokens, by the model's context and tokens_per_batch"
+            )
+        self._prompts = prompts(rows, learner.tokenizer, config.style, most)
+        self._sft = SFT(learner, _with_response(rows)) if config.sft_weight else None
+        self._reference = learner.load().eval().requires_grad_(False) if config.kl else None
+        self._rollouts = Rollouts(learner, self._prompts, reward)
+
+    def step(self, step: int, record: Record) -> dict[str, float]:
+        """One update, the number `step` from 0; `record` is told of each answer.
+
+        Groups whose rewards are all equal teach nothing: they are left out and counted. A step that
+        is left with none changes no weight.
+        """
+        began = time.perf_counter()
+        rollout = self._rollouts.take(step)
+        training = time.perf_counter()
+        turns = self._turns(rollout)
+        self._tell(step, rollout, turns, record)
+        kept = _kept(turns)
+        values = self._learn(kept) if kept else {}
+        tokens = sum(map(len, kept))
+        if self._sft:
+            batch = self._sft.batch(step, "mix")
+            values["sft_loss"] = likelihood(self._learner, batch, self._learner.config.sft_weight)
+            tokens += sum(map(len, batch))
+        if values:
+            values |= self._learner.update(step)
+        ended = time.perf_counter()
+        return {
+            **self._told(rollout, step),
+            **values,
+            "dropped_groups": len(rollout.places) - len({turn.group for turn in kept}),
+            "tokens": tokens,
+            **self._learner.speed(tokens, ended - training),
+            "waiting_s": training - began,
+            "training_s": ended - training,
+            "seconds": ended - began,
+        }
+
+    def state(self) -> dict[str, Any]:
+        """What it takes to go on, beyond the number of the step: answers sampled ahead."""
+        return {"rollouts": self._rollouts.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        self._rollouts.restore(state["rollouts"])
+
+    def close(self) -> None:
+        """End the sampling thread."""
+        self._rollouts.close()
+
+    def _turns(self, rollout: Rollout) -> list[Turn]:
+        size = self._learner.config.group_size
+        rewards = [_NO_VERDICT if each.reward is None else each.reward for each in rollout.answers]
+        advantages = group_advantages(rewards, size, std=self._objective.std).tolist()
+        groups = [place for place in range(len(rollout.places)) for _ in range(size)]
+        return [
+            Turn(self._prompts[rollout.places[group]].ids, answer, advantage, group)
+            for group, answer, advantage in zip(groups, rollout.answers, advantages, strict=True)
+        ]
+
+    def _learn(self, turns: Sequence[Turn]) -> dict[str, float]:
+        """Add the gradient of the loss of all turns; means of its statistics over their tokens."""
+        config = self._learner.config
+        weights = sequence_weights(
+            torch.tensor([len(turn.answer.ids) for turn in turns]),
+            self._objective.reduce,
+            groups=torch.tensor([turn.group for turn in turns]),
+            constant=config.max_new_tokens,
+        )
+        sums: dict[str, float] = {}
+        for part in microbatches(list(map(len, turns)), config.tokens_per_batch):
+            found = self._backward([turns[place] for place in part], weights[part])
+            for name, value in found.items():
+                sums[name] = sums.get(name, 0.0) + value
+        tokens = sums.pop("tokens")
+        loss = sums.pop("loss")
+        means = {name: value / tokens for name, value in sums.items()}
+        if "clip_low" in means:
+            means["clip_share"] = means["clip_low"] + means["clip_high"]
+        return {"loss": loss, **means}
+
+    def _backward(self, turns: Sequence[Turn], weights: Tensor) -> dict[str, float]:
+        """The loss of a microbatch and its gradient; statistics as sums over its tokens."""
+        learner, temperature = self._learner, self._learner.config.temperature
+        batch = learner.batch([turn.prompt for turn in turns], [turn.answer.ids for turn in turns])
+        mask, device = batch["response_mask"], learner.device
+        found = learner.log_probs(batch, temperature=temperature, entropy=True)
+        reference = None
+        if self._reference is not None:
+            with torch.no_grad():
+                reference = learner.log_probs(
+                    batch, temperature=temperature, model=self._reference
+                )["log_probs"]
+        loss, statistics = policy_loss(
+            found["log_probs"],
+            old_log_probs(turns, mask),
+            torch.tensor([turn.advantage for turn in turns], device=device),
+            mask,
+            self._objective,
+            ref_log_probs=reference,
+            weights=weights.to(device),
+        )
+        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        statistics["entropy"] = masked_mean(found["token_entropy"].detach(), mask)
+        tokens = float(statistics.pop("tokens"))
+        del statistics["sequences"]
+        means = {name: float(value) * tokens for name, value in statistics.items()}
+        return {"loss": float(loss.detach()), "tokens": tokens, **means}
+
+    def _told(self, rollout: Rollout, step: int) -> dict[str, float]:
+        """What the answers of a step were like."""
+        answers = rollout.answers
+        rewards = [each.reward for each in answers if each.reward is not None]
+        lengths = [len(each.ids) for each in answers]
+        cut = [each.finish_reason == "length" for each in answers]
+        return {
+            **({"reward": fmean(rewards)} if rewards else {}),
+            "unscored": len(answers) - len(rewards),
+            "length": fmean(lengths),
+            "truncated": fmean(cut),
+            "completions": len(answers),
+            "sampled_tokens": sum(lengths),
+            "staleness": step - rollout.version,
+            "too_old": self._rollouts.too_old,
+            "sampling_s": rollout.sampling_s,
+            "judging_s": rollout.judging_s,
+        }
+
+    def _tell(self, step: int, rollout: Rollout, turns: Sequence[Turn], record: Record) -> None:
+        for turn in turns:
+            prompt = self._prompts[rollout.places[turn.group]]
+            answer = turn.answer
+            record(
+                step + 1,
+                version=rollout.version,
+                row=str(prompt.row.get("id", "")),
+                prompt=prompt.said.text,
+                completion=answer.text,
+                reward=answer.reward,
+                advantage=turn.advantage,
+                tokens=len(answer.ids),
+                finish_reason=answer.finish_reason,
+            )
+
+
+def old_log_probs(turns: Sequence[Turn], mask: Tensor) -> Tensor:
+    """What the sampler gave each token of the answers, where the mask is 1: (B, T)."""
+    found = torch.zeros(mask.shape, device=mask.device)
+    given = [value for turn in turns for value in turn.answer.log_probs]
+    found[mask.bool()] = torch.tensor(given, device=mask.device)
+    return found
+
+
+def _kept(turns: Sequence[Turn]) -> list[Turn]:
+    """The answers of groups in which some advantage is not 0."""
+    telling = {turn.group for turn in turns if turn.advantage}
+    return [turn for turn in turns if turn.group in telling and turn.answer.reward is not None]
+
+
+def _with_response(rows: Sequence[Row]) -> list[Row]:
+    found = [row for row in rows if row.get("response")]
+    if not found:
+        raise UsageError("sft_weight needs rows with a response, and none has one")
+    return found
+
+
+_NO_VERDICT = float("nan")

@@ -1,0 +1,130 @@
+"""The local engine: SFT and GRPO on one CPU or GPU, with torch and transformers alone.
+
+What a step does follows from the config, the weights, the optimizer's state and the step's number;
+so a run that goes on from a checkpoint does on a CPU, to the bit, what it would have done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from ..adapters.scorer import Scorer
+from ..errors import UsageError
+from ..store import sample_of
+from . import checkpoint
+from .config import TrainingConfig
+from .grpo import GRPO
+from .learner import Learner
+from .rollouts import Record, Reward, Row, random_numbers
+from .run_folder import RunFolder
+from .sft import SFT
+from .tracking import Tracking
+
+EVENT = "train"  # the kind of a step's event
+OnStep = Callable[[int, Mapping[str, Any]], None]
+
+
+class Algorithm(Protocol):
+    """What the loop needs of SFT and GRPO."""
+
+    def step(self, step: int, record: Record) -> dict[str, float]:
+        """One update, the number `step` from 0; what is to be told of it, and of its samples."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """What it takes to go on, beyond the number of the step."""
+        ...
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is held."""
+        ...
+
+
+def run(
+    rows: Sequence[Row],
+    reward: Reward,
+    config: TrainingConfig,
+    *,
+    resume: Path | None = None,
+    command: Sequence[str] = (),
+    on_step: OnStep | None = None,
+) -> Path:
+    """Train as the config says: see `training.train`."""
+    start = _start(resume)
+    done = checkpoint.step_of(start) if start else 0
+    if start and done >= config.steps:
+        return start
+    learner = Learner(config, start)
+    devices = [learner.device] if learner.device.type == "cuda" else []
+    with ExitStack() as opened, torch.random.fork_rng(devices):
+        algorithm = opened.enter_context(closing(_algorithm(learner, rows, reward)))
+        if start:
+            state = checkpoint.load_state(start)
+            learner.optimizer.load_state_dict(state["optimizer"])
+            algorithm.restore(state["algorithm"])
+        folder = opened.enter_context(
+            RunFolder.open(resume)
+            if resume
+            else RunFolder.create(config.out, config.values(), command)
+        )
+        if resume:
+            folder.resumed(done)
+        tracking = opened.enter_context(
+            Tracking(config.tracking, folder.path, config.values(), resumed_at=done or None)
+        )
+        for step in range(done, config.steps):
+            values = _step(algorithm, step, folder, config)
+            tracking.log(step + 1, {f"{EVENT}/{name}": each for name, each in values.items()})
+            if on_step:
+                on_step(step + 1, values)
+            if (step + 1) % config.save_every == 0 or step + 1 == config.steps:
+                start = _save(folder.path, step + 1, learner, algorithm)
+    assert start is not None  # the last step is always saved
+    return start
+
+
+def _start(resume: Path | None) -> Path | None:
+    if resume is None:
+        return None
+    start = checkpoint.newest(resume)
+    if start is None:
+        raise UsageError(f"{resume} has no whole checkpoint to go on from")
+    return start
+
+
+def _algorithm(learner: Learner, rows: Sequence[Row], reward: Reward) -> Algorithm:
+    if learner.config.algorithm == "sft":
+        return SFT(learner, rows)
+    if isinstance(reward, Scorer):
+        _try_out(reward, rows)
+    return GRPO(learner, rows, reward)
+
+
+def _try_out(scorer: Scorer, rows: Sequence[Row]) -> None:
+    """See that there is a reward, and its runtime, for every kind of row, before hours of work."""
+    kinds = {(row.get("type"), row.get("language") or ""): row for row in rows}
+    scorer.judge((sample_of(row), "") for row in kinds.values())
+
+
+def _step(
+    algorithm: Algorithm, step: int, folder: RunFolder, config: TrainingConfig
+) -> dict[str, float]:
+    torch.manual_seed(random_numbers(config.seed, "dropout", step).initial_seed())
+    values = algorithm.step(step, folder.rollout)
+    folder.event(EVENT, step + 1, **values)
+    return values
+
+
+def _save(run: Path, step: int, learner: Learner, algorithm: Algorithm) -> Path:
+    state = {"optimizer": learner.optimizer.state_dict(), "algorithm": algorithm.state()}
+    keep = learner.config.keep
+    return checkpoint.save(run, step, learner.model, learner.tokenizer, state, keep=keep)

@@ -1,0 +1,197 @@
+"""Answers sampled for a step's prompts and judged, perhaps while the model learns from others.
+
+With a bound of s on staleness, the answers that step t learns from are asked for at the beginning
+of step t - s, with the weights of that moment, and are sampled by a copy of the model in a thread
+of its own. So sampling and judging go on beside the update. At s = 0 the model itself samples.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from random import Random
+from typing import Any, TypeAlias
+
+import torch
+
+from ..adapters.scorer import Scorer
+from ..errors import UsageError
+from ..store import sample_of
+from .batches import rows_of_step
+from .encoding import Prompt
+from .learner import Learner
+from .sampling import Sampled, sample
+
+Row: TypeAlias = "Mapping[str, Any]"
+Record: TypeAlias = "Callable[..., None]"  # takes a step and what is to be told of a sample
+Reward: TypeAlias = "Scorer | Callable[[Sequence[Row], Sequence[str]], Sequence[float | None]]"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One sampled answer: the ids as they were drawn, what the sampler gave each, its reward.
+
+    `text` is what was judged; `reward` is None where there is no verdict.
+    """
+
+    ids: list[int]
+    log_probs: list[float]
+    text: str
+    finish_reason: str
+    reward: float | None
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """The answers for the prompts at `places`, `group_size` for each, in the prompts' order.
+
+    `version` is how many updates the policy had that sampled them.
+    """
+
+    version: int
+    places: list[int]
+    answers: list[Answer]
+    sampling_s: float
+    judging_s: float
+
+
+def judge(reward: Reward, rows: Sequence[Row], texts: Sequence[str]) -> list[float | None]:
+    """The reward of each completion of a row, None where there is no verdict.
+
+    Raises:
+        UsageError: a reward of the caller's own has not given a number, or None, for each.
+    """
+    if isinstance(reward, Scorer):
+        scores = reward.judge(zip(map(sample_of, rows), texts, strict=True))
+        return [reward.reward(score) for score in scores]
+    found = list(reward(rows, texts))
+    if len(found) != len(texts):
+        raise UsageError(f"the reward gave {len(found)} values for {len(texts)} completions")
+    return [None if each is None else _number(each) for each in found]
+
+
+def _number(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not -float("inf") < number < float("inf"):
+        raise UsageError(f"the reward gave {value!r}, which is no finite number")
+    return number
+
+
+def random_numbers(*name: object) -> torch.Generator:
+    """Random numbers, the same on every device, that follow from a name."""
+    return torch.Generator().manual_seed(Random("/".join(map(str, name))).getrandbits(63))
+
+
+class Rollouts:
+    """Makes the rollouts of the steps, as far ahead as the config's `max_staleness` says.
+
+    Which prompts a step has, and what is drawn for them, follows from the seed, the step and the
+    weights alone.
+    """
+
+    def __init__(self, learner: Learner, prompts: Sequence[Prompt], reward: Reward) -> None:
+        self._learner, self._prompts, self._reward = learner, prompts, reward
+        self._ahead = learner.config.max_staleness
+        self._pending: dict[int, Future[Rollout]] = {}
+        # A copy of the model, made before it learns: in the thread it would change meanwhile.
+        self._sampler: Any = copy.deepcopy(learner.model) if self._ahead else None
+        self._thread = ThreadPoolExecutor(1, "sampler") if self._ahead else None
+        self.too_old = 0  # rollouts that were sampled, but not to be learned from any more
+
+    def take(self, step: int) -> Rollout:
+        """The rollout of a step, sampled at most `max_staleness` updates ago.
+
+        An older one, left by a run that allowed more, is put aside, and its prompts are sampled
+        again.
+        """
+        self._ask_ahead(step)
+        waiting = self._pending.pop(step, None)
+        if waiting is not None:
+            rollout = waiting.result()
+            if step - rollout.version <= self._ahead:
+                return rollout
+            self.too_old += 1
+        return self._made(self._learner.model, step, version=step)
+
+    def state(self) -> list[dict[str, Any]]:
+        """The rollouts of the steps to come, once they are there."""
+        return [
+            {"step": step, **asdict(waiting.result())} for step, waiting in self._pending.items()
+        ]
+
+    def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
+        """Put back what `state` gave."""
+        for kept in state:
+            values = {name: kept[name] for name in kept if name not in ("step", "answers")}
+            answers = [Answer(**answer) for answer in kept["answers"]]
+            done: Future[Rollout] = Future()
+            done.set_result(Rollout(answers=answers, **values))
+            self._pending[kept["step"]] = done
+
+    def close(self) -> None:
+        """End the thread, once it has done what it is at."""
+        if self._thread:
+            self._thread.shutdown(cancel_futures=True)
+
+    def _ask_ahead(self, step: int) -> None:
+        """Ask for all steps up to `max_staleness` ahead that are not asked for yet."""
+        last = min(step + self._ahead, self._learner.config.steps - 1)
+        missing = [each for each in range(step, last + 1) if each not in self._pending]
+        if not missing or self._thread is None:
+            return
+        weights = {
+            name: tensor.detach().clone()
+            for name, tensor in self._learner.model.state_dict().items()
+        }
+        for each in missing:
+            self._pending[each] = self._thread.submit(self._made_beside, weights, each, step)
+
+    def _made_beside(self, weights: Mapping[str, Any], step: int, version: int) -> Rollout:
+        self._sampler.load_state_dict(weights)
+        return self._made(self._sampler, step, version)
+
+    def _made(self, model: Any, step: int, version: int) -> Rollout:
+        config = self._learner.config
+        seed = f"{config.seed}/prompts"
+        places = rows_of_step(len(self._prompts), config.batch_size, step, seed)
+        began = time.perf_counter()
+        sampled = self._sampled(model, [self._prompts[place] for place in places], step)
+        judging = time.perf_counter()
+        asked = [self._prompts[place] for place in places for _ in range(config.group_size)]
+        pairs = list(zip(asked, sampled, strict=True))
+        texts = [prompt.said.response(each.text) for prompt, each in pairs]
+        rewards = judge(self._reward, [prompt.row for prompt in asked], texts)
+        answers = [
+            Answer(each.ids, each.log_probs, text, each.finish_reason, reward)
+            for each, text, reward in zip(sampled, texts, rewards, strict=True)
+        ]
+        return Rollout(version, places, answers, judging - began, time.perf_counter() - judging)
+
+    def _sampled(self, model: Any, prompts: Sequence[Prompt], step: int) -> list[Sampled]:
+        """`group_size` answers for each prompt, in the prompts' order."""
+        learner, config = self._learner, self._learner.config
+        generator = random_numbers(config.seed, "sample", step)
+        by_stop: dict[tuple[str, ...], list[int]] = {}
+        for place, prompt in enumerate(prompts):
+            by_stop.setdefault(prompt.said.stop, []).append(place)
+        found: dict[int, list[Sampled]] = {}
+        with learner.autocast():
+            for stop, places in by_stop.items():
+                groups = sample(
+                    model,
+                    learner.tokenizer,
+                    [prompts[place].ids for place in places],
+                    n=config.group_size,
+                    max_new_tokens=config.max_new_tokens,
+                    temperature=config.temperature,
+                    stop=stop,
+                    generator=generator,
+                )
+                found.update(zip(places, groups, strict=True))
+        return [each for place in range(len(prompts)) for each in found[place]]
