@@ -56,6 +56,10 @@ def run(given: argparse.Namespace) -> int:
         try:
             if given.watch:
                 _watch(given, config, stop, count)
+            elif config.harness == "lm_eval":
+                from ..evaluation.harness import run_harness
+
+                print(plain(run_harness(config)), end="")
             else:
                 from ..evaluation.run import evaluate
 

@@ -85,7 +85,12 @@ def markdown(config: EvaluationConfig, scores: Mapping[str, Score]) -> str:
 
 def table_lines(scores: Mapping[str, Score]) -> list[str]:
     """The table as lines of Markdown: the headings, a rule, a line a task."""
-    head, *body = table(scores)
+    return markdown_lines(table(scores))
+
+
+def markdown_lines(cells: Sequence[Sequence[str]]) -> list[str]:
+    """Cells as a table of Markdown; the first row holds the headings."""
+    head, *body = cells
     return [_line(head), _line("---" for _ in head), *map(_line, body)]
 
 
