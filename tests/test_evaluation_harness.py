@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ def test_nothing_that_a_score_depends_on_is_left_to_a_default() -> None:
     assert words == (
         "-m lm_eval run --model vllm --model_args pretrained=Qwen/m dtype=bfloat16 "
         "tensor_parallel_size=2 seed=42 gpu_memory_utilization=0.8 max_model_len=4096 "
-        "--tasks gsm8k --num_fewshot 4 --seed 42 --batch_size 32 --gen_kwargs temperature=0 "
+        "--tasks gsm8k --num_fewshot 4 --seed 42 --batch_size auto --gen_kwargs temperature=0 "
         'do_sample=False max_gen_toks=512 until=["Question:", "\\n\\n"] '
         "--output_path out/lm_eval --log_samples --limit 10"
     )
@@ -39,8 +40,12 @@ def test_the_chat_template_the_device_and_a_folder_of_tasks_are_passed_on() -> N
     words = harness.command(config(style="chat", device="cpu", include_path="tasks"))
     assert "--apply_chat_template" in words and words[words.index("--device") + 1] == "cpu"
     assert words[words.index("--include_path") + 1] == "tasks"
-    served = harness.command(config(backend="server", base_url="http://h/v1/"))
-    assert "base_url=http://h/v1/chat/completions" in served
+    for style, model, place in (
+        ("chat", "local-chat-completions", "chat/completions"),
+        ("plain", "local-completions", "completions"),
+    ):
+        served = harness.command(config(backend="server", base_url="http://h/v1/", style=style))
+        assert model in served and f"base_url=http://h/v1/{place}" in served
 
 
 def test_programs_of_the_model_run_only_where_that_was_allowed() -> None:
@@ -164,3 +169,41 @@ def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
     assert (tmp_path / "out" / "lm_eval.md").read_text() == shown
     with pytest.raises(InfiniteRLError, match="lm_eval failed .*see .*lm_eval.log"):
         harness.run_harness(config(model=str(tmp_path / "none"), out=str(tmp_path / "b")))
+
+
+CONFIGS = sorted((Path(__file__).parent.parent / "configs" / "eval").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_each_recipe_can_be_run_as_it_says(path: Path) -> None:
+    pytest.importorskip("yaml")
+    told = EvaluationConfig.read(path, {"out": "out"})
+    text = path.read_text(encoding="utf-8")
+    assert f"infinite-rl evaluate configs/eval/{path.name} -o " in text
+    assert "Not run here" in text and told.seed == 42 and told.heat == 0
+    if told.harness == "lm_eval":
+        assert harness.command(told)
+    else:
+        from infinite_rl.evaluation.tasks import tasks_of
+        from infinite_rl.prompt_styles import STYLES
+
+        assert tasks_of(told.tasks) and told.style in STYLES
+
+
+def test_there_is_a_recipe_for_each_published_baseline() -> None:
+    names = {path.stem for path in CONFIGS}
+    shots = {"gsm8k_0shot", "gsm8k_4shot", "gsm8k_8shot", "math_4shot", "ifeval_0shot"}
+    assert {f"lm_eval_{name}" for name in shots | {"mbpp_3shot", "humaneval_0shot"}} <= names
+    assert {"gsm8k", "math500", "ifeval", "mbpp", "humaneval"} <= names
+
+
+def test_the_documentation_names_every_recipe_and_only_flags_that_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = (Path(__file__).parent.parent / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    for path in CONFIGS:
+        assert path.name in text or path.stem in text.split("{")[-1].split("}")[0].split(",")
+    with pytest.raises(SystemExit):
+        cli.main(["evaluate", "--help"])
+    known = set(re.findall(r"--\w+", capsys.readouterr().out))
+    assert set(re.findall(r"--\w+", text)) <= known

@@ -28,7 +28,7 @@ from .config import EvaluationConfig
 from .summary import markdown_lines, plain
 
 FOLDER, LOG, TABLE = "lm_eval", "lm_eval.log", "lm_eval.md"
-_MODELS = {"transformers": "hf", "vllm": "vllm", "server": "local-chat-completions"}
+_MODELS = {"transformers": "hf", "vllm": "vllm", "server": "local-completions"}
 _DEFAULT_TOKENS = 256  # of lm_eval's backends, where a task says nothing
 _AT_THE_END = 0.97  # of the tokens: made into tokens again, a text may have a few fewer
 _STYLES = ("chat", "plain")
@@ -83,7 +83,7 @@ def run_harness(config: EvaluationConfig) -> str:
     if done.returncode:
         raise InfiniteRLError(f"lm_eval failed ({_last_words(out / LOG)}); see {out / LOG}")
     found = list(lines(out / FOLDER, config, counter(config)))
-    told = f"backend {_MODELS[config.backend]}, seed {config.seed}, batch size {config.batch_size}"
+    told = f"backend {_model(config)}, seed {config.seed}, batch size {_batch_size(config)}"
     text = "\n".join(
         [
             *markdown_lines([_HEAD, *(line.cells() for line in found)]),
@@ -113,10 +113,10 @@ def command(config: EvaluationConfig) -> list[str]:
         raise UsageError("samples, shards, shots and system are of our own harness, not lm_eval's")
     if "," in config.model:
         raise UsageError(f"lm_eval splits a model's name at commas: {config.model!r}")
-    words = [sys.executable, "-m", "lm_eval", "run", "--model", _MODELS[config.backend]]
+    words = [sys.executable, "-m", "lm_eval", "run", "--model", _model(config)]
     words += ["--model_args", *_model_args(config), "--tasks", ",".join(config.tasks)]
     words += ["--num_fewshot", str(config.few_shot), "--seed", str(config.seed)]
-    words += ["--batch_size", str(config.batch_size), "--gen_kwargs", *_sampling(config)]
+    words += ["--batch_size", _batch_size(config), "--gen_kwargs", *_sampling(config)]
     words += ["--output_path", str(Path(config.out) / FOLDER), "--log_samples"]
     words += ["--limit", str(config.limit)] if config.limit else []
     words += ["--apply_chat_template"] if config.style == "chat" else []
@@ -127,11 +127,21 @@ def command(config: EvaluationConfig) -> list[str]:
     return words
 
 
+def _model(config: EvaluationConfig) -> str:
+    chats = config.backend == "server" and config.style == "chat"
+    return "local-chat-completions" if chats else _MODELS[config.backend]
+
+
+def _batch_size(config: EvaluationConfig) -> str:
+    return "auto" if config.backend == "vllm" else str(config.batch_size)  # vLLM batches by itself
+
+
 def _model_args(config: EvaluationConfig) -> list[str]:
     if config.backend == "server":
         if not config.base_url:
             raise UsageError("the backend server needs base_url")
-        return [f"model={config.model}", f"base_url={config.base_url.rstrip('/')}/chat/completions"]
+        place = "chat/completions" if config.style == "chat" else "completions"
+        return [f"model={config.model}", f"base_url={config.base_url.rstrip('/')}/{place}"]
     args = [f"pretrained={config.model}", f"dtype={config.dtype}"]
     if config.backend == "vllm":
         args += [f"tensor_parallel_size={config.tensor_parallel_size}", f"seed={config.seed}"]

@@ -53,7 +53,7 @@ class VLLM:
     def answers(
         self, batches: Iterable[Sequence[Question]], max_new_tokens: int
     ) -> Iterator[Answer]:
-        questions = chain.from_iterable(batches)
+        questions = (each for each in chain.from_iterable(batches) if each.owed)
         while not self._stop.is_set() and (some := list(islice(questions, _AT_ONCE))):
             asked: list[tuple[Question, list[int]]] = []
             for question in some:
