@@ -31,6 +31,7 @@ VERBS = (
     "load",
     "score",
     "difficulty",
+    "traces",
     "evaluate",
     "mix",
     "pairs",

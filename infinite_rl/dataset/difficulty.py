@@ -82,10 +82,10 @@ def difficulty(
             rows.kind_of(file)
     folder = folder_of(out, calls)
 
-    def take(solved: Iterator[Solved]) -> None:
-        _write(map(_rated, solved), folder / RATED, out, keep, rating, on_row)
+    def take(rated: Iterator[Rated]) -> None:
+        _write(rated, folder / RATED, out, keep, rating, on_row)
 
-    solve(source, folder, asking, rating, take)
+    solve(source, folder, asking, rating, _rated, take)
     return rating
 
 

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..asked import Asked, Patience
 from ..budget import Budget, estimate_calls
@@ -36,6 +36,7 @@ from ..types import Completion, RewardFunctionScore, Sample, Slot
 from ..workers import in_order
 from . import rows
 
+T = TypeVar("T")
 CALLS = ".calls"  # after the name of the output: the folder of its journal
 
 
@@ -99,12 +100,14 @@ class Cost:
 class Solved:
     """A row and what was said to it, as it was judged; nothing where it cannot be judged.
 
-    A call that was answered without any text has the text "".
+    `told` is what the model was told before the prompt. A call that was answered without any text
+    has the text "".
     """
 
     row: Mapping[str, Any]
     sample: Sample
     reward: RewardFunction
+    told: str
     completions: tuple[Completion, ...] = ()
     scores: tuple[RewardFunctionScore, ...] = ()
 
@@ -130,12 +133,14 @@ def solve(
     folder: Path,
     asking: Asking,
     cost: Cost,
-    take: Callable[[Iterator[Solved]], None],
+    then: Callable[[Solved], T],
+    take: Callable[[Iterator[T]], None],
 ) -> None:
-    """Have the rows of `source` solved and give them to `take`, in their order; `cost` is told.
+    """Have the rows of `source` solved; `take` is given what `then` makes of each, in their order.
 
-    The answers are kept in `folder`, whatever happens. Of a dry run nothing is taken, and no folder
-    is made. A row whose answer the reward cannot read is not asked.
+    `then` is called from many threads, and `cost` is told what it cost. The answers are kept in
+    `folder`, whatever happens. Of a dry run nothing is taken, and no folder is made. A row whose
+    answer the reward cannot read is not asked.
 
     Raises:
         UsageError: an argument or a row cannot be used.
@@ -155,7 +160,11 @@ def solve(
         price, longest = solver.source.price, asking.max_output_tokens
         purse = _Purse(Budget(asking.max_cost, [price], journal.spending, 0, longest))
         solving = _Solving(solver, journal, get_reward_functions(asking.timeout), purse)
-        take(_solved(rows.read(source), solving, asking.threads, asking.stop))
+
+        def done(task: _Task) -> T:
+            return then(solving(task))
+
+        take(_in_threads(rows.read(source), done, asking.threads, asking.stop))
         cost.calls = journal.made
 
 
@@ -222,13 +231,16 @@ def _tasks(given: Iterable[Mapping[str, Any]]) -> Iterator[_Task]:
         seen[sample.prompt] += 1
 
 
-def _solved(
-    given: Iterable[Mapping[str, Any]], solving: _Solving, threads: int, stop: threading.Event
-) -> Iterator[Solved]:
-    """Each row solved, in their order. When it ends early, calls under way are waited for."""
+def _in_threads(
+    given: Iterable[Mapping[str, Any]],
+    done: Callable[[_Task], T],
+    threads: int,
+    stop: threading.Event,
+) -> Iterator[T]:
+    """What is made of each, in their order. When it ends early, calls under way are waited for."""
     pool = ThreadPoolExecutor(threads, thread_name_prefix="solver")
     try:
-        yield from in_order(lambda task: pool.submit(solving, task), _tasks(given))
+        yield from in_order(lambda task: pool.submit(done, task), _tasks(given))
     except BaseException:  # whatever it is, nothing more is to be asked
         stop.set()
         raise
@@ -248,13 +260,13 @@ class _Solving:
     def __call__(self, task: _Task) -> Solved:
         sample = task.sample
         reward = look_up("reward", sample.type, self.rewards)
-        own = sample.response or tagged("0")
+        told, own = self.solver.told(sample), sample.response or tagged("0")
         if reward.score(sample, own).status == "unscored":  # and so would be all that is bought
-            return Solved(task.row, sample, reward)
+            return Solved(task.row, sample, reward, told)
         calls = self.solver.calls(sample, task.again, self.journal.lost)
         completions = [self._answer(call) for call in calls]
         scores = reward.score_many([(sample, each.text) for each in completions])
-        return Solved(task.row, sample, reward, tuple(completions), tuple(scores))
+        return Solved(task.row, sample, reward, told, tuple(completions), tuple(scores))
 
     def _answer(self, call: Call) -> Completion:
         known = str(call.slot) in self.journal

@@ -24,7 +24,11 @@ __all__ = [
 
 AUTO = "auto"
 # The environment's variables whose values must be in no file, log or message.
-KEY_VARIABLES = (*gemini.KEY_VARIABLES, openai_compatible.KEY_VARIABLE)
+KEY_VARIABLES = (
+    *gemini.KEY_VARIABLES,
+    openai_compatible.KEY_VARIABLE,
+    openai_compatible.DEEPSEEK_KEY_VARIABLE,
+)
 
 
 @dataclass(frozen=True)

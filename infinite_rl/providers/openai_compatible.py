@@ -38,7 +38,9 @@ from .service import (
 from .structured import SCHEMA, instructed, three_heads
 
 KEY_VARIABLE = "OPENAI_API_KEY"
+DEEPSEEK_KEY_VARIABLE = "DEEPSEEK_API_KEY"  # which goes to DeepSeek alone
 OPENAI_URL = "https://api.openai.com/v1"
+DEEPSEEK_URL = "https://api.deepseek.com"
 
 _MOST_DOLLARS = 1e6  # no call costs more
 _NO_KEY = "none"  # what servers that ask for no key are sent: the client wants one
@@ -65,8 +67,9 @@ class OpenAICompatibleProvider:
     """Answers prompts with the model of a server. Thread-safe: one client serves all threads.
 
     `base_url` (else the environment's `OPENAI_BASE_URL`, else OpenAI) is where requests go, such as
-    "http://localhost:8000/v1". The key is the environment's `OPENAI_API_KEY`, whoever's it is; only
-    OpenAI itself must have one. `temperature` and `max_output_tokens` are the server's own where
+    "http://localhost:8000/v1". The key is the environment's `OPENAI_API_KEY`, whoever's it is, or
+    first of all `DEEPSEEK_API_KEY` where it is DeepSeek that is asked; only OpenAI itself must have
+    one. `temperature` and `max_output_tokens` are the server's own where
     None. `timeout_s` bounds each wait for the server, so it is longer than the longest answer
     takes. With `structured`, the server holds the model to the three sections as JSON, and the
     completion is their three-head text. The client's own retries are off.
@@ -245,15 +248,17 @@ def _checked_host(base_url: str) -> str:
 def _checked_key(api_key: str | None, host: str) -> tuple[str, str]:
     """The key, and what to call it in a message."""
     key, source = api_key or "", "the key from api_key"
-    if not key.strip():
-        key, source = os.environ.get(KEY_VARIABLE, ""), f"the key from {KEY_VARIABLE}"
+    own = [DEEPSEEK_KEY_VARIABLE] if _is_at(host, "deepseek.com") else []
+    for name in (*own, KEY_VARIABLE):
+        if not key.strip():
+            key, source = os.environ.get(name, ""), f"the key from {name}"
     key = key.strip()
     if not key and _is_openai(host):
         raise ProviderRefused(
             f"no OpenAI API key: set {KEY_VARIABLE}, or name another server with --base_url"
         )
     if not key:
-        return _NO_KEY, f"a call without a key: set {KEY_VARIABLE}"
+        return _NO_KEY, f"a call without a key: set {[*own, KEY_VARIABLE][0]}"
     if not re.fullmatch(r"[!-~]+", key):
         raise ProviderRefused(f"{source} holds characters no key has")
     return key, source
