@@ -45,7 +45,13 @@ def for_trl(
 
     The function raises `UsageError` where the columns are not there, and as `Scorer.judge`.
     """
-    scorer = Scorer(format_weight=format_weight, partial=partial, timeout=timeout, extra=extra)
+    return reward_of(
+        Scorer(format_weight=format_weight, partial=partial, timeout=timeout, extra=extra)
+    )
+
+
+def reward_of(scorer: Scorer) -> TRLReward:
+    """`for_trl` of a scorer that is there already."""
 
     def infinite_rl(
         prompts: Sequence[Any], completions: Sequence[Any], **columns: Any

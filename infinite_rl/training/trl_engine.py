@@ -1,0 +1,455 @@
+"""The engine `trl`: the same config, trained by TRL's `SFTTrainer` and `GRPOTrainer`.
+
+For models that need several GPUs, vLLM or adapters: `engine_options` are keywords of TRL's
+`SFTConfig` or `GRPOConfig`, such as `use_vllm`, `fsdp` or `deepspeed`, and have the last word;
+`peft` is a mapping of keywords of peft's `LoraConfig`. Several processes are started by
+`accelerate launch` or `torchrun`.
+
+It reads the same tokens and rewards as the engine `local`, and leaves the same run folder. What is
+TRL's own differs: the standard deviation is the sample's, plus 1e-4; embeddings decay too; rows
+come in another order; groups of equal rewards count in the means. Checked against TRL 1.16.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import trl
+from accelerate import PartialState
+from accelerate.utils import broadcast_object_list
+from datasets import Dataset
+from transformers import PrinterCallback, TrainerCallback
+
+from ..adapters.scorer import Scorer
+from ..adapters.trl import reward_of
+from ..dataset.ground_truth import pack
+from ..errors import UsageError
+from ..store import sample_of
+from . import checkpoint
+from .config import TrainingConfig
+from .encoding import Prompt, examples, prompts
+from .learner import load_model, load_tokenizer
+from .local import EVENT, OnStep
+from .loss import PRESETS
+from .optimizer import BETAS, CLIP_NORM, FLOOR
+from .rollouts import Reward, Row, judge
+from .run_folder import RunFolder
+from .tracking import Tracking
+
+logger = logging.getLogger(__name__)
+
+OWN = "trl"  # the folder in the run's in which TRL keeps its own
+# A member of our table of losses as TRL names it, beside the clip range.
+LOSSES: Mapping[str, Mapping[str, Any]] = {
+    "reinforce": {"loss_type": "grpo"},  # without staleness the ratio is 1, so nothing is clipped
+    "grpo": {"loss_type": "grpo"},
+    "dr_grpo": {"loss_type": "dr_grpo", "scale_rewards": "none"},
+    "dapo": {"loss_type": "dapo"},
+    "gspo": {"loss_type": "grpo", "importance_sampling_level": "sequence"},
+}
+# What TRL logs, by the names that the engine `local` has for it.
+NAMES = {
+    "completions/mean_length": "length",
+    "completions/clipped_ratio": "truncated",
+    "clip_ratio/low_mean": "clip_low",
+    "clip_ratio/high_mean": "clip_high",
+}
+
+
+def run(
+    rows: Sequence[Row],
+    reward: Reward,
+    config: TrainingConfig,
+    *,
+    resume: Path | None = None,
+    command: Sequence[str] = (),
+    on_step: OnStep | None = None,
+) -> Path:
+    """Train as the config says: see `training.train`.
+
+    Raises:
+        UsageError: an option is not known to TRL, or the config asks for what TRL has not.
+    """
+    check(config)
+    start = checkpoint.newest(resume) if resume else None
+    if resume and start is None:
+        raise UsageError(f"{resume} has no whole checkpoint to go on from")
+    if start and checkpoint.step_of(start) >= config.steps:
+        return start
+    tokenizer = load_tokenizer(config)
+    with ExitStack() as opened:
+        folder, path = _folder(opened, config, resume, command)
+        watch = _Watch(
+            path, folder, config, on_step, opened, checkpoint.step_of(start) if start else 0
+        )
+        make = _sft if config.algorithm == "sft" else _grpo
+        trainer = make(rows, reward, config, tokenizer, path, watch)
+        trainer.remove_callback(PrinterCallback)  # the progress is ours to show
+        trainer.add_callback(watch)
+        trainer.train(resume_from_checkpoint=str(start) if start else None)
+    found = checkpoint.newest(path)
+    assert found is not None  # the last step is always saved
+    return found
+
+
+def check(config: TrainingConfig) -> None:
+    """See that TRL can do what the config says.
+
+    Raises:
+        UsageError: it cannot, or an option is not known.
+    """
+    known = {each.name for each in fields(_kind(config))} | {"peft"}
+    for name in config.engine_options:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            kind = _kind(config).__name__
+            raise UsageError(f"engine_options has {name!r}, no option of TRL's {kind}{hint}")
+    if "output_dir" in config.engine_options:
+        raise UsageError("engine_options has 'output_dir': the run's folder is what `out` says")
+    if config.device.startswith("cuda:"):
+        raise UsageError("TRL takes the GPUs that CUDA_VISIBLE_DEVICES names, so device is cuda")
+    if config.algorithm == "grpo":
+        if config.loss not in LOSSES:
+            raise UsageError(f"TRL has no loss like {config.loss}; it has {', '.join(LOSSES)}")
+        if config.loss == "reinforce" and config.max_staleness:
+            raise UsageError(
+                "TRL has no loss without a ratio, which reinforce with staleness needs"
+            )
+        if config.sft_weight:
+            raise UsageError("TRL mixes no SFT loss into GRPO's: sft_weight must be 0")
+
+
+def settings(config: TrainingConfig, path: Path, longest: int) -> dict[str, Any]:
+    """The keywords of `SFTConfig` or `GRPOConfig` for a config.
+
+    `longest` is how many tokens the longest sequence may have: a forward pass takes as many
+    sequences as `tokens_per_batch` holds, and as divide a step evenly.
+
+    Raises:
+        UsageError: a step cannot be divided among the processes.
+    """
+    own = {name: each for name, each in config.engine_options.items() if name != "peft"}
+    sequences = config.batch_size * (config.group_size if config.algorithm == "grpo" else 1)
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    each = own.get("per_device_train_batch_size") or _per_pass(
+        sequences, processes, config.tokens_per_batch // longest
+    )
+    if sequences % (each * processes):
+        raise UsageError(
+            f"a step has {sequences} sequences, which are no whole number of passes of {each} "
+            f"in {processes} processes"
+        )
+    passes = sequences // (each * processes)
+    found = {
+        "output_dir": str(path / OWN),
+        "per_device_train_batch_size": each,
+        "gradient_accumulation_steps": passes,
+        "max_steps": config.steps,
+        "learning_rate": config.learning_rate,
+        "lr_scheduler_type": "cosine_with_min_lr",
+        "lr_scheduler_kwargs": {"min_lr_rate": FLOOR},
+        "warmup_steps": config.warmup,
+        "weight_decay": config.weight_decay,
+        "adam_beta1": BETAS[0],
+        "adam_beta2": BETAS[1],
+        "max_grad_norm": CLIP_NORM,
+        "bf16": config.dtype == "bfloat16",
+        "use_cpu": config.device == "cpu",
+        "seed": config.seed,
+        "data_seed": config.seed,
+        "logging_steps": 1,
+        "save_steps": config.save_every,
+        "save_total_limit": 1,  # the run's own checkpoints are kept beside
+        "report_to": "none",
+        "disable_tqdm": True,
+    }
+    by_algorithm = _sft_settings() if config.algorithm == "sft" else _grpo_settings(config, passes)
+    return {**found, **by_algorithm, **own}
+
+
+def _sft_settings() -> dict[str, Any]:
+    # The rows are tokens already; those that are too long are left out, none is cut.
+    return {"completion_only_loss": True, "max_length": None, "packing": False}
+
+
+def _grpo_settings(config: TrainingConfig, passes: int) -> dict[str, Any]:
+    low, high = PRESETS[config.loss].clip or (0.2, 0.2)
+    return {
+        "num_generations": config.group_size,
+        "max_completion_length": config.max_new_tokens,
+        "temperature": config.temperature,
+        "top_p": 1.0,
+        "top_k": 0,
+        "beta": config.kl,
+        "epsilon": low,
+        "epsilon_high": high,
+        # One generation serves as many steps as samples may be old, and the one they are new in.
+        "steps_per_generation": passes * (config.max_staleness + 1),
+        "use_bias_correction_kl": False,
+        **LOSSES[config.loss],
+    }
+
+
+def _per_pass(sequences: int, processes: int, fitting: int) -> int:
+    """The most sequences a pass that fit in one, and divide what a process has to do."""
+    share = max(sequences // processes, 1)
+    return max(
+        each for each in range(1, share + 1) if share % each == 0 and each <= max(fitting, 1)
+    )
+
+
+def _kind(config: TrainingConfig) -> Any:
+    return trl.SFTConfig if config.algorithm == "sft" else trl.GRPOConfig
+
+
+def _arguments(config: TrainingConfig, path: Path, longest: int) -> Any:
+    kind = _kind(config)
+    known = {each.name for each in fields(kind)}  # an older TRL lacks some
+    given = settings(config, path, longest)
+    try:
+        return kind(**{name: value for name, value in given.items() if name in known})
+    except (ValueError, TypeError, ImportError) as error:
+        raise UsageError(f"TRL refuses these options: {' '.join(str(error).split())}") from None
+
+
+def _sft(
+    rows: Sequence[Row],
+    reward: Reward,  # noqa: ARG001 -- what is learnt is the rows' responses
+    config: TrainingConfig,
+    tokenizer: Any,
+    path: Path,
+    watch: _Watch,  # noqa: ARG001
+) -> Any:
+    model = _model(config)
+    found = examples(rows, tokenizer, config.style, _most(model, config))
+    data = [
+        {
+            "input_ids": each.prompt + each.response,
+            "completion_mask": [0] * len(each.prompt) + [1] * len(each.response),
+        }
+        for each in found
+    ]
+    return trl.SFTTrainer(
+        model,
+        _arguments(config, path, max(map(len, found))),
+        train_dataset=Dataset.from_list(_enough(data, config.batch_size)),
+        processing_class=tokenizer,
+        peft_config=_peft(config),
+    )
+
+
+def _grpo(
+    rows: Sequence[Row],
+    reward: Reward,
+    config: TrainingConfig,
+    tokenizer: Any,
+    path: Path,
+    watch: _Watch,
+) -> Any:
+    model = _model(config)
+    room = _most(model, config) - config.max_new_tokens
+    asked = prompts(rows, tokenizer, config.style, room)
+    _end_turns(model, tokenizer, asked, config)
+    data = [
+        {"prompt": _as_read(each, tokenizer), "ground_truth": pack(sample_of(each.row)), "place": n}
+        for n, each in enumerate(asked)
+    ]
+    longest = max(len(each.ids) for each in asked) + config.max_new_tokens
+    return trl.GRPOTrainer(
+        model,
+        _reward(reward, asked, watch),
+        _arguments(config, path, longest),
+        Dataset.from_list(_enough(data, config.batch_size * (config.max_staleness + 1))),
+        processing_class=tokenizer,
+        peft_config=_peft(config),
+    )
+
+
+def _model(config: TrainingConfig) -> Any:
+    options = {"trust_remote_code": config.engine_options.get("trust_remote_code", False)}
+    options |= config.engine_options.get("model_init_kwargs") or {}
+    return load_model(replace(config, engine_options=options))
+
+
+def _most(model: Any, config: TrainingConfig) -> int:
+    context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    return min(context or config.tokens_per_batch, config.tokens_per_batch)
+
+
+def _peft(config: TrainingConfig) -> Any:
+    if "peft" not in config.engine_options:
+        return None
+    import peft
+
+    try:
+        return peft.LoraConfig(**{"task_type": "CAUSAL_LM", **config.engine_options["peft"]})
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"peft refuses its options: {' '.join(str(error).split())}") from None
+
+
+def _enough(data: list[dict[str, Any]], wanted: int) -> list[dict[str, Any]]:
+    """The rows, repeated as needed for TRL to fill one batch, which it would else leave out."""
+    return data * math.ceil(wanted / len(data))
+
+
+def _as_read(prompt: Prompt, tokenizer: Any) -> str:
+    """The text of which TRL's tokenizer, which may add a first token, makes the prompt's ids."""
+    first = tokenizer.bos_token or ""
+    for text in (prompt.said.text, prompt.said.text.removeprefix(first)):
+        if tokenizer(text=text)["input_ids"] == prompt.ids:
+            return text
+    raise UsageError(
+        "TRL would give the model other tokens than the prompt's: this tokenizer adds some of its "
+        "own; use the engine local"
+    )
+
+
+def _end_turns(model: Any, tokenizer: Any, asked: Sequence[Prompt], config: TrainingConfig) -> None:
+    """Have the model end at the stop strings that are one token, and say which are not."""
+    ends = model.generation_config.eos_token_id
+    known = [*ends] if isinstance(ends, list) else [each for each in [ends] if each is not None]
+    longer = set()
+    for stop in {stop for prompt in asked for stop in prompt.said.stop}:
+        ids = tokenizer.encode(stop, add_special_tokens=False)
+        if len(ids) == 1:
+            known += [each for each in ids if each not in known]
+        else:
+            longer.add(stop)
+    model.generation_config.eos_token_id = known or None
+    if longer and not config.engine_options.get("use_vllm"):
+        logger.warning(
+            "TRL ends an answer at tokens only, so what follows %s is trained on, though not "
+            "judged; with use_vllm give generation_kwargs a `stop`",
+            ", ".join(map(repr, sorted(longer))),
+        )
+
+
+def _reward(reward: Reward, asked: Sequence[Prompt], watch: _Watch) -> Callable[..., Any]:
+    """The reward as TRL calls it: by `for_trl`, or by the caller's own function of rows."""
+
+    def infinite_rl(
+        prompts: Sequence[str],
+        completions: Sequence[str],
+        place: Sequence[int],
+        **columns: Any,
+    ) -> list[float | None]:
+        those = [asked[each] for each in place]
+        pairs = zip(those, completions, strict=True)
+        texts = [prompt.said.response(completion) for prompt, completion in pairs]
+        if isinstance(reward, Scorer):
+            found = reward_of(reward)(prompts, texts, **columns)
+        else:
+            found = judge(reward, [prompt.row for prompt in those], texts)
+        watch.sampled(those, texts, found, columns)
+        return found
+
+    return infinite_rl
+
+
+# --- what is written -----------------------------------------------------------------------------
+
+
+def _folder(
+    opened: ExitStack, config: TrainingConfig, resume: Path | None, command: Sequence[str]
+) -> tuple[RunFolder | None, Path]:
+    """The run's folder, open in the main process alone, and its path in all."""
+    folder = None
+    if PartialState(cpu=config.device == "cpu").is_main_process:
+        folder = opened.enter_context(
+            RunFolder.open(resume)
+            if resume
+            else RunFolder.create(config.out, config.values(), command)
+        )
+    [path] = broadcast_object_list([str(folder.path) if folder else ""])
+    return folder, Path(path)
+
+
+class _Watch(TrainerCallback):
+    """Writes down what TRL does, as the engine `local` does, in the main process."""
+
+    def __init__(
+        self,
+        path: Path,
+        folder: RunFolder | None,
+        config: TrainingConfig,
+        on_step: OnStep | None,
+        opened: ExitStack,
+        done: int,
+    ) -> None:
+        self._path, self._folder, self._config, self._on_step = path, folder, config, on_step
+        self._tracking = opened.enter_context(
+            Tracking(config.tracking, path, config.values(), resumed_at=done or None)
+        )
+        if folder and done:
+            folder.resumed(done)
+        self._tokens, self._time = 0.0, time.perf_counter()
+
+    def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002
+        """A step is done."""
+        logs: Mapping[str, Any] = given.get("logs") or {}
+        if not self._folder or not logs or "train_runtime" in logs:
+            return  # that is the sum of a whole run
+        values = {NAMES.get(name, name): float(value) for name, value in logs.items()}
+        if tokens := values.get("num_tokens"):  # since the beginning
+            now = time.perf_counter()
+            values["tokens_per_s"] = (tokens - self._tokens) / max(now - self._time, 1e-9)
+            self._tokens, self._time = tokens, now
+        self._folder.event(EVENT, state.global_step, **values)
+        self._tracking.log(
+            state.global_step, {f"{EVENT}/{name}": value for name, value in values.items()}
+        )
+        if self._on_step:
+            self._on_step(state.global_step, values)
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+        """TRL's checkpoint, from which it can go on, becomes one of the run's."""
+        if self._folder:
+            step = state.global_step
+            files = _Files(Path(args.output_dir) / f"checkpoint-{step}")
+            checkpoint.save(self._path, step, files, _Nothing(), {}, keep=self._config.keep)
+
+    def sampled(
+        self,
+        asked: Sequence[Prompt],
+        texts: Sequence[str],
+        rewards: Sequence[float | None],
+        columns: Mapping[str, Any],
+    ) -> None:
+        """Write the main process's samples down."""
+        if self._folder:
+            step = columns["trainer_state"].global_step + 1
+            for prompt, text, reward in zip(asked, texts, rewards, strict=True):
+                row = str(prompt.row.get("id", ""))
+                self._folder.rollout(
+                    step, row=row, prompt=prompt.said.text, completion=text, reward=reward
+                )
+
+
+class _Files:
+    """What stands in for a model where its files are there already."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def save_pretrained(self, target: Path) -> None:
+        for file in self._folder.iterdir():
+            if file.is_dir():
+                shutil.copytree(file, target / file.name)
+            else:
+                shutil.copy2(file, target / file.name)
+
+
+class _Nothing:
+    def save_pretrained(self, target: Path) -> None:
+        """The tokenizer's files are among the model's."""
