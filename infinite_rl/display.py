@@ -18,6 +18,7 @@ from rich.progress import (
 from rich.progress import Progress as Bars
 from rich.text import Text
 
+from .gate import Traffic
 from .progress import Estimate, Progress, Spending
 
 _PLAIN_EVERY_S = 5.0
@@ -48,7 +49,7 @@ def spent(spending: Spending) -> str:
     return f"{usage.input_tokens:,} tokens in, {out:,} out, {cost}"
 
 
-def in_flight(progress: Progress) -> str:
+def in_flight(progress: Progress | Traffic) -> str:
     """Calls in flight, and whether the provider's trouble has slowed them: "64 in flight"."""
     shown = f"{progress.in_flight} in flight"
     if progress.cap >= progress.most:

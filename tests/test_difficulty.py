@@ -16,13 +16,16 @@ from infinite_rl.dataset.difficulty import RATED, Rating, difficulty
 from infinite_rl.dataset.mix import Source, mix
 from infinite_rl.dataset.pairs import pairs
 from infinite_rl.dataset.solving import CALLS, Asking
+from infinite_rl.display import in_flight
 from infinite_rl.errors import (
     InfiniteRLError,
     NoCompletion,
     ProviderRefused,
+    ProviderUnavailable,
     Stopped,
     UsageError,
 )
+from infinite_rl.gate import RetryPolicy
 from infinite_rl.journal import Journal
 from infinite_rl.layout import fenced, tagged
 from infinite_rl.providers.scripted import ScriptedProvider
@@ -275,6 +278,26 @@ def test_what_cannot_be_used_is_refused_before_anything_is_asked(tmp_path: Path)
     with pytest.raises(UsageError, match="no known kind"):
         rate(tmp_path, provider, keep=tmp_path / "keep.txt")
     assert not provider.calls
+
+
+def test_what_slows_the_calls_can_be_shown(tmp_path: Path) -> None:
+    again = iter([True])
+
+    def busy(system: str, prompt: str, seed: int) -> str:
+        if next(again, False):
+            raise ProviderUnavailable("busy", status=503)
+        return tagged("1")
+
+    retry = RetryPolicy(sleep=lambda *_: None)
+    asking = Asking(ScriptedProvider(busy), threads=8, attempts=1, retry=retry)
+    told: list[str] = []
+    difficulty(
+        given(tmp_path),
+        tmp_path / "out.jsonl",
+        asking,
+        on_row=lambda _: told.append(in_flight(asking.asked[0].traffic)),
+    )
+    assert "of 8 calls at once by the provider" in told[0]
 
 
 # --- the verb ------------------------------------------------------------------------------------

@@ -63,9 +63,11 @@ def asked(
     """
     provider, model = _chosen(given)
     print(f"{role}: {model}, asked through {provider}", file=sys.stderr)
-    with stop_on_signals() as stop, counting(what) as count:
+    with stop_on_signals() as stop:
+        asking = _asking(given, provider, model, attempts, stop)
         try:
-            job(_asking(given, provider, model, attempts, stop), count)
+            with counting(what, partial(_in_flight, asking)) as count:
+                job(asking, count)
         except Stopped:
             print("stopped; what was answered is kept: run it again to go on", file=sys.stderr)
             _show_done(given, what, meanwhile)
@@ -74,6 +76,13 @@ def asked(
             _show_done(given, what, meanwhile)
             raise
     return DONE
+
+
+def _in_flight(asking: Asking) -> str:
+    """The calls under way, once there are some."""
+    from ..display import in_flight
+
+    return ", ".join(in_flight(each.traffic) for each in asking.asked)
 
 
 def _asking(

@@ -63,23 +63,29 @@ def show_logs(*, debug: bool = False) -> None:
 
 
 @contextmanager
-def counting(what: str) -> Iterator[Callable[[int], None]]:
-    """Shows how far a long job is: live on a terminal, else in a line every few seconds."""
+def counting(what: str, more: Callable[[], str] = str) -> Iterator[Callable[[int], None]]:
+    """Shows how far a long job is: live on a terminal, else in a line every few seconds.
+
+    `more` is what else there is to say at the time, "" for nothing.
+    """
     from rich.console import Console
 
     console, shown = Console(stderr=True), time.monotonic()
+
+    def text(count: int) -> str:
+        return ", ".join(filter(None, (f"{what}: {count}", more())))
 
     def line(count: int) -> None:
         nonlocal shown
         if time.monotonic() - shown >= _LINE_EVERY_S:
             shown = time.monotonic()
-            print(f"{what}: {count}", file=sys.stderr, flush=True)
+            print(text(count), file=sys.stderr, flush=True)
 
     if not console.is_terminal:
         yield line
         return
     with console.status(what) as status:
-        yield lambda count: status.update(f"{what}: {count}")
+        yield lambda count: status.update(text(count))
 
 
 def counted(items: Iterable[T], count: Callable[[int], None]) -> Iterator[T]:

@@ -24,6 +24,7 @@ from ..errors import InfiniteRLError, NoCompletion, UsageError, look_up
 from ..gate import Limits, RetryPolicy
 from ..journal import JOURNAL, Call, Journal, Source
 from ..layout import tagged
+from ..limits import LimitedProvider
 from ..plan import slot_seed
 from ..prices import Price
 from ..progress import Estimate, Spending
@@ -50,6 +51,7 @@ class Asking:
     max_cost: US dollars that all calls of the folder may cost, those of earlier runs included.
     dry_run: ask and write nothing.
     timeout: seconds that judging one answer may take.
+    asked: gets whom it asks, whose `traffic` tells whether trouble has slowed the calls.
 
     Raises:
         UsageError: there are no such numbers of attempts or threads.
@@ -71,6 +73,7 @@ class Asking:
     limits: Limits = Limits()
     retry: RetryPolicy | None = None
     stop: threading.Event = field(default_factory=threading.Event)
+    asked: list[LimitedProvider] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for name in ("attempts", "threads"):
@@ -79,7 +82,7 @@ class Asking:
 
     def solver(self) -> Solver:
         """Who is asked. Raises UsageError, ProviderRefused."""
-        patience = Patience(self.limits, self.threads, self.retry, self.stop)
+        patience = Patience(self.limits, self.threads, self.retry, self.stop, asked=self.asked)
         options = {"temperature": self.temperature, "max_output_tokens": self.max_output_tokens}
         given = {**options, "base_url": self.base_url}
         asked = Asked.by(self.provider, self.model, "", self.price, given, patience).writer
