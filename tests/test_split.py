@@ -52,6 +52,19 @@ def test_near_duplicates_are_on_one_side() -> None:
     assert found[:40] == found[40:80] == found[80:] and len(set(found)) == 2
 
 
+def test_a_short_prompt_with_other_names_is_on_the_same_side() -> None:
+    said = (
+        "{0} has {3} cats and {1} has 3 cats. If {0} gives {2} 4 of her cats, how many more cats "
+    )
+    said += "does {0} have than {1}?"
+    one, other = (
+        [{"prompt": said.format(*names, n)} for n in range(10, 40)]
+        for names in (("Susan", "Bob", "Robert"), ("Wilhelmina", "Xiomara", "Cosmo"))
+    )
+    found = sides([*one, *other])
+    assert found[:30] == found[30:] and len(set(found)) == 2
+
+
 def test_no_row_moves_when_others_are_added_behind() -> None:
     rows = [row(n % 40, f"x{'y' * (n // 40)}") for n in range(120)]
     assert sides(rows[:70]) == sides(rows)[:70]

@@ -36,7 +36,7 @@ def add(verbs: arguments.Verbs) -> None:
         "file for each side (parts/train.jsonl, ...)",
     )
     arguments.compared(parser)
-    arguments.near(parser, 0.5)
+    arguments.near(parser, 0.45)
     arguments.option(parser, "--shares", _SHARES, "sides and their shares, which add up to 1")
     arguments.option(parser, "--seed", 0, "another seed gives another split", int)
     what = "an earlier split, as this made it: its rows stay on their sides, and theirs with them"

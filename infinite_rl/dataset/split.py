@@ -21,7 +21,7 @@ from .near import Index, Numbers, Sketch, sketch
 from .rows import Row
 from .words import hash_of
 
-THRESHOLD = 0.5
+THRESHOLD = 0.45
 SHARES: Mapping[str, float] = {"train": 0.9, "validation": 0.05, "test": 0.05}
 COLUMN = "split"
 LEFT_OUT = "left out"
