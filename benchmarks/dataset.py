@@ -1,4 +1,4 @@
-"""How well and how fast rows are curated: `python -m benchmarks.dataset [--rows N] [SECTION ...]`.
+"""How well and how fast rows are curated: `python -m benchmarks.dataset [--rows N] [--save FILE] [SECTION ...]`.
 
 Duplicates and leaks are planted among real rows (GSM8K, MBPP, MATH-500, HumanEval and IFEval, from
 ../shared/data) and procedural ones; what is found of them is recall, by the kind of plant, and what
@@ -18,6 +18,7 @@ import resource
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import redirect_stdout
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from infinite_rl.dataset.decontaminate import Benchmarks, Leak, decontaminate
 from infinite_rl.dataset.dedup import duplicates
 from infinite_rl.dataset.loaders import load
 from infinite_rl.dataset.rows import Row, read
+from infinite_rl.dataset.scoring import score_rows
 from infinite_rl.dataset.split import LEFT_OUT, split
 from infinite_rl.dataset.words import prompt_column
 from infinite_rl.providers.procedural import families, make_problem
@@ -320,8 +322,13 @@ def scale(rows: int) -> None:
     """Time and memory of many rows, and of hostile ones."""
     print(f"{'':<34}{'rows':>9}{'seconds':>9}{'CPU s':>8}{'rows/CPU s':>11}{'MB':>6}")
     for name in SCALED:
-        for kind, source, count in (("", _many, rows), (" of 1 MB each", _hostile, 10)):
-            count = min(count, rows)
+        for kind, source, count in (
+            ("", _many, rows // 10),
+            ("", _many, rows),
+            (" of 1 MB each", _hostile, 10),
+        ):
+            if name == "score" and source is _hostile:
+                continue  # it has no answers
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 took, used, memory = pool.apply(_measured, (name, source, count))
             line = f"{count:>9}{took:>9.1f}{used:>8.1f}{count / used:>11.1f}{memory:>6.0f}"
@@ -361,7 +368,17 @@ def _hostile(count: int) -> Iterator[Row]:
         yield {"question": makers[number % len(makers)]()}
 
 
+def _scored(rows: Iterable[Row]) -> None:
+    completions = (
+        {"type": "gsm8k", "prompt": row["question"], "answer": row["answer"].split("#### ")[1],
+         "response": f"<answer>{row['answer'].split('#### ')[1]}</answer>"}
+        for row in rows
+    )  # fmt: skip
+    assert all(row["status"] == "passed" for row in score_rows(completions))
+
+
 SCALED: Mapping[str, Callable[[Iterable[Row]], Any]] = {
+    "score": _scored,
     "dedup": duplicates,
     "decontaminate": lambda rows: sum(1 for _ in decontaminate(rows, Benchmarks(BENCHMARKS))),
     "split": lambda rows: sum(1 for _ in split(rows)),
@@ -373,7 +390,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     parser.add_argument("--rows", type=int, default=100_000, help="of `scale` (default: 100000)")
+    parser.add_argument("--save", type=Path, help="write what is printed to this file instead")
     given = parser.parse_args()
+    if not given.save:
+        report(given)
+        return
+    with given.save.open("w", encoding="utf-8") as file, redirect_stdout(file):
+        told = " ".join(["python -m benchmarks.dataset", *given.sections])
+        print(f"# How rows are curated\n\n`{told}` printed this.\n\n```")
+        report(given)
+        print("```")
+
+
+def report(given: argparse.Namespace) -> None:
     load = os.getloadavg()[0]
     print(f"{platform.platform()}, {os.cpu_count()} CPUs, load {load:.1f}, ", end="")
     print(f"Python {platform.python_version()}")
