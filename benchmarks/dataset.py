@@ -1,4 +1,4 @@
-"""How well and how fast rows are curated: `python -m benchmarks.dataset [--rows N] [--save FILE] [SECTION ...]`.
+"""How well and how fast rows are curated: `python -m benchmarks.dataset --help`.
 
 Duplicates and leaks are planted among real rows (GSM8K, MBPP, MATH-500, HumanEval and IFEval, from
 ../shared/data) and procedural ones; what is found of them is recall, by the kind of plant, and what
@@ -319,7 +319,7 @@ def sides(rows: int) -> None:  # noqa: ARG001
 
 
 def scale(rows: int) -> None:
-    """Time and memory of many rows, and of hostile ones."""
+    """Time and memory of many rows, and of hostile ones; workers take theirs besides."""
     print(f"{'':<34}{'rows':>9}{'seconds':>9}{'CPU s':>8}{'rows/CPU s':>11}{'MB':>6}")
     for name in SCALED:
         for kind, source, count in (
