@@ -232,6 +232,14 @@ def test_what_cannot_be_judged_or_asked_is_shown_apart_and_in_no_rate(tmp_path: 
     assert "pass@1 is of 3 of 5 items" in text and "r1: h refused the prompt" in text
 
 
+@pytest.mark.parametrize("answer", ["", "[", "{}", "[3]", "null"])
+def test_instructions_that_cannot_be_read_are_unscored(tmp_path: Path, answer: str) -> None:
+    row = {"type": "instruction", "prompt": "0 + 1?", "answer": answer}
+    rows.write([row], tmp_path / "sums.jsonl")
+    score = evaluate(config(tmp_path), provider=says())["sums"]
+    assert (score.unscored, score.answers, score.instructions) == (1, 0, None)
+
+
 def test_a_model_that_says_nothing_is_wrong_and_not_unasked(tmp_path: Path) -> None:
     nothing = NoCompletion("h sent no text (stop)", usage=Usage(9, 1))
     score = evaluate(config(tmp_path), provider=says(lambda _: nothing))["sums"]

@@ -18,6 +18,7 @@ pytest.importorskip("transformers")
 
 from tiny_models import byte_tokenizer, qwen3  # noqa: E402
 
+from infinite_rl import cli  # noqa: E402
 from infinite_rl.dataset import rows  # noqa: E402
 from infinite_rl.errors import UsageError  # noqa: E402
 from infinite_rl.evaluation import EvaluationConfig, evaluate  # noqa: E402
@@ -197,6 +198,14 @@ def test_other_weights_under_the_same_name_are_another_model(tmp_path: Path) -> 
         evaluate(config(tmp_path, folder, limit=1))
 
 
+def test_without_torch_one_line_names_the_extra(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(UsageError, match=r"pip install 'infinite-rl\[train\]'"):
+        evaluate(config(tmp_path, model))
+
+
 # Watching a run.
 
 
@@ -256,3 +265,12 @@ def test_a_checkpoint_that_is_thrown_away_meanwhile_is_passed_over(
 def test_a_run_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no run"):
         list(watched(tmp_path))
+
+
+def test_the_command_watches_as_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(tmp_path / "run", 4)
+    told = config(tmp_path, tmp_path)
+    words = ["evaluate", "--watch", str(tmp_path / "run"), "--once", "--tasks", told.tasks[0]]
+    assert cli.main([*words, "--style", "plain", "--max_new_tokens", "4", "--limit", "2"]) == 0
+    assert capsys.readouterr().out.startswith("| step\\_4, sums | 2 | 1 |")
+    assert (tmp_path / "run" / "evaluations" / "step_4" / "sums" / "score.json").is_file()

@@ -112,7 +112,7 @@ class Records:
 
     def __iter__(self) -> Iterator[Row]:
         for key, row in zip(self.work.keys, self.work.items, strict=True):
-            checks = len(json.loads(row["answer"])) if row["type"] == "instruction" else 0
+            checks = _checks(row)
             for number in range(self.work.config.samples):
                 answer = self.kept[key, number]
                 yield {
@@ -125,6 +125,17 @@ class Records:
                     "unasked": answer.why,
                     "instructions": checks,
                 }
+
+
+def _checks(row: Mapping[str, Any]) -> int:
+    """How many instructions a row has, 0 where it is none of that type or cannot be read."""
+    if row["type"] != "instruction":
+        return 0
+    try:
+        found = json.loads(row["answer"])
+    except ValueError:  # the reward says so, of each answer
+        return 0
+    return len(found) if isinstance(found, list) else 0
 
 
 def evaluate(
