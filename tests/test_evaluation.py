@@ -22,7 +22,7 @@ from infinite_rl.errors import (
     UnknownName,
     UsageError,
 )
-from infinite_rl.estimators import pass_at_k, wilson
+from infinite_rl.estimators import bootstrap, pass_at_k, wilson
 from infinite_rl.evaluation import EvaluationConfig, evaluate
 from infinite_rl.evaluation.answers import Kept
 from infinite_rl.layout import tagged
@@ -93,7 +93,8 @@ def test_pass_at_k_is_the_mean_of_the_items_unbiased_estimates(tmp_path: Path) -
     assert sorted(score.pass_at) == [1, 2, 4]
     for k, found in score.pass_at.items():
         assert found.value == pytest.approx(sum(pass_at_k(4, c, k) for c in solved) / 6)
-        assert found.low < found.value < found.high
+        values = [pass_at_k(4, c, k) for c in solved]
+        assert (found.low, found.high) == bootstrap(values, 42)  # by items, not by answers
 
 
 def test_a_server_is_asked_the_task_and_the_form_of_an_answer_with_a_seed_for_each_sample(
@@ -460,6 +461,13 @@ def test_the_command_takes_a_file_and_flags_change_it(
     words = ["evaluate", str(file), "-o", str(tmp_path / "out"), "--samples", "1"]
     assert cli.main(words) == 2
     assert "needs base_url" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("every", ["0", "-1", "nan"])
+def test_a_watch_does_not_spin(every: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["evaluate", "--watch", "run", "--tasks", "gsm8k", "--every", every]
+    assert cli.main(words) == 2
+    assert "positive number of seconds" in capsys.readouterr().err
 
 
 def test_the_answers_are_a_log_of_json_that_anybody_can_read(tmp_path: Path) -> None:

@@ -97,6 +97,14 @@ def test_samples_differ_and_another_seed_gives_others(tmp_path: Path, model: Pat
     assert answers(other) != found
 
 
+def test_batches_of_the_same_prompts_draw_other_samples(tmp_path: Path, model: Path) -> None:
+    row = {"type": "math", "prompt": "1 + 1?", "answer": "2"}
+    rows.write([{**row, "id": f"r{n}"} for n in range(6)], tmp_path / "sums.jsonl")
+    evaluate(config(tmp_path, model, temperature=1.5))
+    texts = [text for _, _, text, *_ in answers(tmp_path)]
+    assert texts[:3] != texts[3:]
+
+
 def test_each_shards_part_is_what_one_process_gives(tmp_path: Path, model: Path) -> None:
     """Without processes: the parts of three shards, asked one after the other."""
     evaluate(config(tmp_path, model, **SAMPLED))

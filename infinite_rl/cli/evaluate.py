@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import InfiniteRLError
+from ..errors import InfiniteRLError, UsageError
 from ..settings import from_flags
 from . import arguments
 from .terminal import DONE, INTERRUPTED, counting, plain, show_logs, stop_on_signals
@@ -31,14 +31,14 @@ def add(verbs: arguments.Verbs) -> None:
         "page to OUT. Greedy by default. Run it again after an interruption, and it goes on; "
         "nothing is asked twice.",
         epilog="Examples: infinite-rl evaluate --model runs/a/checkpoints/step_200 --tasks gsm8k "
-        "--limit 100 -o out. infinite-rl evaluate configs/eval/gsm8k_0shot.yaml --model MODEL "
+        "--limit 100 -o out. infinite-rl evaluate configs/eval/gsm8k.yaml --model MODEL "
         "-o out. infinite-rl evaluate --watch RUN --tasks heldout.jsonl. Exit code: 0 done, 1 not "
         "done, 2 wrong usage, 130 interrupted.",
     )
     parser.add_argument("file", nargs="?", type=Path, metavar="CONFIG", help="a YAML file")
     for name, kind in KINDS.items():
         names = ["-o", "--out"] if name == "out" else [f"--{name}"]
-        parser.add_argument(*names, metavar=_METAVARS.get(kind, "TEXT"), help=EXPLAINED[name])
+        parser.add_argument(*names, metavar=_METAVARS.get(kind, "TEXT"), help=EXPLAINED.get(name))
     option = arguments.option
     option(parser, "--watch", None, "a run's folder: evaluate each of its checkpoints", Path)
     option(parser, "--every", _EVERY_S, "seconds between two looks at the run", float)
@@ -69,7 +69,7 @@ def run(given: argparse.Namespace) -> int:
                 raise
             print(plain(str(error)), file=sys.stderr)
             return INTERRUPTED
-    return INTERRUPTED if stop.is_set() else DONE
+    return INTERRUPTED if given.watch and stop.is_set() else DONE
 
 
 def _config(given: argparse.Namespace) -> EvaluationConfig:
@@ -78,6 +78,8 @@ def _config(given: argparse.Namespace) -> EvaluationConfig:
 
     words = [f"--{name}={text}" for name in KINDS if (text := getattr(given, name)) is not None]
     changes = from_flags(words, KINDS)
+    if not given.every > 0:
+        raise UsageError(f"--every must be a positive number of seconds, not {given.every:g}")
     if given.watch:
         changes["model"] = str(given.watch)  # stands for each of its checkpoints
     if given.file:
