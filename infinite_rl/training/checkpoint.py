@@ -1,7 +1,7 @@
 """Checkpoints that are there whole or not at all, and from which a run goes on.
 
     checkpoints/step_100/   what `save_pretrained` writes: any tool can load it
-        trainer_state.pt    optimizer, random states, position in the data
+        trainer_state.pt    the optimizer's state, and what else the run goes on from
         READY               the size of every file, written last
 
 A checkpoint is made under another name and gets its own when all of it is on the disk. So a run
@@ -13,7 +13,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import random
 import re
 import shutil
 import sys
@@ -111,28 +110,6 @@ def load_state(path: Path) -> dict[str, Any]:
     except (OSError, RuntimeError, EOFError, LookupError, ValueError, UnpicklingError) as error:
         reason = _reason(error)
     raise StoreError(f"{file} cannot be read: {reason}")
-
-
-def random_states() -> dict[str, Any]:
-    """The states of all global random generators, for `state`."""
-    torch = _torch()
-    states: dict[str, Any] = {"python": random.getstate(), "torch": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        states["cuda"] = torch.cuda.get_rng_state_all()
-    return states
-
-
-def restore_random_states(states: Mapping[str, Any]) -> None:
-    """Set the global random generators to what `random_states` gave.
-
-    Those of GPUs are set where the machine has as many of them.
-    """
-    torch = _torch()
-    version, numbers, gauss = states["python"]
-    random.setstate((version, tuple(numbers), gauss))
-    torch.set_rng_state(states["torch"])
-    if len(states.get("cuda", ())) == torch.cuda.device_count():
-        torch.cuda.set_rng_state_all(states.get("cuda", ()))
 
 
 def _write(folder: Path, final: Path, model: Any, tokenizer: Any, state: Mapping[str, Any]) -> None:
