@@ -14,6 +14,7 @@ import pytest
 from infinite_rl.reward_functions.math.extract import Convention
 from infinite_rl.reward_functions.math.verify import VerdictStatus
 
+BESIDE = ("build", "tests", "bench", "configs")  # what lies beside the package
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -62,5 +63,5 @@ def test_every_command_and_path_of_the_readme_exists() -> None:
     for place in re.findall(r"^\| `([^|]*)` \|", README.split("## The map")[1], re.M):
         base = "infinite_rl/"
         for name in re.split(r"`, `", place):
-            path = name if name.startswith((base, "build", "tests", "bench")) else base + name
+            path = name if name.startswith((base, *BESIDE)) else base + name
             assert (ROOT / path).exists(), path

@@ -87,6 +87,7 @@ def run(
             if on_step:
                 on_step(step + 1, values)
             if (step + 1) % config.save_every == 0 or step + 1 == config.steps:
+                folder.sync()  # else a power cut could take lines of steps that will not be redone
                 start = _save(folder.path, step + 1, learner, algorithm)
     assert start is not None  # the last step is always saved
     return start
