@@ -61,6 +61,11 @@ class Prompted:
         ends = [end for end in map(completion.find, self.stop) if end >= 0]
         return self.begun + completion[: min(ends, default=None)]
 
+    def rest(self, response: str) -> str:
+        """What the model is to learn of a response: without what `text` has begun of it."""
+        begun = self.begun if response.startswith(self.begun) else self.begun.rstrip()
+        return response.removeprefix(begun)
+
 
 @dataclass(frozen=True)
 class Style:
@@ -178,8 +183,10 @@ def _turn_end(tokenizer: Any) -> tuple[str, ...]:
     """
     said = "-" * 8
     turns = _messages("", [("user", "?"), ("assistant", said)])
-    behind = _applied(turns, tokenizer, add_generation_prompt=False).rpartition(said)[2].strip()
-    end = next((token for token in tokenizer.all_special_tokens if behind.startswith(token)), "")
+    _, found, behind = _applied(turns, tokenizer, add_generation_prompt=False).rpartition(said)
+    known = {*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()}
+    ends = [token for token in known if found and behind.lstrip().startswith(token)]
+    end = max(ends, key=len, default="")
     return (end,) if end and end != tokenizer.eos_token else ()
 
 
@@ -271,8 +278,10 @@ def _after_thinking(sample: Sample) -> str:
     """What follows an opened <think>."""
     if not _is_value(sample):
         return f" </think> {_in_tag(sample)}"
-    steps = _steps(sample.response).removeprefix(_THINK).removesuffix("</think>").strip()
-    return f" {steps} </think> {tagged(sample.answer)}"
+    whole = _in_tag(sample)
+    if whole.startswith(_THINK):
+        return whole.removeprefix(_THINK)
+    return f" {_steps(sample.response)} </think> {tagged(sample.answer)}"
 
 
 def _up_to_done(sample: Sample) -> str:

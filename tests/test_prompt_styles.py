@@ -183,6 +183,20 @@ def test_what_the_prompt_has_begun_is_judged_with_the_completion() -> None:
     assert (found.status, found.format_score) == ("passed", 1.0)
 
 
+def test_a_response_that_begins_with_its_thinking_goes_on_where_the_text_ends() -> None:
+    trace = f"<think>\n2 + 5 = 7.\n</think>\n\nSo\n{tagged('7')}"
+    row = {**MATH, "response": trace}
+    assert prompt_text("r1_zero", row).text.endswith("Assistant: <think>")
+    shown = STYLES["r1_zero"].shown(sample_of(row))
+    assert shown == trace.removeprefix("<think>")
+    assert marks(row, "r1_zero") == marks(row, "chat") == ("passed", 1.0)
+    opened = Prompted("... <think>\n", begun="<think>\n")
+    assert opened.rest(trace) == shown.lstrip("\n")
+    assert opened.rest("<think> 7 </think> 7") == " 7 </think> 7"
+    assert opened.rest(shown) == shown
+    assert Prompted("").rest(trace) == trace
+
+
 # --- what cannot be asked
 
 
@@ -310,6 +324,12 @@ def test_the_end_of_a_turn_stops_a_model_whose_own_end_of_text_is_another() -> N
     assert prompt_text("chat", MATH, base).stop == ("<|im_end|>",)
     assert prompt_text("chat", MATH, tuned).stop == ()
     assert prompt_text("chat", MATH, tokenizer_of(LLAMA, bos=True)).stop == ("<|eot|>",)
+
+
+def test_a_template_that_shows_no_answers_of_the_model_names_no_end_of_a_turn() -> None:
+    blind = QWEN.replace("messages %}", "messages if message.role != 'assistant' %}")
+    assert blind != QWEN
+    assert prompt_text("chat", MATH, tokenizer_of(blind)).stop == ()
 
 
 def test_a_template_without_a_system_role_gets_the_instructions_in_the_first_task() -> None:
