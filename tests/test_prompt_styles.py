@@ -351,6 +351,17 @@ def test_thinking_that_the_template_opens_is_judged_with_the_completion() -> Non
     assert found.response("6? 7.\n</think>\n\n7") == "<think>\n6? 7.\n</think>\n\n7"
 
 
+def test_thinking_that_the_template_opens_is_learnt_once() -> None:
+    opening = QWEN.replace("assistant\n' }}{%- endif", "assistant\n<think>\n' }}{%- endif")
+    tokenizer = tokenizer_of(opening, eos="<|im_end|>")
+    examples = pytest.importorskip("infinite_rl.training.encoding").examples
+    row = {**MATH, "response": f"<think>\n2 + 5.\n</think>\n\n{tagged('7')}"}
+    (found,) = examples([row], tokenizer, "chat", 1_000)
+    assert tokenizer.decode(found.prompt + found.response).endswith(
+        f"<|im_start|>assistant\n{row['response']}<|im_end|>"
+    )
+
+
 @pytest.mark.parametrize("style", STYLES)
 def test_a_text_begins_with_the_tokenizers_first_token_once(style: str) -> None:
     tokenizer = tokenizer_of(LLAMA, bos=True)

@@ -75,7 +75,7 @@ def _example(row: Mapping[str, Any], tokenizer: Any, style: str) -> Example:
     if not sample.response.strip():
         raise NoColumn("response", [name for name in row if row[name] not in (None, "")])
     said = prompt_text(style, row, tokenizer)
-    response = _encoded(tokenizer, STYLES[style].shown(sample))
+    response = _encoded(tokenizer, said.rest(STYLES[style].shown(sample)))
     if STYLES[style].frame is None and said.stop:  # the template's turns end with another token
         response += _encoded(tokenizer, said.stop[0])
     elif tokenizer.eos_token_id is not None:
