@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shlex
 from pathlib import Path
@@ -48,12 +47,13 @@ def test_a_recipe_shows_the_published_figures_and_was_not_run(path: Path) -> Non
 
 
 @recipe
-def test_what_a_recipe_tells_trl_are_settings_of_trl(path: Path) -> None:
-    trl = pytest.importorskip("trl")
+def test_an_engine_can_do_what_a_recipe_says(path: Path) -> None:
+    pytest.importorskip("trl")
+    from infinite_rl.training import trl_engine
+
     config = TrainingConfig.read(path)
     if config.engine == "trl":
-        kind = trl.GRPOConfig if config.algorithm == "grpo" else trl.SFTConfig
-        assert set(config.engine_options) <= {field.name for field in dataclasses.fields(kind)}
+        trl_engine.check(config)
 
 
 def commands(path: Path) -> list[list[str]]:
