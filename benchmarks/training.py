@@ -1,0 +1,143 @@
+"""Completions a CPU second of GRPO: the engine `local` beside `trl`, one tiny model, one process.
+
+    python -m benchmarks.training [--steps 8] [--rounds 3]
+
+The engines take turns, on one thread. Both get the same config, rows and reward; TRL is spared its
+gradient checkpointing. A step samples, judges and updates; the first of each run is not counted.
+The local engine learns only from groups whose rewards differ, so their share is set: all, a
+quarter, as where a model has learnt most of its tasks, and none, where only sampling is left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import torch
+import transformers as untyped
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+from infinite_rl.training import TrainingConfig, train
+
+transformers: Any = untyped  # it leaves much of itself untyped
+
+LETTERS = "0123456789+-*/= ?()abcdefghijklmnop"
+PROMPTS, GROUP = 16, 8
+# TRL recomputes activations by default, which saves memory that is no matter here.
+OPTIONS: Mapping[str, Mapping[str, Any]] = {"local": {}, "trl": {"gradient_checkpointing": False}}
+
+
+def main() -> None:
+    """Print a table with the ratio of the medians."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--steps", type=int, default=8, help="updates a run (default %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each (default %(default)s)")
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    with tempfile.TemporaryDirectory() as folder:
+        size = make(Path(folder) / "model")
+        print(f"A random Qwen3 of {size:,} weights, {PROMPTS} prompts of 9 to 13 tokens a step,")
+        print(
+            f"{GROUP} completions each; {platform.machine()}, one thread, torch {torch.__version__}"
+        )
+        print("\n| new tokens | groups that differ | local | trl | local / trl |")
+        print("|---|---|---|---|---|")
+        for tokens in (4, 16, 64):
+            for share in (1.0, 0.25, 0.0):
+                rates: dict[str, list[float]] = {engine: [] for engine in OPTIONS}
+                for _ in range(asked.rounds):
+                    for engine, found in rates.items():
+                        found.append(rate(engine, folder, tokens, share, asked.steps))
+                local, trl = (median(found) for found in rates.values())
+                told = " | ".join(
+                    f"{median(found):,.0f} ({min(found):,.0f} to {max(found):,.0f})"
+                    for found in rates.values()
+                )
+                print(f"| {tokens} | {share:.0%} | {told} | {local / trl:.1f} |", flush=True)
+
+
+def make(folder: Path) -> int:
+    """Save a tiny model and its tokenizer; returns the number of its weights."""
+    words = {word: place for place, word in enumerate(["<pad>", "<end>", *LETTERS])}
+    bare = Tokenizer(models.WordLevel(words, unk_token="<pad>"))
+    bare.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    bare.decoder = decoders.Fuse()
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=bare, pad_token="<pad>", eos_token="<end>"
+    )
+    torch.manual_seed(0)
+    model = transformers.Qwen3ForCausalLM(
+        transformers.Qwen3Config(
+            vocab_size=len(words),
+            hidden_size=96,
+            intermediate_size=256,
+            num_hidden_layers=3,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            head_dim=24,
+            max_position_embeddings=128,
+            tie_word_embeddings=True,
+            bos_token_id=None,
+            pad_token_id=0,
+            eos_token_id=1,
+        )
+    )
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return sum(each.numel() for each in model.parameters())
+
+
+def rate(engine: str, folder: str, tokens: int, share: float, steps: int) -> float:
+    """Completions a CPU second of one short run, its first step not counted."""
+    config = TrainingConfig(
+        model=str(Path(folder) / "model"),
+        engine=engine,
+        engine_options=OPTIONS[engine],
+        out=str(Path(folder) / "runs"),
+        style="plain",
+        device="cpu",
+        steps=steps,
+        batch_size=PROMPTS,
+        group_size=GROUP,
+        max_new_tokens=tokens,
+        tokens_per_batch=100_000,
+        learning_rate=1e-4,
+        loss="grpo",
+        save_every=steps,
+    )
+    rows = [
+        {"id": str(n), "type": "math", "prompt": f"{n * n} + {n} = ?", "answer": str(n * n + n)}
+        for n in range(64)
+    ]
+    telling = int(share * len(rows))
+
+    def reward(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float]:
+        pairs = zip(rows, texts, strict=True)
+        return [distinct(text) if int(row["id"]) < telling else 1.0 for row, text in pairs]
+
+    moments: list[float] = []
+    train(rows, reward, config, on_step=lambda *_: moments.append(time.process_time()))
+    # The last step has its checkpoint to save, which one engine does before it tells of the step.
+    seconds = [after - before for before, after in pairwise(moments[:-1])]
+    return PROMPTS * GROUP / (sum(seconds) / len(seconds))
+
+
+def distinct(text: str) -> float:
+    """A reward that costs nothing: the share of letters that are not repeated."""
+    return len(set(text)) / max(len(text), 1)
+
+
+if __name__ == "__main__":
+    main()
