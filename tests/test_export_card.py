@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -23,6 +24,7 @@ from infinite_rl.layout import tagged
 
 ROOT = Path(__file__).parent.parent
 MATH = {"type": "math", "prompt": "2 + 5?", "answer": "7", "response": tagged("7"), "model": "m-1"}
+MESSAGE = [{"name": "role", "dtype": "string"}, {"name": "content", "dtype": "string"}]
 HOSTILE = [
     "---\nlicense: mit\n---",
     "`|` | a | b |",
@@ -70,6 +72,14 @@ def test_the_header_is_what_the_hub_reads(tmp_path: Path) -> None:
                 ],
             }
         ],
+        "dataset_info": {
+            "features": [
+                {"name": "prompt", "list": MESSAGE},
+                {"name": "completion", "list": MESSAGE},
+                {"name": "ground_truth", "dtype": "string"},
+                {"name": "id", "dtype": "string"},
+            ]
+        },
     }
 
 
@@ -170,13 +180,22 @@ def test_it_gives_no_code_where_there_is_nothing_to_judge(tmp_path: Path) -> Non
         ([None], "null"),
         (["a", 1], ""),
         ([True, 1], ""),
-        ([[1]], ""),
         ([2**63], ""),
         ([1, "a", 1], ""),
-        ([None, {}, None], ""),
+        ([[1], [], [1.5, None]], ("float64",)),
+        ([[]], ("null",)),
+        ([[1], ["a"]], ""),
+        ([[[2**63]]], ""),
+        ([{"a": 1}, {"b": [{"c": True}]}], {"a": "int64", "b": ({"c": "bool"},)}),
+        ([{"a": 1}, {"a": "1"}], ""),
+        ([{"a": 1}, 1], ""),
+        ([None, {}, None], {}),
+        ([[{}], [{"a": 1}]], ({"a": "int64"},)),
+        ([{str(n): n for n in range(60)}, {str(n): n for n in range(60, 120)}], ""),
+        ([json.loads("[" * 400 + "]" * 400)], ""),
     ],
 )
-def test_a_column_has_the_type_that_all_its_values_have(values: list[Any], dtype: str) -> None:
+def test_a_column_has_the_type_that_all_its_values_have(values: list[Any], dtype: object) -> None:
     statistics = Statistics()
     for value in values:
         statistics.add({}, "train", {"x": value})
@@ -185,8 +204,48 @@ def test_a_column_has_the_type_that_all_its_values_have(values: list[Any], dtype
 
 def test_types_are_given_only_where_all_are_known(tmp_path: Path) -> None:
     assert "dataset_info" in header_of(made(tmp_path / "known", [MATH]))
-    for name, more in (("nested", {"x": []}), ("unprintable", {"a\x7fb": "x"})):
+    odd: dict[str, dict[str, Any]] = {
+        "mixed": {"x": [1, "a"]},
+        "empty": {"x": {}},
+        "unprintable": {"a\x7fb": "x"},
+        "unprintable_inside": {"x": [{"a\x7fb": "x"}]},
+    }
+    for name, more in odd.items():
         assert "dataset_info" not in header_of(made(tmp_path / name, [{**MATH, **more}]))
+
+
+NESTED = {"a": {"x": 1, "y": ["s"]}, "b": [{"k": "v"}], "c": [[1.5]], 'odd: "name" #': True}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({}, NESTED),
+        (NESTED, {}),
+        ({"a": {"x": 2}, "b": [], "c": [[1]]}, NESTED),
+        ({"a": {}, "b": [{}]}, NESTED),
+        ({"b": [{"k": "v"}]}, {"a": {"x": 1}}),
+        ({"a": {"x": 1}}, {"a": {"z": [[{"q": None}]]}}),
+    ],
+)
+def test_datasets_loads_lists_and_objects_that_not_all_splits_have(
+    tmp_path: Path, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = [{**MATH, **first, "split": "train"}, {**MATH, **second, "split": "test"}]
+    export(rows, "jsonl", tmp_path / "made")
+    found = datasets.load_dataset(str(tmp_path / "made"), cache_dir=str(tmp_path / "cache"))
+    for own, split in ((first, "train"), (second, "test")):
+        (row,) = found[split]
+        assert _without_nulls({name: row[name] for name in own}) == _without_nulls(own)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    return value
 
 
 @pytest.mark.parametrize("license_", ["", "MIT License", "mit\nother: x", "-x"])

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import UsageError
+from .features import Feature, common, declared, feature_of
 from .formats import REWARD_NAME, Format
 
 CARD = "README.md"
@@ -68,8 +69,7 @@ class Lengths:
 class Statistics:
     """What was exported: rows by split, by type and language, by model, by reward; the columns.
 
-    A column's type is that of all its values, in the words of `datasets`: "string", "int64",
-    "float64", "bool", "null" where it has none, and "" where they have no such type in common.
+    A column's type is that of all its values, as in `features`.
     """
 
     splits: Counter[str] = field(default_factory=Counter)
@@ -78,7 +78,7 @@ class Statistics:
     kinds: dict[tuple[str, str], Lengths] = field(default_factory=dict)
     models: Counter[str] = field(default_factory=Counter)
     rewards: Counter[str] = field(default_factory=Counter)
-    columns: dict[str, str] = field(default_factory=dict)  # with their types
+    columns: dict[str, Feature] = field(default_factory=dict)  # with their types
 
     @property
     def rows(self) -> int:
@@ -95,8 +95,7 @@ class Statistics:
         lengths.prompt += len(_text(row, "prompt"))
         lengths.response += len(_text(row, "response"))
         for name, value in made.items():
-            found = _dtype(value)
-            self.columns[name] = _common(self.columns.get(name, found), found)
+            self.columns[name] = common(self.columns.get(name, "null"), feature_of(value))
         if model := _text(row, "model"):
             self.models[model] += 1
         if reward := _text(row, "reward"):
@@ -142,21 +141,6 @@ def escaped(text: str) -> str:
     return "".join(f"\\{char}" if char in string.punctuation else char for char in short)
 
 
-def _dtype(value: object) -> str:
-    if type(value) is int and not -(2**63) <= value < 2**63:
-        return ""
-    names = {str: "string", int: "int64", float: "float64", bool: "bool", type(None): "null"}
-    return names.get(type(value), "")
-
-
-def _common(one: str, other: str) -> str:
-    if one == other or other == "null":
-        return one
-    if one == "null":
-        return other
-    return "float64" if {one, other} == {"int64", "float64"} else ""
-
-
 def _text(row: Mapping[str, Any], name: str) -> str:
     value = row.get(name)
     return value if isinstance(value, str) else "" if value is None else str(value)
@@ -185,15 +169,10 @@ def _header(format_: Format, statistics: Statistics, about: About) -> str:
 
 
 def _features(format_: Format, statistics: Statistics) -> list[str]:
-    """The columns' types, for JSONL: `datasets` would guess them from the first 10 MB alone."""
-    columns = statistics.columns
-    plain = all(name.isprintable() and len(name) <= _CHARS for name in columns)
-    if format_.ending != "jsonl" or not plain or not all(columns.values()):
-        return []
-    lines = ["dataset_info:", "  features:"]
-    for name, dtype in columns.items():
-        lines += [f"  - name: {json.dumps(name, ensure_ascii=False)}", f"    dtype: {dtype}"]
-    return lines
+    """The columns' types, for JSONL: `datasets` would guess them from the first 10 MB alone, and
+    those of all splits from the first one."""
+    lines = declared(statistics.columns) if format_.ending == "jsonl" else []
+    return ["dataset_info:", "  features:", *lines] if lines else []
 
 
 def size_category(rows: int) -> str:
