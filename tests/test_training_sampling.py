@@ -89,6 +89,13 @@ def test_an_end_token_is_kept_among_the_ids_but_not_in_the_text() -> None:
     assert found == [[Sampled([*tokens("b"), EOS], [0.0, 0.0], "b", "stop")]]
 
 
+def test_an_end_token_that_is_no_special_one_is_not_in_the_text_either() -> None:
+    model = chain("abcd")
+    model.generation_config = SimpleNamespace(eos_token_id=tokens("c")[0])
+    [[found]] = sample(model, TOKENIZER, [tokens("a")], max_new_tokens=9, temperature=0)
+    assert (found.ids, found.text, found.finish_reason) == (tokens("bc"), "b", "stop")
+
+
 class Cache:
     """Of a chain, which needs none."""
 
