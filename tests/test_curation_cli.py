@@ -12,6 +12,7 @@ from infinite_rl.dataset.rows import read, write
 pytest.importorskip("rensa")
 
 LEAK = "A farmer walks along the river with a heavy basket of apples and sells a dozen of them."
+SOLVER = ["--provider", "openai_compatible", "--model_name", "m"]
 PROMPTS = ["What is 2+3?", "What is 2 + 3", "What is 2+4?", LEAK, f"{LEAK} Or not?", "Hi \x1b[31m"]
 
 
@@ -178,3 +179,53 @@ def test_a_side_of_another_split_does_not_stay_beside_a_new_one(
     (parts / "test.jsonl").unlink()
     assert run("split", file, "-o", parts, "--shares", "train=1", "--overwrite") == 0
     assert ids(parts / "train.jsonl") == ids(file)
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["dedup", "EMPTY", "-o", "OUT.csv"],
+        ["decontaminate", "EMPTY", "--against", "FILE", "-o", "OUT.csv"],
+        ["split", "EMPTY", "-o", "OUT"],
+        ["score", "EMPTY", "-o", "OUT.csv"],
+        ["export", "EMPTY", "--to", "jsonl", "-o", "OUT"],
+        ["export", "FILE", "--val", "EMPTY", "--to", "jsonl", "-o", "OUT"],
+        ["load", "gsm8k", "--from", "EMPTY", "-o", "OUT.csv"],
+        ["difficulty", "EMPTY", *SOLVER, "-o", "OUT.csv"],
+    ],
+)
+def test_rows_that_are_none_are_an_error(
+    file: Path, verb: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    empty = file.with_name("empty.jsonl")
+    empty.touch()
+    places = {"EMPTY": empty, "FILE": file, "OUT": file.with_name("out")}
+    for mark, place in places.items():
+        verb = [word.replace(mark, str(place)) for word in verb]
+    assert run(*verb) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"error: there is no row in {empty}"
+    assert not list(file.parent.glob("out*"))
+
+
+@pytest.mark.parametrize(
+    ("verb", "columns"),
+    [
+        (["dedup"], "row,id,of_row,of_id,similarity,exact,disputed\n"),
+        (["decontaminate", "--against", "OTHER"], "row,id,column,benchmark,"),
+    ],
+)
+def test_a_report_of_nothing_has_its_columns(tmp_path: Path, verb: list[str], columns: str) -> None:
+    row, other, report = (tmp_path / name for name in ("row.csv", "other.csv", "report.csv"))
+    write([{"prompt": PROMPTS[0]}], row)
+    write([{"prompt": LEAK}], other)
+    words = [word.replace("OTHER", str(other)) for word in verb[1:]]
+    assert run(verb[0], row, *words, "--report", report, "-o", tmp_path / "out.csv") == 0
+    assert report.read_text("utf-8").startswith(columns)
+
+
+def test_a_side_without_rows_has_their_columns(tmp_path: Path) -> None:
+    write([{"id": 1, "prompt": PROMPTS[0]}], tmp_path / "rows.csv")
+    assert run("split", tmp_path / "rows.csv", "-o", tmp_path / "parts") == 0
+    heads = [path.read_text("utf-8").splitlines()[0] for path in (tmp_path / "parts").iterdir()]
+    assert heads == ["id,prompt,split"] * 3

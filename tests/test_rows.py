@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from infinite_rl.dataset.rows import id_of, read, sample_of, write
+from infinite_rl.dataset.rows import id_of, read, read_some, sample_of, write
 from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.store import DATASET_COLUMNS
 from infinite_rl.types import Sample
@@ -108,6 +108,36 @@ def test_a_folder_of_data_files_is_read_in_the_order_of_their_names(tmp_path: Pa
         write([{"name": name}], tmp_path / name)
     (tmp_path / "README.md").write_text("no rows")
     assert [row["name"] for row in read(tmp_path)] == ["data/train-0.csv", "data/train-1.jsonl"]
+
+
+def test_of_a_folder_only_rows_are_read(tmp_path: Path) -> None:
+    """No answers of a model, none that were rejected, no manifest of pinned files."""
+    for name in ("a/dataset.csv", "a/failed_dataset.csv", "a/journal.jsonl", "a/shards/0/x.jsonl"):
+        write([{"name": name}], tmp_path / name)
+    for name in ("b.jsonl", "b.jsonl.calls/journal.jsonl", "b.jsonl.calls/rated.jsonl"):
+        write([{"name": name}], tmp_path / name)
+    write([{"name": "pinned"}], tmp_path / "c" / "val.jsonl")
+    (tmp_path / "c" / "pinned.json").write_text("{}")
+    (tmp_path / "d.jsonl").mkdir()
+    (tmp_path / "c" / "round").symlink_to(tmp_path)
+    assert [row["name"] for row in read(tmp_path)] == ["a/dataset.csv", "b.jsonl", "pinned"]
+
+
+def test_a_source_may_have_to_hold_a_row(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    write([], path)
+    with pytest.raises(UsageError, match=f"there is no row in {path}"):
+        list(read_some(path))
+    with pytest.raises(UsageError, match="there is no row in what is given"):
+        list(read_some([]))
+    assert list(read_some([{"a": 1}, {"a": 2}])) == [{"a": 1}, {"a": 2}]
+
+
+def test_a_csv_begins_with_the_columns_that_are_named(tmp_path: Path) -> None:
+    assert write([], tmp_path / "rows.csv", ["a", "b"]) == 0
+    assert (tmp_path / "rows.csv").read_text() == "a,b\n"
+    write([{"b": 1, "c": 2}], tmp_path / "rows.csv", ["a", "b"])
+    assert (tmp_path / "rows.csv").read_text() == "a,b,c\n,1,2\n"
 
 
 def test_a_foreign_csv_may_have_a_mark_of_its_encoding_and_no_last_line_end(tmp_path: Path) -> None:

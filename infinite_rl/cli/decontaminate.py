@@ -51,8 +51,8 @@ def add(verbs: arguments.Verbs) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from ..dataset.decontaminate import Benchmarks, decontaminate
-    from ..dataset.rows import read, write
+    from ..dataset.decontaminate import REPORTED, Benchmarks, decontaminate
+    from ..dataset.rows import read_some, write
 
     show_logs()
     arguments.refuse_existing(given, given.out, given.report, read=[given.source])
@@ -61,10 +61,10 @@ def run(given: argparse.Namespace) -> int:
     against = Benchmarks(names, given.against_columns, share=given.share, **sizes)
     leaks: list[Leak] = []
     with counting("rows compared") as count:
-        rows = counted(read(given.source), count)
+        rows = counted(read_some(given.source), count)
         kept = write(decontaminate(rows, against, given.columns, leaks.append), given.out)
     if given.report:
-        write((row for leak in leaks for row in leak.rows()), given.report)
+        write((row for leak in leaks for row in leak.rows()), given.report, REPORTED)
     for leak in leaks[:_LISTED]:
         print(one_line(str(leak)), file=sys.stderr)
     if len(leaks) > _LISTED:

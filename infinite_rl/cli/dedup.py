@@ -33,16 +33,16 @@ def add(verbs: arguments.Verbs) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from dataclasses import asdict
+    from dataclasses import asdict, fields
 
-    from ..dataset.dedup import duplicates, without
-    from ..dataset.rows import read, write
+    from ..dataset.dedup import Duplicate, duplicates, without
+    from ..dataset.rows import read, read_some, write
 
     show_logs()
     arguments.refuse_existing(given, given.out, given.report, read=[given.source])
     with counting("rows compared") as count:
         found = duplicates(
-            counted(read(given.source), count),
+            counted(read_some(given.source), count),
             given.columns,
             threshold=given.threshold,
             numbers=given.numbers,
@@ -50,7 +50,7 @@ def run(given: argparse.Namespace) -> int:
             best=given.best,
         )
     if given.report:
-        write(map(asdict, found), given.report)
+        write(map(asdict, found), given.report, [each.name for each in fields(Duplicate)])
     kept = write(without(read(given.source), found), given.out)
     exact = sum(duplicate.exact for duplicate in found)
     print(f"rows: {kept + len(found)}, kept: {kept}, ", end="")

@@ -113,8 +113,8 @@ def _manifest(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _rows(given: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
-    from ..dataset.rows import read
+    from ..dataset.rows import read_some
 
-    yield from read(given.source)
+    yield from read_some(given.source)
     if given.val:
-        yield from ({**row, "split": "validation"} for row in read(given.val))
+        yield from ({**row, "split": "validation"} for row in read_some(given.val))

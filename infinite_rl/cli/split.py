@@ -45,7 +45,7 @@ def add(verbs: arguments.Verbs) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from ..dataset.rows import read
+    from ..dataset.rows import read, read_some
     from ..dataset.split import LEFT_OUT, split
 
     show_logs()
@@ -54,7 +54,7 @@ def run(given: argparse.Namespace) -> int:
     files = _files(given, [*shares])
     with counting("rows placed") as count:
         placed = split(
-            counted(read(given.source), count),
+            counted(read_some(given.source), count),
             shares,
             given.columns,
             seed=given.seed,
@@ -62,8 +62,11 @@ def run(given: argparse.Namespace) -> int:
             numbers=given.numbers,
             keep=read(given.keep) if given.keep else (),
         )
-        sides = [row["split"] for row in placed]
-    _write(given, sides, files)
+        sides, columns = [], dict[str, None]()
+        for row in placed:
+            sides.append(row["split"])
+            columns.update(dict.fromkeys(row))
+    _write(given, sides, files, list(columns))
     counts = Counter(sides)
     print(f"rows: {len(sides)}, " + ", ".join(f"{name}: {counts[name]}" for name in shares))
     if counts[LEFT_OUT]:
@@ -94,7 +97,9 @@ def _files(given: argparse.Namespace, names: list[str]) -> dict[Path, list[str]]
     return files
 
 
-def _write(given: argparse.Namespace, sides: list[str], files: dict[Path, list[str]]) -> None:
+def _write(
+    given: argparse.Namespace, sides: list[str], files: dict[Path, list[str]], columns: list[str]
+) -> None:
     from ..dataset.rows import read, write
 
     def rows_of(wanted: list[str]) -> Iterator[Row]:
@@ -103,7 +108,7 @@ def _write(given: argparse.Namespace, sides: list[str], files: dict[Path, list[s
                 yield {**row, "split": side}
 
     for file, wanted in files.items():
-        write(rows_of(wanted), file)
+        write(rows_of(wanted), file, columns)
 
 
 def _shares(text: str) -> dict[str, float]:

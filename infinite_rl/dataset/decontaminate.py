@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -175,6 +175,9 @@ class Benchmarks:
         text = self._texts[place]
         shown = " ".join(said[:_SHOWN])[:_SHOWN]
         return Hit(column, text.benchmark, text.row, text.id, text.column, len(said), share, shown)
+
+
+REPORTED = ("row", "id", *(each.name for each in fields(Hit)))  # columns of `Leak.rows`
 
 
 @dataclass(frozen=True, slots=True)

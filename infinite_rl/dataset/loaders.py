@@ -27,7 +27,7 @@ from ..layout import tagged
 from ..reward_functions.math.bounds import Unparsed
 from ..reward_functions.math.extract import answer_text
 from .pins import check_file
-from .rows import Row, read
+from .rows import Row, read_some
 from .storage import fetch
 
 _SPLITS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
@@ -44,7 +44,7 @@ def load(name: str, source: str | Path = "", *, split: str = "") -> Iterator[Row
 
     Raises:
         UnknownName: no such benchmark.
-        UsageError: there is no such source, or it is a folder.
+        UsageError: there is no such source, it is a folder, or has no row.
         StoreError: a row of it is not one of this benchmark, or the file is pinned and has changed.
     """
     benchmark = look_up("benchmark", name, BENCHMARKS)
@@ -58,7 +58,7 @@ def load(name: str, source: str | Path = "", *, split: str = "") -> Iterator[Row
 
 
 def _rows(name: str, benchmark: Benchmark, path: Path, split: str) -> Iterator[Row]:
-    for number, given in enumerate(read(path)):
+    for number, given in enumerate(read_some(path)):
         try:
             row = benchmark.row(given)
         except (KeyError, TypeError, ValueError, AttributeError, Unparsed) as error:

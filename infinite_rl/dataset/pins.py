@@ -12,9 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..errors import StoreError
+from .rows import PINS as MANIFEST
 from .rows import Row, replacing, to_json, write
-
-MANIFEST = "pinned.json"
 
 
 @dataclass(frozen=True)

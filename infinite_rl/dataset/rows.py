@@ -17,17 +17,28 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from ..errors import NoColumn, StoreError, UsageError
+from ..journal import JOURNAL
 from ..store import DATASET, DATASET_COLUMNS, FAILED_COLUMNS, csv_line, read_rows, sample_of
 from . import parquet
 from .shelf import Shelf, to_json, to_line
 
-__all__ = ["Row", "Source", "id_of", "kind_of", "read", "sample_of", "to_json", "write"]
+__all__ = [
+    "Row",
+    "Source",
+    "id_of",
+    "kind_of",
+    "read",
+    "read_some",
+    "sample_of",
+    "to_json",
+    "write",
+]
 
 Row: TypeAlias = "dict[str, Any]"
 Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | Mapping[str, Any]"
@@ -38,15 +49,16 @@ _KINDS = {
     **{".json": "json", ".parquet": "parquet"},
 }
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+PINS = "pinned.json"  # beside rows that are pinned: what they must be
 _OURS = (list(DATASET_COLUMNS), list(FAILED_COLUMNS))
 
 
 def read(source: Source) -> Iterator[Row]:
     """The rows of a file, a folder, a `datasets` object or an iterable of mappings, one by one.
 
-    A folder is that of a run (its `dataset.csv`), or one of data files, which are read in the order
-    of their names. Of a mapping of splits, such as a `DatasetDict`, each row gets the column
-    `split`.
+    A folder is that of a run (its `dataset.csv`), or one of data files and of such folders, which
+    are read in the order of their names; a model's answers (`rated.jsonl.calls`) are no rows. Of a
+    mapping of splits, such as a `DatasetDict`, each row gets the column `split`.
 
     Raises:
         UsageError: there is no such file, or it is of a kind that is not known.
@@ -65,19 +77,39 @@ def read(source: Source) -> Iterator[Row]:
         yield from map(dict, source)
 
 
-def write(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:
+def read_some(source: Source) -> Iterator[Row]:
+    """As `read`, of a source that must hold a row: none at all is rather a mistake than data.
+
+    Raises:
+        UsageError, StoreError: as `read`; there is no row.
+    """
+    rows = read(source)
+    first = next(rows, None)
+    if first is None:
+        place = source if isinstance(source, str | Path) else "what is given"
+        raise UsageError(f"there is no row in {place}")
+    yield first
+    yield from rows
+
+
+def write(rows: Iterable[Mapping[str, Any]], path: str | Path, columns: Sequence[str] = ()) -> int:
     """Write rows to a file, whole or not at all, and return how many they were.
 
-    The columns are all that some row has. In a CSV, None is "" and lists and mappings are JSON.
+    The columns are all that some row has; those of a CSV begin with `columns`, even without any
+    row. In a CSV, None is "" and lists and mappings are JSON.
 
     Raises:
         UsageError: the kind of file is not known, or a row cannot be written in it.
         StoreError: the file cannot be written.
     """
     path = Path(path)
-    writer = _WRITERS[kind_of(path)]
+    kind = kind_of(path)
     with replacing(path) as unfinished:
-        return writer(rows, unfinished)
+        if kind in _LINE_WRITERS:
+            return _LINE_WRITERS[kind](rows, unfinished)
+        shelf, found = put_down(rows)
+        _TABLE_WRITERS[kind](shelf, list(dict.fromkeys([*columns, *found])), unfinished)
+        return len(shelf)
 
 
 def id_of(row: Mapping[str, Any]) -> str:
@@ -128,12 +160,22 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise UsageError(f"there is no {path}")
-    if (path / DATASET).is_file():
-        return [path / DATASET]
-    found = sorted(file for file in path.rglob("*") if ending_of(file.name))
-    if not found:
+    if not (found := list(_within(path))):
         raise UsageError(f"there is no data file in {path}")
     return found
+
+
+def _within(folder: Path) -> Iterator[Path]:
+    """The data files in a folder: of a run's its rows alone, of a model's answers none."""
+    names = {path.name for path in folder.iterdir()}
+    if DATASET in names:
+        yield folder / DATASET
+    elif JOURNAL not in names:
+        for path in sorted(folder.iterdir()):
+            if path.is_dir() and not path.is_symlink():
+                yield from _within(path)
+            elif path.is_file() and ending_of(path.name) and path.name != PINS:
+                yield path
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -249,13 +291,11 @@ def _write_json(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
     return count
 
 
-def _write_csv(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
-    shelf, columns = put_down(rows)
+def _write_csv(shelf: Shelf, columns: Sequence[str], path: Path) -> None:
     with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
         file.write(csv_line(columns, "\n"))
         for row in shelf:
             file.write(csv_line([_field(row.get(column)) for column in columns], "\n"))
-    return len(shelf)
 
 
 def _field(value: object) -> str:
@@ -264,10 +304,8 @@ def _field(value: object) -> str:
     return json.dumps(value) if isinstance(value, list | dict) else str(value)
 
 
-def _write_parquet(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
-    shelf, columns = put_down(rows)
+def _write_parquet(shelf: Shelf, columns: Sequence[str], path: Path) -> None:
     parquet.write({path: shelf}, columns)
-    return len(shelf)
 
 
 def put_down(rows: Iterable[Mapping[str, Any]]) -> tuple[Shelf, list[str]]:
@@ -287,10 +325,12 @@ _READERS: Mapping[str, Callable[[Path], Iterator[Row]]] = {
     "json": _read_json,
     "parquet": parquet.read,
 }
-_WRITERS: Mapping[str, Callable[[Iterable[Mapping[str, Any]], Path], int]] = {
-    "csv": _write_csv,
+_LINE_WRITERS: Mapping[str, Callable[[Iterable[Mapping[str, Any]], Path], int]] = {
     "jsonl": _write_jsonl,
     "jsonl.gz": _write_gzip,
     "json": _write_json,
+}
+_TABLE_WRITERS: Mapping[str, Callable[[Shelf, Sequence[str], Path], None]] = {
+    "csv": _write_csv,
     "parquet": _write_parquet,
 }

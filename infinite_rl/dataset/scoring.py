@@ -164,7 +164,7 @@ def score_file(
     judging, out, summary = judging or Judging(), Path(out), Summary()
 
     def given() -> Iterator[Row]:
-        return _with_responses(rows.read(source), judging.completion)
+        return _with_responses(rows.read_some(source), judging.completion)
 
     rows.kind_of(out)  # whether it can be written at all should show now
     with Unfinished(out, _settings(judging), afresh=overwrite) as unfinished:

@@ -153,12 +153,14 @@ def solve(
     """
     solver = asking.solver()
     if asking.dry_run and not (folder / JOURNAL).is_file():
-        cost.estimate = _owed(rows.read(source), solver, None)
+        cost.estimate = _owed(rows.read_some(source), solver, None)
         return
+    given = rows.read_some(source)
+    given = itertools.chain([next(given)], given)  # a source that cannot be read leaves no folder
     with locked(folder), closing(Journal(folder)) as journal:
         cost.spending = journal.spending
         if asking.dry_run:
-            cost.estimate = _owed(rows.read(source), solver, journal)
+            cost.estimate = _owed(given, solver, journal)
             return
         price, longest = solver.source.price, asking.max_output_tokens
         purse = _Purse(Budget(asking.max_cost, [price], journal.spending, 0, longest))
@@ -167,7 +169,7 @@ def solve(
         def done(task: _Task) -> T:
             return then(solving(task))
 
-        take(_in_threads(rows.read(source), done, asking.threads, asking.stop))
+        take(_in_threads(given, done, asking.threads, asking.stop))
         cost.calls = journal.made
 
 
