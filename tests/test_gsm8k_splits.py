@@ -182,6 +182,16 @@ def test_the_verb_pins_and_sees_that_nothing_has_changed(
     assert cli.main([*words, "--overwrite"]) == 0
 
 
+def test_a_count_of_pinned_rows_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    published(tmp_path)
+    words = ["load", "gsm8k", "--pin", "--from", str(tmp_path), "-o", str(tmp_path / "out")]
+    assert cli.main([*words, "--count", "5"]) == 2
+    assert "all of gsm8k is pinned" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("more", [["math"], ["gsm8k", "--split", "train"]])
 def test_only_gsm8k_as_a_whole_is_pinned(
     more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -211,6 +211,8 @@ def test_bad_input_is_one_clear_line(
     ("words", "says"),
     [
         (["gsm8k", "--count", "5"], "a benchmark is loaded whole"),
+        (["gsm8k", "--seed", "5"], "--seed is of a reasoning_gym task, or of --pin"),
+        (["gsm8k", "--validation", "5"], "--validation is of --pin"),
         (["reasoning_gym:chain_sum", "--from", "a.jsonl"], "no --from, no --split"),
         (["reasoning_gym:chain_sum", "--split", "test"], "no --from, no --split"),
     ],

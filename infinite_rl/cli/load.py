@@ -26,14 +26,17 @@ def add(verbs: arguments.Verbs) -> None:
     arguments.option(parser, "--split", "", "the split, where the file's name does not say it")
     count = "how many rows of a reasoning_gym task (default: 100)"
     arguments.option(parser, "--count", None, count, int)
-    arguments.option(parser, "--seed", 0, "of a reasoning_gym task, or of the validation set", int)
+    arguments.option(
+        parser, "--seed", None, "of a reasoning_gym task, or of --pin (default: 0)", int
+    )
     what = (
         "gsm8k alone: make the folder FILE with train.jsonl, val.jsonl, test.jsonl and their hashes"
     )
     arguments.switch(
         parser, "--pin", what + ", or see that it is unchanged; --from is a folder, too"
     )
-    arguments.option(parser, "--validation", 512, "rows of train that --pin puts into val", int)
+    what = "rows of train that --pin puts into val (default: 512)"
+    arguments.option(parser, "--validation", None, what, int)
     arguments.rows_out(parser)
     parser.set_defaults(verb=run)
 
@@ -45,27 +48,34 @@ def run(given: argparse.Namespace) -> int:
 
     if given.pin:
         return _pin(given)
+    if given.validation is not None:
+        raise UsageError("--validation is of --pin")
     arguments.refuse_existing(given, given.out)
     kind, _, task = given.name.partition(":")
     source = vars(given)["from"]
     if kind == "reasoning_gym":
         if source or given.split:
             raise UsageError("a reasoning_gym task is made here: no --from, no --split")
-        rows = puzzles(task, 100 if given.count is None else given.count, given.seed)
+        rows = puzzles(task, 100 if given.count is None else given.count, given.seed or 0)
     else:
         if given.count is not None:
             raise UsageError("--count is of a reasoning_gym task: a benchmark is loaded whole")
+        if given.seed is not None:
+            raise UsageError("--seed is of a reasoning_gym task, or of --pin")
         rows = load(given.name, source, split=given.split)
     print(f"rows: {write(rows, given.out)}, in {given.out}")
     return DONE
 
 
 def _pin(given: argparse.Namespace) -> int:
-    from ..dataset.gsm8k_splits import pin
+    from ..dataset.gsm8k_splits import VALIDATION, pin
 
     if given.name != "gsm8k" or given.split:
         raise UsageError("--pin makes all splits of gsm8k, and of no other benchmark")
-    source, counts = vars(given)["from"], {"validation": given.validation, "seed": given.seed}
+    if given.count is not None:
+        raise UsageError("--count is of a reasoning_gym task: all of gsm8k is pinned")
+    validation = VALIDATION if given.validation is None else given.validation
+    source, counts = vars(given)["from"], {"validation": validation, "seed": given.seed or 0}
     found = pin(given.out, source, **counts, overwrite=given.overwrite)
     rows = ", ".join(f"{name}: {count}" for name, count in found.rows.items())
     print(f"rows pinned: {rows}, in {given.out}")
