@@ -265,6 +265,36 @@ def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path, verb: str) -> None
     process.wait(60)
 
 
+@pytest.mark.parametrize(
+    ("stdout", "code", "says"),
+    [(">&-", 0, ""), (">/dev/full", 1, "error: No space left on device\n")],
+)
+def test_an_output_that_cannot_be_written_to_is_no_traceback(
+    tmp_path: Path, stdout: str, code: int, says: str
+) -> None:
+    if "full" in stdout and not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    (tmp_path / "a.jsonl").write_text('{"prompt": "?"}\n')
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m infinite_rl mix a.jsonl -o b.jsonl {stdout}"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (code, says)
+    assert (tmp_path / "b.jsonl").exists()
+
+
+def test_nothing_to_prove_is_no_proof(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor is a file that is no CSV, whose one line ends inside what would be a row."""
+    for name, text in (("empty.csv", ""), ("rows.jsonl", '{"a":1,"b":"x"}\n')):
+        (tmp_path / name).write_text(text)
+        assert cli.main(["verify", str(tmp_path / name)]) == 1
+        assert f"error: there is no row in {tmp_path / name}" in capsys.readouterr().err
+
+
 def test_an_interrupt_is_one_word_wherever_it_strikes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

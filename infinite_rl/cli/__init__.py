@@ -53,7 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         given = parsed(sys.argv[1:] if argv is None else argv)
         run: Callable[[argparse.Namespace], int] = given.verb
         code = run(given)
-        sys.stdout.flush()  # here, where it can still be dealt with that nobody reads it
+        if sys.stdout is not None:  # as it is where the caller has closed it
+            sys.stdout.flush()  # here, where it can still be dealt with that nobody reads it
         return code
     except InfiniteRLError as error:
         print(f"error: {plain(str(error))}", file=sys.stderr)
@@ -65,6 +66,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader has left, as `head` does
+        _discard_output()
+        return NOT_DONE
+    except OSError as error:  # as from a print on a full disk
+        where = f" ({error.filename})" if error.filename else ""
+        print(f"error: {plain(f'{error.strerror or error}{where}')}", file=sys.stderr)
         _discard_output()
         return NOT_DONE
 
@@ -97,5 +103,6 @@ def _how_to_install(error: ModuleNotFoundError) -> str:
 def _discard_output() -> None:
     """Let nothing more be written, or the exit would fail on what is still in the buffers."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.dup2(nowhere, sys.stderr.fileno())
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            os.dup2(nowhere, stream.fileno())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 
 from . import arguments
@@ -16,7 +17,7 @@ def add(verbs: arguments.Verbs) -> None:
         description="Prove every row of OUT_DIR/dataset.csv again and name those that fail: by its "
         "content's hash, its reward, and wrong answers that its verifier must reject. A note says "
         "where another version of the reward or build of the sandbox judged when it was made.",
-        epilog="Exit code: 0 all rows hold, 1 some do not, 2 wrong usage.",
+        epilog="Exit code: 0 all rows hold, 1 some do not or there are none, 2 wrong usage.",
     )
     arguments.out_dir(parser, "the folder, or the file")
     arguments.timeout(parser, default=None)
@@ -44,6 +45,9 @@ def run(given: argparse.Namespace) -> int:
                 print(f"row {number} ({row.sample.id}): {plain(row.fault)}", flush=True)
             changes[row.changes] += bool(row.changes)
             count(number)
+    if not number:
+        print(f"error: there is no row in {path}", file=sys.stderr)
+        return NOT_DONE
     for change, rows_changed in (+changes).items():
         print(f"note: made under another judge, rows: {rows_changed} ({plain(change)})")
     print(f"rows: {number}, proven: {number - failed}, failed: {failed}")
