@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import pty
@@ -16,6 +17,7 @@ from pathlib import Path
 import gemini_server as gemini
 import openai_server as openai
 import pytest
+from rich.console import Console
 
 from infinite_rl import cli, runtimes
 from infinite_rl.cli import terminal
@@ -293,6 +295,36 @@ def test_nothing_to_prove_is_no_proof(tmp_path: Path, capsys: pytest.CaptureFixt
         (tmp_path / name).write_text(text)
         assert cli.main(["verify", str(tmp_path / name)]) == 1
         assert f"error: there is no row in {tmp_path / name}" in capsys.readouterr().err
+
+
+def test_what_there_is_to_say_is_said_while_nothing_is_counted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal, "_LINE_EVERY_S", 0.001)
+    asked = threading.Event()
+
+    def more() -> str:
+        asked.set()
+        return "0 in flight"
+
+    with terminal.counting("rows rated", more) as count:
+        assert asked.wait(30)
+    with terminal.counting("rows rated", lambda: "") as count:
+        count(3)
+    assert capsys.readouterr().err.startswith("rows rated, 0 in flight\n")
+    assert not [thread for thread in threading.enumerate() if thread.name == "count"]
+
+
+def test_on_a_terminal_the_count_is_read_anew_for_each_picture() -> None:
+    said = ["4 in flight"]
+    count = terminal._Count("rows rated", lambda: said[-1])
+    screen = Console(file=io.StringIO(), width=80)
+    count(7)
+    for text in ("0 in flight", "[bold]"):
+        said.append(text)
+        with screen.capture() as seen:
+            screen.print(count)
+        assert seen.get() == f"rows rated: 7, {text}\n"
 
 
 def test_an_interrupt_is_one_word_wherever_it_strikes(

@@ -11,10 +11,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..providers import KEY_VARIABLES
 from ..providers.service import redacted
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 T = TypeVar("T")
 DONE, NOT_DONE, WRONG_USAGE, UNDER_WAY, INTERRUPTED = 0, 1, 2, 3, 130
@@ -62,30 +65,64 @@ def show_logs(*, debug: bool = False) -> None:
     logger.setLevel(logging.DEBUG if debug else logging.INFO)
 
 
+class _Count:
+    """How far a long job is, and what else there is to say of it."""
+
+    def __init__(self, what: str, more: Callable[[], str]) -> None:
+        self._what, self._more, self._count = what, more, -1
+        self._lock, self._last, self._said = threading.Lock(), time.monotonic(), ""
+
+    def __call__(self, count: int) -> None:
+        self._count = count
+
+    def __str__(self) -> str:
+        so_far = self._what if self._count < 0 else f"{self._what}: {self._count}"
+        return ", ".join(filter(None, (so_far, self._more())))
+
+    def __rich__(self) -> Text:  # called for each picture of a live display
+        from rich.text import Text
+
+        return Text(str(self))
+
+    def line(self, count: int | None = None) -> None:
+        """Say how far it is, where the last line was some seconds ago and said something else."""
+        self._count = self._count if count is None else count
+        with self._lock:
+            if time.monotonic() - self._last < _LINE_EVERY_S or (text := str(self)) == self._said:
+                return
+            self._last, self._said = time.monotonic(), text
+            print(text, file=sys.stderr, flush=True)
+
+
 @contextmanager
 def counting(what: str, more: Callable[[], str] = str) -> Iterator[Callable[[int], None]]:
     """Shows how far a long job is: live on a terminal, else in a line every few seconds.
 
-    `more` is what else there is to say at the time, "" for nothing.
+    `more` is what else there is to say at the time, "" for nothing. It is shown also while nothing
+    is counted, as in a provider's pause.
     """
     from rich.console import Console
 
-    console, shown = Console(stderr=True), time.monotonic()
-
-    def text(count: int) -> str:
-        return ", ".join(filter(None, (f"{what}: {count}", more())))
-
-    def line(count: int) -> None:
-        nonlocal shown
-        if time.monotonic() - shown >= _LINE_EVERY_S:
-            shown = time.monotonic()
-            print(text(count), file=sys.stderr, flush=True)
-
-    if not console.is_terminal:
-        yield line
+    console, count = Console(stderr=True), _Count(what, more)
+    if console.is_terminal:
+        with console.status(count):
+            yield count
         return
-    with console.status(what) as status:
-        yield lambda count: status.update(text(count))
+    over = threading.Event()
+
+    def keep_saying() -> None:
+        while not over.wait(_LINE_EVERY_S):
+            count.line()
+
+    thread = threading.Thread(target=keep_saying, name="count", daemon=True)
+    if more is not str:
+        thread.start()
+    try:
+        yield count.line
+    finally:
+        over.set()
+        if thread.is_alive():
+            thread.join()
 
 
 def counted(items: Iterable[T], count: Callable[[int], None]) -> Iterator[T]:
