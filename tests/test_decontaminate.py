@@ -169,9 +169,9 @@ def test_the_longest_match_comes_first_and_is_one_run() -> None:
 def test_columns_can_be_named() -> None:
     against = Benchmarks({"bench": [{"deep": LONG}]}, ["deep"])
     assert against.hits({"odd": LONG}, ["odd"]) and not against.hits({"odd": ""}, ["odd"])
-    with pytest.raises(UsageError, match="none of the columns prompt"):
+    with pytest.raises(UsageError, match="a row has none of the columns prompt"):
         against.hits({"odd": LONG})
-    with pytest.raises(UsageError, match="none of the columns deep"):
+    with pytest.raises(UsageError, match="row 1 of bench has none of the columns deep"):
         Benchmarks({"bench": [{"prompt": LONG}]}, ["deep"])
 
 

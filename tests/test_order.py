@@ -34,7 +34,7 @@ def test_an_id_that_a_line_cannot_hold_is_refused(name: str, tmp_path: Path) -> 
 
 
 def test_a_file_that_is_missing_empty_or_no_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot read the order"):
+    with pytest.raises(UsageError, match="cannot read the order in .*: No such file or directory$"):
         read_order(tmp_path / "order")
     (tmp_path / "order").write_bytes(b"\xff")
     with pytest.raises(UsageError, match="cannot read the order"):
@@ -60,3 +60,9 @@ def test_an_unknown_id_is_an_error_unless_it_is_allowed() -> None:
 def test_an_id_that_several_rows_have_is_an_error_even_so() -> None:
     with pytest.raises(UsageError, match="'twin', and several sources have it"):
         arrange(["twin"], KNOWN, allow_unknown=True)
+
+
+def test_of_an_unknown_id_that_is_long_the_error_quotes_the_beginning() -> None:
+    with pytest.raises(UsageError) as refused:
+        arrange(["x" * 5_000], {})
+    assert len(str(refused.value)) < 200

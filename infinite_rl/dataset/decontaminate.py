@@ -99,7 +99,7 @@ class Benchmarks:
         for name, source in sources.items():
             before = len(self._whole)
             for number, row in enumerate(read(source), 1):
-                for column in _columns(row, columns):
+                for column in _columns(row, columns, f"row {number} of {name}"):
                     text = _Text(name, number, _id(row), column)
                     prompt = bool(columns) or column == prompt_column(row)
                     self._add(text, flat(row[column]), prompt, found, pieces)
@@ -123,7 +123,9 @@ class Benchmarks:
         Raises:
             UsageError: the row has none of the columns.
         """
-        found = [hit for column in _columns(row, columns) for hit in self._shared(row, column)]
+        found = [
+            hit for column in _columns(row, columns, "a row") for hit in self._shared(row, column)
+        ]
         return sorted(found, key=lambda hit: (-hit.words, -hit.share))
 
     def _add(
@@ -279,12 +281,12 @@ def _densest(at: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.int64]:
     return at[start : start + int(counts[start])]
 
 
-def _columns(row: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
+def _columns(row: Mapping[str, Any], columns: Sequence[str], where: str) -> list[str]:
     names = columns or (prompt_column(row), *SOLUTION_COLUMNS)
     found = [name for name in names if name in row]
     if not found:
         raise UsageError(
-            f"a row has none of the columns {', '.join(names)} (its columns: "
+            f"{where} has none of the columns {', '.join(names)} (its columns: "
             f"{', '.join(map(str, row))})"
         )
     return found

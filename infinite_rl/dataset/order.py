@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import UsageError
 from .rows import replacing
 
-_NAMED = 3  # ids that an error quotes
+_NAMED, _CHARS = 3, 80  # ids that an error quotes, and characters of each
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,9 @@ def read_order(path: str | Path) -> list[str]:
     """
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")  # a lone \r is a part of an id
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UsageError(f"cannot read the order in {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
         raise UsageError(f"cannot read the order in {path}: {error}") from None
     ids = [line.strip() for line in text.split("\n") if line.strip()]
     if not ids:
@@ -80,7 +82,7 @@ def arrange(
         else:
             unknown.append(name)
     if unknown and not allow_unknown:
-        named = ", ".join(map(repr, unknown[:_NAMED]))
+        named = ", ".join(repr(name)[:_CHARS] for name in unknown[:_NAMED])
         raise UsageError(
             f"{len(unknown)} of the order's {len(wanted)} ids are in no source: {named}"
             f"{', ...' if len(unknown) > _NAMED else ''}; --allow_unknown passes over them"
