@@ -26,6 +26,7 @@ class SamplingParams:
     top_p: float = 1.0
     max_tokens: int | None = 16
     stop: list[str] | None = None
+    stop_token_ids: list[int] | None = None
     seed: int | None = None
 
 
@@ -128,6 +129,13 @@ def test_each_item_has_a_seed_of_its_own_and_k_samples_come_from_one_request(
     assert params[0].stop == ["Q:"] and len({each.seed for each in params}) == 4
     assert all(0 <= each.seed < 2**31 for each in params)
     assert (score.answers, score.truncated, score.truncated_passed) == (8, 0.5, 1)
+
+
+def test_a_stop_string_that_is_one_token_is_told_as_a_token_too(tmp_path: Path) -> None:
+    # vLLM looks for strings in a text without special tokens, where <|im_end|> never is.
+    evaluate(config(tmp_path, stop=["Q:", "!"]))
+    ((_, params),) = MADE[0].calls
+    assert (params[0].stop, params[0].stop_token_ids) == (["Q:", "!"], [ord("!")])
 
 
 def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:

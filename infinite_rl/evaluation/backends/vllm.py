@@ -83,14 +83,22 @@ class VLLM:
     def _params(self, question: Question, max_new_tokens: int) -> Any:
         config = self._config
         text = f"{config.seed}\n{question.key}".encode("utf-8", "surrogatepass")
+        stop = list(question.prompted.stop)
         return self._vllm.SamplingParams(
             n=config.samples,
             temperature=config.heat,
             top_p=config.top_p,
             max_tokens=max_new_tokens,
-            stop=list(question.prompted.stop),
+            stop=stop,
+            stop_token_ids=self._single(stop),
             seed=int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1,
         )
+
+    def _single(self, stop: Sequence[str]) -> list[int]:
+        """The stop strings that are one token: vLLM looks for strings in a text without special
+        tokens, so that <|im_end|> would never be found there."""
+        encoded = (self._tokenizer.encode(each, add_special_tokens=False) for each in stop)
+        return [int(ids[0]) for ids in encoded if len(ids) == 1]
 
 
 def _library() -> Any:
