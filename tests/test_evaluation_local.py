@@ -24,7 +24,7 @@ from infinite_rl.errors import UsageError  # noqa: E402
 from infinite_rl.evaluation import EvaluationConfig, evaluate  # noqa: E402
 from infinite_rl.evaluation.answers import Kept  # noqa: E402
 from infinite_rl.evaluation.backends.local import LocalModel  # noqa: E402
-from infinite_rl.evaluation.run import Work  # noqa: E402
+from infinite_rl.evaluation.run import Work, fingerprint  # noqa: E402
 from infinite_rl.evaluation.tasks import tasks_of  # noqa: E402
 from infinite_rl.evaluation.watch import watch  # noqa: E402
 from infinite_rl.training import checkpoint  # noqa: E402
@@ -204,6 +204,21 @@ def test_other_weights_under_the_same_name_are_another_model(tmp_path: Path) -> 
             evaluate(config(tmp_path, folder, limit=1))
     with pytest.raises(UsageError, match="weights was"):
         evaluate(config(tmp_path, folder, limit=1))
+
+
+@pytest.mark.parametrize("name", ["q_proj", "down_proj", "embed_tokens"])
+def test_weights_that_differ_in_some_matrices_alone_are_told_apart(
+    tmp_path: Path, name: str
+) -> None:
+    tiny = qwen3(hidden_size=256, intermediate_size=2048, num_hidden_layers=4)
+    tiny.save_pretrained(tmp_path)
+    before = fingerprint(str(tmp_path))
+    assert fingerprint(str(tmp_path)) == before
+    for path, weights in tiny.named_parameters():
+        if name in path:
+            weights.data += 0.1
+    tiny.save_pretrained(tmp_path)
+    assert fingerprint(str(tmp_path)) != before
 
 
 def test_without_torch_one_line_names_the_extra(

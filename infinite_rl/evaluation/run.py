@@ -38,7 +38,7 @@ from .tasks import Task, tasks_of
 
 RECORDS, SCORE = "records.jsonl", "score.json"
 _PACKAGES = ("torch", "transformers", "vllm", "openai")
-_ENDS = 65_536  # bytes at the beginning and the end of a file that tell it from another
+_PARTS, _PART = 4096, 4096  # how many parts of so many bytes tell a large file from another
 
 
 @dataclass(frozen=True)
@@ -297,20 +297,20 @@ def _settings(work: Work) -> Mapping[str, object]:
 def fingerprint(model: str) -> str:
     """What tells the files of a model's folder from others of the same names; "" of a hub name.
 
-    Of each file its name, its size and the bytes at its ends: weights that were trained further
-    differ everywhere.
+    Of each file its name, its size and its bytes; of one above 16 MiB only parts, spread evenly,
+    so that weights which were trained further differ, be it in some matrices alone.
     """
     folder = Path(model)
     if not folder.is_dir():
         return ""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        size = path.stat().st_size
+        digest.update(f"{path.name}\n{size}\n".encode("utf-8", "surrogatepass"))
         with path.open("rb") as file:
-            size = path.stat().st_size
-            digest.update(f"{path.name}\n{size}\n".encode("utf-8", "surrogatepass"))
-            digest.update(file.read(_ENDS))
-            file.seek(max(0, size - _ENDS))
-            digest.update(file.read(_ENDS))
+            for begin in range(0, size, max(_PART, size // _PARTS)):
+                file.seek(begin)
+                digest.update(file.read(_PART))
     return digest.hexdigest()[:16]
 
 
