@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -236,8 +236,10 @@ def save(run: Path, step: int) -> Path:
     return checkpoint.save(run, step, qwen3(step), byte_tokenizer(), {}, keep=9)
 
 
-def watched(tmp_path: Path, **more: Any) -> Iterator[str]:
-    told = config(tmp_path, tmp_path, out="", limit=3)
+def watched(
+    tmp_path: Path, settings: Mapping[str, Any] | None = None, **more: Any
+) -> Iterator[str]:
+    told = config(tmp_path, tmp_path, **{"out": "", "limit": 3, **(settings or {})})
     return watch(tmp_path / "run", told, wait=lambda _: None, **more)
 
 
@@ -256,6 +258,19 @@ def test_each_whole_checkpoint_is_evaluated_once_into_one_table(tmp_path: Path) 
     assert [line.split(",")[0] for line in table[4:]] == ["| step 2", "| step 10", "| step 30"]
     lines = list(rows.read(run / "evaluations" / "steps.jsonl"))
     assert [line["step"] for line in lines] == [2, 10, 30]
+
+
+def test_one_table_holds_scores_of_the_same_settings_and_items(tmp_path: Path) -> None:
+    path = save(tmp_path / "run", 1)
+    assert len(list(watched(tmp_path, once=True))) == 1
+    (line,) = watched(tmp_path, {"limit": 5}, once=True)
+    assert line.startswith("| step\\_1, sums | 5 |")
+    with pytest.raises(UsageError, match="step_1.* other settings: max_new_tokens was 12, is 4"):
+        list(watched(tmp_path, {"limit": 5, "max_new_tokens": 4}, once=True))
+    (path / "READY").unlink()  # thrown away: its score is in the table still
+    save(tmp_path / "run", 2)
+    with pytest.raises(UsageError, match="step_1.* other settings: max_new_tokens was 12, is 4"):
+        list(watched(tmp_path, {"limit": 5, "max_new_tokens": 4}, once=True))
 
 
 def test_a_checkpoint_that_comes_later_is_found_and_a_stop_ends_it(tmp_path: Path) -> None:

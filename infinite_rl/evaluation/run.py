@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -252,21 +252,31 @@ def begin(work: Work) -> None:
     Raises:
         UsageError: it was made with others; names each difference.
     """
+    settings = check_settings(work)
     work.folder.mkdir(parents=True, exist_ok=True)
+    packages = dict(_versions())
+    write_manifest(work.folder, {"settings": settings, "packages": packages, **surroundings()})
+
+
+def check_settings(work: Work, but: Collection[str] = ()) -> dict[str, Any]:
+    """The settings of a task's folder; those that are named may be others than it was made with.
+
+    Raises:
+        UsageError: it was made with others; names each difference.
+    """
     settings: dict[str, Any] = json.loads(json.dumps(_settings(work)))
     before = read_manifest(work.folder).get("settings", settings)
     changed = [
         f"{name} was {before.get(name)!r}, is {settings.get(name)!r}"
         for name in {**before, **settings}
-        if before.get(name) != settings.get(name)
+        if name not in but and before.get(name) != settings.get(name)
     ]
     if changed:
         raise UsageError(
             f"{work.folder} was made with other settings: {'; '.join(changed)}. Use the same, or "
             "choose another folder with out"
         )
-    packages = dict(_versions())
-    write_manifest(work.folder, {"settings": settings, "packages": packages, **surroundings()})
+    return settings
 
 
 def _settings(work: Work) -> Mapping[str, object]:

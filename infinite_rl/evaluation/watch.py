@@ -8,7 +8,7 @@ RUN/evaluations/steps.jsonl     the same figures, a line for each step and task
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from ..dataset.rows import replacing, write
 from ..errors import InfiniteRLError, UsageError
 from ..training.checkpoint import is_ready, ready, step_of
 from .config import EvaluationConfig
-from .run import SCORE, evaluate
+from .run import SCORE, Work, check_settings, evaluate
 from .score import Score
 from .summary import table_lines
 from .tasks import tasks_of
@@ -37,11 +37,13 @@ def watch(
     """Evaluate each whole checkpoint of a run, those that come later too; the table's lines.
 
     The model of `config` is that of each checkpoint, its `out` the folder RUN/evaluations where it
-    names no other. What was evaluated before is not again. A checkpoint that the run throws away
-    meanwhile is passed over. It ends when `stop` is set, or with `once` when all are done.
+    names no other. What was evaluated before is not again, but for items that a greater `limit`
+    adds. A checkpoint that the run throws away meanwhile is passed over. It ends when `stop` is
+    set, or with `once` when all are done.
 
     Raises:
-        UsageError: there is no such run, or the config cannot be used.
+        UsageError: there is no such run, the config cannot be used, or steps were evaluated with
+            other settings.
         InfiniteRLError: as `evaluate`.
     """
     if not run.is_dir():
@@ -49,10 +51,12 @@ def watch(
     stop = stop or threading.Event()
     wait = wait or stop.wait
     out = Path(config.out) if config.out else run / FOLDER
-    names = [task.name for task in tasks_of(config.tasks)]
+    items = _items(replace(config, model=str(run)), out)
+    names = list(items)
     gone: set[Path] = set()
     while not stop.is_set():
-        todo = [path for path in ready(run) if path not in gone and not _done(out, path, names)]
+        left = [path for path in ready(run) if path not in gone]
+        todo = [path for path in left if not _done(out / path.name, items)]
         if not todo and once:
             return
         if not todo:
@@ -79,8 +83,22 @@ def steps(out: Path, names: Sequence[str]) -> Iterator[tuple[int, str, Score]]:
                 yield step_of(folder), name, Score.read(path)
 
 
-def _done(out: Path, checkpoint: Path, names: Sequence[str]) -> bool:
-    return all((out / checkpoint.name / name / SCORE).is_file() for name in names)
+def _items(config: EvaluationConfig, out: Path) -> dict[str, int]:
+    """How many items each task has, once it is clear that all steps so far had these settings."""
+    works = [Work.of(config, task) for task in tasks_of(config.tasks)]
+    for folder in out.glob("step_*"):
+        for work in works:
+            of_step = replace(work, config=replace(config, out=str(folder)))
+            check_settings(of_step, but=("model", "weights"))
+    return {work.task.name: len(work.items) for work in works}
+
+
+def _done(folder: Path, items: Mapping[str, int]) -> bool:
+    """Whether a step's scores are there, each of all items."""
+    return all(
+        (path := folder / name / SCORE).is_file() and Score.read(path).items == count
+        for name, count in items.items()
+    )
 
 
 def _evaluated(
