@@ -128,6 +128,23 @@ def test_worked_examples_come_before_the_task_and_are_no_items(tmp_path: Path) -
         evaluate(config(tmp_path, few_shot=4, shots=str(shots)), provider=says())
 
 
+def test_no_item_of_the_task_is_an_example_whatever_the_limit_and_the_spacing(
+    tmp_path: Path,
+) -> None:
+    shots = tmp_path / "shots.jsonl"
+    made = [
+        {"type": "math", "prompt": prompt, "answer": "1", "response": f"Sum: {prompt}"}
+        for prompt in ("5 + 1?", "4  +  1? ", "6 + 1?", "7 + 1?")
+    ]
+    rows.write(made, shots)
+    told = config(tmp_path, few_shot=2, shots=str(shots), limit=2)
+    provider = says(lambda prompt: solve(prompt.rpartition("\n")[2]))
+    evaluate(told, provider=provider)
+    assert all("Sum: 6" in call.prompt and "Sum: 7" in call.prompt for call in provider.calls)
+    evaluate(config(tmp_path, few_shot=2, shots=str(shots)), provider=provider)
+    assert len(provider.calls) == 6
+
+
 def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:
     provider = says()
     first = evaluate(config(tmp_path, limit=2), provider=provider)

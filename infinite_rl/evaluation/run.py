@@ -54,9 +54,9 @@ class Work:
     def of(cls, config: EvaluationConfig, task: Task) -> Work:
         """The work that a config makes of a task. Raises UsageError, StoreError."""
         items = task.items(config.limit)
-        return cls(
-            config, task, items, task.shots(config.few_shot, config.shots, items, config.seed)
-        )
+        every = task.items() if config.few_shot else items  # the examples are those of any limit
+        examples = task.shots(config.few_shot, config.shots, every, config.seed)
+        return cls(config, task, items, examples)
 
     @property
     def folder(self) -> Path:

@@ -22,6 +22,7 @@ from pathlib import Path
 from ..dataset import rows
 from ..dataset.loaders import load
 from ..dataset.rows import Row
+from ..dataset.words import tokens
 from ..errors import UnknownName, UsageError, look_up
 from ..reward_functions import REWARDS
 
@@ -57,18 +58,18 @@ class Task:
         return named
 
     def shots(self, count: int, file: str, items: Sequence[Row], seed: int) -> list[Row]:
-        """`count` worked examples: the same for all items, none of which is among them.
+        """`count` worked examples: the same for all items, and none asks what an item asks.
 
         Raises:
             UsageError: there are not as many.
         """
         if not count:
             return []
-        asked = {row.get("prompt") for row in items}
+        asked = {_asked(row) for row in items}
         pool = [
             row
             for row in self._examples(file)
-            if str(row.get("response") or "").strip() and row.get("prompt") not in asked
+            if str(row.get("response") or "").strip() and _asked(row) not in asked
         ]
         if len(pool) < count:
             raise UsageError(
@@ -136,6 +137,11 @@ def tasks_of(words: Sequence[str]) -> list[Task]:
     if twice := [name for name, count in names.items() if count > 1]:
         raise UsageError(f"two tasks are named {twice[0]}: evaluate them into two folders")
     return found
+
+
+def _asked(row: Row) -> str:
+    """What a row asks, whatever its spelling."""
+    return " ".join(tokens(str(row.get("prompt"))))
 
 
 def _named(given: Iterable[Row]) -> Iterator[Row]:
