@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from infinite_rl.cli import main
+from infinite_rl.cli import main, parsed
 from infinite_rl.dataset.rows import read, write
 
 pytest.importorskip("rensa")
 
 LEAK = "A farmer walks along the river with a heavy basket of apples and sells a dozen of them."
 SOLVER = ["--provider", "openai_compatible", "--model_name", "m"]
+SCORES = ("format_score", "correctness_score", "quality_score")
 PROMPTS = ["What is 2+3?", "What is 2 + 3", "What is 2+4?", LEAK, f"{LEAK} Or not?", "Hi \x1b[31m"]
 
 
@@ -229,3 +231,55 @@ def test_a_side_without_rows_has_their_columns(tmp_path: Path) -> None:
     assert run("split", tmp_path / "rows.csv", "-o", tmp_path / "parts") == 0
     heads = [path.read_text("utf-8").splitlines()[0] for path in (tmp_path / "parts").iterdir()]
     assert heads == ["id,prompt,split"] * 3
+
+
+@pytest.mark.parametrize(
+    ("verb", "shown"),
+    [
+        (["score", "-o", "OUT.jsonl"], "completions judged: 3"),
+        (["dedup", "-o", "OUT.jsonl"], "rows compared: 3"),
+        (["decontaminate", "--against", "FILE", "-o", "OUT.jsonl"], "rows compared: 3"),
+        (["split", "-o", "OUT"], "rows placed: 3"),
+        (["export", "--to", "trl", "-o", "OUT"], "rows exported: 3"),
+        (["report", "-o", "OUT.html"], "rows read: 3"),
+        (["pairs", "-o", "OUT.jsonl"], "pairs made: 1"),
+    ],
+)
+def test_long_work_shows_how_far_it_is(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    verb: list[str],
+    shown: str,
+) -> None:
+    monkeypatch.setattr("infinite_rl.cli.terminal._LINE_EVERY_S", 0)
+    row = {"type": "math", "prompt": "2+5?", "answer": "7", **dict.fromkeys(SCORES, 1.0)}
+    right = {**row, "response": "<answer>7</answer>", "status": "passed", "reward_version": "1"}
+    wrong = {**right, **dict.fromkeys(SCORES, 0.0)}
+    wrong |= {"response": "<answer>8</answer>", "status": "failed"}
+    write([right, wrong, {**right, "prompt": LEAK}], tmp_path / "rows.jsonl")
+    marks = {"FILE": tmp_path / "rows.jsonl", "OUT": tmp_path / "out"}
+    for mark, place in marks.items():
+        verb = [word.replace(mark, str(place)) for word in verb]
+    assert run(verb[0], marks["FILE"], *verb[1:]) == 0
+    assert shown in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        *("load", "score", "difficulty", "traces", "mix", "pairs", "export", "dedup"),
+        *("decontaminate", "split", "report"),
+    ],
+)
+def test_the_help_has_examples_that_are_understood(
+    verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "2000")
+    with pytest.raises(SystemExit):
+        main([verb, "--help"])
+    said = capsys.readouterr().out.splitlines()[-1]
+    examples = re.findall(r"infinite-rl (.+?)(?=[.;]? (?:Exit|Then|infinite-rl)|$)", said)
+    assert examples and "Exit code: 0 done" in said
+    for example in examples:
+        assert parsed(example.rstrip(".;").split()).words[0] == verb
