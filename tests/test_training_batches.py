@@ -34,7 +34,7 @@ def test_no_rows_are_refused() -> None:
 
 def test_parts_hold_the_budget_with_their_padding_and_like_lengths() -> None:
     lengths = [Random(3).randrange(1, 50) for _ in range(200)]
-    parts = microbatches(lengths, 100)
+    parts = microbatches([(length,) for length in lengths], 100)
     assert sorted(place for part in parts for place in part) == list(range(200))
     assert all(len(part) * max(lengths[place] for place in part) <= 100 for part in parts)
     tokens = sum(len(part) * max(lengths[place] for place in part) for part in parts)
@@ -42,11 +42,18 @@ def test_parts_hold_the_budget_with_their_padding_and_like_lengths() -> None:
 
 
 def test_what_fits_exactly_is_one_part() -> None:
-    assert microbatches([5, 4, 5], 15) == [[0, 2, 1]]
-    assert microbatches([5, 4, 5], 14) == [[0, 2], [1]]
+    assert microbatches([(5,), (4,), (5,)], 15) == [[0, 2, 1]]
+    assert microbatches([(5,), (4,), (5,)], 14) == [[0, 2], [1]]
     assert microbatches([], 9) == []
 
 
 def test_a_sequence_longer_than_the_budget_is_refused() -> None:
     with pytest.raises(UsageError, match="a sequence has 10 tokens, but a pass at most 9"):
-        microbatches([3, 10], 9)
+        microbatches([(3,), (10,)], 9)
+
+
+def test_pieces_are_padded_each_by_itself() -> None:
+    # Together the two would take 2 * (6 + 5) tokens, though neither has more than 8.
+    assert microbatches([(6, 2), (2, 5)], 22) == [[0, 1]]
+    assert microbatches([(6, 2), (2, 5)], 21) == [[0], [1]]
+    assert microbatches([(6, 2), (2, 5), (2, 5)], 14) == [[0], [1, 2]]

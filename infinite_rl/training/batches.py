@@ -29,21 +29,27 @@ def rows_of_step(count: int, size: int, step: int, seed: object) -> list[int]:
     return places
 
 
-def microbatches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+def microbatches(lengths: Sequence[Sequence[int]], budget: int) -> list[list[int]]:
     """Places of sequences, cut so that no part has more than `budget` tokens, padding included.
 
-    Sequences of like length come together, the longest first, so that little is padding.
+    A sequence has the lengths of its pieces, say prompt and answer, which are padded each by
+    itself. Sequences of like length come together, the longest first, so that little is padding.
 
     Raises:
         UsageError: one sequence alone is longer than the budget.
     """
-    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])  # stable: reproducible
+    order = sorted(range(len(lengths)), key=lambda place: -sum(lengths[place]))  # stable
     parts: list[list[int]] = []
+    padded: list[int] = []
     for place in order:
-        if lengths[place] > budget:
-            raise UsageError(f"a sequence has {lengths[place]} tokens, but a pass at most {budget}")
-        if parts and lengths[parts[-1][0]] * (len(parts[-1]) + 1) <= budget:
+        length = sum(lengths[place])
+        if length > budget:
+            raise UsageError(f"a sequence has {length} tokens, but a pass at most {budget}")
+        wider = [max(pair) for pair in zip(padded or lengths[place], lengths[place], strict=True)]
+        if parts and sum(wider) * (len(parts[-1]) + 1) <= budget:
             parts[-1].append(place)
+            padded = wider
         else:
             parts.append([place])
+            padded = list(lengths[place])
     return parts

@@ -123,7 +123,8 @@ class GRPO:
             constant=config.max_new_tokens,
         )
         sums: dict[str, float] = {}
-        for part in microbatches(list(map(len, turns)), config.tokens_per_batch):
+        lengths = [(len(turn.prompt), len(turn.answer.ids)) for turn in turns]
+        for part in microbatches(lengths, config.tokens_per_batch):
             found = self._backward([turns[place] for place in part], weights[part])
             for name, value in found.items():
                 sums[name] = sums.get(name, 0.0) + value
@@ -137,14 +138,15 @@ class GRPO:
     def _backward(self, turns: Sequence[Turn], weights: Tensor) -> dict[str, float]:
         """The loss of a microbatch and its gradient; statistics as sums over its tokens."""
         learner, temperature = self._learner, self._learner.config.temperature
-        batch = learner.batch([turn.prompt for turn in turns], [turn.answer.ids for turn in turns])
-        mask, device = batch["response_mask"], learner.device
-        found = learner.log_probs(batch, temperature=temperature, entropy=True)
+        device = learner.device
+        given = [turn.prompt for turn in turns], [turn.answer.ids for turn in turns]
+        found = learner.answer_log_probs(*given, temperature=temperature, entropy=True)
+        mask = found["response_mask"]
         reference = None
         if self._reference is not None:
             with torch.no_grad():
-                reference = learner.log_probs(
-                    batch, temperature=temperature, model=self._reference
+                reference = learner.answer_log_probs(
+                    *given, temperature=temperature, model=self._reference
                 )["log_probs"]
         loss, statistics = policy_loss(
             found["log_probs"],

@@ -14,6 +14,7 @@ from torch import Tensor
 from ..errors import UsageError
 from .config import TrainingConfig
 from .optimizer import make_optimizer, update
+from .prefill import answer_log_probs, shares_prompts
 from .tensors import get_response_log_probs, pad_id_of, shifted
 
 # Dense bf16 operations a second, by a part of the GPU's name: NVIDIA's data sheets.
@@ -41,6 +42,7 @@ class Learner:
         self.pad_id = pad_id_of(self.tokenizer)
         context = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
         self.most = min(context or config.tokens_per_batch, config.tokens_per_batch)
+        self._shares = shares_prompts(self.model)
         self._flops = 6 * _multiplied(self.model)
         self._peak = _peak(self.device) if config.dtype == "bfloat16" else None
 
@@ -81,6 +83,27 @@ class Learner:
                 temperature=temperature,
                 use_cache=False,
             )
+
+    def answer_log_probs(
+        self,
+        prompts: Sequence[Sequence[int]],
+        answers: Sequence[Sequence[int]],
+        *,
+        temperature: float = 1.0,
+        entropy: bool = False,
+        model: Any = None,
+    ) -> dict[str, Tensor]:
+        """Log-probabilities of answers, and the `response_mask` that says where they stand.
+
+        Equal prompts are computed once, where the model can (`prefill.answer_log_probs`).
+        """
+        if self._shares and len(set(map(tuple, prompts))) < len(prompts):
+            asked = self.model if model is None else model
+            with self.autocast():
+                return answer_log_probs(asked, prompts, answers, entropy, temperature=temperature)
+        batch = self.batch(prompts, answers)
+        found = self.log_probs(batch, temperature=temperature, entropy=entropy, model=model)
+        return {**found, "response_mask": batch["response_mask"]}
 
     def autocast(self) -> AbstractContextManager[Any]:
         """Forward passes in bfloat16, where the config says so. It holds for one thread."""

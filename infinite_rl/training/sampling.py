@@ -6,7 +6,6 @@ drawn, so text is never made into tokens again. R is the number of sequences tha
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InfiniteRLError, UsageError
-from .tensors import positions
+from .prefill import Prefilled
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,9 @@ def sample(
     ends = end_ids(model, tokenizer)
     growing = [_Growing(tokenizer, ends, stop) for _ in numbers]
     with torch.no_grad(), evaluating(model):
-        batch = _Batch(model, prompts, n, device)
+        batch = Prefilled(model, prompts)
+        if n > 1:  # the prompt has been read once for all its completions
+            batch.take(torch.arange(len(prompts), device=device).repeat_interleave(n))
         active = list(range(len(growing)))
         for step in range(max_new_tokens):
             tokens, log_probs = _drawn(batch.logits, temperature, top_p, numbers[active, step])
@@ -80,8 +81,8 @@ def sample(
                 active = [active[place] for place in left]
                 kept = torch.tensor(left, device=device)
                 tokens = tokens[kept]
-                batch.keep(kept)
-            batch.grow(tokens)
+                batch.take(kept)
+            batch.grow(tokens.unsqueeze(1))
     found = [each.sampled() for each in growing]
     return [found[first : first + n] for first in range(0, len(found), n)]
 
@@ -92,60 +93,6 @@ def end_ids(model: Any, tokenizer: Any) -> frozenset[int]:
     found = [*given] if isinstance(given, list | tuple) else [given]
     found.append(getattr(tokenizer, "eos_token_id", None))
     return frozenset(int(each) for each in found if each is not None)
-
-
-class _Batch:
-    """Sequences in a model's cache, and `logits` (R, V) of their next tokens."""
-
-    def __init__(
-        self, model: Any, prompts: Sequence[Sequence[int]], n: int, device: torch.device
-    ) -> None:
-        self._model = model
-        lengths = [len(prompt) for prompt in prompts]
-        ids = torch.zeros((len(prompts), max(lengths)), dtype=torch.int64)
-        mask = torch.zeros_like(ids)
-        for place, prompt in enumerate(prompts):  # what is padded is on the left
-            ids[place, ids.shape[1] - len(prompt) :] = torch.tensor(prompt)
-            mask[place, ids.shape[1] - len(prompt) :] = 1
-        # Without padding there is nothing to mask but the future, which the model does by itself.
-        self._mask = None if min(lengths) == max(lengths) else mask.to(device)
-        options = {"logits_to_keep": 1} if _takes(model, "logits_to_keep") else {}
-        out = model(
-            ids.to(device),
-            attention_mask=self._mask,
-            position_ids=positions(mask).to(device),
-            use_cache=True,
-            **options,
-        )
-        self._cache = out.past_key_values
-        self._next = torch.tensor(lengths, device=device).repeat_interleave(n)
-        self.logits = out.logits[:, -1].repeat_interleave(n, 0)
-        if n > 1:  # the prompt has been read once for all its completions
-            self._cache.batch_repeat_interleave(n)
-            if self._mask is not None:
-                self._mask = self._mask.repeat_interleave(n, 0)
-
-    def grow(self, tokens: Tensor) -> None:
-        """Add one token (R,) to each sequence."""
-        if self._mask is not None:
-            ones = self._mask.new_ones((len(self._mask), 1))
-            self._mask = torch.cat([self._mask, ones], dim=1)
-        out = self._model(
-            tokens.unsqueeze(1),
-            attention_mask=self._mask,
-            position_ids=self._next.unsqueeze(1),
-            past_key_values=self._cache,
-            use_cache=True,
-        )
-        self._cache, self.logits = out.past_key_values, out.logits[:, -1]
-        self._next = self._next + 1
-
-    def keep(self, kept: Tensor) -> None:
-        """Leave all sequences but these (places among the R)."""
-        self._cache.batch_select_indices(kept)
-        self._next = self._next[kept]
-        if self._mask is not None:
-            self._mask = self._mask[kept]
 
 
 class _Growing:
@@ -218,10 +165,6 @@ def _nucleus(probs: Tensor, top_p: float) -> Tensor:
 def _numbers(rows: int, columns: int, generator: torch.Generator | None) -> Tensor:
     device = generator.device if generator is not None else "cpu"
     return torch.rand((rows, columns), generator=generator, dtype=torch.float64, device=device)
-
-
-def _takes(model: Any, name: str) -> bool:
-    return name in inspect.signature(model.forward).parameters
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def likelihood(learner: Learner, batch: Sequence[Example], weight: float = 1.0) 
     parts = [
         learner.batch([batch[place].prompt for place in part],
                       [batch[place].response for place in part])
-        for part in microbatches(list(map(len, batch)), learner.config.tokens_per_batch)
+        for part in microbatches([(len(each),) for each in batch], learner.config.tokens_per_batch)
     ]  # fmt: skip
     tokens = sum(int(part["response_mask"].sum()) for part in parts)
     total = 0.0

@@ -104,13 +104,20 @@ def get_response_log_probs(
     Raises:
         UsageError: the temperature is not positive, or the shapes differ.
     """
-    if not temperature > 0:
-        raise UsageError(f"the temperature must be positive, not {temperature!r}")
     _same_shape(input_ids, labels, "input_ids and labels")
     if attention_mask is not None:
         options = {**options, "attention_mask": attention_mask}
         options.setdefault("position_ids", positions(attention_mask))
     logits = model(input_ids, **options).logits
+    return label_log_probs(logits, labels, return_token_entropy, temperature=temperature)
+
+
+def label_log_probs(
+    logits: Tensor, labels: Tensor, return_token_entropy: bool = False, *, temperature: float = 1.0
+) -> dict[str, Tensor]:
+    """What `get_response_log_probs` gives, by logits (B, T, V) of the labels (B, T)."""
+    if not temperature > 0:
+        raise UsageError(f"the temperature must be positive, not {temperature!r}")
     if logits.dtype in (torch.float16, torch.bfloat16):
         logits = logits.float()
     if temperature != 1:
