@@ -54,8 +54,7 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam
         {"params": others, "weight_decay": 0.0},
     ]
     groups = [group for group in groups if group["params"]]
-    on_gpu = any(each.is_cuda for each in model.parameters())
-    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=BETAS, fused=on_gpu)
+    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=BETAS, fused=True)
 
 
 def update(
