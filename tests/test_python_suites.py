@@ -16,7 +16,7 @@ GROUPS = [group.splitlines() for group in TEXT.split("\n# ")[2:]]
 @pytest.mark.parametrize("number", range(len(GROUPS)))
 def test_each_program_is_judged_as_by_cpython(number: int) -> None:
     first, *others = (line.replace("\\n", "\n") for line in GROUPS[number])
-    programs, executor = [first], RewardExecutor(timeout=3)
+    programs, executor = [first], RewardExecutor(timeout=6)
     for line in others:
         if line.startswith("~ "):
             old, _, new = line[2:].partition(" => ")
