@@ -152,6 +152,22 @@ def test_rollouts_that_a_smaller_bound_makes_too_old_are_sampled_again(
     assert (sixth["staleness"], sixth["too_old"]) == (0, 2)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rows", "changes"),
+    [(ROWS[::-1], {}), (ROWS, {"group_size": 2}), (ROWS, {"temperature": 0.3})],
+    ids=["rows", "group", "temperature"],
+)
+def test_answers_to_other_prompts_or_sampled_otherwise_are_not_learned_from(
+    model: Path, tmp_path: Path, rows: list[dict[str, Any]], changes: dict[str, Any]
+) -> None:
+    run = cut_at(5, ROWS, digits, config(model, tmp_path, max_staleness=1))
+    found = train(rows, digits, config(model, tmp_path, max_staleness=1, **changes), resume=run)
+    fifth = curve(found)[4]
+    assert (fifth["too_old"], fifth["staleness"]) == (1, 0)
+    assert fifth["ratio"] == pytest.approx(1, abs=1e-4) and fifth["old_kl"] < 1e-6
+
+
 def test_groups_of_equal_rewards_are_dropped_and_counted(model: Path, tmp_path: Path) -> None:
     def one_group_differs(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float]:
         return [float(place == 5) for place in range(len(texts))]

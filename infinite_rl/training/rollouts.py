@@ -8,6 +8,8 @@ of its own. So sampling and judging go on beside the update. At s = 0 the model 
 from __future__ import annotations
 
 import copy
+import hashlib
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,6 +23,7 @@ from ..adapters.scorer import Scorer
 from ..errors import UsageError
 from ..store import sample_of
 from .batches import rows_of_step
+from .config import TrainingConfig
 from .encoding import Prompt
 from .learner import Learner
 from .sampling import Sampled, sample
@@ -103,6 +106,7 @@ class Rollouts:
         self._sampler: Any = copy.deepcopy(learner.model) if self._ahead else None
         self._thread = ThreadPoolExecutor(1, "sampler") if self._ahead else None
         self.too_old = 0  # rollouts that were sampled, but not to be learned from any more
+        self._asked = _name_of(learner.config, prompts) if self._ahead else ""
 
     def take(self, step: int) -> Rollout:
         """The rollout of a step, sampled at most `max_staleness` updates ago.
@@ -122,13 +126,17 @@ class Rollouts:
     def state(self) -> list[dict[str, Any]]:
         """The rollouts of the steps to come, once they are there."""
         return [
-            {"step": step, **asdict(waiting.result())} for step, waiting in self._pending.items()
+            {"step": step, "asked": self._asked, **asdict(waiting.result())}
+            for step, waiting in self._pending.items()
         ]
 
     def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
-        """Put back what `state` gave."""
+        """Put back what `state` gave, but for answers to other prompts, or sampled otherwise."""
         for kept in state:
-            values = {name: kept[name] for name in kept if name not in ("step", "answers")}
+            if kept.get("asked") != self._asked:
+                self.too_old += 1
+                continue
+            values = {name: kept[name] for name in kept if name not in _OF_STATE}
             answers = [Answer(**answer) for answer in kept["answers"]]
             done: Future[Rollout] = Future()
             done.set_result(Rollout(answers=answers, **values))
@@ -195,3 +203,14 @@ class Rollouts:
                 )
                 found.update(zip(places, groups, strict=True))
         return [each for place in range(len(prompts)) for each in found[place]]
+
+
+_OF_STATE = ("step", "asked", "answers")
+
+
+def _name_of(config: TrainingConfig, prompts: Sequence[Prompt]) -> str:
+    """What tells the rollouts of these prompts, with these settings of sampling, from others."""
+    settings = (config.seed, config.batch_size, config.group_size, config.temperature)
+    asked = [(each.ids, each.said.stop) for each in prompts]
+    text = json.dumps([*settings, config.max_new_tokens, asked])
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
