@@ -227,3 +227,23 @@ def test_a_first_token_is_not_given_twice(tmp_path: Path) -> None:
     assert read("<pad>ab", byte_tokenizer(bos_token="<pad>")) == "<pad>ab"
     with pytest.raises(UsageError, match="other tokens"):
         read("ab", tokenizer("$A <end>"))
+
+
+def test_vllm_is_told_where_an_answer_ends() -> None:
+    # It knows the ends in the model's files alone: a base model would write on after its turn.
+    from infinite_rl.prompt_styles import Prompted
+    from infinite_rl.training.encoding import Prompt
+    from infinite_rl.training.trl_engine import _end_turns, _ending
+
+    told = config(
+        "m", Path(), engine_options={"use_vllm": True, "generation_kwargs": {"min_tokens": 2}}
+    )
+    asked = [Prompt(ROWS[0], Prompted("?", ("<pad>", "\nUser:")), [63])]
+    tiny, tokenizer = qwen3(), byte_tokenizer()
+    ends = _end_turns(tiny, tokenizer, asked, told)
+    assert tiny.generation_config.eos_token_id == [257, 256]
+    assert _ending(told, ends).engine_options["generation_kwargs"] == {
+        "stop_token_ids": [257, 256], "stop": ["\nUser:"], "min_tokens": 2,
+    }  # fmt: skip
+    plain = config("m", Path())
+    assert _ending(plain, ends) is plain

@@ -260,7 +260,7 @@ def _grpo(
     model = _model(config)
     room = _most(model, config) - config.max_new_tokens
     asked = prompts(rows, tokenizer, config.style, room)
-    _end_turns(model, tokenizer, asked, config)
+    ends = _end_turns(model, tokenizer, asked, config)
     data = [
         {"prompt": _as_read(each, tokenizer), "ground_truth": pack(sample_of(each.row)), "place": n}
         for n, each in enumerate(asked)
@@ -269,7 +269,7 @@ def _grpo(
     return trl.GRPOTrainer(
         model,
         _reward(reward, asked, watch),
-        _arguments(config, path, longest),
+        _arguments(_ending(config, ends), path, longest),
         Dataset.from_list(_enough(data, config.batch_size * (config.max_staleness + 1))),
         processing_class=tokenizer,
         peft_config=_peft(config),
@@ -315,24 +315,41 @@ def _as_read(prompt: Prompt, tokenizer: Any) -> str:
     )
 
 
-def _end_turns(model: Any, tokenizer: Any, asked: Sequence[Prompt], config: TrainingConfig) -> None:
-    """Have the model end at the stop strings that are one token, and say which are not."""
+def _end_turns(
+    model: Any, tokenizer: Any, asked: Sequence[Prompt], config: TrainingConfig
+) -> dict[str, list[Any]]:
+    """Have the model end at the stop strings that are one token, and say which are not.
+
+    Returns vLLM's keywords for the same: there it reads the files of the model, not the model.
+    """
     ends = model.generation_config.eos_token_id
     known = [*ends] if isinstance(ends, list) else [each for each in [ends] if each is not None]
-    longer = set()
-    for stop in {stop for prompt in asked for stop in prompt.said.stop}:
+    single, longer = [], []
+    for stop in sorted({stop for prompt in asked for stop in prompt.said.stop}):
         ids = tokenizer.encode(stop, add_special_tokens=False)
         if len(ids) == 1:
-            known += [each for each in ids if each not in known]
+            single.append(ids[0])
         else:
-            longer.add(stop)
+            longer.append(stop)
+    known += [each for each in single if each not in known]
     model.generation_config.eos_token_id = known or None
     if longer and not config.engine_options.get("use_vllm"):
         logger.warning(
             "TRL ends an answer at tokens only, so what follows %s is trained on, though not "
-            "judged; with use_vllm give generation_kwargs a `stop`",
-            ", ".join(map(repr, sorted(longer))),
+            "judged; with use_vllm it is not",
+            ", ".join(map(repr, longer)),
         )
+    return {"stop_token_ids": known, "stop": longer}
+
+
+def _ending(config: TrainingConfig, ends: Mapping[str, list[Any]]) -> TrainingConfig:
+    """The config with the ends of an answer among vLLM's keywords, where it samples."""
+    own = config.engine_options
+    if not own.get("use_vllm"):
+        return config
+    given = {name: value for name, value in ends.items() if value}
+    options = {**given, **(own.get("generation_kwargs") or {})}
+    return replace(config, engine_options={**own, "generation_kwargs": options})
 
 
 def _reward(reward: Reward, asked: Sequence[Prompt], watch: _Watch) -> Callable[..., Any]:
