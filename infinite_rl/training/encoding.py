@@ -54,13 +54,16 @@ def examples(
     """The rows' prompts and responses, of at most so many tokens; longer ones are left out.
 
     A response gets the form that the style asks for, and ends as the model's answers do: with the
-    token that ends the template's turns, or the tokenizer's end of a sequence.
+    token that ends the template's turns, or the tokenizer's end of a sequence, or where there is
+    none a stop string of the style; with a warning where there is neither.
 
     Raises:
         UsageError: there is no row, one is no task or has no response, or all are too long.
     """
     found = [_example(row, tokenizer, style) for row in rows]
     kept = [each for each in found if len(each) <= most]
+    if tokenizer.eos_token_id is None and STYLES[style].frame and not STYLES[style].stop:
+        logger.warning("the tokenizer has no end of a sequence, so no end is learnt: answers go on")
     _report(found, kept, list(map(len, found)), f"a prompt and its response may have {most}")
     return kept
 
@@ -76,10 +79,11 @@ def _example(row: Mapping[str, Any], tokenizer: Any, style: str) -> Example:
         raise NoColumn("response", [name for name in row if row[name] not in (None, "")])
     said = prompt_text(style, row, tokenizer)
     response = _encoded(tokenizer, said.rest(STYLES[style].shown(sample)))
-    if STYLES[style].frame is None and said.stop:  # the template's turns end with another token
+    end = tokenizer.eos_token_id
+    if said.stop and (end is None or STYLES[style].frame is None):  # a template's turns have others
         response += _encoded(tokenizer, said.stop[0])
-    elif tokenizer.eos_token_id is not None:
-        response.append(int(tokenizer.eos_token_id))
+    elif end is not None:
+        response.append(int(end))
     return Example(_encoded(tokenizer, said.text), response)
 
 
