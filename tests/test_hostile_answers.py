@@ -1,4 +1,4 @@
-"""Labelled answers, many of them wrong and looking right: gsm8k, mbpp, humaneval, instruction."""
+"""Labelled answers, many of them wrong and looking right, to the rewards of the benchmarks."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from infinite_rl.dataset.loaders import load
 from infinite_rl.reward_functions import get_reward_functions
+from infinite_rl.reward_functions.math import verify
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "shared" / "data"
@@ -37,6 +38,7 @@ def lines(name: str, parts: int) -> list[list[str]]:
 
 
 NUMBERS = lines("gsm8k_answers.txt", 3) + lines("gsm8k_statements.txt", 3)
+STATEMENTS = lines("math_statements.txt", 3)
 INSTRUCTIONS = lines("instruction_near_misses.txt", 4)
 PROGRAMS = re.findall(
     r"=== (\w+) (\w+) (\d+) ([^\n]+)\n(.*?)\n(?====|\Z)",
@@ -47,6 +49,7 @@ PROGRAMS = re.findall(
 
 def test_the_sets_are_as_large_as_promised() -> None:
     assert (len(NUMBERS), len(PROGRAMS), len(INSTRUCTIONS)) == (315 + 263, 97, 123)
+    assert len(STATEMENTS) == 389
 
 
 @pytest.mark.parametrize(("label", "gold", "answer"), NUMBERS)
@@ -62,6 +65,14 @@ def test_no_answer_passes_for_two_numbers() -> None:
         passed = [each for each in stated if REWARDS["gsm8k"].compute_reward(text, each).passed]
         values = {float(each) if "/" not in each else 0.5 for each in passed}
         assert len(values) <= 1, (text, passed)
+
+
+@pytest.mark.parametrize(("label", "gold", "answer"), STATEMENTS)
+def test_a_box_passes_only_where_it_states_the_answer(label: str, gold: str, answer: str) -> None:
+    text, gold = unescaped(answer), unescaped(gold)
+    assert verify(text, gold).equal == (label == "right")
+    if "box" in text or "<answer" in text:
+        assert REWARDS["math"].compute_reward(text, gold).passed == (label == "right")
 
 
 @pytest.mark.parametrize(("label", "name", "kwargs", "answer"), INSTRUCTIONS)

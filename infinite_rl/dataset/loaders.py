@@ -25,7 +25,7 @@ from typing import Any
 from ..errors import StoreError, UsageError, look_up
 from ..layout import tagged
 from ..reward_functions.math.bounds import Unparsed
-from ..reward_functions.math.extract import answer_text
+from ..reward_functions.math.extract import last_box
 from .pins import check_file
 from .rows import Row, read_some
 from .storage import fetch
@@ -91,7 +91,9 @@ def _gsm8k(given: Row) -> Row:
 
 def _math(given: Row) -> Row:
     solution = _text(given, "solution")
-    answer = given.get("answer") or answer_text(solution, "math")
+    answer = given.get("answer") or last_box(solution)
+    if answer is None:
+        raise ValueError("its solution has no box")
     key = re.sub(r"\W+", "-", given.get("unique_id", "").removesuffix(".json")).strip("-")
     subject, level = given.get("subject") or given.get("type", ""), str(given.get("level", ""))
     row = _row("math", _text(given, "problem"), answer, f"{solution}\n\n{tagged(f'${answer}$')}")

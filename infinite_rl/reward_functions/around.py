@@ -39,23 +39,55 @@ _WORDS = """
     choice number line
 """
 _TELLING = frozenset(_WORDS.split())
-# Before a number in its line: it is denied, one of several, compared, or half of a calculation.
-_DENIED = re.compile(
-    r"(?:\b(?:not|never|cannot|nor|or|either|maybe|perhaps|possibly)|n['\u2019]t)"
-    r"(?:\s+(?:be|equal|to|just|simply|really|the|answer|is)){0,3}[\s$*:(\[\\]*\Z",
-    re.IGNORECASE,
+# Words that deny the answer right behind them, over others that only lead to it.
+_DENYING = """
+    not never cannot nor or neither either maybe perhaps possibly doubt wrong incorrect false except
+    unlike
+"""
+_DENIALS = frozenset(_DENYING.split())
+_DENYING_ALL = _DENIALS | {"but", "of", "than"}
+_PAIRS = frozenset(
+    ["anything but", "all but", "everything but", "instead of", "rather than", "other than"]
 )
+_COMPARED = frozenset(["more than", "less than", "greater than", "smaller than"])
+_ON_THE_WAY = """
+    be equal equals to just simply really exactly actually the answer is it its that think believe
+    say sure certain a an final value result in x y n text textbf mathrm quad qquad
+"""
+_LEADING = frozenset(_ON_THE_WAY.split())
+_PIECE = re.compile(r"[^\s$*:(\[\]\\={}&_]+")
+_NEAR = 80  # characters that are looked at before a statement, and for words
+_PHRASE = 50
+# What may stand between a sign and its box; then what makes the box a part of something else.
+_OPENED = r"(?:[$({]|\\[(,;:! ]|\\left|\\\$|[ \t])*\Z"
+_TOUCHING = r"(?:[$({]|\\[(,;:!]|\\left|\\\$)*\Z"
 _COUNTED_BEFORE = re.compile(
-    r"(?:(?:[\d}]|\d\)|\b[b-zB-Z])[ \t]*(?:\*|[-+/\u2212\u00d7\u00b7\u00f7])"
-    r"|[\w)}][ \t]*[<>\u2260\u2264\u2265\u00b1^]"
-    r"|\\(?:cdot|times|div|pm|mp|neq?|lt|gt|leq?|geq?))[ \t]*(?:\\?[$(\[])?[ \t]*\Z"
-    r"|\d\$?\Z|\\(?:sqrt|[dt]?frac(?:\{[^{}]*\})?)\s*\{\s*\Z"
+    rf"(?:(?:[\d}}]|\d\)|\b[b-z])[ \t]*(?:\*|[-+/\u2212\u00d7\u00b7\u00f7])"
+    rf"|(?:[)}}]|(?<![</\w])\w{{1,20}})[ \t]*[<>\u2260\u2264\u2265\u00b1^]|[)}}\w]_"
+    rf"|(?:[=(&][ \t]*|\$)[-\u2212]"
+    r"|\\(?:cdot|times|div|pm|mp|neq?|not|lt|gt|leq?|geq?|sqrt(?:\[[^\[\]]*\])?|pi|exp"
+    r"|(?:sin|cos|tan|log|ln)(?:_\{?\w{1,9}\}?)?)"
+    rf"){_OPENED}"
+    rf"|(?:\d|(?<![-\u2212])[-\u2212]|(?<![A-Za-z\\])[b-z]){_TOUCHING}"
+    r"|(?:\\[dtc]?frac|\\binom)(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})?\s*\{\s*\Z"
+    r"|(?:~~|\\x?b?cancel\{|\\sout\{|\\overline\{)[\s$]*\Z"
 )
-# Behind it: more digits, a calculation, a letter.
+# Behind it: more digits, a calculation, a factor.
+_LETTER = "[b-zB-HJ-Z](?![A-Za-z])"
+_CLOSED = r"(?:[ \t$]|\\[,;!)]|(?:\\right)?\))*"
 _COUNTED_BEHIND = re.compile(
-    r"[.,]?\d|[ \t$]*(?:[*+/\u00d7\u00b7\u00f7\u00b1^]|[-\u2212](?=[ \t]*[\d\\{(])"
-    r"|\\(?:cdot|times|div|pm|mp))[ \t]*(?:\d|[\\{(])|[A-Za-z](?![A-Za-z])"
+    r"(?:[$)\]]|\\[)\]])?(?:[.,]|\{,\}|\\,)?\d"
+    rf"|(?:\s*\^\s*\{{?\s*\\circ\s*\}}?)?{_CLOSED}(?:[*+/\u00d7\u00b7\u00f7\u00b1]"
+    r"|\^(?!\s*\{?\s*(?:\\circ|\\text|\\mathrm|\\prime|st|nd|rd|th))"
+    rf"|[-\u2212](?=[ \t]*(?:[\d\\{{(]|{_LETTER}))|\\(?:cdot|times|div|pm|mp))"
+    rf"[ \t$]*(?:[\d\\{{(]|{_LETTER})"
+    r"|[A-Za-z](?![A-Za-z])|_(?=[\d{])|\((?:[A-Za-z]|\d+)\s*[-+]"
+    rf"|{_CLOSED}\\(?:pi|sqrt|[dt]?frac|sin|cos|tan|log|ln)(?![A-Za-z])"
+    rf"|{_CLOSED}(?:->|\u2192|\\(?:to|[rR]ightarrow)\b)[ \t$]*\d"
 )
+# `2 + \\boxed{3} = 5`: a box that fills a gap.
+_EQUATION = re.compile(r"[^\n=.,;<>]{0,60}=")
+_CALCULATED = "a calculation with the answer"
 _UNIT = re.compile(
     r"[\s$*]*(?:\\[,;! ])*(?:\\(?:text|mathrm)\s*\{\s*)?"
     r"(\\?%|per ?cent\b|(?:hundred|thousand|million|billion|trillion|dozen)s?\b)",
@@ -67,21 +99,27 @@ _DOUBT = re.compile(
     r"|(?:\bnot|n['\u2019]t)\s+(?:(?:be|look|seem|sound)\s+)?(?:right|correct|it\b|the\s+(?:right|correct|final|answer))",
     re.IGNORECASE,
 )
-_HARMLESS = re.compile(r"\b(?:if|any|anything|no\s+mistakes?|nothing|whether)\b", re.IGNORECASE)
+_HARMLESS = re.compile(
+    r"\b(?:if|any|anything|no\s+mistakes?|nothing|whether|others?|options|choices|statements"
+    r"|(?:option|choice|statement|answer)\s+\(?(?:[A-E1-5]|I+)\b)",
+    re.IGNORECASE,
+)
 _OTHERWISE = re.compile(
     r"(?:\A[\s$*)\]}\\.,(]*(?:\\text\s*\{\s*)?or"
     r"|(?:\A|[.,;:!?(\n])[\s$*)\]}\\.]*(?:\\text\s*\{\s*)?(?:hmm+,?\s*)?"
-    r"\b(?:but|however|alternatively|no|instead|rather|hold\s+on|wait|actually|correction|oops"
-    r"|sorry|i\s+mean))\b",
+    r"\b(?:no|instead|rather|hold\s+on|wait|actually|correction|oops|sorry|i\s+mean"
+    r"|(?:but|however|alternatively)\b(?=[^\d]{0,40}(?:\b(?:is|be|answer|gets?|gives?)\b|'s\b|[=,])"
+    r"[\s$*(\\]{0,9}\d)))\b",
     re.IGNORECASE,
 )
 _BEHIND = 200  # characters that are looked at
+_ALONE = re.compile(r"\b(no|wait|oops|sorry|hmm+)[.!]", re.IGNORECASE)  # goes with what follows
 _END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def until_ended(text: str) -> str:
     """A text up to the first mark by which a model ends its turn, such as `<|im_end|>`."""
-    found = _ENDED.search(text)
+    found = _ENDED.search(text) if "<" in text else None
     return text[: found.start()] if found else text
 
 
@@ -121,10 +159,46 @@ def fault_before(before: str, *, box: bool = False) -> str:
 
     A `box` may also be part of a formula.
     """
-    line = before[-_BEHIND:].rpartition("\n")[2]
-    if _DENIED.search(line):
+    near = before[-_NEAR:]
+    if _denied(near[-_PHRASE:]):
         return "an answer that is denied or left open"
-    return "a calculation with the answer" if box and _COUNTED_BEFORE.search(line) else ""
+    return _CALCULATED if box and _counted(near) else ""
+
+
+def _denied(near: str) -> bool:
+    words = near.lower().replace("$", " ").split()
+    while words and words[-1] in _LEADING:
+        words.pop()
+    if not words or (words[-1].isalpha() and words[-1] not in _DENYING_ALL):
+        return False  # most often
+    pieces = [piece for word in words for piece in _PIECE.findall(word)]
+    while pieces and pieces[-1] in _LEADING:
+        pieces.pop()
+    third, second, last = ["", "", ",", *pieces][-3:] if pieces else ("", ",", "")
+    if last == "or" and second.endswith(","):
+        return False  # "1/4, or 0.25" is one
+    both = f"{second} {last}"
+    compares = both in _COMPARED and third not in ("no", "not")
+    denies = last in _DENIALS or last.endswith(("n't", "n\u2019t"))
+    return denies or compares or both in _PAIRS
+
+
+def _counted(near: str) -> bool:
+    bare = near.rstrip(" \t$*")
+    end = bare[-2:]
+    word = len(end) == 2 and end.isascii() and end.isalpha() and "\\" not in bare[-12:]
+    if word or bare[-1:] in ("", "=", ":", "."):
+        return False  # most often
+    return _COUNTED_BEFORE.search(near.rpartition("\n")[2]) is not None
+
+
+def fault_around(before: str, behind: str, answer: str) -> str:
+    """Why a box is no statement, by what stands before it and behind it; "" where it is one.
+
+    In an equation, "2 + \\boxed{3} = 5", it fills a gap and is no part of a calculation.
+    """
+    fault = fault_before(before, box=True) or fault_behind(behind, answer)
+    return "" if fault == _CALCULATED and _EQUATION.match(behind) else fault
 
 
 def fault_behind(behind: str, answer: str) -> str:
@@ -132,11 +206,13 @@ def fault_behind(behind: str, answer: str) -> str:
 
     A remark ("Wait, ...", "But ...") whose last number is that of the answer confirms it.
     """
+    if not behind.strip("$.*)]}\\ \n"):
+        return ""  # most often
     if _COUNTED_BEHIND.match(behind):
-        return "a calculation with the answer"
+        return _CALCULATED
     if _ASKED.match(behind):
         return "an answer that is asked, not stated"
-    sentences = _END_OF_SENTENCE.split(behind[:_BEHIND])
+    sentences = _END_OF_SENTENCE.split(_ALONE.sub(r"\1,", behind[:_BEHIND]))
     if any(_doubts(each, answer) for each in sentences):
         return "an answer that is taken back"
     return ""

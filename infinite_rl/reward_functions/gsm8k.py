@@ -11,18 +11,19 @@ from unicodedata import category
 
 from ..errors import UsageError
 from ..layout import ANSWER_TAG
-from ..parser_tags import format_of, split_thinking
+from ..parser_tags import format_of
 from ..types import RewardFunctionScore
-from .around import fault_before, fault_behind, number_in, unit_behind, until_ended
+from .around import fault_before, fault_behind, number_in, unit_behind
 from .math.bounds import Unparsed
 from .math.extract import (
     BOXES,
     MAX_TEXT,
     after_marker,
     answer_tags,
-    closing_brace,
+    found_box,
     last_box,
     last_number,
+    visible_text,
 )
 from .math.reward import MathRewardFunction
 from .reward_function import Expected
@@ -87,7 +88,7 @@ class Gsm8kRewardFunction(MathRewardFunction):
     Format: 1.0 where it stands there, 0.4 for a tag that is damaged or not alone, and 0.0 without.
     """
 
-    version = "2"
+    version = "3"
 
     def __init__(
         self,
@@ -131,7 +132,7 @@ class Gsm8kRewardFunction(MathRewardFunction):
     def _stated(self, text: str, tag: str) -> _Statement | None:
         if len(text) > MAX_TEXT:
             raise Unparsed(f"a text of more than {MAX_TEXT} characters")
-        text = until_ended(split_thinking(text)[0])
+        text = visible_text(text)
         if self.place in ("any", "tag") and (found := _tagged(text, tag)):
             return found
         text = _CALCULATION.sub("", text)
@@ -202,14 +203,12 @@ def _boxed(text: str) -> _Statement | None:
     if not places:
         return None
     text = _until_next(text, min(places))
-    content = last_box(text)
-    if content is None:
+    box = found_box(text)
+    if box is None:
         return None
-    start = max(map(text.rfind, BOXES))
-    opening = text.find("{", start)
-    behind = text[closing_brace(text, opening) + 1 :] if opening >= 0 else ""
-    answer = f"{content} {unit_behind(behind)}".strip()
-    return _Statement([answer], text[:start], behind, box=True)
+    behind = box.text[box.end :]
+    answer = f"{box.content} {unit_behind(behind)}".strip()
+    return _Statement([answer], box.text[: box.start], behind, box=True)
 
 
 def _said(text: str) -> _Statement | None:

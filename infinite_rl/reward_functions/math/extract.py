@@ -6,17 +6,18 @@ All scans are linear. Nothing is guessed: a text without any of these is itself 
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ...layout import ANSWER_TAG
 from ...parser_tags import TagMatch, split_thinking, tag_matches
+from ..around import fault_around, unit_behind, until_ended
 from .bounds import Unparsed
 
 Convention = Literal["tag", "math", "gsm8k", "last_number"]
 MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
 MAX_MENTIONS = 2_000  # of the tag's name, in tags or not
 # Without any of these a text is a bare answer.
-_HINT = re.compile("box|answer|option|choice|ans:|#|think|thought|&lt;|</")
+_HINT = re.compile("box|answer|option|choice|ans:|#|think|thought|&lt;|</|<[|\uff5ce]")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 BOXES = ("\\boxed", "\\fbox", "\\framebox")
 # `\\boxed 42`: a box around what ends its line or its formula, as older data sets write.
@@ -36,6 +37,18 @@ _RAISED = re.compile(
     r"\s*(?:\^(?!\s*\{?\s*(?:\\circ|\\text|\\mathrm|\\prime|st|nd|rd|th))"
     r"|(?:\\times|\\cdot|\u00d7)\s*10\s*\^)"
 )
+# `\\boxed{1}\\boxed{8}`: neither is the answer.
+_ADJACENT = re.compile(r"(?:[ \t$.]|\\[(),;:! ])*")
+# `\\boxed{\\frac{1}{2}}` or 0.5; what is near it is not another answer.
+_OR_ELSE = re.compile(
+    r"(?:[\s$*)\]},.(]|\\q?quad|\\text\s*\{|\\[)\],;: ])*\bor\b"
+    r"(?:(?P<near>\s+(?:about|approximately|roughly)\b|\\approx\b|\u2248)"
+    rf"|[\s$*}}(]|\\q?quad|\\[(,;: ]|{_VARIABLE}\s*=)*"
+    r"(?:(?<=\s)|(?<=[$(=}]))(?P<number>[-\u2212]?(?:\\[dt]?frac\{[^{}]{1,30}\}\{[^{}]{1,30}\}"
+    r"|\\?\$?\d[\d,]*(?:\.\d+)?(?:/\d+)?(?:\\?%)?))(?![\w^\\])"
+)
+_EITHER = re.compile(rf"\beither(?:[\s$]|{_VARIABLE}\s*=)*\Z", re.IGNORECASE)
+_FAR = 200  # characters that are read before and behind a box
 _LONGEST_NAME = 20  # characters that are looked at before a box
 _MOST_BOXES = 20  # that are read as one list
 _WIDEST_JOINT = 60  # characters between two of them
@@ -102,9 +115,9 @@ def answer_text(text: str, convention: Convention = "tag", *, reference: bool = 
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
     if convention == "tag":
         return _tagged(text)
-    visible = split_thinking(text)[0]
+    visible = visible_text(text)
     if convention == "math":
-        box = last_box(visible)
+        box = _stated_box(visible)
         if box is None and not reference:
             raise Unparsed("no box")
         return text if box is None else box
@@ -117,8 +130,8 @@ def _tagged(text: str) -> str:
     if _HINT.search(text.lower()) is None:
         return text  # a bare answer, the commonest
     tags = answer_tags(text)
-    content = tags[-1].content if tags else split_thinking(text)[0]
-    box = last_box(content)
+    content = tags[-1].content if tags else visible_text(text)
+    box = _stated_box(content)
     if box is not None:
         return box
     marked = after_marker(content)
@@ -133,7 +146,21 @@ def answer_tags(text: str, tag: str = ANSWER_TAG) -> list[TagMatch]:
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
     if text.lower().count(tag.lower()) > MAX_MENTIONS:
         raise Unparsed(f"more than {MAX_MENTIONS} mentions of the answer tag")
-    return tag_matches(text, tag)
+    return tag_matches(visible_text(text), tag)
+
+
+def visible_text(text: str) -> str:
+    """What a model says: a text without its thinking, up to the mark by which its turn ends."""
+    return until_ended(split_thinking(text)[0])
+
+
+class Box(NamedTuple):
+    """What a box holds, or a list of them, and where it begins and ends in its text."""
+
+    content: str
+    text: str
+    start: int
+    end: int
 
 
 def last_box(text: str) -> str | None:
@@ -142,6 +169,12 @@ def last_box(text: str) -> str | None:
     Boxes with nothing but a comma, "and" or "or" between them are one list: `\\boxed{3}` or
     `\\boxed{4}` is a hedge. So are boxes that each have a name, which stays with them.
     """
+    box = found_box(text)
+    return None if box is None else box.content
+
+
+def found_box(text: str) -> Box | None:
+    """The last box as `last_box` reads it, with its place."""
     if "box " in text or "boxed " in text:
         text = _UNBRACED.sub(r"\1{\2}", text)
     start, opening = _box(text, len(text))
@@ -152,15 +185,39 @@ def last_box(text: str) -> str | None:
     if not alone:
         start, opening, end = _outermost(text, start, opening, end)
     answer = _content(text, opening, end)
-    if text[:start].endswith(("-", "\N{MINUS SIGN}")) and not text[:start].endswith("--"):
+    if text.endswith(("-", "\N{MINUS SIGN}"), 0, start) and not text.endswith("--", 0, start):
         raise Unparsed("a sign in front of the box")
     if _RAISED.match(text, end + 1):
         raise Unparsed("a power after the box")
-    return answer if alone else _with_joined(text, start, answer)
+    begin, answer = (start, answer) if alone else _with_joined(text, start, answer)
+    return Box(answer, text, begin, end + 1)
 
 
-def _with_joined(text: str, start: int, last: str) -> str:
-    """The content of the last box, which begins at `start`, with that of those joined to it."""
+def _stated_box(text: str) -> str | None:
+    """The content of the last box, None without one. Raises Unparsed where it is not the answer.
+
+    A number of another kind that "or" joins to it, and a word such as "thousand", belong to it.
+    """
+    box = found_box(text)
+    if box is None:
+        return None
+    answer, behind = box.content, box.text[box.end : box.end + _FAR]
+    before = box.text[max(0, box.start - _FAR) : box.start]
+    other = _OR_ELSE.match(behind) if "or" in behind else None
+    if other:
+        answer = answer if other["near"] else f"{answer} or {other['number']}"
+        behind = behind[other.end() :]
+    if "or" in answer:
+        before = _EITHER.sub("", before)
+    fault = fault_around(before, behind, answer)
+    if fault:
+        raise Unparsed(fault)
+    unit = unit_behind(behind) if behind else ""
+    return f"{answer} {unit}" if unit[-1:].isalpha() and "cent" not in unit.lower() else answer
+
+
+def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
+    """Where the list begins that the last box, which begins at `start`, ends, and its content."""
     answer = last
     for _ in range(_MOST_BOXES):
         stop = start
@@ -171,13 +228,15 @@ def _with_joined(text: str, start: int, last: str) -> str:
             joint = _JOINT.fullmatch(text, end + 1, stop) if near else None
             content = _content(text, opening, end) if joint else ""
         except Unparsed:
-            return answer  # only the last box must be whole
+            return stop, answer  # only the last box must be whole
         if joint is None:
-            return answer
+            if near and start >= 0 and _ADJACENT.fullmatch(text, end + 1, stop):
+                raise Unparsed("several boxes in a row")
+            return stop, answer
         if joint["name"]:
             named = _NAMED.search(text[max(0, start - _LONGEST_NAME) : start])
             if named is None:
-                return answer
+                return stop, answer
             second = answer if answer.startswith(joint["name"]) else joint["name"] + answer
             answer = f"{named[1]}{content} {joint[1]} {second}"
         elif content != last:
