@@ -111,10 +111,13 @@ def answer_log_probs(
 def shares_prompts(model: Any) -> bool:
     """Whether all layers of a model of transformers keep the keys and values of all tokens, and
     nothing else: then several tokens at once may go on from a cache."""
-    from transformers.cache_utils import DynamicCache, DynamicLayer
-
-    layers = DynamicCache(config=model.config).layers
-    return not model._is_stateful and all(type(layer) is DynamicLayer for layer in layers)
+    config = model.config.get_text_config()
+    less = ("sliding_window", "attention_chunk_size", "kv_sharing_modes")
+    return (
+        not model._is_stateful
+        and set(getattr(config, "layer_types", None) or ()) <= {"full_attention"}
+        and all(getattr(config, name, None) is None for name in less)
+    )
 
 
 def _takes(model: Any, name: str) -> bool:
