@@ -32,6 +32,7 @@ VERBS = (
     "score",
     "difficulty",
     "traces",
+    "train",
     "evaluate",
     "mix",
     "pairs",

@@ -136,6 +136,10 @@ KINDS: Mapping[str, type] = {"model": str, "engine_options": dict, "reward": dic
     if each.name not in ("model", "engine_options", "reward")
 }
 _CHOICES = {"algorithm": ALGORITHMS, "engine": ENGINES, "loss": LOSSES, "dtype": DTYPES}
+# What each key is for, in words.
+EXPLAINED: Mapping[str, str] = dict(
+    re.findall(r"^    (\w+) {2,}(.+)$", TrainingConfig.__doc__ or "", re.M)
+)
 _RANGES: Mapping[str, tuple[float, float]] = {
     "steps": (1, math.inf),
     "batch_size": (1, math.inf),

@@ -19,7 +19,7 @@ from .tensors import get_response_log_probs, pad_id_of, shifted
 
 # Dense bf16 operations a second, by a part of the GPU's name: NVIDIA's data sheets.
 _PEAKS = {"H200": 989e12, "H100": 989e12, "A100": 312e12, "L40S": 362e12, "4090": 165e12}
-_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 _ABOUT_FILES = ("trust_remote_code", "revision", "cache_dir", "token", "local_files_only")
 
 
