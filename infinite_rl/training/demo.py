@@ -88,9 +88,11 @@ def demo(out: str | Path, recipe: Recipe = Recipe(), on_step: OnStep | None = No
     torch.set_num_threads(1)  # at this size more are slower, and their number would change sums
     try:
         model = save_model(out / "model", rows, recipe.seed)
-        sft = train(rows.sft, None, _sft(recipe, model, out), on_step=_phase(told, "sft", recipe))
+        sft = train(
+            rows.sft, None, sft_config(recipe, model, out), on_step=_phase(told, "sft", recipe)
+        )
         right = {"sft": greedy(sft, rows.test, scorer)}
-        config = _grpo(recipe, sft, out)
+        config = grpo_config(recipe, sft, out)
         grpo = train(rows.grpo, scorer, config, on_step=_phase(told, "grpo", recipe))
         right["grpo"] = greedy(grpo, rows.test, scorer)
     finally:
@@ -105,7 +107,8 @@ def _phase(told: OnStep, name: str, recipe: Recipe) -> Callable[[int, Mapping[st
     return lambda step, values: told(name, step, steps, values)
 
 
-def _sft(recipe: Recipe, model: Path, out: Path) -> TrainingConfig:
+def sft_config(recipe: Recipe, model: Path, out: Path) -> TrainingConfig:
+    """What SFT is told, which learns from the wrong labels."""
     return TrainingConfig(
         str(model),
         algorithm="sft",
@@ -122,7 +125,8 @@ def _sft(recipe: Recipe, model: Path, out: Path) -> TrainingConfig:
     )
 
 
-def _grpo(recipe: Recipe, model: Path, out: Path) -> TrainingConfig:
+def grpo_config(recipe: Recipe, model: Path, out: Path) -> TrainingConfig:
+    """What GRPO is told, which begins at a checkpoint of SFT."""
     return TrainingConfig(
         str(model),
         algorithm="grpo",
