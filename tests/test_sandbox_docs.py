@@ -180,6 +180,16 @@ def test_limit_fuel_same(language: str) -> None:
 
 
 @either
+def test_limit_fuel_day(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = {
+        "python": "from datetime import date; print(date.today())",
+        "javascript": "console.log(new Date().toISOString().slice(0, 10))",
+    }[language]
+    monkeypatch.setattr("time.time_ns", lambda: 1_234_567_890 * 10**9)  # in 2009
+    assert run(language, code, fuel=10**9, timeout=60).stdout == "2026-01-01\n"
+
+
+@either
 def test_limit_fuel_time(language: str) -> None:
     loop = {"python": "while True: pass", "javascript": "for (;;);"}[language]
     execution = run(language, loop, fuel=10**15, timeout=0.2)

@@ -10,6 +10,7 @@ from ..types import Execution, Program
 # Exit codes of programs that were stopped, the shell's own: for time, and otherwise.
 STOPPED_FOR_TIME, STOPPED = 124, 137
 FUEL_PER_NS = 5  # about what a program uses; the clocks of a guest that has fuel follow it
+FUEL_EPOCH_NS = 1_767_225_600 * 10**9  # the time of day at which they begin: 2026-01-01, UTC
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ..errors import SandboxError
 from ..types import Execution, ExecutionStatus, Program, TestResult
 from . import runtime_named
 from .engine import deadline, deadline_ticks, engine_for, fresh_store, load_module, shielded
-from .guest import FUEL_PER_NS, STOPPED, STOPPED_FOR_TIME, Limits, too_long
+from .guest import FUEL_EPOCH_NS, FUEL_PER_NS, STOPPED, STOPPED_FOR_TIME, Limits, too_long
 from .javascript_machine import (
     ASYNC_SCRIPT,
     GLOBAL_SCRIPT,
@@ -148,9 +148,8 @@ class _Run:
         self._inner: Trap | WasmtimeError | None = (
             None  # a trap of a call that a host function made
         )
-        self._began_ns, self._started_ns = time.time_ns(), time.monotonic_ns()
-        if limits.fuel is not None:
-            self._began_ns -= self._began_ns % 10**9  # the part of a second would vary
+        self._began_ns = time.time_ns() if limits.fuel is None else FUEL_EPOCH_NS
+        self._started_ns = time.monotonic_ns()
         self._skipped_ns = 0  # time that timers jumped over
         self._rejected: dict[int, tuple[int, int]] = {}  # promises nobody handles, by identity
         self.ended: list[Ended] = []  # one for each test that came to its end

@@ -17,7 +17,7 @@ from ..errors import SandboxError, UsageError
 from ..types import Execution, ExecutionStatus, Program, TestResult
 from . import runtime_named
 from .engine import deadline, engine_for, fresh_store, load_component, shielded
-from .guest import FUEL_PER_NS, STOPPED, STOPPED_FOR_TIME, Limits, too_long
+from .guest import FUEL_EPOCH_NS, FUEL_PER_NS, STOPPED, STOPPED_FOR_TIME, Limits, too_long
 from .python_tests import Reading, Test, read_tests
 from .python_values import Unreadable, read_reports
 from .python_verdicts import Forged, first_failure, is_opaque, judge
@@ -81,7 +81,6 @@ class _Session:
         self.nonce = secrets.token_hex(8)
         self.started = time.monotonic()
         self.tests, self._traps = _with_traps(tests)
-        self._began_ns = time.time_ns() // 10**9 * 10**9  # the part of a second would vary
         self._ends_at = self.started + limits.timeout_s
         self.fuel, self.seed, self._napped_ns = limits.fuel, limits.seed, 0
         self._chance = random.Random(limits.seed)
@@ -141,7 +140,8 @@ class _Session:
         return (self.fuel - self.store.get_fuel()) // FUEL_PER_NS + self._napped_ns
 
     def wall_clock(self, _store: object) -> Record:
-        parts = divmod(self._began_ns + self.now_ns(), 10**9)
+        """The time of day, of a run that has fuel."""
+        parts = divmod(FUEL_EPOCH_NS + self.now_ns(), 10**9)
         now = Record()
         vars(now).update(zip(("seconds", "nanoseconds"), parts, strict=True))
         return now
