@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from infinite_rl.errors import UsageError
-from infinite_rl.training.batches import microbatches, rows_of_step
+from infinite_rl.training.batches import _order, microbatches, rows_of_step
 
 
 def test_every_row_is_taken_once_in_an_epoch_and_batches_reach_over() -> None:
@@ -25,6 +25,12 @@ def test_a_batch_may_be_larger_than_an_epoch() -> None:
 def test_the_seed_and_the_step_say_it_all() -> None:
     assert rows_of_step(100, 8, 3, 1) == rows_of_step(100, 8, 3, 1)
     assert rows_of_step(100, 8, 3, 1) != rows_of_step(100, 8, 3, 2)
+
+
+def test_an_epoch_is_shuffled_once() -> None:
+    _order.cache_clear()
+    taken = [place for step in range(100) for place in rows_of_step(200, 2, step, "once")]
+    assert _order.cache_info().misses == 1 and sorted(taken) == list(range(200))
 
 
 def test_no_rows_are_refused() -> None:

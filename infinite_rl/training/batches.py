@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from random import Random
 
 from ..errors import UsageError
@@ -21,12 +22,17 @@ def rows_of_step(count: int, size: int, step: int, seed: object) -> list[int]:
     at, end = step * size, (step + 1) * size
     while at < end:
         epoch, first = divmod(at, count)
-        order = list(range(count))
-        Random(f"{seed}/{epoch}").shuffle(order)
-        taken = order[first : first + end - at]
+        taken = _order(count, f"{seed}/{epoch}")[first : first + end - at]
         places += taken
         at += len(taken)
     return places
+
+
+@lru_cache(maxsize=8)  # the epochs of a run's schedules, which all of an epoch's steps ask for
+def _order(count: int, seed: str) -> tuple[int, ...]:
+    order = list(range(count))
+    Random(seed).shuffle(order)
+    return tuple(order)
 
 
 def microbatches(lengths: Sequence[Sequence[int]], budget: int) -> list[list[int]]:
