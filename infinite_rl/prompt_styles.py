@@ -38,7 +38,8 @@ from .types import Sample
 
 Messages: TypeAlias = "list[dict[str, str]]"
 
-_THINK = "<think>"
+_THINK, _THOUGHT = "<think>", "</think>"
+_NO_THOUGHT = f"{_THINK}\n\n{_THOUGHT}\n\n"  # as Qwen3's template has it without thinking
 _TAG_END = f"</{ANSWER_TAG}>"
 
 
@@ -62,7 +63,14 @@ class Prompted:
         return self.begun + completion[: min(ends, default=None)]
 
     def rest(self, response: str) -> str:
-        """What the model is to learn of a response: without what `text` has begun of it."""
+        """What the model is to learn of a response: without what `text` has begun of it.
+
+        Where that is thinking, and the response has none, it ends at once: an answer within it
+        would be no answer.
+        """
+        thinks = response.startswith(_THINK) or _THOUGHT in response
+        if self.begun.startswith(_THINK) and not thinks:
+            response = _NO_THOUGHT + response
         begun = self.begun if response.startswith(self.begun) else self.begun.rstrip()
         return response.removeprefix(begun)
 

@@ -194,6 +194,8 @@ def test_a_response_that_begins_with_its_thinking_goes_on_where_the_text_ends() 
     assert opened.rest(trace) == shown.lstrip("\n")
     assert opened.rest("<think> 7 </think> 7") == " 7 </think> 7"
     assert opened.rest(shown) == shown
+    assert opened.begun + opened.rest("7") == "<think>\n\n</think>\n\n7"
+    assert Prompted("2 + 5 =", begun="2 + 5 =").rest("7") == "7"
     assert Prompted("").rest(trace) == trace
 
 
@@ -360,6 +362,18 @@ def test_thinking_that_the_template_opens_is_learnt_once() -> None:
     assert tokenizer.decode(found.prompt + found.response).endswith(
         f"<|im_start|>assistant\n{row['response']}<|im_end|>"
     )
+
+
+def test_a_response_without_thinking_passes_where_the_template_opens_it() -> None:
+    opening = QWEN.replace("assistant\n' }}{%- endif", "assistant\n<think>\n' }}{%- endif")
+    tokenizer = tokenizer_of(opening, eos="<|im_end|>")
+    examples = pytest.importorskip("infinite_rl.training.encoding").examples
+    row = {**MATH, "response": f"2 + 5 = 7, so {tagged('7')}"}
+    (found,) = examples([row], tokenizer, "chat", 1_000)
+    learnt = tokenizer.decode(found.response).removesuffix("<|im_end|>")
+    said = prompt_text("chat", row, tokenizer).response(learnt)
+    assert said == f"<think>\n\n</think>\n\n{row['response']}"
+    assert score(sample_of(row), said, REWARDS).status == "passed"
 
 
 @pytest.mark.parametrize("style", STYLES)
