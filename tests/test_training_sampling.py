@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 from tiny_models import EOS, PAD, VOCABULARY, byte_tokenizer, gpt2, qwen3  # noqa: E402
 
 from infinite_rl.errors import InfiniteRLError, UsageError  # noqa: E402
-from infinite_rl.training.sampling import Sampled, _nucleus, end_ids, sample  # noqa: E402
+from infinite_rl.training.sampling import Sampled, _drawing_on, _nucleus, end_ids, sample  # noqa: E402
 from infinite_rl.training.tensors import get_response_log_probs, shifted  # noqa: E402
 
 TOKENIZER = byte_tokenizer()
@@ -196,6 +196,11 @@ def test_tokens_are_drawn_as_often_as_they_are_likely() -> None:
         drawn[temperature] = [ids(found)[0].count([token]) / 4000 for token in (7, 8, 9)]
     assert drawn[1.0] == pytest.approx([0.5, 0.3, 0.2], abs=0.03)
     assert drawn[0.5] == pytest.approx([25 / 38, 9 / 38, 4 / 38], abs=0.03)
+
+
+def test_tokens_are_drawn_on_the_cpu_where_the_device_has_no_float64() -> None:
+    devices = [torch.device(name) for name in ("cpu", "cuda:1", "mps")]
+    assert [_drawing_on(device).type for device in devices] == ["cpu", "cuda", "cpu"]
 
 
 def test_the_nucleus_is_the_fewest_likeliest_tokens() -> None:

@@ -118,7 +118,8 @@ def sequence_weights(
     """
     if reduce not in REDUCTIONS:
         raise UnknownName("reduction", reduce, REDUCTIONS)
-    lengths = lengths.to(torch.float64)
+    device = lengths.device
+    lengths = lengths.cpu().to(torch.float64)  # which MPS has not
     some = lengths > 0
     if reduce == "sequence":
         share = some.sum() * lengths
@@ -131,10 +132,10 @@ def sequence_weights(
     else:
         if groups is None or groups.shape != lengths.shape:
             raise UsageError("the reduction 'group' needs the group of each sequence")
-        place = torch.unique(groups, return_inverse=True)[1]
+        place = torch.unique(groups.cpu(), return_inverse=True)[1]
         tokens = torch.zeros_like(lengths).index_add(0, place, lengths)
         share = (tokens > 0).sum() * tokens[place]
-    return torch.where(some, 1 / share.clamp(min=1e-300), 0.0).float()
+    return torch.where(some, 1 / share.clamp(min=1e-300), 0.0).float().to(device)
 
 
 def policy_loss(

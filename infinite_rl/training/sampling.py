@@ -62,7 +62,7 @@ def sample(
     if not prompts:
         return []
     device = next(model.parameters()).device
-    numbers = _numbers(len(prompts) * n, max_new_tokens, generator).to(device)
+    numbers = _numbers(len(prompts) * n, max_new_tokens, generator).to(_drawing_on(device))
     ends = end_ids(model, tokenizer)
     growing = [_Growing(tokenizer, ends, stop) for _ in numbers]
     with torch.no_grad(), evaluating(model):
@@ -144,15 +144,20 @@ def _drawn(
     if temperature == 0:
         tokens = log_probs.argmax(-1)
     else:
-        probs = log_probs.double().exp()
+        probs = log_probs.to(numbers.device).double().exp()
         if top_p < 1:
             probs = _nucleus(probs, top_p)
         # The first token at which the summed probability exceeds the number: none of probability 0.
         # Rows of the same numbers get the same tokens, whatever they are batched with.
         sums = probs.cumsum(-1)
         wanted = numbers.unsqueeze(1) * sums[:, -1:]
-        tokens = torch.searchsorted(sums, wanted, right=True).squeeze(1)
+        tokens = torch.searchsorted(sums, wanted, right=True).squeeze(1).to(log_probs.device)
     return tokens, log_probs.gather(1, tokens.unsqueeze(1)).squeeze(1)
+
+
+def _drawing_on(device: torch.device) -> torch.device:
+    """Where tokens are drawn for a model on a device: MPS has no float64."""
+    return torch.device("cpu") if device.type == "mps" else device
 
 
 def _nucleus(probs: Tensor, top_p: float) -> Tensor:
