@@ -1,20 +1,131 @@
 """What a long job is told: keys of a YAML file and flags, checked by name, type and range.
 
-Each job has a frozen record of its own, and beside it `kinds`: the type of each key.
+Each job has a frozen record of its own, a `Settings`, with one field for each key.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from difflib import get_close_matches
+from functools import cache
+from inspect import cleandoc
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 from .errors import StoreError, UsageError
 
 Kinds = Mapping[str, type]
+Told = TypeVar("Told", bound="Settings")
+Value = TypeVar("Value")
+
+# What a field's annotation asks of its value, where that is not the type itself.
+_KINDS: Mapping[Any, type] = {
+    str | float: float,
+    Sequence[str]: tuple,
+    Mapping[str, Any]: dict,
+    Sequence[Mapping[str, Any]]: list,
+}
+
+
+def ranged(default: Value, low: float, high: float = math.inf) -> Value:
+    """A key whose number lies from `low` to `high`."""
+    return field(default=default, metadata={"range": (low, high)})
+
+
+def one_of(default: Value, known: Sequence[str]) -> Value:
+    """A key whose value, or each name of whose list, is one of those known."""
+    return field(default=default, metadata={"known": known})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that one job is told; a field for each key, of a type that `_KINDS` or `typed` knows.
+
+    A text that is a key's default is taken as it is, such as "auto" for a number. The docstring of
+    a job's own class says what each key is for: a line with the name, two spaces and the words.
+
+    Raises:
+        UsageError: a value is of the wrong type, out of its range, none of those known, or missing
+            where the key has no default; the message names the key.
+    """
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if not (isinstance(value, str) and value == each.default):
+                value = typed(each.name, self.kinds()[each.name], value)
+                object.__setattr__(self, each.name, value)
+        for each in fields(self):
+            self._check(each.name, getattr(self, each.name), each.metadata)
+        for name in self._needed():
+            if not str(getattr(self, name)).strip():
+                raise UsageError(f"{name} is missing: {self.explained().get(name)}")
+
+    @staticmethod
+    def _check(name: str, value: Any, limits: Mapping[str, Any]) -> None:
+        if "range" in limits and not isinstance(value, str):
+            check_range(name, value, *limits["range"])
+        if "known" in limits:
+            for each in [value] if isinstance(value, str) else value:
+                check_choice(name, each, limits["known"])
+
+    @classmethod
+    def _needed(cls) -> list[str]:
+        """The keys without a default."""
+        return [
+            each.name
+            for each in fields(cls)
+            if each.default is MISSING and each.default_factory is MISSING
+        ]
+
+    @classmethod
+    @cache
+    def kinds(cls) -> Kinds:
+        """The type of each key, as `typed` takes it."""
+        hints = get_type_hints(cls)
+        return {each.name: _KINDS.get(hints[each.name], hints[each.name]) for each in fields(cls)}
+
+    @classmethod
+    def explained(cls) -> Mapping[str, str]:
+        """What each key is for, in the words of the class."""
+        return dict(re.findall(r"^(\w+) {2,}(.+)$", cleandoc(cls.__doc__ or ""), re.MULTILINE))
+
+    @classmethod
+    def of(cls: type[Told], values: Mapping[str, Any]) -> Told:
+        """The settings of values by key.
+
+        Raises:
+            UsageError: a key is not known (the nearest known one is named), or as the class.
+        """
+        check_keys(values, cls.kinds())
+        return cls(**{**dict.fromkeys(cls._needed(), ""), **values})
+
+    @classmethod
+    def read(
+        cls: type[Told],
+        path: str | Path,
+        changes: Mapping[str, Any] | None = None,
+        defaults: Mapping[str, Any] | None = None,
+    ) -> Told:
+        """The settings of a YAML file, `changes` to it, and `defaults` of what it does not say.
+
+        Raises:
+            UsageError: there is no such file, it is no YAML mapping, or as `of`.
+            StoreError: it cannot be read.
+        """
+        try:
+            return cls.of({**(defaults or {}), **read_yaml(Path(path)), **(changes or {})})
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from None
+
+    def values(self) -> dict[str, Any]:
+        """All values by key, as JSON and YAML can hold them; `of` takes them."""
+        found = asdict(self)
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in found.items()}
 
 
 def check_keys(values: Iterable[object], kinds: Kinds) -> None:
@@ -24,38 +135,26 @@ def check_keys(values: Iterable[object], kinds: Kinds) -> None:
             raise UsageError(f"unknown key {key!r}{_nearest(str(key), kinds)}")
 
 
-def from_flags(words: Sequence[str], kinds: Kinds) -> dict[str, Any]:
-    """The values of flags: `--steps 20`, `--steps=20`, and JSON where a key holds a mapping.
+def of_texts(texts: Mapping[str, str | None], kinds: Kinds) -> dict[str, Any]:
+    """The values of texts by key, such as a command line's: JSON where a key holds mappings.
+
+    A key without a text has no value.
 
     Raises:
-        UsageError: a word is no flag, has no value or is there twice, or a key is not known.
+        UsageError: a key holds mappings, and its text is no JSON.
     """
-    found: dict[str, Any] = {}
-    left = list(words)
-    while left:
-        word = left.pop(0)
-        if not word.startswith("--"):
-            raise UsageError(f"{word!r} is no flag: --key value")
-        key, equals, text = word[2:].partition("=")
-        key = key.replace("-", "_")
-        if key not in kinds:
-            raise UsageError(f"unknown flag --{key}{_nearest(key, kinds, '--')}")
-        if key in found:
-            raise UsageError(f"--{key} is there twice")
-        if not equals and not left:
-            raise UsageError(f"--{key} needs a value")
-        found[key] = _of_text(key, kinds[key], text if equals else left.pop(0))
-    return found
+    return {key: _of_text(key, kinds[key], text) for key, text in texts.items() if text is not None}
 
 
 def _of_text(key: str, kind: type, text: str) -> Any:
     if kind is tuple:
         return [name for name in text.split(",") if name]
-    if kind is dict:
+    if kind in (dict, list):
         try:
             return json.loads(text)
         except ValueError:
-            raise UsageError(f'--{key} takes JSON, such as {{"key": 1}}, not {text!r}') from None
+            such = '{"key": 1}' if kind is dict else '[{"key": 1}]'
+            raise UsageError(f"--{key} takes JSON, such as {such}, not {text!r}") from None
     if kind is bool:
         return {"true": True, "false": False}.get(text.lower(), text)
     if kind is int:
@@ -66,10 +165,10 @@ def _of_text(key: str, kind: type, text: str) -> Any:
     return text
 
 
-def _nearest(name: str, known: Kinds, dashes: str = "") -> str:
+def _nearest(name: str, known: Kinds) -> str:
     near = get_close_matches(name, known, 1)
     others = ", ".join(sorted(known))
-    return f"; did you mean {dashes}{near[0]}?" if near else f"; known: {others}"
+    return f"; did you mean {near[0]}?" if near else f"; known: {others}"
 
 
 def typed(name: str, kind: type, value: Any) -> Any:
@@ -86,12 +185,19 @@ def typed(name: str, kind: type, value: Any) -> Any:
     elif kind is tuple and isinstance(value, list | tuple):
         if all(isinstance(each, str) for each in value):
             return tuple(value)
-    elif kind is dict and isinstance(value, Mapping):
-        if all(isinstance(each, str) for each in value):
+    elif kind is dict:
+        if _is_mapping(value):
             return dict(value)
+    elif kind is list and isinstance(value, list | tuple):
+        if all(_is_mapping(each) for each in value):
+            return tuple(dict(each) for each in value)
     elif isinstance(value, kind) and isinstance(value, bool) == (kind is bool):
         return value
     raise UsageError(f"{name} must be {_KIND_NAMES[kind]}, not {value!r}")
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(each, str) for each in value)
 
 
 _KIND_NAMES: Mapping[type, str] = {
@@ -101,6 +207,7 @@ _KIND_NAMES: Mapping[type, str] = {
     float: "a number",
     dict: "a mapping of names",
     tuple: "a list of names",
+    list: "a list of mappings of names",
 }
 
 

@@ -441,9 +441,7 @@ def test_a_config_that_cannot_be_meant_is_refused(
 
 
 def test_every_key_is_explained() -> None:
-    from infinite_rl.evaluation.config import EXPLAINED, KINDS
-
-    assert EXPLAINED.keys() == KINDS.keys()
+    assert EvaluationConfig.explained().keys() == EvaluationConfig.kinds().keys()
 
 
 # The command.

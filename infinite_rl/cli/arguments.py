@@ -5,13 +5,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..errors import UsageError
+from ..settings import Settings, of_texts
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
-_METAVARS = {int: "N", float: "X", Path: "PATH"}
+_METAVARS = {
+    int: "N",
+    float: "X",
+    Path: "PATH",
+    bool: "true|false",
+    tuple: "A,B",
+    dict: "JSON",
+    list: "JSON",
+}
 
 
 def option(
@@ -31,6 +40,22 @@ def option(
 def switch(parser: argparse.ArgumentParser, flag: str, help_text: str) -> None:
     """An option without a value."""
     parser.add_argument(flag, action="store_true", help=help_text)
+
+
+def keys(parser: argparse.ArgumentParser, job: type[Settings], but: Iterable[str] = ()) -> None:
+    """A flag for each key of a job's settings, `but` for some; `keys_given` reads them."""
+    explained = job.explained()
+    for key, kind in job.kinds().items():
+        if key not in but:
+            flags = ["-o", "--out"] if key == "out" else [f"--{key}"]
+            text = explained.get(key, "").replace("%", "%%")
+            parser.add_argument(*flags, metavar=_METAVARS.get(kind, "TEXT"), help=text)
+
+
+def keys_given(given: argparse.Namespace, job: type[Settings]) -> dict[str, Any]:
+    """The values of the flags of `keys`, those that are there."""
+    kinds = job.kinds()
+    return of_texts({key: getattr(given, key, None) for key in kinds}, kinds)
 
 
 def out_dir(parser: argparse.ArgumentParser, help_text: str | None = None) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InfiniteRLError, UsageError
-from ..settings import from_flags
 from . import arguments
 from .terminal import DONE, INTERRUPTED, counting, plain, show_logs, stop_on_signals
 
@@ -21,7 +20,7 @@ _EVERY_S = 30.0
 
 
 def add(verbs: arguments.Verbs) -> None:
-    from ..evaluation.config import EXPLAINED, KINDS
+    from ..evaluation.config import EvaluationConfig
 
     parser = verbs.add_parser(
         "evaluate",
@@ -36,17 +35,12 @@ def add(verbs: arguments.Verbs) -> None:
         "done, 2 wrong usage, 130 interrupted.",
     )
     parser.add_argument("file", nargs="?", type=Path, metavar="CONFIG", help="a YAML file")
-    for name, kind in KINDS.items():
-        names = ["-o", "--out"] if name == "out" else [f"--{name}"]
-        parser.add_argument(*names, metavar=_METAVARS.get(kind, "TEXT"), help=EXPLAINED.get(name))
+    arguments.keys(parser, EvaluationConfig)
     option = arguments.option
     option(parser, "--watch", None, "a run's folder: evaluate each of its checkpoints", Path)
     option(parser, "--every", _EVERY_S, "seconds between two looks at the run", float)
     arguments.switch(parser, "--once", "with --watch: the checkpoints that are there, then end")
     parser.set_defaults(verb=run)
-
-
-_METAVARS = {int: "N", float: "X", bool: "true|false", tuple: "A,B"}
 
 
 def run(given: argparse.Namespace) -> int:
@@ -74,10 +68,9 @@ def run(given: argparse.Namespace) -> int:
 
 def _config(given: argparse.Namespace) -> EvaluationConfig:
     """The file's values, and those of the flags in their place."""
-    from ..evaluation.config import KINDS, EvaluationConfig
+    from ..evaluation.config import EvaluationConfig
 
-    words = [f"--{name}={text}" for name in KINDS if (text := getattr(given, name)) is not None]
-    changes = from_flags(words, KINDS)
+    changes = arguments.keys_given(given, EvaluationConfig)
     if not given.every > 0:
         raise UsageError(f"--every must be a positive number of seconds, not {given.every:g}")
     if given.watch:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..training.demo import Found
 
 _LIMITS = "Exit code: 0 done, 1 not done, 2 wrong usage."
-_METAVARS: Mapping[type, str] = {int: "N", float: "X", tuple: "A,B", dict: "JSON"}
 
 
 def add(verbs: arguments.Verbs) -> None:
@@ -36,7 +35,7 @@ def add(verbs: arguments.Verbs) -> None:
 
 
 def _add_algorithm(kinds: arguments.Verbs, name: str, what: str) -> None:
-    from ..training.config import EXPLAINED, KINDS
+    from ..training.config import TrainingConfig
 
     parser = kinds.add_parser(
         name,
@@ -49,10 +48,7 @@ def _add_algorithm(kinds: arguments.Verbs, name: str, what: str) -> None:
     parser.add_argument(
         "source", type=Path, metavar="CONFIG", help="a YAML file, or the folder of a run to go on"
     )
-    for key, kind in KINDS.items():
-        if key != "algorithm":
-            metavar = _METAVARS.get(kind, "TEXT")
-            parser.add_argument(f"--{key}", metavar=metavar, help=EXPLAINED[key].replace("%", "%%"))
+    arguments.keys(parser, TrainingConfig, but=["algorithm"])
     parser.set_defaults(verb=run, algorithm=name)
 
 
@@ -94,23 +90,20 @@ def run(given: argparse.Namespace) -> int:
 
 def _config(given: argparse.Namespace) -> TrainingConfig:
     """The file's values or the run's, and those of the flags in their place."""
-    from ..settings import from_flags, read_yaml
-    from ..training.config import KINDS, TrainingConfig
+    from ..training.config import TrainingConfig
     from ..training.run_folder import CONFIG
 
-    words = [f"--{key}={text}" for key in KINDS
-             if key != "algorithm" and (text := getattr(given, key)) is not None]  # fmt: skip
-    path = given.source
+    path, algorithm = given.source, given.algorithm
     if path.is_dir():
         if not (path / CONFIG).is_file():
             raise UsageError(f"{path} is neither a YAML file nor the folder of a run")
         path = path / CONFIG
-    config = TrainingConfig.read(path, from_flags(words, KINDS))
-    if config.algorithm == given.algorithm:
-        return config
-    if "algorithm" in read_yaml(path):
-        raise UsageError(f"{path} is a config for {config.algorithm}, not for {given.algorithm}")
-    return TrainingConfig.of({**config.values(), "algorithm": given.algorithm})
+    changes = arguments.keys_given(given, TrainingConfig)
+    del changes["algorithm"]  # the command's, which is no flag
+    config = TrainingConfig.read(path, changes, {"algorithm": algorithm})
+    if config.algorithm != algorithm:
+        raise UsageError(f"{path} is a config for {config.algorithm}, not for {algorithm}")
+    return config
 
 
 def _done(resume: Path | None) -> int:

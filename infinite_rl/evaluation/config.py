@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from .. import settings
 from ..errors import UsageError
+from ..settings import Settings, one_of, ranged
 
 HARNESSES = ("own", "lm_eval")
 BACKENDS = ("transformers", "vllm", "server")
@@ -18,7 +14,7 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True)
-class EvaluationConfig:
+class EvaluationConfig(Settings):
     """All that an evaluation is told.
 
     model           folder or hub name of the model; its name at the server
@@ -57,44 +53,34 @@ class EvaluationConfig:
     model: str
     tasks: Sequence[str] = ()
     out: str = ""
-    harness: str = "own"
-    backend: str = "transformers"
+    harness: str = one_of("own", HARNESSES)
+    backend: str = one_of("transformers", BACKENDS)
     base_url: str = ""
     style: str = "chat"
     system: str = "default"
-    few_shot: int = 0
+    few_shot: int = ranged(0, 0, 1000)
     shots: str = ""
-    samples: int = 1
-    temperature: str | float = "auto"
-    top_p: float = 1.0
-    max_new_tokens: int = 0
+    samples: int = ranged(1, 1, 100_000)
+    temperature: str | float = ranged("auto", 0, 100)
+    top_p: float = ranged(1.0, 1e-6, 1)
+    max_new_tokens: int = ranged(0, 0)
     stop: Sequence[str] = ()
-    limit: int = 0
-    seed: int = 42
-    batch_size: int = 16
+    limit: int = ranged(0, 0)
+    seed: int = ranged(42, 0, 2**31 - 1)
+    batch_size: int = ranged(16, 1)
     device: str = "auto"
-    dtype: str = "auto"
-    tensor_parallel_size: int = 1
-    gpu_memory_utilization: float = 0.9
-    max_model_len: int = 0
-    threads: int = 8
-    shards: int = 1
-    timeout: float = 5.0
+    dtype: str = one_of("auto", DTYPES)
+    tensor_parallel_size: int = ranged(1, 1, 1024)
+    gpu_memory_utilization: float = ranged(0.9, 0.01, 1)
+    max_model_len: int = ranged(0, 0)
+    threads: int = ranged(8, 1, 1024)
+    shards: int = ranged(1, 1, 1024)
+    timeout: float = ranged(5.0, 1e-3, 86_400)
     include_path: str = ""
     unsafe_code: bool = False
 
     def __post_init__(self) -> None:
-        for name, kind in KINDS.items():
-            if name == "temperature" and self.temperature == "auto":
-                kind = str
-            object.__setattr__(self, name, settings.typed(name, kind, getattr(self, name)))
-        for name, (low, high) in _RANGES.items():
-            settings.check_range(name, getattr(self, name), low, high)
-        for name, known in _CHOICES.items():
-            settings.check_choice(name, getattr(self, name), known)
-        settings.check_range("temperature", self.heat, 0, 100)
-        if not self.model.strip():
-            raise UsageError("model is missing: the folder or the hub name of a model")
+        super().__post_init__()
         if not self.tasks:
             raise UsageError("tasks are missing: names of tasks, or files of rows")
         if self.samples > 1 and not self.heat:
@@ -111,58 +97,3 @@ class EvaluationConfig:
         if isinstance(self.temperature, str):
             return 0.0 if self.samples == 1 else 1.0
         return self.temperature
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> EvaluationConfig:
-        """A config of values by key.
-
-        Raises:
-            UsageError: a key is not known (the nearest known one is named), or as the class.
-        """
-        settings.check_keys(values, KINDS)
-        return cls(**{"model": "", **values})
-
-    @classmethod
-    def read(cls, path: str | Path, changes: Mapping[str, Any] | None = None) -> EvaluationConfig:
-        """The config of a YAML file, and `changes` to it.
-
-        Raises:
-            UsageError: there is no such file, it is no YAML mapping, or as `of`.
-            StoreError: it cannot be read.
-        """
-        try:
-            return cls.of({**settings.read_yaml(Path(path)), **(changes or {})})
-        except UsageError as error:
-            raise UsageError(f"{path}: {error}") from None
-
-    def values(self) -> dict[str, Any]:
-        """All values by key, as JSON and YAML can hold them; `of` takes them."""
-        return {**asdict(self), "tasks": list(self.tasks), "stop": list(self.stop)}
-
-
-# The type of each key.
-KINDS: Mapping[str, type] = {
-    each.name: {"model": str, "temperature": float}.get(each.name) or type(each.default)
-    for each in fields(EvaluationConfig)
-}
-# What the record says of each key, as `--help` shows it.
-EXPLAINED: Mapping[str, str] = {
-    name: " ".join(text.split())
-    for name, text in re.findall(r"^    (\w+) {2,}(.+)$", EvaluationConfig.__doc__ or "", re.M)
-}
-_CHOICES = {"harness": HARNESSES, "backend": BACKENDS, "dtype": DTYPES}
-_RANGES: Mapping[str, tuple[float, float]] = {
-    "few_shot": (0, 1000),
-    "samples": (1, 100_000),
-    "top_p": (1e-6, 1),
-    "max_new_tokens": (0, math.inf),
-    "limit": (0, math.inf),
-    "seed": (0, 2**31 - 1),
-    "batch_size": (1, math.inf),
-    "tensor_parallel_size": (1, 1024),
-    "gpu_memory_utilization": (0.01, 1),
-    "max_model_len": (0, math.inf),
-    "threads": (1, 1024),
-    "shards": (1, 1024),
-    "timeout": (1e-3, 86_400),
-}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
-from .. import settings
 from ..errors import UsageError
+from ..settings import Settings, one_of, ranged
 
 ALGORITHMS = ("sft", "grpo")
 ENGINES = ("local", "trl")
@@ -21,7 +19,7 @@ _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 
 
 @dataclass(frozen=True)
-class TrainingConfig:
+class TrainingConfig(Settings):
     """All that a run is told.
 
     model           folder or hub name of the model and its tokenizer
@@ -57,108 +55,36 @@ class TrainingConfig:
     """
 
     model: str
-    algorithm: str = "grpo"
+    algorithm: str = one_of("grpo", ALGORITHMS)
     data: str = ""
     out: str = "artifacts/runs"
-    engine: str = "local"
+    engine: str = one_of("local", ENGINES)
     engine_options: Mapping[str, Any] = field(default_factory=dict)
     style: str = "chat"
     reward: Mapping[str, Any] = field(default_factory=dict)
-    steps: int = 200
-    batch_size: int = 16
-    tokens_per_batch: int = 8192
-    learning_rate: float = 1e-6
-    warmup: int = 0
-    weight_decay: float = 0.0
-    max_new_tokens: int = 512
-    group_size: int = 8
-    temperature: float = 1.0
-    loss: str = "grpo"
-    kl: float = 0.0
-    max_staleness: int = 0
-    sft_weight: float = 0.0
-    save_every: int = 50
-    keep: int = 3
-    dtype: str = "float32"
+    steps: int = ranged(200, 1)
+    batch_size: int = ranged(16, 1)
+    tokens_per_batch: int = ranged(8192, 2)
+    learning_rate: float = ranged(1e-6, 1e-12, 10)
+    warmup: int = ranged(0, 0)
+    weight_decay: float = ranged(0.0, 0, 10)
+    max_new_tokens: int = ranged(512, 1)
+    group_size: int = ranged(8, 2)
+    temperature: float = ranged(1.0, 1e-3, 100)
+    loss: str = one_of("grpo", LOSSES)
+    kl: float = ranged(0.0, 0, 1000)
+    max_staleness: int = ranged(0, 0, 1000)
+    sft_weight: float = ranged(0.0, 0, 1000)
+    save_every: int = ranged(50, 1)
+    keep: int = ranged(3, 1)
+    dtype: str = one_of("float32", DTYPES)
     device: str = "auto"
-    seed: int = 42
-    tracking: Sequence[str] = ()
+    seed: int = ranged(42, 0, 2**32 - 1)
+    tracking: Sequence[str] = one_of((), TRACKERS)
 
     def __post_init__(self) -> None:
-        for name, kind in KINDS.items():
-            object.__setattr__(self, name, settings.typed(name, kind, getattr(self, name)))
-        for name, (low, high) in _RANGES.items():
-            settings.check_range(name, getattr(self, name), low, high)
-        for name, known in _CHOICES.items():
-            settings.check_choice(name, getattr(self, name), known)
-        for tracker in self.tracking:
-            settings.check_choice("tracking", tracker, TRACKERS)
+        super().__post_init__()
         if not _DEVICE.fullmatch(self.device):
             raise UsageError(f"device is auto, cpu, mps, cuda or cuda:N, not {self.device!r}")
-        if not self.model.strip():
-            raise UsageError("model is missing: the folder or the hub name of a model")
         if self.warmup >= self.steps:
             raise UsageError(f"warmup ({self.warmup}) must be less than steps ({self.steps})")
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> TrainingConfig:
-        """A config of values by key.
-
-        Raises:
-            UsageError: a key is not known (the nearest known one is named), or as the class.
-        """
-        settings.check_keys(values, KINDS)
-        return cls(**{"model": "", **values})
-
-    @classmethod
-    def read(cls, path: str | Path, changes: Mapping[str, Any] | None = None) -> TrainingConfig:
-        """The config of a YAML file, and `changes` to it.
-
-        Raises:
-            UsageError: there is no such file, it is no YAML mapping, or as `of`.
-            StoreError: it cannot be read.
-        """
-        path = Path(path)
-        try:
-            return cls.of({**settings.read_yaml(path), **(changes or {})})
-        except UsageError as error:
-            raise UsageError(f"{path}: {error}") from None
-
-    def values(self) -> dict[str, Any]:
-        """All values by key, as JSON and YAML can hold them; `of` takes them."""
-        return {**asdict(self), "tracking": list(self.tracking)}
-
-
-# The type of each key; those that are not named have that of their default.
-KINDS: Mapping[str, type] = {"model": str, "engine_options": dict, "reward": dict} | {
-    each.name: type(each.default)
-    for each in fields(TrainingConfig)
-    if each.name not in ("model", "engine_options", "reward")
-}
-_CHOICES = {"algorithm": ALGORITHMS, "engine": ENGINES, "loss": LOSSES, "dtype": DTYPES}
-# What each key is for, in words.
-EXPLAINED: Mapping[str, str] = dict(
-    re.findall(r"^    (\w+) {2,}(.+)$", TrainingConfig.__doc__ or "", re.M)
-)
-_RANGES: Mapping[str, tuple[float, float]] = {
-    "steps": (1, math.inf),
-    "batch_size": (1, math.inf),
-    "tokens_per_batch": (2, math.inf),
-    "learning_rate": (1e-12, 10),
-    "warmup": (0, math.inf),
-    "weight_decay": (0, 10),
-    "max_new_tokens": (1, math.inf),
-    "group_size": (2, math.inf),
-    "temperature": (1e-3, 100),
-    "kl": (0, 1000),
-    "max_staleness": (0, 1000),
-    "sft_weight": (0, 1000),
-    "save_every": (1, math.inf),
-    "keep": (1, math.inf),
-    "seed": (0, 2**32 - 1),
-}
-
-
-def from_flags(words: Sequence[str]) -> dict[str, Any]:
-    """The values of flags: see `settings.from_flags`."""
-    return settings.from_flags(words, KINDS)
