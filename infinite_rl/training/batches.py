@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from functools import lru_cache
 from random import Random
@@ -22,17 +23,23 @@ def rows_of_step(count: int, size: int, step: int, seed: object) -> list[int]:
     at, end = step * size, (step + 1) * size
     while at < end:
         epoch, first = divmod(at, count)
-        taken = _order(count, f"{seed}/{epoch}")[first : first + end - at]
+        taken = epoch_order(count, epoch, seed)[first : first + end - at]
         places += taken
         at += len(taken)
     return places
 
 
+def epoch_order(count: int, epoch: int, seed: object) -> Sequence[int]:
+    """The places of `count` rows in the order of an epoch, from 0: by the seed, or as they are
+    where it is None."""
+    return range(count) if seed is None else _order(count, f"{seed}/{epoch}")
+
+
 @lru_cache(maxsize=8)  # the epochs of a run's schedules, which all of an epoch's steps ask for
-def _order(count: int, seed: str) -> tuple[int, ...]:
-    order = list(range(count))
+def _order(count: int, seed: str) -> Sequence[int]:
+    order = array("Q", range(count))  # eight bytes a row
     Random(seed).shuffle(order)
-    return tuple(order)
+    return order
 
 
 def microbatches(lengths: Sequence[Sequence[int]], budget: int) -> list[list[int]]:
