@@ -68,6 +68,29 @@ def test_sampling_in_a_batch_is_that_of_one_after_the_other(name: str, top_p: fl
     assert ids(together) != ids(sample(model, TOKENIZER, PROMPTS, generator=seeded(1), **options))
 
 
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("budget", [23, 30, 60, 9999])  # 23: the longest alone
+def test_how_a_batch_is_cut_does_not_change_what_is_sampled(name: str, budget: int) -> None:
+    options: dict[str, Any] = {"n": 3, "max_new_tokens": 16, "temperature": 1.5}
+    model = ending(MODELS[name](), 10)
+    whole = sample(model, TOKENIZER, PROMPTS, generator=seeded(), **options)
+    cut = sample(model, TOKENIZER, PROMPTS, generator=seeded(), tokens_per_batch=budget, **options)
+    assert ids(cut) == ids(whole)
+    for one, other in zip(sum(cut, []), sum(whole, []), strict=True):
+        assert one.log_probs == pytest.approx(other.log_probs, abs=1e-5)
+
+
+def test_a_part_has_no_more_tokens_than_it_may_have() -> None:
+    model = chain("ab", "cd", "ef")
+    given = [tokens(each) for each in ("abab", "c", "efe")]
+    options: dict[str, Any] = {"n": 3, "max_new_tokens": 2, "temperature": 0}
+    sample(model, TOKENIZER, given, tokens_per_batch=12, **options)
+    # Padded sequences of 6, 6; 6, 5; 5, 5; 3, 3, 3 tokens: each part is read, then goes on.
+    assert model.rows == [1, 2, 2, 2, 1, 2, 1, 3]
+    with pytest.raises(UsageError, match="a sequence has 6 tokens, but a pass at most 5"):
+        sample(model, TOKENIZER, given, tokens_per_batch=5, **options)
+
+
 @pytest.mark.parametrize("temperature", [0.0, 0.5, 1.0, 1.7])
 def test_log_probs_are_those_that_training_computes_at_the_temperature(temperature: float) -> None:
     model = ending(qwen3(), 10)

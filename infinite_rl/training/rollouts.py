@@ -200,11 +200,16 @@ class Rollouts:
                     temperature=config.temperature,
                     stop=stop,
                     generator=generator,
+                    tokens_per_batch=_CACHED * config.tokens_per_batch,
                 )
                 found.update(zip(places, groups, strict=True))
         return [each for place in range(len(prompts)) for each in found[place]]
 
 
+# How many tokens may be in the cache for one that is trained on: that one keeps 34 bytes of a
+# layer's width for the gradient (Korthikanti et al., arXiv:2205.05198, section 4.1, 16 bits), a key
+# and a value take 4 at most.
+_CACHED = 8
 _OF_STATE = ("step", "asked", "answers")
 
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InfiniteRLError, UsageError
+from .batches import microbatches
 from .prefill import Prefilled
 
 
@@ -45,6 +46,7 @@ def sample(
     top_p: float = 1.0,
     stop: Sequence[str] = (),
     generator: torch.Generator | None = None,
+    tokens_per_batch: int | None = None,
 ) -> list[list[Sampled]]:
     """`n` completions of each prompt, given as token ids, by a causal model of transformers.
 
@@ -52,10 +54,13 @@ def sample(
     tokens that have at least this probability together (Holtzman et al., arXiv:1904.09751). The end
     tokens are those of the tokenizer and of the model's `generation_config`. All that is random
     comes from the generator, `max_new_tokens` numbers for each completion in their order: prompts
-    sampled together or one after the other, from the same generator, get the same.
+    sampled together or one after the other, from the same generator, get the same. So do those
+    that are sampled in parts, each of at most `tokens_per_batch` tokens, counted as if every
+    completion had `max_new_tokens`, padding included; by default there is one part.
 
     Raises:
-        UsageError: a prompt without tokens, or an argument that is out of its range.
+        UsageError: a prompt without tokens, an argument that is out of its range, or a sequence
+            longer than `tokens_per_batch`.
         InfiniteRLError: the model's logits are NaN.
     """
     _check(prompts, n, max_new_tokens, temperature, top_p, stop)
@@ -64,27 +69,61 @@ def sample(
     device = next(model.parameters()).device
     numbers = _numbers(len(prompts) * n, max_new_tokens, generator).to(_drawing_on(device))
     ends = end_ids(model, tokenizer)
-    growing = [_Growing(tokenizer, ends, stop) for _ in numbers]
+    asked = [prompt for prompt in prompts for _ in range(n)]
+    growing = [_Growing(tokenizer, ends, stop) for _ in asked]
     with torch.no_grad(), evaluating(model):
-        batch = Prefilled(model, prompts)
-        if n > 1:  # the prompt has been read once for all its completions
-            batch.take(torch.arange(len(prompts), device=device).repeat_interleave(n))
-        active = list(range(len(growing)))
-        for step in range(max_new_tokens):
-            tokens, log_probs = _drawn(batch.logits, temperature, top_p, numbers[active, step])
-            for row, *drawn in zip(active, tokens.tolist(), log_probs.tolist(), strict=True):
-                growing[row].add(*drawn)
-            left = [place for place, row in enumerate(active) if not growing[row].ended]
-            if not left or step == max_new_tokens - 1:
-                break
-            if len(left) < len(active):
-                active = [active[place] for place in left]
-                kept = torch.tensor(left, device=device)
-                tokens = tokens[kept]
-                batch.take(kept)
-            batch.grow(tokens.unsqueeze(1))
+        for part in _parts(asked, max_new_tokens, tokens_per_batch):
+            _grow(
+                model,
+                [asked[row] for row in part],
+                [growing[row] for row in part],
+                numbers[part],
+                temperature,
+                top_p,
+            )
     found = [each.sampled() for each in growing]
     return [found[first : first + n] for first in range(0, len(found), n)]
+
+
+def _parts(
+    prompts: Sequence[Sequence[int]], max_new_tokens: int, budget: int | None
+) -> list[list[int]]:
+    """The places of the prompts, each part to be sampled at once."""
+    if budget is None:
+        return [list(range(len(prompts)))]
+    lengths = [(len(prompt), max_new_tokens) for prompt in prompts]
+    return [sorted(part) for part in microbatches(lengths, budget)]
+
+
+def _grow(
+    model: Any,
+    prompts: Sequence[Sequence[int]],
+    growing: Sequence[_Growing],
+    numbers: Tensor,
+    temperature: float,
+    top_p: float,
+) -> None:
+    """Sample completions of the prompts to their ends, by numbers (R, max_new_tokens)."""
+    most = numbers.shape[1]
+    places = {prompt: place for place, prompt in enumerate(dict.fromkeys(map(tuple, prompts)))}
+    batch = Prefilled(model, list(places))
+    device = batch.logits.device
+    if len(places) < len(prompts):  # a prompt is read once for all its completions
+        batch.take(torch.tensor([places[tuple(prompt)] for prompt in prompts], device=device))
+    active = list(range(len(growing)))
+    for step in range(most):
+        tokens, log_probs = _drawn(batch.logits, temperature, top_p, numbers[active, step])
+        for row, *drawn in zip(active, tokens.tolist(), log_probs.tolist(), strict=True):
+            growing[row].add(*drawn)
+        left = [place for place, row in enumerate(active) if not growing[row].ended]
+        if not left or step == most - 1:
+            break
+        if len(left) < len(active):
+            active = [active[place] for place in left]
+            kept = torch.tensor(left, device=device)
+            tokens = tokens[kept]
+            batch.take(kept)
+        batch.grow(tokens.unsqueeze(1))
 
 
 def end_ids(model: Any, tokenizer: Any) -> frozenset[int]:
