@@ -17,7 +17,8 @@ from .batches import microbatches
 from .encoding import prompts
 from .learner import Learner
 from .loss import PRESETS, policy_loss, sequence_weights
-from .rollouts import Answer, Record, Reward, Rollout, Rollouts, Row
+from .roles import Answer
+from .rollouts import Record, Reward, Rollout, Rollouts, Row
 from .sft import SFT, likelihood
 from .tensors import masked_mean
 

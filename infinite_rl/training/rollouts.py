@@ -26,25 +26,12 @@ from .batches import rows_of_step
 from .config import TrainingConfig
 from .encoding import Prompt
 from .learner import Learner
+from .roles import Answer
 from .sampling import Sampled, sample
 
 Row: TypeAlias = "Mapping[str, Any]"
 Record: TypeAlias = "Callable[..., None]"  # takes a step and what is to be told of a sample
 Reward: TypeAlias = "Scorer | Callable[[Sequence[Row], Sequence[str]], Sequence[float | None]]"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """One sampled answer: the ids as they were drawn, what the sampler gave each, its reward.
-
-    `text` is what was judged; `reward` is None where there is no verdict.
-    """
-
-    ids: list[int]
-    log_probs: list[float]
-    text: str
-    finish_reason: str
-    reward: float | None
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,10 @@ class Schedule:
         self._reasons: dict[int, str] = {}  # of those that failed for good, by place
         self._begin(0)
 
+    def __len__(self) -> int:
+        """The prompts of an epoch."""
+        return len(self._ids)
+
     def take(self) -> Task | None:
         """The next prompt, which is then in flight; None where there is none to be handed out now.
 

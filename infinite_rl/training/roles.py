@@ -1,0 +1,118 @@
+"""What the parts of a run at scale are to each other: the nouns, and what each role must do.
+
+`flow` knows the roles by these alone. Where they run, in threads of this process or on the hosts of
+a Ray cluster, is the placement's matter. Nothing here needs torch.
+
+    schedule -> RolloutWorker -> RewardWorker -> buffer -> Trainer
+                     ^                                        |
+                     +--------------- weights ----------------+
+
+A role whose worker has died raises WorkerLost from the call that was under way, and from any later
+one. Every other exception is an error of the run, and ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..errors import InfiniteRLError
+from .schedule import Task
+
+if TYPE_CHECKING:
+    from .sampling import Sampled
+
+__all__ = [
+    "Answer", "Group", "Placement", "RewardWorker", "RolloutWorker", "Task", "Trainer",
+    "WorkerLost",
+]  # fmt: skip
+
+
+class WorkerLost(InfiniteRLError):
+    """The worker of a role has died: its process was killed, its host is gone."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One sampled answer: the ids as they were drawn, what the sampler gave each, its reward.
+
+    `text` is what was judged; `reward` is None where there is no verdict.
+    """
+
+    ids: list[int]
+    log_probs: list[float]
+    text: str
+    finish_reason: str
+    reward: float | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """The answers to one prompt; `version` is how many updates the policy that gave them had."""
+
+    task: Task
+    version: int
+    answers: list[Answer]
+
+    @property
+    def telling(self) -> bool:
+        """Whether some rewards differ: from others nothing can be learned."""
+        return len({each.reward for each in self.answers if each.reward is not None}) > 1
+
+
+class RolloutWorker(Protocol):
+    """Samples answers with weights that it is given. It is called by one caller, one at a time."""
+
+    async def load(self, version: int, weights: Any) -> None:
+        """Take over weights, as `Trainer.weights` gave them; it comes before the first `sample`."""
+        ...
+
+    async def sample(self, tasks: Sequence[Task]) -> Sequence[Sequence[Sampled]]:
+        """A group of answers to each task; each `text` is what is to be judged.
+
+        What is drawn follows from the config's seed, the task's place and epoch, and the weights.
+        """
+        ...
+
+
+class RewardWorker(Protocol):
+    """Judges answers. It is called by one caller, one at a time."""
+
+    async def judge(self, places: Sequence[int], texts: Sequence[str]) -> Sequence[float | None]:
+        """The reward of each answer to the row at its place; None where there is no verdict."""
+        ...
+
+
+class Trainer(Protocol):
+    """Holds the model that learns, its optimizer and the reference. One caller, one at a time."""
+
+    async def learn(self, step: int, groups: Sequence[Group]) -> Mapping[str, float]:
+        """One update, the number `step` from 0; what is to be told of it."""
+        ...
+
+    async def weights(self) -> Any:
+        """The policy's weights as they are now; later updates must not change them."""
+        ...
+
+    async def save(self, step: int, state: Mapping[str, Any]) -> Path:
+        """Save the checkpoint of `step` updates; `state` is the flow's, to be given back to it."""
+        ...
+
+
+class Placement(Protocol):
+    """Gives the flow its workers, ready to work; asked again for a number, another one in the place
+    of that which died."""
+
+    async def trainer(self) -> Trainer:
+        """The trainer, which is asked for once: there is no run without it."""
+        ...
+
+    async def rollout_worker(self, number: int) -> RolloutWorker:
+        """A rollout worker, the number from 0. Raises WorkerLost where it died as it began."""
+        ...
+
+    async def reward_worker(self, number: int) -> RewardWorker:
+        """A reward worker, the number from 0. Raises WorkerLost where it died as it began."""
+        ...
