@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -17,6 +18,7 @@ from tiny_models import byte_tokenizer, qwen3  # noqa: E402
 
 from infinite_rl.errors import StoreError, UnknownName, UsageError  # noqa: E402
 from infinite_rl.training import TrainingConfig, checkpoint, train  # noqa: E402
+from infinite_rl.training.local import MAY_CHANGE  # noqa: E402
 from infinite_rl.training.optimizer import Diverged  # noqa: E402
 from infinite_rl.training.run_folder import read_events, read_rollouts  # noqa: E402
 
@@ -162,7 +164,10 @@ def test_answers_to_other_prompts_or_sampled_otherwise_are_not_learned_from(
     model: Path, tmp_path: Path, rows: list[dict[str, Any]], changes: dict[str, Any]
 ) -> None:
     run = cut_at(5, ROWS, digits, config(model, tmp_path, max_staleness=1))
-    found = train(rows, digits, config(model, tmp_path, max_staleness=1, **changes), resume=run)
+    settings = config(model, tmp_path, max_staleness=1, **changes)
+    edited = yaml.safe_dump(settings.values())  # by hand: else it would be refused
+    (run / "config.yaml").write_text(edited)
+    found = train(rows, digits, settings, resume=run)
     fifth = curve(found)[4]
     assert (fifth["too_old"], fifth["staleness"]) == (1, 0)
     assert fifth["ratio"] == pytest.approx(1, abs=1e-4) and fifth["old_kl"] < 1e-6
@@ -306,6 +311,31 @@ def test_what_cannot_be_is_refused_in_one_line(
 def test_an_empty_folder_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be loaded"):
         train(ROWS, digits, config(tmp_path, tmp_path / "out"))
+
+
+def test_a_run_does_not_go_on_with_settings_of_another_curve(model: Path, tmp_path: Path) -> None:
+    secret = {"token": "hf_" + "x" * 20}  # which the run's folder does not hold
+    began = {"steps": 1, "engine_options": secret, "weight_decay": 1e-5}
+    first = train(ROWS, digits, config(model, tmp_path, **began))
+    run, lines = first.parent.parent, curve(first)
+    other = {"seed": 7, "loss": "dapo", "batch_size": 2, "learning_rate": 1e-4, "data": "x.jsonl"}
+    with pytest.raises(UsageError) as refused:
+        train(ROWS, digits, config(model, tmp_path, **{**began, **other}), resume=run)
+    assert str(refused.value) == (
+        f"{run} was begun with other settings: data was '', is 'x.jsonl'; batch_size was 4, is 2; "
+        "learning_rate was 0.001, is 0.0001; loss was 'grpo', is 'dapo'; seed was 42, is 7. "
+        "Go on with the same, or begin a new run"
+    )
+    for name in ("model", "algorithm", "style"):
+        with pytest.raises(UsageError, match=f"settings: {name} was"):
+            train(ROWS, digits, config(model, tmp_path, **began, **{name: "sft"}), resume=run)
+    assert curve(first) == lines
+    may = {"steps": 2, "save_every": 1, "keep": 1, "device": "cpu", "tokens_per_batch": 99}
+    assert train(ROWS, digits, config(model, tmp_path / "b", **{**began, **may}), resume=run)
+
+
+def test_what_may_change_are_keys_of_the_config() -> None:
+    assert set(TrainingConfig.kinds()) > MAY_CHANGE
 
 
 def test_a_run_without_a_checkpoint_cannot_go_on(model: Path, tmp_path: Path) -> None:

@@ -113,6 +113,8 @@ def test_a_run_goes_on_from_its_newest_checkpoint(model: str, tmp_path: Path) ->
     last = train(ROWS, letters, told, resume=run, on_step=lambda step, _: seen.append(step))
     assert last == run / "checkpoints" / "step_4" and seen == [3, 4]
     assert train(ROWS, letters, told, resume=run) == last  # which is done
+    with pytest.raises(UsageError, match="other settings: kl was 0.0, is 0.1. Go on"):
+        train(ROWS, letters, config(model, tmp_path, steps=4, kl=0.1), resume=run)
     with pytest.raises(UsageError, match="no whole checkpoint"):
         train(ROWS, letters, told, resume=tmp_path)
 

@@ -20,12 +20,19 @@ from . import checkpoint
 from .config import TrainingConfig
 from .grpo import GRPO
 from .learner import Learner
+from .redact import redact
 from .rollouts import Record, Reward, Row, random_numbers
-from .run_folder import RunFolder
+from .run_folder import RunFolder, read_config
 from .sft import SFT
 from .tracking import Tracking
 
 EVENT = "train"  # the kind of a step's event
+# What a run that goes on may be told otherwise: how long, where, and at what cost it learns, and
+# how old samples may be, which each step's events say.
+MAY_CHANGE = frozenset(
+    ("steps", "max_staleness", "out", "save_every", "keep", "tracking", "device",
+     "tokens_per_batch")
+)  # fmt: skip
 OnStep = Callable[[int, Mapping[str, Any]], None]
 
 
@@ -59,7 +66,7 @@ def run(
     on_step: OnStep | None = None,
 ) -> Path:
     """Train as the config says: see `training.train`."""
-    start = _start(resume)
+    start = start_of(resume, config)
     done = checkpoint.step_of(start) if start else 0
     if start and done >= config.steps:
         return start
@@ -93,12 +100,30 @@ def run(
     return start
 
 
-def _start(resume: Path | None) -> Path | None:
+def start_of(resume: Path | None, config: TrainingConfig) -> Path | None:
+    """The checkpoint that a run goes on from; None where no run is resumed.
+
+    Raises:
+        UsageError: it has no whole one, or the config is not the run's own in a key that is not
+            among `MAY_CHANGE`; the message names all such keys.
+    """
     if resume is None:
         return None
     start = checkpoint.newest(resume)
     if start is None:
         raise UsageError(f"{resume} has no whole checkpoint to go on from")
+    now = redact(config.values())
+    before = {**TrainingConfig("-").values(), **read_config(resume)}  # it may lack a new key
+    changed = [
+        f"{name} was {before[name]!r}, is {value!r}"
+        for name, value in now.items()
+        if name not in MAY_CHANGE and value != before[name]
+    ]
+    if changed:
+        raise UsageError(
+            f"{resume} was begun with other settings: {'; '.join(changed)}. Go on with the same, "
+            "or begin a new run"
+        )
     return start
 
 

@@ -39,7 +39,7 @@ from . import checkpoint
 from .config import TrainingConfig
 from .encoding import Prompt, examples, prompts
 from .learner import load_model, load_tokenizer
-from .local import EVENT, OnStep
+from .local import EVENT, OnStep, start_of
 from .loss import PRESETS
 from .optimizer import BETAS, CLIP_NORM, FLOOR
 from .rollouts import Reward, Row, judge
@@ -81,9 +81,7 @@ def run(
         UsageError: an option is not known to TRL, or the config asks for what TRL has not.
     """
     check(config)
-    start = checkpoint.newest(resume) if resume else None
-    if resume and start is None:
-        raise UsageError(f"{resume} has no whole checkpoint to go on from")
+    start = start_of(resume, config)
     if start and checkpoint.step_of(start) >= config.steps:
         return start
     tokenizer = load_tokenizer(config)
