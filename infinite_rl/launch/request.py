@@ -1,0 +1,120 @@
+"""The exact request for a training job, and what its container finds.
+
+    /opt/ml/input/config/hyperparameters.json  the settings below
+    /opt/ml/input/data/config/                 train.yaml, and eval.yaml where there is one
+    /opt/ml/input/data/source/source.tar.gz    the folder that the job runs in
+
+    setting      says
+    config       the name of the training config in the input `config`
+    eval_config  that of the evaluation's config; missing where there is none
+    checkpoints  where checkpoints go as they are made, and from where a job goes on
+    traces       where events and rollouts go
+
+The settings are texts. Checkpoints are copied by the run itself, which knows when one is whole, and
+not by SageMaker's own copying of a folder, which does not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import UsageError
+from ..training.redact import redact
+from .names import check_name
+from .place import Place
+
+TRAIN, EVAL = "train.yaml", "eval.yaml"
+CONFIG_INPUT, SOURCE_INPUT = "config", "source"
+ENTRY = ("python", "-m", "infinite_rl.launch.container")
+_LONGEST_IMAGE = 255
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job: its name, its image, its source's content, and whether it is evaluated."""
+
+    name: str
+    image: str
+    source: str
+    evaluated: bool = False
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if len(self.image) > _LONGEST_IMAGE:
+            raise UsageError(f"an image's address has at most {_LONGEST_IMAGE} characters")
+
+
+def config_uri(place: Place, name: str) -> str:
+    """The folder of S3 that a job's configs lie in. Who writes there first has the name."""
+    return place.uri("jobs", name, "config")
+
+
+def source_uri(place: Place, digest: str) -> str:
+    """The folder of S3 that a source lies in; jobs of one source share it."""
+    return place.uri("sources", digest)
+
+
+def hyperparameters(job: Job, checkpoints: str, traces: str) -> dict[str, str]:
+    """What the container is told: see the top of this file."""
+    found = {"config": TRAIN, "checkpoints": checkpoints, "traces": traces}
+    return {**found, "eval_config": EVAL} if job.evaluated else found
+
+
+def create_training_job(job: Job, place: Place) -> dict[str, Any]:
+    """The arguments of boto3's `create_training_job`; a pure function of both.
+
+    `place` must be resolved: with an account, a role, a bucket and a region.
+    """
+    inputs = {
+        CONFIG_INPUT: config_uri(place, job.name) + "/",
+        SOURCE_INPUT: source_uri(place, job.source) + "/",
+        **place.inputs,
+    }
+    request: dict[str, Any] = {
+        "TrainingJobName": job.name,
+        "AlgorithmSpecification": {
+            "TrainingImage": job.image,
+            "TrainingInputMode": "File",
+            "ContainerEntrypoint": list(ENTRY),
+        },
+        "RoleArn": place.role_arn,
+        "InputDataConfig": [_channel(name, uri) for name, uri in inputs.items()],
+        "OutputDataConfig": {"S3OutputPath": place.uri("outputs") + "/"},
+        "ResourceConfig": {
+            "InstanceType": place.instance_type,
+            "InstanceCount": place.instance_count,
+            "VolumeSizeInGB": place.volume_gb,
+        },
+        "StoppingCondition": {"MaxRuntimeInSeconds": place.max_seconds},
+        "HyperParameters": hyperparameters(
+            job, place.uri("checkpoints", job.name) + "/", place.uri("traces", job.name) + "/"
+        ),
+        "Environment": dict(place.environment),
+        "Tags": [{"Key": key, "Value": value} for key, value in tags(place).items()],
+    }
+    if place.subnets:
+        network = {"Subnets": place.subnets, "SecurityGroupIds": place.security_groups}
+        request["VpcConfig"] = {key: list(names) for key, names in network.items()}
+    return request
+
+
+def tags(place: Place) -> Mapping[str, str]:
+    """The tags of all that is made for a job."""
+    return {"application": "infinite-rl", **place.tags}
+
+
+def shown(request: Mapping[str, Any]) -> str:
+    """A request as JSON: the same bytes for the same request, secrets of its environment out."""
+    return json.dumps(redact(request), indent=2, sort_keys=True, ensure_ascii=True) + "\n"
+
+
+def _channel(name: str, uri: str) -> dict[str, Any]:
+    where = {
+        "S3DataType": "S3Prefix",
+        "S3Uri": uri,
+        "S3DataDistributionType": "FullyReplicated",  # every machine gets all of it
+    }
+    return {"ChannelName": name, "DataSource": {"S3DataSource": where}, "InputMode": "File"}
