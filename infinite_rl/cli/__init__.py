@@ -41,6 +41,8 @@ VERBS = (
     "decontaminate",
     "split",
     "report",
+    "fetch",
+    "publish",
     "run_examples",
     "warm_up",
 )

@@ -26,9 +26,9 @@ from ..errors import StoreError, UsageError, look_up
 from ..layout import tagged
 from ..reward_functions.math.bounds import Unparsed
 from ..reward_functions.math.extract import last_box
+from ..storage import fetch
 from .pins import check_file
 from .rows import Row, read_some
-from .storage import fetch
 
 _SPLITS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
 # Where each split of MBPP begins, by https://github.com/google-research/google-research/tree/master/mbpp

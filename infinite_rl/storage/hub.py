@@ -1,0 +1,64 @@
+"""Data sets and models of the Hugging Face hub, by its own libraries and in their cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..dataset.rows import write
+from ..errors import UsageError
+from .transfer import Transfer, kept
+
+
+def fetch_rows(uri: str, transfer: Transfer) -> Path:
+    """A split as JSON lines. The `datasets` library has its own cache of what it downloads."""
+    name, config, split = _split_name(uri)
+    datasets = _datasets()
+    try:
+        rows = datasets.load_dataset(name, config, split=split)
+    except (OSError, ValueError) as error:  # no network, or no such data set, config or split
+        raise UsageError(f"{uri} cannot be loaded: {_reason(error)}") from None
+    place = transfer.place(uri, rows._fingerprint, f"{split}.jsonl")
+    return kept(place, Path.is_file, lambda path: write(rows, path))
+
+
+def fetch_model(uri: str, transfer: Transfer) -> Path:  # noqa: ARG001  # it has its own progress
+    """The folder of a model's snapshot; without a network that in the library's cache, if whole."""
+    name, _, revision = uri.removeprefix("hf-model:").partition("@")
+    if not name:
+        raise UsageError(f"{uri} names no model: it must be hf-model:NAME[@REVISION]")
+    hub = _hub()
+    try:
+        return Path(hub.snapshot_download(name, revision=revision or None))
+    except (OSError, ValueError, hub.errors.HfHubHTTPError) as error:
+        raise UsageError(f"{uri} cannot be loaded: {_reason(error)}") from None
+
+
+def _split_name(uri: str) -> tuple[str, str | None, str]:
+    parts = uri.removeprefix("hf:").split(":")
+    if len(parts) not in (2, 3) or not all(parts) or "/" in parts[-1]:
+        raise UsageError(f"{uri} names no split: it must be hf:NAME:SPLIT or hf:NAME:CONFIG:SPLIT")
+    return parts[0], parts[1] if len(parts) == 3 else None, parts[-1]
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+
+
+def _datasets() -> Any:
+    try:
+        import datasets
+    except ModuleNotFoundError:
+        message = "names of the hub need the datasets library: pip install 'infinite-rl[data]'"
+        raise UsageError(message) from None
+    return datasets
+
+
+def _hub() -> Any:
+    try:
+        import huggingface_hub
+        import huggingface_hub.errors
+    except ModuleNotFoundError:
+        message = "models of the hub need huggingface_hub: pip install 'infinite-rl[train]'"
+        raise UsageError(message) from None
+    return huggingface_hub
