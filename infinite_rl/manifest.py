@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from .errors import RuntimeMissing, StoreError, UsageError
+from .replacing import write_text
 from .runtimes import RUNTIMES, Runtime, recorded_hash
 
 if TYPE_CHECKING:
@@ -61,16 +61,10 @@ def _damaged(path: Path) -> StoreError:
 def write_manifest(folder: Path, manifest: Mapping[str, object]) -> None:
     """Replace the manifest, whole or not at all. Raises StoreError where it cannot be written."""
     path = folder / MANIFEST
-    draft = path.with_suffix(".json.new")
     try:
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump(manifest, file, indent=2)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}; nothing was lost") from None
+        write_text(path, json.dumps(manifest, indent=2) + "\n")
+    except StoreError as error:
+        raise StoreError(f"{error}; nothing was lost") from None
 
 
 class Record:

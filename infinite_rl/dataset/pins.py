@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..errors import StoreError
+from ..replacing import write_text
 from .rows import PINS as MANIFEST
-from .rows import Row, replacing, to_json, write
+from .rows import Row, to_json, write
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,7 @@ def write_pinned(folder: Path, files: Mapping[str, list[Row]], found: Pinned) ->
         manifest.unlink(missing_ok=True)
         for name, rows in files.items():
             write(rows, folder / name)
-        with replacing(manifest) as unfinished:
-            unfinished.write_text(json.dumps(asdict(found), indent=2) + "\n", "ascii")
+        write_text(manifest, json.dumps(asdict(found), indent=2) + "\n")
     except OSError as error:
         raise StoreError(f"cannot write {manifest}: {error.strerror or error}") from None
 

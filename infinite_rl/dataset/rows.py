@@ -14,16 +14,14 @@ import csv
 import gzip
 import json
 import math
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from ..errors import NoColumn, StoreError, UsageError
 from ..journal import JOURNAL
+from ..replacing import replacing
 from ..store import DATASET, DATASET_COLUMNS, FAILED_COLUMNS, csv_line, read_rows, sample_of
 from . import parquet
 from .shelf import Shelf, to_json, to_line
@@ -234,34 +232,6 @@ def _object(value: Any) -> Row:
 
 
 # --- writing -------------------------------------------------------------------------------------
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A file to write in, which takes the place of `path` when all is well; its folder is made.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        number, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        os.close(number)
-        try:
-            yield Path(name)
-            Path(name).chmod(0o666 & ~_umask())
-            os.replace(name, path)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(name)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _write_jsonl(rows: Iterable[Mapping[str, Any]], path: Path) -> int:

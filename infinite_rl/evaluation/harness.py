@@ -24,6 +24,7 @@ from typing import Any
 
 from ..dataset import rows
 from ..errors import InfiniteRLError, StoreError, UsageError
+from ..replacing import write_text
 from .config import EvaluationConfig
 from .summary import markdown_lines, plain
 
@@ -93,8 +94,7 @@ def run_harness(config: EvaluationConfig) -> str:
             "",
         ]
     )
-    with rows.replacing(out / TABLE) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
+    write_text(out / TABLE, text)
     return text
 
 

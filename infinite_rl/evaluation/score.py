@@ -13,9 +13,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from ..dataset.rows import replacing
 from ..errors import StoreError
 from ..estimators import Interval, bootstrap, pass_at_k, percentile, wilson
+from ..replacing import write_text
 
 SEED = 42  # of the bootstrap, so that the same records always give the same interval
 
@@ -75,8 +75,7 @@ class Score:
 
     def write(self, path: Path) -> None:
         """Write it as JSON, whole or not at all."""
-        with replacing(path) as unfinished:
-            unfinished.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        write_text(path, json.dumps(asdict(self), indent=2) + "\n")
 
 
 @dataclass

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..dataset import rows
-from ..errors import StoreError
+from ..replacing import write_text
 from .config import EvaluationConfig
 from .score import Estimate, Score
 
@@ -29,15 +29,8 @@ _TOLD = (
 
 def write_summary(out: Path, config: EvaluationConfig, scores: Mapping[str, Score]) -> None:
     """Write both files. Raises StoreError where they cannot be written."""
-    try:
-        for name, text in (
-            (MARKDOWN, markdown(config, scores)),
-            (PAGE, page(config, scores, out)),
-        ):
-            with rows.replacing(out / name) as unfinished:
-                unfinished.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"cannot write to {out}: {error.strerror or error}") from None
+    write_text(out / MARKDOWN, markdown(config, scores))
+    write_text(out / PAGE, page(config, scores, out))
 
 
 def table(scores: Mapping[str, Score]) -> list[list[str]]:

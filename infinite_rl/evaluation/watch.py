@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ..dataset.rows import replacing, write
+from ..dataset.rows import write
 from ..errors import InfiniteRLError, UsageError
+from ..replacing import write_text
 from ..training.checkpoint import is_ready, ready, step_of
 from .config import EvaluationConfig
 from .run import SCORE, Work, check_settings, evaluate
@@ -123,7 +124,4 @@ def _write_tables(out: Path, names: Sequence[str]) -> None:
         ({"step": step, "task": name, **asdict(score)} for step, name, score in found), out / LINES
     )
     scores = {f"step {step}, {name}": score for step, name, score in found}
-    with replacing(out / TABLE) as unfinished:
-        unfinished.write_text(
-            "\n".join(["# Evaluation by step", "", *table_lines(scores), ""]), encoding="utf-8"
-        )
+    write_text(out / TABLE, "\n".join(["# Evaluation by step", "", *table_lines(scores), ""]))

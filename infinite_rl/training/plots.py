@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..dataset.rows import replacing
 from ..errors import StoreError, UsageError
+from ..replacing import replacing
 from .run_folder import read_events
 
 FOLDER = "plots"

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from ..append_only import AppendOnlyFile, damaged, read_lines
-from ..dataset.rows import replacing
 from ..errors import StoreError, UsageError
 from ..manifest import surroundings
+from ..replacing import write_text
 from ..store import locked
 from .machine import commit, hardware, requirements
 from .redact import redact
@@ -202,18 +201,6 @@ def read_config(run: Path) -> dict[str, Any]:
     except (OSError, ValueError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
     raise StoreError(f"{path} cannot be read: {reason}")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file, whole or not at all, and onto the disk. Raises StoreError where that fails."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as draft, draft.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}") from None
 
 
 class _Lines(AppendOnlyFile):

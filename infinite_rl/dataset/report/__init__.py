@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ...manifest import read_manifest
+from ...replacing import write_text
 from ...store import DATASET, FAILED, FAILED_COLUMNS, PROOF_COLUMNS, read_rows
 from ...types import REASONS
-from ..rows import Row, Source, read, replacing
+from ..rows import Row, Source, read
 from .nearest import nearest
 from .page import page
 from .shown import Cell, Cut, Shown
@@ -64,8 +65,7 @@ def report(
     title = title or (folder.resolve().name if folder else "rows")
     content = _content(title, shown, statistics, manifest)
     text = page(title, content)
-    with replacing(Path(path)) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
+    write_text(Path(path), text)
     return Reported(shown.seen, len(content["rows"]), content["cut"], shown.limit, len(text))
 
 
