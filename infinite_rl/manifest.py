@@ -147,10 +147,10 @@ class Record:
         write_manifest(self._folder, {**self._manifest, "totals": totals, "runs": runs})
 
 
-def surroundings() -> dict[str, object]:
-    """The versions and the runtimes by which verdicts are made."""
+def surroundings(*packages: str) -> dict[str, object]:
+    """The versions and the runtimes by which verdicts are made; of these packages also."""
     versions = {"python": platform.python_version(), "platform": platform.platform()}
-    for name in _PACKAGES:
+    for name in (*_PACKAGES, *packages):
         try:
             versions[name] = version(name)
         except PackageNotFoundError:

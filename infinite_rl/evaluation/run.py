@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -254,8 +253,7 @@ def begin(work: Work) -> None:
     """
     settings = check_settings(work)
     work.folder.mkdir(parents=True, exist_ok=True)
-    packages = dict(_versions())
-    write_manifest(work.folder, {"settings": settings, "packages": packages, **surroundings()})
+    write_manifest(work.folder, {"settings": settings, **surroundings(*_PACKAGES)})
 
 
 def check_settings(work: Work, but: Collection[str] = ()) -> dict[str, Any]:
@@ -322,11 +320,3 @@ def fingerprint(model: str) -> str:
                 file.seek(begin)
                 digest.update(file.read(_PART))
     return digest.hexdigest()[:16]
-
-
-def _versions() -> Iterator[tuple[str, str]]:
-    for name in _PACKAGES:
-        try:
-            yield name, version(name)
-        except PackageNotFoundError:
-            continue

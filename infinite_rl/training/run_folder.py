@@ -20,7 +20,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timezone
-from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -92,7 +91,7 @@ class RunFolder:
             "commit": found and {"sha": found[0], "changed": found[1]},
             "seeds": dict(seeds),
             "working_directory": str(Path.cwd()),
-            **_surroundings(),
+            **surroundings(*_PACKAGES),
         }
         write_text(path / CONFIG, settings)
         write_text(path / "locks" / "requirements.lock.txt", requirements())
@@ -152,7 +151,7 @@ class RunFolder:
     def resumed(self, step: int) -> None:
         """Note that the run goes on from the checkpoint of `step`; what came after it is void."""
         self._rollouts.append(_line({"kind": RESUMED, "step": step}))
-        self.event(RESUMED, step, **_surroundings())
+        self.event(RESUMED, step, **surroundings(*_PACKAGES))
         self._capped = self._is_capped()
 
     def sync(self) -> None:
@@ -290,17 +289,6 @@ def _made(root: Path, name: str) -> Path:
         except OSError as error:
             raise StoreError(f"cannot write to the folder {path}: {error.strerror}") from None
     raise AssertionError("numbers do not end")
-
-
-def _surroundings() -> dict[str, Any]:
-    """The versions and the runtimes by which the run computes and judges."""
-    found: dict[str, Any] = surroundings()
-    for name in _PACKAGES:
-        try:
-            found["versions"][name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def _yaml() -> Any:
