@@ -252,6 +252,12 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return found
 
 
+def to_yaml(values: Mapping[str, Any]) -> str:
+    """Values by key as YAML, in their order. Raises UsageError where PyYAML is missing."""
+    text: str = _yaml().safe_dump(dict(values), sort_keys=False)
+    return text
+
+
 def _yaml() -> Any:
     try:
         import yaml

@@ -52,7 +52,7 @@ def test_a_folder_tells_how_the_run_was_started(run: RunFolder) -> None:
     assert manifest["versions"]["python"] == sys.version.split()[0]
     assert manifest["versions"]["wasmtime"] and manifest["runtimes"]["python"]
     assert datetime.fromisoformat(manifest["began"]).tzinfo is not None
-    assert run.config == CONFIG
+    assert read_config(run.path) == CONFIG
     lock = (run.path / "locks" / "requirements.lock.txt").read_text().splitlines()
     assert any(line.startswith("wasmtime==") for line in lock)
     hardware = json.loads((run.path / "sys" / "hardware.json").read_text())
@@ -146,7 +146,7 @@ def test_no_secret_gets_into_the_folder(tmp_path: Path, monkeypatch: pytest.Monk
     command = ["train", "--hub_token", "in-a-flag", "--api-key=behind-an-equals", "--steps", "20"]
     with RunFolder.create(tmp_path, config, command) as run:
         text = written(run.path)
-        kept = run.config["engine_options"]
+        kept = read_config(run.path)["engine_options"]
     for secret in (
         *("from-the-environment", "0123456789abcdef", "in-the-config", "in-the-url", "in-a-list"),
         *("in-a-flag", "behind-an-equals"),

@@ -25,9 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from ..append_only import AppendOnlyFile, damaged, read_lines
+from ..dataset.shelf import to_line
 from ..errors import StoreError, UsageError
 from ..manifest import surroundings
 from ..replacing import write_text
+from ..settings import read_yaml, to_yaml
 from ..store import locked
 from .machine import commit, hardware, requirements
 from .redact import redact
@@ -79,7 +81,7 @@ class RunFolder:
         Raises:
             StoreError: it cannot be made or written.
         """
-        settings = _yaml().safe_dump(redact(config), sort_keys=False)
+        settings = to_yaml(redact(config))
         began = datetime.now(timezone.utc)
         found = commit(Path.cwd())
         path = _made(Path(root), f"{began:%Y%m%dT%H%M%SZ}_{found[0][:8] if found else 'nogit'}")
@@ -114,11 +116,6 @@ class RunFolder:
         """Close the files; another process may open the folder."""
         self._opened.close()
 
-    @property
-    def config(self) -> dict[str, Any]:
-        """What the run was started with, without its secrets."""
-        return read_config(self.path)
-
     def event(self, kind: str, step: int, **values: Any) -> None:
         """Append {"kind", "step", "time" (seconds since 1970), **values} to events.jsonl.
 
@@ -130,7 +127,7 @@ class RunFolder:
             StoreError: it cannot be written; `DiskFull` for want of room.
         """
         record = {"kind": kind, "step": step, "time": round(time.time(), 3), **values}
-        self._events.append(_line(record))
+        self._events.append(to_line(_finite(record)))
 
     def rollout(self, step: int, **record: Any) -> None:
         """Append one sampled completion to rollouts.jsonl; raises as `event` does.
@@ -140,7 +137,7 @@ class RunFolder:
         """
         if self._capped:
             return
-        line = _line({"step": step, **record})
+        line = to_line(_finite({"step": step, **record}))
         size = (self.path / ROLLOUTS).stat().st_size
         if size + len(line) > self._most:
             self._capped = True
@@ -150,7 +147,7 @@ class RunFolder:
 
     def resumed(self, step: int) -> None:
         """Note that the run goes on from the checkpoint of `step`; what came after it is void."""
-        self._rollouts.append(_line({"kind": RESUMED, "step": step}))
+        self._rollouts.append(to_line({"kind": RESUMED, "step": step}))
         self.event(RESUMED, step, **surroundings(*_PACKAGES))
         self._capped = self._is_capped()
 
@@ -191,15 +188,10 @@ def read_rollouts(run: Path) -> Iterator[dict[str, Any]]:
 
 def read_config(run: Path) -> dict[str, Any]:
     """What a run was started with, without its secrets. Raises StoreError where it is damaged."""
-    yaml, path = _yaml(), run / CONFIG
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if isinstance(found, dict):
-            return found
-        reason = "it is no mapping"
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-    raise StoreError(f"{path} cannot be read: {reason}")
+        return read_yaml(run / CONFIG)
+    except UsageError as error:
+        raise StoreError(f"{run / CONFIG} cannot be read: {error}") from None
 
 
 class _Lines(AppendOnlyFile):
@@ -258,16 +250,6 @@ def _parsed(path: Path, holding: bytes = b"") -> Iterator[tuple[int, dict[str, A
             yield end, record
 
 
-def _line(record: Mapping[str, Any]) -> bytes:
-    try:
-        text = json.dumps(record, allow_nan=False)
-    except ValueError:
-        text = json.dumps(_finite(record))
-    except TypeError as error:
-        raise UsageError(f"this cannot be written as JSON: {error}") from None
-    return text.encode("ascii") + b"\n"
-
-
 def _finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
@@ -289,11 +271,3 @@ def _made(root: Path, name: str) -> Path:
         except OSError as error:
             raise StoreError(f"cannot write to the folder {path}: {error.strerror}") from None
     raise AssertionError("numbers do not end")
-
-
-def _yaml() -> Any:
-    try:
-        import yaml
-    except ModuleNotFoundError:
-        raise UsageError("a run's config needs PyYAML: pip install 'infinite-rl[train]'") from None
-    return yaml
