@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,6 +41,19 @@ class AppendOnlyFile:
     def close(self) -> None:
         self._file.close()
 
+    def _claim(self) -> None:
+        """Be the one process that writes the file. Raises StoreError where another is."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StoreError(f"another process is writing {self.path}") from None
+
+    def _drop_half_line(self) -> None:
+        """Drop half a line at the end, whose writer was killed."""
+        end = max((end for end, _ in whole_lines(self.path)), default=0)
+        if end < self.path.stat().st_size:
+            self._file.truncate(end)
+
     def _write(self, record: bytes) -> int:
         """Append a record; where it begins.
 
@@ -71,6 +85,11 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         for line in file:
             end += len(line)
             yield end, line
+
+
+def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Each line as `read_lines`, without one at the end that is torn."""
+    return ((end, line) for end, line in read_lines(path) if line.endswith(b"\n"))
 
 
 def damaged(path: Path, end: int | None, what: str) -> StoreError:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from .append_only import AppendOnlyFile, DiskFull, damaged, read_lines
+from .append_only import AppendOnlyFile, DiskFull, damaged, whole_lines
 from .errors import NoCompletion, ProviderError, ProviderUnavailable, StoreError
 from .prices import Price, cost
 from .progress import Spending
@@ -325,9 +325,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, re.Match[bytes]]]:
 
     A torn last line is left out: its call counts as under way.
     """
-    for end, line in read_lines(path):
-        if not line.endswith(b"\n"):
-            return
+    for end, line in whole_lines(path):
         found = _BEGINNING.match(line)
         if found is None:
             raise damaged(path, end, "it begins as no line of a journal")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infinite_rl.append_only import AppendOnlyFile, DiskFull, damaged, read_lines
+from infinite_rl.append_only import AppendOnlyFile, DiskFull, damaged, read_lines, whole_lines
 from infinite_rl.errors import StoreError
 
 
@@ -96,3 +96,18 @@ def test_damage_is_told_by_the_number_of_its_line(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"one\ntwo\nthree\n")
     assert "x is damaged at line 2 (odd)" in str(damaged(tmp_path / "x", 8, "odd"))
     assert "x is damaged (odd)" in str(damaged(tmp_path / "x", None, "odd"))
+
+
+@pytest.mark.parametrize(("text", "left"), [(b"", b""), (b"ha", b""), (b"a\nb\nha", b"a\nb\n")])
+def test_half_a_line_is_dropped(tmp_path: Path, text: bytes, left: bytes) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(text)
+    assert b"".join(line for _, line in whole_lines(path)) == left
+    AppendOnlyFile(path)._drop_half_line()
+    assert path.read_bytes() == left
+
+
+def test_one_process_alone_writes(file: AppendOnlyFile) -> None:
+    file._claim()
+    with pytest.raises(StoreError, match="another process is writing .*x"):
+        AppendOnlyFile(file.path)._claim()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -49,10 +48,7 @@ class Unfinished(Lines):
         self._out = out
         with ExitStack() as refused:
             refused.callback(self._file.close)
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise StoreError(f"another run is writing {self.path}") from None
+            self._claim()
             self._recover(to_line({"settings": settings}), afresh=afresh)
             refused.pop_all()
 
@@ -84,7 +80,7 @@ class Unfinished(Lines):
         self._file.truncate(self._begin)
 
     def _recover(self, first: bytes, *, afresh: bool) -> None:
-        end = self._begin = len(first)
+        self._begin = len(first)
         lines = read_lines(self.path)
         _, header = next(lines, (0, b""))
         if header != first:
@@ -95,8 +91,4 @@ class Unfinished(Lines):
                 )
             self._file.truncate(0)
             self._write(first)
-            return
-        for reached, line in lines:
-            if line.endswith(b"\n"):
-                end = reached
-        self._file.truncate(end)
+        self._drop_half_line()

@@ -6,7 +6,6 @@ of an answer is the question's key and the sample's number, whichever process ha
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from ..append_only import AppendOnlyFile, damaged, read_lines
+from ..append_only import AppendOnlyFile, damaged, whole_lines
 from ..dataset.rows import to_json
 from ..errors import StoreError
 
@@ -84,12 +83,8 @@ class Keeper(AppendOnlyFile):
         super().__init__(folder / FOLDER / f"{process:03}.jsonl")
         with ExitStack() as refused:
             refused.callback(self._file.close)
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise StoreError(f"another process is writing {self.path}") from None
-            whole = [end for end, line in read_lines(self.path) if line.endswith(b"\n")]
-            self._file.truncate(max(whole, default=0))
+            self._claim()
+            self._drop_half_line()
             refused.pop_all()
 
     def keep(self, answer: Answer) -> None:
@@ -99,9 +94,8 @@ class Keeper(AppendOnlyFile):
 
 def _answers(path: Path) -> Iterator[tuple[int, Answer]]:
     """Each whole answer of a file, and where it begins."""
-    for end, line in read_lines(path):
-        if line.endswith(b"\n"):
-            try:
-                yield end - len(line), Answer(**json.loads(line))
-            except (TypeError, ValueError) as error:
-                raise damaged(path, end, str(error)) from None
+    for end, line in whole_lines(path):
+        try:
+            yield end - len(line), Answer(**json.loads(line))
+        except (TypeError, ValueError) as error:
+            raise damaged(path, end, str(error)) from None

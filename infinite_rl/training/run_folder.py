@@ -24,7 +24,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ..append_only import AppendOnlyFile, damaged, read_lines
+from ..append_only import AppendOnlyFile, damaged, whole_lines
 from ..dataset.shelf import to_line
 from ..errors import StoreError, UsageError
 from ..manifest import surroundings
@@ -200,12 +200,7 @@ class _Lines(AppendOnlyFile):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._turn = threading.Lock()
-        end = 0
-        for reached, line in read_lines(path):
-            if line.endswith(b"\n"):
-                end = reached
-        if end < path.stat().st_size:
-            self._file.truncate(end)
+        self._drop_half_line()
 
     def __enter__(self) -> _Lines:
         return self
@@ -237,8 +232,8 @@ def _parsed(path: Path, holding: bytes = b"") -> Iterator[tuple[int, dict[str, A
     """Each whole line with its place; with `holding`, only the lines that tell of a resumption."""
     if not path.exists():
         return
-    for end, line in read_lines(path):
-        if holding not in line or not line.endswith(b"\n"):
+    for end, line in whole_lines(path):
+        if holding not in line:
             continue
         try:
             record = json.loads(line)
