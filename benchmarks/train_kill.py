@@ -47,6 +47,7 @@ SHARED = {
     "batch_size": 4,
     "group_size": 4,
     "max_new_tokens": 4,
+    "reward_cut_off": True,  # what it is to learn from is a share of the answer
     "tokens_per_batch": 256,
     "learning_rate": 1e-3,
     "save_every": 2,

@@ -112,6 +112,7 @@ def rate(engine: str, folder: str, tokens: int, share: float, steps: int) -> flo
         batch_size=PROMPTS,
         group_size=GROUP,
         max_new_tokens=tokens,
+        reward_cut_off=True,  # a random model seldom ends
         tokens_per_batch=100_000,
         learning_rate=1e-4,
         loss="grpo",

@@ -17,10 +17,12 @@ pytest.importorskip("transformers")
 from tiny_models import byte_tokenizer, qwen3  # noqa: E402
 
 from infinite_rl.errors import StoreError, UnknownName, UsageError  # noqa: E402
-from infinite_rl.training import TrainingConfig, checkpoint, train  # noqa: E402
+from infinite_rl.training import TrainingConfig, checkpoint, rollouts, train  # noqa: E402
 from infinite_rl.training.local import MAY_CHANGE  # noqa: E402
 from infinite_rl.training.optimizer import Diverged  # noqa: E402
+from infinite_rl.training.rollouts import credited  # noqa: E402
 from infinite_rl.training.run_folder import read_events, read_rollouts  # noqa: E402
+from infinite_rl.training.sampling import Sampled  # noqa: E402
 
 ROWS = [
     {"type": "math", "prompt": f"{a}+{b}=", "answer": str(a + b), "response": str(a + b)}
@@ -52,6 +54,7 @@ def config(path: Path, out: Path, /, **values: Any) -> TrainingConfig:
         "batch_size": 4,
         "group_size": 4,
         "max_new_tokens": 6,
+        "reward_cut_off": True,  # a random model seldom ends
         "learning_rate": 1e-3,
         "tokens_per_batch": 96,
         "save_every": 2,
@@ -203,6 +206,27 @@ def test_answers_without_a_verdict_are_left_out(model: Path, tmp_path: Path) -> 
     assert [each["reward"] for each in first] == [None, 0.0, 1.0, 1.0]
     by_hand = [0, -2 / 2**0.5, 1 / 2**0.5, 1 / 2**0.5]  # mean 2/3, std sqrt(2)/3
     assert [each["advantage"] for each in first] == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_a_right_answer_that_was_cut_off_gets_no_reward(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [("<answer>5</answer>", reason) for reason in ("stop", "length")]
+    group = [Sampled([65], [-1.0], *each) for each in (*said, *said)]
+    monkeypatch.setattr(rollouts, "sample", lambda model, tok, asked, **_: [group] * len(asked))
+    rows = [{"type": "math", "prompt": "2+3=", "answer": "5"}]
+    for allowed, wanted in ((False, [1, 0, 1, 0]), (True, [1, 1, 1, 1])):
+        given = {"steps": 1, "batch_size": 1, "reward_cut_off": allowed}
+        found = train(rows, None, config(model, tmp_path, **given))
+        told = list(read_rollouts(found.parent.parent))
+        assert [each["reward"] for each in told] == wanted
+        assert curve(found)[0]["truncated"] == 0.5
+
+
+def test_what_was_cut_off_may_have_less_than_nothing_and_no_verdict_stays_none() -> None:
+    told = TrainingConfig("m")
+    assert [credited(told, each, True) for each in (1.0, 0.0, -2.0, None)] == [0, 0, -2, None]
+    assert [credited(told, each, False) for each in (1.0, -2.0, None)] == [1, -2, None]
 
 
 @pytest.mark.slow

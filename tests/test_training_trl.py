@@ -38,7 +38,8 @@ def config(model: str, out: Path, **changes: Any) -> TrainingConfig:
     values: dict[str, Any] = {
         "model": model, "out": str(out), "engine": "trl", "style": "plain", "device": "cpu",
         "steps": 3, "batch_size": 2, "group_size": 4, "max_new_tokens": 5, "learning_rate": 1e-3,
-        "save_every": 2, "engine_options": {"gradient_checkpointing": False},
+        "save_every": 2, "reward_cut_off": True,
+        "engine_options": {"gradient_checkpointing": False},
     }  # fmt: skip
     return TrainingConfig.of({**values, **changes})
 
@@ -103,6 +104,39 @@ def test_the_native_rewards_judge_what_the_row_asks(model: str, tmp_path: Path) 
     found = train(right, None, config(model, tmp_path, steps=1, reward={"format_weight": 0.5}))
     rollouts = lines(found.parent.parent / "rollouts.jsonl")
     assert {each["reward"] for each in rollouts} == {0.0}
+
+
+def test_an_answer_that_was_cut_off_gets_no_reward(model: str, tmp_path: Path) -> None:
+    ends = [*range(100, 160), 257]  # so that some of a random model's answers end
+    tiny = qwen3()
+    tiny.generation_config.eos_token_id = ends
+    tiny.save_pretrained(tmp_path / "model")
+    byte_tokenizer().save_pretrained(tmp_path / "model")
+
+    def always(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float]:
+        return [1.0] * len(texts)
+
+    told = config(str(tmp_path / "model"), tmp_path / "out", reward_cut_off=False, group_size=8)
+    found = train(ROWS, always, told)
+    rollouts = lines(found.parent.parent / "rollouts.jsonl")
+    events = [each for each in lines(found.parent.parent / "events.jsonl") if "truncated" in each]
+    assert 0 < sum(each["truncated"] for each in events) < len(events)
+    for event in events:
+        rewards = [each["reward"] for each in rollouts if each["step"] == event["step"]]
+        assert rewards.count(0.0) / len(rewards) == event["truncated"]
+        assert set(rewards) <= {0.0, 1.0}
+
+
+def test_what_ends_is_an_end_token_or_a_stop_string() -> None:
+    from infinite_rl.prompt_styles import Prompted
+    from infinite_rl.training.encoding import Prompt
+    from infinite_rl.training.trl_engine import _Limit
+
+    limit, asked = _Limit(3, {9}), Prompt({}, Prompted("?", ("\nUser:",)), [1])
+    assert limit.cuts([1, 2, 3], asked, "abc")
+    assert not limit.cuts([1, 2, 9], asked, "ab")
+    assert not limit.cuts([1, 2], asked, "ab")  # vLLM leaves the stop string out
+    assert not limit.cuts([1, 2, 3], asked, "a\nUser:b")
 
 
 def test_a_run_goes_on_from_its_newest_checkpoint(model: str, tmp_path: Path) -> None:

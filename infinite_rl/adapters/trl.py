@@ -40,8 +40,9 @@ def for_trl(
 
     A completion is a text, or a list of messages. The rows have the column `ground_truth`, as
     `export --to trl` writes it, or `type` and `answer`, and for code `language`. Where a completion
-    could not be judged its reward is None. The table of completions that TRL logs gets the columns
-    `status` and `error`.
+    could not be judged its reward is None. One that was cut off is judged as it stands; TRL's
+    `mask_truncated_completions` leaves it out of the loss. The table of completions that TRL logs
+    gets the columns `status` and `error`.
 
     The function raises `UsageError` where the columns are not there, and as `Scorer.judge`.
     """

@@ -36,7 +36,8 @@ class TrainingConfig(Settings):
     learning_rate   the highest; it falls as a cosine to a tenth of it
     warmup          steps in which it rises
     weight_decay    of AdamW, on matrices alone: not on norms, biases or embeddings
-    max_new_tokens  of a sampled answer
+    max_new_tokens  of a sampled answer; one that is cut off there gets a reward of 0 at most
+    reward_cut_off  true: an answer that was cut off gets the reward of what there is of it
     group_size      answers sampled for each prompt
     temperature     of sampling
     loss            a preset of `loss.PRESETS`
@@ -69,6 +70,7 @@ class TrainingConfig(Settings):
     warmup: int = ranged(0, 0)
     weight_decay: float = ranged(0.0, 0, 10)
     max_new_tokens: int = ranged(512, 1)
+    reward_cut_off: bool = False
     group_size: int = ranged(8, 2)
     temperature: float = ranged(1.0, 1e-3, 100)
     loss: str = one_of("grpo", LOSSES)

@@ -251,7 +251,7 @@ def make_tokenizer(texts: Sequence[str]) -> Any:
 
 
 def greedy(checkpoint: Path, rows: Sequence[Row], scorer: Scorer) -> list[bool]:
-    """Whether each row's likeliest answer passes, by the project's own reward."""
+    """Whether each row's likeliest answer ends and passes, by the project's own reward."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     model = AutoModelForCausalLM.from_pretrained(checkpoint)
@@ -259,4 +259,6 @@ def greedy(checkpoint: Path, rows: Sequence[Row], scorer: Scorer) -> list[bool]:
     prompts = [tokenizer.encode(row["prompt"], add_special_tokens=False) for row in rows]
     answers = sample(model, tokenizer, prompts, max_new_tokens=6, temperature=0)
     pairs = [(sample_of(row), each.text) for row, (each,) in zip(rows, answers, strict=True)]
-    return [score.passed for score in scorer.judge(pairs)]
+    ended = [each.finish_reason == "stop" for (each,) in answers]
+    scores = scorer.judge(pairs)
+    return [score.passed and end for score, end in zip(scores, ended, strict=True)]

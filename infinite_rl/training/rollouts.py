@@ -73,6 +73,18 @@ def _number(value: Any) -> float:
     return number
 
 
+def credited(config: TrainingConfig, reward: float | None, cut_off: bool) -> float | None:
+    """What an answer is worth for which the reward was given.
+
+    One that was cut off has no credit, as it does not count as passed in an evaluation: a number
+    may have lost its last digits, and who is paid for it need not learn to end. No verdict stays
+    none, and a reward below 0 what it is.
+    """
+    if reward is None or not cut_off or config.reward_cut_off:
+        return reward
+    return min(reward, 0.0)
+
+
 def random_numbers(*name: object) -> torch.Generator:
     """Random numbers, the same on every device, that follow from a name."""
     return torch.Generator().manual_seed(Random("/".join(map(str, name))).getrandbits(63))
@@ -163,7 +175,13 @@ class Rollouts:
         texts = [prompt.said.response(each.text) for prompt, each in pairs]
         rewards = judge(self._reward, [prompt.row for prompt in asked], texts)
         answers = [
-            Answer(each.ids, each.log_probs, text, each.finish_reason, reward)
+            Answer(
+                each.ids,
+                each.log_probs,
+                text,
+                each.finish_reason,
+                credited(config, reward, each.finish_reason == "length"),
+            )
             for each, text, reward in zip(sampled, texts, rewards, strict=True)
         ]
         return Rollout(version, places, answers, judging - began, time.perf_counter() - judging)

@@ -17,9 +17,9 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,9 @@ from .learner import load_model, load_tokenizer
 from .local import EVENT, OnStep, start_of
 from .loss import PRESETS
 from .optimizer import BETAS, CLIP_NORM, FLOOR
-from .rollouts import Reward, Row, judge
+from .rollouts import Reward, Row, credited, judge
 from .run_folder import RunFolder
+from .sampling import end_ids
 from .tracking import Tracking
 
 logger = logging.getLogger(__name__)
@@ -264,10 +265,12 @@ def _grpo(
         for n, each in enumerate(asked)
     ]
     longest = max(len(each.ids) for each in asked) + config.max_new_tokens
+    arguments = _arguments(_ending(config, ends), path, longest)
+    limit = _Limit(arguments.max_completion_length, end_ids(model, tokenizer))
     return trl.GRPOTrainer(
         model,
-        _reward(reward, asked, watch),
-        _arguments(_ending(config, ends), path, longest),
+        _reward(reward, asked, watch, config, limit),
+        arguments,
         Dataset.from_list(_enough(data, config.batch_size * (config.max_staleness + 1))),
         processing_class=tokenizer,
         peft_config=_peft(config),
@@ -350,13 +353,34 @@ def _ending(config: TrainingConfig, ends: Mapping[str, list[Any]]) -> TrainingCo
     return replace(config, engine_options={**own, "generation_kwargs": options})
 
 
-def _reward(reward: Reward, asked: Sequence[Prompt], watch: _Watch) -> Callable[..., Any]:
+@dataclass(frozen=True)
+class _Limit:
+    """How long a completion may be, and the tokens that end one."""
+
+    tokens: int
+    ends: Collection[int]
+
+    def cuts(self, ids: Sequence[int], prompt: Prompt, completion: str) -> bool:
+        """Whether a completion was cut off: neither an end nor a stop string came in time."""
+        if len(ids) < self.tokens or ids[-1] in self.ends:
+            return False
+        return not any(stop in completion for stop in prompt.said.stop)
+
+
+def _reward(
+    reward: Reward,
+    asked: Sequence[Prompt],
+    watch: _Watch,
+    config: TrainingConfig,
+    limit: _Limit,
+) -> Callable[..., Any]:
     """The reward as TRL calls it: by `for_trl`, or by the caller's own function of rows."""
 
     def infinite_rl(
         prompts: Sequence[str],
         completions: Sequence[str],
         place: Sequence[int],
+        completion_ids: Sequence[Sequence[int]],
         **columns: Any,
     ) -> list[float | None]:
         those = [asked[each] for each in place]
@@ -366,6 +390,8 @@ def _reward(reward: Reward, asked: Sequence[Prompt], watch: _Watch) -> Callable[
             found = reward_of(reward)(prompts, texts, **columns)
         else:
             found = judge(reward, [prompt.row for prompt in those], texts)
+        cut = map(limit.cuts, completion_ids, those, completions)
+        found = [credited(config, each, off) for each, off in zip(found, cut, strict=True)]
         watch.sampled(those, texts, found, columns)
         return found
 
