@@ -47,8 +47,10 @@ def publish(folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer)
 def ready(uri: str) -> list[Published]:
     """The whole folders below one; those that were not published here have no marker."""
     folder = _path(uri)
+    if not folder.exists():
+        return []  # as in S3, where there are no empty folders
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {uri}")
+        raise UsageError(f"{uri} is no folder")
     markers = {path: _whole(path) for path in folder.iterdir() if path.name[0] != "."}
     return [Published(str(path), marker.note) for path, marker in markers.items() if marker]
 

@@ -56,7 +56,7 @@ def save(
             raise StoreError(f"cannot write {final}: {_reason(error)}") from error
     for old in ready(run)[:-keep]:
         try:
-            _remove(old)
+            remove(old)
         except OSError as error:
             raise StoreError(f"cannot remove {old}: {_reason(error)}") from None
     return final
@@ -139,8 +139,8 @@ def _clear(folder: Path, final: Path) -> None:
         shutil.rmtree(final)
 
 
-def _remove(path: Path) -> None:
-    """Remove a checkpoint; it is never there in half."""
+def remove(path: Path) -> None:
+    """Remove a checkpoint; it is never there in half. Raises OSError."""
     leaving = path.with_name(f".{path.name}{_UNFINISHED}")
     path.rename(leaving)
     shutil.rmtree(leaving)

@@ -46,6 +46,9 @@ class TrainingConfig(Settings):
     sft_weight      weight of an SFT loss on the rows' responses beside GRPO's
     save_every      steps between checkpoints; the last step is always saved
     keep            checkpoints that are kept
+    checkpoints     where each is published to as training goes: s3://BUCKET/FOLDER/, or a folder
+    traces          where events and rollouts are published to, at each checkpoint and at the end
+    remove_local    remove a checkpoint here once it is published, but for the newest
     dtype           "bfloat16" computes in it; the weights stay float32
     device          "auto": a GPU if there is one; or "cpu", "cuda", "cuda:1", "mps"
     seed            of everything random
@@ -79,6 +82,9 @@ class TrainingConfig(Settings):
     sft_weight: float = ranged(0.0, 0, 1000)
     save_every: int = ranged(50, 1)
     keep: int = ranged(3, 1)
+    checkpoints: str = ""
+    traces: str = ""
+    remove_local: bool = False
     dtype: str = one_of("float32", DTYPES)
     device: str = "auto"
     seed: int = ranged(42, 0, 2**32 - 1)
@@ -88,5 +94,7 @@ class TrainingConfig(Settings):
         super().__post_init__()
         if not _DEVICE.fullmatch(self.device):
             raise UsageError(f"device is auto, cpu, mps, cuda or cuda:N, not {self.device!r}")
+        if self.remove_local and not self.checkpoints:
+            raise UsageError("remove_local needs checkpoints: where they are published to")
         if self.warmup >= self.steps:
             raise UsageError(f"warmup ({self.warmup}) must be less than steps ({self.steps})")

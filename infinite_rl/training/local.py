@@ -20,6 +20,7 @@ from . import checkpoint
 from .config import TrainingConfig
 from .grpo import GRPO
 from .learner import Learner
+from .publishing import Publisher
 from .redact import redact
 from .rollouts import Record, Reward, Row, random_numbers
 from .run_folder import RunFolder, read_config
@@ -31,7 +32,7 @@ EVENT = "train"  # the kind of a step's event
 # how old samples may be, which each step's events say.
 MAY_CHANGE = frozenset(
     ("steps", "max_staleness", "out", "save_every", "keep", "tracking", "device",
-     "tokens_per_batch")
+     "tokens_per_batch", "checkpoints", "traces", "remove_local")
 )  # fmt: skip
 OnStep = Callable[[int, Mapping[str, Any]], None]
 
@@ -88,6 +89,7 @@ def run(
         tracking = opened.enter_context(
             Tracking(config.tracking, folder.path, config.values(), resumed_at=done or None)
         )
+        publisher = opened.enter_context(Publisher(folder, config))
         for step in range(done, config.steps):
             values = _step(algorithm, step, folder, config)
             tracking.log(step + 1, {f"{EVENT}/{name}": each for name, each in values.items()})
@@ -96,6 +98,7 @@ def run(
             if (step + 1) % config.save_every == 0 or step + 1 == config.steps:
                 folder.sync()  # else a power cut could take lines of steps that will not be redone
                 start = _save(folder.path, step + 1, learner, algorithm)
+                publisher.saved(start)
     assert start is not None  # the last step is always saved
     return start
 

@@ -42,6 +42,7 @@ from .learner import load_model, load_tokenizer
 from .local import EVENT, OnStep, start_of
 from .loss import PRESETS
 from .optimizer import BETAS, CLIP_NORM, FLOOR
+from .publishing import Publisher
 from .rollouts import Reward, Row, credited, judge
 from .run_folder import RunFolder
 from .sampling import end_ids
@@ -434,6 +435,7 @@ class _Watch(TrainerCallback):
         )
         if folder and done:
             folder.resumed(done)
+        self._publisher = opened.enter_context(Publisher(folder, config)) if folder else None
         self._tokens, self._time = 0.0, time.perf_counter()
 
     def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002
@@ -458,7 +460,10 @@ class _Watch(TrainerCallback):
         if self._folder:
             step = state.global_step
             files = _Files(Path(args.output_dir) / f"checkpoint-{step}")
-            checkpoint.save(self._path, step, files, _Nothing(), {}, keep=self._config.keep)
+            keep = self._config.keep
+            found = checkpoint.save(self._path, step, files, _Nothing(), {}, keep=keep)
+            if self._publisher:
+                self._publisher.saved(found)
 
     def sampled(
         self,
