@@ -132,7 +132,8 @@ def check_keys(values: Iterable[object], kinds: Kinds) -> None:
     """Raise UsageError for the first key that is not known; it names the nearest known one."""
     for key in values:
         if key not in kinds:
-            raise UsageError(f"unknown key {key!r}{_nearest(str(key), kinds)}")
+            hint = nearest(str(key), kinds) or f"; known: {', '.join(sorted(kinds))}"
+            raise UsageError(f"unknown key {key!r}{hint}")
 
 
 def of_texts(texts: Mapping[str, str | None], kinds: Kinds) -> dict[str, Any]:
@@ -165,10 +166,10 @@ def _of_text(key: str, kind: type, text: str) -> Any:
     return text
 
 
-def _nearest(name: str, known: Kinds) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What is said of a name that is not known: the nearest one that is, "" where none is near."""
     near = get_close_matches(name, known, 1)
-    others = ", ".join(sorted(known))
-    return f"; did you mean {near[0]}?" if near else f"; known: {others}"
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def typed(name: str, kind: type, value: Any) -> Any:

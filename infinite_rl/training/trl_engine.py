@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ from ..adapters.scorer import Scorer
 from ..adapters.trl import reward_of
 from ..dataset.ground_truth import pack
 from ..errors import UsageError
+from ..settings import nearest
 from ..store import sample_of
 from . import checkpoint
 from .config import TrainingConfig
@@ -111,10 +111,10 @@ def check(config: TrainingConfig) -> None:
     known = {each.name for each in fields(_kind(config))} | {"peft"}
     for name in config.engine_options:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
             kind = _kind(config).__name__
-            raise UsageError(f"engine_options has {name!r}, no option of TRL's {kind}{hint}")
+            raise UsageError(
+                f"engine_options has {name!r}, no option of TRL's {kind}{nearest(name, known)}"
+            )
     if "output_dir" in config.engine_options:
         raise UsageError("engine_options has 'output_dir': the run's folder is what `out` says")
     if config.device.startswith("cuda:"):
