@@ -22,6 +22,7 @@ Kinds = Mapping[str, type]
 Told = TypeVar("Told", bound="Settings")
 Value = TypeVar("Value")
 
+_DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 # What a field's annotation asks of its value, where that is not the type itself.
 _KINDS: Mapping[Any, type] = {
     str | float: float,
@@ -217,6 +218,12 @@ def check_range(name: str, value: float, low: float, high: float) -> None:
     if not (low <= value <= high and value < math.inf):  # also refuses nan
         least = f"at least {low:g}" if high == math.inf else f"in [{low:g}, {high:g}]"
         raise UsageError(f"{name} must be {least}, not {value!r}")
+
+
+def check_device(name: str) -> None:
+    """Raise UsageError where a `device` is none that torch can be asked for."""
+    if not _DEVICE.fullmatch(name):
+        raise UsageError(f"device is auto, cpu, mps, cuda or cuda:N, not {name!r}")
 
 
 def check_choice(name: str, value: str, known: Sequence[str]) -> None:

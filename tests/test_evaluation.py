@@ -430,6 +430,7 @@ def test_rows_with_the_same_id_are_items_of_their_own(tmp_path: Path) -> None:
         ({"stop": [""]}, "empty stop string"),
         ({"style": "poem"}, "unknown prompt style 'poem'; known: chat"),
         ({"model": ""}, "model is missing"),
+        ({"device": "tpu"}, "device is auto, cpu, mps, cuda or cuda:N, not 'tpu'"),
         ({"out": ""}, "out is missing"),
     ],
 )

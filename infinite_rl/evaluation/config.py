@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import UsageError
-from ..settings import Settings, one_of, ranged
+from ..settings import Settings, check_device, one_of, ranged
 
 HARNESSES = ("own", "lm_eval")
 BACKENDS = ("transformers", "vllm", "server")
@@ -81,6 +81,7 @@ class EvaluationConfig(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_device(self.device)
         if not self.tasks:
             raise UsageError("tasks are missing: names of tasks, or files of rows")
         if self.samples > 1 and not self.heat:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError
-from ..settings import Settings, one_of, ranged
+from ..settings import Settings, check_device, one_of, ranged
 
 ALGORITHMS = ("sft", "grpo")
 ENGINES = ("local", "trl")
 LOSSES = ("reinforce", "grpo", "dr_grpo", "dapo", "dapo_group", "gspo")  # loss.PRESETS
 DTYPES = ("float32", "bfloat16")
 TRACKERS = ("tensorboard", "wandb")
-_DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 
 
 @dataclass(frozen=True)
@@ -92,8 +90,7 @@ class TrainingConfig(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not _DEVICE.fullmatch(self.device):
-            raise UsageError(f"device is auto, cpu, mps, cuda or cuda:N, not {self.device!r}")
+        check_device(self.device)
         if self.remove_local and not self.checkpoints:
             raise UsageError("remove_local needs checkpoints: where they are published to")
         if self.warmup >= self.steps:

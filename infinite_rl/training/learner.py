@@ -35,13 +35,12 @@ class Learner:
 
     def __init__(self, config: TrainingConfig, source: Path | None = None) -> None:
         self.config = config
-        self.device = _device(config.device)
+        self.device = device_of(config.device)
         self.tokenizer = load_tokenizer(config, source)
         self.model = self.load(source)
         self.optimizer = make_optimizer(self.model, config)
         self.pad_id = pad_id_of(self.tokenizer)
-        context = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
-        self.most = min(context or config.tokens_per_batch, config.tokens_per_batch)
+        self.most = most_tokens(config, self.model.config)
         self._shares = shares_prompts(self.model)
         self._flops = 6 * _multiplied(self.model)
         self._peak = _peak(self.device) if config.dtype == "bfloat16" else None
@@ -129,6 +128,12 @@ class Learner:
         return found
 
 
+def most_tokens(config: TrainingConfig, shape: Any) -> int:
+    """How many tokens a sequence may have: what a model of that shape and a forward pass hold."""
+    context = getattr(shape.get_text_config(), "max_position_embeddings", None)
+    return min(context or config.tokens_per_batch, config.tokens_per_batch)
+
+
 def load_tokenizer(config: TrainingConfig, source: Path | None = None) -> Any:
     """The tokenizer of a model. Raises UsageError where there is none."""
     transformers = _transformers()
@@ -145,10 +150,20 @@ def load_model(config: TrainingConfig, source: Path | None = None) -> Any:
 
 
 def _loaded(kind: Any, config: TrainingConfig, source: Path | None, options: dict[str, Any]) -> Any:
-    folder = source or Path(config.model).expanduser()
-    if not folder.is_dir() and not _HUB_NAME.fullmatch(config.model):
+    return pretrained(kind, str(source or config.model), options)
+
+
+def pretrained(kind: Any, name: str, options: Mapping[str, Any]) -> Any:
+    """What a class of transformers loads from a folder or by a hub name.
+
+    Raises:
+        UsageError: there is nothing of that name, or it cannot be loaded.
+    """
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        name = str(folder)
+    elif not _HUB_NAME.fullmatch(name):
         raise UsageError(f"there is no model folder {folder}")
-    name = str(folder) if folder.is_dir() else config.model
     try:
         return kind.from_pretrained(name, **options)
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -164,7 +179,8 @@ def _transformers() -> Any:
     return transformers
 
 
-def _device(name: str) -> torch.device:
+def device_of(name: str) -> torch.device:
+    """The device that a config's `device` means. Raises UsageError where there is no such one."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     device = torch.device(name)

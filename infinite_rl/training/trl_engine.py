@@ -38,7 +38,7 @@ from ..store import sample_of
 from . import checkpoint
 from .config import TrainingConfig
 from .encoding import Prompt, examples, prompts
-from .learner import load_model, load_tokenizer
+from .learner import load_model, load_tokenizer, most_tokens
 from .local import EVENT, OnStep, start_of
 from .loss import PRESETS
 from .optimizer import BETAS, CLIP_NORM, FLOOR
@@ -232,7 +232,7 @@ def _sft(
     watch: _Watch,  # noqa: ARG001
 ) -> Any:
     model = _model(config)
-    found = examples(rows, tokenizer, config.style, _most(model, config))
+    found = examples(rows, tokenizer, config.style, most_tokens(config, model.config))
     data = [
         {
             "input_ids": each.prompt + each.response,
@@ -258,7 +258,7 @@ def _grpo(
     watch: _Watch,
 ) -> Any:
     model = _model(config)
-    room = _most(model, config) - config.max_new_tokens
+    room = most_tokens(config, model.config) - config.max_new_tokens
     asked = prompts(rows, tokenizer, config.style, room)
     ends = _end_turns(model, tokenizer, asked, config)
     data = [
@@ -282,11 +282,6 @@ def _model(config: TrainingConfig) -> Any:
     options = {"trust_remote_code": config.engine_options.get("trust_remote_code", False)}
     options |= config.engine_options.get("model_init_kwargs") or {}
     return load_model(replace(config, engine_options=options))
-
-
-def _most(model: Any, config: TrainingConfig) -> int:
-    context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-    return min(context or config.tokens_per_batch, config.tokens_per_batch)
 
 
 def _peft(config: TrainingConfig) -> Any:

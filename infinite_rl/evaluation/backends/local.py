@@ -27,14 +27,13 @@ class LocalModel:
     def __init__(self, config: EvaluationConfig, stop: threading.Event) -> None:
         self._config, self._stop = config, stop
         self._torch, transformers = _libraries()
-        self._device = _device(self._torch, config.device)
-        dtype = config.dtype if config.dtype == "auto" else getattr(self._torch, config.dtype)
-        try:
-            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(config.model)
-            model = transformers.AutoModelForCausalLM.from_pretrained(config.model, dtype=dtype)
-        except (OSError, ValueError) as error:  # no such folder or name; a damaged file
-            said = " ".join(str(error).split())[:300]
-            raise UsageError(f"the model {config.model} cannot be loaded: {said}") from None
+        from ...training.learner import device_of, pretrained
+
+        self._device = device_of(config.device)
+        self._tokenizer = pretrained(transformers.AutoTokenizer, config.model, {})
+        kind, dtype = transformers.AutoModelForCausalLM, config.dtype
+        options = {"dtype": dtype if dtype == "auto" else getattr(self._torch, dtype)}
+        model = pretrained(kind, config.model, options)
         self._model = model.to(self._device).eval()
         longest = getattr(model.config, "max_position_embeddings", None) or 2**31
         self._room = config.max_model_len or longest
@@ -99,12 +98,6 @@ class LocalModel:
                 one = its[number]
                 cut_off = one.finish_reason == "length"
                 yield question.answer(number, one.text, cut_off=cut_off, tokens=len(one.ids))
-
-
-def _device(torch: Any, name: str) -> str:
-    if name != "auto":
-        return name
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _libraries() -> tuple[Any, Any]:
