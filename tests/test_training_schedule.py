@@ -241,6 +241,14 @@ def test_a_prompt_that_has_failed_is_not_asked_in_later_epochs_and_is_told_of() 
     assert schedule.failures == {IDS[0]: "its worker died"}
 
 
+def test_who_fails_while_the_next_epoch_has_come_to_him_is_passed_over_there() -> None:
+    schedule = Schedule(IDS[:3], shuffle=False, epochs=2)
+    _, b, c, _ = taken(schedule, 4)
+    schedule.failed(c, "no")
+    schedule.failed(b, "no")
+    assert schedule.counts == Counts(0, 2, 0, 4) and schedule.take() is None
+
+
 def test_where_all_have_failed_endless_epochs_end() -> None:
     schedule = Schedule(IDS)
     for task in taken(schedule, 7):
