@@ -15,9 +15,9 @@ from infinite_rl.dataset.order import read_order
 from infinite_rl.errors import UsageError
 
 
-def source(name: str, count: int = 10, **more: Any) -> Source:
+def source(name: str, rows: int = 10, **more: Any) -> Source:
     """Rows with the ids n0, n1, ... of a source."""
-    given = [{"id": f"{name[0]}{n}", "type": "math", "n": n} for n in range(count)]
+    given = [{"id": f"{name[0]}{n}", "type": "math", "n": n} for n in range(rows)]
     return Source(given, name=name, **more)
 
 
@@ -29,7 +29,7 @@ A, B = source("apple"), source("berry")
 
 
 def test_sequential_leaves_everything_as_it_is_and_cuts_by_count() -> None:
-    found = mix([source("apple", count=3), source("berry", 4)], "sequential")
+    found = mix([source("apple", 3), source("berry", 4)], "sequential")
     assert own(found) == ["a0", "a1", "a2", "b0", "b1", "b2", "b3"]
     short = Source(source("apple").rows, count=2, name="apple")
     assert own(mix([short, B], "sequential", count=4)) == ["a0", "a1", "b0", "b1"]
@@ -137,6 +137,41 @@ def test_an_unknown_id_is_an_error_or_is_reported() -> None:
     found = mix([A], order=["a1", "zz"], allow_unknown=True)
     assert own(found) == ["a1"]
     assert found.ordered and (found.ordered.lines, found.ordered.unknown) == (2, 1)
+
+
+@pytest.mark.parametrize("mode", ["sequential", "shuffled", "weighted"])
+def test_a_source_may_have_an_order_of_its_own_in_every_mode(mode: Any) -> None:
+    wanted = ["a7", "apple/a1", "a3", "a1"]
+    found = own(mix([source("apple", order=wanted), B], mode, seed=4))
+    assert [name for name in found if name[0] == "a"] == ["a7", "a1", "a3", "a1"]
+    assert sorted(name for name in found if name[0] == "b") == own(mix([B], "sequential"))
+    if mode != "sequential":
+        assert found[:4] != ["a7", "a1", "a3", "a1"]  # others come between
+
+
+def test_of_an_order_of_its_own_the_count_takes_the_first() -> None:
+    assert own(mix([source("apple", order=["a7", "a1", "a3"], count=2)])) == ["a7", "a1"]
+
+
+def test_an_order_of_its_own_that_names_what_a_source_has_not_is_an_error_with_the_coverage() -> (
+    None
+):
+    with pytest.raises(UsageError) as refused:
+        mix([source("apple", order=["a1", "b1", "a2", "zz"]), B])
+    said = str(refused.value)
+    assert "of the 4 ids in the order of apple 2 are known, 2 are in none of its rows" in said
+    assert "'b1', 'zz'" in said
+
+
+def test_the_same_source_twice_takes_its_own_order_each_time() -> None:
+    found = mix([source("apple", order=["a1"]), source("apple", order=["a1", "a2"])], "sequential")
+    assert found.ids == ["apple/a1", "apple#2/a1", "apple#2/a2"]
+
+
+@pytest.mark.parametrize("more", [{"order": ["a1"]}, {"by": "n"}])
+def test_an_order_of_its_own_and_one_of_all_contradict_each_other(more: Any) -> None:
+    with pytest.raises(UsageError, match="a source's own"):
+        mix([source("apple", order=["a1"])], **more)
 
 
 def rated(*rates: object) -> Source:

@@ -34,7 +34,8 @@ def test_there_is_a_recipe_for_each_published_figure() -> None:
 def test_a_recipe_is_a_config(path: Path) -> None:
     config = TrainingConfig.read(path)
     assert config.algorithm == path.stem.rpartition("_")[2]
-    assert config.model == "Qwen/Qwen3-1.7B-Base" and config.data and config.seed == 42
+    assert config.model == "Qwen/Qwen3-1.7B-Base" and config.seed == 42
+    assert paths(config)
     Scorer(**config.reward)
 
 
@@ -54,6 +55,11 @@ def test_an_engine_can_do_what_a_recipe_says(path: Path) -> None:
     config = TrainingConfig.read(path)
     if config.engine == "trl":
         trl_engine.check(config)
+
+
+def paths(config: TrainingConfig) -> set[str]:
+    """Where a recipe's rows come from."""
+    return {config.data} if config.data else {each.path for each in config.mixture}
 
 
 def commands(path: Path) -> list[list[str]]:
@@ -76,5 +82,6 @@ def test_the_commands_of_a_recipe_are_commands(path: Path) -> None:
 def test_a_recipe_is_run_on_the_rows_that_it_has_made(path: Path) -> None:
     *made, run = commands(path)
     assert (ROOT / run[-1]).samefile(path) and run[1] == TrainingConfig.read(path).algorithm
-    for command in made[-1:]:
-        assert command[-1] == TrainingConfig.read(path).data
+    rows = {command[-1] for command in made if command[-1].endswith(".jsonl")}
+    assert rows <= paths(TrainingConfig.read(path))
+    assert bool(rows) == bool(made)

@@ -75,15 +75,11 @@ def run(given: argparse.Namespace) -> int:
 
     show_logs()
     config = _config(given)
-    if not config.data:
-        raise UsageError("data is missing: the file of rows")
     resume = given.source if given.source.is_dir() else None
     _hide_progress_of_others()
     with ExitStack() as shown:
         on_step = _shown(shown, config.steps, _done(resume))
-        found = train(
-            config.data, None, config, resume=resume, command=given.words, on_step=on_step
-        )
+        found = train(None, None, config, resume=resume, command=given.words, on_step=on_step)
     print(f"trained: {plain(str(found))}")
     return DONE
 

@@ -34,7 +34,8 @@ class Source:
 
     `weight` is the chance of a draw, beside the other sources' weights (for `weighted` mixtures);
     of the source's rows only `count` are taken, all where it is None. `name` is by default that of
-    the file, without its ending.
+    the file, without its ending. With an `order` (ids) only the rows come that it names, in this
+    order and as often as it names them; `count` takes the first of them.
 
     Raises:
         UsageError: a weight that is not above 0, or a count that is below 0.
@@ -44,6 +45,7 @@ class Source:
     weight: float = 1.0
     count: int | None = None
     name: str = ""
+    order: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.weight) and self.weight > 0):
@@ -127,6 +129,8 @@ def mix(
     - "weighted": each row is drawn from a source by its weight among those that still have rows,
       until none has. Within a source rows are shuffled, too, but with `keep_order` they are not.
 
+    The rows of a source with an order of its own come in that, whichever rows come between.
+
     `order` (ids, or a file of them) is the order itself: what it does not name is left out, and
     what it names twice comes twice. Its ids are those of `mix_id`, or a row's own id where only
     one source has it. `by` makes a curriculum: of the rows whose number in that column lies within
@@ -137,7 +141,8 @@ def mix(
 
     Raises:
         UsageError: arguments that contradict each other, no rows at all, an id of `order` that is
-            in no source (unless `allow_unknown`), or a row without a number in the column `by`.
+            in no source (unless `allow_unknown`) or of a source's own order in none of its rows,
+            or a row without a number in the column `by`.
     """
     if not sources:
         raise UsageError("there are no sources to mix")
@@ -159,6 +164,7 @@ def mix(
         numbers = [number for part in stock.parts(seed, mode == "shuffled") for number in part]
         if mode == "shuffled":
             Random(f"{seed}").shuffle(numbers)
+            stock.put_in_order(numbers)
     return stock.mixture(numbers[:count], ordered)
 
 
@@ -177,6 +183,8 @@ def _refuse_contradictions(
         raise UsageError(f"{'an order file' if ordered else '--by'} leaves nothing to be weighted")
     if ordered and (by or any(source.count is not None for source in sources)):
         raise UsageError("an order file says which rows come: no counts of sources, no --by")
+    if (ordered or by) and any(source.order is not None for source in sources):
+        raise UsageError("an order of a source's own leaves nothing for one of all, or for --by")
     if band and not by:
         raise UsageError("a band needs the column that it is of: --by")
     if band and not band[0] <= band[1]:
@@ -191,6 +199,7 @@ class _Stock:
         self.shelf, self.ids, self.levels = Shelf(), list[str](), list[float]()
         self.own = dict[str, int | None]()  # by a row's own id; None where several have it
         self.places: list[range] = []
+        self.orders: list[Sequence[int] | None] = []  # of sources that have one of their own
         for source, name in zip(sources, self.names, strict=True):
             begin, seen = len(self.shelf), Counter[str]()
             for place, row in enumerate(rows.read(source.rows), 1):
@@ -202,6 +211,7 @@ class _Stock:
                 self.own[unique] = None if unique in self.own else number
                 on_row(len(self.shelf))
             self.places.append(range(begin, len(self.shelf)))
+            self.orders.append(self._own_order(source, name, self.places[-1]))
         if not self.ids:
             raise UsageError("the sources hold no rows")
 
@@ -209,14 +219,29 @@ class _Stock:
         """The number of a row by each id that an order file may name it by."""
         return {**self.own, **{name: number for number, name in enumerate(self.ids)}}
 
+    def _own_order(self, source: Source, name: str, place: range) -> Sequence[int] | None:
+        if source.order is None:
+            return None
+        known = {self.ids[number]: number for number in place}
+        known |= {self.ids[number].removeprefix(f"{name}/"): number for number in place}
+        return arrange(source.order, known, of=name).numbers
+
+    def put_in_order(self, numbers: list[int]) -> None:
+        """Where rows of a source with an order stand, let them stand in that."""
+        for place, order in zip(self.places, self.orders, strict=True):
+            if order is not None:
+                own = iter(order)
+                numbers[:] = (next(own) if number in place else number for number in numbers)
+
     def parts(
         self, seed: int, shuffle: bool, wanted: Callable[[int], bool] = lambda _: True
     ) -> Iterator[list[int]]:
         """Those of each source that are wanted, cut by its count."""
-        for source, name, place in zip(self.sources, self.names, self.places, strict=True):
-            numbers = list(filter(wanted, place))
-            if shuffle:
-                Random(f"{seed}/{name}").shuffle(numbers)
+        for at, source in enumerate(self.sources):
+            order = self.orders[at]
+            numbers = list(filter(wanted, self.places[at]) if order is None else order)
+            if shuffle and order is None:
+                Random(f"{seed}/{self.names[at]}").shuffle(numbers)
             yield numbers[: source.count]
 
     def drawn(self, seed: int, *, shuffle: bool) -> Iterator[int]:

@@ -62,11 +62,16 @@ def write_order(ids: Iterable[str], path: str | Path) -> None:
 
 
 def arrange(
-    wanted: Sequence[str], known: Mapping[str, int | None], *, allow_unknown: bool = False
+    wanted: Sequence[str],
+    known: Mapping[str, int | None],
+    *,
+    allow_unknown: bool = False,
+    of: str = "",
 ) -> Ordered:
     """The rows that `wanted` ids name, in that order, a row once for each time it is named.
 
-    `known` gives the number of a row by its id; None stands for an id that several rows have.
+    `known` gives the number of a row by its id; None stands for an id that several rows have. `of`
+    is the name of the source where the order is that of one alone, for what an error says.
 
     Raises:
         UsageError: an id that several rows have, or that none has, unless `allow_unknown`.
@@ -82,9 +87,19 @@ def arrange(
         else:
             unknown.append(name)
     if unknown and not allow_unknown:
-        named = ", ".join(repr(name)[:_CHARS] for name in unknown[:_NAMED])
-        raise UsageError(
-            f"{len(unknown)} of the order's {len(wanted)} ids are in no source: {named}"
-            f"{', ...' if len(unknown) > _NAMED else ''}; --allow_unknown passes over them"
-        )
+        raise UsageError(_coverage(unknown, len(wanted), of))
     return Ordered(numbers, len(wanted), len(unknown), len(numbers) - len(set(numbers)))
+
+
+def _coverage(unknown: Sequence[str], lines: int, of: str) -> str:
+    named = ", ".join(repr(name)[:_CHARS] for name in unknown[:_NAMED])
+    named += ", ..." if len(unknown) > _NAMED else ""
+    if not of:
+        return (
+            f"{len(unknown)} of the order's {lines} ids are in no source: {named}; "
+            "--allow_unknown passes over them"
+        )
+    return (
+        f"of the {lines} ids in the order of {of} {lines - len(unknown)} are known, "
+        f"{len(unknown)} are in none of its rows: {named}"
+    )

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..adapters.scorer import Scorer
-from ..dataset.rows import Source, read
+from ..dataset.rows import Row, Source, read
 from ..errors import UsageError, look_up
 from .config import TrainingConfig
+from .mixed import rows_of
 
 if TYPE_CHECKING:
     from .rollouts import Reward
@@ -29,7 +30,7 @@ ENGINES: Mapping[str, tuple[str, str]] = {
 
 
 def train(
-    rows: Source,
+    rows: Source | None,
     reward: Reward | None,
     config: TrainingConfig,
     *,
@@ -39,11 +40,13 @@ def train(
 ) -> Path:
     """Train the config's model on rows, in a run folder of its own; returns the last checkpoint.
 
-    The rows have the columns of a `Sample`; for SFT, a `response`. `reward` is a `Scorer`, or takes
-    rows and completions and gives a number for each, or None where it has no verdict; None stands
-    for a `Scorer` with the config's `reward` as its keywords. SFT asks for no reward. `resume` is
-    the folder of a run that goes on from its newest checkpoint; `command` is kept in the run's
-    manifest. `on_step` is called after each update with its number, from 1, and its values.
+    The rows have the columns of a `Sample`; for SFT, a `response`. None stands for those that the
+    config names, of its `data` or mixed of its `datasets` (see `mixed.rows_of`). `reward` is a
+    `Scorer`, or takes rows and completions and gives a number for each, or None where it has no
+    verdict; None stands for a `Scorer` with the config's `reward` as its keywords. SFT asks for no
+    reward. `resume` is the folder of a run that goes on from its newest checkpoint; `command` is
+    kept in the run's manifest. `on_step` is called after each update with its number, from 1, and
+    its values.
 
     Raises:
         UsageError: the config, a row, the model or the reward cannot be; a package is missing.
@@ -57,9 +60,10 @@ def train(
         raise UsageError(
             f"training needs {error.name}: pip install 'infinite-rl[{extra}]'"
         ) from None
+    reward = scorer_of(config) if reward is None else reward
     found: Path = engine.run(
-        list(read(rows)),
-        scorer_of(config) if reward is None else reward,
+        list(read(rows)) if rows is not None else _named(config, reward),
+        reward,
         config,
         resume=Path(resume) if resume is not None else None,
         command=command,
@@ -67,6 +71,13 @@ def train(
     )
     _draw(found)
     return found
+
+
+def _named(config: TrainingConfig, reward: Reward) -> list[Row]:
+    """The rows that the config names; by the project's own rewards, where answers get them."""
+    if isinstance(reward, Scorer) and config.algorithm == "grpo":
+        return rows_of(config, reward)
+    return rows_of(config)
 
 
 def scorer_of(config: TrainingConfig) -> Scorer:

@@ -14,8 +14,9 @@ def rows_of_step(count: int, size: int, step: int, seed: object) -> list[int]:
     """The places of the rows that step number `step`, from 0, takes of `count` rows.
 
     Every row is taken once before one is taken again: each epoch has an order of its own, which
-    follows from the seed. A batch may reach into the next epoch; one larger than an epoch reaches
-    through several. Nothing needs to be remembered to go on at a step.
+    follows from the seed, or that of the rows where it is None. A batch may reach into the next
+    epoch; one larger than an epoch reaches through several. Nothing needs to be remembered to go on
+    at a step.
     """
     if count < 1:
         raise UsageError("there are no rows")

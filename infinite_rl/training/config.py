@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,8 +13,47 @@ from ..settings import Settings, check_device, one_of, ranged
 ALGORITHMS = ("sft", "grpo")
 ENGINES = ("local", "trl")
 LOSSES = ("reinforce", "grpo", "dr_grpo", "dapo", "dapo_group", "gspo")  # loss.PRESETS
+MODES = ("shuffled", "sequential", "weighted")  # dataset.mix.MODES
 DTYPES = ("float32", "bfloat16")
 TRACKERS = ("tensorboard", "wandb")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Dataset(Settings):
+    """One of the data sets of a mixture.
+
+    name       what it is called in ids, events and errors
+    path       its rows: a file or a folder here, s3://BUCKET/KEY, or hf:NAME[:CONFIG]:SPLIT
+    benchmark  whose loader reads the rows, where they are as its authors publish them
+    split      rows of this split alone; of a benchmark without a path, which one the hub is asked
+    type       the reward of rows that name none themselves, in a column `type`
+    style      how these prompts are put to the model, where that is not the run's style
+    weight     the chance of a draw, beside those of the others (mode weighted)
+    count      how many rows are taken; 0 is all
+    order      a file of ids, here or s3://BUCKET/KEY: these rows alone come, in this order
+
+    Raises:
+        UsageError: a value is of the wrong type or out of its range; the name is not made of
+            letters, digits and _.+-; there is no path, and no benchmark with a split.
+    """
+
+    name: str
+    path: str = ""
+    benchmark: str = ""
+    split: str = ""
+    type: str = ""
+    style: str = ""
+    weight: float = ranged(1.0, 1e-9, 1e9)
+    count: int = ranged(0, 0)
+    order: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _NAME.fullmatch(self.name):
+            raise UsageError(f"a name has 1 to 64 letters, digits and _.+-, not {self.name!r}")
+        if not (self.path or self.benchmark and self.split):
+            raise UsageError("path is missing: the rows; or a benchmark and its split on the hub")
 
 
 @dataclass(frozen=True)
@@ -22,7 +62,9 @@ class TrainingConfig(Settings):
 
     model           folder or hub name of the model and its tokenizer
     algorithm       "sft": learn the rows' responses; "grpo": sample answers, learn from rewards
-    data            the file of rows, for the command line
+    data            the rows: a file or a folder here, s3://BUCKET/KEY, hf:NAME[:CONFIG]:SPLIT
+    datasets        in the place of data, several to mix: mappings with the keys of `Dataset`
+    mode            how datasets are mixed: one of `dataset.mix.MODES`
     out             the folder in which each run gets a folder of its own
     engine          "local": one CPU or GPU; "trl": TRL's trainers
     engine_options  keywords for TRL's config; local: for `from_pretrained`, of the model
@@ -59,6 +101,8 @@ class TrainingConfig(Settings):
     model: str
     algorithm: str = one_of("grpo", ALGORITHMS)
     data: str = ""
+    datasets: Sequence[Mapping[str, Any]] = ()
+    mode: str = one_of("shuffled", MODES)
     out: str = "artifacts/runs"
     engine: str = one_of("local", ENGINES)
     engine_options: Mapping[str, Any] = field(default_factory=dict)
@@ -93,5 +137,28 @@ class TrainingConfig(Settings):
         check_device(self.device)
         if self.remove_local and not self.checkpoints:
             raise UsageError("remove_local needs checkpoints: where they are published to")
+        self._check_datasets()
         if self.warmup >= self.steps:
             raise UsageError(f"warmup ({self.warmup}) must be less than steps ({self.steps})")
+
+    @property
+    def mixture(self) -> list[Dataset]:
+        """The `datasets`, each checked."""
+        return [Dataset.of(each) for each in self.datasets]
+
+    def order(self, name: str) -> str | None:
+        """What decides the order of the rows in each epoch, for a schedule of that name; None where
+        they are to come as they are: mixed by weight, one set after the other, or by order files.
+        """
+        fixed = self.mode != "shuffled" or any(each.order for each in self.mixture)
+        return None if self.datasets and fixed else f"{self.seed}/{name}"
+
+    def _check_datasets(self) -> None:
+        if self.data and self.datasets:
+            raise UsageError("rows come from data or from datasets, not from both")
+        for number, each in enumerate(self.datasets, 1):
+            try:
+                Dataset.of(each)
+            except UsageError as error:
+                name = f" ({each['name']!r})" if each.get("name") else ""
+                raise UsageError(f"datasets, number {number}{name}: {error}") from None

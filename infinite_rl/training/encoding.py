@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import NoColumn, UsageError
 from ..prompt_styles import STYLES, Prompted, prompt_text
 from ..store import sample_of
+from .mixed import STYLE, id_of
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +22,11 @@ class Prompt:
     row: Mapping[str, Any]
     said: Prompted
     ids: list[int]
+
+    @property
+    def id(self) -> str:
+        """What events call it."""
+        return id_of(self.row)
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ def examples(
 
 
 def _prompt(row: Mapping[str, Any], tokenizer: Any, style: str) -> Prompt:
-    said = prompt_text(style, row, tokenizer)
+    said = prompt_text(row.get(STYLE) or style, row, tokenizer)
     return Prompt(row, said, _encoded(tokenizer, said.text))
 
 
@@ -77,6 +83,7 @@ def _example(row: Mapping[str, Any], tokenizer: Any, style: str) -> Example:
     sample = sample_of(row)
     if not sample.response.strip():
         raise NoColumn("response", [name for name in row if row[name] not in (None, "")])
+    style = row.get(STYLE) or style
     said = prompt_text(style, row, tokenizer)
     response = _encoded(tokenizer, said.rest(STYLES[style].shown(sample)))
     end = tokenizer.eos_token_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -17,6 +17,7 @@ from .batches import microbatches
 from .encoding import prompts
 from .learner import Learner
 from .loss import PRESETS, policy_loss, sequence_weights
+from .mixed import by_dataset
 from .roles import Answer
 from .rollouts import Record, Reward, Rollout, Rollouts, Row
 from .sft import SFT, likelihood
@@ -173,6 +174,7 @@ class GRPO:
         cut = [each.finish_reason == "length" for each in answers]
         return {
             **({"reward": fmean(rewards)} if rewards else {}),
+            **by_dataset(self._groups(rollout)),
             "unscored": len(answers) - len(rewards),
             "length": fmean(lengths),
             "truncated": fmean(cut),
@@ -184,6 +186,13 @@ class GRPO:
             "judging_s": rollout.judging_s,
         }
 
+    def _groups(self, rollout: Rollout) -> Iterator[tuple[Row, list[float | None]]]:
+        """The row of each prompt, and its answers' rewards."""
+        size = self._learner.config.group_size
+        rewards = [each.reward for each in rollout.answers]
+        for group, place in enumerate(rollout.places):
+            yield self._prompts[place].row, rewards[group * size : (group + 1) * size]
+
     def _tell(self, step: int, rollout: Rollout, turns: Sequence[Turn], record: Record) -> None:
         for turn in turns:
             prompt = self._prompts[rollout.places[turn.group]]
@@ -191,7 +200,7 @@ class GRPO:
             record(
                 step + 1,
                 version=rollout.version,
-                row=str(prompt.row.get("id", "")),
+                row=prompt.id,
                 prompt=prompt.said.text,
                 completion=answer.text,
                 reward=answer.reward,

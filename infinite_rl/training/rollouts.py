@@ -165,8 +165,8 @@ class Rollouts:
 
     def _made(self, model: Any, step: int, version: int) -> Rollout:
         config = self._learner.config
-        seed = f"{config.seed}/prompts"
-        places = rows_of_step(len(self._prompts), config.batch_size, step, seed)
+        order = config.order("prompts")
+        places = rows_of_step(len(self._prompts), config.batch_size, step, order)
         began = time.perf_counter()
         sampled = self._sampled(model, [self._prompts[place] for place in places], step)
         judging = time.perf_counter()

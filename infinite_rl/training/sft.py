@@ -38,8 +38,8 @@ class SFT:
     def batch(self, step: int, name: str = "sft") -> list[Example]:
         """The examples of a step; `name` tells schedules of one seed apart."""
         config = self._learner.config
-        seed = f"{config.seed}/{name}"
-        places = rows_of_step(len(self._examples), config.batch_size, step, seed)
+        order = config.order(name)
+        places = rows_of_step(len(self._examples), config.batch_size, step, order)
         return [self._examples[place] for place in places]
 
     def state(self) -> dict[str, Any]:

@@ -119,6 +119,8 @@ def check(config: TrainingConfig) -> None:
         raise UsageError("engine_options has 'output_dir': the run's folder is what `out` says")
     if config.device.startswith("cuda:"):
         raise UsageError("TRL takes the GPUs that CUDA_VISIBLE_DEVICES names, so device is cuda")
+    if not _shuffles(config) and not known & {"train_sampling_strategy", "shuffle_dataset"}:
+        raise UsageError("this TRL shuffles all rows: take a newer one, or the mode shuffled")
     if config.algorithm == "grpo":
         if config.loss not in LOSSES:
             raise UsageError(f"TRL has no loss like {config.loss}; it has {', '.join(LOSSES)}")
@@ -174,13 +176,15 @@ def settings(config: TrainingConfig, path: Path, longest: int) -> dict[str, Any]
         "report_to": "none",
         "disable_tqdm": True,
     }
-    by_algorithm = _sft_settings() if config.algorithm == "sft" else _grpo_settings(config, passes)
+    sft = config.algorithm == "sft"
+    by_algorithm = _sft_settings(config) if sft else _grpo_settings(config, passes)
     return {**found, **by_algorithm, **own}
 
 
-def _sft_settings() -> dict[str, Any]:
+def _sft_settings(config: TrainingConfig) -> dict[str, Any]:
     # The rows are tokens already; those that are too long are left out, none is cut.
-    return {"completion_only_loss": True, "max_length": None, "packing": False}
+    found = {"completion_only_loss": True, "max_length": None, "packing": False}
+    return found if _shuffles(config) else {**found, "train_sampling_strategy": "sequential"}
 
 
 def _grpo_settings(config: TrainingConfig, passes: int) -> dict[str, Any]:
@@ -197,8 +201,13 @@ def _grpo_settings(config: TrainingConfig, passes: int) -> dict[str, Any]:
         # One generation serves as many steps as samples may be old, and the one they are new in.
         "steps_per_generation": passes * (config.max_staleness + 1),
         "use_bias_correction_kl": False,
+        "shuffle_dataset": _shuffles(config),
         **LOSSES[config.loss],
     }
+
+
+def _shuffles(config: TrainingConfig) -> bool:
+    return config.order("rows") is not None
 
 
 def _per_pass(sequences: int, processes: int, fitting: int) -> int:
@@ -471,9 +480,8 @@ class _Watch(TrainerCallback):
         if self._folder:
             step = columns["trainer_state"].global_step + 1
             for prompt, text, reward in zip(asked, texts, rewards, strict=True):
-                row = str(prompt.row.get("id", ""))
                 self._folder.rollout(
-                    step, row=row, prompt=prompt.said.text, completion=text, reward=reward
+                    step, row=prompt.id, prompt=prompt.said.text, completion=text, reward=reward
                 )
 
 
