@@ -1,7 +1,8 @@
-"""Files that take the place of others, whole or not at all."""
+"""Files that take the place of others, whole or not at all, and are forced to the disk."""
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .errors import StoreError
+
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # what mounts of object stores say of folders
 
 
 @contextmanager
@@ -39,6 +42,26 @@ def write_text(path: Path, text: str) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+
+
+def sync(path: Path) -> None:
+    """Force a file, or a folder with all that is in it, to the disk."""
+    if path.is_dir():
+        for each in path.rglob("*"):
+            sync_one(each)
+    sync_one(path)
+
+
+def sync_one(path: Path) -> None:
+    """Force one file, or the names in one folder, to the disk."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    except OSError as error:
+        if error.errno not in _NO_SYNC or not path.is_dir():
+            raise
+    finally:
+        os.close(number)
 
 
 def _umask() -> int:

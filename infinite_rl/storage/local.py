@@ -10,8 +10,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..errors import StoreError, UsageError
+from ..replacing import sync, sync_one
 from .marker import MARKER, MOST, Marker, Published, contents
-from .transfer import Meter, Transfer, sync, sync_one
+from .transfer import Meter, Transfer
 
 _SCHEME = "file:"
 

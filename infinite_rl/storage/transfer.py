@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
-import os
 import shutil
 import tempfile
 import threading
@@ -16,10 +14,10 @@ from pathlib import Path
 
 from ..cache import cache_folder
 from ..errors import InfiniteRLError, StoreError
+from ..replacing import sync, sync_one
 
 CHUNK = 1 << 20  # bytes that are read at a time
 _LOCK, _UNFINISHED = ".lock", ".part"
-_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # what mounts of object stores say of folders
 
 
 class Interrupted(InfiniteRLError):
@@ -111,23 +109,3 @@ def _turn(folder: Path) -> Iterator[None]:
             for left in folder.glob(f".*{_UNFINISHED}"):
                 shutil.rmtree(left, ignore_errors=True)
         yield
-
-
-def sync(path: Path) -> None:
-    """Force a file, or a folder with all that is in it, to the disk."""
-    if path.is_dir():
-        for each in path.rglob("*"):
-            sync_one(each)
-    sync_one(path)
-
-
-def sync_one(path: Path) -> None:
-    """Force one file, or the names in one folder, to the disk."""
-    number = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    except OSError as error:
-        if error.errno not in _NO_SYNC or not path.is_dir():
-            raise
-    finally:
-        os.close(number)

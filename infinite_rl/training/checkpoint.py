@@ -10,9 +10,7 @@ that is killed leaves the one before as the newest.
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
 import shutil
 import sys
@@ -22,11 +20,11 @@ from pickle import UnpicklingError  # what torch raises; nothing is unpickled he
 from typing import Any
 
 from ..errors import StoreError, UsageError
+from ..replacing import sync, sync_one
 
 FOLDER, READY, STATE = "checkpoints", "READY", "trainer_state.pt"
 _NAME = re.compile(r"step_(\d+)")
 _UNFINISHED = ".part"
-_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # what mounts of object stores say of folders
 
 
 def save(
@@ -123,10 +121,9 @@ def _write(folder: Path, final: Path, model: Any, tokenizer: Any, state: Mapping
         sizes = {path.relative_to(draft).as_posix(): path.stat().st_size for path in files}
         marker = json.dumps({"files": sizes}, indent=1) + "\n"
         (draft / READY).write_text(marker, encoding="utf-8")
-        for path in (*draft.rglob("*"), draft):
-            _sync(path)
+        sync(draft)
         draft.rename(final)
-        _sync(folder)
+        sync_one(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -144,17 +141,6 @@ def remove(path: Path) -> None:
     leaving = path.with_name(f".{path.name}{_UNFINISHED}")
     path.rename(leaving)
     shutil.rmtree(leaving)
-
-
-def _sync(path: Path) -> None:
-    number = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    except OSError as error:
-        if error.errno not in _NO_SYNC or not path.is_dir():
-            raise
-    finally:
-        os.close(number)
 
 
 def _reason(error: Exception) -> str:
