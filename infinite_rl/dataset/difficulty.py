@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from .rows import Row
 from .scoring import score_columns
 from .shelf import Shelf
 from .solving import Asking, Cost, Solved, folder_of, solve
-from .unfinished import Lines
+from .unfinished import meanwhile
 
 RATE_COLUMNS = ("attempts", "solved", "pass_rate", "pass_rate_low", "pass_rate_high")
 RATED = "rated.jsonl"  # in the folder of the answers, the rows that are rated, until all are
@@ -91,25 +90,22 @@ def difficulty(
 
 def _write(
     rated: Iterator[Rated],
-    meanwhile: Path,
+    so_far: Path,
     out: Path,
     keep: Path | None,
     rating: Rating,
     on_row: Callable[[int], None],
 ) -> None:
     shelf = Shelf()
-    meanwhile.unlink(missing_ok=True)  # of an earlier run, whose answers are in the journal
-    with closing(Lines(meanwhile)) as lines:
+    with meanwhile(so_far, out) as lines:
         for each in rated:
             rating.add(each.row)
             lines.add(each.row)
             for attempt in each.attempts if keep else ():
                 shelf.add(attempt)
             on_row(rating.rows)
-    rows.write(rows.read(meanwhile), out)
     if keep:
         rows.write(shelf, keep)
-    meanwhile.unlink()
 
 
 def _rated(solved: Solved) -> Rated:

@@ -14,7 +14,8 @@ from pathlib import Path
 from ..errors import StoreError
 from ..replacing import write_text
 from .rows import PINS as MANIFEST
-from .rows import Row, to_json, write
+from .rows import Row, write
+from .shelf import to_line
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,7 @@ class Pinned:
 
 def pinned(files: Mapping[str, list[Row]], source: str, seed: int) -> Pinned:
     """What the manifest of these files, each in JSON lines, will say."""
-    contents = {
-        name: b"".join(to_json(row).encode("ascii") + b"\n" for row in rows)
-        for name, rows in files.items()
-    }
+    contents = {name: b"".join(map(to_line, rows)) for name, rows in files.items()}
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     return Pinned(source, seed, {name: len(rows) for name, rows in files.items()}, digests)
 

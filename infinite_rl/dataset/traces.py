@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from .cleanup import cleaned
 from .rows import Row
 from .scoring import score_columns
 from .solving import Asking, Cost, Solved, folder_of, solve
-from .unfinished import Lines
+from .unfinished import meanwhile
 
 TRACES = "traces.jsonl"  # in the folder of the answers, the traces there are, until all are
 DROPPED = ("no text", "cut off", "unscored", "wrong")  # why a trace is not kept
@@ -70,9 +69,7 @@ def traces(
     folder = folder_of(out, calls)
 
     def take(traced: Iterator[list[Row]]) -> None:
-        meanwhile = folder / TRACES
-        meanwhile.unlink(missing_ok=True)  # of an earlier run, whose answers are in the journal
-        with closing(Lines(meanwhile)) as lines:
+        with meanwhile(folder / TRACES, out) as lines:
             for found in traced:
                 for trace in found:
                     tracing.dropped[trace["dropped"]] += 1
@@ -81,8 +78,6 @@ def traces(
                 tracing.rows, tracing.unasked = tracing.rows + 1, tracing.unasked + (not found)
                 on_row(tracing.rows)
         tracing.kept = tracing.dropped.pop("", 0)
-        rows.write(rows.read(meanwhile), out)
-        meanwhile.unlink()
 
     solve(source, folder, asking, tracing, traces_of, take)
     return tracing

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..append_only import AppendOnlyFile, damaged, read_lines
 from ..errors import StoreError
-from .rows import Row, write
+from .rows import Row, read, write
 from .shelf import to_line
 
 ENDING = ".part"
@@ -22,6 +22,16 @@ class Lines(AppendOnlyFile):
     def add(self, row: Mapping[str, Any]) -> None:
         """Append a row, which outlives this process. Raises StoreError where that fails."""
         self._write(to_line(row))
+
+
+@contextmanager
+def meanwhile(path: Path, out: Path) -> Iterator[Lines]:
+    """Rows that can be read in `path` as they come, and are in `out` when all have."""
+    path.unlink(missing_ok=True)  # of an earlier run
+    with closing(Lines(path)) as lines:
+        yield lines
+    write(read(path), out)
+    path.unlink()
 
 
 class Unfinished(Lines):
