@@ -109,38 +109,30 @@ def _phase(told: OnStep, name: str, recipe: Recipe) -> Callable[[int, Mapping[st
 
 def sft_config(recipe: Recipe, model: Path, out: Path) -> TrainingConfig:
     """What SFT is told, which learns from the wrong labels."""
-    return TrainingConfig(
-        str(model),
-        algorithm="sft",
-        out=str(out / "runs"),
-        style="plain",
-        steps=recipe.sft_steps,
-        batch_size=48,
-        learning_rate=4e-3,
-        warmup=20,
-        weight_decay=0.01,
-        save_every=recipe.sft_steps,
-        device="cpu",
-        seed=recipe.seed,
-    )
+    own = {"batch_size": 48, "learning_rate": 4e-3, "weight_decay": 0.01}
+    return _config("sft", recipe.sft_steps, recipe.seed, model, out, own)
 
 
 def grpo_config(recipe: Recipe, model: Path, out: Path) -> TrainingConfig:
     """What GRPO is told, which begins at a checkpoint of SFT."""
+    own = {"batch_size": 32, "learning_rate": 4e-4, "group_size": 8, "max_new_tokens": 6}
+    return _config("grpo", recipe.grpo_steps, recipe.seed, model, out, own)
+
+
+def _config(
+    algorithm: str, steps: int, seed: int, model: Path, out: Path, own: Mapping[str, Any]
+) -> TrainingConfig:
     return TrainingConfig(
         str(model),
-        algorithm="grpo",
+        algorithm=algorithm,
         out=str(out / "runs"),
         style="plain",
-        steps=recipe.grpo_steps,
-        batch_size=32,
-        group_size=8,
-        max_new_tokens=6,
-        learning_rate=4e-4,
+        steps=steps,
         warmup=20,
-        save_every=recipe.grpo_steps,
+        save_every=steps,
         device="cpu",
-        seed=recipe.seed,
+        seed=seed,
+        **own,
     )
 
 
