@@ -120,3 +120,34 @@ def test_a_config_needs_neither_torch_nor_yaml() -> None:
         "sys.exit(bool({'torch', 'transformers', 'yaml'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (
+            {"prompts_per_pass": 3},
+            r"batch_size \(16\) must be a multiple of prompts_per_pass \(3\)",
+        ),
+        ({"prompts_per_sync": 24}, r"prompts_per_sync \(24\) must be a multiple of batch_size"),
+        ({"prompts_per_sync": 8}, r"prompts_per_sync \(8\) must be a multiple of batch_size"),
+        (
+            {"prompts_per_sync": 48, "max_staleness": 1},
+            r"with 3 updates between syncs, answers are up to 2 updates old: max_staleness \(1\)",
+        ),
+        ({"replays": 2}, r"answers in 2 updates are 1 updates old.* max_staleness \(0\)"),
+        ({"algorithm": "sft"}, "the engine asyncio samples answers"),
+        ({"engine": "local", "rollout_workers": 2}, "rollout_workers is for the engines asyncio"),
+    ],
+)
+def test_parts_of_a_run_at_scale_that_do_not_fit_are_refused(
+    values: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        TrainingConfig.of({"model": "m", "engine": "asyncio", **values})
+
+
+def test_prompts_between_syncs_are_counted_in_updates() -> None:
+    given = {"model": "m", "engine": "asyncio", "batch_size": 4, "max_staleness": 2}
+    assert TrainingConfig.of(given).sync_every == 1
+    assert TrainingConfig.of({**given, "prompts_per_sync": 12}).sync_every == 3

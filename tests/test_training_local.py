@@ -20,7 +20,7 @@ from infinite_rl.errors import StoreError, UnknownName, UsageError  # noqa: E402
 from infinite_rl.training import TrainingConfig, checkpoint, rollouts, train  # noqa: E402
 from infinite_rl.training.local import MAY_CHANGE  # noqa: E402
 from infinite_rl.training.optimizer import Diverged  # noqa: E402
-from infinite_rl.training.rollouts import credited  # noqa: E402
+from infinite_rl.training.roles import credited  # noqa: E402
 from infinite_rl.training.run_folder import read_events, read_rollouts  # noqa: E402
 from infinite_rl.training.sampling import Sampled  # noqa: E402
 

@@ -11,7 +11,8 @@ from ..errors import UsageError
 from ..settings import Settings, check_device, one_of, ranged
 
 ALGORITHMS = ("sft", "grpo")
-ENGINES = ("local", "trl")
+ENGINES = ("local", "trl", "asyncio")
+AT_SCALE = ("asyncio",)  # the engines whose parts run beside each other
 LOSSES = ("reinforce", "grpo", "dr_grpo", "dapo", "dapo_group", "gspo")  # loss.PRESETS
 MODES = ("shuffled", "sequential", "weighted")  # dataset.mix.MODES
 DTYPES = ("float32", "bfloat16")
@@ -66,7 +67,7 @@ class TrainingConfig(Settings):
     datasets        in the place of data, several to mix: mappings with the keys of `Dataset`
     mode            how datasets are mixed: one of `dataset.mix.MODES`
     out             the folder in which each run gets a folder of its own
-    engine          "local": one CPU or GPU; "trl": TRL's trainers
+    engine          "local": one CPU or GPU; "trl": TRL's trainers; "asyncio": many in one process
     engine_options  keywords for TRL's config; local: for `from_pretrained`, of the model
     style           how a prompt is put to the model: a name of `prompt_styles`
     reward          keywords of `adapters.scorer.Scorer`, such as {partial: true}
@@ -83,6 +84,12 @@ class TrainingConfig(Settings):
     loss            a preset of `loss.PRESETS`
     kl              weight of the divergence from the model that training began with
     max_staleness   how many steps old the policy may be that sampled what is trained on
+    rollout_workers  who sample answers beside the trainer, each with a model of its own (at scale)
+    reward_workers  who judge them (at scale)
+    prompts_per_pass  most prompts in one forward pass; 0: as many as tokens_per_batch allows
+    prompts_per_sync  prompts learned from between syncs of the weights; 0: batch_size (at scale)
+    replays         updates that a prompt's answers may be in, while fresh enough (at scale)
+    keep_equal_groups  let answers of equal rewards into a batch as well (at scale)
     sft_weight      weight of an SFT loss on the rows' responses beside GRPO's
     save_every      steps between checkpoints; the last step is always saved
     keep            checkpoints that are kept
@@ -121,6 +128,12 @@ class TrainingConfig(Settings):
     loss: str = one_of("grpo", LOSSES)
     kl: float = ranged(0.0, 0, 1000)
     max_staleness: int = ranged(0, 0, 1000)
+    rollout_workers: int = ranged(1, 1)
+    reward_workers: int = ranged(1, 1)
+    prompts_per_pass: int = ranged(0, 0)
+    prompts_per_sync: int = ranged(0, 0)
+    replays: int = ranged(1, 1)
+    keep_equal_groups: bool = False
     sft_weight: float = ranged(0.0, 0, 1000)
     save_every: int = ranged(50, 1)
     keep: int = ranged(3, 1)
@@ -140,6 +153,7 @@ class TrainingConfig(Settings):
         self._check_datasets()
         if self.warmup >= self.steps:
             raise UsageError(f"warmup ({self.warmup}) must be less than steps ({self.steps})")
+        self._check_scale()
 
     @property
     def mixture(self) -> list[Dataset]:
@@ -162,3 +176,43 @@ class TrainingConfig(Settings):
             except UsageError as error:
                 name = f" ({each['name']!r})" if each.get("name") else ""
                 raise UsageError(f"datasets, number {number}{name}: {error}") from None
+
+    @property
+    def sync_every(self) -> int:
+        """Updates between two syncs of the weights."""
+        return (self.prompts_per_sync or self.batch_size) // self.batch_size
+
+    def _check_scale(self) -> None:
+        """Raise UsageError where the parts of a run do not fit each other."""
+        if self.engine not in AT_SCALE:
+            for name in _OF_SCALE:
+                if getattr(self, name) != getattr(type(self), name):
+                    raise UsageError(f"{name} is for the engines {', '.join(AT_SCALE)} alone")
+        elif self.algorithm != "grpo":
+            raise UsageError(f"the engine {self.engine} samples answers: algorithm must be grpo")
+        if self.prompts_per_pass and self.batch_size % self.prompts_per_pass:
+            raise UsageError(
+                f"batch_size ({self.batch_size}) must be a multiple of prompts_per_pass "
+                f"({self.prompts_per_pass})"
+            )
+        if self.prompts_per_sync % self.batch_size:
+            raise UsageError(
+                f"prompts_per_sync ({self.prompts_per_sync}) must be a multiple of batch_size "
+                f"({self.batch_size})"
+            )
+        if self.max_staleness < self.sync_every - 1:
+            raise UsageError(
+                f"with {self.sync_every} updates between syncs, answers are up to "
+                f"{self.sync_every - 1} updates old: max_staleness ({self.max_staleness}) must "
+                "allow that"
+            )
+        if self.max_staleness < self.replays - 1:
+            raise UsageError(
+                f"answers in {self.replays} updates are {self.replays - 1} updates old in the "
+                f"last: max_staleness ({self.max_staleness}) must allow that"
+            )
+
+
+_OF_SCALE = (
+    "rollout_workers", "reward_workers", "prompts_per_sync", "replays", "keep_equal_groups",
+)  # fmt: skip

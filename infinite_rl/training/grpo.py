@@ -14,7 +14,8 @@ from torch import Tensor
 from ..errors import UsageError
 from .advantages import group_advantages
 from .batches import microbatches
-from .encoding import prompts
+from .config import TrainingConfig
+from .encoding import Prompt, prompts
 from .learner import Learner
 from .loss import PRESETS, policy_loss, sequence_weights
 from .mixed import by_dataset
@@ -37,8 +38,8 @@ class Turn:
         return len(self.prompt) + len(self.answer.ids)
 
 
-class GRPO:
-    """Policy gradients on the rewards of sampled answers, by the config's `loss`.
+class PolicyGradient:
+    """Policy gradients on the rewards of answers, whoever sampled them, by the config's `loss`.
 
     Where `sft_weight` is positive, the rows that have a response are learned from beside.
 
@@ -46,32 +47,31 @@ class GRPO:
         UsageError: a row is no task, or no prompt leaves room for an answer.
     """
 
-    def __init__(self, learner: Learner, rows: Sequence[Row], reward: Reward) -> None:
+    def __init__(self, learner: Learner, rows: Sequence[Row]) -> None:
         config = learner.config
         self._learner = learner
         self._objective = replace(PRESETS[config.loss], beta=config.kl)
-        most = learner.most - config.max_new_tokens
-        if most < 1:
-            raise UsageError(
-                f"max_new_tokens ({config.max_new_tokens}) leaves no room for a prompt: a sequence "
-                f"may have {learner.most} tokens, by the model's context and tokens_per_batch"
-            )
-        self._prompts = prompts(rows, learner.tokenizer, config.style, most)
+        self.prompts = usable(rows, learner.tokenizer, learner.most, config)
         self._sft = SFT(learner, _with_response(rows)) if config.sft_weight else None
         self._reference = learner.load().eval().requires_grad_(False) if config.kl else None
-        self._rollouts = Rollouts(learner, self._prompts, reward)
 
-    def step(self, step: int, record: Record) -> dict[str, float]:
-        """One update, the number `step` from 0; `record` is told of each answer.
+    def turns(self, places: Sequence[int], answers: Sequence[Answer]) -> list[Turn]:
+        """The answers to the prompts at `places`, `group_size` to each, with their advantages."""
+        size = self._learner.config.group_size
+        found = advantages(answers, self._learner.config).tolist()
+        groups = [place for place in range(len(places)) for _ in range(size)]
+        return [
+            Turn(self.prompts[places[group]].ids, answer, advantage, group)
+            for group, answer, advantage in zip(groups, answers, found, strict=True)
+        ]
+
+    def learn(self, step: int, turns: Sequence[Turn]) -> dict[str, float]:
+        """One update, the number `step` from 0; what is to be told of it.
 
         Groups whose rewards are all equal teach nothing: they are left out and counted. A step that
         is left with none changes no weight.
         """
         began = time.perf_counter()
-        rollout = self._rollouts.take(step)
-        training = time.perf_counter()
-        turns = self._turns(rollout)
-        self._tell(step, rollout, turns, record)
         kept = _kept(turns)
         values = self._learn(kept) if kept else {}
         tokens = sum(map(len, kept))
@@ -81,39 +81,15 @@ class GRPO:
             tokens += sum(map(len, batch))
         if values:
             values |= self._learner.update(step)
-        ended = time.perf_counter()
+        taken = time.perf_counter() - began
         return {
-            **self._told(rollout, step),
+            **_told([turn.answer for turn in turns]),
             **values,
-            "dropped_groups": len(rollout.places) - len({turn.group for turn in kept}),
+            "dropped_groups": len({turn.group for turn in turns} - {turn.group for turn in kept}),
             "tokens": tokens,
-            **self._learner.speed(tokens, ended - training),
-            "waiting_s": training - began,
-            "training_s": ended - training,
-            "seconds": ended - began,
+            **self._learner.speed(tokens, taken),
+            "training_s": taken,
         }
-
-    def state(self) -> dict[str, Any]:
-        """What it takes to go on, beyond the number of the step: answers sampled ahead."""
-        return {"rollouts": self._rollouts.state()}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state` gave."""
-        self._rollouts.restore(state["rollouts"])
-
-    def close(self) -> None:
-        """End the sampling thread."""
-        self._rollouts.close()
-
-    def _turns(self, rollout: Rollout) -> list[Turn]:
-        size = self._learner.config.group_size
-        rewards = [_NO_VERDICT if each.reward is None else each.reward for each in rollout.answers]
-        advantages = group_advantages(rewards, size, std=self._objective.std).tolist()
-        groups = [place for place in range(len(rollout.places)) for _ in range(size)]
-        return [
-            Turn(self._prompts[rollout.places[group]].ids, answer, advantage, group)
-            for group, answer, advantage in zip(groups, rollout.answers, advantages, strict=True)
-        ]
 
     def _learn(self, turns: Sequence[Turn]) -> dict[str, float]:
         """Add the gradient of the loss of all turns; means of its statistics over their tokens."""
@@ -126,7 +102,7 @@ class GRPO:
         )
         sums: dict[str, float] = {}
         lengths = [(len(turn.prompt), len(turn.answer.ids)) for turn in turns]
-        for part in microbatches(lengths, config.tokens_per_batch):
+        for part in _parts([turn.group for turn in turns], lengths, config):
             found = self._backward([turns[place] for place in part], weights[part])
             for name, value in found.items():
                 sums[name] = sums.get(name, 0.0) + value
@@ -166,36 +142,54 @@ class GRPO:
         means = {name: float(value) * tokens for name, value in statistics.items()}
         return {"loss": float(loss.detach()), "tokens": tokens, **means}
 
-    def _told(self, rollout: Rollout, step: int) -> dict[str, float]:
-        """What the answers of a step were like."""
-        answers = rollout.answers
-        rewards = [each.reward for each in answers if each.reward is not None]
-        lengths = [len(each.ids) for each in answers]
-        cut = [each.finish_reason == "length" for each in answers]
+
+class GRPO(PolicyGradient):
+    """Policy gradients on answers that are sampled and judged here, each step's or ahead."""
+
+    def __init__(self, learner: Learner, rows: Sequence[Row], reward: Reward) -> None:
+        super().__init__(learner, rows)
+        self._rollouts = Rollouts(learner, self.prompts, reward)
+
+    def step(self, step: int, record: Record) -> dict[str, float]:
+        """Sample, and learn as `learn` says; `record` is told of each answer."""
+        began = time.perf_counter()
+        rollout = self._rollouts.take(step)
+        waited = time.perf_counter() - began
+        turns = self.turns(rollout.places, rollout.answers)
+        self._tell(step, rollout, turns, record)
         return {
-            **({"reward": fmean(rewards)} if rewards else {}),
+            **self.learn(step, turns),
             **by_dataset(self._groups(rollout)),
-            "unscored": len(answers) - len(rewards),
-            "length": fmean(lengths),
-            "truncated": fmean(cut),
-            "completions": len(answers),
-            "sampled_tokens": sum(lengths),
             "staleness": step - rollout.version,
             "too_old": self._rollouts.too_old,
             "sampling_s": rollout.sampling_s,
             "judging_s": rollout.judging_s,
+            "waiting_s": waited,
+            "seconds": time.perf_counter() - began,
         }
+
+    def state(self) -> dict[str, Any]:
+        """What it takes to go on, beyond the number of the step: answers sampled ahead."""
+        return {"rollouts": self._rollouts.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        self._rollouts.restore(state["rollouts"])
+
+    def close(self) -> None:
+        """End the sampling thread."""
+        self._rollouts.close()
 
     def _groups(self, rollout: Rollout) -> Iterator[tuple[Row, list[float | None]]]:
         """The row of each prompt, and its answers' rewards."""
         size = self._learner.config.group_size
         rewards = [each.reward for each in rollout.answers]
         for group, place in enumerate(rollout.places):
-            yield self._prompts[place].row, rewards[group * size : (group + 1) * size]
+            yield self.prompts[place].row, rewards[group * size : (group + 1) * size]
 
     def _tell(self, step: int, rollout: Rollout, turns: Sequence[Turn], record: Record) -> None:
         for turn in turns:
-            prompt = self._prompts[rollout.places[turn.group]]
+            prompt = self.prompts[rollout.places[turn.group]]
             answer = turn.answer
             record(
                 step + 1,
@@ -210,12 +204,62 @@ class GRPO:
             )
 
 
+def usable(rows: Sequence[Row], tokenizer: Any, most: int, config: TrainingConfig) -> list[Prompt]:
+    """The rows as prompts that leave room for an answer in a sequence of `most` tokens.
+
+    Raises:
+        UsageError: a row is no task, or no prompt leaves room for an answer.
+    """
+    left = most - config.max_new_tokens
+    if left < 1:
+        raise UsageError(
+            f"max_new_tokens ({config.max_new_tokens}) leaves no room for a prompt: a sequence "
+            f"may have {most} tokens, by the model's context and tokens_per_batch"
+        )
+    return prompts(rows, tokenizer, config.style, left)
+
+
+def advantages(answers: Sequence[Answer], config: TrainingConfig) -> Tensor:
+    """The advantage of each answer among its `group_size`, 0 where it has no verdict: (N,)."""
+    rewards = [_NO_VERDICT if each.reward is None else each.reward for each in answers]
+    return group_advantages(rewards, config.group_size, std=PRESETS[config.loss].std)
+
+
 def old_log_probs(turns: Sequence[Turn], mask: Tensor) -> Tensor:
     """What the sampler gave each token of the answers, where the mask is 1: (B, T)."""
     found = torch.zeros(mask.shape, device=mask.device)
     given = [value for turn in turns for value in turn.answer.log_probs]
     found[mask.bool()] = torch.tensor(given, device=mask.device)
     return found
+
+
+def _parts(
+    groups: Sequence[int], lengths: Sequence[tuple[int, int]], config: TrainingConfig
+) -> list[list[int]]:
+    """The places of turns, cut into forward passes by the config's bounds."""
+    passes: dict[int, list[int]] = {}
+    for place, group in enumerate(groups):
+        passes.setdefault(group // (config.prompts_per_pass or len(groups)), []).append(place)
+    return [
+        [places[each] for each in part]
+        for places in passes.values()
+        for part in microbatches([lengths[place] for place in places], config.tokens_per_batch)
+    ]
+
+
+def _told(answers: Sequence[Answer]) -> dict[str, float]:
+    """What the answers of a step were like."""
+    rewards = [each.reward for each in answers if each.reward is not None]
+    lengths = [len(each.ids) for each in answers]
+    cut = [each.finish_reason == "length" for each in answers]
+    return {
+        **({"reward": fmean(rewards)} if rewards else {}),
+        "unscored": len(answers) - len(rewards),
+        "length": fmean(lengths),
+        "truncated": fmean(cut),
+        "completions": len(answers),
+        "sampled_tokens": sum(lengths),
+    }
 
 
 def _kept(turns: Sequence[Turn]) -> list[Turn]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -20,6 +21,8 @@ from .tensors import get_response_log_probs, pad_id_of, shifted
 # Dense bf16 operations a second, by a part of the GPU's name: NVIDIA's data sheets.
 _PEAKS = {"H200": 989e12, "H100": 989e12, "A100": 312e12, "L40S": 362e12, "4090": 165e12}
 _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+# transformers patches torch while it loads; two threads at it leave models without weights behind.
+_LOADING = threading.Lock()
 _ABOUT_FILES = ("trust_remote_code", "revision", "cache_dir", "token", "local_files_only")
 
 
@@ -134,12 +137,14 @@ def most_tokens(config: TrainingConfig, shape: Any) -> int:
     return min(context or config.tokens_per_batch, config.tokens_per_batch)
 
 
+def load_shape(config: TrainingConfig, source: Path | None = None) -> Any:
+    """What a model is like, by its config.json. Raises UsageError where there is none."""
+    return _loaded(_transformers().AutoConfig, config, source, _about_files(config))
+
+
 def load_tokenizer(config: TrainingConfig, source: Path | None = None) -> Any:
     """The tokenizer of a model. Raises UsageError where there is none."""
-    transformers = _transformers()
-    given = config.engine_options
-    options = {name: given[name] for name in _ABOUT_FILES if name in given}
-    return _loaded(transformers.AutoTokenizer, config, source, options)
+    return _loaded(_transformers().AutoTokenizer, config, source, _about_files(config))
 
 
 def load_model(config: TrainingConfig, source: Path | None = None) -> Any:
@@ -147,6 +152,11 @@ def load_model(config: TrainingConfig, source: Path | None = None) -> Any:
     transformers = _transformers()
     options = {"dtype": torch.float32, **config.engine_options}
     return _loaded(transformers.AutoModelForCausalLM, config, source, options)
+
+
+def _about_files(config: TrainingConfig) -> dict[str, Any]:
+    given = config.engine_options
+    return {name: given[name] for name in _ABOUT_FILES if name in given}
 
 
 def _loaded(kind: Any, config: TrainingConfig, source: Path | None, options: dict[str, Any]) -> Any:
@@ -165,7 +175,8 @@ def pretrained(kind: Any, name: str, options: Mapping[str, Any]) -> Any:
     elif not _HUB_NAME.fullmatch(name):
         raise UsageError(f"there is no model folder {folder}")
     try:
-        return kind.from_pretrained(name, **options)
+        with _LOADING:
+            return kind.from_pretrained(name, **options)
     except (OSError, ValueError, TypeError, KeyError) as error:
         reason = " ".join(str(error).split())
         raise UsageError(f"the model {name} cannot be loaded: {reason[:300]}") from None

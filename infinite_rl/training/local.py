@@ -32,7 +32,8 @@ EVENT = "train"  # the kind of a step's event
 # how old samples may be, which each step's events say.
 MAY_CHANGE = frozenset(
     ("steps", "max_staleness", "out", "save_every", "keep", "tracking", "device",
-     "tokens_per_batch", "checkpoints", "traces", "remove_local")
+     "tokens_per_batch", "checkpoints", "traces", "remove_local", "prompts_per_pass",
+     "prompts_per_sync", "rollout_workers", "reward_workers")
 )  # fmt: skip
 OnStep = Callable[[int, Mapping[str, Any]], None]
 
@@ -134,11 +135,11 @@ def _algorithm(learner: Learner, rows: Sequence[Row], reward: Reward) -> Algorit
     if learner.config.algorithm == "sft":
         return SFT(learner, rows)
     if isinstance(reward, Scorer):
-        _try_out(reward, rows)
+        try_out(reward, rows)
     return GRPO(learner, rows, reward)
 
 
-def _try_out(scorer: Scorer, rows: Sequence[Row]) -> None:
+def try_out(scorer: Scorer, rows: Sequence[Row]) -> None:
     """See that there is a reward, and its runtime, for every kind of row, before hours of work."""
     kinds = {(row.get("type"), row.get("language") or ""): row for row in rows}
     scorer.judge((sample_of(row), "") for row in kinds.values())

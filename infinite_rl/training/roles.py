@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import InfiniteRLError
+from .config import TrainingConfig
 from .schedule import Task
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer", "Group", "Placement", "RewardWorker", "RolloutWorker", "Task", "Trainer",
-    "WorkerLost",
+    "WorkerLost", "credited",
 ]  # fmt: skip
 
 
@@ -60,6 +61,18 @@ class Group:
     def telling(self) -> bool:
         """Whether some rewards differ: from others nothing can be learned."""
         return len({each.reward for each in self.answers if each.reward is not None}) > 1
+
+
+def credited(config: TrainingConfig, reward: float | None, cut_off: bool) -> float | None:
+    """What an answer is worth for which the reward was given.
+
+    One that was cut off has no credit, as it does not count as passed in an evaluation: a number
+    may have lost its last digits, and who is paid for it need not learn to end. No verdict stays
+    none, and a reward below 0 what it is.
+    """
+    if reward is None or not cut_off or config.reward_cut_off:
+        return reward
+    return min(reward, 0.0)
 
 
 class RolloutWorker(Protocol):

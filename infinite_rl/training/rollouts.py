@@ -26,7 +26,7 @@ from .batches import rows_of_step
 from .config import TrainingConfig
 from .encoding import Prompt
 from .learner import Learner
-from .roles import Answer
+from .roles import Answer, credited
 from .sampling import Sampled, sample
 
 Row: TypeAlias = "Mapping[str, Any]"
@@ -73,18 +73,6 @@ def _number(value: Any) -> float:
     return number
 
 
-def credited(config: TrainingConfig, reward: float | None, cut_off: bool) -> float | None:
-    """What an answer is worth for which the reward was given.
-
-    One that was cut off has no credit, as it does not count as passed in an evaluation: a number
-    may have lost its last digits, and who is paid for it need not learn to end. No verdict stays
-    none, and a reward below 0 what it is.
-    """
-    if reward is None or not cut_off or config.reward_cut_off:
-        return reward
-    return min(reward, 0.0)
-
-
 def random_numbers(*name: object) -> torch.Generator:
     """Random numbers, the same on every device, that follow from a name."""
     return torch.Generator().manual_seed(Random("/".join(map(str, name))).getrandbits(63))
@@ -105,7 +93,7 @@ class Rollouts:
         self._sampler: Any = copy.deepcopy(learner.model) if self._ahead else None
         self._thread = ThreadPoolExecutor(1, "sampler") if self._ahead else None
         self.too_old = 0  # rollouts that were sampled, but not to be learned from any more
-        self._asked = _name_of(learner.config, prompts) if self._ahead else ""
+        self._asked = name_of(learner.config, prompts) if self._ahead else ""
 
     def take(self, step: int) -> Rollout:
         """The rollout of a step, sampled at most `max_staleness` updates ago.
@@ -168,7 +156,9 @@ class Rollouts:
         order = config.order("prompts")
         places = rows_of_step(len(self._prompts), config.batch_size, step, order)
         began = time.perf_counter()
-        sampled = self._sampled(model, [self._prompts[place] for place in places], step)
+        generator = random_numbers(config.seed, "sample", step)
+        asked = [self._prompts[place] for place in places]
+        sampled = sum(sample_groups(self._learner, model, asked, generator), [])
         judging = time.perf_counter()
         asked = [self._prompts[place] for place in places for _ in range(config.group_size)]
         pairs = list(zip(asked, sampled, strict=True))
@@ -186,29 +176,37 @@ class Rollouts:
         ]
         return Rollout(version, places, answers, judging - began, time.perf_counter() - judging)
 
-    def _sampled(self, model: Any, prompts: Sequence[Prompt], step: int) -> list[Sampled]:
-        """`group_size` answers for each prompt, in the prompts' order."""
-        learner, config = self._learner, self._learner.config
-        generator = random_numbers(config.seed, "sample", step)
-        by_stop: dict[tuple[str, ...], list[int]] = {}
-        for place, prompt in enumerate(prompts):
-            by_stop.setdefault(prompt.said.stop, []).append(place)
-        found: dict[int, list[Sampled]] = {}
-        with learner.autocast():
-            for stop, places in by_stop.items():
-                groups = sample(
-                    model,
-                    learner.tokenizer,
-                    [prompts[place].ids for place in places],
-                    n=config.group_size,
-                    max_new_tokens=config.max_new_tokens,
-                    temperature=config.temperature,
-                    stop=stop,
-                    generator=generator,
-                    tokens_per_batch=_CACHED * config.tokens_per_batch,
-                )
-                found.update(zip(places, groups, strict=True))
-        return [each for place in range(len(prompts)) for each in found[place]]
+
+def sample_groups(
+    learner: Learner,
+    model: Any,
+    prompts: Sequence[Prompt],
+    generator: torch.Generator | Sequence[torch.Generator],
+) -> list[list[Sampled]]:
+    """`group_size` answers to each prompt, as the learner's config says; see `sample`."""
+    config = learner.config
+    by_stop: dict[tuple[str, ...], list[int]] = {}
+    for place, prompt in enumerate(prompts):
+        by_stop.setdefault(prompt.said.stop, []).append(place)
+    found: dict[int, list[Sampled]] = {}
+    with learner.autocast():
+        for stop, places in by_stop.items():
+            its = generator
+            if isinstance(generator, Sequence):
+                its = [generator[place] for place in places]
+            groups = sample(
+                model,
+                learner.tokenizer,
+                [prompts[place].ids for place in places],
+                n=config.group_size,
+                max_new_tokens=config.max_new_tokens,
+                temperature=config.temperature,
+                stop=stop,
+                generator=its,
+                tokens_per_batch=_CACHED * config.tokens_per_batch,
+            )
+            found.update(zip(places, groups, strict=True))
+    return [found[place] for place in range(len(prompts))]
 
 
 # How many tokens may be in the cache for one that is trained on: that one keeps 34 bytes of a
@@ -218,7 +216,7 @@ _CACHED = 8
 _OF_STATE = ("step", "asked", "answers")
 
 
-def _name_of(config: TrainingConfig, prompts: Sequence[Prompt]) -> str:
+def name_of(config: TrainingConfig, prompts: Sequence[Prompt]) -> str:
     """What tells the rollouts of these prompts, with these settings of sampling, from others."""
     settings = (config.seed, config.batch_size, config.group_size, config.temperature)
     asked = [(each.ids, each.said.stop) for each in prompts]

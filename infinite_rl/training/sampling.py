@@ -45,7 +45,7 @@ def sample(
     temperature: float = 1.0,
     top_p: float = 1.0,
     stop: Sequence[str] = (),
-    generator: torch.Generator | None = None,
+    generator: torch.Generator | Sequence[torch.Generator] | None = None,
     tokens_per_batch: int | None = None,
 ) -> list[list[Sampled]]:
     """`n` completions of each prompt, given as token ids, by a causal model of transformers.
@@ -54,7 +54,8 @@ def sample(
     tokens that have at least this probability together (Holtzman et al., arXiv:1904.09751). The end
     tokens are those of the tokenizer and of the model's `generation_config`. All that is random
     comes from the generator, `max_new_tokens` numbers for each completion in their order: prompts
-    sampled together or one after the other, from the same generator, get the same. So do those
+    sampled together or one after the other, from the same generator, get the same; where each has a
+    generator of its own, in any company. So do those
     that are sampled in parts, each of at most `tokens_per_batch` tokens, counted as if every
     completion had `max_new_tokens`, padding included; by default there is one part.
 
@@ -67,7 +68,7 @@ def sample(
     if not prompts:
         return []
     device = next(model.parameters()).device
-    numbers = _numbers(len(prompts) * n, max_new_tokens, generator).to(_drawing_on(device))
+    numbers = _numbers((len(prompts), n, max_new_tokens), generator).to(_drawing_on(device))
     ends = end_ids(model, tokenizer)
     asked = [prompt for prompt in prompts for _ in range(n)]
     growing = [_Growing(tokenizer, ends, stop) for _ in asked]
@@ -206,9 +207,16 @@ def _nucleus(probs: Tensor, top_p: float) -> Tensor:
     return torch.zeros_like(probs).scatter(1, order, sorted_probs * (before < top_p))
 
 
-def _numbers(rows: int, columns: int, generator: torch.Generator | None) -> Tensor:
+def _numbers(
+    shape: tuple[int, int, int], generator: torch.Generator | Sequence[torch.Generator] | None
+) -> Tensor:
+    """Numbers in [0, 1), by (prompt, completion, token); a row for each completion: (B * n, T)."""
+    prompts, n, tokens = shape
+    if isinstance(generator, Sequence):
+        return torch.cat([_numbers((1, n, tokens), each) for each in generator])
     device = generator.device if generator is not None else "cpu"
-    return torch.rand((rows, columns), generator=generator, dtype=torch.float64, device=device)
+    size = (prompts * n, tokens)
+    return torch.rand(size, generator=generator, dtype=torch.float64, device=device)
 
 
 @contextmanager

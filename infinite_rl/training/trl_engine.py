@@ -43,7 +43,8 @@ from .local import EVENT, OnStep, start_of
 from .loss import PRESETS
 from .optimizer import BETAS, CLIP_NORM, FLOOR
 from .publishing import Publisher
-from .rollouts import Reward, Row, credited, judge
+from .roles import credited
+from .rollouts import Reward, Row, judge
 from .run_folder import RunFolder
 from .sampling import end_ids
 from .tracking import Tracking
