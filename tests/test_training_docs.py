@@ -17,7 +17,9 @@ from infinite_rl.training.config import ENGINES
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-GUARDS = re.findall(r"`(test_\w+\.py)::(test_\w+)` \|$", PAGE, re.M)
+SCALE = (ROOT / "docs" / "training-at-scale.md").read_text(encoding="utf-8")
+_GUARD = re.compile(r"`(test_\w+\.py)::(test_\w+)` \|$", re.M)
+GUARDS = _GUARD.findall(PAGE)
 
 
 def test_every_pitfall_has_a_test() -> None:
@@ -25,7 +27,14 @@ def test_every_pitfall_has_a_test() -> None:
     assert len(GUARDS) == len(re.findall(r"^\| [^p-]", table, re.M)) >= 20
 
 
-@pytest.mark.parametrize(("file", "name"), GUARDS)
+@pytest.mark.parametrize("heading", ["What happens when each part dies", "Pitfalls"])
+def test_every_row_about_training_at_scale_has_a_test(heading: str) -> None:
+    table = SCALE.split(f"## {heading}")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (?!what dies|pitfall).*", table, re.M)
+    assert len(_GUARD.findall(table)) == len(rows) >= 5
+
+
+@pytest.mark.parametrize(("file", "name"), [*GUARDS, *_GUARD.findall(SCALE)])
 def test_the_test_of_a_pitfall_is_there(file: str, name: str) -> None:
     text = (ROOT / "tests" / file).read_text(encoding="utf-8")
     assert re.search(rf"^def {name}\(", text, re.M)
@@ -50,7 +59,7 @@ def test_every_name_of_the_core_is_where_it_is_said_to_be() -> None:
 
 
 def test_the_engines_are_those_of_the_table() -> None:
-    table = PAGE.split("## Two engines")[1].split("\n## ")[0]
+    table = PAGE.split("## The engines")[1].split("\n## ")[0]
     assert tuple(re.findall(r"^\| `(\w+)` \|", table, re.M)[1:]) == ENGINES
 
 

@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 ENGINES: Mapping[str, tuple[str, str]] = {
     "local": (".local", "train"),
     "trl": (".trl_engine", "trl"),
+    "asyncio": (".async_engine", "train"),
 }
 
 

@@ -26,6 +26,8 @@ _SHOWN: Mapping[str, str] = {
     "kl": "KL {:.4f}",
     "length": "{:.0f} tokens",
     "tokens_per_s": "{:,.0f} tokens/s",
+    "staleness": "{:.1f} updates old",
+    "idle": "{:.0%} idle",
 }
 
 
@@ -35,7 +37,7 @@ def numbers(values: Mapping[str, Any]) -> str:
     return ", ".join(
         _SHOWN[name].format(value)
         for name, value in found.items()
-        if isinstance(value, int | float)
+        if isinstance(value, int | float) and (value or name != "staleness")
     )
 
 

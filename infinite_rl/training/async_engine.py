@@ -1,0 +1,294 @@
+"""The engine `asyncio`: a run at scale in one process, with a thread for each role.
+
+`run_on` is what every engine at scale does, but for the placement of the roles.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any, TypeVar
+
+import torch
+
+from ..adapters.scorer import Scorer
+from ..errors import UsageError
+from . import checkpoint
+from .blocking import BlockingReward, BlockingRollout, BlockingTrainer, Job
+from .config import TrainingConfig
+from .encoding import Prompt
+from .flow import Flow
+from .grpo import advantages, usable
+from .learner import load_shape, load_tokenizer, most_tokens
+from .local import EVENT, OnStep, start_of, try_out
+from .mixed import by_dataset
+from .publishing import Publisher
+from .roles import Group, Placement, Task
+from .rollouts import Reward, Row, name_of
+from .run_folder import RunFolder
+from .sampling import Sampled
+from .schedule import Schedule
+from .tracking import Tracking
+
+Place = Callable[[Job], AbstractContextManager[Placement]]
+T = TypeVar("T")
+
+
+def run(
+    rows: Sequence[Row],
+    reward: Reward,
+    config: TrainingConfig,
+    *,
+    resume: Path | None = None,
+    command: Sequence[str] = (),
+    on_step: OnStep | None = None,
+) -> Path:
+    """Train as the config says, with the roles in threads: see `training.train`."""
+    return run_on(in_threads, rows, reward, config, resume=resume, command=command, on_step=on_step)
+
+
+def run_on(
+    place: Place,
+    rows: Sequence[Row],
+    reward: Reward,
+    config: TrainingConfig,
+    *,
+    resume: Path | None = None,
+    command: Sequence[str] = (),
+    on_step: OnStep | None = None,
+) -> Path:
+    """Train as the config says, with the roles where `place` puts them: see `training.train`.
+
+    All that can be checked is, before anything is placed.
+    """
+    source = start_of(resume, config)
+    done = checkpoint.step_of(source) if source else 0
+    if source and done >= config.steps:
+        return source
+    state = _state(source) if source else None
+    tokenizer = load_tokenizer(config, source)
+    asked = usable(rows, tokenizer, most_tokens(config, load_shape(config, source)), config)
+    if isinstance(reward, Scorer):
+        try_out(reward, rows)
+    with ExitStack() as opened:
+        folder = opened.enter_context(
+            RunFolder.open(resume)
+            if resume
+            else RunFolder.create(config.out, config.values(), command)
+        )
+        if resume:
+            folder.resumed(done)
+        tracking = opened.enter_context(
+            Tracking(config.tracking, folder.path, config.values(), resumed_at=done or None)
+        )
+        publisher = opened.enter_context(Publisher(folder, config))
+        told = _Told(folder, tracking, publisher, on_step, asked, config, newest=source)
+        job = Job([prompt.row for prompt in asked], reward, config, folder.path, source)
+        placement = opened.enter_context(place(job))
+        order = config.order("prompts")
+        ids = [prompt.id for prompt in asked]
+        schedule = Schedule(ids, seed=order, shuffle=order is not None)
+        flow = Flow(
+            config,
+            schedule,
+            placement,
+            told,
+            step=done,
+            state=state,
+            sampling=name_of(config, asked),
+        )
+        _finished(flow.run())
+    if told.newest is None:
+        raise UsageError("nothing was learned: the prompts were spent before the first update")
+    return told.newest
+
+
+def _state(source: Path) -> Mapping[str, Any]:
+    """The flow's state in a checkpoint."""
+    state = checkpoint.load_state(source).get("flow")
+    if not isinstance(state, Mapping):
+        raise UsageError(f"{source} is of another engine: it does not say which prompts are done")
+    return state
+
+
+def _finished(main: Coroutine[Any, Any, None]) -> None:
+    """Run it to its end; in a thread where a loop runs here already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(main)
+        return
+    with ThreadPoolExecutor(1, "flow") as thread:
+        thread.submit(asyncio.run, main).result()
+
+
+@dataclass
+class _Told:
+    """Writes down what the flow tells: events, answers, numbers for trackers and displays."""
+
+    folder: RunFolder
+    tracking: Tracking
+    publisher: Publisher
+    on_step: OnStep | None
+    prompts: Sequence[Prompt]
+    config: TrainingConfig
+    newest: Path | None
+    judged: list[Group] = field(default_factory=list)  # since the last update, by their fates
+
+    def event(self, kind: str, step: int, **values: Any) -> None:
+        self.folder.event(kind, step, **values)
+
+    def group(self, step: int, group: Group, fate: str) -> None:
+        self.judged.append(group)
+        prompt = self.prompts[group.task.place]
+        found = advantages(group.answers, self.config).tolist()
+        for answer, advantage in zip(group.answers, found, strict=True):
+            self.folder.rollout(
+                step,
+                version=group.version,
+                row=prompt.id,
+                prompt=prompt.said.text,
+                completion=answer.text,
+                reward=answer.reward,
+                advantage=advantage,
+                tokens=len(answer.ids),
+                finish_reason=answer.finish_reason,
+                fate=fate,
+            )
+
+    def stepped(self, step: int, values: Mapping[str, Any]) -> None:
+        judged = [
+            (self.prompts[group.task.place].row, [each.reward for each in group.answers])
+            for group in self.judged
+        ]
+        whole = {**values, **_of_all(self.judged), **by_dataset(judged)}
+        self.judged.clear()
+        self.folder.event(EVENT, step, **whole)
+        self.tracking.log(step, {f"{EVENT}/{name}": each for name, each in whole.items()})
+        if self.on_step:
+            self.on_step(step, whole)
+
+    def saving(self) -> None:
+        self.folder.sync()  # else a power cut could take lines of steps that will not be redone
+
+    def saved(self, path: Path) -> None:
+        self.newest = path
+        self.publisher.saved(path)
+
+
+def _of_all(groups: Sequence[Group]) -> dict[str, float]:
+    """What all answers got since the last update, also those that tell nothing."""
+    rewards = [
+        answer.reward for group in groups for answer in group.answers if answer.reward is not None
+    ]
+    telling = [group.telling for group in groups]
+    return {
+        **({"reward": fmean(rewards)} if rewards else {}),
+        **({"unequal": fmean(telling)} if telling else {}),
+    }
+
+
+# The placement in threads.
+
+
+@contextmanager
+def in_threads(job: Job) -> Iterator[Placement]:
+    """The roles in threads of this process, each with a model of its own.
+
+    They share the processor's cores: each computes on its part of them.
+    """
+    before = torch.get_num_threads()
+    with torch.random.fork_rng(_gpus()), _Threads(job, before) as placement:
+        yield placement
+    torch.set_num_threads(before)
+
+
+def _gpus() -> list[int]:
+    return list(range(torch.cuda.device_count()))
+
+
+class _Threads:
+    """A thread for each role; another one in the place of that which was lost."""
+
+    def __init__(self, job: Job, cores: int) -> None:
+        self._job = job
+        self._share = max(1, cores // (1 + job.config.rollout_workers))
+        self._opened = ExitStack()
+
+    def __enter__(self) -> _Threads:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._opened.close()
+
+    async def trainer(self) -> _Trainer:
+        thread = self._thread("trainer")
+        return _Trainer(thread, await thread.do(BlockingTrainer, self._job))
+
+    async def rollout_worker(self, number: int) -> _Rollout:
+        thread = self._thread(f"rollout-{number}")
+        return _Rollout(thread, await thread.do(BlockingRollout, self._job))
+
+    async def reward_worker(self, number: int) -> _Reward:
+        thread = self._thread(f"reward-{number}")
+        return _Reward(thread, await thread.do(BlockingReward, self._job))
+
+    def _thread(self, name: str) -> _Thread:
+        executor = ThreadPoolExecutor(
+            1, name, initializer=torch.set_num_threads, initargs=(self._share,)
+        )
+        self._opened.callback(executor.shutdown, cancel_futures=True)
+        return _Thread(executor)
+
+
+@dataclass(frozen=True)
+class _Thread:
+    """Calls that block, one after the other, beside the loop."""
+
+    executor: ThreadPoolExecutor
+
+    async def do(self, call: Callable[..., T], *given: Any) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.executor, partial(call, *given))
+
+
+@dataclass(frozen=True)
+class _Trainer:
+    thread: _Thread
+    role: BlockingTrainer
+
+    async def learn(self, step: int, groups: Sequence[Group]) -> Mapping[str, float]:
+        return await self.thread.do(self.role.learn, step, groups)
+
+    async def weights(self) -> Any:
+        return await self.thread.do(self.role.weights)
+
+    async def save(self, step: int, state: Mapping[str, Any]) -> Path:
+        return await self.thread.do(self.role.save, step, state)
+
+
+@dataclass(frozen=True)
+class _Rollout:
+    thread: _Thread
+    role: BlockingRollout
+
+    async def load(self, version: int, weights: Any) -> None:  # noqa: ARG002  # the protocol's
+        await self.thread.do(self.role.load, weights)
+
+    async def sample(self, tasks: Sequence[Task]) -> Sequence[Sequence[Sampled]]:
+        return await self.thread.do(self.role.sample, tasks)
+
+
+@dataclass(frozen=True)
+class _Reward:
+    thread: _Thread
+    role: BlockingReward
+
+    async def judge(self, places: Sequence[int], texts: Sequence[str]) -> Sequence[float | None]:
+        return await self.thread.do(self.role.judge, places, texts)
