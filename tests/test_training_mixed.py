@@ -177,6 +177,17 @@ def test_a_later_row_without_a_reward_is_found_as_well(folder: Path) -> None:
         rows_of(told({**D, "type": ""}), Scorer())
 
 
+def test_rows_that_no_answer_gets_a_verdict_for_are_told_of(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write([*IFEVAL, {**IFEVAL[0], "instruction_id_list": ["no:such"]}], folder / "ifeval.jsonl")
+    assert len(rows_of(told(C), Scorer())) == 4
+    (said,) = caplog.messages
+    assert (
+        "dataset ifeval: 1 rows cannot be judged, the first is row 4" in said and "no:such" in said
+    )
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_reward_of_the_callers_own_needs_none_of_ours() -> None:
     assert len(rows_of(told({**D, "type": "mine"}))) == 3

@@ -113,9 +113,8 @@ def _of_split(dataset: Dataset, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _checked(dataset: Dataset, rows: Iterable[Row], scorer: Scorer | None) -> Iterator[Row]:
-    """The rows, each with its type; one of each kind is judged, to see that it can be."""
-    judged = set[tuple[str, str]]()
-    number = 0
+    """The rows, each with its type, once its reward has judged an empty answer to it."""
+    without = list[str]()  # why there will be no verdict, of the rows that no answer gets one for
     with _about(f"dataset {dataset.name}"):
         for number, row in enumerate(rows, 1):
             own = {"type": dataset.type} if dataset.type and not row.get("type") else {}
@@ -123,11 +122,13 @@ def _checked(dataset: Dataset, rows: Iterable[Row], scorer: Scorer | None) -> It
             given = {**row, **own, **style}
             with _about(f"row {number} ({str(row.get('id', 'without an id'))[:60]!r})"):
                 sample = sample_of(given)
-                kind = (sample.type, sample.language)
-                if scorer and kind not in judged:
-                    scorer.judge_one(sample, "")
-                    judged.add(kind)
+                score = scorer.judge_one(sample, "") if scorer else None
+            if score and score.status == "unscored":
+                without.append(f"row {number}: {score.error_msg}")
             yield given
+    if without:
+        told = (dataset.name, len(without), without[0][:300])
+        logger.warning("dataset %s: %d rows cannot be judged, the first is %s", *told)
 
 
 @contextmanager
