@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from infinite_rl.cli import parsed
 from infinite_rl.dataset.loaders import BENCHMARKS
+from infinite_rl.training import timeline
 from infinite_rl.training.config import MODES, Dataset, TrainingConfig
 
 ROOT = Path(__file__).parent.parent
@@ -36,3 +39,11 @@ def test_the_example_of_mixed_data_is_a_config() -> None:
     (example,) = re.findall(r"^```yaml\n(.*?)^```$", section("Mixed data"), re.M | re.S)
     config = TrainingConfig.of({"model": "m", **yaml.safe_load(example)})
     assert [each.name for each in config.mixture] == ["gsm8k", "mbpp", "own"]
+
+
+def test_the_stages_and_fates_of_the_timeline_are_those_that_it_knows() -> None:
+    said = section("Where the time went")
+    for name in (*timeline.STAGES, *timeline.FATES):
+        assert f"`{name}`" in said
+    for command in re.findall(r"^ +infinite-rl (.*)$", said, re.M):
+        assert parsed(shlex.split(command)).verb

@@ -33,6 +33,7 @@ VERBS = (
     "difficulty",
     "traces",
     "train",
+    "timeline",
     "evaluate",
     "mix",
     "pairs",

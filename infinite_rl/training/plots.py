@@ -36,12 +36,12 @@ def plot(run: Path) -> list[Path]:
         UsageError: matplotlib is not installed.
         StoreError: the events are damaged, or a file cannot be written.
     """
-    figure_type = _figure_type()
+    figure = figure_type()
     found, drawn = curves(read_events(run)), []
     for name, title in CURVES.items():
         if lines := found.get(name):
             drawn.append(run / FOLDER / f"{name}.png")
-            _draw(figure_type(figsize=(7, 4), layout="constrained"), title, lines, drawn[-1])
+            _draw(figure(figsize=(7, 4), layout="constrained"), title, lines, drawn[-1])
     return drawn
 
 
@@ -86,7 +86,7 @@ def _draw(figure: Any, title: str, lines: Mapping[str, Curve], path: Path) -> No
         raise StoreError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _figure_type() -> Any:
+def figure_type() -> Any:
     """A figure that needs no display and no state that threads would share: no pyplot."""
     try:
         from matplotlib.figure import Figure
