@@ -76,6 +76,17 @@ def test_a_run_is_made_and_its_folder_goes_on(
     assert [path.name for path in ready(run)] == ["step_3", "step_4", "step_5"]
 
 
+def test_a_run_with_a_secret_goes_on_when_the_secret_is_given_anew(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = ["--engine_options", '{"token": "hf_' + "x" * 20 + '"}', "--steps", "1"]
+    assert main(["train", "sft", str(folder / "c.yaml"), *secret]) == 0
+    run = only_run(folder)
+    assert main(["train", "sft", str(run)]) == 2
+    assert "secrets in engine_options: give --engine_options anew" in capsys.readouterr().err
+    assert main(["train", "sft", str(run), *secret[:2], "--steps", "2"]) == 0
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -87,6 +87,7 @@ def run(given: argparse.Namespace) -> int:
 def _config(given: argparse.Namespace) -> TrainingConfig:
     """The file's values or the run's, and those of the flags in their place."""
     from ..training.config import TrainingConfig
+    from ..training.redact import REDACTED
     from ..training.run_folder import CONFIG
 
     path, algorithm = given.source, given.algorithm
@@ -99,6 +100,9 @@ def _config(given: argparse.Namespace) -> TrainingConfig:
     config = TrainingConfig.read(path, changes, {"algorithm": algorithm})
     if config.algorithm != algorithm:
         raise UsageError(f"{path} is a config for {config.algorithm}, not for {algorithm}")
+    for name, value in config.values().items():
+        if given.source.is_dir() and REDACTED in str(value):
+            raise UsageError(f"{path} is without the secrets in {name}: give --{name} anew")
     return config
 
 
