@@ -129,6 +129,20 @@ def prompt_text(
     return Prompted(_first_token(tokenizer) + asked.frame(messages), asked.stop, asked.begun)
 
 
+def token_ids(tokenizer: Any, text: str) -> list[int]:
+    """The ids of a text, without special tokens around it.
+
+    Raises:
+        UsageError: it is no Unicode text: it holds half a surrogate pair, as JSON can.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        where = ascii(text[max(0, error.start - 30) : error.start + 30])
+        raise UsageError(f"half a surrogate pair, which no tokenizer takes, in {where}") from None
+    return list(tokenizer.encode(text, add_special_tokens=False))
+
+
 def _turns(
     style: Style, sample: Sample, few_shot: Iterable[Mapping[str, Any]]
 ) -> list[tuple[str, str]]:

@@ -139,6 +139,22 @@ def test_one_and_three_shards_give_the_same(tmp_path: Path, model: Path) -> None
     assert answers(tmp_path) == whole
 
 
+def test_a_prompt_that_is_no_unicode_is_not_asked_and_the_others_are(
+    tmp_path: Path, model: Path
+) -> None:
+    path = tmp_path / "sums.jsonl"
+    prompts = ["1 + 1?", "1 + \ud800?", "1 + 2?"]
+    rows.write([{"type": "math", "prompt": each, "answer": "3"} for each in prompts], path)
+    score = evaluate(config(tmp_path, model))["sums"]
+    assert (score.answers, score.unasked) == (2, 1)
+    assert "half a surrogate pair" in score.reasons[0]
+
+
+def test_a_device_that_no_machine_has_is_refused_at_once(tmp_path: Path, model: Path) -> None:
+    with pytest.raises(UsageError, match="device is auto, cpu, mps, cuda or cuda:N, not 'gpu'"):
+        config(tmp_path, model, device="gpu")
+
+
 @pytest.mark.slow
 def test_what_goes_wrong_in_a_shard_is_said_in_one_line(tmp_path: Path, model: Path) -> None:
     told = config(tmp_path, tmp_path / "no_such_model", shards=2)

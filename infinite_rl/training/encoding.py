@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import NoColumn, UsageError
-from ..prompt_styles import STYLES, Prompted, prompt_text
+from ..prompt_styles import STYLES, Prompted, prompt_text, token_ids
 from ..store import sample_of
 from .mixed import STYLE, id_of
 
@@ -76,7 +76,7 @@ def examples(
 
 def _prompt(row: Mapping[str, Any], tokenizer: Any, style: str) -> Prompt:
     said = prompt_text(row.get(STYLE) or style, row, tokenizer)
-    return Prompt(row, said, _encoded(tokenizer, said.text))
+    return Prompt(row, said, token_ids(tokenizer, said.text))
 
 
 def _example(row: Mapping[str, Any], tokenizer: Any, style: str) -> Example:
@@ -85,17 +85,13 @@ def _example(row: Mapping[str, Any], tokenizer: Any, style: str) -> Example:
         raise NoColumn("response", [name for name in row if row[name] not in (None, "")])
     style = row.get(STYLE) or style
     said = prompt_text(style, row, tokenizer)
-    response = _encoded(tokenizer, said.rest(STYLES[style].shown(sample)))
+    response = token_ids(tokenizer, said.rest(STYLES[style].shown(sample)))
     end = tokenizer.eos_token_id
     if said.stop and (end is None or STYLES[style].frame is None):  # a template's turns have others
-        response += _encoded(tokenizer, said.stop[0])
+        response += token_ids(tokenizer, said.stop[0])
     elif end is not None:
         response.append(int(end))
-    return Example(_encoded(tokenizer, said.text), response)
-
-
-def _encoded(tokenizer: Any, text: str) -> list[int]:
-    return list(tokenizer.encode(text, add_special_tokens=False))
+    return Example(token_ids(tokenizer, said.text), response)
 
 
 def _report(found: Sequence[Any], kept: Sequence[Any], lengths: list[int], limit: str) -> None:

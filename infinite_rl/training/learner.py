@@ -51,13 +51,7 @@ class Learner:
     def load(self, source: Path | None = None) -> Any:
         """The config's model, or that of a checkpoint, on the device, with float32 weights."""
         model = load_model(self.config, source)
-        largest = max(self.tokenizer.get_vocab().values(), default=0)
-        rows = model.get_input_embeddings().weight.shape[0]
-        if largest >= rows:
-            raise UsageError(
-                f"the tokenizer of {self.config.model} has ids up to {largest}, but its model only "
-                f"{rows} embeddings"
-            )
+        check_fit(model, self.tokenizer, self.config.model)
         return model.to(self.device)
 
     def batch(
@@ -144,7 +138,7 @@ def load_shape(config: TrainingConfig, source: Path | None = None) -> Any:
 
 def load_tokenizer(config: TrainingConfig, source: Path | None = None) -> Any:
     """The tokenizer of a model. Raises UsageError where there is none."""
-    return _loaded(_transformers().AutoTokenizer, config, source, _about_files(config))
+    return pretrained_tokenizer(str(source or config.model), _about_files(config))
 
 
 def load_model(config: TrainingConfig, source: Path | None = None) -> Any:
@@ -177,9 +171,28 @@ def pretrained(kind: Any, name: str, options: Mapping[str, Any]) -> Any:
     try:
         with _LOADING:
             return kind.from_pretrained(name, **options)
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        reason = " ".join(str(error).split())
-        raise UsageError(f"the model {name} cannot be loaded: {reason[:300]}") from None
+    except Exception as error:  # a file can be wrong in any way, and each library has its errors
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise UsageError(f"the model {name} cannot be loaded: {reason}") from error
+
+
+def pretrained_tokenizer(name: str, options: Mapping[str, Any]) -> Any:
+    """The tokenizer of a folder or hub name. Raises UsageError where there is none."""
+    found = pretrained(_transformers().AutoTokenizer, name, options)
+    # Where a folder holds none, transformers may make an empty one of the model's kind.
+    if found.get_vocab().keys() <= found.get_added_vocab().keys():
+        raise UsageError(f"the model {name} has no tokenizer: no tokenizer.json or the like")
+    return found
+
+
+def check_fit(model: Any, tokenizer: Any, name: str) -> None:
+    """Raise UsageError where the tokenizer has ids that the model has not: it is another's."""
+    largest = max(tokenizer.get_vocab().values(), default=0)
+    rows = model.get_input_embeddings().weight.shape[0]
+    if largest >= rows:
+        raise UsageError(
+            f"the tokenizer of {name} has ids up to {largest}, but its model only {rows} embeddings"
+        )
 
 
 def _transformers() -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...dataset.rows import Row
 from ...errors import UsageError
+from ...prompt_styles import token_ids
 from ..answers import Answer
 from ..config import EvaluationConfig
 from . import Asking, Question
@@ -27,13 +28,14 @@ class LocalModel:
     def __init__(self, config: EvaluationConfig, stop: threading.Event) -> None:
         self._config, self._stop = config, stop
         self._torch, transformers = _libraries()
-        from ...training.learner import device_of, pretrained
+        from ...training.learner import check_fit, device_of, pretrained, pretrained_tokenizer
 
         self._device = device_of(config.device)
-        self._tokenizer = pretrained(transformers.AutoTokenizer, config.model, {})
+        self._tokenizer = pretrained_tokenizer(config.model, {})
         kind, dtype = transformers.AutoModelForCausalLM, config.dtype
         options = {"dtype": dtype if dtype == "auto" else getattr(self._torch, dtype)}
         model = pretrained(kind, config.model, options)
+        check_fit(model, self._tokenizer, config.model)
         self._model = model.to(self._device).eval()
         longest = getattr(model.config, "max_position_embeddings", None) or 2**31
         self._room = config.max_model_len or longest
@@ -49,7 +51,11 @@ class LocalModel:
                 return
             together: list[tuple[Question, list[int]]] = []
             for question in batch:
-                ids = self._ids(question)
+                try:
+                    ids = token_ids(self._tokenizer, question.prompted.text)
+                except UsageError as error:
+                    yield from question.unasked(str(error))
+                    continue
                 left = self._room - len(ids)
                 if ids and left >= max_new_tokens:
                     together.append((question, ids))
@@ -61,10 +67,6 @@ class LocalModel:
                     )
             if together:
                 yield from self._sampled(together, max_new_tokens)
-
-    def _ids(self, question: Question) -> list[int]:
-        text = question.prompted.text
-        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def _sampled(
         self, asked: Sequence[tuple[Question, list[int]]], max_new_tokens: int

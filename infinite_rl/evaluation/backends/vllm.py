@@ -14,6 +14,7 @@ from typing import Any
 
 from ...dataset.rows import Row
 from ...errors import UsageError
+from ...prompt_styles import token_ids
 from ..answers import Answer
 from ..config import EvaluationConfig
 from . import Asking, Question
@@ -57,9 +58,13 @@ class VLLM:
         while not self._stop.is_set() and (some := list(islice(questions, _AT_ONCE))):
             asked: list[tuple[Question, list[int]]] = []
             for question in some:
-                ids = self._tokenizer.encode(question.prompted.text, add_special_tokens=False)
+                try:
+                    ids = token_ids(self._tokenizer, question.prompted.text)
+                except UsageError as error:
+                    yield from question.unasked(str(error))
+                    continue
                 if 0 < len(ids) < self._room:
-                    asked.append((question, list(ids)))
+                    asked.append((question, ids))
                 else:
                     yield from question.unasked(
                         f"the prompt has {len(ids)} tokens, and the model has room for {self._room}"
