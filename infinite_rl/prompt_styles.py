@@ -178,14 +178,12 @@ def _templated(messages: Messages, tokenizer: Any) -> Prompted:
 
 
 def _applied(messages: Messages, tokenizer: Any, *, add_generation_prompt: bool) -> str:
-    import jinja2  # comes with transformers' chat templates
-
     options = {"tokenize": False, "add_generation_prompt": add_generation_prompt}
     for given in (messages, _without_system(messages)):  # some templates know no system message
         try:
             return str(tokenizer.apply_chat_template(given, **options))
-        except jinja2.TemplateError as error:
-            reason = " ".join(str(error).split())
+        except Exception as error:  # a template is a program: it may raise anything
+            reason = " ".join(str(error).split()) or type(error).__name__
     raise UsageError(f"the tokenizer's chat template cannot be applied: {reason}")
 
 

@@ -345,6 +345,20 @@ def test_a_template_that_fails_is_one_clear_line() -> None:
         prompt_text("chat", MATH, broken)
 
 
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for n in range(10 ** 9) %}.{% endfor %}",
+        "{{ 1 / 0 }}",
+        "{% for n in %}",
+        "{{ 'a' + 1 }}",
+    ],
+)
+def test_a_template_may_fail_in_any_way(template: str) -> None:
+    with pytest.raises(UsageError, match="the tokenizer's chat template cannot be applied: ."):
+        prompt_text("chat", MATH, tokenizer_of(template))
+
+
 def test_thinking_that_the_template_opens_is_judged_with_the_completion() -> None:
     opening = QWEN.replace("assistant\n' }}{%- endif", "assistant\n<think>\n' }}{%- endif")
     assert opening != QWEN
