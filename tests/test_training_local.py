@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -330,6 +331,21 @@ def test_what_cannot_be_is_refused_in_one_line(
         train(rows, None, config(model, tmp_path / "out", **values))
     assert said in str(refused.value) and "\n" not in str(refused.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_state_of_another_algorithm_is_refused_in_one_line(model: Path, tmp_path: Path) -> None:
+    settings = config(model, tmp_path, steps=2, save_every=1)
+    run = train(ROWS, digits, settings).parent.parent
+    newest = run / "checkpoints" / "step_2"
+    shutil.rmtree(newest)
+    state = run / "checkpoints" / "step_1" / checkpoint.STATE
+    torch.save({**torch.load(state), "algorithm": {}}, state)
+    marker = state.with_name(checkpoint.READY)
+    sizes = json.loads(marker.read_text())
+    sizes["files"][checkpoint.STATE] = state.stat().st_size
+    marker.write_text(json.dumps(sizes))
+    with pytest.raises(StoreError, match="step_1 is no grpo run's"):
+        train(ROWS, digits, settings, resume=run)
 
 
 def test_an_empty_folder_is_no_model(tmp_path: Path) -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from infinite_rl.errors import StoreError  # noqa: E402
 from infinite_rl.training.config import TrainingConfig  # noqa: E402
 from infinite_rl.training.optimizer import (  # noqa: E402
     CLIP_NORM,
     Diverged,
     learning_rate,
     make_optimizer,
+    restore,
     update,
 )
 
@@ -98,3 +102,50 @@ def test_a_gradient_that_is_not_finite_changes_nothing(bad: float) -> None:
     with pytest.raises(Diverged, match="the gradient of step 8 is not finite"):
         update(layer, make_optimizer(layer, config()), 7, config())
     assert torch.equal(layer.weight, before)
+
+
+def learnt() -> tuple[Any, Any]:
+    """A model's optimizer after a step."""
+    model = Model()
+    optimizer = make_optimizer(model, config())
+    model.head(model.norm(model.matrix(model.embedding(torch.arange(5))))).sum().backward()
+    update(model, optimizer, 0, config())
+    return model, optimizer
+
+
+def test_an_optimizer_goes_on_with_its_moments_and_with_no_setting_of_the_file() -> None:
+    _, optimizer = learnt()
+    saved = optimizer.state_dict()
+    saved["param_groups"][0] |= {"betas": (0.0, 0.0), "weight_decay": 9.0}
+    fresh = make_optimizer(Model(), config())
+    before = [{**group, "params": None} for group in fresh.param_groups]
+    restore(fresh, saved)
+    assert [{**group, "params": None} for group in fresh.param_groups] == before
+    found = fresh.state_dict()["state"]
+    assert found.keys() == saved["state"].keys() and found
+    for place, moments in saved["state"].items():
+        assert all(torch.equal(found[place][name], each) for name, each in moments.items())
+
+
+SPOILED: list[Callable[[Any], Any]] = [
+    lambda state: None,
+    lambda state: {"state": 3},
+    lambda state: {"state": {99: state[0]}},
+    lambda state: {"state": {0: {"exp_avg": state[0]["exp_avg"]}}},
+    lambda state: {"state": {0: {**state[0], "more": 1}}},
+    lambda state: {"state": {0: {**state[0], "exp_avg": torch.zeros(1)}}},
+    lambda state: {"state": {0: {**state[0], "exp_avg_sq": state[0]["exp_avg"].long()}}},
+    lambda state: {"state": {0: {**state[0], "exp_avg": state[0]["exp_avg"] * math.nan}}},
+    lambda state: {"state": {0: {**state[0], "step": "1"}}},
+]
+
+
+@pytest.mark.parametrize("spoil", SPOILED)
+def test_a_state_that_is_not_of_these_weights_is_refused_before_a_kernel_reads_it(
+    spoil: Callable[[Any], Any],
+) -> None:
+    _, optimizer = learnt()
+    fresh = make_optimizer(Model(), config())
+    with pytest.raises(StoreError, match="the optimizer's state in the checkpoint is damaged"):
+        restore(fresh, spoil(optimizer.state_dict()["state"]))
+    assert not fresh.state

@@ -105,7 +105,9 @@ def load_state(path: Path) -> dict[str, Any]:
         if isinstance(found, dict):
             return found
         reason = "it is no mapping"
-    except (OSError, RuntimeError, EOFError, LookupError, ValueError, UnpicklingError) as error:
+    except UnpicklingError:  # torch would tell how to load it nevertheless
+        reason = "it is damaged, or holds more than tensors, numbers and texts"
+    except (OSError, RuntimeError, EOFError, LookupError, ValueError) as error:
         reason = _reason(error)
     raise StoreError(f"{file} cannot be read: {reason}")
 

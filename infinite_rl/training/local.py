@@ -14,12 +14,13 @@ from typing import Any, Protocol
 import torch
 
 from ..adapters.scorer import Scorer
-from ..errors import UsageError
+from ..errors import StoreError, UsageError
 from ..store import sample_of
 from . import checkpoint
 from .config import TrainingConfig
 from .grpo import GRPO
 from .learner import Learner
+from .optimizer import restore
 from .publishing import Publisher
 from .redact import redact
 from .rollouts import Record, Reward, Row, random_numbers
@@ -77,9 +78,7 @@ def run(
     with ExitStack() as opened, torch.random.fork_rng(devices):
         algorithm = opened.enter_context(closing(_algorithm(learner, rows, reward)))
         if start:
-            state = checkpoint.load_state(start)
-            learner.optimizer.load_state_dict(state["optimizer"])
-            algorithm.restore(state["algorithm"])
+            _restore(learner, algorithm, start)
         folder = opened.enter_context(
             RunFolder.open(resume)
             if resume
@@ -129,6 +128,15 @@ def start_of(resume: Path | None, config: TrainingConfig) -> Path | None:
             "or begin a new run"
         )
     return start
+
+
+def _restore(learner: Learner, algorithm: Algorithm, start: Path) -> None:
+    state = checkpoint.load_state(start)
+    try:
+        restore(learner.optimizer, state["optimizer"])
+        algorithm.restore(state["algorithm"])
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise StoreError(f"the state in {start} is no {learner.config.algorithm} run's") from error
 
 
 def _algorithm(learner: Learner, rows: Sequence[Row], reward: Reward) -> Algorithm:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..errors import InfiniteRLError
+from ..errors import InfiniteRLError, StoreError
 from .config import TrainingConfig
 
 FLOOR = 0.1  # of the highest learning rate; where the cosine ends
@@ -55,6 +55,35 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam
     ]
     groups = [group for group in groups if group["params"]]
     return torch.optim.AdamW(groups, lr=config.learning_rate, betas=BETAS, fused=True)
+
+
+def restore(optimizer: torch.optim.AdamW, saved: Any) -> None:
+    """Put back the moments and counts that `optimizer.state_dict()` gave, and no setting.
+
+    Raises:
+        StoreError: they are not those of this model's weights, or not finite.
+    """
+    own = optimizer.state_dict()
+    weights = [each for group in optimizer.param_groups for each in group["params"]]
+    try:
+        found = dict(saved["state"])
+        fits = all(_fits(moments, weights[place]) for place, moments in found.items())
+    except (LookupError, TypeError, ValueError, AttributeError):
+        fits = False
+    if not fits:  # torch would not look, and its kernels would read beyond a tensor that is short
+        raise StoreError("the optimizer's state in the checkpoint is damaged, or another model's")
+    optimizer.load_state_dict({**own, "state": found})
+
+
+def _fits(moments: Any, weight: torch.Tensor) -> bool:
+    """Whether AdamW's state of one weight has its names and shapes, and is finite."""
+    shapes = {"step": torch.Size(), "exp_avg": weight.shape, "exp_avg_sq": weight.shape}
+    return moments.keys() == shapes.keys() and all(
+        moments[name].shape == shape
+        and moments[name].is_floating_point()
+        and bool(moments[name].isfinite().all())
+        for name, shape in shapes.items()
+    )
 
 
 def update(
