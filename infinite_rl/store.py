@@ -197,7 +197,7 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
             text = ""
         if not isinstance(text, str):
             if text is None:
-                raise NoColumn(name, row)
+                raise NoColumn(name, [each for each in row if row[each] is not None])
             raise UsageError(f"a row holds {type(text).__name__}, no text, in {name!r}")
         texts[name] = text
     more = {name: value for name, value in row.items() if name not in _OF_A_SAMPLE}

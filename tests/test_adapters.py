@@ -129,6 +129,12 @@ def test_a_weight_outside_its_bounds_is_refused(weight: Any) -> None:
         for_trl(format_weight=weight)
 
 
+@pytest.mark.parametrize("partial", ["false", 0, None])
+def test_a_switch_that_is_neither_true_nor_false_is_refused(partial: Any) -> None:
+    with pytest.raises(UsageError, match="partial is true or false, not"):
+        Scorer(partial=partial)
+
+
 def test_no_verdict_is_no_reward_whatever_the_format_is_worth() -> None:
     rewards = for_trl(format_weight=1.0)(["", ""], [tagged("7")] * 2, ground_truth=[UNREADABLE] * 2)
     assert rewards == [None, None]

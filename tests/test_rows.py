@@ -256,6 +256,11 @@ def test_a_row_is_a_sample_with_the_rest_as_metadata() -> None:
     assert sample_of(row).metadata == {"pass_rate": 0.5}
 
 
+def test_a_column_that_holds_nothing_is_not_listed_among_those_that_are_there() -> None:
+    with pytest.raises(UsageError, match=r"no column 'answer' \(its columns: type, prompt\)"):
+        sample_of({**rows(1)[0], "answer": None})
+
+
 @pytest.mark.parametrize(("answer", "says"), [(None, "no column 'answer'"), ({7}, "as JSON")])
 def test_a_row_without_what_a_sample_needs_is_refused(answer: object, says: str) -> None:
     with pytest.raises(UsageError, match=says):

@@ -25,7 +25,8 @@ class Scorer:
     own by name, as `get_reward_functions` takes them.
 
     Raises:
-        UsageError: a weight outside [0, 1], or a timeout that is not positive.
+        UsageError: a weight outside [0, 1], a `partial` that is neither true nor false, or a
+            timeout that is not positive.
     """
 
     def __init__(
@@ -38,6 +39,8 @@ class Scorer:
     ) -> None:
         if not isinstance(format_weight, int | float) or not 0 <= format_weight <= 1:
             raise UsageError(f"the format's weight must be in [0, 1], not {format_weight!r}")
+        if not isinstance(partial, bool):  # the text "false" would be true
+            raise UsageError(f"partial is true or false, not {partial!r}")
         self.format_weight = format_weight
         self.partial = partial
         self._rewards = get_reward_functions(timeout, extra)
