@@ -14,6 +14,7 @@ from . import checkpoint
 from .config import TrainingConfig
 from .grpo import PolicyGradient, usable
 from .learner import Learner
+from .optimizer import restore
 from .roles import Group, Task
 from .rollouts import Reward, Row, judge, random_numbers, sample_groups
 from .sampling import Sampled
@@ -45,7 +46,7 @@ class BlockingTrainer:
         self._algorithm = PolicyGradient(self._learner, job.rows)
         if job.source:
             state = checkpoint.load_state(job.source)
-            self._learner.optimizer.load_state_dict(state["optimizer"])
+            restore(self._learner.optimizer, state["optimizer"])
 
     def learn(self, step: int, groups: Sequence[Group]) -> dict[str, float]:
         """One update by the groups: see `PolicyGradient.learn`."""
