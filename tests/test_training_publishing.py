@@ -167,7 +167,7 @@ def test_what_failed_is_told_of_and_tried_again_at_the_next_checkpoint(
     assert there(folder, told.checkpoints) == {"step1": 1, "step2": 2, "final": 2}
     (event,) = folder.events(UNPUBLISHED)
     assert event["step"] == 1 and "the line is dead" in event["reason"]
-    assert "_step1 could not be published" in caplog.text and "not published:" not in caplog.text
+    assert "_step1: " in caplog.text and "not published:" not in caplog.text
 
 
 def test_what_could_not_be_published_is_said_in_one_line_at_the_end(
@@ -179,8 +179,9 @@ def test_what_could_not_be_published_is_said_in_one_line_at_the_end(
             publisher.saved(save(folder, step))
     (line,) = [record.message for record in caplog.records if "not published:" in record.message]
     run = folder.path.name
-    assert all(f"{run}_{name} (" in line for name in ("step1", "step2", "final"))
-    assert "the traces (" in line and f"it lies in {folder.path / publishing.FOLDER}" in line
+    assert all(f"{run}_{name}, " in line for name in ("step1", "step2", "final"))
+    assert "the traces (" in line and "the line is dead); what is left lies in" in line
+    assert len(line.splitlines()) == 1 and line.endswith(str(folder.path / publishing.FOLDER))
     left = folder.path / publishing.FOLDER
     assert names(left) == ["final", "step_1", "step_2"]
     assert (left / "final" / "model.safetensors").read_text() == "weights 2"

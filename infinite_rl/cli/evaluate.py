@@ -31,15 +31,16 @@ def add(verbs: arguments.Verbs) -> None:
         "nothing is asked twice.",
         epilog="Examples: infinite-rl evaluate --model runs/a/checkpoints/step_200 --tasks gsm8k "
         "--limit 100 -o out. infinite-rl evaluate configs/eval/gsm8k.yaml --model MODEL "
-        "-o out. infinite-rl evaluate --watch RUN --tasks heldout.jsonl. Exit code: 0 done, 1 not "
-        "done, 2 wrong usage, 130 interrupted.",
+        "-o out. infinite-rl evaluate --watch RUN --tasks heldout.jsonl. A watch ends with the "
+        "run. Exit code: 0 done, 1 not done, 2 wrong usage, 130 interrupted.",
     )
     parser.add_argument("file", nargs="?", type=Path, metavar="CONFIG", help="a YAML file")
     arguments.keys(parser, EvaluationConfig)
     option = arguments.option
-    option(parser, "--watch", None, "a run's folder: evaluate each of its checkpoints", Path)
+    what = "a run's folder, or where it publishes (s3://BUCKET/FOLDER/): each of its checkpoints"
+    option(parser, "--watch", None, what)
     option(parser, "--every", _EVERY_S, "seconds between two looks at the run", float)
-    arguments.switch(parser, "--once", "with --watch: the checkpoints that are there, then end")
+    arguments.switch(parser, "--once", "with --watch: only the checkpoints that are there now")
     parser.set_defaults(verb=run)
 
 
@@ -74,7 +75,7 @@ def _config(given: argparse.Namespace) -> EvaluationConfig:
     if not given.every > 0:
         raise UsageError(f"--every must be a positive number of seconds, not {given.every:g}")
     if given.watch:
-        changes["model"] = str(given.watch)  # stands for each of its checkpoints
+        changes["model"] = given.watch  # stands for each of its checkpoints
     if given.file:
         return EvaluationConfig.read(given.file, changes)
     return EvaluationConfig.of(changes)

@@ -17,7 +17,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,9 @@ from ..replacing import write_text
 from .config import EvaluationConfig
 from .summary import markdown_lines, plain
 
-FOLDER, LOG, TABLE = "lm_eval", "lm_eval.log", "lm_eval.md"
+FOLDER, LOG, TABLE, LINES = "lm_eval", "lm_eval.log", "lm_eval.md", "lm_eval.jsonl"
+HEAD = ["task", "metric", "score ± standard error", "items", "few-shot", "max tokens"]
+HEAD += ["truncated (estimated)", "stop strings"]
 _MODELS = {"transformers": "hf", "vllm": "vllm", "server": "local-completions"}
 _DEFAULT_TOKENS = 256  # of lm_eval's backends, where a task says nothing
 _AT_THE_END = 0.97  # of the tokens: made into tokens again, a text may have a few fewer
@@ -37,7 +39,7 @@ _STYLES = ("chat", "plain")
 
 @dataclass(frozen=True)
 class Line:
-    """One figure of lm_eval's, and what it rests on; `truncated` is None where nobody can tell."""
+    """One figure of lm_eval's, and what it rests on; None stands where nobody can tell."""
 
     task: str
     metric: str
@@ -48,6 +50,7 @@ class Line:
     max_tokens: int
     stop: Sequence[str]
     truncated: float | None
+    higher_is_better: bool | None = None
 
     def cells(self) -> list[str]:
         """As cells of a table."""
@@ -60,12 +63,10 @@ class Line:
         ]
 
 
-_HEAD = ["task", "metric", "score ± standard error", "items", "few-shot", "max tokens"]
-_HEAD += ["truncated (estimated)", "stop strings"]
-
-
 def run_harness(config: EvaluationConfig) -> str:
     """Run lm_eval as a config says; the table, which is also written to OUT/lm_eval.md.
+
+    OUT/lm_eval.jsonl has the same figures, and is written last.
 
     Raises:
         UsageError: the config asks for what lm_eval has not, or it is not installed.
@@ -87,7 +88,7 @@ def run_harness(config: EvaluationConfig) -> str:
     told = f"backend {_model(config)}, seed {config.seed}, batch size {_batch_size(config)}"
     text = "\n".join(
         [
-            *markdown_lines([_HEAD, *(line.cells() for line in found)]),
+            *markdown_lines([HEAD, *(line.cells() for line in found)]),
             "",
             f"{told}; chat template: {'yes' if config.style == 'chat' else 'no'}",
             shlex.join(words),
@@ -95,7 +96,16 @@ def run_harness(config: EvaluationConfig) -> str:
         ]
     )
     write_text(out / TABLE, text)
+    rows.write(map(asdict, found), out / LINES)
     return text
+
+
+def read_lines(out: Path) -> list[Line]:
+    """The figures that `run_harness` left. Raises StoreError where there are none."""
+    try:
+        return [Line(**row) for row in rows.read(out / LINES)]
+    except (TypeError, UsageError) as error:
+        raise StoreError(f"{out / LINES} holds no figures of lm_eval: {error}") from None
 
 
 def command(config: EvaluationConfig) -> list[str]:
@@ -196,6 +206,7 @@ def lines(
             for part in parts
             for text in _responses(files[-1].with_name(f"samples_{part}_{stamp}.jsonl"))
         ]
+        better = found.get("higher_is_better", {}).get(task) or {}
         yield from (
             Line(
                 task=task,
@@ -207,6 +218,7 @@ def lines(
                 max_tokens=most,
                 stop=kwargs.get("until") or (),
                 truncated=_truncated(texts, most, count),
+                higher_is_better=better.get(metric.partition(",")[0]),
             )
             for metric, value, stderr in _metrics(figures)
         )

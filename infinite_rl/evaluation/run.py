@@ -262,19 +262,30 @@ def check_settings(work: Work, but: Collection[str] = ()) -> dict[str, Any]:
     Raises:
         UsageError: it was made with others; names each difference.
     """
-    settings: dict[str, Any] = json.loads(json.dumps(_settings(work)))
-    before = read_manifest(work.folder).get("settings", settings)
+    return refuse_others(work.folder, _settings(work), but)
+
+
+def refuse_others(
+    folder: Path, settings: Mapping[str, object], but: Collection[str] = ()
+) -> dict[str, Any]:
+    """The settings as JSON has them, where a folder's manifest has the same or there is none.
+
+    Raises:
+        UsageError: it has others, in a key that is not among `but`; names each difference.
+    """
+    now: dict[str, Any] = json.loads(json.dumps(settings))
+    before = read_manifest(folder).get("settings", now)
     changed = [
-        f"{name} was {before.get(name)!r}, is {settings.get(name)!r}"
-        for name in {**before, **settings}
-        if name not in but and before.get(name) != settings.get(name)
+        f"{name} was {before.get(name)!r}, is {now.get(name)!r}"
+        for name in {**before, **now}
+        if name not in but and before.get(name) != now.get(name)
     ]
     if changed:
         raise UsageError(
-            f"{work.folder} was made with other settings: {'; '.join(changed)}. Use the same, or "
+            f"{folder} was made with other settings: {'; '.join(changed)}. Use the same, or "
             "choose another folder with out"
         )
-    return settings
+    return now
 
 
 def _settings(work: Work) -> Mapping[str, object]:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -83,10 +83,15 @@ class Marker:
         files = {name: asdict(entry) for name, entry in sorted(self.files.items())}
         return json.dumps({"files": files, "note": dict(self.note)}, indent=1).encode() + b"\n"
 
+    def without(self, names: Collection[str]) -> Marker:
+        """It without some of the files."""
+        files = {name: entry for name, entry in self.files.items() if name not in names}
+        return replace(self, files=files)
+
     def is_of(self, folder: Path) -> bool:
         """Whether each file is there in its size."""
         try:
-            return all(
+            return folder.is_dir() and all(
                 (folder / name).stat().st_size == entry.size for name, entry in self.files.items()
             )
         except OSError:

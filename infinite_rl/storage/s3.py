@@ -116,6 +116,8 @@ def _is_folder(client: Any, place: Place) -> bool:
 
 def _fetch_folder(client: Any, place: Place, transfer: Transfer) -> Path:
     marker, etag = _marker(client, place)
+    marker = marker.without(transfer.leave_out)
+    version = "\n".join((etag, *transfer.leave_out))
     name = PurePosixPath(place.key).name or place.bucket
     if name in (".", "..") or "\0" in name:
         raise UsageError(f"{place} has no name that a folder could have")
@@ -124,7 +126,7 @@ def _fetch_folder(client: Any, place: Place, transfer: Transfer) -> Path:
         files = [_File(place / each, entry, folder / each) for each, entry in marker.files.items()]
         _download(client, files, transfer)
 
-    return kept(transfer.place(str(place), etag, name), marker.is_of, make)
+    return kept(transfer.place(str(place), version, name), marker.is_of, make)
 
 
 def _marker(client: Any, place: Place) -> tuple[Marker, str]:

@@ -28,14 +28,16 @@ class Interrupted(InfiniteRLError):
 class Transfer:
     """How things are fetched and published.
 
-    cache  the folder that what is fetched is kept in; None: that of the user
-    told   is called, from any thread, with the bytes so far and the bytes in all
-    stop   a transfer is given up when this is set, and raises Interrupted
+    cache      the folder that what is fetched is kept in; None: that of the user
+    told       is called, from any thread, with the bytes so far and the bytes in all
+    stop       a transfer is given up when this is set, and raises Interrupted
+    leave_out  names of files that are not fetched with a folder of S3
     """
 
     cache: Path | None = None
     told: Callable[[int, int], None] = lambda _done, _total: None
     stop: threading.Event = field(default_factory=threading.Event)
+    leave_out: tuple[str, ...] = ()
 
     def place(self, uri: str, version: str, name: str) -> Path:
         """Where this version of what `uri` names is kept, once it is there."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..adapters.scorer import Scorer
 from ..dataset.rows import Row, Source, read
 from ..errors import UsageError, look_up
+from . import checkpoint
 from .config import TrainingConfig
 from .mixed import rows_of
 
@@ -70,6 +71,7 @@ def train(
         command=command,
         on_step=on_step,
     )
+    checkpoint.finish(found)
     _draw(found)
     return found
 

@@ -20,9 +20,10 @@ from pickle import UnpicklingError  # what torch raises; nothing is unpickled he
 from typing import Any
 
 from ..errors import StoreError, UsageError
-from ..replacing import sync, sync_one
+from ..replacing import sync, sync_one, write_text
 
 FOLDER, READY, STATE = "checkpoints", "READY", "trainer_state.pt"
+FINAL = "FINAL"  # in a run's folder: the name of the checkpoint that it has ended with
 _NAME = re.compile(r"step_(\d+)")
 _UNFINISHED = ".part"
 
@@ -69,6 +70,28 @@ def ready(run: Path) -> list[Path]:
 def newest(run: Path) -> Path | None:
     """The whole checkpoint of the latest step, None where there is none."""
     return next(reversed(ready(run)), None)
+
+
+def finish(path: Path) -> None:
+    """Note that a run has ended with a checkpoint. Raises StoreError."""
+    write_text(path.parent.parent / FINAL, f"{path.name}\n")
+
+
+def go_on(run: Path) -> None:
+    """Note that a run has not ended after all. Raises StoreError."""
+    try:
+        (run / FINAL).unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot write to {run}: {_reason(error)}") from None
+
+
+def final(run: Path) -> Path | None:
+    """The checkpoint that a run has ended with, None while it has not."""
+    try:
+        name = (run / FINAL).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return None
+    return run / FOLDER / name if _NAME.fullmatch(name) else None
 
 
 def is_ready(path: Path) -> bool:

@@ -153,9 +153,9 @@ class Publisher:
         if self._traces_failed:
             left["the traces"] = self._traces_failed
         if left:
-            also = f"; it lies in {self._room}" if self._failed else ""
-            told = "; ".join(f"{name} ({why})" for name, why in left.items())
-            logger.warning("not published: %s%s", told, also)
+            also = f"; what is left lies in {self._room}" if self._failed else ""
+            *_, why = left.values()
+            logger.warning("not published: %s (%s)%s", ", ".join(left), why, also)
         else:
             shutil.rmtree(self._room, ignore_errors=True)
 
@@ -205,7 +205,7 @@ class Publisher:
         finally:
             shutil.rmtree(copy, ignore_errors=True)
         if reason and reason != self._traces_failed:
-            logger.warning("the traces could not be published: %s", reason)
+            logger.warning("traces: %s", reason)
         self._traces_failed = reason
 
     def _tried(self, folder: Path, uri: str, note: dict[str, object]) -> str:
@@ -232,7 +232,7 @@ class Publisher:
 
     def _tell(self, kind: str, link: Path, **values: object) -> None:
         if kind == UNPUBLISHED:
-            logger.warning("%s could not be published: %s", self._name(link), values["reason"])
+            logger.warning("%s: %s", self._name(link), values["reason"])
         try:
             self._folder.event(kind, self._step(link), name=self._name(link), **values)
         except StoreError as error:

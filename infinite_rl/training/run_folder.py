@@ -31,6 +31,7 @@ from ..manifest import surroundings
 from ..replacing import write_text
 from ..settings import read_yaml, to_yaml
 from ..store import locked
+from . import checkpoint
 from .machine import commit, hardware, requirements
 from .redact import redact
 
@@ -147,6 +148,7 @@ class RunFolder:
 
     def resumed(self, step: int) -> None:
         """Note that the run goes on from the checkpoint of `step`; what came after it is void."""
+        checkpoint.go_on(self.path)
         self._rollouts.append(to_line({"kind": RESUMED, "step": step}))
         self.event(RESUMED, step, **surroundings(*_PACKAGES))
         self._capped = self._is_capped()
