@@ -10,6 +10,7 @@ user's or the provider's:
      +-- StoreError               a file in the output folder is foreign, locked or not writable
      +-- RuntimeMissing           a .wasm runtime is absent or not the one that was built
      +-- SandboxError             the sandbox itself broke; a guest's failure is an Execution
+     +-- LaunchError              the cloud, or a program that builds for it, did not do its part
      +-- ProviderError            the provider did not answer with a completion
           +-- ProviderUnavailable passing trouble (429, 5xx, network): the call may be repeated
           |    +-- Stopped        the caller's own signal ended the wait for an answer
@@ -70,6 +71,10 @@ class RuntimeMissing(InfiniteRLError):
 
 class SandboxError(InfiniteRLError):
     """The sandbox itself broke: our fault, never the guest program's."""
+
+
+class LaunchError(InfiniteRLError):
+    """The cloud, or a program that builds an image for it, did not do what it was asked."""
 
 
 class ProviderError(InfiniteRLError):
