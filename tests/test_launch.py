@@ -20,7 +20,7 @@ import pytest
 from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.launch import ignored, source
 from infinite_rl.launch.names import check_name, default_name
-from infinite_rl.launch.place import EXPLAINED, KINDS, Place, read, resolve
+from infinite_rl.launch.place import Place, read, resolve
 from infinite_rl.launch.request import Job, create_training_job, shown, tags
 from infinite_rl.launch.source import Source, archived, listed, named
 
@@ -179,7 +179,7 @@ def test_an_unknown_key_of_the_file_is_named_with_its_file(tmp_path: Path) -> No
 
 
 def test_every_key_of_a_place_is_explained() -> None:
-    assert set(EXPLAINED) == set(KINDS) == {each.name for each in fields(Place)}
+    assert set(Place.explained()) == {each.name for each in fields(Place)}
 
 
 # Sources.
@@ -353,7 +353,7 @@ def test_what_a_config_names_is_found(folder: Path) -> None:
         "data": "artifacts/rows.jsonl",
         "out": "artifacts",
         "style": "keys",
-        "datasets": [{"name": "train.py", "order": "kept.log"}, {"name": "gsm8k"}],
+        "datasets": [{"name": "configs", "path": "train.py", "order": "kept.log"}, {"path": "s3://a/b"}],
         "tasks": ["gsm8k", "mine=run.sh", "configs/a.yaml"],
     }
     found = {str(path) for path in named(values, folder)}

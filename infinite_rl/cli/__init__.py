@@ -35,6 +35,8 @@ VERBS = (
     "train",
     "timeline",
     "evaluate",
+    "submit",
+    "jobs",
     "mix",
     "pairs",
     "export",

@@ -81,7 +81,7 @@ def _resources(place: Place) -> Mapping[str, str]:
         jobs: "sagemaker:CreateTrainingJob sagemaker:AddTags sagemaker:DescribeTrainingJob "
         "sagemaker:StopTrainingJob",
         "*": "sagemaker:ListTrainingJobs ecr:GetAuthorizationToken",
-        f"{bucket}/{place.prefix}/*": "s3:GetObject s3:PutObject s3:DeleteObject",
+        f"{bucket}/{place.prefix}/*": "s3:GetObject s3:PutObject s3:DeleteObject s3:AbortMultipartUpload",
         bucket: "s3:ListBucket",
         repository: "ecr:DescribeRepositories ecr:CreateRepository ecr:TagResource "
         "ecr:DescribeImages ecr:BatchCheckLayerAvailability ecr:InitiateLayerUpload "

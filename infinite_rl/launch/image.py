@@ -29,7 +29,7 @@ def default_tag() -> str:
     """The tag of this package's version."""
     from .. import __version__
 
-    return re.sub(r"[^\w.-]", "-", __version__)
+    return re.sub(r"[^\w.-]", "-", str(__version__))
 
 
 def check_tag(tag: str) -> str:

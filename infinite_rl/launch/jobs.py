@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -21,9 +21,16 @@ _PATIENCE = 20  # polls without an answer, one after the other, before waiting i
 _LATE_MS = 120_000  # a host's lines may come this much after those of another
 
 
+class NoJob(UsageError):
+    """There is no job of that name."""
+
+
 @dataclass(frozen=True)
 class State:
-    """How a job is: `status` is one of STATES, `detail` its step, `reason` why it failed."""
+    """How a job is: `status` is one of STATES, `detail` its step, `reason` why it failed.
+
+    `told` is what its container was told: see `request`.
+    """
 
     name: str
     status: str
@@ -33,7 +40,7 @@ class State:
     ended: datetime | None = None
     seconds: int = 0
     machines: str = ""
-    checkpoints: str = ""
+    told: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_over(self) -> bool:
@@ -55,12 +62,12 @@ class State:
             found.get("TrainingEndTime"),
             found.get("TrainingTimeInSeconds", 0),
             f"{count} x {kind}" if kind else "",
-            found.get("HyperParameters", {}).get("checkpoints", ""),
+            found.get("HyperParameters", {}),
         )
 
 
 def status(aws: Aws, name: str) -> State:
-    """How a job is. Raises UsageError where there is none of that name."""
+    """How a job is. Raises NoJob where there is none of that name."""
     check_name(name)
     try:
         return State.of(aws.call("sagemaker", "describe_training_job", TrainingJobName=name))
@@ -121,9 +128,11 @@ def logs(aws: Aws, name: str, since_ms: int = 0) -> Iterator[tuple[str, int, str
             logGroupName=GROUP,
             logStreamNamePrefix=f"{name}/",
             startTime=since_ms,
+            interleaved=True,  # as AWS itself always does by now
         ):
-            host = event["logStreamName"].removeprefix(f"{name}/")
-            yield event["eventId"], event["timestamp"], host, event["message"].rstrip("\n")
+            job, _, host = event["logStreamName"].partition("/")
+            if job == name:
+                yield event["eventId"], event["timestamp"], host, event["message"].rstrip("\n")
     except Refused as error:
         if error.code != "ResourceNotFoundException":  # no job has said anything yet
             raise
@@ -164,7 +173,8 @@ def wait(
     Raises:
         LaunchError: AWS has not answered for ten minutes; the job goes on.
     """
-    last, silent = None, 0
+    last: tuple[str, str] | None = None
+    silent = 0
     while True:
         try:
             found = status(aws, name)
@@ -176,9 +186,9 @@ def wait(
             raise UsageError(f"{error}; the job {name} goes on") from None
         else:
             silent = 0
-            if found != last:
+            if (found.status, found.detail) != last:
                 on_change(found)
-            last = found
+            last = found.status, found.detail
             if found.is_over:
                 return found
         sleep(every_s)
@@ -191,5 +201,5 @@ def _passes(error: LaunchError) -> bool:
 
 def _unknown(error: Refused, name: str, aws: Aws) -> Exception:
     if "not found" in str(error) or "could not find" in str(error).lower():
-        return UsageError(f"there is no job {name} in {aws.place.region}")
+        return NoJob(f"there is no job {name} in {aws.place.region}")
     return error

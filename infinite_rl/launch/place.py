@@ -7,16 +7,15 @@ profile, and an account from the role's ARN or from the credentials (STS).
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .. import settings
 from ..errors import UsageError
+from ..settings import Settings, ranged, read_yaml
 
 FILE = "launch.yaml"
 VARIABLE = "INFINITE_RL_"
@@ -24,7 +23,7 @@ _DAY_S = 24 * 60 * 60
 
 
 @dataclass(frozen=True)
-class Place:
+class Place(Settings):
     """Where jobs run, and what each of them gets.
 
     region           such as eu-west-1
@@ -56,9 +55,9 @@ class Place:
     repository: str = "infinite-rl"
     image: str = ""
     instance_type: str = "ml.p4de.24xlarge"
-    instance_count: int = 1
-    volume_gb: int = 200
-    max_days: float = 5.0
+    instance_count: int = ranged(1, 1, 1000)
+    volume_gb: int = ranged(200, 1)
+    max_days: float = ranged(5.0, 1 / 24, 28)  # the service's own limit
     environment: Mapping[str, Any] = field(default_factory=dict)
     tags: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -66,10 +65,7 @@ class Place:
     security_groups: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for name, kind in KINDS.items():
-            object.__setattr__(self, name, settings.typed(name, kind, getattr(self, name)))
-        for name, (low, high) in _RANGES.items():
-            settings.check_range(name, getattr(self, name), low, high)
+        super().__post_init__()
         for name, (pattern, example) in _FORMS.items():
             value = getattr(self, name)
             if value and not re.fullmatch(pattern, value):
@@ -105,19 +101,6 @@ class Place:
         return int(self.max_days * _DAY_S)
 
 
-# The type of each key; those that are not named have that of their default.
-KINDS: Mapping[str, type] = {"environment": dict, "tags": dict, "inputs": dict} | {
-    each.name: type(each.default)
-    for each in fields(Place)
-    if each.name not in ("environment", "tags", "inputs")
-}
-# What each key is for, in words.
-EXPLAINED: Mapping[str, str] = dict(re.findall(r"^    (\w+) {2,}(.+)$", Place.__doc__ or "", re.M))
-_RANGES: Mapping[str, tuple[float, float]] = {
-    "instance_count": (1, 1000),
-    "volume_gb": (1, math.inf),
-    "max_days": (1 / 24, 28),  # the service's own limit
-}
 _FORMS: Mapping[str, tuple[str, str]] = {
     "region": (r"[a-z]{2,4}(-[a-z]+)+-\d", "eu-west-1"),
     "account": (r"\d{12}", "123456789012"),
@@ -169,13 +152,9 @@ def read(folder: Path, flags: Mapping[str, Any], file: Path | None = None) -> Pl
     path = file or folder / FILE
     told: dict[str, Any] = {}
     if file or path.exists():
-        try:
-            told = settings.read_yaml(path)
-            settings.check_keys(told, KINDS)
-            Place(**told)
-        except UsageError as error:
-            raise UsageError(f"{path}: {error}") from None
-    for key, kind in KINDS.items():
+        Place.read(path)
+        told = read_yaml(path)
+    for key, kind in Place.kinds().items():
         if kind is str and (value := os.environ.get(VARIABLE + key.upper(), "").strip()):
             told[key] = value
     told |= {key: value for key, value in flags.items() if value not in (None, "")}
@@ -213,6 +192,6 @@ def _how_to_give(key: str) -> str:
         "account": ", or with credentials that AWS's STS knows, or with a role's whole ARN",
     }
     return (
-        f"the {key} is missing ({EXPLAINED[key]}): give it as --{key}, as the variable "
+        f"the {key} is missing ({Place.explained()[key]}): give it as --{key}, as the variable "
         f"{VARIABLE}{key.upper()}, or as `{key}:` in {FILE}{also.get(key, '')}"
     )

@@ -28,7 +28,8 @@ from .place import Place
 
 TRAIN, EVAL = "train.yaml", "eval.yaml"
 CONFIG_INPUT, SOURCE_INPUT = "config", "source"
-ENTRY = ("python", "-m", "infinite_rl.launch.container")
+MODULE = "infinite_rl.launch.container"
+INPUT, WORK = "/opt/ml/input", "/opt/ml/work"
 _LONGEST_IMAGE = 255
 
 
@@ -63,6 +64,11 @@ def hyperparameters(job: Job, checkpoints: str, traces: str) -> dict[str, str]:
     return {**found, "eval_config": EVAL} if job.evaluated else found
 
 
+def arguments(folder: str, work: str) -> list[str]:
+    """The words of the container's program: where its input is, and where it works."""
+    return ["--input", folder, "--work", work]
+
+
 def create_training_job(job: Job, place: Place) -> dict[str, Any]:
     """The arguments of boto3's `create_training_job`; a pure function of both.
 
@@ -78,7 +84,8 @@ def create_training_job(job: Job, place: Place) -> dict[str, Any]:
         "AlgorithmSpecification": {
             "TrainingImage": job.image,
             "TrainingInputMode": "File",
-            "ContainerEntrypoint": list(ENTRY),
+            "ContainerEntrypoint": ["python", "-m", MODULE],
+            "ContainerArguments": arguments(INPUT, WORK),
         },
         "RoleArn": place.role_arn,
         "InputDataConfig": [_channel(name, uri) for name, uri in inputs.items()],

@@ -36,7 +36,7 @@ _SECRET = re.compile(
 )
 # Keys of a config whose values may be files or folders of this machine that a job needs.
 _FILES = ("data", "model", "shots", "include_path")
-_LISTS: Mapping[str, tuple[str, ...]] = {"datasets": ("name", "order"), "tasks": ()}
+_LISTS: Mapping[str, tuple[str, ...]] = {"datasets": ("path", "order"), "tasks": ()}
 
 
 @dataclass(frozen=True)
