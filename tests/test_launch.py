@@ -353,7 +353,10 @@ def test_what_a_config_names_is_found(folder: Path) -> None:
         "data": "artifacts/rows.jsonl",
         "out": "artifacts",
         "style": "keys",
-        "datasets": [{"name": "configs", "path": "train.py", "order": "kept.log"}, {"path": "s3://a/b"}],
+        "datasets": [
+            {"name": "configs", "path": "train.py", "order": "kept.log"},
+            {"path": "s3://a/b"},
+        ],
         "tasks": ["gsm8k", "mine=run.sh", "configs/a.yaml"],
     }
     found = {str(path) for path in named(values, folder)}

@@ -189,6 +189,16 @@ def test_a_dry_run_needs_neither_aws_nor_boto3_where_the_account_is_said(
     assert "need boto3: pip install 'infinite-rl[aws]'" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("pushed")
+def test_checkpoints_go_where_the_config_says(aws: aws_server.Aws, folder: Path) -> None:
+    text = f"{CONFIG}checkpoints: s3://other/place/\n"
+    (folder / "train.yaml").write_text(text, encoding="utf-8")
+    assert main(["submit", "train.yaml", "--job-name", "own"]) == 0
+    told = aws.requests["CreateTrainingJob"][0]["HyperParameters"]
+    assert told["checkpoints"] == "s3://other/place/"
+    assert told["traces"] == "s3://a-bucket/infinite-rl/traces/own/"
+
+
 @pytest.mark.usefixtures("pushed", "clock")
 def test_a_source_that_is_there_is_not_sent_again(
     aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]

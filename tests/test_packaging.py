@@ -39,8 +39,9 @@ def commands(path: Path) -> str:
 # The workflows.
 
 
-def test_there_is_a_workflow_for_checks_and_one_for_releases() -> None:
-    assert [path.name for path in WORKFLOWS] == ["build_and_release_runtimes.yml", "ci.yml"]
+def test_there_is_a_workflow_for_checks_one_for_releases_and_one_for_the_image() -> None:
+    names = [path.stem for path in WORKFLOWS]
+    assert names == ["build_and_release_runtimes", "ci", "image"]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -97,6 +98,7 @@ def test_only_the_release_may_write_to_the_repository() -> None:
     assert rights == {
         "build_and_release_runtimes": {"contents": "write"},
         "ci": {"contents": "read"},
+        "image": {"contents": "read"},
     }
 
 

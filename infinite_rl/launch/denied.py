@@ -81,14 +81,15 @@ def _resources(place: Place) -> Mapping[str, str]:
         jobs: "sagemaker:CreateTrainingJob sagemaker:AddTags sagemaker:DescribeTrainingJob "
         "sagemaker:StopTrainingJob",
         "*": "sagemaker:ListTrainingJobs ecr:GetAuthorizationToken",
-        f"{bucket}/{place.prefix}/*": "s3:GetObject s3:PutObject s3:DeleteObject s3:AbortMultipartUpload",
+        f"{bucket}/{place.prefix}/*": "s3:GetObject s3:PutObject s3:DeleteObject "
+        "s3:AbortMultipartUpload",
         bucket: "s3:ListBucket",
         repository: "ecr:DescribeRepositories ecr:CreateRepository ecr:TagResource "
         "ecr:DescribeImages ecr:BatchCheckLayerAvailability ecr:InitiateLayerUpload "
         "ecr:UploadLayerPart ecr:CompleteLayerUpload ecr:PutImage ecr:BatchGetImage "
         "ecr:GetDownloadUrlForLayer",
         logs: "logs:FilterLogEvents",
-        place.role_arn if place.role and (place.account or ":" in place.role) else "*": "",
     }
     found = {action: resource for resource, text in names.items() for action in text.split()}
-    return {**found, "iam:PassRole": list(names)[-1]}
+    role = place.role_arn if place.role and (place.account or ":" in place.role) else "*"
+    return {**found, "iam:PassRole": role}

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import StoreError, UsageError
 from .names import check_name, default_name
-from .request import CONFIG_INPUT, EVAL, MODULE, SOURCE_INPUT, Job, arguments, hyperparameters
+from .request import CONFIG_INPUT, MODULE, SOURCE_INPUT, arguments, hyperparameters
 from .source import ARCHIVE
 from .submit import Asked, Prepared, prepared
 
@@ -64,8 +64,8 @@ def environment(asked: Asked, name: str, base: Path, gpus: Sequence[str]) -> dic
 
 def _lay_out(base: Path, name: str, found: Prepared) -> None:
     """The job's folder, with all that SageMaker would put into /opt/ml."""
-    job = Job(name, "", found.source.digest, EVAL in found.configs)
-    told = hyperparameters(job, str(base / "checkpoints"), str(base / "traces"))
+    places = str(base / "checkpoints"), str(base / "traces")
+    told = hyperparameters(found.job(name, "local"), *places)
     hosts = {"current_host": _HOST, "hosts": [_HOST], "network_interface_name": "lo"}
     try:
         try:

@@ -35,12 +35,17 @@ _LONGEST_IMAGE = 255
 
 @dataclass(frozen=True)
 class Job:
-    """One job: its name, its image, its source's content, and whether it is evaluated."""
+    """One job: its name, its image, its source's content, and whether it is evaluated.
+
+    `checkpoints` and `traces` are what its config says; "" is the job's own place in the bucket.
+    """
 
     name: str
     image: str
     source: str
     evaluated: bool = False
+    checkpoints: str = ""
+    traces: str = ""
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -59,8 +64,9 @@ def source_uri(place: Place, digest: str) -> str:
 
 
 def hyperparameters(job: Job, checkpoints: str, traces: str) -> dict[str, str]:
-    """What the container is told: see the top of this file."""
-    found = {"config": TRAIN, "checkpoints": checkpoints, "traces": traces}
+    """What the container is told, with the job's own places: see the top of this file."""
+    found = {"config": TRAIN}
+    found |= {"checkpoints": job.checkpoints or checkpoints, "traces": job.traces or traces}
     return {**found, "eval_config": EVAL} if job.evaluated else found
 
 

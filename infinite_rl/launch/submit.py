@@ -53,10 +53,19 @@ class Asked:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is known before AWS is asked: the configs' texts by their names, and the source."""
+    """What is known before AWS is asked: the configs' texts by their names, and the source.
+
+    `checkpoints` and `traces` are the places that the training config names, "" for none.
+    """
 
     configs: Mapping[str, bytes]
     source: Source
+    checkpoints: str
+    traces: str
+
+    def job(self, name: str, image: str) -> Job:
+        evaluated = EVAL in self.configs
+        return Job(name, image, self.source.digest, evaluated, self.checkpoints, self.traces)
 
 
 @contextmanager
@@ -71,7 +80,7 @@ def prepared(asked: Asked) -> Iterator[Prepared]:
     from ..training.config import TrainingConfig
 
     files = {TRAIN: asked.config}
-    TrainingConfig.read(asked.config)
+    train = TrainingConfig.read(asked.config)
     if asked.eval_config:
         EvaluationConfig.read(asked.eval_config, defaults={"model": "each checkpoint"})
         files[EVAL] = asked.eval_config
@@ -85,7 +94,7 @@ def prepared(asked: Asked) -> Iterator[Prepared]:
         logger.info("source: %d files, %s", found.files, size(found.size))
         for name, reason in found.held_back.items():
             logger.info("not sent: %s (%s)", name, reason)
-        yield Prepared(configs, found)
+        yield Prepared(configs, found, train.checkpoints, train.traces)
 
 
 def size(count: int) -> str:
@@ -142,8 +151,7 @@ def submit(
 
 def _job(asked: Asked, where: Place, found: Prepared, now: datetime) -> Job:
     name = asked.name or default_name(now)
-    address = image.address(where, asked.tag or image.default_tag())
-    return Job(name, address, found.source.digest, EVAL in found.configs)
+    return found.job(name, image.address(where, asked.tag or image.default_tag()))
 
 
 def _refuse_secrets(path: Path, values: Mapping[str, Any]) -> None:
