@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import random
+import re
 import shutil
 import stat
 import subprocess
@@ -180,6 +181,18 @@ def test_an_unknown_key_of_the_file_is_named_with_its_file(tmp_path: Path) -> No
 
 def test_every_key_of_a_place_is_explained() -> None:
     assert set(Place.explained()) == {each.name for each in fields(Place)}
+
+
+def test_the_page_names_each_key_and_its_default() -> None:
+    page = (HERE.parent / "docs" / "training-at-scale.md").read_text(encoding="utf-8")
+    said = page.split("\n## Launch\n")[1].split("\n## ")[0]
+    rows = "".join(re.findall(r"^\| (`.*?) \|", said.split("| key of `launch.yaml`")[1], re.M)[:6])
+    assert set(re.findall(r"`(\w+)`", rows)) == set(Place.kinds())
+    assert "(`ml.p4de.24xlarge`, 1), their disks (200)" in said and "stopped (5)" in said
+    example = re.findall(r"```yaml\n(.*?)```", said, re.S)[0]
+    import yaml
+
+    assert Place.of(yaml.safe_load(example)).instance_type == Place.instance_type
 
 
 # Sources.
@@ -435,8 +448,6 @@ def test_the_defaults_are_those_that_are_documented() -> None:
 
 def violations(shape: Any, value: Any, at: str = "") -> Iterator[str]:
     """What of a request the service's own model does not admit; boto3 checks types alone."""
-    import re
-
     limits, kind = shape.metadata, shape.type_name
     if kind in ("string", "list", "map") and not (
         limits.get("min", 0) <= len(value) <= limits.get("max", 10**9)
@@ -483,8 +494,6 @@ def test_the_rule_for_names_is_the_services_own() -> None:
 
 
 def test_nothing_of_an_account_is_written_into_the_package() -> None:
-    import re
-
     for path in sorted((HERE.parent / "infinite_rl" / "launch").glob("*.py")):
         text = path.read_text(encoding="utf-8")
         assert set(re.findall(r"\b\d{12}\b", text)) <= {"123456789012"}, path  # an example's
