@@ -46,6 +46,13 @@ def written(path: Path) -> str:
 # What it was started with.
 
 
+def test_where_a_run_is_is_said_when_it_begins(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", "infinite_rl"), RunFolder.create(tmp_path, CONFIG) as run:
+        assert f"the run's folder: {run.path}" in caplog.messages
+
+
 def test_a_folder_tells_how_the_run_was_started(run: RunFolder) -> None:
     manifest = json.loads((run.path / "run_manifest.json").read_text())
     assert manifest["command"] == ["train", "grpo"] and manifest["seeds"] == {"seed": 7}

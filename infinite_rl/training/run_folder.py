@@ -14,6 +14,7 @@ was written of them before is left out when the files are read.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import threading
 import time
@@ -34,6 +35,8 @@ from ..store import locked
 from . import checkpoint
 from .machine import commit, hardware, requirements
 from .redact import redact
+
+logger = logging.getLogger(__name__)
 
 CONFIG, MANIFEST = "config.yaml", "run_manifest.json"
 EVENTS, ROLLOUTS = "events.jsonl", "rollouts.jsonl"
@@ -100,6 +103,7 @@ class RunFolder:
         write_text(path / "locks" / "requirements.lock.txt", requirements())
         write_text(path / "sys" / "hardware.json", json.dumps(hardware(), indent=2) + "\n")
         write_text(path / MANIFEST, json.dumps(manifest, indent=2) + "\n")  # last: now it is a run
+        logger.info("the run's folder: %s", path)  # how to go on with it, should it be interrupted
         return cls(path, rollout_bytes=rollout_bytes)
 
     @classmethod
