@@ -362,3 +362,13 @@ def test_importing_the_adapters_loads_nothing_heavy() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout == "set()\n"
+
+
+def test_another_process_gets_a_scorer_of_the_same_settings() -> None:
+    import pickle  # Ray's own way between our processes; nothing of anybody else's is loaded
+
+    given = Scorer(format_weight=0.25, partial=True, timeout=3)
+    found = pickle.loads(pickle.dumps(given))
+    assert (found.format_weight, found.partial) == (0.25, True)
+    sample = Sample(type="math", prompt="1+1", answer="2", response="")
+    assert found.judge_one(sample, "<answer>2</answer>").passed

@@ -43,7 +43,12 @@ class Scorer:
             raise UsageError(f"partial is true or false, not {partial!r}")
         self.format_weight = format_weight
         self.partial = partial
+        self._given = format_weight, partial, timeout, extra
         self._rewards = get_reward_functions(timeout, extra)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process gets a scorer of the same settings, with sandboxes of its own."""
+        return _scorer, self._given
 
     def judge(self, pairs: Iterable[tuple[Sample, str]]) -> list[RewardFunctionScore]:
         """The native score of each pair of a row and a completion, in their order.
@@ -81,6 +86,12 @@ class Scorer:
             logger.warning("no verdict, so the reward is 0.0: %s", score.error_msg)
             return 0.0
         return reward
+
+
+def _scorer(
+    format_weight: float, partial: bool, timeout: float, extra: Mapping[str, RewardFunction] | None
+) -> Scorer:
+    return Scorer(format_weight=format_weight, partial=partial, timeout=timeout, extra=extra)
 
 
 @lru_cache(maxsize=16)
