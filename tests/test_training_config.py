@@ -137,7 +137,9 @@ def test_a_config_needs_neither_torch_nor_yaml() -> None:
         ),
         ({"replays": 2}, r"answers in 2 updates are 1 updates old.* max_staleness \(0\)"),
         ({"algorithm": "sft"}, "the engine asyncio samples answers"),
-        ({"engine": "local", "rollout_workers": 2}, "rollout_workers is for the engines asyncio"),
+        ({"engine": "local", "rollout_workers": 2}, "rollout_workers is for the engine asyncio or"),
+        ({"rollout": "vllm"}, "rollout is for the engine ray alone"),
+        ({"engine": "ray", "rollout_options": {"seed": 1}}, "rollout_options are vLLM's"),
     ],
 )
 def test_parts_of_a_run_at_scale_that_do_not_fit_are_refused(

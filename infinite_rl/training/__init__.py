@@ -28,6 +28,7 @@ ENGINES: Mapping[str, tuple[str, str]] = {
     "local": (".local", "train"),
     "trl": (".trl_engine", "trl"),
     "asyncio": (".async_engine", "train"),
+    "ray": (".ray_engine", "ray"),
 }
 
 

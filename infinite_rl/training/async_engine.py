@@ -36,7 +36,8 @@ from .sampling import Sampled
 from .schedule import Schedule
 from .tracking import Tracking
 
-Place = Callable[[Job], AbstractContextManager[Placement]]
+Tell = Callable[..., None]  # takes an event: see `RunFolder.event`
+Place = Callable[[Job, Tell], AbstractContextManager[Placement]]
 T = TypeVar("T")
 
 
@@ -90,7 +91,7 @@ def run_on(
         publisher = opened.enter_context(Publisher(folder, config))
         told = _Told(folder, tracking, publisher, on_step, asked, config, newest=source)
         job = Job([prompt.row for prompt in asked], reward, config, folder.path, source)
-        placement = opened.enter_context(place(job))
+        placement = opened.enter_context(place(job, folder.event))
         order = config.order("prompts")
         ids = [prompt.id for prompt in asked]
         schedule = Schedule(ids, seed=order, shuffle=order is not None)
@@ -198,7 +199,7 @@ def _of_all(groups: Sequence[Group]) -> dict[str, float]:
 
 
 @contextmanager
-def in_threads(job: Job) -> Iterator[Placement]:
+def in_threads(job: Job, _: Tell) -> Iterator[Placement]:
     """The roles in threads of this process, each with a model of its own.
 
     They share the processor's cores: each computes on its part of them.

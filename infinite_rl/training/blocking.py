@@ -56,9 +56,15 @@ class BlockingTrainer:
         return self._algorithm.learn(step, turns)
 
     def weights(self) -> dict[str, Any]:
-        """A copy of the policy's weights, in main memory."""
-        found = self._learner.model.state_dict().items()
-        return {name: tensor.detach().to("cpu", copy=True) for name, tensor in found}
+        """A copy of the policy's weights, in main memory; tied ones share theirs there, too."""
+        copies: dict[tuple[Any, ...], Any] = {}
+        found = {}
+        for name, tensor in self._learner.model.state_dict().items():
+            memory = (tensor.data_ptr(), tensor.shape, tensor.stride())
+            if memory not in copies:
+                copies[memory] = tensor.detach().to("cpu", copy=True)
+            found[name] = copies[memory]
+        return found
 
     def save(self, step: int, state: Mapping[str, Any]) -> Path:
         """A checkpoint in the run's folder, with the flow's state beside the optimizer's."""

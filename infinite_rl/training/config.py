@@ -11,10 +11,11 @@ from ..errors import UsageError
 from ..settings import Settings, check_device, one_of, ranged
 
 ALGORITHMS = ("sft", "grpo")
-ENGINES = ("local", "trl", "asyncio")
-AT_SCALE = ("asyncio",)  # the engines whose parts run beside each other
+ENGINES = ("local", "trl", "asyncio", "ray")
+AT_SCALE = ("asyncio", "ray")  # the engines whose parts run beside each other
 LOSSES = ("reinforce", "grpo", "dr_grpo", "dapo", "dapo_group", "gspo")  # loss.PRESETS
 MODES = ("shuffled", "sequential", "weighted")  # dataset.mix.MODES
+ROLLOUTS = ("transformers", "vllm")
 DTYPES = ("float32", "bfloat16")
 TRACKERS = ("tensorboard", "wandb")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
@@ -67,7 +68,7 @@ class TrainingConfig(Settings):
     datasets        in the place of data, several to mix: mappings with the keys of `Dataset`
     mode            how datasets are mixed: one of `dataset.mix.MODES`
     out             the folder in which each run gets a folder of its own
-    engine          "local": one CPU or GPU; "trl": TRL's trainers; "asyncio": many in one process
+    engine          "local": one CPU or GPU; "trl": TRL's; "asyncio", "ray": at scale
     engine_options  keywords for TRL's config; local: for `from_pretrained`, of the model
     style           how a prompt is put to the model: a name of `prompt_styles`
     reward          keywords of `adapters.scorer.Scorer`, such as {partial: true}
@@ -86,6 +87,10 @@ class TrainingConfig(Settings):
     max_staleness   how many steps old the policy may be that sampled what is trained on
     rollout_workers  who sample answers beside the trainer, each with a model of its own (at scale)
     reward_workers  who judge them (at scale)
+    ray_address     HOST:PORT of a Ray cluster; else $RAY_ADDRESS, else one is started here (ray)
+    rollout         what samples: "transformers", or on GPUs "vllm" (ray)
+    rollout_gpus    GPUs of each rollout worker, where the cluster has any (ray)
+    rollout_options  keywords for vLLM's `LLM`, such as {gpu_memory_utilization: 0.8} (ray)
     prompts_per_pass  most prompts in one forward pass; 0: as many as tokens_per_batch allows
     prompts_per_sync  prompts learned from between syncs of the weights; 0: batch_size (at scale)
     replays         updates that a prompt's answers may be in, while fresh enough (at scale)
@@ -130,6 +135,10 @@ class TrainingConfig(Settings):
     max_staleness: int = ranged(0, 0, 1000)
     rollout_workers: int = ranged(1, 1)
     reward_workers: int = ranged(1, 1)
+    ray_address: str = ""
+    rollout: str = one_of("transformers", ROLLOUTS)
+    rollout_gpus: int = ranged(1, 1)
+    rollout_options: Mapping[str, Any] = field(default_factory=dict)
     prompts_per_pass: int = ranged(0, 0)
     prompts_per_sync: int = ranged(0, 0)
     replays: int = ranged(1, 1)
@@ -184,11 +193,13 @@ class TrainingConfig(Settings):
 
     def _check_scale(self) -> None:
         """Raise UsageError where the parts of a run do not fit each other."""
-        if self.engine not in AT_SCALE:
-            for name in _OF_SCALE:
+        for names, engines in ((_OF_RAY, ("ray",)), (_OF_SCALE, AT_SCALE)):
+            for name in names if self.engine not in engines else ():
                 if getattr(self, name) != getattr(type(self), name):
-                    raise UsageError(f"{name} is for the engines {', '.join(AT_SCALE)} alone")
-        elif self.algorithm != "grpo":
+                    raise UsageError(f"{name} is for the engine {' or '.join(engines)} alone")
+        if self.rollout_options and self.rollout != "vllm":
+            raise UsageError("rollout_options are vLLM's: rollout must be vllm")
+        if self.engine in AT_SCALE and self.algorithm != "grpo":
             raise UsageError(f"the engine {self.engine} samples answers: algorithm must be grpo")
         if self.prompts_per_pass and self.batch_size % self.prompts_per_pass:
             raise UsageError(
@@ -213,6 +224,7 @@ class TrainingConfig(Settings):
             )
 
 
+_OF_RAY = ("ray_address", "rollout", "rollout_gpus")
 _OF_SCALE = (
     "rollout_workers", "reward_workers", "prompts_per_sync", "replays", "keep_equal_groups",
 )  # fmt: skip
