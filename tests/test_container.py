@@ -1,0 +1,394 @@
+"""The launcher inside a job: its hosts are processes of this machine, with an address for each."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_rl.errors import InfiniteRLError, UsageError
+from infinite_rl.launch.container import Guest, Hosts, Meeting, fetched
+
+ROOT = Path(__file__).parent.parent
+NAMES = ("127.0.0.2", "127.0.0.3")  # all of 127.0.0.0/8 is this machine, on Linux
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="one address a host, on the loopback")
+
+
+def hosts(current: int, names: tuple[str, ...] = NAMES) -> Hosts:
+    return Hosts(names, names[current])
+
+
+def free_port() -> int:
+    with socket.create_server((NAMES[0], 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+# --- who the hosts are ---------------------------------------------------------------------------
+
+
+def test_the_hosts_are_those_of_the_environment() -> None:
+    told = {"SM_HOSTS": '["algo-1", "algo-2"]', "SM_CURRENT_HOST": "algo-2", "SM_NUM_GPUS": "8"}
+    found = Hosts.of(told, Path())
+    assert found == Hosts(("algo-1", "algo-2"), "algo-2", 8)
+    assert (found.head, found.is_head) == ("algo-1", False)
+
+
+def test_without_them_sagemakers_file_is_asked(tmp_path: Path) -> None:
+    file = tmp_path / "resourceconfig.json"
+    file.write_text('{"current_host": "algo-1", "hosts": ["algo-1", "algo-2"]}')
+    assert Hosts.of({}, file) == Hosts(("algo-1", "algo-2"), "algo-1")
+
+
+def test_without_either_there_is_this_machine_alone(tmp_path: Path) -> None:
+    found = Hosts.of({}, tmp_path / "none")
+    assert found.is_head and len(found.names) == 1 and found.gpus is None
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"SM_HOSTS": "algo-1", "SM_CURRENT_HOST": "algo-1"}, "SM_HOSTS must be a list of names"),
+        ({"SM_HOSTS": "[]", "SM_CURRENT_HOST": "algo-1"}, "SM_HOSTS must be a list of names"),
+        ({"SM_HOSTS": '["a"]', "SM_CURRENT_HOST": "b"}, "'b' is none of the job's hosts"),
+        ({"SM_HOSTS": '["a"]'}, "'' is none of the job's hosts"),
+        ({"SM_NUM_GPUS": "all"}, "SM_NUM_GPUS must be a number"),
+    ],
+)
+def test_what_cannot_be_is_said(told: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        Hosts.of(told, Path())
+
+
+# --- where they meet -----------------------------------------------------------------------------
+
+
+@linux
+def test_a_host_is_told_of_ray_and_of_the_end() -> None:
+    port = free_port()
+    meeting = Meeting(hosts(0), port, {"address": "x:1"})
+    with closing(Guest(hosts(1), port, 10)) as guest:
+        assert guest.told == {"address": "x:1"} and guest.ended(0) is None
+        meeting.end(3)
+        assert guest.ended(10) == 3
+
+
+@linux
+def test_a_host_that_comes_first_waits_for_the_head() -> None:
+    port, met = free_port(), threading.Event()
+
+    def come() -> None:
+        with closing(Guest(hosts(1), port, 30)):
+            met.set()
+
+    guest = threading.Thread(target=come)
+    guest.start()
+    meeting = Meeting(hosts(0), port, {})
+    assert met.wait(30)
+    meeting.end(0)
+    guest.join(30)
+
+
+@linux
+def test_a_host_does_not_wait_for_ever() -> None:
+    with pytest.raises(InfiniteRLError, match="the head 127.0.0.2 was not there within 0 seconds"):
+        Guest(hosts(1), free_port(), 0)
+
+
+@linux
+def test_a_stranger_is_told_nothing() -> None:
+    port = free_port()
+    meeting = Meeting(hosts(0), port, {"token": "secret"})
+    with socket.create_connection((NAMES[0], port), source_address=("127.0.0.9", 0)) as stranger:
+        assert stranger.recv(100) == b""
+    meeting.end(0)
+
+
+@linux
+def test_a_head_that_is_gone_without_a_word_is_a_failure() -> None:
+    port = free_port()
+    program = (
+        "import sys, time\n"
+        "from infinite_rl.launch.container import Hosts, Meeting\n"
+        f"Meeting(Hosts({NAMES}, {NAMES[0]!r}), {port}, {{}})\n"
+        "time.sleep(60)\n"
+    )
+    head = subprocess.Popen([sys.executable, "-c", program], env=environment())
+    try:
+        with closing(Guest(hosts(1), port, 60)) as guest:
+            head.kill()
+            assert guest.ended(60) == 1
+    finally:
+        head.kill()
+        head.wait()
+
+
+# --- Ray over all of them ------------------------------------------------------------------------
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
+        **more,
+    }
+
+
+HOST = """
+import sys
+from infinite_rl.launch import container
+number, port, temp_dir, *train = sys.argv[1:]
+hosts = container.Hosts({names}, {names}[int(number)], 0)
+given = container.Settings(int(port), temp_dir, 60)
+container.signal.signal(container.signal.SIGTERM, lambda *_: sys.exit(143))
+sys.exit(container.lead(hosts, given, train) if hosts.is_head else container.follow(hosts, given))
+"""
+# What stands for the training: asks each node for a sign of life, and ends as it is told.
+TRAIN = """
+import sys, time
+from infinite_rl.cluster import connected
+code, seconds, address = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3].partition("=")[2]
+with connected(address) as ray:
+    nodes = [each["NodeManagerAddress"] for each in ray.nodes() if each["Alive"]]
+    where = ray.remote(ray.util.get_node_ip_address)
+    found = ray.get([where.options(resources={f"node:{each}": 0.1}).remote() for each in nodes])
+    print("nodes", *sorted(found), flush=True)
+    time.sleep(seconds)
+sys.exit(code)
+"""
+
+
+@contextmanager
+def job(folder: Path, code: int = 0, seconds: float = 0) -> Iterator[list[subprocess.Popen[str]]]:
+    """Both hosts of a job whose training takes so long and ends with that code."""
+    port = free_port()
+    program = HOST.format(names=NAMES)
+    train = [sys.executable, "-c", TRAIN, str(code), str(seconds)]
+    with ExitStack() as opened:
+        found = []
+        for number in ("1", "0"):
+            words = [sys.executable, "-c", program, number, str(port), str(folder), *train]
+            host = subprocess.Popen(
+                words, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                start_new_session=True,
+            )  # fmt: skip
+            opened.callback(kill_all, host)
+            found.insert(0, host)
+        yield found
+
+
+def kill_all(host: subprocess.Popen[str]) -> None:
+    """End a host with all that it has started."""
+    with ExitStack() as ignored:
+        ignored.push(lambda kind, *_: kind is ProcessLookupError)
+        os.killpg(host.pid, signal.SIGKILL)
+    host.communicate()
+
+
+def ray_processes(folder: Path) -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = process.read_bytes()
+        except OSError:
+            continue
+        if str(folder).encode() in words and b"-c\0" not in words:
+            found.append(words.decode(errors="replace")[:80])
+    return found
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A short one: the names of Ray's sockets must fit into 107 characters."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="ray") as made:
+        yield Path(made)
+
+
+@linux
+@pytest.mark.slow
+def test_ray_runs_over_all_hosts_and_all_end_as_the_training_does(folder: Path) -> None:
+    pytest.importorskip("ray")
+    with job(folder, code=3) as (head, other):
+        said, errors = head.communicate(timeout=180)
+        assert said == f"nodes {' '.join(NAMES)}\n", errors
+        assert (head.returncode, other.wait(90)) == (3, 3)
+        assert next(folder.glob("session_*/logs")).is_dir(), "Ray's folder is another one"
+        assert not ray_processes(folder)
+
+
+@linux
+@pytest.mark.slow
+def test_when_the_head_is_killed_the_others_end_with_an_error(folder: Path) -> None:
+    pytest.importorskip("ray")
+    with job(folder, seconds=600) as (head, other):
+        assert head.stdout and head.stdout.readline().startswith("nodes")
+        head.kill()
+        assert other.wait(90) == 1
+
+
+@linux
+@pytest.mark.slow
+def test_a_job_that_is_stopped_leaves_no_process(folder: Path) -> None:
+    pytest.importorskip("ray")
+    with job(folder, seconds=600) as (head, other):
+        assert head.stdout and head.stdout.readline().startswith("nodes")
+        head.terminate()
+        assert (head.wait(90), other.wait(90)) == (143, 1)
+        assert not ray_processes(folder)
+
+
+# --- a whole job ---------------------------------------------------------------------------------
+
+
+def lay_out(base: Path, config: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """What a container finds in /opt/ml, with the rows in the source."""
+    import tarfile
+
+    for name in ("input/config", "input/data/config", "input/data/source", "output", "code"):
+        (base / name).mkdir(parents=True)
+    told = {"config": "train.yaml", "checkpoints": str(base / "checkpoints")}
+    (base / "input/config/hyperparameters.json").write_text(json.dumps(told))
+    (base / "input/data/config/train.yaml").write_text(json.dumps(config))
+    (base / "code/rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with tarfile.open(base / "input/data/source/source.tar.gz", "w:gz") as archive:
+        archive.add(base / "code/rows.jsonl", "rows.jsonl")
+
+
+def container(base: Path, *words: str, **more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "infinite_rl.launch.container", "--input", str(base / "input")]
+    return subprocess.Popen(
+        [*command, *words], env=environment(**more), cwd=base, text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+ROWS = [
+    {"type": "math", "prompt": f"{n}+1=", "answer": str(n + 1), "id": f"n{n}"} for n in range(8)
+]
+SMALL = {"style": "plain", "steps": 2, "batch_size": 2, "group_size": 2, "max_new_tokens": 4,
+         "tokens_per_batch": 96, "data": "rows.jsonl", "out": "runs",
+         "keep_equal_groups": True}  # fmt: skip
+
+
+@linux
+@pytest.mark.slow
+def test_a_job_trains_on_all_its_hosts_and_publishes(folder: Path) -> None:
+    pytest.importorskip("ray")
+    pytest.importorskip("transformers")
+    from tiny_models import byte_tokenizer, qwen3
+
+    qwen3().save_pretrained(folder / "model")
+    byte_tokenizer().save_pretrained(folder / "model")
+    lay_out(folder, {**SMALL, "engine": "ray", "model": str(folder / "model")}, ROWS)
+    words = ["--port", str(free_port()), "--temp-dir", str(folder / "ray")]
+    told = {"SM_HOSTS": json.dumps(NAMES), "SM_NUM_GPUS": "0"}
+    with ExitStack() as opened:
+        hosts = []
+        for name in NAMES:
+            work = ["--work", str(folder / f"work-{name}")]
+            hosts.append(container(folder, *work, *words, SM_CURRENT_HOST=name, **told))
+            opened.callback(kill_all, hosts[-1])
+        head, other = hosts
+        said, errors = head.communicate(timeout=400)
+        assert head.returncode == 0, errors
+        assert said.startswith("trained: ")
+        assert other.wait(90) == 0
+    (run,) = (folder / f"work-{NAMES[0]}" / "source" / "runs").iterdir()
+    assert (folder / "checkpoints" / f"{run.name}_final" / "model.safetensors").is_file()
+    assert not (folder / "output" / "failure").exists()
+
+
+def test_what_is_wrong_with_a_job_is_said_in_one_line_and_left_for_sagemaker(
+    tmp_path: Path,
+) -> None:
+    lay_out(tmp_path, {"model": "m", "stepz": 3}, ROWS)
+    job = container(tmp_path, "--work", str(tmp_path / "work"))
+    _, errors = job.communicate(timeout=60)
+    assert job.returncode == 2
+    assert errors.startswith("error: unknown key 'stepz'; did you mean steps?")
+    assert (tmp_path / "output" / "failure").read_text() in errors
+
+
+def test_an_engine_of_one_host_is_refused_for_many(tmp_path: Path) -> None:
+    lay_out(tmp_path, {"model": str(tmp_path), "engine": "asyncio", **SMALL}, ROWS)
+    told = {"SM_HOSTS": '["a", "b"]', "SM_CURRENT_HOST": "a"}
+    job = container(tmp_path, "--work", str(tmp_path / "work"), **told)
+    _, errors = job.communicate(timeout=60)
+    assert job.returncode == 2
+    assert "error: the engine asyncio uses one host, and the job has 2: engine ray" in errors
+
+
+def test_a_source_that_would_write_elsewhere_is_refused(tmp_path: Path) -> None:
+    import io
+    import tarfile
+
+    lay_out(tmp_path, {"model": str(tmp_path), **SMALL}, ROWS)
+    with tarfile.open(tmp_path / "input/data/source/source.tar.gz", "w:gz") as archive:
+        evil = tarfile.TarInfo("../../evil")
+        evil.size = 1
+        archive.addfile(evil, io.BytesIO(b"x"))
+    job = container(tmp_path, "--work", str(tmp_path / "work"))
+    _, errors = job.communicate(timeout=60)
+    assert job.returncode == 1 and "cannot be unpacked" in errors
+    assert not (tmp_path / "evil").exists()
+
+
+# --- what is fetched -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in the place of S3, and a hub that has everything."""
+    from infinite_rl.launch import container
+
+    def fetch(uri: str) -> Path:
+        if uri.startswith("hf"):
+            return Path("/hub") / uri.partition(":")[2]
+        if not Path(uri).exists():
+            raise UsageError(f"there is no {uri}")
+        return Path(uri)
+
+    monkeypatch.setattr(container, "fetch", fetch)
+    (tmp_path / "models" / "Qwen" / "Qwen3").mkdir(parents=True)
+    (tmp_path / "data" / "openai" / "gsm8k" / "main" / "test").mkdir(parents=True)
+    return tmp_path
+
+
+def test_the_mirror_is_asked_before_the_hub(mirror: Path) -> None:
+    told = {"model": "Qwen/Qwen3", "data": "hf:openai/gsm8k:main:test", "steps": 3}
+    assert fetched(told, str(mirror)) == {
+        "model": f"{mirror}/models/Qwen/Qwen3",
+        "data": f"{mirror}/data/openai/gsm8k/main/test",
+        "steps": 3,
+    }
+
+
+def test_the_hub_has_what_the_mirror_lacks(mirror: Path) -> None:
+    told = {"model": "other/model", "data": "hf:other:train"}
+    assert fetched(told, str(mirror)) == {"model": "/hub/other/model", "data": "/hub/other:train"}
+    assert fetched({"model": "Qwen/Qwen3"}) == {"model": "/hub/Qwen/Qwen3"}
+
+
+def test_what_is_on_this_machine_stays_where_it_is(mirror: Path) -> None:
+    told = {"model": str(mirror), "data": "rows.jsonl"}
+    assert fetched(told, str(mirror)) == told
+
+
+def test_each_data_set_of_a_mixture_is_fetched_with_its_order(mirror: Path) -> None:
+    (mirror / "order.txt").touch()
+    each = {"name": "gsm8k", "path": "hf:openai/gsm8k:main:test", "order": f"{mirror}/order.txt"}
+    (found,) = fetched({"model": str(mirror), "datasets": [each]}, str(mirror))["datasets"]
+    assert found["path"] == f"{mirror}/data/openai/gsm8k/main/test"
