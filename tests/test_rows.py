@@ -286,3 +286,18 @@ def test_lists_without_end_are_damage(kind: str, tmp_path: Path) -> None:
     path.write_text("[" * 1_000_000)
     with pytest.raises(StoreError, match="damaged"):
         list(read(path))
+
+
+def test_what_the_datasets_library_saved_is_read(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    made = datasets.Dataset.from_list(
+        [{"prompt": "1+1", "answer": "2"}, {"prompt": "é", "answer": ""}]
+    )
+    made.save_to_disk(str(tmp_path / "one"))
+    assert list(read(tmp_path / "one")) == list(made)
+    datasets.DatasetDict({"train": made}).save_to_disk(str(tmp_path / "splits"))
+    assert list(read(tmp_path / "splits")) == [{**row, "split": "train"} for row in made]
+    for path in (tmp_path / "one").glob("*.arrow"):
+        path.unlink()
+    with pytest.raises(StoreError, match="cannot read .*one: FileNotFoundError"):
+        list(read(tmp_path / "one"))

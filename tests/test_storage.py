@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from collections.abc import Iterator
@@ -206,3 +207,54 @@ def test_the_cache_is_made_for_the_user_alone(
         assert not cache_folder().stat().st_mode & 0o022
     finally:
         os.umask(before)
+
+
+# Models of the hub.
+
+
+def snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]) -> Path:
+    """A library's cache without a network, in which a model has these files."""
+    pytest.importorskip("huggingface_hub")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    commit, model = "0" * 40, tmp_path / "hub" / "models--org--tiny"
+    (model / "refs").mkdir(parents=True)
+    (model / "refs" / "main").write_text(commit)
+    folder = model / "snapshots" / commit
+    folder.mkdir(parents=True)
+    index = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
+    for name in names:
+        (folder / name).write_text(json.dumps(index) if name.endswith("index.json") else "{}")
+    return folder
+
+
+SHARDS = ["model.safetensors.index.json", "model-1.safetensors", "model-2.safetensors"]
+
+
+@pytest.mark.parametrize("names", [["model.safetensors"], SHARDS])
+def test_a_model_of_the_hub_is_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]
+) -> None:
+    folder = snapshot(tmp_path, monkeypatch, ["config.json", *names])
+    assert fetch("hf-model:org/tiny") == folder == fetch("hf-model:org/tiny@main")
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [([], "a file of weights is missing"), (SHARDS[:2], "model-2.safetensors is missing")],
+)
+def test_a_model_that_is_there_in_part_is_not_taken_for_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str], reason: str
+) -> None:
+    snapshot(tmp_path, monkeypatch, ["config.json", *names])
+    with pytest.raises(StoreError, match=f"hf-model:org/tiny is not whole in .*: {reason}"):
+        fetch("hf-model:org/tiny")
+
+
+@pytest.mark.parametrize("uri", ["hf-model:org/none", "hf-model:", "hf-model:a/b/c/d"])
+def test_a_model_that_is_not_there_is_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uri: str
+) -> None:
+    snapshot(tmp_path, monkeypatch, [])
+    with pytest.raises(UsageError, match="hf-model:.*(cannot be loaded|names no model)"):
+        fetch(uri)

@@ -55,14 +55,17 @@ def read(source: Source) -> Iterator[Row]:
     """The rows of a file, a folder, a `datasets` object or an iterable of mappings, one by one.
 
     A folder is that of a run (its `dataset.csv`), or one of data files and of such folders, which
-    are read in the order of their names; a model's answers (`rated.jsonl.calls`) are no rows. Of a
-    mapping of splits, such as a `DatasetDict`, each row gets the column `split`.
+    are read in the order of their names; a model's answers (`rated.jsonl.calls`) are no rows. Or it
+    is what `save_to_disk` of the library `datasets` leaves. Of a mapping of splits, such as a
+    `DatasetDict`, each row gets the column `split`.
 
     Raises:
         UsageError: there is no such file, or it is of a kind that is not known.
         StoreError: it cannot be read, or is damaged; the message names the line.
     """
-    if isinstance(source, str | Path):
+    if isinstance(source, str | Path) and _is_saved(Path(source)):
+        yield from read(_saved(Path(source)))
+    elif isinstance(source, str | Path):
         for path in _files(Path(source)):
             try:
                 yield from _READERS[kind_of(path)](path)
@@ -161,6 +164,27 @@ def _files(path: Path) -> list[Path]:
     if not (found := list(_within(path))):
         raise UsageError(f"there is no data file in {path}")
     return found
+
+
+def _is_saved(folder: Path) -> bool:
+    """Whether a folder is one of `save_to_disk`: of a data set, or of one with splits."""
+    names = ("state.json", "dataset_info.json")
+    return (folder / "dataset_dict.json").is_file() or all(
+        (folder / name).is_file() for name in names
+    )
+
+
+def _saved(folder: Path) -> Any:
+    try:
+        import datasets
+    except ModuleNotFoundError:
+        message = f"{folder} needs the datasets library: pip install 'infinite-rl[data]'"
+        raise UsageError(message) from None
+    try:
+        return datasets.load_from_disk(str(folder))
+    except (OSError, ValueError, KeyError) as error:
+        said = " ".join(str(error).split())[:300]
+        raise StoreError(f"cannot read {folder}: {type(error).__name__}: {said}") from None
 
 
 def _within(folder: Path) -> Iterator[Path]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from ..dataset.rows import write
-from ..errors import UsageError
+from ..errors import StoreError, UsageError
 from .transfer import Transfer, kept
+
+_WEIGHTS = (".safetensors", ".bin", ".gguf", ".pt")
 
 
 def fetch_rows(uri: str, transfer: Transfer) -> Path:
@@ -29,9 +32,27 @@ def fetch_model(uri: str, transfer: Transfer) -> Path:  # noqa: ARG001  # it has
         raise UsageError(f"{uri} names no model: it must be hf-model:NAME[@REVISION]")
     hub = _hub()
     try:
-        return Path(hub.snapshot_download(name, revision=revision or None))
+        folder = Path(hub.snapshot_download(name, revision=revision or None))
+        lacking = _lacking(folder)
     except (OSError, ValueError, hub.errors.HfHubHTTPError) as error:
         raise UsageError(f"{uri} cannot be loaded: {_reason(error)}") from None
+    if lacking:
+        raise StoreError(f"{uri} is not whole in {folder}: {lacking} is missing")
+    return folder
+
+
+def _lacking(folder: Path) -> str:
+    """Weights that a snapshot lacks, "" where it has all.
+
+    The library gives what is in its cache where the hub does not answer, be it a tokenizer alone.
+    Each file there is whole.
+    """
+    for index in folder.glob("*.index.json"):
+        for name in json.loads(index.read_text(encoding="utf-8")).get("weight_map", {}).values():
+            if not (folder / str(name)).is_file():
+                return str(name)
+    found = any(path.suffix in _WEIGHTS for path in folder.iterdir())
+    return "" if found else "a file of weights"
 
 
 def _split_name(uri: str) -> tuple[str, str | None, str]:
