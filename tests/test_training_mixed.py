@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from random import Random
 from typing import Any, TypeAlias
 
 import pytest
@@ -237,6 +238,7 @@ def test_statistics_are_told_by_set() -> None:
     a, b = {"mix_dataset": "a"}, {"mix_dataset": "b"}
     Groups: TypeAlias = "list[tuple[dict[str, str], list[float | None]]]"
     groups: Groups = [(a, [1, 0]), (a, [1, 1]), (a, [0, None]), (b, [None]), ({}, [1, 0])]
+    assert by_dataset([({"mix_dataset": [1]}, [1])]) == {"reward/[1]": 1, "unequal/[1]": 0}
     assert by_dataset(groups) == {"reward/a": 0.6, "unequal/a": pytest.approx(1 / 3)}
 
 
@@ -256,6 +258,24 @@ def test_sets_in_s3_and_their_orders_are_fetched(
     there = {**D, "path": "s3://bucket/own.jsonl", "order": "s3://bucket/order.txt"}
     assert ids(told(there)) == ["own/own-1"]
     assert asked == ["s3://bucket/order.txt", "s3://bucket/own.jsonl"]
+
+
+@pytest.mark.parametrize(("wrong", "low", "high"), [(0.0, 1, 1), (0.33, 0.55, 0.8)])
+def test_the_labels_of_the_mixed_benchmark_are_as_right_as_it_says(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, wrong: float, low: float, high: float
+) -> None:
+    pytest.importorskip("torch")
+    from benchmarks import mixed as benchmark
+    from infinite_rl.dataset.loaders import load
+    from infinite_rl.training.rollouts import judge
+
+    monkeypatch.setattr(benchmark, "WRONG", wrong)
+    chance = Random(1)
+    for name, given in benchmark.published(chance).items():
+        write(given, folder / f"{name}.jsonl")
+        rows = list(load(name, folder / f"{name}.jsonl"))
+        found = judge(Scorer(), rows, [benchmark.label(row, chance) for row in rows])
+        assert low <= found.count(1.0) / len(rows) <= high, name
 
 
 # --- the engine -----------------------------------------------------------------------------------

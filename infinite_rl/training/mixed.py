@@ -73,8 +73,9 @@ def by_dataset(
     for row, given in groups:
         judged = [each for each in given if each is not None]
         if DATASET in row and judged:
-            rewards[row[DATASET]] += judged
-            unequal[row[DATASET]].append(len(set(judged)) > 1)
+            name = str(row[DATASET])  # rows of the caller's own may hold anything there
+            rewards[name] += judged
+            unequal[name].append(len(set(judged)) > 1)
     means = {f"reward/{name}": fmean(each) for name, each in rewards.items()}
     return means | {f"unequal/{name}": fmean(each) for name, each in unequal.items()}
 
