@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -155,9 +156,7 @@ def test_a_submission_sends_the_folder_and_makes_the_job(
     path = folder / "artifacts.tar.gz"
     path.write_bytes(archive)
     with tarfile.open(path) as unpacked:
-        assert set(unpacked.getnames()) == {
-            *("launch.yaml", "train.yaml", "eval.yaml", "rows.jsonl", "code.py")
-        }
+        assert set(unpacked.getnames()) == {*("train.yaml", "eval.yaml", "rows.jsonl", "code.py")}
     (row,) = [line for line in log(folder).splitlines() if NAME in line.replace("\\", "")]
     assert "a\\|b \\<c\\> \\*d\\*" in row and "2026-03-01 12:30:05" in row
 
@@ -187,6 +186,22 @@ def test_a_dry_run_needs_neither_aws_nor_boto3_where_the_account_is_said(
     assert json.loads(capsys.readouterr().out)["TrainingJobName"] == NAME
     assert main(["submit", "train.yaml", "--account", ACCOUNT]) == 2
     assert "need boto3: pip install 'infinite-rl[aws]'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("pushed", "clock")
+def test_the_keys_of_a_place_reach_the_job_and_no_file_of_its_source(
+    aws: aws_server.Aws, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    key = "hf_abcdefghijklmnopqrstuvw"
+    (folder / "launch.yaml").write_text(f"{FILE}environment: {{HF_TOKEN: {key}}}\n", "utf-8")
+    (folder / "other.yaml").write_text(f"{FILE}environment: {{HF_TOKEN: {key}}}\n", "utf-8")
+    words = ["submit", "train.yaml", "--launch-config", "other.yaml"]
+    assert main([*words, "--dry-run"]) == main(words) == 0
+    assert aws.requests["CreateTrainingJob"][0]["Environment"] == {"HF_TOKEN": key}
+    for body in objects().values():
+        assert key.encode() not in (gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body)
+    said = capfd.readouterr()
+    assert key not in said.out + said.err + log(folder)
 
 
 @pytest.mark.usefixtures("pushed")
@@ -427,8 +442,14 @@ def test_credentials_of_another_account_are_refused(
     [
         ("model: m\nstepz: 1\n", "train.yaml: unknown key 'stepz'"),
         ("model: m\ndata: /etc/hostname\n", "would not be there in a job"),
-        ("model: m\nengine_options: {hub_token: abcdefgh}\n", "holds a secret under 'engine_opt"),
-        ("model: hf_abcdefghijklmnopqrstuvw\n", "holds a secret under 'model'"),
+        ("model: m\n", "data is missing"),
+        ("model: m\ndata: rowz.jsonl\n", "there is no rowz.jsonl in"),
+        ("model: m\ndatasets: [{name: a, path: b.csv}]\n", "there is no b.csv in"),
+        (
+            "model: m\ndata: hf:a:b\nengine_options: {hub_token: abcdefgh}\n",
+            "holds a secret under 'engine_opt",
+        ),
+        ("model: hf_abcdefghijklmnopqrstuvw\ndata: hf:a:b\n", "holds a secret under 'model'"),
     ],
 )
 def test_a_config_that_cannot_be_is_refused_before_aws_is_asked(
@@ -452,6 +473,7 @@ def test_a_config_that_cannot_be_is_refused_before_aws_is_asked(
         (["--image-tag", "a b"], "a tag is up to 128"),
         (["--instance-type", "p4"], "instance_type must be such as"),
         (["--instance-count", "0"], "instance_count must be in"),
+        (["--instance-count", "2"], "the engine local uses one machine"),
         (["--eval-config", "nowhere.yaml"], "nowhere.yaml: there is no such file"),
     ],
 )

@@ -75,6 +75,7 @@ def placed(given: argparse.Namespace) -> Any:
 
 
 def run(given: argparse.Namespace) -> int:
+    from ..launch.place import FILE
     from ..launch.submit import Asked
 
     show_logs()
@@ -86,6 +87,7 @@ def run(given: argparse.Namespace) -> int:
         tag=given.image_tag,
         eval_config=given.eval_config,
         description=given.description,
+        private=(Path(FILE), *filter(None, [given.launch_config])),
     )
     _check(given)
     if given.local:

@@ -55,8 +55,12 @@ class Source:
 
 
 @contextmanager
-def archived(folder: Path, named: Iterable[Path] = ()) -> Iterator[Source]:
+def archived(
+    folder: Path, named: Iterable[Path] = (), private: Iterable[Path] = ()
+) -> Iterator[Source]:
     """The archive of a folder and of what is `named` inside it, there while the block runs.
+
+    Of what git does not ignore, `private` files are held back, too.
 
     Raises:
         UsageError: what is named lies outside the folder, or there is nothing to send.
@@ -64,16 +68,20 @@ def archived(folder: Path, named: Iterable[Path] = ()) -> Iterator[Source]:
     """
     with TemporaryDirectory(prefix="infinite-rl-") as place:
         try:
-            source = _archive(folder.resolve(), list(named), Path(place) / ARCHIVE)
+            held = {each.resolve() for each in private}
+            source = _archive(folder.resolve(), list(named), held, Path(place) / ARCHIVE)
         except OSError as error:
             where = f" ({error.filename})" if error.filename else ""
             raise StoreError(f"cannot archive {folder}: {error.strerror or error}{where}") from None
         yield source
 
 
-def _archive(folder: Path, named: list[Path], path: Path) -> Source:
+def _archive(folder: Path, named: list[Path], private: set[Path], path: Path) -> Source:
     held_back: dict[str, str] = {}
     wanted = {name: False for name in listed(folder) if not _held_back(folder, name, held_back)}
+    for name in [name for name in wanted if (folder / name).resolve() in private]:
+        held_back[name] = "it may hold keys, and a job does not need it"
+        del wanted[name]
     for each in named:
         # What is named is sent as a file even where it is a link to one elsewhere.
         wanted |= {name: True for name in _below(folder, each)}

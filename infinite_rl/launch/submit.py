@@ -9,12 +9,12 @@ configs away again and leaves no line in the job log; an archive that is there a
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ..errors import InfiniteRLError, LaunchError, UsageError
@@ -24,9 +24,12 @@ from . import image, job_log, place, source
 from .aws import Aws, Refused, Unanswered
 from .jobs import NoJob, status
 from .names import default_name
-from .place import Place
+from .place import FILE, Place
 from .request import EVAL, TRAIN, Job, config_uri, create_training_job, source_uri
 from .source import ARCHIVE, Source
+
+if TYPE_CHECKING:
+    from ..training.config import TrainingConfig
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +42,7 @@ class Asked:
     """What a submission is told.
 
     `folder` is what the job runs in, `config` a training config of this machine, `name` the job's
-    ("": the default one), `tag` the image's.
+    ("": the default one), `tag` the image's. `private` are files that are never sent.
     """
 
     config: Path
@@ -49,6 +52,7 @@ class Asked:
     tag: str = ""
     eval_config: Path | None = None
     description: str = ""
+    private: Sequence[Path] = (Path(FILE),)  # its `environment` may hold keys
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,7 @@ def prepared(asked: Asked) -> Iterator[Prepared]:
 
     files = {TRAIN: asked.config}
     train = TrainingConfig.read(asked.config)
+    _check_rows(asked, train)
     if asked.eval_config:
         EvaluationConfig.read(asked.eval_config, defaults={"model": "each checkpoint"})
         files[EVAL] = asked.eval_config
@@ -90,11 +95,29 @@ def prepared(asked: Asked) -> Iterator[Prepared]:
         _refuse_secrets(path, values)
         named += source.named(values, asked.folder)
     configs = {name: path.read_bytes() for name, path in files.items()}
-    with source.archived(asked.folder, named) as found:
+    with source.archived(asked.folder, named, asked.private) as found:
         logger.info("source: %d files, %s", found.files, size(found.size))
         for name, reason in found.held_back.items():
             logger.info("not sent: %s (%s)", name, reason)
         yield Prepared(configs, found, train.checkpoints, train.traces)
+
+
+def _check_rows(asked: Asked, train: TrainingConfig) -> None:
+    """Raise UsageError where the job would end once its machines have started."""
+    named = [train.data] if train.data else []
+    for each in train.mixture:
+        named += [each.path, each.order]
+    if not train.data and not train.datasets:
+        raise UsageError(f"{asked.config}: data is missing: the file of rows, or datasets")
+    for name in filter(None, named):
+        here = ":" not in name and not name.startswith("/opt/ml/")
+        if here and not (asked.folder / name).exists():
+            raise UsageError(f"{asked.config}: there is no {name} in {asked.folder.resolve()}")
+    if asked.place.instance_count > 1 and train.engine != "ray":
+        raise UsageError(
+            f"{asked.config}: the engine {train.engine} uses one machine, and the job would have "
+            f"{asked.place.instance_count}: engine: ray"
+        )
 
 
 def size(count: int) -> str:
@@ -178,6 +201,8 @@ def _image(asked: Asked, job: Job, aws: Aws, build: bool, push: bool) -> None:
             "--build and --push make the image of the repository, and another image is named: "
             f"take `image` ({asked.place.image}) out"
         )
+    if asked.tag and asked.place.image:
+        raise UsageError("--image-tag is of the repository's image, and another image is named")
     if build or push:
         name = image.engine()
         if build:
@@ -195,6 +220,7 @@ def _upload_source(aws: Aws, found: Source) -> None:
     if any(each["Key"] == key for each in there.get("Contents", ())):
         logger.info("the source is in S3 already")
         return
+    logger.info("sending the source to s3://%s/%s", bucket, key)
     with found.path.open("rb") as file:
         aws.call("s3", "upload_fileobj", Fileobj=file, Bucket=bucket, Key=key)
 
