@@ -131,7 +131,8 @@ train(NAMED, digits, config, on_step=lambda step, values: print(step, flush=True
 
 
 @pytest.mark.slow
-def test_kill_9_leaves_a_run_that_goes_on(model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+def test_a_run_that_is_stopped_goes_on(model: Path, tmp_path: Path, sent: signal.Signals) -> None:
     settings = at_scale(
         model, tmp_path / "runs", max_staleness=1, rollout_workers=2, keep_equal_groups=True,
         steps=5, save_every=1,
@@ -144,7 +145,8 @@ def test_kill_9_leaves_a_run_that_goes_on(model: Path, tmp_path: Path) -> None:
         assert process.stdout is not None
         for line in process.stdout:
             if line.strip() == "3":
-                process.send_signal(signal.SIGKILL)
+                process.send_signal(sent)
+    assert process.returncode != 0
     (run,) = (tmp_path / "runs").iterdir()
     assert 2 <= checkpoint.step_of(checkpoint.newest(run) or Path()) <= 4
     found = train(NAMED, digits, settings, resume=run)

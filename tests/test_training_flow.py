@@ -346,3 +346,14 @@ def test_spans_tell_who_did_what_when_and_fates_what_became_of_it() -> None:
         assert all(one[1] <= other[0] for one, other in zip(own, own[1:], strict=False))
     fates = [(each["step"], each["version"], each["used"]) for each in world.told("fate")]
     assert fates == [(1, 0, 2), (2, 1, 2), (3, 2, 2)]
+
+
+def test_what_was_in_flight_when_a_run_was_killed_is_asked_for_together() -> None:
+    before = World(config(steps=4, batch_size=4, max_staleness=1))
+    ran(before, schedule(50))
+    state = before.states[2]
+    assert len(state["flying"]) + len(state["buffer"]) >= 4
+    after = World(config(steps=4, batch_size=4, max_staleness=1), batches=before.batches[:2])
+    ran(after, schedule(50), sampling="other", step=2, state=state)
+    first = after.told("span", stage="rollout")[0]
+    assert first["prompts"] == 4 and all(task.attempt == 2 for task in after.sampled[:4])

@@ -310,3 +310,17 @@ def test_a_checkpoint_holds_the_state() -> None:
 def test_what_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         Schedule(**{"ids": IDS, **wrong})
+
+
+def test_faults_are_counted_in_their_epoch_and_not_for_what_only_came_back() -> None:
+    schedule = Schedule(["a"], shuffle=False)
+    task = schedule.take()
+    assert task and schedule.faults(task) == 0
+    schedule.back(task)
+    again = schedule.take()
+    assert again and schedule.faults(again) == 0 and schedule.retry(again, "it died")
+    third = schedule.take()
+    assert third and schedule.faults(third) == 1
+    schedule.done(third)
+    other = schedule.take()
+    assert other and other.epoch == 1 and schedule.faults(other) == 0

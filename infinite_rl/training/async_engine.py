@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -39,6 +40,8 @@ from .tracking import Tracking
 Tell = Callable[..., None]  # takes an event: see `RunFolder.event`
 Place = Callable[[Job, Tell], AbstractContextManager[Placement]]
 T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
 
 
 def run(
@@ -105,9 +108,16 @@ def run_on(
             sampling=name_of(config, asked),
         )
         _finished(flow.run())
+    _tell_failures(schedule)
     if told.newest is None:
         raise UsageError("nothing was learned: the prompts were spent before the first update")
     return told.newest
+
+
+def _tell_failures(schedule: Schedule) -> None:
+    if failures := schedule.failures:
+        name, why = next(iter(failures.items()))
+        logger.warning("%d prompts failed, among them %r: %s", len(failures), name, why)
 
 
 def _state(source: Path) -> Mapping[str, Any]:
@@ -120,13 +130,19 @@ def _state(source: Path) -> Mapping[str, Any]:
 
 def _finished(main: Coroutine[Any, Any, None]) -> None:
     """Run it to its end; in a thread where a loop runs here already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _loop_runs():
         asyncio.run(main)
         return
     with ThreadPoolExecutor(1, "flow") as thread:
         thread.submit(asyncio.run, main).result()
+
+
+def _loop_runs() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 @dataclass

@@ -196,16 +196,24 @@ def _label(row: Row, chance: Random) -> str:
 
 def save_model(folder: Path, rows: Rows, seed: int) -> Path:
     """A tokenizer of the words in the rows, and a small model for it."""
-    from transformers import Qwen3Config, Qwen3ForCausalLM
-
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"cannot write to {folder}: {error.strerror}") from None
     tokenizer = make_tokenizer([row["prompt"] for row in (*rows.sft, *rows.grpo, *rows.test)])
+    model = tiny_model(tokenizer, seed)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def tiny_model(tokenizer: Any, seed: int, context: int = 64) -> Any:
+    """A Qwen3 of some 200,000 random weights, for sequences of so many tokens."""
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
-        model = Qwen3ForCausalLM(
+        return Qwen3ForCausalLM(
             Qwen3Config(
                 vocab_size=len(tokenizer),
                 hidden_size=96,
@@ -214,7 +222,7 @@ def save_model(folder: Path, rows: Rows, seed: int) -> Path:
                 num_attention_heads=4,
                 num_key_value_heads=2,
                 head_dim=24,
-                max_position_embeddings=64,
+                max_position_embeddings=context,
                 initializer_range=0.06,
                 tie_word_embeddings=True,
                 bos_token_id=None,
@@ -222,9 +230,6 @@ def save_model(folder: Path, rows: Rows, seed: int) -> Path:
                 pad_token_id=tokenizer.pad_token_id,
             )
         )
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
 
 
 def make_tokenizer(texts: Sequence[str]) -> Any:

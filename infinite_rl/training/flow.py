@@ -145,14 +145,15 @@ class Flow:
         """
         trainer = await self._of_trainer(self._placement.trainer())
         await self._publish(trainer)
-        loops = [asyncio.create_task(self._learning(trainer))]
+        learning = asyncio.create_task(self._learning(trainer))
+        loops = [learning]
         for number in range(self._config.rollout_workers):
             loops.append(asyncio.create_task(self._rollouts(number)))
         for number in range(self._config.reward_workers):
             loops.append(asyncio.create_task(self._rewards(number)))
         try:
             done, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
-            for loop in done:
+            for loop in [learning] if learning in done else done:
                 loop.result()
         finally:
             for loop in loops:
@@ -312,16 +313,15 @@ class Flow:
         return not self._dry and self._buffer.room(self._weights[0]) > 0
 
     async def _sample(self, name: str, worker: RolloutWorker, version: int) -> None:
-        """Ask for some prompts; those that were asked for before alone, each by itself.
+        """Ask for some prompts; those of which a worker may have died alone, each by itself.
 
         So a prompt of which workers die takes no other with it more than once.
         """
         tasks = self._started(version)
-        calls = [[task for task in tasks if task.attempt == 1]]
-        calls += [[task] for task in tasks if task.attempt > 1]
+        alone = [[task] for task in tasks if self._schedule.faults(task)]
+        together = [task for task in tasks if not self._schedule.faults(task)]
+        calls = [together, *alone] if together else alone
         for place, call in enumerate(calls):
-            if not call:
-                continue
             try:
                 with self._span("rollout", name, version, len(call)):
                     groups = await worker.sample(call)

@@ -140,6 +140,10 @@ class Schedule:
         self._faults[key] = faults
         return True
 
+    def faults(self, task: Task) -> int:
+        """How often its asking has failed in its epoch."""
+        return self._faults.get((task.epoch, task.place), 0)
+
     def is_in_flight(self, task: Task) -> bool:
         """Whether this very task is awaited: what a worker sends that was given up is not."""
         return self._in_flight.get((task.epoch, task.place)) == task

@@ -1,0 +1,321 @@
+"""A mixed run on many workers, beside one that takes turns: is all accounted for, what overlaps?
+
+    python -m benchmarks.at_scale [--steps N] [-o PATH]
+
+Nothing is fetched. The rows are simple ones in the form of GSM8K, MBPP and IFEval, read by their
+loaders and judged by their rewards, programs in the sandbox. A tiny model learns them by SFT from
+labels of which two in five are wrong; so of eight answers to a prompt some are right, some not.
+
+From there GRPO is run with 2 rollout and 2 reward workers: in turns (max_staleness 0), at once
+(max_staleness 1), the same while one worker of each kind is killed on the way, and that without the
+filter of groups that tell nothing. Of each run the fates of all prompts are printed, the share of
+groups whose rewards are not all equal, and how much of the time trainer and rollout workers waited.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from json import dumps
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.sandbox import machine
+
+if TYPE_CHECKING:
+    from infinite_rl.training import TrainingConfig
+    from infinite_rl.training.async_engine import Place
+    from infinite_rl.training.roles import Placement
+
+WRONG = 0.4  # the share of labels
+NAMES = ("Ann", "Ben", "Eva", "Ida", "Leo", "Max", "Mia", "Noa", "Tim", "Zoe")
+THINGS = ("rain", "snow", "fire", "wood", "iron", "salt", "milk", "corn", "gold", "wind")
+ROWS = 200  # of each kind
+BEGINNING = 2  # steps that are not timed: models are loaded, sandboxes warmed up
+Row = dict[str, Any]
+AT_SCALE: Row = {
+    "engine": "asyncio",
+    "batch_size": 8,
+    "prompts_per_pass": 2,
+    "group_size": 8,
+    "max_new_tokens": 12,
+    "learning_rate": 1e-4,
+    "save_every": 10,
+    "rollout_workers": 2,
+    "reward_workers": 2,
+}
+WARM_UP: Row = {"algorithm": "sft", "batch_size": 48, "learning_rate": 4e-3, "warmup": 10}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=50, metavar="N")
+    parser.add_argument("-o", "--out", type=Path, metavar="PATH", help="where the runs stay")
+    given = parser.parse_args()
+    print(machine(), flush=True)
+    if given.out:
+        compare(given.out, given.steps)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        compare(Path(folder), given.steps)
+
+
+def compare(folder: Path, steps: int) -> None:
+    """Run them all, and print a line for each."""
+    base = prepared(folder, steps)
+    at_once = replace(base, max_staleness=1)
+    runs: list[tuple[str, TrainingConfig, tuple[str, ...]]] = [
+        ("in turns", base, ()),
+        ("at once", at_once, ()),
+        ("two killed", at_once, ("rollout", "reward")),
+        ("no filter", replace(at_once, keep_equal_groups=True), ("rollout", "reward")),
+    ]
+    print(Told.HEAD, flush=True)
+    found = {}
+    for name, config, killed in runs:
+        found[name] = told(name, trained(config, killed))
+        print(found[name].line(), flush=True)
+    ids = found["no filter"].used
+    wanted = first_of(base, steps * base.batch_size)
+    print(f"without the filter: {len(ids)} prompts used, each once; ", end="")
+    print("the first of the schedule" if Counter(wanted) == ids else "NOT those of the schedule")
+
+
+# --- what is run ----------------------------------------------------------------------------------
+
+
+def prepared(folder: Path, steps: int, warm_up: int = 240) -> TrainingConfig:
+    """The config of a run of so many steps, from a model that has learned its partly wrong labels
+    in `warm_up` steps."""
+    import torch
+
+    from infinite_rl.training import TrainingConfig, train
+    from infinite_rl.training.demo import make_tokenizer, tiny_model
+
+    torch.set_num_threads(1)
+    folder.mkdir(parents=True, exist_ok=True)
+    common = {"out": str(folder / "runs"), "style": "plain", "device": "cpu"}
+    datasets = published(folder)
+    asked = TrainingConfig.of({**AT_SCALE, **common, "model": "none", "datasets": datasets})
+    labelled = labels(asked, Random("labels"))
+    tokenizer = make_tokenizer([row[key] for row in labelled for key in ("prompt", "response")])
+    for each in (tokenizer, tiny_model(tokenizer, seed=1, context=256)):
+        each.save_pretrained(folder / "model")
+    warm = {**WARM_UP, **common, "model": str(folder / "model"), "steps": warm_up}
+    model = train(labelled, None, TrainingConfig.of({**warm, "save_every": warm_up}))
+    return replace(asked, model=str(model), steps=steps)
+
+
+def published(folder: Path) -> list[Row]:
+    """Write the rows in the form of their benchmarks; what a config says of them."""
+    for name, make in MADE.items():
+        text = "".join(dumps(make(number)[0]) + "\n" for number in range(ROWS))
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return [
+        {"name": name, "benchmark": name, "path": str(folder / f"{name}.jsonl")} for name in MADE
+    ]
+
+
+def labels(config: TrainingConfig, chance: Random) -> list[Row]:
+    """The rows as they will be asked, each with five labels, of which about two are those of other
+    rows of their kind."""
+    from infinite_rl.training.mixed import id_of, rows_of
+
+    found = []
+    for row in rows_of(config):
+        make = MADE[row["mix_dataset"]]
+        for _ in range(5):
+            other = chance.randrange(ROWS)
+            number = other if chance.random() < WRONG else number_of(id_of(row))
+            found.append({**row, "response": make(number)[1]})
+    return found
+
+
+def number_of(name: str) -> int:
+    """The number at the end of an id."""
+    return int(name.rpartition("-")[2]) % 1000
+
+
+def sums(number: int) -> tuple[Row, str]:
+    """A word problem, and its answer."""
+    one, other = number % 9 + 1, number // 9 % 9 + 1
+    name, thing = NAMES[number // 81 % 10], THINGS[number % 10]
+    question = f"{name} has {one} bags of {thing} and gets {other} more. How many bags are there?\n"
+    return {"question": question, "answer": f"#### {one + other}"}, f"#### {one + other}"
+
+
+def programs(number: int) -> tuple[Row, str]:
+    """A program to write, and the program."""
+    by, (word, sign) = number % 9 + 1, (("adds", "+"), ("takes away", "-"))[number // 9 % 2]
+    name = f"f{number // 18}"
+    code = f"def {name}(x):\n    return x {sign} {by}\n"
+    tests = [f"assert {name}({x}) == {x + by if sign == '+' else x - by}" for x in (1, 5)]
+    asked = f"Write a function {name} that {word} {by}."
+    given = {"task_id": 2000 + number, "text": asked, "code": code, "test_list": tests}
+    return {**given, "test_setup_code": ""}, "\n" + code
+
+
+def instructions(number: int) -> tuple[Row, str]:
+    """Words that an answer must have, and an answer."""
+    name, thing = NAMES[number // 10 % 10], THINGS[number % 10]
+    prompt = f"{name} wants a line with the word {thing}. Write {number // 100 + 1}.\n"
+    checks = {"instruction_id_list": ["keywords:existence"], "kwargs": [{"keywords": [thing]}]}
+    return {"key": 3000 + number, "prompt": prompt, **checks}, f"Here is some {thing} for you."
+
+
+MADE: Mapping[str, Callable[[int], tuple[Row, str]]] = {
+    "gsm8k": sums, "mbpp": programs, "ifeval": instructions,
+}  # fmt: skip
+
+
+def trained(config: TrainingConfig, killed: Sequence[str] = ()) -> Path:
+    """The run of a config, in which the first worker of these roles is killed on the way."""
+    from infinite_rl.training import scorer_of
+    from infinite_rl.training.async_engine import in_threads, run_on
+    from infinite_rl.training.mixed import rows_of
+
+    scorer = scorer_of(config)
+    rows = rows_of(config, scorer)
+    return run_on(killing(in_threads, killed), rows, scorer, config).parent.parent
+
+
+def killing(place: Place, roles: Sequence[str]) -> Place:
+    """A placement in which worker number 0 of each of the roles dies in its fifth call."""
+
+    @contextmanager
+    def placed(job: Any, tell: Any) -> Iterator[Placement]:
+        with place(job, tell) as placement:
+            yield Killing(placement, set(roles))
+
+    return placed
+
+
+@dataclass
+class Killing:
+    """A placement that loses some of its workers."""
+
+    placement: Any
+    roles: set[str]
+
+    async def trainer(self) -> Any:
+        return await self.placement.trainer()
+
+    async def rollout_worker(self, number: int) -> Any:
+        worker = await self.placement.rollout_worker(number)
+        return self._mortal(worker, "rollout", number)
+
+    async def reward_worker(self, number: int) -> Any:
+        return self._mortal(await self.placement.reward_worker(number), "reward", number)
+
+    def _mortal(self, worker: Any, role: str, number: int) -> Any:
+        if number or role not in self.roles:
+            return worker
+        self.roles.remove(role)
+        return Mortal(worker)
+
+
+@dataclass
+class Mortal:
+    """A worker that dies in its fifth call."""
+
+    worker: Any
+    calls: int = 0
+
+    async def load(self, version: int, weights: Any) -> None:
+        await self.worker.load(version, weights)
+
+    async def sample(self, tasks: Sequence[Any]) -> Any:
+        found = await self.worker.sample(tasks)
+        self._count()
+        return found
+
+    async def judge(self, places: Sequence[int], texts: Sequence[str]) -> Any:
+        found = await self.worker.judge(places, texts)
+        self._count()
+        return found
+
+    def _count(self) -> None:
+        from infinite_rl.training.roles import WorkerLost
+
+        self.calls += 1
+        if self.calls == 5:
+            raise WorkerLost("killed by the benchmark")
+
+
+# --- what has come of it --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a run's events tell; `used` counts the groups that each prompt was learned from in.
+
+    Waiting and overlap are those after the first steps: `waited` is the share of the time in which
+    the workers of a role did nothing, `overlap` that of the training beside which one sampled.
+    """
+
+    name: str
+    seconds: float
+    fates: Mapping[str, int]
+    used: Counter[str]
+    unequal: float
+    waited: Mapping[str, float]
+    overlap: float
+    lost: int
+
+    HEAD = (
+        f"{'run':>10}  {'s/step':>6}  {'used':>4}  {'filtered':>8}  {'wasted':>6}  {'failed':>6}  "
+        f"{'unequal':>7}  {'trainer waits':>13}  {'samplers wait':>13}  {'overlap':>7}  {'lost':>4}"
+    )
+
+    def line(self) -> str:
+        fates = self.fates
+        return (
+            f"{self.name:>10}  {self.seconds:6.2f}  {fates['used']:>4}  {fates['filtered']:>8}  "
+            f"{fates['wasted']:>6}  {fates['failed']:>6}  {self.unequal:7.0%}  "
+            f"{self.waited['trainer']:13.0%}  {self.waited['rollout']:13.0%}  {self.overlap:7.0%}  "
+            f"{self.lost:>4}"
+        )
+
+
+def told(name: str, run: Path) -> Told:
+    """What the events and rollouts of a run tell."""
+    from infinite_rl.training import timeline
+    from infinite_rl.training.run_folder import read_events, read_rollouts
+
+    whole = timeline.read(run)
+    begun = [each.ended for each in whole.spans if each.stage == "train"][BEGINNING - 1]
+    later = [each for each in whole.spans if each.began >= begun]
+    found = timeline.summary(timeline.Timeline(later, whole.fates))
+    groups: dict[tuple[str, int, str], set[float]] = {}
+    for answer in read_rollouts(run):
+        key = answer["row"], answer["step"], answer["fate"]
+        groups.setdefault(key, set()).add(answer["reward"])
+    steps = [each["seconds"] for each in read_events(run, "train")][BEGINNING:]
+    return Told(
+        name,
+        seconds=sum(steps) / len(steps),
+        fates=found["fates"]["all"],
+        used=Counter(row for row, _, fate in groups if fate == "used"),
+        unequal=sum(len(each) > 1 for each in groups.values()) / len(groups),
+        waited=found["idle"],
+        overlap=found["overlap"]["of_training"],
+        lost=sum(1 for _ in read_events(run, "lost")),
+    )
+
+
+def first_of(config: TrainingConfig, count: int) -> list[str]:
+    """The ids of the prompts that a schedule begins with."""
+    from infinite_rl.training.batches import rows_of_step
+    from infinite_rl.training.mixed import id_of, rows_of
+
+    rows = rows_of(config)
+    return [id_of(rows[at]) for at in rows_of_step(len(rows), count, 0, config.order("prompts"))]
+
+
+if __name__ == "__main__":
+    main()
