@@ -25,8 +25,9 @@ _AT_ONCE = 8  # requests under way
 _FRUITLESS = 5  # how often a part may be cut off without a byte of it
 _LOOK_S = 0.1  # between two looks at whether a transfer is to be given up
 _PERMISSIONS = {"HeadObject": "GetObject", "ListObjectsV2": "ListBucket"}
-_UPLOADS = ("CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload")
+_UPLOADS = ("CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload")  # by s3:PutObject
 _READS = ("HeadObject", "GetObject")
+_LIBRARIES = ("boto3", "botocore", "s3transfer", "urllib3")
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,7 @@ def _download(client: Any, files: list[_File], transfer: Transfer) -> None:
             _all(moved, transfer)
             _all([pool.submit(_verify, file) for file in files if file.entry.sha256], transfer)
         except BaseException:
+            meter.over.set()
             pool.shutdown(wait=False, cancel_futures=True)  # nothing of what is left is begun
             raise
 
@@ -182,7 +184,7 @@ def _part(client: Any, file: _File, first: int, end: int, transfer: Transfer, me
     """Write one part of an object to its place in the file."""
     fruitless = 0
     with file.path.open("r+b") as target:
-        while first < end:
+        while first < end and not meter.over.is_set():
             transfer.check()
             target.seek(first)
             try:
@@ -192,6 +194,8 @@ def _part(client: Any, file: _File, first: int, end: int, transfer: Transfer, me
                     meter.add(len(piece))
                     fruitless = 0
                     transfer.check()
+                    if meter.over.is_set():
+                        return
                 reason: Exception | None = None
             except _cut_off() as error:
                 reason = error
@@ -382,7 +386,8 @@ def _meant(uri: str, what: str, error: Exception) -> Exception:
     wrong = (known.ProfileNotFound, known.NoRegionError, known.ParamValidationError)
     if isinstance(error, wrong) or "endpoint" in said and isinstance(error, ValueError):
         return UsageError(f"{uri} cannot be {what}: {said}")
-    if isinstance(error, known.BotoCoreError | known.HTTPClientError | ValueError):
+    module = type(error).__module__.partition(".")[0]
+    if isinstance(error, ValueError) or module in _LIBRARIES:
         return StoreError(f"{uri} could not be {what}: {said}")
     return error
 

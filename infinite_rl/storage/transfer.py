@@ -54,11 +54,12 @@ class Transfer:
 
 
 class Meter:
-    """Adds up the bytes of parts that are moved at the same time."""
+    """Adds up the bytes of parts that are moved at the same time; `over` ends those under way."""
 
     def __init__(self, transfer: Transfer, total: int) -> None:
         self._transfer, self._total, self._done = transfer, total, 0
         self._turn = threading.Lock()
+        self.over = threading.Event()
 
     def add(self, count: int) -> None:
         with self._turn:
