@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from infinite_rl.errors import UnknownName, UsageError
+from infinite_rl.training import TrainingConfig, train
 from infinite_rl.training.tracking import TRACKERS, Tracking, is_main_process
 
 CONFIG = {"model": "tiny", "steps": 3, "engine_options": {"hub_token": "in-the-config"}}
@@ -157,6 +158,17 @@ def test_a_tracker_that_is_not_installed_is_named(
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(UsageError, match=f"tracking by {name} needs it: pip install {name}"):
         Tracking([name], tmp_path, CONFIG)
+
+
+def test_a_tracker_that_is_not_installed_is_found_before_a_run_has_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    pytest.importorskip("transformers")
+    config = TrainingConfig("no-model", tracking=["wandb"], out=str(tmp_path / "runs"))
+    with pytest.raises(UsageError, match="pip install wandb"):
+        train([], None, config)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

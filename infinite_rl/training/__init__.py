@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..adapters.scorer import Scorer
 from ..dataset.rows import Row, Source, read
 from ..errors import UsageError, look_up
-from . import checkpoint
+from . import checkpoint, tracking
 from .config import TrainingConfig
 from .mixed import rows_of
 
@@ -63,6 +63,7 @@ def train(
         raise UsageError(
             f"training needs {error.name}: pip install 'infinite-rl[{extra}]'"
         ) from None
+    tracking.check(config.tracking)
     reward = scorer_of(config) if reward is None else reward
     found: Path = engine.run(
         list(read(rows)) if rows is not None else _named(config, reward),

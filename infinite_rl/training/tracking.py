@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..errors import UnknownName, UsageError
+from ..errors import UsageError, look_up
 from .redact import redact
 
 
@@ -18,6 +19,19 @@ def is_main_process() -> bool:
     torchrun, accelerate and their like set RANK.
     """
     return os.environ.get("RANK", "0") == "0"
+
+
+def check(names: Sequence[str]) -> None:
+    """See that the trackers named can be had, before anything is made.
+
+    Raises:
+        UnknownName: a tracker is not known.
+        UsageError: the package of one is not installed.
+    """
+    for name in names:
+        look_up("tracker", name, TRACKERS)
+        if is_main_process():
+            _package(name)
 
 
 class Tracking:
@@ -44,9 +58,7 @@ class Tracking:
         *,
         resumed_at: int | None = None,
     ) -> None:
-        for name in names:
-            if name not in TRACKERS:
-                raise UnknownName("tracker", name, TRACKERS)
+        check(names)
         self._logs: list[Log] = []
         with ExitStack() as opened:
             for name in dict.fromkeys(names) if is_main_process() else ():
@@ -76,14 +88,21 @@ Log = Callable[[int, Mapping[str, float]], None]
 Opened = tuple[Log, Callable[[], None]]  # takes a step's numbers; ends
 
 
-def _tensorboard(run: Path, config: Mapping[str, Any], resumed_at: int | None) -> Opened:
+_MODULES = {"tensorboard": "torch.utils.tensorboard", "wandb": "wandb"}
+
+
+def _package(name: str) -> Any:
+    """The module of a tracker. Raises UsageError where it is not installed."""
     try:
-        from torch.utils.tensorboard import SummaryWriter
+        return import_module(_MODULES[name])
     except ModuleNotFoundError:
-        raise UsageError("tracking by tensorboard needs it: pip install tensorboard") from None
+        raise UsageError(f"tracking by {name} needs it: pip install {name}") from None
+
+
+def _tensorboard(run: Path, config: Mapping[str, Any], resumed_at: int | None) -> Opened:
     purge = None if resumed_at is None else resumed_at + 1
     try:
-        writer = SummaryWriter(str(run / "tensorboard"), purge_step=purge)
+        writer = _package("tensorboard").SummaryWriter(str(run / "tensorboard"), purge_step=purge)
     except OSError as error:
         raise UsageError(f"tensorboard cannot begin: {error}") from None
     if resumed_at is None:
@@ -98,10 +117,7 @@ def _tensorboard(run: Path, config: Mapping[str, Any], resumed_at: int | None) -
 
 
 def _wandb(run: Path, config: Mapping[str, Any], resumed_at: int | None) -> Opened:
-    try:
-        import wandb
-    except ModuleNotFoundError:
-        raise UsageError("tracking by wandb needs it: pip install wandb") from None
+    wandb = _package("wandb")
     settings = wandb.Settings(
         console="off",
         disable_code=True,
