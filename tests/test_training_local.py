@@ -383,6 +383,24 @@ def test_a_run_without_a_checkpoint_cannot_go_on(model: Path, tmp_path: Path) ->
         train(ROWS, digits, config(model, tmp_path), resume=tmp_path)
 
 
+def test_a_newer_checkpoint_that_is_damaged_is_passed_over_with_a_word(
+    model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = train(ROWS, digits, config(model, tmp_path, steps=4, algorithm="sft"))
+    (found / "config.json").write_text("{}")
+    again = config(model, tmp_path, steps=5, algorithm="sft")
+    train(ROWS, digits, again, resume=found.parent.parent)
+    (line,) = [line for line in caplog.messages if "passed over" in line]
+    assert line.startswith("step_4 is passed over: config.json has 2 bytes, not ")
+    assert line.endswith("; the run goes on from step_2")
+    for path in checkpoint.ready(found.parent.parent):
+        (path / "READY").unlink()
+    with pytest.raises(
+        UsageError, match="no whole checkpoint to go on from; step_2 is passed over"
+    ):
+        train(ROWS, digits, again, resume=found.parent.parent)
+
+
 def test_an_unwritable_place_is_an_error_of_the_store(model: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="file"):

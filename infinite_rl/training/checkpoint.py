@@ -96,14 +96,29 @@ def final(run: Path) -> Path | None:
 
 def is_ready(path: Path) -> bool:
     """Whether the folder is a whole checkpoint: every file is there that its READY tells of."""
-    if not _NAME.fullmatch(path.name):
-        return False
+    return bool(_NAME.fullmatch(path.name)) and not flaw(path)
+
+
+def flaw(path: Path) -> str:
+    """What a checkpoint's folder lacks to be whole, "" where that is nothing."""
     try:
-        sizes = json.loads((path / READY).read_text(encoding="utf-8"))["files"]
-        same = ((path / name).stat().st_size == size for name, size in sizes.items())
-        return bool(sizes) and all(same)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False  # absent, torn or somebody else's: all the same here
+        sizes = dict(json.loads((path / READY).read_text(encoding="utf-8"))["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"its {READY} is missing or damaged"
+    for name, size in sizes.items():
+        try:
+            found = (path / name).stat().st_size
+        except (OSError, ValueError):
+            return f"{name} is missing"
+        if found != size:
+            return f"{name} has {found} bytes, not {size}"
+    return "" if sizes else f"its {READY} names no file"
+
+
+def damaged(run: Path) -> dict[Path, str]:
+    """The checkpoints of a run that are not whole, oldest first, and what each lacks."""
+    there = (path for path in (run / FOLDER).glob("step_*") if _NAME.fullmatch(path.name))
+    return {path: lack for path in sorted(there, key=step_of) if (lack := flaw(path))}
 
 
 def step_of(path: Path) -> int:

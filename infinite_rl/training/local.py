@@ -6,6 +6,7 @@ so a run that goes on from a checkpoint does on a CPU, to the bit, what it would
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -27,6 +28,8 @@ from .rollouts import Record, Reward, Row, random_numbers
 from .run_folder import RunFolder, read_config
 from .sft import SFT
 from .tracking import Tracking
+
+logger = logging.getLogger(__name__)
 
 EVENT = "train"  # the kind of a step's event
 # What a run that goes on may be told otherwise: how long, where, and at what cost it learns, and
@@ -113,8 +116,14 @@ def start_of(resume: Path | None, config: TrainingConfig) -> Path | None:
     if resume is None:
         return None
     start = checkpoint.newest(resume)
+    done = checkpoint.step_of(start) if start else 0
+    newer = [
+        f"{path.name} is passed over: {lack}"
+        for path, lack in checkpoint.damaged(resume).items()
+        if checkpoint.step_of(path) > done
+    ]
     if start is None:
-        raise UsageError(f"{resume} has no whole checkpoint to go on from")
+        raise UsageError("; ".join([f"{resume} has no whole checkpoint to go on from", *newer]))
     now = redact(config.values())
     before = {**TrainingConfig("-").values(), **read_config(resume)}  # it may lack a new key
     changed = [
@@ -127,6 +136,8 @@ def start_of(resume: Path | None, config: TrainingConfig) -> Path | None:
             f"{resume} was begun with other settings: {'; '.join(changed)}. Go on with the same, "
             "or begin a new run"
         )
+    if newer:
+        logger.warning("%s; the run goes on from %s", "; ".join(newer), start.name)
     return start
 
 
