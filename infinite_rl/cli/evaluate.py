@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from ..errors import InfiniteRLError, UsageError
 from . import arguments
-from .terminal import DONE, INTERRUPTED, counting, plain, show_logs, stop_on_signals
+from .terminal import (
+    DONE,
+    INTERRUPTED,
+    counting,
+    hide_progress_of_others,
+    plain,
+    show_logs,
+    stop_on_signals,
+)
 
 if TYPE_CHECKING:
     from ..evaluation import EvaluationConfig, Score
@@ -46,6 +54,7 @@ def add(verbs: arguments.Verbs) -> None:
 
 def run(given: argparse.Namespace) -> int:
     show_logs()
+    hide_progress_of_others()
     config = _config(given)
     with stop_on_signals() as stop, counting("answers") as count:
         try:

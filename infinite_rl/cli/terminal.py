@@ -65,6 +65,15 @@ def show_logs(*, debug: bool = False) -> None:
     logger.setLevel(logging.DEBUG if debug else logging.INFO)
 
 
+def hide_progress_of_others() -> None:
+    """Have transformers show no bars, here and in processes begun from here: none is of the job."""
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # read when it is imported
+    if "transformers" in sys.modules:
+        from transformers.utils import logging as bars
+
+        bars.disable_progress_bar()  # type: ignore[no-untyped-call]  # it has no types
+
+
 class _Count:
     """How far a long job is, and what else there is to say of it."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from . import arguments
-from .terminal import DONE, plain, show_logs
+from .terminal import DONE, hide_progress_of_others, plain, show_logs
 
 if TYPE_CHECKING:
     from ..training import TrainingConfig
@@ -42,7 +42,8 @@ def _add_algorithm(kinds: arguments.Verbs, name: str, what: str) -> None:
         help=what,
         description=f"{what.capitalize()}. The run gets a folder of its own, with its settings, "
         "events, samples, plots and checkpoints; a run that was interrupted goes on from its "
-        "newest checkpoint where CONFIG is its folder.",
+        "newest checkpoint where CONFIG is its folder. What neither a flag nor CONFIG says has the "
+        "default.",
         epilog=f"Example: infinite-rl train {name} config.yaml --steps 500. {_LIMITS}",
     )
     parser.add_argument(
@@ -76,7 +77,7 @@ def run(given: argparse.Namespace) -> int:
     show_logs()
     config = _config(given)
     resume = given.source if given.source.is_dir() else None
-    _hide_progress_of_others()
+    hide_progress_of_others()
     with ExitStack() as shown:
         on_step = _shown(shown, config.steps, _done(resume))
         found = train(None, None, config, resume=resume, command=given.words, on_step=on_step)
@@ -125,16 +126,8 @@ def _shown(shown: ExitStack, steps: int, begun: int) -> Callable[[int, Mapping[s
     return on_step
 
 
-def _hide_progress_of_others() -> None:
-    """The loading of a file is no progress of the run."""
-    try:
-        from transformers.utils import logging
-    except ModuleNotFoundError:
-        return  # which is said where it is needed
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # it has no types
-
-
 def demo(given: argparse.Namespace) -> int:
+    hide_progress_of_others()
     try:
         from ..training import demo as demonstration
     except ModuleNotFoundError as error:
@@ -142,7 +135,6 @@ def demo(given: argparse.Namespace) -> int:
     from dataclasses import replace
 
     show_logs()
-    _hide_progress_of_others()
     recipe = demonstration.QUICK if given.quick else demonstration.Recipe()
     recipe = replace(recipe, seed=given.seed)
     began = time.monotonic()
