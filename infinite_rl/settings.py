@@ -77,11 +77,7 @@ class Settings:
     @classmethod
     def _needed(cls) -> list[str]:
         """The keys without a default."""
-        return [
-            each.name
-            for each in fields(cls)
-            if each.default is MISSING and each.default_factory is MISSING
-        ]
+        return [each.name for each in fields(cls) if each.name not in cls.defaults()]
 
     @classmethod
     @cache
@@ -94,6 +90,17 @@ class Settings:
     def explained(cls) -> Mapping[str, str]:
         """What each key is for, in the words of the class."""
         return dict(re.findall(r"^(\w+) {2,}(.+)$", cleandoc(cls.__doc__ or ""), re.MULTILINE))
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """The default of each key that has one."""
+        found = {}
+        for each in fields(cls):
+            if each.default_factory is not MISSING:
+                found[each.name] = each.default_factory()
+            elif each.default is not MISSING:
+                found[each.name] = each.default
+        return found
 
     @classmethod
     def of(cls: type[Told], values: Mapping[str, Any]) -> Told:
@@ -243,6 +250,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8-sig")
         tree = yaml.compose(text, Loader=yaml.SafeLoader)
+        endless = _holds_itself(tree)
         found = yaml.safe_load(text)
     except (FileNotFoundError, IsADirectoryError):
         raise UsageError("there is no such file") from None
@@ -252,12 +260,26 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise StoreError(f"cannot read {path}: {error.strerror or error}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UsageError(f"it is no YAML: {' '.join(str(error).split())}") from None
+    if endless:
+        raise UsageError("an alias in it holds itself")
     if not isinstance(found, dict):
         raise UsageError("it holds no mapping of keys to values")
     keys = [key.value for key, _ in tree.value]
     if twice := [key for key in keys if keys.count(key) > 1]:
         raise UsageError(f"the key {twice[0]!r} is there twice")
     return found
+
+
+def _holds_itself(node: Any, above: tuple[Any, ...] = (), seen: set[Any] | None = None) -> bool:
+    """Whether a YAML node is among those that it holds, through an alias."""
+    seen = set() if seen is None else seen
+    if any(node is each for each in above):
+        return True
+    if node in seen or not isinstance(getattr(node, "value", None), list):
+        return False
+    seen.add(node)
+    held = [each for item in node.value for each in (item if isinstance(item, tuple) else (item,))]
+    return any(_holds_itself(each, (*above, node), seen) for each in held)
 
 
 def to_yaml(values: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,6 +118,37 @@ def test_what_a_record_says_can_be_read_back() -> None:
     walk = Walk("x", shoes=["spare"], stops=[{"at": 1, "shops": ["a"]}])
     assert walk.values()["stops"] == [{"at": 1, "shops": ["a"]}]
     assert Walk.of(walk.values()) == walk
+
+
+def test_the_default_of_each_key_that_has_one_is_known() -> None:
+    assert Walk.defaults() == {
+        "limit": 5,
+        "share": "auto",
+        "careful": False,
+        "shoes": ("left", "right"),
+        "options": {},
+        "stops": (),
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "options: &a {x: *a}",
+        "options: &a {x: [*a]}",
+        "stops: &a [*a]",
+        "&a name: *a\noptions: &b {c: *b}",
+    ],
+)
+def test_yaml_that_holds_itself_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "c.yaml").write_text(f"{text}\n")
+    with pytest.raises(UsageError, match=r"c\.yaml: an alias in it holds itself$"):
+        Walk.read(tmp_path / "c.yaml")
+
+
+def test_yaml_may_say_the_same_twice_by_an_alias(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("name: x\nstops: [&a {at: 1}, *a]\noptions: {y: *a}\n")
+    assert Walk.read(tmp_path / "c.yaml").stops == ({"at": 1}, {"at": 1})
 
 
 def test_the_class_explains_each_key() -> None:

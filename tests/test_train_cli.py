@@ -19,7 +19,9 @@ pytest.importorskip("transformers")
 from tiny_models import byte_tokenizer, qwen3  # noqa: E402
 
 from infinite_rl.cli import main  # noqa: E402
+from infinite_rl.evaluation.config import EvaluationConfig  # noqa: E402
 from infinite_rl.training.checkpoint import ready  # noqa: E402
+from infinite_rl.training.config import TrainingConfig  # noqa: E402
 from infinite_rl.training.run_folder import read_events  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
@@ -61,6 +63,20 @@ def only_run(folder: Path) -> Path:
 def steps(run: Path) -> list[dict[str, Any]]:
     events = read_events(run, "train")
     return [{name: event[name] for name in event if name not in TIMES} for event in events]
+
+
+@pytest.mark.parametrize("verb", [["train", "sft"], ["train", "grpo"], ["evaluate"]])
+def test_the_help_has_each_keys_default_and_no_internal_name(
+    verb: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([*verb, "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    job = EvaluationConfig if verb == ["evaluate"] else TrainingConfig
+    assert "samples" in job.kinds() or "sampled for each prompt (default: 8)" in said
+    shown = [value for value in job.defaults().values() if value not in ("", (), {})]
+    assert said.count("(default: ") >= len(shown) - (job is TrainingConfig)  # but algorithm
+    assert "`" not in said and "PRESETS" not in said
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, fields
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 
 from infinite_rl.errors import UsageError
+from infinite_rl.evaluation.config import EvaluationConfig
+from infinite_rl.prompt_styles import STYLES
+from infinite_rl.settings import Settings
 from infinite_rl.training.config import TrainingConfig
 
 
@@ -42,6 +46,21 @@ def test_a_config_cannot_be_changed() -> None:
 
 def test_every_key_is_explained() -> None:
     assert TrainingConfig.explained().keys() == {each.name for each in fields(TrainingConfig)}
+
+
+@pytest.mark.parametrize("job", [TrainingConfig, EvaluationConfig])
+def test_every_value_that_a_key_can_have_is_named_where_it_is_explained(
+    job: type[Settings],
+) -> None:
+    said = job.explained()
+    known = {each.name: each.metadata.get("known", ()) for each in fields(job)}
+    styles = {"style": list(STYLES)}
+    assert not [
+        (key, name)
+        for key, names in {**known, **styles}.items()
+        for name in names
+        if not re.search(rf"\b{name}\b", said[key])
+    ]
 
 
 @pytest.mark.parametrize(

@@ -44,12 +44,22 @@ def switch(parser: argparse.ArgumentParser, flag: str, help_text: str) -> None:
 
 def keys(parser: argparse.ArgumentParser, job: type[Settings], but: Iterable[str] = ()) -> None:
     """A flag for each key of a job's settings, `but` for some; `keys_given` reads them."""
-    explained = job.explained()
+    explained, defaults = job.explained(), job.defaults()
     for key, kind in job.kinds().items():
         if key not in but:
             flags = ["-o", "--out"] if key == "out" else [f"--{key}"]
-            text = explained.get(key, "").replace("%", "%%")
-            parser.add_argument(*flags, metavar=_METAVARS.get(kind, "TEXT"), help=text)
+            text = explained.get(key, "")
+            if "(default:" not in text:
+                text += _default(defaults.get(key))
+            metavar = _METAVARS.get(kind, "TEXT")
+            parser.add_argument(*flags, metavar=metavar, help=text.replace("%", "%%"))
+
+
+def _default(value: object) -> str:
+    """What a key's help says of its default: nothing where that is empty."""
+    if isinstance(value, bool):
+        return f" (default: {str(value).lower()})"
+    return "" if value in (None, "", (), {}) else f" (default: {value})"
 
 
 def keys_given(given: argparse.Namespace, job: type[Settings]) -> dict[str, Any]:

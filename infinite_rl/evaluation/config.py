@@ -23,7 +23,7 @@ class EvaluationConfig(Settings):
     harness         "own": our tasks and rewards; "lm_eval": that harness, with its tasks
     backend         "transformers", "vllm", or "server" for one that speaks OpenAI's protocol
     base_url        of the server, such as http://localhost:8000/v1
-    style           how a prompt is put to the model: a name of `prompt_styles`
+    style           prompt's form: chat, qwen, question_answer, r1_zero, mbpp, humaneval or plain
     system          the instructions that come first; "default": those of the style; "": none
     few_shot        worked examples before each task
     shots           file of the worked examples (default: the task's own, where it has some)
@@ -36,7 +36,7 @@ class EvaluationConfig(Settings):
     seed            of sampling and of the choice of examples
     batch_size      items that transformers answers at a time
     device          "auto": a GPU if there is one; or "cpu", "cuda", "cuda:1", "mps"
-    dtype           of the weights; "auto": as they were saved
+    dtype           "float32", "bfloat16" or "float16" of the weights; "auto": as they were saved
     tensor_parallel_size    GPUs that vLLM lays one model over
     gpu_memory_utilization  share of a GPU's memory that vLLM takes
     max_model_len   tokens of prompt and answer together; 0: as the model's configuration says

@@ -65,13 +65,13 @@ class TrainingConfig(Settings):
     model           folder or hub name of the model and its tokenizer
     algorithm       "sft": learn the rows' responses; "grpo": sample answers, learn from rewards
     data            the rows: a file or a folder here, s3://BUCKET/KEY, hf:NAME[:CONFIG]:SPLIT
-    datasets        in the place of data, several to mix: mappings with the keys of `Dataset`
-    mode            how datasets are mixed: one of `dataset.mix.MODES`
+    datasets        in the place of data, several to mix: [{"name": ..., "path": ...}, ...]
+    mode            how datasets are mixed: "shuffled", "sequential", or "weighted" by their weights
     out             the folder in which each run gets a folder of its own
     engine          "local": one CPU or GPU; "trl": TRL's; "asyncio", "ray": at scale
-    engine_options  keywords for TRL's config; local: for `from_pretrained`, of the model
-    style           how a prompt is put to the model: a name of `prompt_styles`
-    reward          keywords of `adapters.scorer.Scorer`, such as {partial: true}
+    engine_options  keywords for TRL's config; else for transformers' from_pretrained
+    style           prompt's form: chat, qwen, question_answer, r1_zero, mbpp, humaneval or plain
+    reward          options of the reward, such as {"partial": true, "timeout": 5}
     steps           updates of the weights
     batch_size      a step's rows (sft) or prompts (grpo)
     tokens_per_batch  most tokens, padding included, in one forward pass; a longer row is left out
@@ -82,7 +82,7 @@ class TrainingConfig(Settings):
     reward_cut_off  true: an answer that was cut off gets the reward of what there is of it
     group_size      answers sampled for each prompt
     temperature     of sampling
-    loss            a preset of `loss.PRESETS`
+    loss            "reinforce", "grpo", "dr_grpo", "dapo", "dapo_group" or "gspo"
     kl              weight of the divergence from the model that training began with
     max_staleness   how many steps old the policy may be that sampled what is trained on
     rollout_workers  who sample answers beside the trainer, each with a model of its own (at scale)
@@ -90,7 +90,7 @@ class TrainingConfig(Settings):
     ray_address     HOST:PORT of a Ray cluster; else $RAY_ADDRESS, else one is started here (ray)
     rollout         what samples: "transformers", or on GPUs "vllm" (ray)
     rollout_gpus    GPUs of each rollout worker, where the cluster has any (ray)
-    rollout_options  keywords for vLLM's `LLM`, such as {gpu_memory_utilization: 0.8} (ray)
+    rollout_options  keywords for vLLM's LLM, such as {"gpu_memory_utilization": 0.8} (ray)
     prompts_per_pass  most prompts in one forward pass; 0: as many as tokens_per_batch allows
     prompts_per_sync  prompts learned from between syncs of the weights; 0: batch_size (at scale)
     replays         updates that a prompt's answers may be in, while fresh enough (at scale)
@@ -101,7 +101,7 @@ class TrainingConfig(Settings):
     checkpoints     where each is published to as training goes: s3://BUCKET/FOLDER/, or a folder
     traces          where events and rollouts are published to, at each checkpoint and at the end
     remove_local    remove a checkpoint here once it is published, but for the newest
-    dtype           "bfloat16" computes in it; the weights stay float32
+    dtype           "float32", or "bfloat16": it computes in that; the weights stay float32
     device          "auto": a GPU if there is one; or "cpu", "cuda", "cuda:1", "mps"
     seed            of everything random
     tracking        of "tensorboard" and "wandb"
