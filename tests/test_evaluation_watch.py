@@ -353,6 +353,24 @@ def test_the_best_its_ties_and_what_it_is_not_told_from(
     assert found.steps == len(given)
 
 
+@pytest.mark.parametrize(
+    ("value", "stderr", "interval"),
+    [
+        (0.5, 0.1, (0.304, 0.696)),
+        (0.0, 0.0, wilson(0, 10)),
+        (1.0, 0.0, wilson(10, 10)),
+        (2.5, 0.0, (None, None)),
+        (0.5, None, (None, None)),
+    ],
+)
+def test_no_interval_of_lm_eval_is_without_width(
+    value: float, stderr: float | None, interval: tuple[float | None, float | None]
+) -> None:
+    line = Line("t", "m", value, stderr, 10, 0, 256, (), None, True)
+    found = figures.of_line(1, line)
+    assert (found.low, found.high) == pytest.approx(interval)
+
+
 def test_there_is_no_best_of_nothing_or_of_what_has_no_direction() -> None:
     assert best([]) is None and best(curve(1.0, 2.0, higher=None)) is None
     assert figures.notes([]) == []

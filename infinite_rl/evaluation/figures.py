@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
+from ..estimators import wilson
 from ..replacing import replacing
 from .harness import Line
 from .score import Score
@@ -87,9 +88,17 @@ def of_score(step: int, task: str, score: Score) -> Iterator[Figure]:
 
 
 def of_line(step: int, line: Line) -> Figure:
-    """A figure of lm_eval's; the interval is 1.96 standard errors to either side."""
-    spread = None if line.stderr is None else _95 * line.stderr
-    low, high = (None, None) if spread is None else (line.value - spread, line.value + spread)
+    """A figure of lm_eval's; the interval is 1.96 standard errors to either side.
+
+    Where all items agree these have no width: it is Wilson's of as many items then, if all or none
+    were right.
+    """
+    low: float | None = None
+    high: float | None = None
+    if line.stderr:
+        low, high = line.value - _95 * line.stderr, line.value + _95 * line.stderr
+    elif line.stderr == 0 and line.value in (0, 1) and line.items:
+        low, high = wilson(round(line.value) * line.items, line.items)
     better = line.higher_is_better
     return Figure(step, line.task, line.metric, line.value, low, high, line.items, better)
 
