@@ -1,21 +1,25 @@
 """GRPO on a mixture at scale: sums, programs and instructions, each judged by its own reward.
 
-    python -m benchmarks.mixed [--engine asyncio] [--steps 50] [--out FOLDER]
+    python -m benchmarks.mixed [--engine asyncio] [--steps 50] [--out FOLDER] [--warm CHECKPOINT]
 
 Nothing is fetched. The rows have the form in which GSM8K, MBPP and IFEval are published, and are
 simple enough for a model of some 200,000 weights, which SFT has warmed up with labels of which a
 third is wrong, so that most groups of answers have unequal rewards. The engine runs with two
 rollout and two reward workers: in turns (no staleness), at once (staleness 1), and at once with the
-filter off. Beside it runs the engine `local`: it must learn from the very same prompts.
+filter off. Beside it runs the engine `local`: it must learn from the very same prompts. With the
+engine `ray` the process of a rollout worker is killed after a third of the updates, and that of a
+reward worker after two thirds.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import signal
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -48,12 +52,14 @@ def main() -> None:
     parser.add_argument("--engine", default="asyncio", help="asyncio or ray (default %(default)s)")
     parser.add_argument("--steps", type=int, default=50, help="updates (default %(default)s)")
     parser.add_argument("--warm-up", type=int, default=400, help="steps of SFT")
+    parser.add_argument("--warm", type=Path, help="what a run before made, instead of SFT")
     parser.add_argument("--out", type=Path, help="where all goes (default: away at the end)")
     asked = parser.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         out = asked.out or Path(folder)
-        warm = warmed(out, asked.warm_up)
+        labelled = make(out)
+        warm = asked.warm or warmed(out, labelled, asked.warm_up)
         scale = {"engine": asked.engine, "rollout_workers": 2, "reward_workers": 2}
         runs: dict[str, dict[str, Any]] = {
             "local": {"engine": "local"},
@@ -64,7 +70,8 @@ def main() -> None:
         found = {}
         for name, changes in runs.items():
             config = told(out, warm, steps=asked.steps, **changes)
-            found[name] = train(None, None, config).parent.parent
+            kill = killer(config) if config.engine == "ray" else None
+            found[name] = train(None, None, config, on_step=kill).parent.parent
             print(line(name, found[name]), flush=True)
         same = used(found["local"]) == used(found["at once, filter off"])
         print(
@@ -121,22 +128,28 @@ def label(row: Row, chance: Random) -> str:
     return f"{chance.choice(WORDS)} {words[1]}" if wrong else " ".join(words)
 
 
-def warmed(out: Path, steps: int) -> Path:
-    """A checkpoint of a model that has learned from the wrong labels."""
+def make(out: Path) -> dict[str, list[Row]]:
+    """Write the rows; returns those for SFT, with their labels, by set."""
     chance = Random("mixed")
-    texts: list[str] = []
+    found = {}
     for name, rows in published(chance).items():
         write(rows, out / f"{name}.jsonl")
-        labelled = [
+        found[name] = [
             {**row, "response": label(row, chance)}
             for row in load(name, out / f"{name}.jsonl")
             for _ in range(4)
         ]
-        write(labelled, out / "sft" / f"{name}.jsonl")
-        style = SETS[name]
-        for row in labelled:
-            said = prompt_text(style, row)
-            texts += [said.text, said.rest(STYLES[style].shown(sample_of(row)))]
+    return found
+
+
+def warmed(out: Path, labelled: Mapping[str, Sequence[Row]], steps: int) -> Path:
+    """A checkpoint of a model that has learned from the labels."""
+    texts: list[str] = []
+    for name, rows in labelled.items():
+        write(rows, out / "sft" / f"{name}.jsonl")
+        for row in rows:
+            said = prompt_text(SETS[name], row)
+            texts += [said.text, said.rest(STYLES[SETS[name]].shown(sample_of(row)))]
     save_model(out / "model", texts)
     datasets = [
         {"name": name, "path": str(out / "sft" / f"{name}.jsonl"), "style": style}
@@ -190,6 +203,20 @@ def told(out: Path, warm: Path, **changes: Any) -> TrainingConfig:
     return TrainingConfig.of({**values, **changes})
 
 
+def killer(config: TrainingConfig) -> Callable[[int, Mapping[str, Any]], None]:
+    """Kills a worker of each kind on the way."""
+    before = set(Path(config.out).glob("*"))
+    when = {config.steps // 3: "rollout-0", config.steps * 2 // 3: "reward-1"}
+
+    def on_step(step: int, _: Mapping[str, Any]) -> None:
+        if worker := when.get(step):
+            (run,) = set(Path(config.out).glob("*")) - before
+            placed = [each for each in read_events(run, "placed") if each["worker"] == worker]
+            os.kill(placed[-1]["pid"], signal.SIGKILL)
+
+    return on_step
+
+
 def used(run: Path) -> Counter[str]:
     """How often each prompt was learned from."""
     records = [each for each in read_rollouts(run) if each.get("fate", "used") == "used"]
@@ -229,8 +256,12 @@ def times(name: str, run: Path) -> list[str]:
     return [
         f"  {found['seconds']:.0f} s; idle: {idle}",
         f"  time of learning in which others sampled: {overlap:.0%}",
-        f"  fates: {found['fates']['all']}; drawn in {pictures(run)[0]}",
+        f"  fates: {found['fates']['all']}; died: {died(run) or 'nobody'}",
     ]
+
+
+def died(run: Path) -> str:
+    return ", ".join(f"{each['worker']} ({each['why']})" for each in read_events(run, "lost"))
 
 
 if __name__ == "__main__":
