@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import shlex
@@ -92,6 +93,7 @@ def test_the_extras_are_those_of_the_package() -> None:
 def test_the_program_is_the_one_that_requests_and_local_runs_name() -> None:
     (entry,) = of("ENTRYPOINT")
     assert json.loads(entry) == ["python", "-m", MODULE]  # as a list: signals reach it
+    assert importlib.util.find_spec(MODULE)
 
 
 def test_every_command_of_a_stage_is_known() -> None:

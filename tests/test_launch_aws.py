@@ -900,7 +900,9 @@ def test_local_runs_the_same_program_with_what_a_container_would_find(
         "HF_HOME": "/tmp/hf",
     }
     told = json.loads((base / "input/config/hyperparameters.json").read_text(encoding="utf-8"))
-    assert set(told) == {"config", "eval_config", "checkpoints", "traces"}
+    places = {"checkpoints": f"file://{base}/checkpoints/", "traces": f"file://{base}/traces/"}
+    assert told == {"config": "train.yaml", "eval_config": "eval.yaml", **places}
+    assert (base / "checkpoints").is_dir()  # an evaluation looks there before there is one
     data = base / "input" / "data"
     assert (data / "config" / "train.yaml").read_text(encoding="utf-8") == CONFIG
     assert tarfile.is_tarfile(data / "source" / "source.tar.gz") and not log(folder)
@@ -909,6 +911,31 @@ def test_local_runs_the_same_program_with_what_a_container_would_find(
     monkeypatch.setenv("END", "7")
     assert main([*words, "--job-name", "failing"]) == 7
     assert "ended with exit code 7" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_local_trains_publishes_and_evaluates_by_the_containers_own_program(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    from tests.tiny_models import byte_tokenizer, qwen3
+
+    qwen3().save_pretrained("model")
+    byte_tokenizer().save_pretrained("model")
+    row = {"type": "math", "prompt": "1+1?", "answer": "2", "response": "<answer>2</answer>"}
+    (folder / "rows.jsonl").write_text(f"{json.dumps(row)}\n" * 4, encoding="utf-8")
+    common = "style: plain\ndevice: cpu\n"
+    train = f"model: model\nalgorithm: sft\ndata: rows.jsonl\nsteps: 2\nbatch_size: 2\n{common}"
+    (folder / "train.yaml").write_text(train, encoding="utf-8")
+    evaluation = f"tasks: [rows.jsonl]\nlimit: 1\nmax_new_tokens: 4\n{common}"
+    (folder / "eval.yaml").write_text(evaluation, encoding="utf-8")
+    words = ["--local", "--job-name", "here", "--eval-config", "eval.yaml"]
+    assert main(["submit", "train.yaml", *words]) == 0, capfd.readouterr()
+    base = folder / "artifacts" / "jobs" / "here"
+    names = {path.name.partition("_")[2].rpartition("_")[2] for path in base.glob("checkpoints/*")}
+    assert names == {"step2", "final"} and list(base.glob("traces/*/events.jsonl"))
+    table = base / "output" / "data" / "evaluation" / "steps.md"
+    assert "step 2, rows" in table.read_text(encoding="utf-8")
 
 
 def test_every_refusal_is_an_error_of_this_package() -> None:

@@ -64,7 +64,8 @@ def environment(asked: Asked, name: str, base: Path, gpus: Sequence[str]) -> dic
 
 def _lay_out(base: Path, name: str, found: Prepared) -> None:
     """The job's folder, with all that SageMaker would put into /opt/ml."""
-    places = str(base / "checkpoints"), str(base / "traces")
+    checkpoints, traces = base / "checkpoints", base / "traces"
+    places = (f"file://{place}/" for place in (checkpoints, traces))  # published to, as in S3
     told = hyperparameters(found.job(name, "local"), *places)
     hosts = {"current_host": _HOST, "hosts": [_HOST], "network_interface_name": "lo"}
     try:
@@ -76,7 +77,8 @@ def _lay_out(base: Path, name: str, found: Prepared) -> None:
         _write(base / "input" / "config" / "hyperparameters.json", told)
         _write(base / "input" / "config" / "resourceconfig.json", hosts)
         data = base / "input" / "data"
-        for folder in (data / CONFIG_INPUT, data / SOURCE_INPUT, base / "output", base / "model"):
+        inputs = data / CONFIG_INPUT, data / SOURCE_INPUT
+        for folder in (*inputs, checkpoints, traces, base / "output", base / "model"):
             folder.mkdir(parents=True)
         for file, body in found.configs.items():
             (data / CONFIG_INPUT / file).write_bytes(body)
