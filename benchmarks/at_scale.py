@@ -1,6 +1,6 @@
 """A mixed run on many workers, beside one that takes turns: is all accounted for, what overlaps?
 
-    python -m benchmarks.at_scale [--steps N] [-o PATH]
+    python -m benchmarks.at_scale [--steps N] [--ray] [-o PATH]
 
 Nothing is fetched. The rows are simple ones in the form of GSM8K, MBPP and IFEval, read by their
 loaders and judged by their rewards, programs in the sandbox. A tiny model learns them by SFT from
@@ -10,11 +10,15 @@ From there GRPO is run with 2 rollout and 2 reward workers: in turns (max_stalen
 (max_staleness 1), the same while one worker of each kind is killed on the way, and that without the
 filter of groups that tell nothing. Of each run the fates of all prompts are printed, the share of
 groups whose rewards are not all equal, and how much of the time trainer and rollout workers waited.
+With --ray the last one is run on a local Ray cluster as well, where the processes of the first
+rollout and the first reward worker get kill -9.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,17 +59,18 @@ WARM_UP: Row = {"algorithm": "sft", "batch_size": 48, "learning_rate": 4e-3, "wa
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=50, metavar="N")
+    parser.add_argument("--ray", action="store_true")
     parser.add_argument("-o", "--out", type=Path, metavar="PATH", help="where the runs stay")
     given = parser.parse_args()
     print(machine(), flush=True)
     if given.out:
-        compare(given.out, given.steps)
+        compare(given.out, given.steps, given.ray)
         return
     with tempfile.TemporaryDirectory() as folder:
-        compare(Path(folder), given.steps)
+        compare(Path(folder), given.steps, given.ray)
 
 
-def compare(folder: Path, steps: int) -> None:
+def compare(folder: Path, steps: int, ray: bool = False) -> None:
     """Run them all, and print a line for each."""
     base = prepared(folder, steps)
     at_once = replace(base, max_staleness=1)
@@ -80,10 +85,15 @@ def compare(folder: Path, steps: int) -> None:
     for name, config, killed in runs:
         found[name] = told(name, trained(config, killed))
         print(found[name].line(), flush=True)
-    ids = found["no filter"].used
-    wanted = first_of(base, steps * base.batch_size)
-    print(f"without the filter: {len(ids)} prompts used, each once; ", end="")
-    print("the first of the schedule" if Counter(wanted) == ids else "NOT those of the schedule")
+    if ray:
+        found["on Ray"] = told("on Ray", trained_on_ray(runs[-1][1], folder / "ray"))
+        print(found["on Ray"].line(), flush=True)
+    wanted = Counter(first_of(base, steps * base.batch_size))
+    for name in list(found)[3:]:
+        same = "are" if found[name].used == wanted else "are NOT"
+        print(
+            f"{name}: the prompts used {same} the first {wanted.total()} of the schedule, once each"
+        )
 
 
 # --- what is run ----------------------------------------------------------------------------------
@@ -182,6 +192,29 @@ def trained(config: TrainingConfig, killed: Sequence[str] = ()) -> Path:
     scorer = scorer_of(config)
     rows = rows_of(config, scorer)
     return run_on(killing(in_threads, killed), rows, scorer, config).parent.parent
+
+
+def trained_on_ray(config: TrainingConfig, out: Path) -> Path:
+    """The run of a config on a local Ray cluster, two processes of which are killed on the way."""
+    from infinite_rl.training import train
+
+    def kill(step: int, _: Mapping[str, Any]) -> None:
+        for role, when in (("rollout", config.steps // 3), ("reward", config.steps // 2)):
+            if step == when:
+                os.kill(process_of(out, f"{role}-0"), signal.SIGKILL)
+
+    return train(
+        None, None, replace(config, engine="ray", out=str(out)), on_step=kill
+    ).parent.parent
+
+
+def process_of(runs: Path, worker: str) -> int:
+    """The process of a worker of the run that goes on there."""
+    from infinite_rl.training.run_folder import read_events
+
+    (run,) = runs.iterdir()
+    placed = [each for each in read_events(run, "placed") if each["worker"] == worker]
+    return int(placed[-1]["pid"])
 
 
 def killing(place: Place, roles: Sequence[str]) -> Place:
