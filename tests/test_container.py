@@ -318,7 +318,8 @@ def test_what_is_wrong_with_a_job_is_said_in_one_line_and_left_for_sagemaker(
     job = container(tmp_path, "--work", str(tmp_path / "work"))
     _, errors = job.communicate(timeout=60)
     assert job.returncode == 2
-    assert errors.startswith("error: unknown key 'stepz'; did you mean steps?")
+    assert errors.startswith("error: ") and errors.count("\n") == 1
+    assert "train.yaml: unknown key 'stepz'; did you mean steps?" in errors
     assert (tmp_path / "output" / "failure").read_text() in errors
 
 

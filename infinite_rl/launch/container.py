@@ -247,6 +247,7 @@ def end(process: subprocess.Popen[Any], number: int) -> None:
 def _words(hosts: Hosts, given: Settings) -> list[str]:
     """What `ray start` is told on every host."""
     words = ["--disable-usage-stats", f"--node-ip-address={ip_of(hosts.current)}"]
+    words.append(f"--num-cpus={max(given.cpus, os.cpu_count() or 1)}")
     if hosts.gpus is not None:
         words.append(f"--num-gpus={hosts.gpus}")
     if given.temp_dir:
@@ -288,11 +289,13 @@ class Settings:
     port      of the head, on which the hosts meet
     temp_dir  where Ray keeps its files; "": where it likes
     wait_s    how long the hosts wait for each other
+    cpus      that Ray counts on a host at least: as many as the run has processes
     """
 
     port: int = 6380
     temp_dir: str = ""
     wait_s: float = 1800.0
+    cpus: int = 1
 
 
 def lead(hosts: Hosts, given: Settings, train: Sequence[str]) -> int:
@@ -428,6 +431,7 @@ class Work:
 
     engine: str
     train: Sequence[str]
+    processes: int
     evaluate: Sequence[str] = ()
 
 
@@ -466,8 +470,11 @@ def _prepared(given: argparse.Namespace, work: Path) -> Work:
             _unpack(archive, work / "source")
         path = given.input / "data" / "config" / str(told.get("config", "train.yaml"))
     own = {key: told[key] for key in ("checkpoints", "traces") if told.get(key)}
-    values = {**own, **read_yaml(path), **arguments.keys_given(given, TrainingConfig)}
-    TrainingConfig.of(values)  # before hours of fetching
+    try:
+        values = {**own, **read_yaml(path), **arguments.keys_given(given, TrainingConfig)}
+        TrainingConfig.of(values)  # before hours of fetching
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
     values = fetched(values, given.mirror)
     config = TrainingConfig.of(values)
     file = work / "train.json"  # which YAML reads as well
@@ -475,25 +482,26 @@ def _prepared(given: argparse.Namespace, work: Path) -> Work:
     file.write_text(json.dumps(values, indent=2), encoding="utf-8")
     program = [sys.executable, "-m", "infinite_rl"]
     train = [*program, "train", config.algorithm, str(file)]
+    processes = 1 + config.rollout_workers + config.reward_workers
     if not told.get("eval_config"):
-        return Work(config.engine, train)
+        return Work(config.engine, train, processes)
     evaluation = str(given.input / "data" / "config" / str(told["eval_config"]))
     out = str(given.input.parent / "output" / "data" / "evaluation")
     watch = ["evaluate", evaluation, "--watch", config.checkpoints, "--out", out]
-    return Work(config.engine, train, [*program, *watch])
+    return Work(config.engine, train, processes, [*program, *watch])
 
 
 def run(given: argparse.Namespace) -> int:
     """What this host does in its job; the exit code."""
     hosts = Hosts.of(os.environ, given.input / "config" / "resourceconfig.json")
     with tempfile.TemporaryDirectory() as made, ExitStack() as opened:
-        work = _prepared(given, Path(given.work or made))
+        work = _prepared(given, Path(given.work or made).resolve())
         if work.engine != "ray" and len(hosts.names) > 1:
             count = len(hosts.names)
             raise UsageError(
                 f"the engine {work.engine} uses one host, and the job has {count}: engine ray"
             )
-        settings = Settings(given.port, given.temp_dir, given.wait)
+        settings = Settings(given.port, given.temp_dir, given.wait, work.processes)
         if not hosts.is_head:
             return follow(hosts, settings)
         evaluated = opened.enter_context(_beside(work.evaluate))
@@ -545,6 +553,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from ..cli.terminal import NOT_DONE, WRONG_USAGE, plain, show_logs
 
     given = _parser().parse_args(argv)
+    given.input = given.input.resolve()  # the work is done in another folder
     show_logs()
     logging.getLogger("infinite_rl").setLevel(logging.INFO)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_STOPPED))  # so that all contexts are left
