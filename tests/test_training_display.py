@@ -22,6 +22,13 @@ def test_a_steps_numbers_are_put_into_words() -> None:
     assert numbers({"staleness": 1.25, "idle": 0.318}) == "1.2 updates old, 32% idle"
 
 
+def test_groups_that_teach_nothing_and_missing_verdicts_are_shown() -> None:
+    assert numbers({"dropped_groups": 3, "unscored": 2}) == "3 groups of equal rewards, 2 unscored"
+    assert numbers({"dropped_groups": 0, "unscored": 0, "filtered": 0}) == ""
+    assert numbers({"filtered": 9}) == "9 groups of equal rewards passed over"
+    assert numbers({"frac_reward_zero_std": 0.25}) == "25% of groups of equal rewards"
+
+
 @pytest.mark.parametrize("width", [70, 80, 120])
 def test_a_terminal_shows_a_bar_and_all_numbers(width: int) -> None:
     screen = io.StringIO()

@@ -188,10 +188,13 @@ def test_groups_of_equal_rewards_are_dropped_and_counted(model: Path, tmp_path: 
     assert [value != 0 for value in advantages] == [4 <= place < 8 for place in range(16)]
 
 
-def test_a_step_without_a_telling_group_changes_nothing(model: Path, tmp_path: Path) -> None:
+def test_a_step_without_a_telling_group_changes_nothing(
+    model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     found = train(ROWS, lambda rows, texts: [1.0] * len(texts), config(model, tmp_path, steps=1))
     (event,) = curve(found)
     assert event["dropped_groups"] == 4 and "loss" not in event and event["reward"] == 1
+    assert "all 4 groups of the run had equal rewards" in caplog.text
     before = weights(model)
     assert all(torch.equal(before[name], each) for name, each in weights(found).items())
 

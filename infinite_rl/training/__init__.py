@@ -13,8 +13,9 @@ from ..adapters.scorer import Scorer
 from ..dataset.rows import Row, Source, read
 from ..errors import UsageError, look_up
 from . import checkpoint, tracking
-from .config import TrainingConfig
+from .config import AT_SCALE, TrainingConfig
 from .mixed import rows_of
+from .telling import Telling
 
 if TYPE_CHECKING:
     from .rollouts import Reward
@@ -65,14 +66,23 @@ def train(
         ) from None
     tracking.check(config.tracking)
     reward = scorer_of(config) if reward is None else reward
+    telling = Telling(config)
+
+    def stepped(step: int, values: Mapping[str, Any]) -> None:
+        if config.engine not in AT_SCALE:  # which count each group when it is judged
+            telling.step(values)
+        if on_step:
+            on_step(step, values)
+
     found: Path = engine.run(
         list(read(rows)) if rows is not None else _named(config, reward),
         reward,
         config,
         resume=Path(resume) if resume is not None else None,
         command=command,
-        on_step=on_step,
+        on_step=stepped,
     )
+    telling.end()
     checkpoint.finish(found)
     _draw(found)
     return found

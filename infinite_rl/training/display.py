@@ -28,7 +28,12 @@ _SHOWN: Mapping[str, str] = {
     "tokens_per_s": "{:,.0f} tokens/s",
     "staleness": "{:.1f} updates old",
     "idle": "{:.0%} idle",
+    "dropped_groups": "{:.0f} groups of equal rewards",
+    "filtered": "{:.0f} groups of equal rewards passed over",
+    "frac_reward_zero_std": "{:.0%} of groups of equal rewards",
+    "unscored": "{:.0f} unscored",
 }
+_AS_A_RULE_NONE = ("staleness", "dropped_groups", "filtered", "frac_reward_zero_std", "unscored")
 
 
 def numbers(values: Mapping[str, Any]) -> str:
@@ -37,7 +42,7 @@ def numbers(values: Mapping[str, Any]) -> str:
     return ", ".join(
         _SHOWN[name].format(value)
         for name, value in found.items()
-        if isinstance(value, int | float) and (value or name != "staleness")
+        if isinstance(value, int | float) and (value or name not in _AS_A_RULE_NONE)
     )
 
 
