@@ -13,7 +13,7 @@ from ..adapters.scorer import Scorer
 from ..dataset.rows import Row, Source, read
 from ..errors import UsageError, look_up
 from . import checkpoint, tracking
-from .config import AT_SCALE, TrainingConfig
+from .config import TrainingConfig
 from .mixed import rows_of
 from .telling import Telling
 
@@ -69,8 +69,7 @@ def train(
     telling = Telling(config)
 
     def stepped(step: int, values: Mapping[str, Any]) -> None:
-        if config.engine not in AT_SCALE:  # which count each group when it is judged
-            telling.step(values)
+        telling.step(values)
         if on_step:
             on_step(step, values)
 

@@ -35,7 +35,6 @@ from .rollouts import Reward, Row, name_of
 from .run_folder import RunFolder
 from .sampling import Sampled
 from .schedule import Schedule
-from .telling import Telling
 from .tracking import Tracking
 
 Tell = Callable[..., None]  # takes an event: see `RunFolder.event`
@@ -159,15 +158,11 @@ class _Told:
     newest: Path | None
     judged: list[Group] = field(default_factory=list)  # since the last update, by their fates
 
-    def __post_init__(self) -> None:
-        self.telling = Telling(self.config)
-
     def event(self, kind: str, step: int, **values: Any) -> None:
         self.folder.event(kind, step, **values)
 
     def group(self, step: int, group: Group, fate: str) -> None:
         self.judged.append(group)
-        self.telling.count(group.telling, not group.telling)
         prompt = self.prompts[group.task.place]
         found = advantages(group.answers, self.config).tolist()
         for answer, advantage in zip(group.answers, found, strict=True):
