@@ -261,7 +261,7 @@ def watched(
 
 def evaluated(lines: Iterator[str]) -> list[str]:
     """The lines of a watch that say what a step has scored."""
-    return [line for line in lines if line.startswith("| ")]
+    return [line for line in lines if ": items " in line]
 
 
 def test_each_whole_checkpoint_is_evaluated_once_into_one_table(tmp_path: Path) -> None:
@@ -270,13 +270,14 @@ def test_each_whole_checkpoint_is_evaluated_once_into_one_table(tmp_path: Path) 
     save(run, 10)
     half = run / "checkpoints" / "step_11"
     half.mkdir()
-    assert [line.split(" | ")[0] for line in evaluated(watched(tmp_path, once=True))] == [
-        "| step\\_2, sums", "| step\\_10, sums",
+    assert [line.split(": ")[0] for line in evaluated(watched(tmp_path, once=True))] == [
+        "step_2, sums", "step_10, sums",
     ]  # fmt: skip
     save(run, 30)
     assert len(evaluated(watched(tmp_path, once=True))) == 1
     table = (run / "evaluations" / "steps.md").read_text().splitlines()
-    assert [line.split(",")[0] for line in evaluated(iter(table[4:]))] == [
+    told = [line for line in table[4:] if line.startswith("| ")]
+    assert [line.split(",")[0] for line in told] == [
         "| step 2", "| step 10", "| step 30",
     ]  # fmt: skip
     lines = list(rows.read(run / "evaluations" / "steps.jsonl"))
@@ -287,7 +288,7 @@ def test_one_table_holds_scores_of_the_same_settings_and_items(tmp_path: Path) -
     path = save(tmp_path / "run", 1)
     assert len(list(watched(tmp_path, once=True))) == 1
     (line,) = watched(tmp_path, {"limit": 5}, once=True)
-    assert line.startswith("| step\\_1, sums | 5 |")
+    assert line.startswith("step_1, sums: items 5, ")
     with pytest.raises(UsageError, match="step_1.* other settings: max_new_tokens was 12, is 4"):
         list(watched(tmp_path, {"limit": 5, "max_new_tokens": 4}, once=True))
     (path / "READY").unlink()  # thrown away: its score is in the table still
@@ -300,9 +301,9 @@ def test_a_checkpoint_that_comes_later_is_found_and_a_stop_ends_it(tmp_path: Pat
     run, stop = tmp_path / "run", threading.Event()
     save(run, 1)
     lines = watched(tmp_path, stop=stop)
-    assert "step\\_1" in next(lines)
+    assert "step_1, sums: " in next(lines)
     save(run, 2)
-    assert "step\\_2" in next(lines)
+    assert "step_2, sums: " in next(lines)
     stop.set()
     assert list(lines) == []
 
@@ -333,5 +334,5 @@ def test_the_command_watches_as_well(tmp_path: Path, capsys: pytest.CaptureFixtu
     told = config(tmp_path, tmp_path)
     words = ["evaluate", "--watch", str(tmp_path / "run"), "--once", "--tasks", told.tasks[0]]
     assert cli.main([*words, "--style", "plain", "--max_new_tokens", "4", "--limit", "2"]) == 0
-    assert capsys.readouterr().out.startswith("| step\\_4, sums | 2 | 1 |")
+    assert capsys.readouterr().out.startswith("step_4, sums: items 2, samples 1, ")
     assert (tmp_path / "run" / "evaluations" / "step_4" / "sums" / "score.json").is_file()

@@ -84,7 +84,7 @@ def told(tasks: list[str], **values: Any) -> EvaluationConfig:
 
 
 def steps(lines: Iterator[str]) -> list[str]:
-    return [line.split(" | ")[0] for line in lines if line.startswith("| ")]
+    return [line.split(": ")[0] for line in lines if ": items " in line]
 
 
 # Where checkpoints are.
@@ -141,7 +141,7 @@ def test_a_watch_ends_with_the_run_and_says_which_step_is_best(
             checkpoint.finish(path)
 
     lines = list(watch(run, told(tasks), wait=later))
-    assert steps(iter(lines)) == [f"| step\\_{step}, sums" for step in (2, 4, 6)]
+    assert steps(iter(lines)) == [f"step_{step}, sums" for step in (2, 4, 6)]
     assert len(looks) == 2 and len(evaluated.models) == 3
     said = lines[3]
     assert said.startswith("sums, pass@1: best of 3 is step 4, 0.6 [") and "step 6 has the" in said
@@ -222,7 +222,7 @@ def test_checkpoints_in_s3_are_evaluated_as_they_come_and_not_kept(
         sent(tmp_path, 4, final=True)
 
     lines = watch(PLACE, told(tasks, out=str(out)), wait=later)
-    assert steps(lines) == ["| step\\_2, sums", "| step\\_4, sums"]
+    assert steps(lines) == ["step_2, sums", "step_4, sums"]
     assert evaluated.files == ["READY", "right"]  # of which the optimizer's state is none
     assert not any(path.exists() for path in evaluated.models)
     assert steps(watch(PLACE, told(tasks, out=str(out)))) == []
@@ -242,7 +242,7 @@ def test_a_watch_outlives_an_s3_that_does_not_answer(
 
     lines = list(watch(PLACE, told(tasks, out=str(tmp_path / "out")), wait=later))
     assert any("it is tried again" in line for line in lines)
-    assert steps(iter(lines)) == ["| step\\_2, sums"] and waits >= 2
+    assert steps(iter(lines)) == ["step_2, sums"] and waits >= 2
     proxy.down = 0
     with pytest.raises(StoreError):
         list(watch(PLACE, told(tasks, out=str(tmp_path / "new")), once=True))
@@ -301,7 +301,7 @@ def test_lm_eval_is_watched_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         save(run / "checkpoints" / f"step_{step}", step)
     config = told(["gsm8k"], harness="lm_eval")
     lines = list(watch(run, config, once=True))
-    assert len(lines) == 9 + 3 and lines[0].startswith("| step\\_2 | gsm8k |")
+    assert len(lines) == 9 + 3 and lines[0].startswith("step_2: task gsm8k, ")
     out = run / "evaluations_lm_eval"
     found = {each["figure"]["metric"]: each for each in json.loads((out / "best.json").read_text())}
     assert found.keys() == {"exact_match", "bits"}  # nobody says which way "odd" is better

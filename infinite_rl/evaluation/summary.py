@@ -81,6 +81,15 @@ def table_lines(scores: Mapping[str, Score]) -> list[str]:
     return markdown_lines(table(scores))
 
 
+def in_words(cells: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Each row of a table as a line of its own: "gsm8k: items 3, samples 1, ..."."""
+    head, *body = cells
+    for name, *row in body:
+        yield f"{name}: " + ", ".join(
+            f"{what} {cell}" for what, cell in zip(head[1:], row, strict=True)
+        )
+
+
 def markdown_lines(cells: Sequence[Sequence[str]]) -> list[str]:
     """Cells as a table of Markdown; the first row holds the headings."""
     head, *body = cells

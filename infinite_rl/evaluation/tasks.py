@@ -82,13 +82,15 @@ class Task:
         if file:
             return self._rows(file)
         if not self.examples:
-            raise UsageError(f"{self.name} has no examples of its own: name a file with shots")
+            raise UsageError(
+                f"{self.name} has no examples of its own: shots must name a file of some"
+            )
         if not self.source:
             return load(self.benchmark, split=self.examples)
         found = [row for row in self._rows(self.source) if row["split"] == self.examples]
         if not found:
             raise UsageError(
-                f"{self.source} holds no row of the split {self.examples}: name a file with shots"
+                f"{self.source} has no row of the split {self.examples}: shots must name a file"
             )
         return found
 

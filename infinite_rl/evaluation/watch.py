@@ -31,7 +31,7 @@ from .figures import Best, Figure
 from .harness import Line
 from .run import SCORE, Work, check_settings, evaluate, refuse_others
 from .score import Score
-from .summary import markdown_lines, plain, table_lines
+from .summary import in_words, markdown_lines, plain, table, table_lines
 from .tasks import tasks_of
 
 FOLDER, TABLE, LINES, BEST, PLOTS = "evaluations", "steps.md", "steps.jsonl", "best.json", "plots"
@@ -47,7 +47,7 @@ def watch(
     on_answer: Callable[[int], None] = lambda _: None,
     wait: Callable[[float], object] | None = None,
 ) -> Iterator[str]:
-    """Evaluate each whole checkpoint of a run, those that come later too; the table's lines.
+    """Evaluate each whole checkpoint of a run, those that come later too; a line each.
 
     `run` is a run's folder, or where it publishes its checkpoints: see `checkpoints`. The model of
     `config` is that of each checkpoint. What was evaluated before is not again, but for items that
@@ -232,7 +232,7 @@ class _Own:
     def lines(self, found: Checkpoint) -> Iterator[str]:
         for name in self.items:
             score = Score.read(Path(self.config.out) / found.name / name / SCORE)
-            yield from table_lines({f"{found.name}, {name}": score})[2:]
+            yield from in_words(table({f"{found.name}, {name}": score}))
 
     def figures(self) -> list[Figure]:
         scores = self._scores()
@@ -302,7 +302,7 @@ class _LmEval:
 
     def lines(self, found: Checkpoint) -> Iterator[str]:
         for line in harness.read_lines(Path(self.config.out) / found.name):
-            yield markdown_lines([harness.HEAD, [found.name, *line.cells()]])[2]
+            yield from in_words([["step", *harness.HEAD], [found.name, *line.cells()]])
 
     def figures(self) -> list[Figure]:
         return [figures.of_line(step, line) for step, line in self._lines()]
