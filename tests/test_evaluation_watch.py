@@ -112,6 +112,12 @@ def test_the_last_checkpoint_is_that_of_its_step(tmp_path: Path) -> None:
     ]
 
 
+def test_a_folder_that_was_published_to_is_known_by_its_path(tmp_path: Path) -> None:
+    publish(save(tmp_path / "r_step2", 2), tmp_path / "far" / "r_step2", {"step": 2})
+    (found,) = checkpoints(str(tmp_path / "far"), Transfer()).there()
+    assert (found.step, found.final) == (2, False)
+
+
 def test_one_run_of_several_is_named(tmp_path: Path) -> None:
     place = tmp_path / "far"
     for name in ("a_step2", "b_1_step2", "b_1_final"):

@@ -1,7 +1,7 @@
 """Where the checkpoints of a run are found as they come: in its folder, or where it publishes them.
 
 artifacts/runs/20260131T120000Z_1a2b3c4d    the folder of a run
-s3://bucket/checkpoints/job/                where one run publishes its checkpoints
+s3://bucket/checkpoints/job/                where one run publishes its checkpoints; file:///, too
 s3://bucket/checkpoints/job/RUN             the same, of the run RUN where there are several
 """
 
@@ -16,7 +16,7 @@ from typing import Protocol
 from ..errors import UsageError
 from ..storage import Published, Transfer, fetch
 from ..storage import ready as published
-from ..training.checkpoint import STATE, final, is_ready, ready, step_of
+from ..training.checkpoint import FOLDER, STATE, final, is_ready, ready, step_of
 
 _NAME = re.compile(r"(?P<run>.+)_(?:step(?P<step>\d+)|final)")
 
@@ -66,6 +66,8 @@ def checkpoints(run: str, transfer: Transfer) -> Checkpoints:
         return _Elsewhere(run, transfer)
     if not Path(run).is_dir():
         raise UsageError(f"there is no run {run}")
+    if not (Path(run) / FOLDER).is_dir() and _named(run):
+        return _Elsewhere(run, transfer)
     return _Here(Path(run))
 
 

@@ -487,7 +487,10 @@ def _prepared(given: argparse.Namespace, work: Path) -> Work:
         return Work(config.engine, train, processes)
     evaluation = str(given.input / "data" / "config" / str(told["eval_config"]))
     out = str(given.input.parent / "output" / "data" / "evaluation")
-    watch = ["evaluate", evaluation, "--watch", config.checkpoints, "--out", out]
+    place = config.checkpoints
+    if ":" not in place:  # a path would be taken for a run's folder, as nothing is there yet
+        place = Path(place).absolute().as_uri() + "/"
+    watch = ["evaluate", evaluation, "--watch", place, "--out", out]
     return Work(config.engine, train, processes, [*program, *watch])
 
 
