@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from infinite_rl.errors import InfiniteRLError, UsageError
-from infinite_rl.launch.container import Guest, Hosts, Meeting, fetched
+from infinite_rl.launch.container import fetched
+from infinite_rl.launch.hosts import Guest, Hosts, Meeting
 
 ROOT = Path(__file__).parent.parent
 NAMES = ("127.0.0.2", "127.0.0.3")  # all of 127.0.0.0/8 is this machine, on Linux
@@ -120,7 +121,7 @@ def test_a_head_that_is_gone_without_a_word_is_a_failure() -> None:
     port = free_port()
     program = (
         "import sys, time\n"
-        "from infinite_rl.launch.container import Hosts, Meeting\n"
+        "from infinite_rl.launch.hosts import Hosts, Meeting\n"
         f"Meeting(Hosts({NAMES}, {NAMES[0]!r}), {port}, {{}})\n"
         "time.sleep(60)\n"
     )
@@ -146,13 +147,14 @@ def environment(**more: str) -> dict[str, str]:
 
 
 HOST = """
-import sys
-from infinite_rl.launch import container
+import signal, sys
+from infinite_rl.launch.hosts import Hosts
+from infinite_rl.launch.ray_job import Settings, follow, lead
 number, port, temp_dir, *train = sys.argv[1:]
-hosts = container.Hosts({names}, {names}[int(number)], 0)
-given = container.Settings(int(port), temp_dir, 60)
-container.signal.signal(container.signal.SIGTERM, lambda *_: sys.exit(143))
-sys.exit(container.lead(hosts, given, train) if hosts.is_head else container.follow(hosts, given))
+hosts = Hosts({names}, {names}[int(number)], 0)
+given = Settings(int(port), temp_dir, 60)
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+sys.exit(lead(hosts, given, train) if hosts.is_head else follow(hosts, given))
 """
 # What stands for the training: asks each node for a sign of life, and ends as it is told.
 TRAIN = """
