@@ -1,0 +1,19 @@
+"""What every test leaves as it has found it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _log_levels() -> Iterator[None]:
+    """The command line shows log lines for the rest of its process: not those of later tests."""
+    loggers = [logging.getLogger(name) for name in ("infinite_rl", "infinite_rl.launch")]
+    before = [(each.level, list(each.handlers)) for each in loggers]
+    yield
+    for each, (level, handlers) in zip(loggers, before, strict=True):
+        each.setLevel(level)
+        each.handlers[:] = handlers
