@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..estimators import wilson
-from ..replacing import replacing
+from ..training.plots import figure_type, save
 from .harness import Line
 from .score import Score
 
@@ -170,8 +170,6 @@ def plot(figures: Iterable[Figure], folder: Path) -> list[Path]:
         UsageError: matplotlib is not installed.
         StoreError: a file cannot be written.
     """
-    from ..training.plots import figure_type
-
     of_task: dict[str, dict[str, list[Figure]]] = defaultdict(dict)
     for (task, metric), curve in curves(figures).items():
         of_task[task][metric] = curve
@@ -208,8 +206,7 @@ def _draw(figure: Any, task: str, lines: Mapping[str, Sequence[Figure]], path: P
             _star(axes, found, line.get_color())
     axes.grid(alpha=0.3)
     axes.legend()
-    with replacing(path) as draft:
-        figure.savefig(draft, format="png", dpi=120)
+    save(figure, path)
 
 
 def _star(axes: Any, found: Best, color: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..errors import StoreError, UsageError
+from ..errors import UsageError
 from ..replacing import replacing
 from .run_folder import read_events
 
@@ -78,12 +78,13 @@ def _draw(figure: Any, title: str, lines: Mapping[str, Curve], path: Path) -> No
     axes.grid(alpha=0.3)
     if len(lines) > 1:
         axes.legend()
-    try:
-        path.parent.mkdir(exist_ok=True)
-        with replacing(path) as draft:
-            figure.savefig(draft, format="png", dpi=120)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+    save(figure, path)
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure, as the kind of picture that the path's ending names. Raises StoreError."""
+    with replacing(path) as draft:
+        figure.savefig(draft, format=path.suffix[1:].lower(), dpi=120)
 
 
 def figure_type() -> Any:

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..errors import StoreError, UsageError
-from ..replacing import replacing
-from .plots import FOLDER, figure_type
+from ..errors import UsageError
+from .flow import FATE, FATES, SPAN
+from .plots import FOLDER, figure_type, save
 from .run_folder import EVENTS, read_events
 
-FATES = ("used", "wasted", "filtered", "failed")
 # What a worker may be at, and its colour (of Okabe and Ito, which the colour-blind can tell apart).
 STAGES: Mapping[str, str] = {
     "rollout": "#0072b2",
@@ -82,8 +81,8 @@ def read(run: Path) -> Timeline:
     if not (run / EVENTS).is_file():
         raise UsageError(f"{run} is not the folder of a run: it has no {EVENTS}")
     spans, fates = list[Span](), defaultdict[int, Counter[str]](Counter)
-    for event in read_events(run, "span", "fate"):
-        if event["kind"] == "span":
+    for event in read_events(run, SPAN, FATE):
+        if event["kind"] == SPAN:
             spans += filter(None, [_span(event)])
         else:
             counts = {name: event.get(name) for name in FATES}
@@ -157,12 +156,7 @@ def draw(timeline: Timeline, paths: Iterable[Path], title: str = "") -> None:
     _mark_versions(axes, timeline)
     figure.legend(loc="outside lower center", ncols=8, frameon=False)
     for path in paths:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as draft:
-                figure.savefig(draft, format=path.suffix[1:].lower(), dpi=120)
-        except OSError as error:
-            raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+        save(figure, path)
 
 
 def pictures(run: Path) -> list[Path]:
