@@ -27,34 +27,19 @@ from .encoding import Prompt
 from .flow import Flow
 from .grpo import advantages, usable
 from .learner import load_shape, load_tokenizer, most_tokens
-from .local import EVENT, OnStep, start_of, try_out
+from .local import start_of, try_out
 from .mixed import by_dataset
-from .publishing import Publisher
 from .roles import Group, Placement, Task
 from .rollouts import Reward, Row, name_of
-from .run_folder import RunFolder
+from .run_log import OnStep, RunLog, run_log
 from .sampling import Sampled
 from .schedule import Schedule
-from .tracking import Tracking
 
 Tell = Callable[..., None]  # takes an event: see `RunFolder.event`
 Place = Callable[[Job, Tell], AbstractContextManager[Placement]]
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
-
-
-def run(
-    rows: Sequence[Row],
-    reward: Reward,
-    config: TrainingConfig,
-    *,
-    resume: Path | None = None,
-    command: Sequence[str] = (),
-    on_step: OnStep | None = None,
-) -> Path:
-    """Train as the config says, with the roles in threads: see `training.train`."""
-    return run_on(in_threads, rows, reward, config, resume=resume, command=command, on_step=on_step)
 
 
 def run_on(
@@ -81,20 +66,12 @@ def run_on(
     if isinstance(reward, Scorer):
         try_out(reward, rows)
     with ExitStack() as opened:
-        folder = opened.enter_context(
-            RunFolder.open(resume)
-            if resume
-            else RunFolder.create(config.out, config.values(), command)
+        log = opened.enter_context(
+            run_log(config, resume=resume, done=done, command=command, on_step=on_step)
         )
-        if resume:
-            folder.resumed(done)
-        tracking = opened.enter_context(
-            Tracking(config.tracking, folder.path, config.values(), resumed_at=done or None)
-        )
-        publisher = opened.enter_context(Publisher(folder, config))
-        told = _Told(folder, tracking, publisher, on_step, asked, config, newest=source)
-        job = Job([prompt.row for prompt in asked], reward, config, folder.path, source)
-        placement = opened.enter_context(place(job, folder.event))
+        told = _Told(log, asked, config, newest=source)
+        job = Job([prompt.row for prompt in asked], reward, config, log.folder.path, source)
+        placement = opened.enter_context(place(job, log.folder.event))
         order = config.order("prompts")
         ids = [prompt.id for prompt in asked]
         schedule = Schedule(ids, seed=order, shuffle=order is not None)
@@ -149,24 +126,21 @@ def _loop_runs() -> bool:
 class _Told:
     """Writes down what the flow tells: events, answers, numbers for trackers and displays."""
 
-    folder: RunFolder
-    tracking: Tracking
-    publisher: Publisher
-    on_step: OnStep | None
+    log: RunLog
     prompts: Sequence[Prompt]
     config: TrainingConfig
     newest: Path | None
     judged: list[Group] = field(default_factory=list)  # since the last update, by their fates
 
     def event(self, kind: str, step: int, **values: Any) -> None:
-        self.folder.event(kind, step, **values)
+        self.log.folder.event(kind, step, **values)
 
     def group(self, step: int, group: Group, fate: str) -> None:
         self.judged.append(group)
         prompt = self.prompts[group.task.place]
         found = advantages(group.answers, self.config).tolist()
         for answer, advantage in zip(group.answers, found, strict=True):
-            self.folder.rollout(
+            self.log.folder.rollout(
                 step,
                 version=group.version,
                 row=prompt.id,
@@ -186,17 +160,14 @@ class _Told:
         ]
         whole = {**values, **_of_all(self.judged), **by_dataset(judged)}
         self.judged.clear()
-        self.folder.event(EVENT, step, **whole)
-        self.tracking.log(step, {f"{EVENT}/{name}": each for name, each in whole.items()})
-        if self.on_step:
-            self.on_step(step, whole)
+        self.log.step(step, whole)
 
     def saving(self) -> None:
-        self.folder.sync()  # else a power cut could take lines of steps that will not be redone
+        self.log.folder.sync()  # else a power cut could take lines of steps that will not be redone
 
     def saved(self, path: Path) -> None:
         self.newest = path
-        self.publisher.saved(path)
+        self.log.saved(path)
 
 
 def _of_all(groups: Sequence[Group]) -> dict[str, float]:
@@ -309,3 +280,6 @@ class _Reward:
 
     async def judge(self, places: Sequence[int], texts: Sequence[str]) -> Sequence[float | None]:
         return await self.thread.do(self.role.judge, places, texts)
+
+
+run = partial(run_on, in_threads)  # trains with the roles in threads

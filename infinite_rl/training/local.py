@@ -7,7 +7,7 @@ so a run that goes on from a checkpoint does on a CPU, to the bit, what it would
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,16 +22,14 @@ from .config import TrainingConfig
 from .grpo import GRPO
 from .learner import Learner
 from .optimizer import restore
-from .publishing import Publisher
 from .redact import redact
 from .rollouts import Record, Reward, Row, random_numbers
-from .run_folder import RunFolder, read_config
+from .run_folder import read_config
+from .run_log import OnStep, run_log
 from .sft import SFT
-from .tracking import Tracking
 
 logger = logging.getLogger(__name__)
 
-EVENT = "train"  # the kind of a step's event
 # What a run that goes on may be told otherwise: how long, where, and at what cost it learns, and
 # how old samples may be, which each step's events say.
 MAY_CHANGE = frozenset(
@@ -39,7 +37,6 @@ MAY_CHANGE = frozenset(
      "tokens_per_batch", "checkpoints", "traces", "remove_local", "prompts_per_pass",
      "prompts_per_sync", "rollout_workers", "reward_workers")
 )  # fmt: skip
-OnStep = Callable[[int, Mapping[str, Any]], None]
 
 
 class Algorithm(Protocol):
@@ -82,26 +79,17 @@ def run(
         algorithm = opened.enter_context(closing(_algorithm(learner, rows, reward)))
         if start:
             _restore(learner, algorithm, start)
-        folder = opened.enter_context(
-            RunFolder.open(resume)
-            if resume
-            else RunFolder.create(config.out, config.values(), command)
+        log = opened.enter_context(
+            run_log(config, resume=resume, done=done, command=command, on_step=on_step)
         )
-        if resume:
-            folder.resumed(done)
-        tracking = opened.enter_context(
-            Tracking(config.tracking, folder.path, config.values(), resumed_at=done or None)
-        )
-        publisher = opened.enter_context(Publisher(folder, config))
+        folder = log.folder
         for step in range(done, config.steps):
-            values = _step(algorithm, step, folder, config)
-            tracking.log(step + 1, {f"{EVENT}/{name}": each for name, each in values.items()})
-            if on_step:
-                on_step(step + 1, values)
+            torch.manual_seed(random_numbers(config.seed, "dropout", step).initial_seed())
+            log.step(step + 1, algorithm.step(step, folder.rollout))
             if (step + 1) % config.save_every == 0 or step + 1 == config.steps:
                 folder.sync()  # else a power cut could take lines of steps that will not be redone
                 start = _save(folder.path, step + 1, learner, algorithm)
-                publisher.saved(start)
+                log.saved(start)
     assert start is not None  # the last step is always saved
     return start
 
@@ -162,15 +150,6 @@ def try_out(scorer: Scorer, rows: Sequence[Row]) -> None:
     """See that there is a reward, and its runtime, for every kind of row, before hours of work."""
     kinds = {(row.get("type"), row.get("language") or ""): row for row in rows}
     scorer.judge((sample_of(row), "") for row in kinds.values())
-
-
-def _step(
-    algorithm: Algorithm, step: int, folder: RunFolder, config: TrainingConfig
-) -> dict[str, float]:
-    torch.manual_seed(random_numbers(config.seed, "dropout", step).initial_seed())
-    values = algorithm.step(step, folder.rollout)
-    folder.event(EVENT, step + 1, **values)
-    return values
 
 
 def _save(run: Path, step: int, learner: Learner, algorithm: Algorithm) -> Path:

@@ -25,6 +25,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -38,9 +39,7 @@ from .async_engine import run_on
 from .blocking import BlockingReward, BlockingRollout, BlockingTrainer, Job
 from .checkpoint import step_of
 from .config import TrainingConfig
-from .local import OnStep
 from .roles import Group, Placement, Task, WorkerLost
-from .rollouts import Reward, Row
 from .sampling import Sampled
 
 logger = logging.getLogger(__name__)
@@ -362,22 +361,6 @@ _A = TypeVar("_A", bound=_Actor)
 # --- the engine ----------------------------------------------------------------------------------
 
 
-def run(
-    rows: Sequence[Row],
-    reward: Reward,
-    config: TrainingConfig,
-    *,
-    resume: Path | None = None,
-    command: Sequence[str] = (),
-    on_step: OnStep | None = None,
-) -> Path:
-    """Train as the config says, with the roles on a Ray cluster: see `training.train`.
-
-    Where Ray is connected already, that cluster is used.
-    """
-    return run_on(on_ray, rows, reward, config, resume=resume, command=command, on_step=on_step)
-
-
 @contextmanager
 def on_ray(job: Job, tell: Tell) -> Iterator[Placement]:
     """The roles in actors of the cluster that the config names.
@@ -440,3 +423,7 @@ def _check_room(
                 f"the cluster has {here.get(kind, 0):g} {kind}s, and a trainer, {count['rollout']} "
                 f"rollout and {count['reward']} reward workers need {least}"
             )
+
+
+# Trains with the roles on a Ray cluster: see `run_on`. Where Ray is connected, that is used.
+run = partial(run_on, on_ray)

@@ -39,15 +39,13 @@ from . import checkpoint
 from .config import TrainingConfig
 from .encoding import Prompt, examples, prompts
 from .learner import load_model, load_tokenizer, most_tokens
-from .local import EVENT, OnStep, start_of
+from .local import start_of
 from .loss import PRESETS
 from .optimizer import BETAS, CLIP_NORM, FLOOR
-from .publishing import Publisher
 from .roles import credited
 from .rollouts import Reward, Row, judge
-from .run_folder import RunFolder
+from .run_log import OnStep, RunLog, run_log
 from .sampling import end_ids
-from .tracking import Tracking
 
 logger = logging.getLogger(__name__)
 
@@ -89,10 +87,15 @@ def run(
         return start
     tokenizer = load_tokenizer(config)
     with ExitStack() as opened:
-        folder, path = _folder(opened, config, resume, command)
-        watch = _Watch(
-            path, folder, config, on_step, opened, checkpoint.step_of(start) if start else 0
-        )
+        log = None
+        if PartialState(cpu=config.device == "cpu").is_main_process:
+            done = checkpoint.step_of(start) if start else 0
+            log = opened.enter_context(
+                run_log(config, resume=resume, done=done, command=command, on_step=on_step)
+            )
+        [name] = broadcast_object_list([str(log.folder.path) if log else ""])
+        path = Path(name)
+        watch = _Watch(path, log, config)
         make = _sft if config.algorithm == "sft" else _grpo
         trainer = make(rows, reward, config, tokenizer, path, watch)
         trainer.remove_callback(PrinterCallback)  # the progress is ours to show
@@ -407,68 +410,33 @@ def _reward(
 # --- what is written -----------------------------------------------------------------------------
 
 
-def _folder(
-    opened: ExitStack, config: TrainingConfig, resume: Path | None, command: Sequence[str]
-) -> tuple[RunFolder | None, Path]:
-    """The run's folder, open in the main process alone, and its path in all."""
-    folder = None
-    if PartialState(cpu=config.device == "cpu").is_main_process:
-        folder = opened.enter_context(
-            RunFolder.open(resume)
-            if resume
-            else RunFolder.create(config.out, config.values(), command)
-        )
-    [path] = broadcast_object_list([str(folder.path) if folder else ""])
-    return folder, Path(path)
-
-
 class _Watch(TrainerCallback):
     """Writes down what TRL does, as the engine `local` does, in the main process."""
 
-    def __init__(
-        self,
-        path: Path,
-        folder: RunFolder | None,
-        config: TrainingConfig,
-        on_step: OnStep | None,
-        opened: ExitStack,
-        done: int,
-    ) -> None:
-        self._path, self._folder, self._config, self._on_step = path, folder, config, on_step
-        self._tracking = opened.enter_context(
-            Tracking(config.tracking, path, config.values(), resumed_at=done or None)
-        )
-        if folder and done:
-            folder.resumed(done)
-        self._publisher = opened.enter_context(Publisher(folder, config)) if folder else None
+    def __init__(self, path: Path, log: RunLog | None, config: TrainingConfig) -> None:
+        self._path, self._log, self._config = path, log, config
         self._tokens, self._time = 0.0, time.perf_counter()
 
     def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002
         """A step is done."""
         logs: Mapping[str, Any] = given.get("logs") or {}
-        if not self._folder or not logs or "train_runtime" in logs:
+        if not self._log or not logs or "train_runtime" in logs:
             return  # that is the sum of a whole run
         values = {NAMES.get(name, name): float(value) for name, value in logs.items()}
         if tokens := values.get("num_tokens"):  # since the beginning
             now = time.perf_counter()
             values["tokens_per_s"] = (tokens - self._tokens) / max(now - self._time, 1e-9)
             self._tokens, self._time = tokens, now
-        self._folder.event(EVENT, state.global_step, **values)
-        self._tracking.log(
-            state.global_step, {f"{EVENT}/{name}": value for name, value in values.items()}
-        )
-        if self._on_step:
-            self._on_step(state.global_step, values)
+        self._log.step(state.global_step, values)
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
         """TRL's checkpoint, from which it can go on, becomes one of the run's."""
-        if self._folder:
+        if self._log:
             step = state.global_step
             files = _Files(Path(args.output_dir) / f"checkpoint-{step}")
             keep = self._config.keep
             found = checkpoint.save(self._path, step, files, _Nothing(), {}, keep=keep)
-            if self._publisher:
-                self._publisher.saved(found)
+            self._log.saved(found)
 
     def sampled(
         self,
@@ -478,10 +446,10 @@ class _Watch(TrainerCallback):
         columns: Mapping[str, Any],
     ) -> None:
         """Write the main process's samples down."""
-        if self._folder:
+        if self._log:
             step = columns["trainer_state"].global_step + 1
             for prompt, text, reward in zip(asked, texts, rewards, strict=True):
-                self._folder.rollout(
+                self._log.folder.rollout(
                     step, row=prompt.id, prompt=prompt.said.text, completion=text, reward=reward
                 )
 
