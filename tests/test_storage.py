@@ -16,7 +16,7 @@ from s3_server import answering, bucket, credentials, serving
 from infinite_rl.cache import cache_folder
 from infinite_rl.dataset.rows import read, write
 from infinite_rl.errors import StoreError, UsageError
-from infinite_rl.storage import fetch
+from infinite_rl.storage import fetch, publish, ready
 
 ROWS = [{"question": f"What is {n}?", "answer": f"#### {n}"} for n in range(5)]
 BODY = b"x" * 3_000_000
@@ -46,6 +46,17 @@ def test_a_file_and_a_folder_of_this_machine_are_themselves(tmp_path: Path) -> N
 def test_what_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no .*nowhere"):
         fetch(tmp_path / "nowhere.csv")
+
+
+@pytest.mark.parametrize(
+    "uri", ["a\0b", "file:///a%00b", "\ud800", "file://[x/y", "file://other/a", "x" * 300]
+)
+def test_a_name_that_no_file_can_have_is_one_clear_error(tmp_path: Path, uri: str) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b").touch()
+    for call in (fetch, ready, lambda uri: publish(tmp_path / "a", uri)):
+        with pytest.raises((UsageError, StoreError), match="no place on this|cannot be reached"):
+            call(uri)
 
 
 # S3.

@@ -382,6 +382,60 @@ def test_a_link_to_a_folder_is_not_left_out_in_silence(folder: Path, tmp_path: P
         publish(folder, tmp_path / "target")
 
 
+@pytest.mark.parametrize("where", ["models", "here"])
+def test_what_is_no_file_is_refused_and_not_waited_for(
+    client: Any, folder: Path, tmp_path: Path, where: str
+) -> None:
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(UsageError, match="pipe is no file"):
+        publish(folder, URI if where == "models" else tmp_path / "target")
+    (tmp_path / "other").mkdir()
+    os.mkfifo(tmp_path / "other" / MARKER)
+    assert ready(tmp_path) == [] and fetch(tmp_path / "other")
+
+
+def test_a_folder_inside_that_cannot_be_read_is_not_left_out_in_silence(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if Path(path) != folder:
+            raise PermissionError(13, "Permission denied")
+        return whole(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)  # who may do anything can read any folder
+    with pytest.raises(StoreError, match="Permission denied"):
+        publish(folder, tmp_path / "target")
+
+
+@pytest.mark.parametrize("where", ["models", "here"])
+def test_a_file_that_changes_while_it_is_published_is_told_of(
+    client: Any, folder: Path, tmp_path: Path, where: str
+) -> None:
+    def told(_: int, __: int) -> None:
+        weights = folder / "model.safetensors"
+        os.utime(weights, ns=(1, 1))  # as of another content in the same size
+
+    with pytest.raises(StoreError, match="changed while it was published"):
+        publish(
+            folder, URI if where == "models" else tmp_path / "target", transfer=Transfer(told=told)
+        )
+    assert ready("s3://models/") == [] and not (tmp_path / "target").exists()
+
+
+def test_a_size_that_no_disk_holds_takes_no_memory_and_no_requests(
+    client: Any, cache: Path
+) -> None:
+    entry = {"size": 10**18, "sha256": "0" * 64, "etag": ""}
+    client.put_object(
+        Bucket="models", Key=f"tiny/{MARKER}", Body=json.dumps({"files": {"a": entry}})
+    )
+    with pytest.raises(StoreError, match="do not go on the disk"):
+        fetch(URI)
+    assert left(cache) == []
+
+
 @pytest.mark.parametrize("uri", ["s3://models/", "hf:a:b", "hf-model:a", ""])
 def test_what_cannot_be_published_to_is_wrong_usage(folder: Path, uri: str) -> None:
     with pytest.raises(UsageError):

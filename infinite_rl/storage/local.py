@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from ..errors import StoreError, UsageError
 from ..replacing import sync, sync_one
-from .marker import MARKER, MOST, Marker, Published, contents
+from .marker import MARKER, MOST, Marker, Published, Stamps, contents, stamps_of
 from .transfer import Meter, Transfer
 
 _SCHEME = "file:"
@@ -35,11 +35,12 @@ def publish(folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer)
     if target.resolve() in (folder.resolve(), *folder.resolve().parents):
         raise UsageError(f"{uri} is, or holds, what is to be published there")
     try:
+        stamps = stamps_of(folder)
         marker = Marker.of(folder, note)
         there = _whole(target)
         if there is None or not there.same_content(marker):
             target.parent.mkdir(parents=True, exist_ok=True)
-            _replace(target, folder, marker, transfer)
+            _replace(target, folder, marker, stamps, transfer)
     except OSError as error:
         raise StoreError(f"cannot publish to {uri}: {error.strerror or error}") from None
     return Published(uri, dict(note))
@@ -52,21 +53,39 @@ def ready(uri: str) -> list[Published]:
         return []  # as in S3, where there are no empty folders
     if not folder.is_dir():
         raise UsageError(f"{uri} is no folder")
-    markers = {path: _whole(path) for path in folder.iterdir() if path.name[0] != "."}
+    try:
+        names = [path for path in folder.iterdir() if path.name[0] != "."]
+    except OSError as error:
+        raise StoreError(f"{uri} cannot be listed: {error.strerror or error}") from None
+    markers = {path: _whole(path) for path in names}
     return [Published(str(path), marker.note) for path, marker in markers.items() if marker]
 
 
 def _path(uri: str) -> Path:
-    if not uri.startswith(_SCHEME):
-        return Path(uri)
+    """The path that is meant, there or not. Raises UsageError or StoreError where none can be."""
+    try:
+        path = _path_of(uri) if uri.startswith(_SCHEME) else Path(uri)
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return path
+    except ValueError:
+        raise UsageError(f"{uri} is no place on this machine: a path, or file:///PATH") from None
+    except OSError as error:
+        raise StoreError(f"{uri} cannot be reached: {error.strerror or error}") from None
+    return path
+
+
+def _path_of(uri: str) -> Path:
     parts = urlsplit(uri)
     if parts.netloc not in ("", "localhost") or parts.query or parts.fragment:
-        raise UsageError(f"{uri} is no place on this machine: it must be file:///PATH")
+        raise ValueError
     return Path(unquote(parts.path))
 
 
 def _whole(folder: Path) -> Marker | None:
     """A folder's marker, if there is one and its files are as it tells."""
+    if not (folder / MARKER).is_file():  # a pipe would be waited for
+        return None
     try:
         with (folder / MARKER).open("rb") as file:
             marker = Marker.read(file.read(MOST), str(folder / MARKER))
@@ -75,11 +94,15 @@ def _whole(folder: Path) -> Marker | None:
     return marker if marker.is_of(folder) else None
 
 
-def _replace(target: Path, folder: Path, marker: Marker, transfer: Transfer) -> None:
+def _replace(
+    target: Path, folder: Path, marker: Marker, stamps: Stamps, transfer: Transfer
+) -> None:
     room = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
     try:
         draft, before = room / "new", room / "old"
         _copy(folder, draft, marker, transfer)
+        if not marker.is_of(draft) or stamps_of(folder) != stamps:
+            raise StoreError(f"{folder} changed while it was published")
         (draft / MARKER).write_bytes(marker.data())
         sync(draft)
         if target.exists():
@@ -102,5 +125,3 @@ def _copy(folder: Path, draft: Path, marker: Marker, transfer: Transfer) -> None
         (draft / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, draft / name)
         meter.add(path.stat().st_size)
-    if not marker.is_of(draft):
-        raise StoreError(f"{folder} changed while it was copied")

@@ -14,13 +14,14 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..errors import StoreError, UsageError
 from .transfer import CHUNK
 
 MARKER = "PUBLISHED"
 MOST = 64 << 20  # bytes of a marker that anybody reads
+Stamps: TypeAlias = "dict[str, tuple[int, int, int]]"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -109,20 +110,36 @@ def contents(folder: Path) -> dict[str, Path]:
     """The files of a folder by name, but for a marker of its own.
 
     Raises:
-        UsageError: there are none, or it holds a link to a folder.
+        UsageError: there are none, or it holds a link to a folder, or what is no file.
+        OSError: a folder in it cannot be read.
     """
     found: dict[str, Path] = {}
-    for place, folders, files in os.walk(folder):
+    for place, folders, files in os.walk(folder, onerror=_raise):
         for name in folders:
             if (Path(place) / name).is_symlink():
                 raise UsageError(f"{Path(place) / name} is a link to a folder: publish that itself")
         for name in files:
             path = Path(place) / name
+            if path.exists() and not path.is_file():
+                raise UsageError(f"{path} is no file, but a pipe, a socket or a device")
             found[safe(path.relative_to(folder).as_posix())] = path
     found.pop(MARKER, None)
     if not found:
         raise UsageError(f"there is no file in {folder}")
     return dict(sorted(found.items()))
+
+
+def stamps_of(folder: Path) -> Stamps:
+    """By what it shows that a file of a folder has changed. Raises as `contents`."""
+    return {name: _stamp(path.stat()) for name, path in contents(folder).items()}
+
+
+def _stamp(state: os.stat_result) -> tuple[int, int, int]:
+    return state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def safe(name: str) -> str:

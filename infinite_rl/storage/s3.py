@@ -7,6 +7,7 @@ a part that is cut off goes on where it stopped. An object that has changed mean
 from __future__ import annotations
 
 import re
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -16,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..errors import StoreError, UsageError
-from .marker import MARKER, MOST, Entry, Marker, Published, contents, sha256_of
+from .marker import MARKER, MOST, Entry, Marker, Published, contents, sha256_of, stamps_of
 from .transfer import CHUNK, Interrupted, Meter, Transfer, kept
 
 _URI = re.compile(r"s3://([^/]+)/(.*)", re.DOTALL)
@@ -153,7 +154,11 @@ def _download(client: Any, files: list[_File], transfer: Transfer) -> None:
     for file in files:
         file.path.parent.mkdir(parents=True, exist_ok=True)
         file.path.touch()
-    meter = Meter(transfer, sum(file.entry.size for file in files))
+    total = sum(file.entry.size for file in files)
+    for file in files[:1]:  # a marker may tell of any size
+        if total > (free := shutil.disk_usage(file.path.parent).free):
+            raise StoreError(f"{total} bytes do not go on the disk, which has {free} left")
+    meter = Meter(transfer, total)
     parts = [
         (file, first, min(first + _PART, file.entry.size))
         for file in files
@@ -236,11 +241,14 @@ def publish(folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer)
         raise UsageError(f"{uri} is a whole bucket: name a folder in it")
     with _told(uri, "published"):
         client = _client()
+        stamps = stamps_of(folder)
         marker = Marker.of(folder, note)
         there = _there(client, place)
         if there is None or not there.same_content(marker):
             _upload(client, folder, place, marker, transfer)
             told = _as_listed(client, place, marker)
+            if stamps_of(folder) != stamps:
+                raise StoreError(f"{folder} changed while it was published")
             client.put_object(**(place / MARKER).where, Body=told.data())
     return Published(str(place), dict(note))
 
