@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pytest
 
 from infinite_rl.errors import InfiniteRLError, UsageError
 from infinite_rl.launch.container import fetched
-from infinite_rl.launch.hosts import Guest, Hosts, Meeting
+from infinite_rl.launch.hosts import Guest, Hosts, Meeting, ip_of
 
 ROOT = Path(__file__).parent.parent
 NAMES = ("127.0.0.2", "127.0.0.3")  # all of 127.0.0.0/8 is this machine, on Linux
@@ -64,12 +65,22 @@ def test_without_either_there_is_this_machine_alone(tmp_path: Path) -> None:
         ({"SM_HOSTS": "[]", "SM_CURRENT_HOST": "algo-1"}, "SM_HOSTS must be a list of names"),
         ({"SM_HOSTS": '["a"]', "SM_CURRENT_HOST": "b"}, "'b' is none of the job's hosts"),
         ({"SM_HOSTS": '["a"]'}, "'' is none of the job's hosts"),
+        ({"SM_HOSTS": '["a", "a"]', "SM_CURRENT_HOST": "a"}, "SM_HOSTS must be a list of names"),
+        ({"SM_HOSTS": '[""]', "SM_CURRENT_HOST": ""}, "SM_HOSTS must be a list of names"),
+        ({"SM_HOSTS": "[" * 99_999}, "SM_HOSTS must be a list of names"),
         ({"SM_NUM_GPUS": "all"}, "SM_NUM_GPUS must be a number"),
+        ({"SM_NUM_GPUS": "9" * 9_999}, "SM_NUM_GPUS must be a number"),
     ],
 )
 def test_what_cannot_be_is_said(told: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         Hosts.of(told, Path())
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a" * 70, "\ud800", "..", "$(id)"])
+def test_a_host_that_can_have_no_address_is_named(name: str) -> None:
+    with pytest.raises(InfiniteRLError, match="has no address"):
+        ip_of(name)
 
 
 # --- where they meet -----------------------------------------------------------------------------
@@ -105,6 +116,67 @@ def test_a_host_that_comes_first_waits_for_the_head() -> None:
 def test_a_host_does_not_wait_for_ever() -> None:
     with pytest.raises(InfiniteRLError, match="the head 127.0.0.2 was not there within 0 seconds"):
         Guest(hosts(1), free_port(), 0)
+
+
+@linux
+@pytest.mark.parametrize(
+    "said", [b"", b"SSH-2.0\n", b"[]\n", b"[" * 60_000 + b"\n", b"x" * 9_999_999]
+)
+def test_what_is_no_head_is_not_waited_for_and_takes_no_memory(
+    said: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infinite_rl.launch.hosts._SAY_S", 0.1)
+    with socket.create_server((NAMES[0], 0)) as server:
+
+        def speak() -> None:
+            with suppress(OSError), server.accept()[0] as guest:
+                guest.sendall(said)
+                guest.recv(1)
+
+        threading.Thread(target=speak, daemon=True).start()
+        with pytest.raises(InfiniteRLError, match="was not there within 0 seconds"):
+            Guest(hosts(1), server.getsockname()[1], 0)
+
+
+@linux
+@pytest.mark.parametrize("said", [b"{}\n", b"[]\n", b'{"code": "0"}\n', b'{"code": 0'])
+def test_an_end_that_is_told_wrongly_is_a_failure(
+    said: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infinite_rl.launch.hosts._SAY_S", 0.1)
+    with socket.create_server((NAMES[0], 0)) as server:
+        guests = []
+
+        def speak() -> None:
+            guests.append(server.accept()[0])
+            guests[0].sendall(b"{}\n")
+
+        threading.Thread(target=speak, daemon=True).start()
+        with closing(Guest(hosts(1), server.getsockname()[1], 10)) as guest:
+            assert guest.ended(0) is None
+            guests[0].sendall(said)
+            assert guest.ended(10) == 1
+        guests[0].close()
+
+
+@linux
+def test_a_head_that_could_not_open_a_connection_opens_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    accept, failed = socket.socket.accept, []
+
+    def failing(server: socket.socket) -> Any:
+        if not failed:
+            failed.append(server)
+            raise OSError(errno.EMFILE, "too many open files")
+        return accept(server)
+
+    monkeypatch.setattr(socket.socket, "accept", failing)
+    port = free_port()
+    meeting = Meeting(hosts(0), port, {"address": "x:1"})
+    with closing(Guest(hosts(1), port, 10)) as guest:
+        assert failed and guest.told == {"address": "x:1"}
+    meeting.end(0)
 
 
 @linux

@@ -22,6 +22,8 @@ from typing import Any
 from ..errors import InfiniteRLError, UsageError
 
 _POLL_S = 0.5
+_SAY_S = 10.0  # what a head gets to say a line
+_LONGEST = 1 << 16  # bytes of it
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Hosts:
             UsageError: what is said cannot be.
         """
         gpus = environment.get("SM_NUM_GPUS", "").strip()
-        if gpus and not gpus.isdecimal():
+        if gpus and not (gpus.isdecimal() and len(gpus) < 5):
             raise UsageError(f"SM_NUM_GPUS must be a number, not {gpus!r}")
         names, current = environment.get("SM_HOSTS"), environment.get("SM_CURRENT_HOST")
         where = "SM_HOSTS"
@@ -68,7 +70,7 @@ def mapping_of(path: Path) -> dict[str, Any]:
     """What a file of JSON holds; nothing where that is no object. Raises UsageError."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
     return found if isinstance(found, dict) else {}
 
@@ -76,10 +78,11 @@ def mapping_of(path: Path) -> dict[str, Any]:
 def _names(text: str, where: str) -> tuple[str, ...]:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
-    if not (isinstance(found, list) and found and all(isinstance(each, str) for each in found)):
-        raise UsageError(f'{where} must be a list of names such as ["algo-1"], not {text!r}')
+    named = isinstance(found, list) and all(isinstance(each, str) and each for each in found)
+    if not (named and found and len(set(found)) == len(found)):
+        raise UsageError(f'{where} must be a list of names such as ["algo-1"], not {text[:200]!r}')
     return tuple(found)
 
 
@@ -87,7 +90,7 @@ def ip_of(host: str) -> str:
     """The address of a host. Raises InfiniteRLError where it has none."""
     try:
         return socket.gethostbyname(host)
-    except OSError as error:
+    except (OSError, ValueError, TypeError) as error:  # the latter: what no name can hold
         raise InfiniteRLError(f"the host {host} has no address: {error}") from None
 
 
@@ -117,7 +120,10 @@ class Meeting:
             try:
                 guest, (address, _) = self._server.accept()
             except OSError:
-                return  # closed: the run has ended
+                if self._server.fileno() < 0:
+                    return  # closed: the run has ended
+                time.sleep(_POLL_S)  # as where no further file may be opened at this moment
+                continue
             if address not in self._known:
                 guest.close()
                 continue
@@ -142,10 +148,10 @@ class Guest:
         deadline = time.monotonic() + wait_s
         while True:
             try:
-                self._connection = socket.create_connection(head, timeout=10, source_address=own)
+                self._connection = socket.create_connection(head, _SAY_S, source_address=own)
                 self._keep_alive()
                 self._lines = self._connection.makefile("rb")
-                self.told: Mapping[str, Any] = json.loads(self._lines.readline())
+                self.told = self._said()
                 return
             except (OSError, ValueError) as error:  # not there yet, or gone before it has spoken
                 if time.monotonic() > deadline:
@@ -155,7 +161,6 @@ class Guest:
 
     def _keep_alive(self) -> None:
         """Let a head that is gone without a word be noticed: within a minute, where it can be."""
-        self._connection.settimeout(None)
         self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for name, value in (("TCP_KEEPIDLE", 20), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4)):
             if hasattr(socket, name):
@@ -166,9 +171,20 @@ class Guest:
         if not select.select([self._connection], [], [], wait_s)[0]:
             return None
         try:
-            return int(json.loads(self._lines.readline())["code"])
+            code = self._said().get("code")
         except (OSError, ValueError):
             return 1
+        return code if isinstance(code, int) else 1
+
+    def _said(self) -> dict[str, Any]:
+        """What the head says next. Raises OSError, or ValueError for what no head would say."""
+        try:
+            found = json.loads(self._lines.readline(_LONGEST))
+        except RecursionError:
+            found = None
+        if not isinstance(found, dict):
+            raise ValueError("another program answers there")
+        return found
 
     def close(self) -> None:
         self._lines.close()
