@@ -185,7 +185,7 @@ class Killing:
         self.kills += 1
         self.anew += not begun
         if run := self._run(out):
-            self.in_saving += any((run / "checkpoints").glob(".step_*"))
+            self.in_saving += any((run / "checkpoints").glob(".*.part"))
             for path in ready(run):
                 load_state(path)
         return True

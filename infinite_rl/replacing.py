@@ -1,9 +1,10 @@
-"""Files that take the place of others, whole or not at all, and are forced to the disk."""
+"""Files and folders that take the place of others: whole or not at all, and on the disk."""
 
 from __future__ import annotations
 
 import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from .errors import StoreError
 
+UNFINISHED = ".part"
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # what mounts of object stores say of folders
 
 
@@ -23,7 +25,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        number, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        number, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=UNFINISHED, dir=path.parent)
         os.close(number)
         try:
             yield Path(name)
@@ -34,6 +36,43 @@ def replacing(path: Path) -> Iterator[Path]:
                 os.unlink(name)
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+@contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """A path of that name where nothing is: the folder, or file, made there becomes `path`.
+
+    It does when all of it is on the disk. What was there stays until then, and for good where the
+    block raises. The parent is made. What a killed process leaves is hidden in there.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # It has no part of the name, which may be as long as a name can be.
+    room = Path(tempfile.mkdtemp(prefix=".", suffix=UNFINISHED, dir=path.parent))
+    draft, before = room / "new" / path.name, room / "old"
+    try:
+        draft.parent.mkdir()
+        yield draft
+        sync(draft)
+        if path.exists():
+            path.rename(before)
+        try:
+            draft.rename(path)
+        except OSError:
+            if before.exists():
+                before.rename(path)
+            raise
+        sync_one(path.parent)
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def clear_unfinished(folder: Path) -> None:
+    """Remove what killed processes left in a folder where nobody makes any folder now."""
+    for left in folder.glob(f".*{UNFINISHED}"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:

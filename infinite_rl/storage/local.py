@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..errors import StoreError, UsageError
-from ..replacing import sync, sync_one
-from .marker import MARKER, MOST, Marker, Published, Stamps, contents, stamps_of
+from ..replacing import replacing_folder
+from .marker import MARKER, MOST, Marker, Published, contents, stamps_of
 from .transfer import Meter, Transfer
 
 _SCHEME = "file:"
@@ -39,8 +38,11 @@ def publish(folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer)
         marker = Marker.of(folder, note)
         there = _whole(target)
         if there is None or not there.same_content(marker):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _replace(target, folder, marker, stamps, transfer)
+            with replacing_folder(target) as draft:
+                _copy(folder, draft, marker, transfer)
+                if not marker.is_of(draft) or stamps_of(folder) != stamps:
+                    raise StoreError(f"{folder} changed while it was published")
+                (draft / MARKER).write_bytes(marker.data())
     except OSError as error:
         raise StoreError(f"cannot publish to {uri}: {error.strerror or error}") from None
     return Published(uri, dict(note))
@@ -92,30 +94,6 @@ def _whole(folder: Path) -> Marker | None:
     except (OSError, StoreError):
         return None
     return marker if marker.is_of(folder) else None
-
-
-def _replace(
-    target: Path, folder: Path, marker: Marker, stamps: Stamps, transfer: Transfer
-) -> None:
-    room = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
-    try:
-        draft, before = room / "new", room / "old"
-        _copy(folder, draft, marker, transfer)
-        if not marker.is_of(draft) or stamps_of(folder) != stamps:
-            raise StoreError(f"{folder} changed while it was published")
-        (draft / MARKER).write_bytes(marker.data())
-        sync(draft)
-        if target.exists():
-            target.rename(before)
-        try:
-            draft.rename(target)
-        except OSError:
-            if before.exists():
-                before.rename(target)
-            raise
-        sync_one(target.parent)
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
 
 
 def _copy(folder: Path, draft: Path, marker: Marker, transfer: Transfer) -> None:

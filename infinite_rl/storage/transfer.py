@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,10 +12,10 @@ from pathlib import Path
 
 from ..cache import cache_folder
 from ..errors import InfiniteRLError, StoreError
-from ..replacing import sync, sync_one
+from ..replacing import clear_unfinished, replacing_folder
 
 CHUNK = 1 << 20  # bytes that are read at a time
-_LOCK, _UNFINISHED = ".lock", ".part"
+_LOCK = ".lock"
 
 
 class Interrupted(InfiniteRLError):
@@ -81,23 +79,11 @@ def kept(place: Path, is_whole: Callable[[Path], bool], make: Callable[[Path], o
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _turn(place.parent):
             if not is_whole(place):
-                _make(place, make)
+                with replacing_folder(place) as draft:
+                    make(draft)
     except OSError as error:
         raise StoreError(f"cannot write {place}: {error.strerror or error}") from None
     return place
-
-
-def _make(place: Path, make: Callable[[Path], object]) -> None:
-    room = Path(tempfile.mkdtemp(prefix=".", suffix=_UNFINISHED, dir=place.parent))
-    try:
-        make(room / place.name)
-        sync(room / place.name)
-        if place.is_dir():
-            shutil.rmtree(place)  # it was damaged
-        (room / place.name).rename(place)
-        sync_one(place.parent)
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
 
 
 @contextmanager
@@ -109,6 +95,5 @@ def _turn(folder: Path) -> Iterator[None]:
     with (folder / _LOCK).open("wb") as file:
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
-            for left in folder.glob(f".*{_UNFINISHED}"):
-                shutil.rmtree(left, ignore_errors=True)
+            clear_unfinished(folder)
         yield

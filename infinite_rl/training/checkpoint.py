@@ -20,12 +20,11 @@ from pickle import UnpicklingError  # what torch raises; nothing is unpickled he
 from typing import Any
 
 from ..errors import StoreError, UsageError
-from ..replacing import sync, sync_one, write_text
+from ..replacing import UNFINISHED, clear_unfinished, replacing_folder, write_text
 
 FOLDER, READY, STATE = "checkpoints", "READY", "trainer_state.pt"
 FINAL = "FINAL"  # in a run's folder: the name of the checkpoint that it has ended with
 _NAME = re.compile(r"step_(\d+)")
-_UNFINISHED = ".part"
 
 
 def save(
@@ -44,13 +43,12 @@ def save(
     if keep < 1:
         raise UsageError(f"keep must be at least 1 checkpoint, not {keep}")
     _check(state, "state")
-    folder = run / FOLDER
-    final = folder / f"step_{step}"
+    final = run / FOLDER / f"step_{step}"
     if not is_ready(final):
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            _clear(folder, final)
-            _write(folder, final, model, tokenizer, state)
+            clear_unfinished(final.parent)
+            with replacing_folder(final) as draft:
+                _write(draft, model, tokenizer, state)
         except _failures() as error:
             raise StoreError(f"cannot write {final}: {_reason(error)}") from error
     for old in ready(run)[:-keep]:
@@ -150,35 +148,20 @@ def load_state(path: Path) -> dict[str, Any]:
     raise StoreError(f"{file} cannot be read: {reason}")
 
 
-def _write(folder: Path, final: Path, model: Any, tokenizer: Any, state: Mapping[str, Any]) -> None:
-    draft = folder / f".{final.name}{_UNFINISHED}"
+def _write(draft: Path, model: Any, tokenizer: Any, state: Mapping[str, Any]) -> None:
     draft.mkdir()
-    try:
-        model.save_pretrained(draft)
-        tokenizer.save_pretrained(draft)
-        _torch().save(dict(state), draft / STATE)
-        files = sorted(path for path in draft.rglob("*") if path.is_file())
-        sizes = {path.relative_to(draft).as_posix(): path.stat().st_size for path in files}
-        marker = json.dumps({"files": sizes}, indent=1) + "\n"
-        (draft / READY).write_text(marker, encoding="utf-8")
-        sync(draft)
-        draft.rename(final)
-        sync_one(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-
-
-def _clear(folder: Path, final: Path) -> None:
-    """Remove what a killed run has left, and a damaged checkpoint in the place of the new one."""
-    for left in folder.glob(f".step_*{_UNFINISHED}"):
-        shutil.rmtree(left)
-    if final.exists():
-        shutil.rmtree(final)
+    model.save_pretrained(draft)
+    tokenizer.save_pretrained(draft)
+    _torch().save(dict(state), draft / STATE)
+    files = sorted(path for path in draft.rglob("*") if path.is_file())
+    sizes = {path.relative_to(draft).as_posix(): path.stat().st_size for path in files}
+    marker = json.dumps({"files": sizes}, indent=1) + "\n"
+    (draft / READY).write_text(marker, encoding="utf-8")
 
 
 def remove(path: Path) -> None:
     """Remove a checkpoint; it is never there in half. Raises OSError."""
-    leaving = path.with_name(f".{path.name}{_UNFINISHED}")
+    leaving = path.with_name(f".{path.name}{UNFINISHED}")
     path.rename(leaving)
     shutil.rmtree(leaving)
 
