@@ -861,6 +861,12 @@ def test_a_description_is_one_cell_whatever_it_holds() -> None:
     assert not re.search(r"(?<!\\)[<>`*_\[\]]", cells[2])
 
 
+def test_a_key_in_a_description_does_not_get_into_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANDB_API_KEY", "0123456789abcdef")
+    row = job_log.row(NOW, ["sk-abcdefghijklmnopqrst", "by 0123456789abcdef", "password=hunter2"])
+    assert "sk-" not in row and "0123456789" not in row and "hunter2" not in row
+
+
 # This machine.
 
 

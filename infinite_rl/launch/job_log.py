@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from ..errors import StoreError
+from ..training.redact import redact
 
 FILE = Path("docs") / "job_log.md"
 _TITLE = "# Jobs\n"
@@ -20,9 +21,9 @@ _LONGEST = 1000
 
 
 def row(now: datetime, texts: Sequence[str]) -> str:
-    """A row of the table: when, and a text for each other column."""
+    """A row of the table: when, and a text for each other column, without what is a key's form."""
     when = now.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
-    return _row([when, *map(escaped, texts)])
+    return _row([when, *map(escaped, redact(texts))])
 
 
 def escaped(text: str) -> str:
