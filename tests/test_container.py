@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tarfile
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -17,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from infinite_rl.errors import InfiniteRLError, UsageError
-from infinite_rl.launch.container import fetched
+from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
+from infinite_rl.launch.container import _unpack, fetched
 from infinite_rl.launch.hosts import Guest, Hosts, Meeting, ip_of
 
 ROOT = Path(__file__).parent.parent
@@ -407,9 +409,6 @@ def test_an_engine_of_one_host_is_refused_for_many(tmp_path: Path) -> None:
 
 
 def test_a_source_that_would_write_elsewhere_is_refused(tmp_path: Path) -> None:
-    import io
-    import tarfile
-
     lay_out(tmp_path, {"model": str(tmp_path), **SMALL}, ROWS)
     with tarfile.open(tmp_path / "input/data/source/source.tar.gz", "w:gz") as archive:
         evil = tarfile.TarInfo("../../evil")
@@ -419,6 +418,21 @@ def test_a_source_that_would_write_elsewhere_is_refused(tmp_path: Path) -> None:
     _, errors = job.communicate(timeout=60)
     assert job.returncode == 1 and "cannot be unpacked" in errors
     assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize("flaw", ["cut off", "another checksum"])
+def test_a_source_that_did_not_come_whole_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flaw: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_bytes(os.urandom(50_000))
+    archive = tmp_path / "source.tar.gz"
+    with tarfile.open(archive, "w:gz") as made:
+        made.add("a")
+    data = archive.read_bytes()
+    archive.write_bytes(data[:20_000] if flaw == "cut off" else data[:-8] + bytes(8))
+    with pytest.raises(StoreError, match="cannot be unpacked"):
+        _unpack(archive, tmp_path / "out")
 
 
 # --- what is fetched -----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ fetches the model before it joins, so all that Ray places finds it on the disk.
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import logging
 import os
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -109,9 +111,11 @@ def _unpack(archive: Path, folder: Path) -> None:
     """Unpack a job's source, and go there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(archive) as source:
+        with gzip.open(archive) as whole, tarfile.open(fileobj=whole) as source:
             source.extractall(folder, filter="data")
-    except (OSError, tarfile.TarError) as error:
+            while whole.read(1 << 20):  # the checksum comes last
+                pass
+    except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
         raise StoreError(f"{archive} cannot be unpacked into {folder}: {error}") from None
     _lend_runtimes(folder / "infinite_rl" / "runtimes")
     os.chdir(folder)
