@@ -262,6 +262,49 @@ def test_what_is_named_is_sent_though_git_ignores_it(any_folder: Path) -> None:
         assert "artifacts/other.bin" in [each.name for each in members(found)]
 
 
+SECRETS = [
+    *(".envrc", "prod.env", "secrets/x.txt", "rootkey.csv", "me_accessKeys.csv", "kaggle.json"),
+    *(".huggingface/token", "hf_token.txt", "aws_credentials", "my-credentials.json", "x.ppk"),
+    *(".pgpass", "terraform.tfvars", "api_keys.json", ".bash_history", "OPENAI_API_KEY.txt"),
+]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_what_looks_like_a_secret_stays_here(folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("s3cret", encoding="utf-8")
+    with archived(folder) as found:
+        assert [each.name for each in members(found)] == SENT
+        assert found.held_back[name] == "it looks like a secret"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tokenizer.json", "special_tokens_map.json", "added_tokens.json", "token.py", "keys.py"],
+)
+def test_what_a_model_or_a_program_needs_is_no_secret(folder: Path, name: str) -> None:
+    (folder / name).write_text("{}", encoding="utf-8")
+    with archived(folder) as found:
+        assert name in [each.name for each in members(found)]
+
+
+def test_a_folder_that_is_named_takes_no_secret_with_it(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "id_rsa").write_text("s3cret", encoding="utf-8")
+    (folder / "artifacts" / "weights.bin").symlink_to(tmp_path / "id_rsa")
+    (folder / "artifacts" / ".env").write_text("s3cret", encoding="utf-8")
+    (folder / "launch.yaml").write_text("environment: {}", encoding="utf-8")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").write_text("url = https://me:s3cret@x", encoding="utf-8")
+    for name in (".", "artifacts"):
+        with archived(folder, [Path(name)], [folder / "launch.yaml"]) as found:
+            sent = {each.name for each in members(found)}
+        assert "artifacts/other.bin" in sent and {"artifacts/.env", ".env"} <= set(found.held_back)
+        assert not sent & {"launch.yaml", ".git/config", "keys/server.pem", *found.held_back}
+        assert "artifacts/weights.bin" in found.held_back
+    with archived(folder, [Path("artifacts/.env")]) as found:
+        assert "artifacts/.env" in [each.name for each in members(found)]
+
+
 def test_a_named_link_is_sent_as_the_file_that_it_leads_to(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "big.jsonl").write_text("{}\n", encoding="utf-8")
     (folder / "rows.jsonl").symlink_to(tmp_path / "big.jsonl")

@@ -29,11 +29,17 @@ _SECRET = re.compile(
     r"\.env(?!\.(?:example|sample|template|dist)$)(\..*)?|.*\.(pem|key|p12|pfx|jks|keystore|kdbx)"
     r"|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|_netrc|\.pypirc|\.npmrc|\.htpasswd|\.git-credentials"
     r"|credentials(\.json|\.ya?ml|\.toml|\.csv|\.ini)?|client_secret.*\.json"
-    r"|\.?secrets?\.(json|ya?ml|toml|ini|txt|env)|service[_-]account.*\.json|\.aws|\.ssh|\.gnupg"
+    r"|\.?secrets?(\.(json|ya?ml|toml|ini|txt|env))?|service[_-]account.*\.json|\.aws|\.ssh|\.gnupg"
     r"|\.kube|\.azure|\.dockercfg|\.dockerconfigjson|(.*/)?\.docker/config\.json|kubeconfig"
-    r"|.*\.tfstate(\..*)?|\.databrickscfg|\.boto|\.s3cfg",
+    r"|.*\.tfstate(\..*)?|.*\.tfvars|\.terraformrc|\.databrickscfg|\.boto|\.s3cfg|\.envrc|.*\.env"
+    r"|.*\.(ppk|p8)|\.pgpass|\.my\.cnf|\.passwd|\.vault-token|kaggle\.json|rootkey\.csv"
+    r"|.*accesskeys?\.csv|.*[_-]credentials(\.(json|ya?ml|toml|csv|ini|txt))?|passwords?\.txt"
+    r"|(.*[_-])?(api|hub|hf|access|auth|wandb|github|gh|openai|aws)[_-](keys?|tokens?)"
+    r"(\.(txt|json|ya?ml|csv))?|\.[a-z]+_history|\.modal\.toml|(.*/)?\.huggingface/token"
+    r"|(.*/)?\.config/gh/hosts\.yml",
     re.IGNORECASE,
 )
+_LOOKS = "it looks like a secret"
 # Keys of a config whose values may be files or folders of this machine that a job needs.
 _FILES = ("data", "model", "shots", "include_path")
 _LISTS: Mapping[str, tuple[str, ...]] = {"datasets": ("path", "order"), "tasks": ()}
@@ -60,7 +66,7 @@ def archived(
 ) -> Iterator[Source]:
     """The archive of a folder and of what is `named` inside it, there while the block runs.
 
-    Of what git does not ignore, `private` files are held back, too.
+    `private` files are held back as secrets are; what is named by itself is sent all the same.
 
     Raises:
         UsageError: what is named lies outside the folder, or there is nothing to send.
@@ -79,12 +85,18 @@ def archived(
 def _archive(folder: Path, named: list[Path], private: set[Path], path: Path) -> Source:
     held_back: dict[str, str] = {}
     wanted = {name: False for name in listed(folder) if not _held_back(folder, name, held_back)}
-    for name in [name for name in wanted if (folder / name).resolve() in private]:
-        held_back[name] = "it may hold keys, and a job does not need it"
-        del wanted[name]
     for each in named:
-        # What is named is sent as a file even where it is a link to one elsewhere.
-        wanted |= {name: True for name in _below(folder, each)}
+        for name in _below(folder, each):
+            inner = os.path.relpath(name, each)  # "." where it is itself named, whatever it is
+            if inner != "." and _is_secret(folder / name, inner):
+                held_back[name] = _LOOKS
+            else:  # as a file even where it is a link to one elsewhere
+                wanted[name] = True
+    its_own = {each.as_posix() for each in named}
+    for name in [name for name in wanted if name not in its_own]:
+        if (folder / name).resolve() in private:
+            held_back[name] = "it may hold keys, and a job does not need it"
+            del wanted[name]
     if not wanted:
         raise UsageError(f"there is nothing to send in {folder}")
     for name in wanted:
@@ -129,8 +141,8 @@ def _add(archive: tarfile.TarFile, folder: Path, name: str, follow: bool) -> Non
 
 def _held_back(folder: Path, name: str, held_back: dict[str, str]) -> bool:
     path = folder / name
-    if any(_SECRET.fullmatch(part) for part in (name, *name.split("/"))):
-        held_back[name] = "it looks like a secret"
+    if _is_secret(path, name):
+        held_back[name] = _LOOKS
     elif path.is_symlink():
         root = os.path.realpath(folder)
         if os.path.isabs(os.readlink(path)) or not _inside(root, os.path.realpath(path)):
@@ -140,12 +152,18 @@ def _held_back(folder: Path, name: str, held_back: dict[str, str]) -> bool:
     return name in held_back
 
 
+def _is_secret(path: Path, name: str) -> bool:
+    """Whether its name, or that of the file that it leads to, is one of keys or passwords."""
+    names = name, os.path.basename(os.path.realpath(path))
+    return any(_SECRET.fullmatch(part) for each in names for part in (each, *each.split("/")))
+
+
 def _inside(root: str, path: str) -> bool:
     return os.path.commonpath((root, path)) == root
 
 
 def _below(folder: Path, path: Path) -> Iterator[str]:
-    """The files of what is named, relative to the folder."""
+    """The files of what is named, relative to the folder; nothing of git's own."""
     place = os.path.normpath(folder / path)
     if path.is_absolute() or not _inside(str(folder), place):
         raise UsageError(
@@ -155,7 +173,8 @@ def _below(folder: Path, path: Path) -> Iterator[str]:
     if os.path.isfile(place):
         yield Path(os.path.relpath(place, folder)).as_posix()
         return
-    for at, _, names in os.walk(place):
+    for at, inner, names in os.walk(place):
+        inner[:] = [name for name in inner if name != ".git"]
         for name in names:
             if os.path.isfile(os.path.join(at, name)):
                 yield Path(os.path.relpath(os.path.join(at, name), folder)).as_posix()
