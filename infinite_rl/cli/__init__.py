@@ -81,21 +81,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         return NOT_DONE
 
 
+def parser() -> argparse.ArgumentParser:
+    """What reads a command line, with all its verbs."""
+    found = argparse.ArgumentParser(
+        prog="infinite-rl",
+        description="Make reinforcement-learning data that is proven before it is kept.",
+    )
+    found.add_argument("--version", action="version", version=f"infinite-rl {__version__}")
+    verbs = found.add_subparsers(required=True, metavar="VERB")
+    for name in VERBS:
+        import_module(f".{name}", __name__).add(verbs)
+    return found
+
+
 def parsed(words: Sequence[str]) -> argparse.Namespace:
     """What the words of a command line say: `verb` is what to run; `words` are kept.
 
     Raises:
         SystemExit: they ask for help, or cannot be read; argparse has then said what there is.
     """
-    parser = argparse.ArgumentParser(
-        prog="infinite-rl",
-        description="Make reinforcement-learning data that is proven before it is kept.",
-    )
-    parser.add_argument("--version", action="version", version=f"infinite-rl {__version__}")
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
-    for name in VERBS:
-        import_module(f".{name}", __name__).add(verbs)
-    return parser.parse_args(words, argparse.Namespace(words=list(words)))
+    return parser().parse_args(words, argparse.Namespace(words=list(words)))
 
 
 def _how_to_install(error: ModuleNotFoundError) -> str:
