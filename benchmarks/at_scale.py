@@ -114,7 +114,7 @@ def prepared(folder: Path, steps: int, warm_up: int = 240) -> TrainingConfig:
     asked = TrainingConfig.of({**AT_SCALE, **common, "model": "none", "datasets": datasets})
     labelled = labels(asked, Random("labels"))
     tokenizer = make_tokenizer([row[key] for row in labelled for key in ("prompt", "response")])
-    for each in (tokenizer, tiny_model(tokenizer, seed=1, context=256)):
+    for each in (tokenizer, tiny_model(tokenizer, seed=1, max_position_embeddings=256)):
         each.save_pretrained(folder / "model")
     warm = {**WARM_UP, **common, "model": str(folder / "model"), "steps": warm_up}
     model = train(labelled, None, TrainingConfig.of({**warm, "save_every": warm_up}))

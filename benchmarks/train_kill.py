@@ -33,7 +33,14 @@ PROCESSES.set_forkserver_preload(
     ["infinite_rl.training.local", "transformers.models.qwen3.modeling_qwen3", "tokenizers"]
 )
 MOST_LINES, LONGEST_STEP_S = 12, 0.1  # that a process lives: lines written, and then seconds
-SYMBOLS = "0123456789+= "
+SHAPE = {
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "head_dim": 16,
+    "attention_dropout": 0.1,  # its random numbers must go on as well
+}
 # Of a step's event, what a clock has said.
 CLOCKED = ("time", "tokens_per_s", "mfu")
 RUNS: Mapping[str, Mapping[str, Any]] = {
@@ -57,30 +64,12 @@ SHARED = {
 
 
 def make_model(folder: Path) -> None:
-    """A tokenizer of one token a symbol and a model of some 10,000 weights, made here."""
-    import torch
-    from tokenizers import Regex, Tokenizer, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+    """A model of some 10,000 weights and its tokenizer."""
+    from infinite_rl.training.demo import make_tokenizer, tiny_model
 
-    words = {word: number for number, word in enumerate(("<end>", *SYMBOLS))}
-    tokenizer = Tokenizer(models.WordLevel(words, unk_token="<end>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
-    made: Any = PreTrainedTokenizerFast  # which has no types
-    made(tokenizer_object=tokenizer, eos_token="<end>").save_pretrained(folder)
-    torch.manual_seed(0)
-    config = Qwen3Config(
-        vocab_size=len(words),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        head_dim=16,
-        max_position_embeddings=64,
-        eos_token_id=0,
-        attention_dropout=0.1,  # its random numbers must go on as well
-    )
-    Qwen3ForCausalLM(config).save_pretrained(folder)
+    tokenizer = make_tokenizer([row["prompt"] for row in rows()])
+    for each in (tokenizer, tiny_model(tokenizer, seed=0, **SHAPE)):
+        each.save_pretrained(folder)
 
 
 def rows() -> list[dict[str, Any]]:

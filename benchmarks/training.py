@@ -25,9 +25,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import torch
 import transformers as untyped
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from infinite_rl.training import TrainingConfig, train
+from infinite_rl.training.demo import make_tokenizer, tiny_model
 
 transformers: Any = untyped  # it leaves much of itself untyped
 
@@ -70,32 +70,10 @@ def main() -> None:
 
 def make(folder: Path) -> int:
     """Save a tiny model and its tokenizer; returns the number of its weights."""
-    words = {word: place for place, word in enumerate(["<pad>", "<end>", *LETTERS])}
-    bare = Tokenizer(models.WordLevel(words, unk_token="<pad>"))
-    bare.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    bare.decoder = decoders.Fuse()
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=bare, pad_token="<pad>", eos_token="<end>"
-    )
-    torch.manual_seed(0)
-    model = transformers.Qwen3ForCausalLM(
-        transformers.Qwen3Config(
-            vocab_size=len(words),
-            hidden_size=96,
-            intermediate_size=256,
-            num_hidden_layers=3,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            head_dim=24,
-            max_position_embeddings=128,
-            tie_word_embeddings=True,
-            bos_token_id=None,
-            pad_token_id=0,
-            eos_token_id=1,
-        )
-    )
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    tokenizer = make_tokenizer([LETTERS], pieces=".")
+    model = tiny_model(tokenizer, seed=0, num_hidden_layers=3, max_position_embeddings=128)
+    for each in (tokenizer, model):
+        each.save_pretrained(folder)
     return sum(each.numel() for each in model.parameters())
 
 

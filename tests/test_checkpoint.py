@@ -100,25 +100,14 @@ def test_an_optimizer_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
 
 def test_a_real_model_is_loaded_by_from_pretrained(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
-    tokenizers = pytest.importorskip("tokenizers")
-    config = transformers.Qwen3Config(
-        vocab_size=8,
-        hidden_size=8,
-        intermediate_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=1,
-        num_key_value_heads=1,
-        head_dim=8,
-        tie_word_embeddings=True,
-    )
-    model = transformers.Qwen3ForCausalLM(config)
-    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1}, unk_token="a"))
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=words, eos_token="b")
-    path = save(tmp_path, 3, model, tokenizer, {})
+    from tiny_models import byte_tokenizer, qwen3
+
+    model = qwen3()
+    path = save(tmp_path, 3, model, byte_tokenizer(), {})
     again = transformers.AutoModelForCausalLM.from_pretrained(path)
     for name, weight in model.state_dict().items():
         assert torch.equal(weight, again.state_dict()[name]), name
-    assert transformers.AutoTokenizer.from_pretrained(path).eos_token == "b"
+    assert transformers.AutoTokenizer.from_pretrained(path).eos_token == "<end>"
 
 
 @pytest.mark.parametrize(

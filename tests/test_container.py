@@ -364,10 +364,9 @@ SMALL = {"style": "plain", "steps": 2, "batch_size": 2, "group_size": 2, "max_ne
 def test_a_job_trains_on_all_its_hosts_and_publishes(folder: Path) -> None:
     pytest.importorskip("ray")
     pytest.importorskip("transformers")
-    from tiny_models import byte_tokenizer, qwen3
+    from tiny_models import save_tiny
 
-    qwen3().save_pretrained(folder / "model")
-    byte_tokenizer().save_pretrained(folder / "model")
+    save_tiny(folder / "model")
     lay_out(folder, {**SMALL, "engine": "ray", "model": str(folder / "model")}, ROWS)
     words = ["--port", str(free_port()), "--temp-dir", str(folder / "ray")]
     told = {"SM_HOSTS": json.dumps(NAMES), "SM_NUM_GPUS": "0"}

@@ -144,13 +144,12 @@ def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
 ) -> None:
     pytest.importorskip("lm_eval")
     pytest.importorskip("torch")
-    from tiny_models import byte_tokenizer, qwen3
+    from tiny_models import save_tiny
 
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     model = tmp_path / "model"
-    qwen3().save_pretrained(model)
-    byte_tokenizer().save_pretrained(model)
+    save_tiny(model)
     made = [{"prompt": f"{n} + 1 =", "answer": str(n + 1)} for n in range(12)]
     rows.write(made, tmp_path / "sums.jsonl")
     (tmp_path / "tasks").mkdir()

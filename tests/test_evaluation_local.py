@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from tiny_models import byte_tokenizer, qwen3  # noqa: E402
+from tiny_models import byte_tokenizer, qwen3, save_tiny  # noqa: E402
 
 from infinite_rl import cli  # noqa: E402
 from infinite_rl.dataset import rows  # noqa: E402
@@ -36,9 +36,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model")
     tiny = qwen3()
     tiny.generation_config.eos_token_id = [257, *range(100, 150)]
-    tiny.save_pretrained(folder)
-    byte_tokenizer().save_pretrained(folder)
-    return folder
+    return save_tiny(folder, tiny)
 
 
 def config(folder: Path, model: Path, **more: Any) -> EvaluationConfig:
@@ -214,8 +212,7 @@ def test_a_model_without_a_chat_template_is_asked_in_another_style(
 def test_other_weights_under_the_same_name_are_another_model(tmp_path: Path) -> None:
     folder = tmp_path / "weights"
     for seed in (0, 1):
-        qwen3(seed).save_pretrained(folder)
-        byte_tokenizer().save_pretrained(folder)
+        save_tiny(folder, qwen3(seed))
         if not seed:
             evaluate(config(tmp_path, folder, limit=1))
     with pytest.raises(UsageError, match="weights was"):

@@ -924,10 +924,9 @@ def test_local_trains_publishes_and_evaluates_by_the_containers_own_program(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("torch")
-    from tests.tiny_models import byte_tokenizer, qwen3
+    from tests.tiny_models import save_tiny
 
-    qwen3().save_pretrained("model")
-    byte_tokenizer().save_pretrained("model")
+    save_tiny(Path("model"))
     row = {"type": "math", "prompt": "1+1?", "answer": "2", "response": "<answer>2</answer>"}
     (folder / "rows.jsonl").write_text(f"{json.dumps(row)}\n" * 4, encoding="utf-8")
     common = "style: plain\ndevice: cpu\n"

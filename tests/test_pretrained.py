@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from tiny_models import byte_tokenizer, qwen3  # noqa: E402
+from tiny_models import byte_tokenizer, qwen3, save_tiny  # noqa: E402
 
 from infinite_rl.errors import UsageError  # noqa: E402
 from infinite_rl.prompt_styles import token_ids  # noqa: E402
@@ -35,9 +35,7 @@ def load_tokenizer(folder: Path | str) -> Any:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A model that can be loaded."""
-    qwen3().save_pretrained(tmp_path / "model")
-    byte_tokenizer().save_pretrained(tmp_path / "model")
-    return tmp_path / "model"
+    return save_tiny(tmp_path / "model")
 
 
 def configure(folder: Path, **values: object) -> None:

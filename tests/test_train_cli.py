@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from tiny_models import byte_tokenizer, qwen3  # noqa: E402
+from tiny_models import save_tiny  # noqa: E402
 
 from infinite_rl.cli import main  # noqa: E402
 from infinite_rl.evaluation.config import EvaluationConfig  # noqa: E402
@@ -31,8 +31,7 @@ TIMES = {"seconds", "tokens_per_s", "sampling_s", "judging_s", "waiting_s", "tra
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A model, rows and a config for both algorithms."""
-    qwen3().save_pretrained(tmp_path / "model")
-    byte_tokenizer().save_pretrained(tmp_path / "model")
+    save_tiny(tmp_path / "model")
     rows = [
         {"type": "math", "prompt": f"{a}+1=", "answer": str(a + 1), "response": str(a + 1)}
         for a in range(8)

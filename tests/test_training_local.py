@@ -15,7 +15,7 @@ import yaml
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from tiny_models import byte_tokenizer, qwen3  # noqa: E402
+from tiny_models import save_tiny  # noqa: E402
 
 from infinite_rl.errors import StoreError, UnknownName, UsageError  # noqa: E402
 from infinite_rl.training import TrainingConfig, checkpoint, rollouts, train  # noqa: E402
@@ -41,9 +41,7 @@ def digits(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[floa
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model")
-    qwen3().save_pretrained(folder)
-    byte_tokenizer().save_pretrained(folder)
-    return folder
+    return save_tiny(folder)
 
 
 def config(path: Path, out: Path, /, **values: Any) -> TrainingConfig:

@@ -265,12 +265,11 @@ def test_sets_in_s3_and_their_orders_are_fetched(
 def run(folder: Path, **values: Any) -> Path:
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    from tiny_models import byte_tokenizer, qwen3
+    from tiny_models import save_tiny
 
     from infinite_rl.training import train
 
-    qwen3().save_pretrained(folder / "model")
-    byte_tokenizer().save_pretrained(folder / "model")
+    save_tiny(folder / "model")
     shape = {"steps": 2, "batch_size": 4, "group_size": 2, "max_new_tokens": 4, "style": "plain"}
     shape["reward_cut_off"] = True
     more = {"out": "runs", "tokens_per_batch": 512, **shape, **values}

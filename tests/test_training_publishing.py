@@ -294,12 +294,11 @@ def test_a_bucket_that_is_not_there_ends_the_run_before_it_begins(
 def training(tmp_path: Path) -> Callable[..., Path]:
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    from tiny_models import byte_tokenizer, qwen3
+    from tiny_models import save_tiny
 
     from infinite_rl.training import train
 
-    qwen3().save_pretrained(tmp_path / "model")
-    byte_tokenizer().save_pretrained(tmp_path / "model")
+    save_tiny(tmp_path / "model")
     rows = [{"type": "math", "prompt": "1+1=", "answer": "2", "response": "2"}] * 4
     told = {"model": str(tmp_path / "model"), "out": str(tmp_path / "runs"), "style": "plain"}
     told |= {"algorithm": "sft", "batch_size": 2, "learning_rate": 1e-3}

@@ -18,7 +18,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("ray")
 
 from test_training_local import ROWS, config, digits  # noqa: E402
-from tiny_models import byte_tokenizer, qwen3  # noqa: E402
+from tiny_models import save_tiny  # noqa: E402
 
 from infinite_rl.errors import InfiniteRLError, UsageError  # noqa: E402
 from infinite_rl.training import TrainingConfig, checkpoint, train  # noqa: E402
@@ -57,9 +57,7 @@ def test_weights_that_share_their_memory_travel_once() -> None:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model")
-    qwen3().save_pretrained(folder)
-    byte_tokenizer().save_pretrained(folder)
-    return folder
+    return save_tiny(folder)
 
 
 # --- on a cluster --------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from tiny_models import byte_tokenizer, qwen3  # noqa: E402
+from tiny_models import byte_tokenizer, qwen3, save_tiny  # noqa: E402
 
 from infinite_rl.errors import UsageError  # noqa: E402
 from infinite_rl.training import TrainingConfig, checkpoint, train  # noqa: E402
@@ -29,9 +29,7 @@ ROWS = [
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("model")
-    qwen3().save_pretrained(folder)
-    byte_tokenizer().save_pretrained(folder)
-    return str(folder)
+    return str(save_tiny(folder))
 
 
 def config(model: str, out: Path, **changes: Any) -> TrainingConfig:
@@ -110,8 +108,7 @@ def test_an_answer_that_was_cut_off_gets_no_reward(model: str, tmp_path: Path) -
     ends = [*range(100, 160), 257]  # so that some of a random model's answers end
     tiny = qwen3()
     tiny.generation_config.eos_token_id = ends
-    tiny.save_pretrained(tmp_path / "model")
-    byte_tokenizer().save_pretrained(tmp_path / "model")
+    save_tiny(tmp_path / "model", tiny)
 
     def always(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float]:
         return [1.0] * len(texts)

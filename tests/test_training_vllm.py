@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from test_training_local import ROWS, config, digits  # noqa: E402
-from tiny_models import byte_tokenizer, qwen3  # noqa: E402
+from tiny_models import save_tiny  # noqa: E402
 
 from infinite_rl.errors import InfiniteRLError, UsageError  # noqa: E402
 from infinite_rl.training.blocking import Job  # noqa: E402
@@ -103,9 +103,7 @@ LACK = 0
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model")
-    qwen3().save_pretrained(folder)
-    byte_tokenizer().save_pretrained(folder)
-    return folder
+    return save_tiny(folder)
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -48,6 +49,13 @@ def qwen3(seed: int = 0, vocabulary: int = VOCABULARY, **changes: Any) -> Any:
         "eos_token_id": EOS,
     }
     return _opinionated(Qwen3ForCausalLM(Qwen3Config(vocab_size=vocabulary, **options | changes)))
+
+
+def save_tiny(folder: Path, model: Any = None) -> Path:
+    """Save a model, a `qwen3()` if none is given, and the tokenizer; where, as it was said."""
+    (model or qwen3()).save_pretrained(folder)
+    byte_tokenizer().save_pretrained(folder)
+    return folder
 
 
 def gpt2(seed: int = 0) -> Any:

@@ -207,41 +207,42 @@ def save_model(folder: Path, rows: Rows, seed: int) -> Path:
     return folder
 
 
-def tiny_model(tokenizer: Any, seed: int, context: int = 64) -> Any:
-    """A Qwen3 of some 200,000 random weights, for sequences of so many tokens."""
+def tiny_model(tokenizer: Any, seed: int, **changes: Any) -> Any:
+    """A Qwen3 of some 200,000 random weights, or of another shape where `changes` says so."""
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
+    shape = {
+        "hidden_size": 96,
+        "intermediate_size": 256,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 24,
+        "max_position_embeddings": 64,
+        "initializer_range": 0.06,
+        "tie_word_embeddings": True,
+        "bos_token_id": None,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
-        return Qwen3ForCausalLM(
-            Qwen3Config(
-                vocab_size=len(tokenizer),
-                hidden_size=96,
-                intermediate_size=256,
-                num_hidden_layers=2,
-                num_attention_heads=4,
-                num_key_value_heads=2,
-                head_dim=24,
-                max_position_embeddings=context,
-                initializer_range=0.06,
-                tie_word_embeddings=True,
-                bos_token_id=None,
-                eos_token_id=tokenizer.eos_token_id,
-                pad_token_id=tokenizer.pad_token_id,
-            )
-        )
+        return Qwen3ForCausalLM(Qwen3Config(vocab_size=len(tokenizer), **shape | changes))
 
 
-def make_tokenizer(texts: Sequence[str]) -> Any:
-    """A tokenizer with a token for each digit, and one for each stretch of words in the texts."""
+def make_tokenizer(texts: Sequence[str], pieces: str = _PIECES) -> Any:
+    """A tokenizer with a token for each digit, and one for each other piece of the texts.
+
+    `pieces` is a regular expression; with its default they are whole stretches of words.
+    """
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    found = {piece for text in texts for piece in re.findall(_PIECES, text)}
+    found = {piece for text in texts for piece in re.findall(pieces, text)}
     first = ["[PAD]", "[END]", "[UNK]", "<answer>", "</answer>", *"0123456789"]
     every = [*first, *sorted(found - set(first))]
     bare = Tokenizer(models.WordLevel({piece: at for at, piece in enumerate(every)}, "[UNK]"))
-    bare.pre_tokenizer = pre_tokenizers.Split(Regex(_PIECES), "isolated")
+    bare.pre_tokenizer = pre_tokenizers.Split(Regex(pieces), "isolated")
     bare.decoder = decoders.Fuse()
     made: Any = PreTrainedTokenizerFast  # its constructor has no types
     return made(tokenizer_object=bare, pad_token="[PAD]", eos_token="[END]", unk_token="[UNK]")
