@@ -6,12 +6,14 @@ import errno
 import io
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
 import sys
 import tarfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
@@ -34,9 +36,11 @@ def hosts(current: int, names: tuple[str, ...] = NAMES) -> Hosts:
 
 
 def free_port() -> int:
-    with socket.create_server((NAMES[0], 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
+    """One below those that the system gives to any program that asks for one meanwhile."""
+    while True:
+        port = 20_000 + secrets.randbelow(12_000)
+        with suppress(OSError), socket.create_server((NAMES[0], port)):
+            return port
 
 
 # --- who the hosts are ---------------------------------------------------------------------------
@@ -94,6 +98,24 @@ def test_a_host_is_told_of_ray_and_of_the_end() -> None:
     meeting = Meeting(hosts(0), port, {"address": "x:1"})
     with closing(Guest(hosts(1), port, 10)) as guest:
         assert guest.told == {"address": "x:1"} and guest.ended(0) is None
+        meeting.end(3)
+        assert guest.ended(10) == 3
+
+
+@linux
+def test_a_host_that_comes_as_the_run_ends_is_told_of_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    send = socket.socket.sendall
+
+    def send_and_pause(guest: socket.socket, line: bytes) -> None:
+        send(guest, line)
+        time.sleep(0.05)  # in which the run ends
+
+    port = free_port()
+    meeting = Meeting(hosts(0), port, {})
+    monkeypatch.setattr(socket.socket, "sendall", send_and_pause)
+    with closing(Guest(hosts(1), port, 10)) as guest:
         meeting.end(3)
         assert guest.ended(10) == 3
 

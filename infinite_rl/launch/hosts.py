@@ -104,12 +104,16 @@ class Meeting:
         self._told = json.dumps(told).encode() + b"\n"
         self._known = {ip_of(name) for name in hosts.names}
         self._guests: list[socket.socket] = []
+        self._ended = threading.Event()
         self._server = socket.create_server((ip_of(hosts.current), port))
-        threading.Thread(target=self._receive, daemon=True).start()
+        self._door = threading.Thread(target=self._receive, daemon=True)
+        self._door.start()
 
     def end(self, code: int) -> None:
         """Tell all how the run has ended, and close."""
+        self._ended.set()
         _close(self._server)
+        self._door.join(_SAY_S)  # who has come last has been told of Ray, and is known
         for guest in self._guests:
             with suppress(OSError):  # it has left before
                 guest.sendall(json.dumps({"code": code}).encode() + b"\n")
@@ -120,10 +124,9 @@ class Meeting:
             try:
                 guest, (address, _) = self._server.accept()
             except OSError:
-                if self._server.fileno() < 0:
-                    return  # closed: the run has ended
-                time.sleep(_POLL_S)  # as where no further file may be opened at this moment
-                continue
+                if self._ended.wait(_POLL_S):
+                    return
+                continue  # as where no further file may be opened at this moment
             if address not in self._known:
                 guest.close()
                 continue
