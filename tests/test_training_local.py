@@ -19,10 +19,10 @@ from tiny_models import save_tiny  # noqa: E402
 
 from infinite_rl.errors import StoreError, UnknownName, UsageError  # noqa: E402
 from infinite_rl.training import TrainingConfig, checkpoint, rollouts, train  # noqa: E402
-from infinite_rl.training.local import MAY_CHANGE  # noqa: E402
+from infinite_rl.training.local import MAY_CHANGE, start_of  # noqa: E402
 from infinite_rl.training.optimizer import Diverged  # noqa: E402
 from infinite_rl.training.roles import credited  # noqa: E402
-from infinite_rl.training.run_folder import read_events, read_rollouts  # noqa: E402
+from infinite_rl.training.run_folder import RunFolder, read_events, read_rollouts  # noqa: E402
 from infinite_rl.training.sampling import Sampled  # noqa: E402
 
 ROWS = [
@@ -380,8 +380,33 @@ def test_what_may_change_are_keys_of_the_config() -> None:
 
 
 def test_a_run_without_a_checkpoint_cannot_go_on(model: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="has no whole checkpoint"):
+    said = "has no whole checkpoint to go on from; begin anew with its config.yaml"
+    with pytest.raises(UsageError, match=said):
         train(ROWS, digits, config(model, tmp_path), resume=tmp_path)
+
+
+def test_a_run_that_is_under_way_does_not_go_on_a_second_time(model: Path, tmp_path: Path) -> None:
+    once = config(model, tmp_path, steps=1, algorithm="sft")
+    run = train(ROWS, digits, once).parent.parent
+    with RunFolder.open(run), pytest.raises(StoreError, match="another run is writing"):
+        start_of(run, once)  # what follows would read a checkpoint that may be thrown away
+
+
+@pytest.mark.parametrize(
+    ("at", "said"), [(1, "has no checkpoint yet to go on from"), (3, "goes on from step_2")]
+)
+def test_who_interrupts_a_run_is_told_what_it_goes_on_from(
+    model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, at: int, said: str
+) -> None:
+    def interrupt(step: int, _: object) -> None:
+        if step == at:
+            raise KeyboardInterrupt
+
+    told = config(model, tmp_path, steps=4, save_every=2, algorithm="sft")
+    with pytest.raises(KeyboardInterrupt):
+        train(ROWS, digits, told, on_step=interrupt)
+    (run,) = tmp_path.iterdir()
+    assert str(run) in caplog.messages[-1] and caplog.messages[-1].endswith(said)
 
 
 def test_a_newer_checkpoint_that_is_damaged_is_passed_over_with_a_word(

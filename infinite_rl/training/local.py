@@ -16,7 +16,7 @@ import torch
 
 from ..adapters.scorer import Scorer
 from ..errors import StoreError, UsageError
-from ..store import sample_of
+from ..store import locked, sample_of
 from . import checkpoint
 from .config import TrainingConfig
 from .grpo import GRPO
@@ -100,6 +100,7 @@ def start_of(resume: Path | None, config: TrainingConfig) -> Path | None:
     Raises:
         UsageError: it has no whole one, or the config is not the run's own in a key that is not
             among `MAY_CHANGE`; the message names all such keys.
+        StoreError: another process writes to the run's folder.
     """
     if resume is None:
         return None
@@ -111,7 +112,9 @@ def start_of(resume: Path | None, config: TrainingConfig) -> Path | None:
         if checkpoint.step_of(path) > done
     ]
     if start is None:
-        raise UsageError("; ".join([f"{resume} has no whole checkpoint to go on from", *newer]))
+        lack = f"{resume} has no whole checkpoint to go on from"
+        raise UsageError("; ".join([lack, *newer, "begin anew with its config.yaml"]))
+    locked(resume).close()  # one that is under way would throw the checkpoint away meanwhile
     now = redact(config.values())
     before = {**TrainingConfig("-").values(), **read_config(resume)}  # it may lack a new key
     changed = [

@@ -370,6 +370,7 @@ def on_ray(job: Job, tell: Tell) -> Iterator[Placement]:
     """
     config = job.config
     count = {"trainer": 1, "rollout": config.rollout_workers, "reward": config.reward_workers}
+    logger.info("Ray: starting %d processes; this takes up to a minute or two", sum(count.values()))
     with connected(config.ray_address or None, sum(count.values())) as ray:
         here = ray.cluster_resources()
         gpus = _gpus(config, int(here.get("GPU", 0)))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import checkpoint
 from .config import TrainingConfig
 from .publishing import Publisher
 from .run_folder import RunFolder
 from .tracking import Tracking
+
+logger = logging.getLogger(__name__)
 
 EVENT = "train"  # the kind of a step's event
 OnStep = Callable[[int, Mapping[str, Any]], None]
@@ -63,5 +67,19 @@ def run_log(
         with (
             Tracking(config.tracking, folder.path, config.values(), resumed_at=resumed_at) as told,
             Publisher(folder, config) as publisher,
+            _how_to_go_on(folder.path, config.algorithm),
         ):
             yield RunLog(folder, told, publisher, on_step)
+
+
+@contextmanager
+def _how_to_go_on(run: Path, algorithm: str) -> Iterator[None]:
+    """Say what an interrupted run has kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if start := checkpoint.newest(run):
+            logger.warning("infinite-rl train %s %s goes on from %s", algorithm, run, start.name)
+        else:
+            logger.warning("%s has no checkpoint yet to go on from", run)
+        raise
