@@ -229,7 +229,7 @@ def test_what_no_mixture_can_be_made_of_is_refused() -> None:
         mix([])
     with pytest.raises(UsageError, match="hold no rows"):
         mix([Source([])])
-    with pytest.raises(UsageError, match="weights are for the mode weighted"):
+    with pytest.raises(UsageError, match="weighted, not shuffled: apple has the weight 2"):
         mix([source("apple", weight=2)])
     for weight in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(UsageError, match="must be above 0"):

@@ -84,6 +84,16 @@ def test_a_tokenizer_of_another_model_is_refused(folder: Path) -> None:
         check_fit(qwen3(vocabulary=100, eos_token_id=9, pad_token_id=9), byte_tokenizer(), "m")
 
 
+def test_a_name_that_is_no_folder_is_said_to_be_asked_of_the_hub() -> None:
+    class Hub:
+        @staticmethod
+        def from_pretrained(name: str) -> None:
+            raise OSError(f"no {name} there")
+
+    with pytest.raises(UsageError, match="there is no such folder, so .* the hub.: no tiny there"):
+        pretrained(Hub, "tiny", {})
+
+
 @pytest.mark.parametrize("name", ["/no/such/model", "a/b/c", "./here"])
 def test_what_is_no_folder_and_no_name_of_the_hub_is_not_asked_for(name: str) -> None:
     with pytest.raises(UsageError, match="there is no model folder"):

@@ -175,6 +175,9 @@ def test_a_later_row_without_a_reward_is_found_as_well(folder: Path) -> None:
     write([*rows, {**rows[0], "type": "meth", "id": "bad"}], folder / "own.jsonl")
     with pytest.raises(UsageError, match=r"dataset own: row 4 \('bad'\): unknown reward 'meth'"):
         rows_of(told({**D, "type": ""}), Scorer())
+    write([{name: each for name, each in OWN[0].items() if name != "id"}], folder / "own.jsonl")
+    with pytest.raises(UsageError, match=r"dataset own: row 1 \(without an id\): unknown reward"):
+        rows_of(told({**D, "type": "meth"}), Scorer())
 
 
 def test_rows_that_no_answer_gets_a_verdict_for_are_told_of(

@@ -176,9 +176,10 @@ def _refuse_contradictions(
     by: str,
     band: tuple[float, float] | None,
 ) -> None:
-    weighted = any(source.weight != 1 for source in sources)
-    if weighted and mode != "weighted":
-        raise UsageError("weights are for the mode weighted")
+    for source, name in zip(sources, _names(sources), strict=True):
+        if source.weight != 1 and mode != "weighted":
+            said = f"weights are for the mode weighted, not {mode}"
+            raise UsageError(f"{said}: {name} has the weight {source.weight:g}")
     if (ordered or by) and mode == "weighted":
         raise UsageError(f"{'an order file' if ordered else '--by'} leaves nothing to be weighted")
     if ordered and (by or any(source.count is not None for source in sources)):

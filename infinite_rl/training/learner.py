@@ -173,7 +173,8 @@ def pretrained(kind: Any, name: str, options: Mapping[str, Any]) -> Any:
             return kind.from_pretrained(name, **options)
     except Exception as error:  # a file can be wrong in any way, and each library has its errors
         reason = " ".join(str(error).split())[:300] or type(error).__name__
-        raise UsageError(f"the model {name} cannot be loaded: {reason}") from error
+        where = "" if folder.is_dir() else " (there is no such folder, so it is asked of the hub)"
+        raise UsageError(f"the model {name} cannot be loaded{where}: {reason}") from error
 
 
 def pretrained_tokenizer(name: str, options: Mapping[str, Any]) -> Any:

@@ -121,7 +121,8 @@ def _checked(dataset: Dataset, rows: Iterable[Row], scorer: Scorer | None) -> It
             own = {"type": dataset.type} if dataset.type and not row.get("type") else {}
             style = {STYLE: dataset.style} if dataset.style else {}
             given = {**row, **own, **style}
-            with _about(f"row {number} ({str(row.get('id', 'without an id'))[:60]!r})"):
+            called = repr(str(row["id"])[:60]) if "id" in row else "without an id"
+            with _about(f"row {number} ({called})"):
                 sample = sample_of(given)
                 score = scorer.judge_one(sample, "") if scorer else None
             if score and score.status == "unscored":
