@@ -20,10 +20,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import s3_server
 
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
+from infinite_rl.launch.begun import Begun
 from infinite_rl.launch.container import _unpack, fetched
 from infinite_rl.launch.hosts import Guest, Hosts, Meeting, ip_of
+from infinite_rl.storage import fetch, ready
+from infinite_rl.training import checkpoint
+from infinite_rl.training.config import TrainingConfig
+from infinite_rl.training.publishing import Publisher
+from infinite_rl.training.resuming import start_of
+from infinite_rl.training.run_folder import RunFolder, read_events
 
 ROOT = Path(__file__).parent.parent
 NAMES = ("127.0.0.2", "127.0.0.3")  # all of 127.0.0.0/8 is this machine, on Linux
@@ -351,13 +359,13 @@ def test_a_job_that_is_stopped_leaves_no_process(folder: Path) -> None:
 # --- a whole job ---------------------------------------------------------------------------------
 
 
-def lay_out(base: Path, config: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+def lay_out(base: Path, config: dict[str, Any], rows: list[dict[str, Any]], **places: str) -> None:
     """What a container finds in /opt/ml, with the rows in the source."""
     import tarfile
 
     for name in ("input/config", "input/data/config", "input/data/source", "output", "code"):
         (base / name).mkdir(parents=True)
-    told = {"config": "train.yaml", "checkpoints": str(base / "checkpoints")}
+    told = {"config": "train.yaml", "checkpoints": str(base / "checkpoints"), **places}
     (base / "input/config/hyperparameters.json").write_text(json.dumps(told))
     (base / "input/data/config/train.yaml").write_text(json.dumps(config))
     (base / "code/rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -406,6 +414,157 @@ def test_a_job_trains_on_all_its_hosts_and_publishes(folder: Path) -> None:
     (run,) = (folder / f"work-{NAMES[0]}" / "source" / "runs").iterdir()
     assert (folder / "checkpoints" / f"{run.name}_final" / "model.safetensors").is_file()
     assert not (folder / "output" / "failure").exists()
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with s3_server.serving() as endpoint:
+        s3_server.credentials(monkeypatch, endpoint)
+        with s3_server.bucket("jobs"):
+            yield "s3://jobs/"
+
+
+@pytest.mark.slow
+def test_a_job_that_is_started_again_goes_on_from_its_newest_checkpoint(
+    s3: str, tmp_path: Path
+) -> None:
+    """On a machine that has nothing of the first, after a kill -9."""
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from tiny_models import save_tiny
+
+    from infinite_rl.training import train
+
+    save_tiny(tmp_path / "model")
+    rows = [{**row, "response": row["answer"]} for row in ROWS]
+    told = {"model": str(tmp_path / "model"), "algorithm": "sft", "steps": 30, "save_every": 2}
+    told |= {"style": "plain", "batch_size": 2, "learning_rate": 1e-3, "warmup": 10}
+    told |= {"data": "rows.jsonl", "out": "runs", "device": "cpu"}
+    places = {"checkpoints": f"{s3}checkpoints/", "traces": f"{s3}traces/"}
+
+    def start(name: str) -> subprocess.Popen[str]:
+        base = tmp_path / name
+        lay_out(base, told, rows, **places)
+        cache = str(base / "cache")
+        one_thread = {"OMP_NUM_THREADS": "1"}  # else sums are rounded now so, now so
+        work = str(base / "work")
+        return container(base, "--work", work, INFINITE_RL_CACHE=cache, **one_thread)
+
+    first = start("first")
+    deadline = time.monotonic() + 120
+    while not (there := ready(places["checkpoints"])):
+        assert first.poll() is None and time.monotonic() < deadline
+        time.sleep(0.2)
+    kill_all(first)
+    run = there[0].name.rpartition("_")[0]
+    assert f"{run}_final" not in [each.name for each in ready(places["checkpoints"])]
+    again = start("again")
+    said, errors = again.communicate(timeout=300)
+    assert again.returncode == 0, errors
+    assert f"the run {run} goes on from step " in errors
+    there = ready(places["checkpoints"])
+    assert {each.name.rpartition("_")[0] for each in there} == {run}
+    assert there[0].name == f"{run}_final" and there[0].note["step"] == 30
+    events = fetch(f"{places['traces']}{run}/")
+    assert [each["step"] for each in read_events(events, "train")] == [*range(1, 31)]
+    assert 0 < next(read_events(events, "resumed"))["step"] < 30
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    whole = train(rows, None, TrainingConfig.of({**told, "out": str(tmp_path / "whole")}))
+    torch.set_num_threads(threads)
+    final = fetch(f"{places['checkpoints']}{run}_final/")
+    assert (final / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+
+
+class Before:
+    """A first start of a job, which published checkpoints of these steps, and traces."""
+
+    def __init__(self, folder: Path, *steps: int, ended: bool = False, **values: Any) -> None:
+        places = {name: str(folder / "far" / name) for name in ("checkpoints", "traces")}
+        self.told = {"model": str(folder), "steps": 9, **places, **values}
+        config = TrainingConfig.of(self.told)
+        with RunFolder.create(folder / "before", self.told) as opened:
+            self.run = opened.path.name
+            with suppress(ZeroDivisionError), Publisher(opened, config) as publisher:
+                for step in steps:
+                    opened.event("train", step)
+                    publisher.saved(self._saved(opened.path, step))
+                if not ended:
+                    raise ZeroDivisionError
+
+    def _saved(self, run: Path, step: int) -> Path:
+        path = run / "checkpoints" / f"step_{step}"
+        path.mkdir(parents=True)
+        (path / "trainer_state.pt").write_text(f"state {step}")
+        sizes = {"trainer_state.pt": len(f"state {step}")}
+        (path / checkpoint.READY).write_text(json.dumps({"files": sizes}))
+        return path
+
+    def again(self, folder: Path, **values: Any) -> TrainingConfig:
+        """The config of the second start, elsewhere."""
+        return TrainingConfig.of({**self.told, "out": str(folder / "again"), **values})
+
+
+def test_the_newest_whole_checkpoint_is_fetched_with_what_happened_before_it(
+    tmp_path: Path,
+) -> None:
+    before = Before(tmp_path, 2, 4, 6)
+    (tmp_path / f"far/checkpoints/{before.run}_step6/trainer_state.pt").unlink()
+    told = before.again(tmp_path, steps=12)  # which is no other curve
+    begun = Begun.of(told)
+    assert begun and (begun.name, begun.newest.step, begun.ended) == (before.run, 4, False)
+    run = begun.fetched(told)
+    assert run == tmp_path / "again" / before.run
+    assert start_of(run, told) == run / "checkpoints" / "step_4"
+    assert (run / "checkpoints" / "step_4" / "trainer_state.pt").read_text() == "state 4"
+    with RunFolder.open(run) as folder:
+        folder.resumed(4)
+        assert [event["step"] for event in folder.events("train")] == [2, 4]
+    assert {path.name for path in run.parent.iterdir()} == {before.run}
+    assert begun.fetched(told) == run  # what is here stays: no event is lost
+    assert [event["step"] for event in read_events(run, "resumed")] == [4]
+
+
+def test_a_run_without_traces_goes_on_from_its_checkpoint_alone(tmp_path: Path) -> None:
+    told = Before(tmp_path, 2, traces="").again(tmp_path, traces="")
+    begun = Begun.of(told)
+    assert begun and start_of(run := begun.fetched(told), told)
+    with RunFolder.open(run) as folder:
+        folder.resumed(2)
+
+
+def test_a_run_goes_on_with_the_same_settings_alone(tmp_path: Path) -> None:
+    told = Before(tmp_path, 2).again(tmp_path, learning_rate=1e-3)
+    begun = Begun.of(told)
+    said = r"go on with the run at .*_step2, but .*learning_rate was 1e-06, is 0.001.*`checkpoints`"
+    with pytest.raises(UsageError, match=said):
+        begun and begun.fetched(told)
+    with pytest.raises(UsageError, match=said):
+        begun and begun.check(told)
+
+
+def test_of_two_runs_in_one_place_none_is_gone_on_with(tmp_path: Path) -> None:
+    first, second = Before(tmp_path, 2), Before(tmp_path, 2)
+    said = f"checkpoints of 2 runs, {first.run}, {second.run}, .* name another place"
+    with pytest.raises(UsageError, match=said):
+        Begun.of(first.again(tmp_path))
+
+
+def test_where_nothing_was_published_a_run_is_begun(tmp_path: Path) -> None:
+    assert Begun.of(TrainingConfig("m")) is None
+    assert Begun.of(TrainingConfig("m", checkpoints=str(tmp_path / "far"))) is None
+
+
+def test_a_run_that_has_ended_is_not_trained_again(tmp_path: Path) -> None:
+    data = {"data": "rows.jsonl", "algorithm": "sft"}
+    before = Before(tmp_path, 2, ended=True, **data)
+    lay_out(tmp_path / "again", {**before.told, "out": "runs"}, ROWS)
+    job = container(tmp_path / "again", "--work", str(tmp_path / "work"))
+    _, errors = job.communicate(timeout=60)
+    assert job.returncode == 0, errors
+    assert f"the run {before.run} has ended with step 2" in errors
+    assert "is not trained again" in errors
+    assert not (tmp_path / "again" / "output" / "failure").exists()
 
 
 def test_what_is_wrong_with_a_job_is_said_in_one_line_and_left_for_sagemaker(

@@ -208,3 +208,17 @@ def test_a_run_that_was_killed_goes_on_to_the_same_curve(folder: Path, algorithm
     assert started(str(run)).wait(300) == 0
     assert started(config).wait(300) == 0
     assert len(steps(run)) == 24 and steps(run) == steps(only_run(folder))
+
+
+def test_a_run_is_gone_on_with_by_its_folder_or_by_a_config(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = str(folder / "c.yaml")
+    assert main(["train", "sft", config, "--steps", "2"]) == 0
+    run = only_run(folder)
+    assert main(["train", "sft", config, "--resume", str(run)]) == 0
+    assert [event["step"] for event in read_events(run, "train")] == [1, 2, 3, 4]
+    assert main(["train", "sft", config, "--resume", str(run), "--seed", "7"]) == 2
+    assert "seed was 42, is 7" in capsys.readouterr().err
+    assert main(["train", "sft", str(run), "--resume", str(run)]) == 2
+    assert "--resume goes with a YAML file" in capsys.readouterr().err

@@ -19,8 +19,8 @@ from tiny_models import save_tiny  # noqa: E402
 
 from infinite_rl.errors import StoreError, UnknownName, UsageError  # noqa: E402
 from infinite_rl.training import TrainingConfig, checkpoint, rollouts, train  # noqa: E402
-from infinite_rl.training.local import MAY_CHANGE, start_of  # noqa: E402
 from infinite_rl.training.optimizer import Diverged  # noqa: E402
+from infinite_rl.training.resuming import MAY_CHANGE, check_settings, start_of  # noqa: E402
 from infinite_rl.training.roles import credited  # noqa: E402
 from infinite_rl.training.run_folder import RunFolder, read_events, read_rollouts  # noqa: E402
 from infinite_rl.training.sampling import Sampled  # noqa: E402
@@ -373,6 +373,21 @@ def test_a_run_does_not_go_on_with_settings_of_another_curve(model: Path, tmp_pa
     assert curve(first) == lines
     may = {"steps": 2, "save_every": 1, "keep": 1, "device": "cpu", "tokens_per_batch": 99}
     assert train(ROWS, digits, config(model, tmp_path / "b", **{**began, **may}), resume=run)
+
+
+def test_a_run_that_has_all_its_steps_publishes_what_it_owes(model: Path, tmp_path: Path) -> None:
+    told = {"steps": 2, "algorithm": "sft"}
+    found = train(ROWS, None, config(model, tmp_path, **told))
+    place = tmp_path / "far"
+    again = config(model, tmp_path, **told, checkpoints=str(place))
+    assert train(ROWS, None, again, resume=found.parent.parent) == found
+    assert sorted(path.name.rpartition("_")[2] for path in place.iterdir()) == ["final", "step2"]
+
+
+def test_a_run_may_go_on_in_another_cluster(tmp_path: Path) -> None:
+    told = {"model": "m", "engine": "ray"}
+    with RunFolder.create(tmp_path, {**told, "ray_address": "10.0.0.1:6379"}) as folder:
+        check_settings(folder.path, TrainingConfig.of({**told, "ray_address": "10.0.0.2:1234"}))
 
 
 def test_what_may_change_are_keys_of_the_config() -> None:

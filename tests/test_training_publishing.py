@@ -201,6 +201,27 @@ def test_no_more_wait_than_the_run_keeps(
     assert f"not published: {folder.path.name}_step2 (newer ones wait" in caplog.text
 
 
+def test_a_checkpoint_alone_tells_what_its_run_was_begun_with(
+    folder: RunFolder, tmp_path: Path
+) -> None:
+    told = config(tmp_path, traces="")
+    with Publisher(folder, told) as publisher:
+        publisher.saved(path := save(folder, 1))
+    found = fetch(f"{told.checkpoints}/{folder.path.name}_step1")
+    for name in ("config.yaml", "run_manifest.json"):
+        assert (found / name).read_text() == (folder.path / name).read_text()
+    assert names(path) == [checkpoint.READY, "model.safetensors"]
+
+
+def test_what_happened_is_published_before_the_checkpoint_that_follows_it(
+    folder: RunFolder, tmp_path: Path, published: Publishing
+) -> None:
+    with Publisher(folder, config(tmp_path)) as publisher:
+        publisher.saved(save(folder, 1))
+    traces = folder.path.name.rpartition("_")[2]
+    assert published.names == [traces, "step1", "final", traces]
+
+
 def test_a_run_that_ends_in_an_error_has_no_final_checkpoint(
     folder: RunFolder, tmp_path: Path
 ) -> None:
@@ -238,8 +259,8 @@ def test_a_run_that_was_killed_publishes_what_it_owed_and_no_more(
     published.names.clear()
     with Publisher(folder, told):
         pass
-    assert sorted(published.names) == ["step1", "step3"]
-    assert there(folder, told.checkpoints) == {"step1": 1, "step2": 2, "step3": 3, "final": 2}
+    assert sorted(published.names) == ["final", "step1", "step3"]
+    assert there(folder, told.checkpoints) == {"step1": 1, "step2": 2, "step3": 3, "final": 3}
 
 
 def test_secrets_are_in_no_event_and_no_warning(

@@ -49,6 +49,8 @@ def _add_algorithm(kinds: arguments.Verbs, name: str, what: str) -> None:
     parser.add_argument(
         "source", type=Path, metavar="CONFIG", help="a YAML file, or the folder of a run to go on"
     )
+    what = "with a CONFIG: the folder of a run to go on, which was begun with the same settings"
+    arguments.option(parser, "--resume", None, what, Path)
     arguments.keys(parser, TrainingConfig, but=["algorithm"])
     parser.set_defaults(verb=run, algorithm=name)
 
@@ -76,7 +78,7 @@ def run(given: argparse.Namespace) -> int:
 
     show_logs()
     config = _config(given)
-    resume = given.source if given.source.is_dir() else None
+    resume = given.source if given.source.is_dir() else given.resume
     hide_progress_of_others()
     with ExitStack() as shown:
         on_step = _shown(shown, config.steps, _done(resume))
@@ -93,6 +95,8 @@ def _config(given: argparse.Namespace) -> TrainingConfig:
 
     path, algorithm = given.source, given.algorithm
     if path.is_dir():
+        if given.resume:
+            raise UsageError(f"{path} is a run's folder: --resume goes with a YAML file")
         if not (path / CONFIG).is_file():
             raise UsageError(f"{path} is neither a YAML file nor the folder of a run")
         path = path / CONFIG

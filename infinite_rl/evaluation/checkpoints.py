@@ -94,17 +94,17 @@ class _Elsewhere:
     transfer: Transfer
 
     def there(self) -> list[Checkpoint]:
-        found = _named(self.uri)
+        found = runs_at(self.uri)
         if not found and not self.uri.endswith("/"):
             above, _, run = self.uri.rpartition("/")
-            found = [each for each in _named(f"{above}/") if _run(each) == run]
-        runs = sorted({_run(each) for each in found})
+            found = {name: of for name, of in runs_at(f"{above}/").items() if name == run}
+        runs = list(found)
         if len(runs) > 1:
             raise UsageError(
                 f"{self.uri} holds checkpoints of {len(runs)} runs, {', '.join(runs)}: name one, "
                 f"such as {self.uri.rstrip('/')}/{runs[0]}"
             )
-        return _by_step(found)
+        return found[runs[0]] if runs else []
 
     def fetch(self, found: Checkpoint) -> Path:
         return fetch(found.place, self.transfer)
@@ -121,6 +121,19 @@ def cache_in(out: Path, transfer: Transfer) -> Transfer:
     The optimizer's state, which is most of a checkpoint, is not fetched.
     """
     return Transfer(out / ".fetched", transfer.told, transfer.stop, leave_out=(STATE,))
+
+
+def runs_at(uri: str) -> dict[str, list[Checkpoint]]:
+    """The checkpoints that are published at a place, by the names of their runs, in their order.
+
+    Raises:
+        UsageError: it is no place where they could be, or it may not be read.
+        StoreError: it does not answer.
+    """
+    found: dict[str, list[Published]] = {}
+    for each in _named(uri):
+        found.setdefault(_run(each), []).append(each)
+    return {run: _by_step(found[run]) for run in sorted(found)}
 
 
 def _named(uri: str) -> list[Published]:

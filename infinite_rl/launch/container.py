@@ -33,10 +33,12 @@ from typing import Any
 from ..errors import InfiniteRLError, StoreError, UsageError
 from ..settings import read_yaml
 from ..storage import fetch
+from ..training.config import TrainingConfig
+from .begun import Begun
 from .hosts import Hosts, mapping_of
 from .ray_job import Settings, end, follow, lead, trained
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("infinite_rl.launch.container")  # also where it is __main__
 
 INPUT = Path("/opt/ml/input")
 _STOPPED = 128 + signal.SIGTERM
@@ -99,7 +101,10 @@ def _told(uri: str, path: Path) -> str:
 
 @dataclass(frozen=True)
 class Work:
-    """What a job has to run: the training by its engine, and where asked the evaluation beside."""
+    """What a job has to run: the training by its engine, and where asked the evaluation beside.
+
+    There is no training where it has ended before.
+    """
 
     engine: str
     train: Sequence[str]
@@ -129,10 +134,9 @@ def _lend_runtimes(folder: Path) -> None:
             shutil.copy(runtime, folder)
 
 
-def _prepared(given: argparse.Namespace, work: Path) -> Work:
+def _prepared(given: argparse.Namespace, work: Path, is_head: bool) -> Work:
     """What is to be run, all that it needs having been fetched."""
     from ..cli import arguments
-    from ..training.config import TrainingConfig
 
     told: dict[str, Any] = {}
     if given.config:
@@ -156,6 +160,8 @@ def _prepared(given: argparse.Namespace, work: Path) -> Work:
     file.write_text(json.dumps(values, indent=2), encoding="utf-8")
     program = [sys.executable, "-m", "infinite_rl"]
     train = [*program, "train", config.algorithm, str(file)]
+    if is_head and (begun := Begun.of(config)):  # the others need no folder of the run
+        train = _again(train, begun, config)
     processes = 1 + config.rollout_workers + config.reward_workers
     if not told.get("eval_config"):
         return Work(config.engine, train, processes)
@@ -168,11 +174,29 @@ def _prepared(given: argparse.Namespace, work: Path) -> Work:
     return Work(config.engine, train, processes, [*program, *watch])
 
 
+def _again(train: Sequence[str], begun: Begun, config: TrainingConfig) -> list[str]:
+    """The training that goes on with a run which this job has begun before; none if it has ended.
+
+    Raises as `Begun`.
+    """
+    where, step = begun.newest.place, begun.newest.step
+    if begun.ended:
+        begun.check(config)
+        logger.info(
+            "the run %s has ended with step %d (%s) and is not trained again; for another one name "
+            "another place under `checkpoints`",
+            *(begun.name, step, where),
+        )
+        return []
+    logger.info("the run %s goes on from step %d (%s)", begun.name, step, where)
+    return [*train, "--resume", str(begun.fetched(config))]
+
+
 def run(given: argparse.Namespace) -> int:
     """What this host does in its job; the exit code."""
     hosts = Hosts.of(os.environ, given.input / "config" / "resourceconfig.json")
     with tempfile.TemporaryDirectory() as made, ExitStack() as opened:
-        work = _prepared(given, Path(given.work or made).resolve())
+        work = _prepared(given, Path(given.work or made).resolve(), hosts.is_head)
         if work.engine != "ray" and len(hosts.names) > 1:
             count = len(hosts.names)
             raise UsageError(
@@ -182,7 +206,12 @@ def run(given: argparse.Namespace) -> int:
         if not hosts.is_head:
             return follow(hosts, settings)
         evaluated = opened.enter_context(_beside(work.evaluate))
-        code = lead(hosts, settings, work.train) if work.engine == "ray" else trained(work.train)
+        if not work.train:
+            code = 0
+        else:
+            code = (
+                lead(hosts, settings, work.train) if work.engine == "ray" else trained(work.train)
+            )
         if code == 0:
             evaluated()
         return code
@@ -206,7 +235,6 @@ def _beside(command: Sequence[str]) -> Iterator[Callable[[], None]]:
 
 def _parser() -> argparse.ArgumentParser:
     from ..cli import arguments
-    from ..training.config import TrainingConfig
 
     parser = argparse.ArgumentParser(
         prog="python -m infinite_rl.launch.container",

@@ -27,11 +27,12 @@ from .encoding import Prompt
 from .flow import Flow
 from .grpo import advantages, usable
 from .learner import load_shape, load_tokenizer, most_tokens
-from .local import start_of, try_out
+from .local import try_out
 from .mixed import by_dataset
+from .resuming import start_of
 from .roles import Group, Placement, Task
 from .rollouts import Reward, Row, name_of
-from .run_log import OnStep, RunLog, run_log
+from .run_log import OnStep, RunLog, publish_what_is_owed, run_log
 from .sampling import Sampled
 from .schedule import Schedule
 
@@ -59,6 +60,7 @@ def run_on(
     source = start_of(resume, config)
     done = checkpoint.step_of(source) if source else 0
     if source and done >= config.steps:
+        publish_what_is_owed(source, config)
         return source
     state = _state(source) if source else None
     tokenizer = load_tokenizer(config, source)

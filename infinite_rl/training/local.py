@@ -6,7 +6,6 @@ so a run that goes on from a checkpoint does on a CPU, to the bit, what it would
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -15,28 +14,17 @@ from typing import Any, Protocol
 import torch
 
 from ..adapters.scorer import Scorer
-from ..errors import StoreError, UsageError
-from ..store import locked, sample_of
+from ..errors import StoreError
+from ..store import sample_of
 from . import checkpoint
 from .config import TrainingConfig
 from .grpo import GRPO
 from .learner import Learner
 from .optimizer import restore
-from .redact import redact
+from .resuming import start_of
 from .rollouts import Record, Reward, Row, random_numbers
-from .run_folder import read_config
-from .run_log import OnStep, run_log
+from .run_log import OnStep, publish_what_is_owed, run_log
 from .sft import SFT
-
-logger = logging.getLogger(__name__)
-
-# What a run that goes on may be told otherwise: how long, where, and at what cost it learns, and
-# how old samples may be, which each step's events say.
-MAY_CHANGE = frozenset(
-    ("steps", "max_staleness", "out", "save_every", "keep", "tracking", "device",
-     "tokens_per_batch", "checkpoints", "traces", "remove_local", "prompts_per_pass",
-     "prompts_per_sync", "rollout_workers", "reward_workers")
-)  # fmt: skip
 
 
 class Algorithm(Protocol):
@@ -72,6 +60,7 @@ def run(
     start = start_of(resume, config)
     done = checkpoint.step_of(start) if start else 0
     if start and done >= config.steps:
+        publish_what_is_owed(start, config)
         return start
     learner = Learner(config, start)
     devices = [learner.device] if learner.device.type == "cuda" else []
@@ -91,44 +80,6 @@ def run(
                 start = _save(folder.path, step + 1, learner, algorithm)
                 log.saved(start)
     assert start is not None  # the last step is always saved
-    return start
-
-
-def start_of(resume: Path | None, config: TrainingConfig) -> Path | None:
-    """The checkpoint that a run goes on from; None where no run is resumed.
-
-    Raises:
-        UsageError: it has no whole one, or the config is not the run's own in a key that is not
-            among `MAY_CHANGE`; the message names all such keys.
-        StoreError: another process writes to the run's folder.
-    """
-    if resume is None:
-        return None
-    start = checkpoint.newest(resume)
-    done = checkpoint.step_of(start) if start else 0
-    newer = [
-        f"{path.name} is passed over: {lack}"
-        for path, lack in checkpoint.damaged(resume).items()
-        if checkpoint.step_of(path) > done
-    ]
-    if start is None:
-        lack = f"{resume} has no whole checkpoint to go on from"
-        raise UsageError("; ".join([lack, *newer, "begin anew with its config.yaml"]))
-    locked(resume).close()  # one that is under way would throw the checkpoint away meanwhile
-    now = redact(config.values())
-    before = {**TrainingConfig("-").values(), **read_config(resume)}  # it may lack a new key
-    changed = [
-        f"{name} was {before[name]!r}, is {value!r}"
-        for name, value in now.items()
-        if name not in MAY_CHANGE and value != before[name]
-    ]
-    if changed:
-        raise UsageError(
-            f"{resume} was begun with other settings: {'; '.join(changed)}. Go on with the same, "
-            "or begin a new run"
-        )
-    if newer:
-        logger.warning("%s; the run goes on from %s", "; ".join(newer), start.name)
     return start
 
 

@@ -1,8 +1,11 @@
 """A run's checkpoints and traces, copied elsewhere as training goes, in a thread beside it.
 
-    {checkpoints}/{run}_step{N}/    each checkpoint
+    {checkpoints}/{run}_step{N}/    each checkpoint, with the run's config and manifest
     {checkpoints}/{run}_final/      the last one, when the run has ended well
     {traces}/{run}/                 config, manifest, events and rollouts, as of the last checkpoint
+
+So the run can go on anywhere from a checkpoint alone; and as the traces go before it, with all
+events of the steps before it.
 
 `{run}` is the name of the run's folder. What is to be published lies in RUN/publishing until it is:
 links to a checkpoint's files, so that the run may throw the checkpoint away meanwhile. What fails
@@ -16,6 +19,7 @@ import os
 import shutil
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
@@ -24,20 +28,30 @@ from ..storage import Transfer, publish, ready
 from . import checkpoint
 from .config import TrainingConfig
 from .redact import redact
-from .run_folder import CONFIG, EVENTS, MANIFEST, ROLLOUTS, RunFolder
+from .run_folder import (
+    CONFIG,
+    EVENTS,
+    HARDWARE,
+    MANIFEST,
+    REQUIREMENTS,
+    ROLLOUTS,
+    RunFolder,
+)
 
 logger = logging.getLogger(__name__)
 
 FOLDER = "publishing"
 PUBLISHED, UNPUBLISHED = "published", "unpublished"  # kinds of events
-_TRACES = (CONFIG, MANIFEST, EVENTS, ROLLOUTS, "locks", "sys")
+BEGUN_WITH = (CONFIG, MANIFEST)  # what makes a folder that of a run
+TRACES = (*BEGUN_WITH, EVENTS, ROLLOUTS, REQUIREMENTS, HARDWARE)
 
 
 class Publisher:
     """Publishes what the config says, and nothing where it says nothing.
 
     Use it as a context manager, inside that of the run's folder. When it ends well, what is left
-    and the last checkpoint are published before it returns; what could not be is said in one line.
+    and the newest checkpoint are published before it returns, as the run's last one; what could not
+    be is said in one line.
 
     Raises:
         UsageError: a place cannot be written to, as far as can be told before training.
@@ -53,7 +67,7 @@ class Publisher:
         self._failed: dict[Path, str] = {}  # those that could not be published, and why
         self._given_up: dict[str, str] = {}  # names of those that were left out for want of room
         self._done: list[int] = []  # steps of which a whole copy is there
-        self._last: Path | None = None
+        self._last = checkpoint.newest(folder.path)
         self._traces_owed = self._ending = False
         self._traces_failed = ""
         self._thread = threading.Thread(target=self._work, name="publisher", daemon=True)
@@ -89,7 +103,7 @@ class Publisher:
             logger.info("publishing what is left of the run %s", self._run)
             self._owe(self._last, self._room / "final")
         with self._changed:
-            self._owed, self._traces_owed = [*self._failed, *self._owed], True
+            self._owed = [*self._failed, *self._owed]
             self._failed, self._ending = {}, True
             self._changed.notify()
         self._thread.join()
@@ -104,6 +118,8 @@ class Publisher:
         self._last = path
         if not self._thread.is_alive():
             return
+        with self._changed:
+            self._traces_owed = True  # first: they go before the checkpoint
         if self._config.checkpoints:
             self._owe(path, self._room / path.name)
         with self._changed:
@@ -111,7 +127,6 @@ class Publisher:
             waiting = [link for link in self._owed if link != self._busy]
             too_many = waiting[: -self._config.keep]
             self._owed = [link for link in self._owed if link not in too_many]
-            self._traces_owed = True
             self._changed.notify()
         for link in too_many:
             self._give_up(link, "newer ones wait to be published")
@@ -122,7 +137,7 @@ class Publisher:
     def _owe(self, path: Path, link: Path) -> None:
         """Have a checkpoint published, from a link to it."""
         try:
-            _linked(path, link)
+            _linked(path, link, [self._folder.path / name for name in BEGUN_WITH])
         except OSError as error:
             self._give_up(link, f"cannot write {link}: {error.strerror or error}")
             return
@@ -165,15 +180,16 @@ class Publisher:
         while not self._transfer.stop.is_set():
             with self._changed:
                 self._changed.wait_for(lambda: self._owed or self._traces_owed or self._ending)
-                link = self._owed[0] if self._owed else None
-                if link is None and not self._traces_owed:
-                    return
-                self._traces_owed = self._traces_owed and link is not None
+                traces_first, self._traces_owed = self._traces_owed, False
+                link = self._owed[0] if self._owed and not traces_first else None
                 self._busy = link
             if link is not None:
                 self._publish(link)
-            elif self._config.traces:
+                continue
+            if self._config.traces:
                 self._publish_traces()
+            if not traces_first:
+                return  # the end: all events are published, those of publishing too
 
     def _publish(self, link: Path) -> None:
         began = time.monotonic()
@@ -252,12 +268,14 @@ def _names_at(place: str) -> set[str]:
         return set()
 
 
-def _linked(path: Path, link: Path) -> None:
-    """A folder of links to the files of another, there whole or not at all."""
+def _linked(path: Path, link: Path, more: Iterable[Path]) -> None:
+    """A folder of links to the files of another and some more, there whole or not at all."""
     draft = link.with_name(f".{link.name}.part")
     shutil.rmtree(draft, ignore_errors=True)
     shutil.rmtree(link, ignore_errors=True)
     shutil.copytree(path, draft, copy_function=_link)
+    for file in more:
+        shutil.copyfile(file, draft / file.name)
     draft.rename(link)
 
 
@@ -269,9 +287,7 @@ def _link(source: str, target: str) -> None:
 
 
 def _copied(run: Path, copy: Path) -> None:
-    copy.mkdir(parents=True)
-    for name in _TRACES:
-        if (run / name).is_dir():
-            shutil.copytree(run / name, copy / name)
-        elif (run / name).is_file():
+    for name in TRACES:
+        if (run / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(run / name, copy / name)

@@ -40,6 +40,7 @@ logger = logging.getLogger(__name__)
 
 CONFIG, MANIFEST = "config.yaml", "run_manifest.json"
 EVENTS, ROLLOUTS = "events.jsonl", "rollouts.jsonl"
+REQUIREMENTS, HARDWARE = "locks/requirements.lock.txt", "sys/hardware.json"
 ROLLOUT_BYTES = 256 * 2**20  # how long rollouts.jsonl may get
 RESUMED, CAPPED = "resumed", "rollouts_capped"
 _PACKAGES = ("torch", "transformers", "trl", "accelerate", "peft", "tokenizers", "numpy")
@@ -100,8 +101,8 @@ class RunFolder:
             **surroundings(*_PACKAGES),
         }
         write_text(path / CONFIG, settings)
-        write_text(path / "locks" / "requirements.lock.txt", requirements())
-        write_text(path / "sys" / "hardware.json", json.dumps(hardware(), indent=2) + "\n")
+        write_text(path / REQUIREMENTS, requirements())
+        write_text(path / HARDWARE, json.dumps(hardware(), indent=2) + "\n")
         write_text(path / MANIFEST, json.dumps(manifest, indent=2) + "\n")  # last: now it is a run
         logger.info("the run's folder: %s", path)  # how to go on with it, should it be interrupted
         return cls(path, rollout_bytes=rollout_bytes)

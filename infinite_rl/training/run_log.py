@@ -72,6 +72,17 @@ def run_log(
             yield RunLog(folder, told, publisher, on_step)
 
 
+def publish_what_is_owed(last: Path, config: TrainingConfig) -> None:
+    """Publish what a run that has all its steps has not: it was killed before it could.
+
+    Raises:
+        UsageError: a place to publish to cannot be used.
+        StoreError: the run's folder cannot be written.
+    """
+    with RunFolder.open(last.parent.parent) as folder, Publisher(folder, config):
+        pass
+
+
 @contextmanager
 def _how_to_go_on(run: Path, algorithm: str) -> Iterator[None]:
     """Say what an interrupted run has kept."""

@@ -39,12 +39,12 @@ from . import checkpoint
 from .config import TrainingConfig
 from .encoding import Prompt, examples, prompts
 from .learner import load_model, load_tokenizer, most_tokens
-from .local import start_of
 from .loss import PRESETS
 from .optimizer import BETAS, CLIP_NORM, FLOOR
+from .resuming import start_of
 from .roles import credited
 from .rollouts import Reward, Row, judge
-from .run_log import OnStep, RunLog, run_log
+from .run_log import OnStep, RunLog, publish_what_is_owed, run_log
 from .sampling import end_ids
 
 logger = logging.getLogger(__name__)
@@ -83,12 +83,15 @@ def run(
     """
     check(config)
     start = start_of(resume, config)
+    is_main = PartialState(cpu=config.device == "cpu").is_main_process
     if start and checkpoint.step_of(start) >= config.steps:
+        if is_main:
+            publish_what_is_owed(start, config)
         return start
     tokenizer = load_tokenizer(config)
     with ExitStack() as opened:
         log = None
-        if PartialState(cpu=config.device == "cpu").is_main_process:
+        if is_main:
             done = checkpoint.step_of(start) if start else 0
             log = opened.enter_context(
                 run_log(config, resume=resume, done=done, command=command, on_step=on_step)
