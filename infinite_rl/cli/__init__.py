@@ -48,6 +48,7 @@ VERBS = (
     "publish",
     "run_examples",
     "warm_up",
+    "doctor",
 )
 
 
