@@ -1,4 +1,4 @@
-"""What every test leaves as it has found it."""
+"""What every test leaves as it has found it, and the server that some share."""
 
 from __future__ import annotations
 
@@ -17,3 +17,12 @@ def _log_levels() -> Iterator[None]:
     for each, (level, handlers) in zip(loggers, before, strict=True):
         each.setLevel(level)
         each.handlers[:] = handlers
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    """The address of an S3 without buckets, one for all tests."""
+    from s3_server import serving
+
+    with serving() as endpoint:
+        yield endpoint

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from s3_server import Proxy, bucket, credentials, serving
+from s3_server import Proxy, bucket, credentials
 
 from infinite_rl.dataset import rows
 from infinite_rl.errors import StoreError, UsageError
@@ -192,16 +192,10 @@ def test_results_of_a_place_elsewhere_need_a_folder(tasks: list[str]) -> None:
 # S3.
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with serving() as endpoint:
-        yield endpoint
-
-
 @pytest.fixture
-def proxy(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    credentials(monkeypatch, server)
-    with bucket("runs"), Proxy(server) as proxy:
+def proxy(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    credentials(monkeypatch, s3_endpoint)
+    with bucket("runs"), Proxy(s3_endpoint) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
         yield proxy
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from s3_server import answering, bucket, credentials, serving
+from s3_server import answering, bucket, credentials
 
 from infinite_rl.cache import cache_folder
 from infinite_rl.dataset.rows import read, write
@@ -62,15 +62,9 @@ def test_a_name_that_no_file_can_have_is_one_clear_error(tmp_path: Path, uri: st
 # S3.
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with serving() as endpoint:
-        yield endpoint
-
-
 @pytest.fixture
-def s3(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    credentials(monkeypatch, server)
+def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    credentials(monkeypatch, s3_endpoint)
     with bucket("rows") as client:
         yield client
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from s3_server import SECRET, Proxy, answering, bucket, credentials, serving
+from s3_server import SECRET, Proxy, answering, bucket, credentials
 
 from infinite_rl import cli
 from infinite_rl.cache import cache_folder
@@ -40,22 +40,16 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return cache_folder() / "data"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with serving() as endpoint:
-        yield endpoint
-
-
 @pytest.fixture
-def client(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    credentials(monkeypatch, server)
+def client(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    credentials(monkeypatch, s3_endpoint)
     with bucket("models") as client:
         yield client
 
 
 @pytest.fixture
-def proxy(server: str, client: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    with Proxy(server) as proxy:
+def proxy(s3_endpoint: str, client: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    with Proxy(s3_endpoint) as proxy:
         credentials(monkeypatch, proxy.endpoint)
         yield proxy
 

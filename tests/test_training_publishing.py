@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from s3_server import bucket, credentials, serving
+from s3_server import bucket, credentials
 
 pytest.importorskip("yaml")
 
@@ -289,15 +289,9 @@ def test_remove_local_needs_a_place() -> None:
 # With S3, and with the engine.
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with serving() as endpoint:
-        yield endpoint
-
-
 @pytest.fixture
-def s3(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    credentials(monkeypatch, server)
+def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    credentials(monkeypatch, s3_endpoint)
     with bucket("runs") as client:
         yield client
 
