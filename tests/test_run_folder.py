@@ -250,7 +250,13 @@ def test_a_torn_last_line_is_left_out_and_owed_again(run: RunFolder, torn: bytes
         assert [record["text"] for record in again.rollouts()] == ["a", "b"]
 
 
-@pytest.mark.parametrize("line", [b"{\n", b"[]\n", b"\xff\n"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(b"{\n", b"[]\n", b"\xff\n", b"[" * 99_999 + b"\n", b'{"kind": "resumed"}\n'),
+        b'{"kind": "train", "step": "2"}\n',
+    ],
+)
 def test_a_damaged_line_before_the_end_is_named(run: RunFolder, line: bytes) -> None:
     run.event("train", 1)
     run.close()

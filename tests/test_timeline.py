@@ -105,6 +105,9 @@ def test_what_is_no_span_is_passed_over(run: Path) -> None:
         span("train", "trainer", 3, 2),
         span("train", "trainer", 0, 99, ended_s=None),
         span("train", "trainer", 0, 99, began_s="now"),
+        span("train", "trainer", 0, float("inf")),
+        span("train", "trainer", 0, 10**400),
+        span("train", "trainer", -1e300, 99),
         {"kind": "span", "step": 1},
         {"kind": "fate", "step": 1, "version": 0, "used": "many"},
     ]

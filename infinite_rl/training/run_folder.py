@@ -244,10 +244,10 @@ def _parsed(path: Path, holding: bytes = b"") -> Iterator[tuple[int, dict[str, A
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise damaged(path, end, str(error)) from None
-        if not isinstance(record, dict):
-            raise damaged(path, end, "no object")
+        if not isinstance(record, dict) or type(record.get("step")) is not int:
+            raise damaged(path, end, "no object of a step")
         if not holding or record.get("kind") == RESUMED:
             yield end, record
 

@@ -31,6 +31,7 @@ STAGES: Mapping[str, str] = {
 }
 _OTHER = "#999999"
 _ROLES = ("trainer", "rollout", "reward")  # how their workers' names begin, in the picture's order
+_LONGEST_S = 1e12
 _LANES, _WIDTH, _MARKS = 64, 2000, 200  # in a picture: workers, points in time, versions
 
 Interval: TypeAlias = "tuple[float, float]"
@@ -169,7 +170,9 @@ def pictures(run: Path) -> list[Path]:
 
 def _span(event: Mapping[str, Any]) -> Span | None:
     began, ended = event.get("began_s"), event.get("ended_s")
-    if not (isinstance(began, int | float) and isinstance(ended, int | float) and began <= ended):
+    if not (isinstance(began, int | float) and isinstance(ended, int | float)):
+        return None
+    if not -_LONGEST_S < began <= ended < _LONGEST_S:  # a picture could not show it
         return None
     stage, worker = str(event.get("stage")), str(event.get("worker"))
     return Span(stage, worker, began, ended, _version(event), bool(event.get("lost")))
