@@ -301,3 +301,29 @@ def test_what_the_datasets_library_saved_is_read(tmp_path: Path) -> None:
         path.unlink()
     with pytest.raises(StoreError, match="cannot read .*one: FileNotFoundError"):
         list(read(tmp_path / "one"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("state.json", text) for text in ("[]", "null", "[" * 99_999, '{"_data_files": 5}')),
+        ("dataset_info.json", "[]"),
+        ("dataset_info.json", '{"features": {"a": {"_type": "Image"}}}'),
+    ],
+)
+def test_a_saved_set_whose_files_are_none_is_one_clear_error(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    datasets = pytest.importorskip("datasets")
+    datasets.Dataset.from_list([{"a": 1}]).save_to_disk(str(tmp_path / "one"))
+    (tmp_path / "one" / name).write_text(text)
+    with pytest.raises(StoreError, match="cannot read .*one: "):
+        list(read(tmp_path / "one"))
+
+
+def test_a_saved_set_is_read_as_plain_values_whatever_format_it_asks_for(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    made = datasets.Dataset.from_list([{"a": 1}]).with_format("numpy")
+    made.save_to_disk(str(tmp_path / "one"))
+    (row,) = read(tmp_path / "one")
+    assert type(row["a"]) is int

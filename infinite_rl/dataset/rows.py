@@ -64,7 +64,7 @@ def read(source: Source) -> Iterator[Row]:
         StoreError: it cannot be read, or is damaged; the message names the line.
     """
     if isinstance(source, str | Path) and _is_saved(Path(source)):
-        yield from read(_saved(Path(source)))
+        yield from _saved(Path(source))
     elif isinstance(source, str | Path):
         for path in _files(Path(source)):
             try:
@@ -174,15 +174,15 @@ def _is_saved(folder: Path) -> bool:
     )
 
 
-def _saved(folder: Path) -> Any:
+def _saved(folder: Path) -> Iterator[Row]:
     try:
         import datasets
     except ModuleNotFoundError:
         message = f"{folder} needs the datasets library: pip install 'infinite-rl[data]'"
         raise UsageError(message) from None
     try:
-        return datasets.load_from_disk(str(folder))
-    except (OSError, ValueError, KeyError) as error:
+        yield from read(datasets.load_from_disk(str(folder)).with_format(None))
+    except Exception as error:  # its files can be wrong in any way, and pyarrow has its own errors
         said = " ".join(str(error).split())[:300]
         raise StoreError(f"cannot read {folder}: {type(error).__name__}: {said}") from None
 
