@@ -454,6 +454,7 @@ def test_an_unwritable_place_is_an_error_of_the_store(model: Path, tmp_path: Pat
         ([1.0], "the reward gave 1 values for 16 completions"),
         (["high"] * 16, "the reward gave 'high', which is no finite number"),
         ([float("nan")] * 16, "no finite number"),
+        ([10**400] * 16, "no finite number"),
     ],
 )
 def test_a_reward_that_gives_no_numbers_is_refused(

@@ -66,7 +66,7 @@ def judge(reward: Reward, rows: Sequence[Row], texts: Sequence[str]) -> list[flo
 def _number(value: Any) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not -float("inf") < number < float("inf"):
         raise UsageError(f"the reward gave {value!r}, which is no finite number")
