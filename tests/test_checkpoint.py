@@ -178,11 +178,22 @@ def test_a_damaged_checkpoint_is_not_ready_and_is_made_anew(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[]", '{"files": 3}', '{"files": {}}', '{"files": {"\\u0000": 1}}']
+    "text",
+    [
+        *("", "{}", "[]", '{"files": 3}', '{"files": {}}', '{"files": {"\\u0000": 1}}'),
+        "[" * 99_999,
+    ],
 )
 def test_a_marker_that_says_nothing_makes_nothing_ready(tmp_path: Path, text: str) -> None:
     (saved(tmp_path, 1) / "READY").write_text(text)
     assert newest(tmp_path) is None
+
+
+@pytest.mark.parametrize("name", ["step_01", "step_-1", "step_\u0663", "step_" + "9" * 99])
+def test_a_step_has_one_name(tmp_path: Path, name: str) -> None:
+    path = saved(tmp_path, 1)
+    shutil.copytree(path, path.with_name(name))
+    assert ready(tmp_path) == [path]
 
 
 # Killed, full, unwritable.

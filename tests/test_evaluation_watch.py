@@ -112,6 +112,16 @@ def test_the_last_checkpoint_is_that_of_its_step(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("step", [-1, 10**99, True, "2", None])
+def test_a_step_that_is_none_is_passed_over(tmp_path: Path, step: Any) -> None:
+    place = tmp_path / "far"
+    publish(save(tmp_path / "r_step2", 2), place / "r_step2", {"step": 2})
+    publish(save(tmp_path / "r_final", 2), place / "r_final", {"step": step})
+    publish(save(tmp_path / "r_step", 2), place / f"r_step{'9' * 99}", {})
+    (found,) = checkpoints(place.as_uri(), Transfer()).there()
+    assert (found.step, found.final) == (2, False)
+
+
 def test_a_folder_that_was_published_to_is_known_by_its_path(tmp_path: Path) -> None:
     publish(save(tmp_path / "r_step2", 2), tmp_path / "far" / "r_step2", {"step": 2})
     (found,) = checkpoints(str(tmp_path / "far"), Transfer()).there()

@@ -233,6 +233,16 @@ def snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]) 
     return folder
 
 
+@pytest.mark.parametrize("text", ["[]", '{"weight_map": 5}', "[" * 99_999])
+def test_an_index_of_weights_that_is_none_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    folder = snapshot(tmp_path, monkeypatch, SHARDS)
+    (folder / SHARDS[0]).write_text(text)
+    with pytest.raises(StoreError, match="an index of weights in .* that is none"):
+        fetch("hf-model:org/tiny")
+
+
 SHARDS = ["model.safetensors.index.json", "model-1.safetensors", "model-2.safetensors"]
 
 

@@ -36,6 +36,8 @@ def fetch_model(uri: str, transfer: Transfer) -> Path:  # noqa: ARG001  # it has
         lacking = _lacking(folder)
     except (OSError, ValueError, hub.errors.HfHubHTTPError) as error:
         raise UsageError(f"{uri} cannot be loaded: {_reason(error)}") from None
+    except (AttributeError, RecursionError):
+        raise StoreError(f"{uri} has an index of weights in {folder} that is none") from None
     if lacking:
         raise StoreError(f"{uri} is not whole in {folder}: {lacking} is missing")
     return folder

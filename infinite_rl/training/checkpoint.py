@@ -24,7 +24,7 @@ from ..replacing import UNFINISHED, clear_unfinished, replacing_folder, write_te
 
 FOLDER, READY, STATE = "checkpoints", "READY", "trainer_state.pt"
 FINAL = "FINAL"  # in a run's folder: the name of the checkpoint that it has ended with
-_NAME = re.compile(r"step_(\d+)")
+_NAME = re.compile(r"step_(0|[1-9][0-9]{0,11})")  # one name a step, whoever has made the folder
 
 
 def save(
@@ -101,7 +101,7 @@ def flaw(path: Path) -> str:
     """What a checkpoint's folder lacks to be whole, "" where that is nothing."""
     try:
         sizes = dict(json.loads((path / READY).read_text(encoding="utf-8"))["files"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return f"its {READY} is missing or damaged"
     for name, size in sizes.items():
         try:
