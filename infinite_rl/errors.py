@@ -45,6 +45,11 @@ class UnknownName(UsageError):
         super().__init__(f"unknown {kind} {name!r}; known: {', '.join(sorted(known))}")
 
 
+def reason_of(error: BaseException) -> str:
+    """What another library's exception says in one line; its kind where it says nothing."""
+    return " ".join(str(error).split())[:300] or type(error).__name__
+
+
 def look_up(kind: str, name: object, table: Mapping[str, T]) -> T:
     """What a table holds under a name. Raises UnknownName where it has no such entry."""
     if not isinstance(name, str) or name not in table:

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from .errors import UsageError, look_up
+from .errors import UsageError, look_up, reason_of
 from .layout import ANSWER_TAG, fenced, tagged
 from .parser_tags import tag_matches
 from .proof.solves import default_system
@@ -183,7 +183,7 @@ def _applied(messages: Messages, tokenizer: Any, *, add_generation_prompt: bool)
         try:
             return str(tokenizer.apply_chat_template(given, **options))
         except Exception as error:  # a template is a program: it may raise anything
-            reason = " ".join(str(error).split()) or type(error).__name__
+            reason = reason_of(error)
     raise UsageError(f"the tokenizer's chat template cannot be applied: {reason}")
 
 

@@ -1,33 +1,24 @@
-"""The backend vLLM, against a stand-in with the signatures of vLLM's documentation."""
+"""The backend vLLM, against a stand-in."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
+import fake_vllm
 import pytest
+from fake_vllm import MADE, SamplingParams
 
 from infinite_rl.dataset import rows
 from infinite_rl.errors import UsageError
 from infinite_rl.evaluation import EvaluationConfig, evaluate
 from infinite_rl.evaluation.backends import make_backend
 from infinite_rl.evaluation.shards import on_its_device
-
-
-@dataclass(frozen=True)
-class SamplingParams:
-    n: int = 1
-    temperature: float = 1.0
-    top_p: float = 1.0
-    max_tokens: int | None = 16
-    stop: list[str] | None = None
-    stop_token_ids: list[int] | None = None
-    seed: int | None = None
 
 
 class Letters:
@@ -40,56 +31,27 @@ class Letters:
         return list(map(ord, text))
 
 
-@dataclass
-class LLM:
+class LLM(fake_vllm.LLM):
     """Says the prompt's letters, as many as it may; of n samples the first ends by itself."""
 
-    model: str
-    dtype: str = "auto"
-    tensor_parallel_size: int = 1
-    gpu_memory_utilization: float = 0.9
-    max_model_len: int = 100
-    seed: int = 0
-    calls: list[Any] = field(default_factory=list)
-
     def __post_init__(self) -> None:
-        if self.model == "none":
-            raise OSError("none is not a\n local folder")
-        self.llm_engine = SimpleNamespace(
-            model_config=SimpleNamespace(max_model_len=self.max_model_len)
-        )
-        MADE.append(self)
+        super().__post_init__()
+        room = SimpleNamespace(max_model_len=self.max_model_len or 100)
+        self.llm_engine = SimpleNamespace(model_config=room)
 
     def get_tokenizer(self) -> Letters:
         return Letters()
 
-    def generate(self, prompts: Any, sampling_params: Any, *, use_tqdm: bool = True) -> list[Any]:
-        assert len(prompts) == len(sampling_params) and not use_tqdm
-        self.calls.append((prompts, sampling_params))
-        return [
-            SimpleNamespace(
-                outputs=[_said(ids["prompt_token_ids"], params, n) for n in range(params.n)]
-            )
-            for ids, params in zip(prompts, sampling_params, strict=True)
-        ]
-
-
-def _said(ids: list[int], params: SamplingParams, number: int) -> Any:
-    assert len(ids) < 100, "vLLM refuses all prompts of a call where one is too long"
-    text = f"{''.join(map(chr, ids))} <answer>3</answer>"
-    finish_reason = "length" if number else "stop"
-    return SimpleNamespace(text=text, token_ids=tuple(range(9)), finish_reason=finish_reason)
-
-
-MADE: list[LLM] = []
+    def said(self, ids: Sequence[int], params: SamplingParams, number: int) -> Any:
+        assert len(ids) < 100, "vLLM refuses all prompts of a call where one is too long"
+        text = f"{''.join(map(chr, ids))} <answer>3</answer>"
+        finish_reason = "length" if number else "stop"
+        return SimpleNamespace(text=text, token_ids=tuple(range(9)), finish_reason=finish_reason)
 
 
 @pytest.fixture(autouse=True)
 def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("vllm")
-    module.LLM, module.SamplingParams = LLM, SamplingParams  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "vllm", module)
-    MADE.clear()
+    fake_vllm.install(monkeypatch, LLM)
 
 
 def config(folder: Path, **more: Any) -> EvaluationConfig:
@@ -147,8 +109,8 @@ def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:
 
 
 def test_a_model_that_cannot_be_loaded_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="vLLM cannot load none: none is not a local folder"):
-        evaluate(config(tmp_path, model="none"))
+    with pytest.raises(UsageError, match="cannot load refused: this architecture is not supp"):
+        evaluate(config(tmp_path, model="refused"))
 
 
 def test_without_vllm_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,12 @@
-"""The rollout worker of vLLM, against a stand-in with the signatures of vLLM's documentation."""
+"""The rollout worker of vLLM, against a stand-in."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +14,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+import fake_vllm  # noqa: E402
+from fake_vllm import MADE, SamplingParams  # noqa: E402
 from test_training_local import ROWS, config, digits  # noqa: E402
 from tiny_models import save_tiny  # noqa: E402
 
@@ -22,19 +23,6 @@ from infinite_rl.errors import InfiniteRLError, UsageError  # noqa: E402
 from infinite_rl.training.blocking import Job  # noqa: E402
 from infinite_rl.training.roles import Task  # noqa: E402
 from infinite_rl.training.vllm_rollout import VLLMRollout  # noqa: E402
-
-
-@dataclass(frozen=True)
-class SamplingParams:
-    n: int = 1
-    temperature: float = 1.0
-    top_p: float = 1.0
-    top_k: int = 0
-    max_tokens: int | None = 16
-    stop: list[str] | None = None
-    stop_token_ids: list[int] | None = None
-    logprobs: int | None = None
-    seed: int | None = None
 
 
 class Net:
@@ -47,27 +35,17 @@ class Net:
         self.loaded.update(weights)
 
 
-@dataclass
-class LLM:
+class LLM(fake_vllm.LLM):
     """Answers with its own number of the sample and the seed; the second of a group is cut off."""
 
-    model: str
-    dtype: str = "auto"
-    tensor_parallel_size: int = 1
-    gpu_memory_utilization: float = 0.9
-    max_model_len: int | None = None
-    seed: int = 0
-    logprobs_mode: str = "raw_logprobs"
-    worker_extension_cls: str = ""
-    events: list[Any] = field(default_factory=list)
+    lack = 0  # log-probabilities of an answer
 
     def __post_init__(self) -> None:
-        if self.model.endswith("refused"):
-            raise ValueError("this architecture\n is not supported")
+        super().__post_init__()
         module, _, name = self.worker_extension_cls.rpartition(".")
         self.worker = getattr(import_module(module), name)()
         self.worker.model_runner = SimpleNamespace(model=Net())
-        MADE.append(self)
+        self.events: list[str] = []
 
     def collective_rpc(self, method: str, timeout: float | None = None, args: tuple[Any, ...] = ()) -> list[Any]:  # fmt: skip # noqa: E501
         self.events.append(method)
@@ -77,27 +55,14 @@ class LLM:
         self.events.append("reset_prefix_cache")
         return True
 
-    def generate(
-        self, prompts: Sequence[Any], sampling_params: Sequence[SamplingParams], *, use_tqdm: bool
-    ) -> list[Any]:
-        self.asked = prompts, sampling_params
-        return [
-            SimpleNamespace(outputs=[self._said(params, number) for number in range(params.n)])
-            for params in sampling_params
-        ]
-
-    def _said(self, params: SamplingParams, number: int) -> Any:
-        ids = (number, 7)
+    def said(self, ids: Sequence[int], params: SamplingParams, number: int) -> Any:
+        drawn = (number, 7)
         return SimpleNamespace(
             text=f"{number}!",
-            token_ids=ids,
-            logprobs=[{each: SimpleNamespace(logprob=-0.5 * each)} for each in ids][LACK:],
+            token_ids=drawn,
+            logprobs=[{each: SimpleNamespace(logprob=-0.5 * each)} for each in drawn][self.lack :],
             finish_reason="length" if number == 1 else "stop",
         )
-
-
-MADE: list[LLM] = []
-LACK = 0
 
 
 @pytest.fixture(scope="module")
@@ -107,12 +72,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def vllm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    module = ModuleType("vllm")
-    module.LLM, module.SamplingParams = LLM, SamplingParams  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "vllm", module)
-    MADE.clear()
-    yield
+def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_vllm.install(monkeypatch, LLM)
 
 
 def worker(path: Path, out: Path, **values: Any) -> VLLMRollout:
@@ -150,14 +111,14 @@ def test_each_task_has_a_seed_of_its_own_and_is_asked_by_its_ids(
 ) -> None:
     asks = worker(model, tmp_path)
     asks.sample(TASKS)
-    prompts, params = MADE[0].asked
+    ((prompts, params),) = MADE[0].calls
     assert asks._tokenizer.decode(prompts[1]["prompt_token_ids"]) == ROWS[3]["prompt"]
     assert {(each.n, each.temperature, each.top_p, each.max_tokens) for each in params} == {
         (4, 0.7, 1.0, 6)
     }
     seeds = [each.seed for each in params]
     asks.sample([TASKS[1], Task(0, "a", 1)])
-    again = [each.seed for each in MADE[0].asked[1]]
+    again = [each.seed for each in MADE[0].calls[-1][1]]
     assert again[0] == seeds[1] and len({*seeds, *again}) == 3
 
 
@@ -176,7 +137,7 @@ def test_new_weights_reach_all_workers_and_old_caches_are_dropped(
 def test_an_answer_without_log_probs_is_an_error(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules[__name__], "LACK", 1)
+    monkeypatch.setattr(LLM, "lack", 1)
     with pytest.raises(InfiniteRLError, match="no log-probability for each token"):
         worker(model, tmp_path).sample(TASKS)
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from ..errors import NoColumn, StoreError, UsageError
+from ..errors import NoColumn, StoreError, UsageError, reason_of
 from ..journal import JOURNAL
 from ..replacing import replacing
 from ..store import DATASET, DATASET_COLUMNS, FAILED_COLUMNS, csv_line, read_rows, sample_of
@@ -183,8 +183,8 @@ def _saved(folder: Path) -> Iterator[Row]:
     try:
         yield from read(datasets.load_from_disk(str(folder)).with_format(None))
     except Exception as error:  # its files can be wrong in any way, and pyarrow has its own errors
-        said = " ".join(str(error).split())[:300]
-        raise StoreError(f"cannot read {folder}: {type(error).__name__}: {said}") from None
+        said = f"{type(error).__name__}: {reason_of(error)}"
+        raise StoreError(f"cannot read {folder}: {said}") from None
 
 
 def _within(folder: Path) -> Iterator[Path]:

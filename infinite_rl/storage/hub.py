@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..dataset.rows import write
-from ..errors import StoreError, UsageError
+from ..errors import StoreError, UsageError, reason_of
 from .transfer import Transfer, kept
 
 _WEIGHTS = (".safetensors", ".bin", ".gguf", ".pt")
@@ -65,7 +65,7 @@ def _split_name(uri: str) -> tuple[str, str | None, str]:
 
 
 def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    return f"{type(error).__name__}: {reason_of(error)}"
 
 
 def _datasets() -> Any:

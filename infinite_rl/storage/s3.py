@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..errors import StoreError, UsageError
+from ..errors import StoreError, UsageError, reason_of
 from .marker import MARKER, MOST, Entry, Marker, Published, contents, sha256_of, stamps_of
 from .transfer import CHUNK, Interrupted, Meter, Transfer, kept
 
@@ -390,7 +390,7 @@ def _meant(uri: str, what: str, error: Exception) -> Exception:
             f"{uri} cannot be {what}: there are no AWS credentials (in the environment, a profile "
             "or a role)"
         )
-    said = " ".join(str(error).split())[:300]
+    said = reason_of(error)
     wrong = (known.ProfileNotFound, known.NoRegionError, known.ParamValidationError)
     if isinstance(error, wrong) or "endpoint" in said and isinstance(error, ValueError):
         return UsageError(f"{uri} cannot be {what}: {said}")
@@ -416,7 +416,7 @@ def _refused(uri: str, what: str, error: Any) -> Exception:
         return UsageError(f"{uri} cannot be {what}: {denied}{also}")
     if status == 412:
         return StoreError(f"{uri} could not be {what}: an object changed meanwhile (412)")
-    said = " ".join(str(error).split())[:300]
+    said = reason_of(error)
     if status in (301, 400, 401, 403):
         return UsageError(f"{uri} cannot be {what}: {said}")
     return StoreError(f"{uri} could not be {what}: {said}")

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..errors import UsageError
+from ..errors import UsageError, reason_of
 from .config import TrainingConfig
 from .optimizer import make_optimizer, update
 from .prefill import answer_log_probs, shares_prompts
@@ -172,7 +172,7 @@ def pretrained(kind: Any, name: str, options: Mapping[str, Any]) -> Any:
         with _LOADING:
             return kind.from_pretrained(name, **options)
     except Exception as error:  # a file can be wrong in any way, and each library has its errors
-        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        reason = reason_of(error)
         where = "" if folder.is_dir() else " (there is no such folder, so it is asked of the hub)"
         raise UsageError(f"the model {name} cannot be loaded{where}: {reason}") from error
 

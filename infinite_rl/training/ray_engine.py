@@ -34,7 +34,7 @@ import numpy as np
 import torch
 
 from ..cluster import connected
-from ..errors import InfiniteRLError, UsageError
+from ..errors import InfiniteRLError, UsageError, reason_of
 from .async_engine import run_on
 from .blocking import BlockingReward, BlockingRollout, BlockingTrainer, Job
 from .checkpoint import step_of
@@ -211,8 +211,8 @@ class _Actor:
         except errors.RayTaskError as error:  # a fault of ours, not of the process
             logger.error("%s", error)
             cause = error.cause
-            said = " ".join(str(cause).split())[:300]
-            raise InfiniteRLError(f"{self.name} failed: {type(cause).__name__}: {said}") from None
+            said = f"{type(cause).__name__}: {reason_of(cause)}"
+            raise InfiniteRLError(f"{self.name} failed: {said}") from None
         except errors.RayError as error:
             self.kill()  # where it is only out of reach it must not go on
             raise WorkerLost(self._lost(error)) from None
@@ -385,8 +385,8 @@ def on_ray(job: Job, tell: Tell) -> Iterator[Placement]:
             done = step_of(job.source) if job.source else 0
             placement = RayPlacement(ray, makers, gpus, tell, done)
         except TypeError as error:  # what pickling raises
-            reason = " ".join(str(error).split())[:300]
-            raise UsageError(f"the reward cannot be sent to other processes: {reason}") from None
+            said = reason_of(error)
+            raise UsageError(f"the reward cannot be sent to other processes: {said}") from None
         try:
             yield placement
         finally:

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError, look_up
+from ..errors import UsageError, look_up, reason_of
 from .redact import redact
 
 
@@ -136,7 +136,7 @@ def _wandb(run: Path, config: Mapping[str, Any], resumed_at: int | None) -> Open
             settings=settings,
         )
     except (wandb.errors.Error, OSError) as error:
-        said = " ".join(str(error).split())
+        said = reason_of(error)
         raise UsageError(f"wandb cannot begin (offline: WANDB_MODE=offline): {said}") from None
 
     def log(step: int, numbers: Mapping[str, float]) -> None:

@@ -1,4 +1,4 @@
-"""A rollout worker that samples with vLLM, by the interface that its documentation states.
+"""A rollout worker that samples with vLLM.
 
 The weights that the trainer sends are written as safetensors to a file in memory, of which vLLM's
 own workers, one for each GPU, are told the path: `collective_rpc` is for messages, not for data,
@@ -19,7 +19,8 @@ from typing import Any
 
 import torch
 
-from ..errors import InfiniteRLError, UsageError
+from .. import vllm_library
+from ..errors import InfiniteRLError
 from .blocking import Job
 from .config import TrainingConfig
 from .encoding import Prompt
@@ -63,7 +64,6 @@ class VLLMRollout:
 
     def _loaded(self, config: TrainingConfig) -> Any:
         told = {
-            "model": config.model,
             "dtype": config.dtype,
             "tensor_parallel_size": config.rollout_gpus,
             "max_model_len": self._most,
@@ -72,11 +72,7 @@ class VLLMRollout:
             "worker_extension_cls": f"{__name__}.{WeightLoader.__name__}",
             **config.rollout_options,
         }
-        try:
-            return _vllm().LLM(**told)
-        except (OSError, ValueError, TypeError) as error:
-            reason = " ".join(str(error).split())[:300]
-            raise UsageError(f"vLLM cannot load {config.model}: {reason}") from None
+        return vllm_library.load(config.model, **told)
 
     def load(self, weights: Mapping[str, torch.Tensor]) -> None:
         """Take over weights, as the trainer gave them; what was computed with others is dropped."""
@@ -107,22 +103,17 @@ class VLLMRollout:
     def _params(self, task: Task, prompt: Prompt) -> Any:
         config = self._config
         seed = random_numbers(config.seed, "sample", task.epoch, task.place).initial_seed()
-        return _vllm().SamplingParams(
+        return vllm_library.sampling(
+            self._tokenizer,
+            prompt.said.stop,
             n=config.group_size,
             temperature=config.temperature,
             top_p=1.0,
             top_k=0,
             max_tokens=config.max_new_tokens,
-            stop=list(prompt.said.stop),
-            stop_token_ids=self._single_tokens(prompt.said.stop),
             logprobs=0,  # of the token that was drawn, and of no others
             seed=seed % 2**31,
         )
-
-    def _single_tokens(self, stop: Sequence[str]) -> list[int]:
-        """The stop strings that are one token, which vLLM's text may lack: special ones."""
-        encoded = (self._tokenizer.encode(each, add_special_tokens=False) for each in stop)
-        return [ids[0] for ids in encoded if len(ids) == 1]
 
 
 def _sampled(output: Any) -> Sampled:
@@ -138,13 +129,3 @@ def _sampled(output: Any) -> Sampled:
     log_probs = [by[each].logprob for each, by in zip(ids, found, strict=True)]
     reason = "length" if output.finish_reason == "length" else "stop"
     return Sampled(ids, log_probs, output.text, reason)
-
-
-def _vllm() -> Any:
-    try:
-        import vllm
-    except ModuleNotFoundError as error:
-        if error.name != "vllm":
-            raise
-        raise UsageError("rollout vllm needs vLLM: pip install vllm") from None
-    return vllm

@@ -1,8 +1,4 @@
-"""vLLM in this process: the model on as many GPUs as it is told.
-
-Written against vLLM's documentation: `LLM` and its `generate` (docs.vllm.ai, "Offline Inference"),
-`SamplingParams`, and the prompts that are token ids already (`TokensPrompt`).
-"""
+"""vLLM in this process: the model on as many GPUs as it is told."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
+from ... import vllm_library
 from ...dataset.rows import Row
 from ...errors import UsageError
 from ...prompt_styles import token_ids
@@ -31,20 +28,15 @@ class VLLM:
 
     def __init__(self, config: EvaluationConfig, stop: threading.Event) -> None:
         self._config, self._stop = config, stop
-        self._vllm = _library()
         more = {"max_model_len": config.max_model_len} if config.max_model_len else {}
-        try:
-            self._llm = self._vllm.LLM(
-                model=config.model,
-                dtype=config.dtype,
-                tensor_parallel_size=config.tensor_parallel_size,
-                gpu_memory_utilization=config.gpu_memory_utilization,
-                seed=config.seed,
-                **more,
-            )
-        except (OSError, ValueError, RuntimeError) as error:
-            said = " ".join(str(error).split())[:300]
-            raise UsageError(f"vLLM cannot load {config.model}: {said}") from None
+        self._llm = vllm_library.load(
+            config.model,
+            dtype=config.dtype,
+            tensor_parallel_size=config.tensor_parallel_size,
+            gpu_memory_utilization=config.gpu_memory_utilization,
+            seed=config.seed,
+            **more,
+        )
         self._tokenizer = self._llm.get_tokenizer()
         self._room: int = self._llm.llm_engine.model_config.max_model_len
 
@@ -88,27 +80,12 @@ class VLLM:
     def _params(self, question: Question, max_new_tokens: int) -> Any:
         config = self._config
         text = f"{config.seed}\n{question.key}".encode("utf-8", "surrogatepass")
-        stop = list(question.prompted.stop)
-        return self._vllm.SamplingParams(
+        return vllm_library.sampling(
+            self._tokenizer,
+            question.prompted.stop,
             n=config.samples,
             temperature=config.heat,
             top_p=config.top_p,
             max_tokens=max_new_tokens,
-            stop=stop,
-            stop_token_ids=self._single(stop),
             seed=int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1,
         )
-
-    def _single(self, stop: Sequence[str]) -> list[int]:
-        """The stop strings that are one token: vLLM looks for strings in a text without special
-        tokens, so that <|im_end|> would never be found there."""
-        encoded = (self._tokenizer.encode(each, add_special_tokens=False) for each in stop)
-        return [int(ids[0]) for ids in encoded if len(ids) == 1]
-
-
-def _library() -> Any:
-    try:
-        import vllm
-    except ModuleNotFoundError:
-        raise UsageError("the backend vllm needs vLLM: pip install vllm") from None
-    return vllm
