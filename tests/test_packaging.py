@@ -20,6 +20,7 @@ from build_src.fetch_runtimes import CHECKSUMS, PREFIX
 from build_src.runtime_files import tools
 from infinite_rl.runtimes import RUNTIMES
 
+TOML = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 ROOT = Path(__file__).parent.parent
 VERSION = (ROOT / "VERSION.txt").read_text(encoding="utf-8").strip()
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -225,3 +226,31 @@ def test_an_install_that_cannot_have_the_runtimes_fails_and_says_why(
     assert done.returncode != 0
     assert "error: RUNTIME_RELEASE_TAG=v1: cannot reach http://127.0.0.1:1" in said
     assert "Traceback" not in said
+
+
+def test_every_dependency_has_its_row_and_no_other_has() -> None:
+    project = TOML.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    always, extras = page.split("## Extras")
+
+    def names(lines: list[str]) -> set[str]:
+        return {re.split(r"[\[<>=]", line)[0] for line in lines}
+
+    assert set(re.findall(r"^\| `([\w.-]+)`", always, re.M)) == names(project["dependencies"])
+    told = set(re.findall(r"^\| `([\w.-]+)` \| `([\w-]+)`", extras, re.M))
+    wanted = project["optional-dependencies"]
+    assert told == {(name, extra) for extra, lines in wanted.items() for name in names(lines)}
+
+
+def test_the_newest_changes_are_those_of_this_version() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## ([\d.]+)", changes, re.M)[0] == VERSION
+
+
+@pytest.mark.slow
+def test_the_packages_metadata_is_what_an_index_takes(packages: Path) -> None:
+    files = [str(path) for path in packages.iterdir()]
+    done = subprocess.run(
+        [sys.executable, "-m", "twine", "check", "--strict", *files], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
