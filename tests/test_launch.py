@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from infinite_rl.errors import StoreError, UsageError
-from infinite_rl.launch import ignored, source
+from infinite_rl.launch import ignored, job_log, source
 from infinite_rl.launch.names import check_name, default_name
 from infinite_rl.launch.place import Place, read, resolve
 from infinite_rl.launch.request import Job, create_training_job, shown, tags
@@ -313,6 +313,14 @@ def test_a_named_link_is_sent_as_the_file_that_it_leads_to(folder: Path, tmp_pat
     with archived(folder, [Path("rows.jsonl")]) as found:
         (entry,) = [each for each in members(found) if each.name == "rows.jsonl"]
         assert entry.isfile() and entry.size == 3 and "rows.jsonl" not in found.held_back
+
+
+def test_a_line_more_in_the_job_log_makes_no_other_source(folder: Path) -> None:
+    with archived(folder) as before:
+        pass
+    job_log.append(folder, job_log.row(NOW, ("job", "", "", "", "", "")))
+    with archived(folder) as found:
+        assert found.digest == before.digest and found.held_back == before.held_back
 
 
 @pytest.mark.parametrize("path", ["../elsewhere", "/etc/hostname", "artifacts/../../elsewhere"])

@@ -1,7 +1,8 @@
 """The folder that a job runs in, as one archive: the same files give the same bytes.
 
 What git ignores stays here, and so does what looks like a secret, also where git tracks it. What
-the config names is sent all the same, as rows mostly lie in a folder that git ignores.
+the config names is sent all the same, as rows mostly lie in a folder that git ignores. The job log
+stays here as well: each job adds a line to it, and no two would share a source.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import IO, Any
 
 from ..errors import StoreError, UsageError
 from .ignored import kept
+from .job_log import FILE as JOB_LOG
 
 ARCHIVE = "source.tar.gz"
 # Names that mean keys or passwords, of a file or of a folder.
@@ -84,7 +86,8 @@ def archived(
 
 def _archive(folder: Path, named: list[Path], private: set[Path], path: Path) -> Source:
     held_back: dict[str, str] = {}
-    wanted = {name: False for name in listed(folder) if not _held_back(folder, name, held_back)}
+    there = [name for name in listed(folder) if name != JOB_LOG.as_posix()]
+    wanted = {name: False for name in there if not _held_back(folder, name, held_back)}
     for each in named:
         for name in _below(folder, each):
             inner = os.path.relpath(name, each)  # "." where it is itself named, whatever it is
