@@ -355,8 +355,8 @@ FAILURES: dict[str, tuple[str, Callable[[], Any], int, str]] = {
     "no bucket": (
         "S3 PUT",
         s3_refusal("NoSuchBucket", "The specified bucket does not exist", 404),
-        1,
-        "NoSuchBucket",
+        2,
+        "there is no bucket a-bucket",
     ),
     "no image": (
         "DescribeImages",

@@ -113,6 +113,8 @@ class Aws:
         if code in ("ResourceLimitExceeded", "ServiceQuotaExceededException"):
             more = "ask for more under Service Quotas, or take another --instance-type"
             return Refused(f"a quota of the account is too small: {_line(message)}; {more}", code)
+        if code == "NoSuchBucket":
+            return UsageError(f"there is no bucket {self.place.bucket}: give another, or make it")
         return Refused(f"AWS refused {error.operation_name} ({code}): {_line(message)}", code)
 
 
