@@ -486,6 +486,12 @@ def test_a_watch_does_not_spin(every: str, capsys: pytest.CaptureFixture[str]) -
     assert "positive number of seconds" in capsys.readouterr().err
 
 
+def test_a_watch_takes_no_other_model(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["evaluate", "--watch", "run", "--model", "m", "--tasks", "gsm8k"]
+    assert cli.main(words) == 2
+    assert "leave --model out" in capsys.readouterr().err
+
+
 def test_the_answers_are_a_log_of_json_that_anybody_can_read(tmp_path: Path) -> None:
     evaluate(config(tmp_path), provider=says())
     (path,) = (tmp_path / "out" / "sums" / "answers").glob("*.jsonl")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from s3_server import Proxy, bucket, credentials
 
 from infinite_rl.dataset import rows
-from infinite_rl.errors import StoreError, UsageError
+from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
 from infinite_rl.estimators import wilson
 from infinite_rl.evaluation import EvaluationConfig, figures, harness
 from infinite_rl.evaluation import watch as watching
@@ -160,7 +161,10 @@ def test_a_watch_ends_with_the_run_and_says_which_step_is_best(
     assert steps(iter(lines)) == [f"step_{step}, sums" for step in (2, 4, 6)]
     assert len(looks) == 2 and len(evaluated.models) == 3
     said = lines[3]
-    assert said.startswith("sums, pass@1: best of 3 is step 4, 0.6 [") and "step 6 has the" in said
+    assert (
+        said.startswith("sums, pass@1: best of 3 is step 4, 0.6 [")
+        and "; the same value: step 6" in said
+    )
     assert lines[-1].startswith("the best of several looks better than it is")
     assert list(watch(run, told(tasks))) == lines[3:] and len(evaluated.models) == 3
 
@@ -177,11 +181,19 @@ def test_table_plot_and_json_mark_the_best(
     table = (out / "steps.md").read_text()
     assert "| step 4, sums, best, tied |" in table and "| step 2, sums |" in table
     assert "| step 6, sums, tied with the best |" in table
-    assert "step 6, 10 has the same value; 100 items do not tell it from step 8" in table
+    assert "the same value: step 6, 10; 100 items do not tell it from step 8" in table
     (found,) = json.loads((out / "best.json").read_text())
     assert (found["figure"]["step"], found["tied"], found["not_told_apart"]) == (4, [6, 10], [8])
     assert found["steps"] == 5 and found["figure"]["low"] < 0.6 < found["figure"]["high"]
     assert (out / "plots" / "sums.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_run_that_has_no_checkpoint_yet_is_said_to_have_none(
+    tmp_path: Path, tasks: list[str]
+) -> None:
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    (line,) = watch(tmp_path / "run", told(tasks), once=True)
+    assert line == "there is no checkpoint yet"
 
 
 def test_one_place_holds_what_one_harness_made(
@@ -306,6 +318,7 @@ def ran(config: EvaluationConfig) -> str:
 
 def test_lm_eval_is_watched_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(harness, "run_harness", ran)
+    monkeypatch.setattr(harness, "find_spec", lambda name: name)
     run = tmp_path / "run"
     for step in (2, 4, 8):
         save(run / "checkpoints" / f"step_{step}", step)
@@ -323,6 +336,31 @@ def test_lm_eval_is_watched_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(list(watch(run, config, once=True))) == 3  # nothing was evaluated again
     with pytest.raises(UsageError, match="step_2.*other settings: few_shot was 0, is 4"):
         list(watch(run, told(["gsm8k"], harness="lm_eval", few_shot=4), once=True))
+
+
+def test_where_lm_eval_has_failed_other_settings_may_be_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: EvaluationConfig) -> str:
+        raise InfiniteRLError("lm_eval failed")
+
+    monkeypatch.setattr(harness, "find_spec", lambda name: name)
+    save(tmp_path / "run" / "checkpoints" / "step_2", 2)
+    for few_shot, runs in ((0, fail), (4, ran)):
+        monkeypatch.setattr(harness, "run_harness", runs)
+        config = told(["gsm8k"], harness="lm_eval", few_shot=few_shot)
+        with suppress(InfiniteRLError):
+            lines = list(watch(tmp_path / "run", config, once=True))
+    assert lines[0].startswith("step_2: task gsm8k")
+
+
+def test_lm_eval_is_missed_before_the_first_checkpoint_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(harness, "find_spec", lambda _: None)
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    with pytest.raises(UsageError, match="lm_eval is not installed"):
+        list(watch(tmp_path / "run", told(["gsm8k"], harness="lm_eval")))
 
 
 # The best.

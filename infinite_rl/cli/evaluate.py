@@ -84,6 +84,8 @@ def _config(given: argparse.Namespace) -> EvaluationConfig:
     if not given.every > 0:
         raise UsageError(f"--every must be a positive number of seconds, not {given.every:g}")
     if given.watch:
+        if "model" in changes:
+            raise UsageError("--watch evaluates the checkpoints of a run: leave --model out")
         changes["model"] = given.watch  # stands for each of its checkpoints
     if given.file:
         return EvaluationConfig.read(given.file, changes)

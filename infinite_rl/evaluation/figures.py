@@ -70,7 +70,7 @@ class Best:
             f"{figure.task}, {figure.metric}: best of {self.steps} is step {figure.step}, {figure}"
         )
         if self.tied:
-            said += f"; step {_listed(self.tied)} has the same value"
+            said += f"; the same value: step {_listed(self.tied)}"
         if self.not_told_apart:
             items = f"{figure.items} items do not tell it from step {_listed(self.not_told_apart)}"
             said += f"; {items} (95 % intervals overlap)"

@@ -63,6 +63,12 @@ class Line:
         ]
 
 
+def check_installed() -> None:
+    """Raise UsageError where there is no lm_eval."""
+    if find_spec("lm_eval") is None:
+        raise UsageError("lm_eval is not installed: pip install 'infinite-rl[eval]'")
+
+
 def run_harness(config: EvaluationConfig) -> str:
     """Run lm_eval as a config says; the table, which is also written to OUT/lm_eval.md.
 
@@ -75,9 +81,8 @@ def run_harness(config: EvaluationConfig) -> str:
     out = Path(config.out)
     if not config.out:
         raise UsageError("out is missing: the folder that the results go to")
+    check_installed()
     words = command(config)
-    if find_spec("lm_eval") is None:
-        raise UsageError("lm_eval is not installed: pip install 'infinite-rl[eval]'")
     out.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, **({"HF_ALLOW_CODE_EVAL": "1"} if config.unsafe_code else {})}
     with (out / LOG).open("wb") as log:

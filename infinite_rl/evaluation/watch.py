@@ -163,7 +163,10 @@ class _Watching:
         figures.try_to_plot(found, self.out / PLOTS)
 
     def _end(self) -> Iterator[str]:
-        best = figures.all_best(self.judge.figures())
+        found = self.judge.figures()
+        if not found:
+            yield "there is no checkpoint yet"
+        best = figures.all_best(found)
         if any(each.steps > 1 for each in best):
             yield from figures.notes(best)
 
@@ -275,10 +278,12 @@ class _LmEval:
     @classmethod
     def of(cls, config: EvaluationConfig) -> _LmEval:
         """Once it is clear that lm_eval can do it, and all steps so far had these settings."""
+        harness.check_installed()
         harness.command(config)
         judge = cls(config)
         for folder in _folders(Path(config.out)):
-            refuse_others(folder, judge._settings())
+            if judge._is_done(folder):  # where lm_eval has failed, nothing depends on them
+                refuse_others(folder, judge._settings())
         return judge
 
     def _settings(self) -> dict[str, Any]:
@@ -286,7 +291,11 @@ class _LmEval:
         return {name: value for name, value in values.items() if name not in _ELSEWHERE}
 
     def done(self, found: Checkpoint) -> bool:
-        return (Path(self.config.out) / found.name / harness.LINES).is_file()
+        return self._is_done(Path(self.config.out) / found.name)
+
+    @staticmethod
+    def _is_done(folder: Path) -> bool:
+        return (folder / harness.LINES).is_file()
 
     def evaluate(
         self,
@@ -320,6 +329,6 @@ class _LmEval:
 
     def _lines(self) -> Iterator[tuple[int, Line]]:
         for folder in _folders(Path(self.config.out)):
-            if (folder / harness.LINES).is_file():
+            if self._is_done(folder):
                 for line in harness.read_lines(folder):
                     yield step_of(folder), line
