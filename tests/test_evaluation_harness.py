@@ -167,7 +167,19 @@ def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
     assert "backend hf, seed 42" in shown and "lm_eval run" in shown
     assert (tmp_path / "out" / "lm_eval.md").read_text() == shown
     with pytest.raises(InfiniteRLError, match="lm_eval failed .*see .*lm_eval.log"):
-        harness.run_harness(config(model=str(tmp_path / "none"), out=str(tmp_path / "b")))
+        harness.run_harness(config(model=str(model), tasks=["none"], out=str(tmp_path / "b")))
+
+
+def test_a_tokenizer_that_cannot_be_loaded_is_told_before_lm_eval_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setattr(harness, "find_spec", lambda name: name)
+    monkeypatch.setattr("subprocess.run", None)
+    (tmp_path / "model").mkdir()
+    for name, reason in (("none", "there is no model folder"), ("model", "cannot be loaded")):
+        with pytest.raises(UsageError, match=reason):
+            harness.run_harness(config(model=str(tmp_path / name), out=str(tmp_path / "out")))
 
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs" / "eval").glob("*.yaml"))

@@ -18,6 +18,7 @@ from infinite_rl.errors import UsageError  # noqa: E402
 from infinite_rl.prompt_styles import token_ids  # noqa: E402
 from infinite_rl.training.learner import (  # noqa: E402
     check_fit,
+    context_of,
     device_of,
     pretrained,
     pretrained_tokenizer,
@@ -98,6 +99,11 @@ def test_a_name_that_is_no_folder_is_said_to_be_asked_of_the_hub() -> None:
 def test_what_is_no_folder_and_no_name_of_the_hub_is_not_asked_for(name: str) -> None:
     with pytest.raises(UsageError, match="there is no model folder"):
         load_tokenizer(name)
+
+
+def test_how_long_a_text_may_be_is_also_said_by_models_of_text_and_pictures() -> None:
+    assert context_of(transformers.Gemma3Config(text_config={"max_position_embeddings": 7})) == 7
+    assert context_of(transformers.MambaConfig()) is None
 
 
 def test_a_device_that_is_not_there_is_refused() -> None:

@@ -83,13 +83,14 @@ def run_harness(config: EvaluationConfig) -> str:
         raise UsageError("out is missing: the folder that the results go to")
     check_installed()
     words = command(config)
+    count = counter(config)  # hours before it is needed: it may fail
     out.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, **({"HF_ALLOW_CODE_EVAL": "1"} if config.unsafe_code else {})}
     with (out / LOG).open("wb") as log:
         done = subprocess.run(words, stdout=log, stderr=subprocess.STDOUT, env=environment)
     if done.returncode:
         raise InfiniteRLError(f"lm_eval failed ({_last_words(out / LOG)}); see {out / LOG}")
-    found = list(lines(out / FOLDER, config, counter(config)))
+    found = list(lines(out / FOLDER, config, count))
     told = f"backend {_model(config)}, seed {config.seed}, batch size {_batch_size(config)}"
     text = "\n".join(
         [
@@ -257,10 +258,10 @@ def _truncated(texts: Sequence[str], most: int, count: Callable[[str], int] | No
 
 
 def counter(config: EvaluationConfig) -> Callable[[str], int] | None:
-    """How many tokens a text has for the model; None for a server's."""
+    """How many tokens a text has for the model; None for a server's. Raises UsageError."""
     if config.backend == "server":
         return None
-    import transformers
+    from ..training.learner import pretrained_tokenizer
 
-    tokenizer: Any = transformers.AutoTokenizer.from_pretrained(config.model)
+    tokenizer = pretrained_tokenizer(config.model, {})
     return lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"])

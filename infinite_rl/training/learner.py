@@ -127,8 +127,12 @@ class Learner:
 
 def most_tokens(config: TrainingConfig, shape: Any) -> int:
     """How many tokens a sequence may have: what a model of that shape and a forward pass hold."""
-    context = getattr(shape.get_text_config(), "max_position_embeddings", None)
-    return min(context or config.tokens_per_batch, config.tokens_per_batch)
+    return min(context_of(shape) or config.tokens_per_batch, config.tokens_per_batch)
+
+
+def context_of(shape: Any) -> int | None:
+    """How many tokens a model has positions for, by its config; None where that sets no limit."""
+    return getattr(shape.get_text_config(), "max_position_embeddings", None)
 
 
 def load_shape(config: TrainingConfig, source: Path | None = None) -> Any:

@@ -28,7 +28,13 @@ class LocalModel:
     def __init__(self, config: EvaluationConfig, stop: threading.Event) -> None:
         self._config, self._stop = config, stop
         self._torch, transformers = _libraries()
-        from ...training.learner import check_fit, device_of, pretrained, pretrained_tokenizer
+        from ...training.learner import (
+            check_fit,
+            context_of,
+            device_of,
+            pretrained,
+            pretrained_tokenizer,
+        )
 
         self._device = device_of(config.device)
         self._tokenizer = pretrained_tokenizer(config.model, {})
@@ -37,8 +43,7 @@ class LocalModel:
         model = pretrained(kind, config.model, options)
         check_fit(model, self._tokenizer, config.model)
         self._model = model.to(self._device).eval()
-        longest = getattr(model.config, "max_position_embeddings", None) or 2**31
-        self._room = config.max_model_len or longest
+        self._room = config.max_model_len or context_of(model.config) or 2**31
 
     def question(self, key: str, row: Row, asking: Asking) -> Question:
         return asking.by_text(key, row, self._tokenizer)
