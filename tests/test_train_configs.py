@@ -50,11 +50,11 @@ def test_a_recipe_shows_the_published_figures_and_was_not_run(path: Path) -> Non
 @recipe
 def test_an_engine_can_do_what_a_recipe_says(path: Path) -> None:
     pytest.importorskip("trl")
-    from infinite_rl.training import trl_engine
+    from infinite_rl.training import trl_options
 
     config = TrainingConfig.read(path)
     if config.engine == "trl":
-        trl_engine.check(config)
+        trl_options.check(config)
 
 
 def paths(config: TrainingConfig) -> set[str]:

@@ -166,11 +166,11 @@ def test_old_samples_serve_as_many_steps_as_they_may_be_old(model: str, tmp_path
 
 
 def arguments(model: str, out: Path, longest: int = 32, **changes: Any) -> Any:
-    from infinite_rl.training import trl_engine
+    from infinite_rl.training import trl_options
 
     told = config(model, out, **changes)
-    trl_engine.check(told)
-    return trl_engine._arguments(told, out, longest)
+    trl_options.check(told)
+    return trl_options.arguments(told, out, longest)
 
 
 def test_the_config_is_told_to_trl(tmp_path: Path) -> None:
@@ -209,9 +209,9 @@ def test_engine_options_are_passed_on_and_have_the_last_word(tmp_path: Path) -> 
     assert (given.per_device_train_batch_size, given.gradient_accumulation_steps) == (4, 2)
     assert (given.epsilon_high, given.scale_rewards) == (0.3, "batch")
     sharded = {"fsdp": "full_shard", "fsdp_config": {"cpu_ram_efficient_loading": True}}
-    from infinite_rl.training import trl_engine
+    from infinite_rl.training import trl_options
 
-    assert trl_engine.settings(
+    assert trl_options.settings(
         config("m", tmp_path, engine_options=sharded), tmp_path, 8
     ).items() >= (sharded.items())
 
