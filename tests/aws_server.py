@@ -13,6 +13,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from tests.s3_server import models_read_once
+
 ACCOUNT = "123456789012"  # moto's
 Answer = tuple[int, bytes]
 Fault = Callable[[], Answer]
@@ -120,6 +122,7 @@ def serving() -> Iterator[tuple[str, Aws]]:
     running._server.app = aws
     host, port = running.get_host_and_port()
     try:
-        yield f"http://{host}:{port}", aws
+        with models_read_once():
+            yield f"http://{host}:{port}", aws
     finally:
         running.stop()

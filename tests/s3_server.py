@@ -7,11 +7,21 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any
 
 import pytest
 
 SECRET = "a-secret-that-nobody-logs"
+
+
+@contextmanager
+def models_read_once() -> Iterator[None]:
+    """Each session of boto3 reads the services' models anew, which takes most of a test's time."""
+    session = pytest.importorskip("botocore.session")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "create_loader", cache(session.create_loader))
+        yield
 
 
 @contextmanager
@@ -23,7 +33,8 @@ def serving() -> Iterator[str]:
     running.start()
     host, port = running.get_host_and_port()
     try:
-        yield f"http://{host}:{port}"
+        with models_read_once():
+            yield f"http://{host}:{port}"
     finally:
         running.stop()
 
@@ -51,8 +62,9 @@ def bucket(name: str) -> Iterator[Any]:
         yield client
     finally:
         pages = client.get_paginator("list_objects_v2").paginate(Bucket=name)
-        for each in [each for page in pages for each in page.get("Contents", [])]:
-            client.delete_object(Bucket=name, Key=each["Key"])
+        for page in pages:
+            if found := [{"Key": each["Key"]} for each in page.get("Contents", [])]:
+                client.delete_objects(Bucket=name, Delete={"Objects": found})
         client.delete_bucket(Bucket=name)
 
 

@@ -44,27 +44,23 @@ def server() -> Iterator[tuple[str, aws_server.Aws]]:
         yield running
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _models_are_read_once() -> Iterator[None]:
-    """Each session of boto3 reads the services' models anew, which takes most of a test's time."""
-    session = pytest.importorskip("botocore.session")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "create_loader", cache(session.create_loader))
-        yield
+@cache
+def client(service: str) -> Any:
+    """What the tests themselves ask the server with; one is the work of a tenth of a second."""
+    import boto3.session
+
+    return boto3.session.Session().client(service)
 
 
 @pytest.fixture
 def aws(server: tuple[str, aws_server.Aws], monkeypatch: pytest.MonkeyPatch) -> aws_server.Aws:
     """A server as if it were new, with a bucket and an image."""
-    import boto3.session
-
     endpoint, found = server
     for name in [each for each in os.environ if each.startswith(("INFINITE_RL_", "AWS_"))]:
         monkeypatch.delenv(name)
     credentials(monkeypatch, endpoint)
     urllib.request.urlopen(urllib.request.Request(f"{endpoint}/moto-api/reset", method="POST"))
-    session = boto3.session.Session()
-    session.client("s3").create_bucket(Bucket="a-bucket")
+    client("s3").create_bucket(Bucket="a-bucket")
     found.__init__(found.moto)  # type: ignore[misc]  # nothing of the tests before
     return found
 
@@ -89,9 +85,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def pushed(aws: aws_server.Aws) -> None:
     """The image is in the registry."""
-    import boto3.session
-
-    ecr = boto3.session.Session().client("ecr")
+    ecr = client("ecr")
     ecr.create_repository(repositoryName="infinite-rl")
     manifest = {
         "schemaVersion": 2,
@@ -112,9 +106,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def objects() -> dict[str, bytes]:
-    import boto3.session
-
-    s3 = boto3.session.Session().client("s3")
+    s3 = client("s3")
     listed = s3.list_objects_v2(Bucket="a-bucket").get("Contents", [])
     return {
         each["Key"]: s3.get_object(Bucket="a-bucket", Key=each["Key"])["Body"].read()
@@ -727,10 +719,9 @@ def test_the_newest_jobs_are_listed(
 
 
 def say(job: str, host: str, *lines: tuple[int, str]) -> None:
-    import boto3.session
     from botocore.exceptions import ClientError
 
-    logs = boto3.session.Session().client("logs")
+    logs = client("logs")
     names = {"logGroupName": jobs.GROUP, "logStreamName": f"{job}/{host}"}
     with suppress(ClientError):  # it is there
         logs.create_log_group(logGroupName=jobs.GROUP)
