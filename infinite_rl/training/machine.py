@@ -38,10 +38,11 @@ def requirements() -> str:
     """Every installed package, a line each, in the form that pip installs again."""
     lines = set()
     for package in distributions():
-        name, text = package.metadata["Name"], package.read_text("direct_url.json")
+        metadata = package.metadata  # once: each time it is asked for, the file is parsed
+        name, text = metadata["Name"], package.read_text("direct_url.json")
         if not name:
             continue  # the remains of an uninstalled one
-        line = f"{name}=={package.version}"
+        line = f"{name}=={metadata['Version']}"
         if text and (url := json.loads(text).get("url")):
             line = f"{name} @ {url}" if not url.startswith("file:") else f"{line}  # {url}"
         lines.add(redact(line))
