@@ -18,6 +18,7 @@ HERE = Path(__file__).parent
 DATA = HERE.parents[1] / "shared" / "data"
 FILES = {"mbpp": "mbpp/sanitized-mbpp.json", "humaneval": "humaneval/HumanEval.jsonl.gz"}
 REWARDS = get_reward_functions()
+HASTY = get_reward_functions(1)  # seconds: what never ends does not end in five either
 _ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|.)")
 
 
@@ -100,5 +101,6 @@ def test_a_program_passes_only_where_it_solves_the_task(
     if what == "windows_line_ends":
         answer = answer.replace("\n", "\r\n")
     row = benchmark(kind)[f"{kind}-{number}"]
-    score = REWARDS[kind].compute_reward(answer, row["answer"])
+    rewards = HASTY if what == "infinite" else REWARDS
+    score = rewards[kind].compute_reward(answer, row["answer"])
     assert score.passed == (label == "right"), score.error_msg

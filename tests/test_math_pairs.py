@@ -9,9 +9,9 @@ from infinite_rl.reward_functions.math import verify
 
 PATIENCE = 30.0  # seconds: these tests are not about time, on however busy a machine
 PAIRS = labelled()
-CONVENTIONS = {
-    each.reason: [pair for pair in PAIRS if pair.reason == each.reason] for each in PAIRS
-}
+CONVENTIONS: dict[str, list[Pair]] = {}
+for each in PAIRS:
+    CONVENTIONS.setdefault(each.reason, []).append(each)
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -26,7 +27,8 @@ from benchmarks.procedural import skeleton
 from infinite_rl.errors import ProviderRefused, UsageError
 from infinite_rl.layout import SECTIONS
 from infinite_rl.parser import ExampleParser, code_blocks
-from infinite_rl.providers.procedural import ProceduralProvider, families, make_problem
+from infinite_rl.providers import procedural
+from infinite_rl.providers.procedural import ProceduralProvider, families
 from infinite_rl.providers.procedural.code import Step, is_telling, literal
 from infinite_rl.providers.procedural.draw import Draw
 from infinite_rl.providers.procedural.families import CODING
@@ -38,6 +40,7 @@ from infinite_rl.types import Sample
 LANGUAGES = ("python", "javascript")
 FAMILIES = [(task, family) for task in ("math", *LANGUAGES) for family in families(task)]
 LEVELS = (1, 2, 3)
+make_problem = cache(procedural.make_problem)  # many tests look at the same ones
 
 
 def problems(task: str, family: str, count: int) -> Iterator[tuple[str, Problem]]:
