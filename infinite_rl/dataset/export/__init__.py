@@ -19,7 +19,16 @@ from .card import CARD, MARK, About, Statistics, card, not_passed
 from .formats import FORMATS, Format, Item
 from .schema import ANY, TEXT, fault_of
 
-__all__ = ["FORMATS", "About", "Statistics", "export", "format_named", "read_export"]
+__all__ = [
+    "FORMATS",
+    "About",
+    "Format",
+    "Item",
+    "Statistics",
+    "export",
+    "format_named",
+    "read_export",
+]
 
 _SPLIT = re.compile(r"[a-z][a-z0-9_]*")
 _OURS = re.compile(rf"{_SPLIT.pattern}\.(jsonl|parquet)|{re.escape(CARD)}")
@@ -29,7 +38,7 @@ _MOST_SPLITS = 50  # more are no splits, but some other column
 
 def export(
     rows: Iterable[Mapping[str, Any]],
-    to: str,
+    to: str | Format,
     folder: str | Path,
     *,
     split: str = "train",
@@ -41,12 +50,12 @@ def export(
 ) -> Statistics:
     """Write rows into a new folder in the format `to`, one file a split, with a dataset card.
 
-    A row belongs to the split that its column `split` names, else to `split`. `system` are the
-    instructions that come before each task; None stands for the form of an answer, by the row's
-    type, and "" for none. `plain` gives texts in the place of messages. Where a model learns from
-    the responses, rows whose `status` says that theirs did not pass are left out, unless `failed`.
-    All rows are checked first: where one cannot be exported, nothing is written. Memory does not
-    grow with the rows.
+    `to` is a name of `FORMATS`, or a `Format` of your own. A row belongs to the split that its
+    column `split` names, else to `split`. `system` are the instructions that come before each task;
+    None stands for the form of an answer, by the row's type, and "" for none. `plain` gives texts
+    in the place of messages. Where a model learns from the responses, rows whose `status` says that
+    theirs did not pass are left out, unless `failed`. All rows are checked first: where one cannot
+    be exported, nothing is written. Memory does not grow with the rows.
 
     Raises:
         UsageError: there is no such format, no row, or a row that cannot be exported (it is named);
@@ -56,7 +65,7 @@ def export(
     format_, folder = format_named(to), Path(folder).absolute()
     if plain and not format_.plain:
         others = ", ".join(each.name for each in FORMATS.values() if each.plain)
-        raise UsageError(f"{to} takes messages; texts in their place go with {others}")
+        raise UsageError(f"{format_.name} takes messages; texts in their place go with {others}")
     check_target(folder, overwrite=overwrite)
     statistics = Statistics()
     try:
@@ -72,7 +81,9 @@ def export(
     return statistics
 
 
-def read_export(folder: str | Path, to: str, *, system: str | None = None) -> Iterator[Row]:
+def read_export(
+    folder: str | Path, to: str | Format, *, system: str | None = None
+) -> Iterator[Row]:
     """The rows of an export, of each split or of one file: as `export` got them where it had been
     given no column but those of a sample, `id` and `split`.
 
@@ -89,13 +100,15 @@ def read_export(folder: str | Path, to: str, *, system: str | None = None) -> It
     for path in files:
         for number, row in enumerate(read(path), 1):
             if fault := fault_of(row, format_.schema):
-                raise UsageError(f"{path} is no export for {to}: in row {number}, {fault}")
+                raise UsageError(
+                    f"{path} is no export for {format_.name}: in row {number}, {fault}"
+                )
             yield _found(row, format_, system) | {"split": path.stem} if format_.find else row
 
 
-def format_named(name: str) -> Format:
-    """The format of that name. Raises UnknownName where there is none."""
-    return look_up("format", name, FORMATS)
+def format_named(name: str | Format) -> Format:
+    """The format of that name, or itself. Raises UnknownName where there is none."""
+    return name if isinstance(name, Format) else look_up("format", name, FORMATS)
 
 
 def check_target(folder: Path, *, overwrite: bool) -> None:
