@@ -19,13 +19,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import InfiniteRLError
 from .buffer import Buffer
@@ -33,6 +31,7 @@ from .config import TrainingConfig
 from .roles import (
     Answer,
     Group,
+    Observer,
     Placement,
     RewardWorker,
     RolloutWorker,
@@ -41,12 +40,13 @@ from .roles import (
     credited,
 )
 from .schedule import TRIES, Schedule, Task
+from .spans import Spans
 
 if TYPE_CHECKING:
     from .sampling import Sampled
 
 FATES = ("used", "wasted", "filtered", "failed")
-SPAN, FATE, LOST = "span", "fate", "lost"  # kinds of events
+FATE, LOST = "fate", "lost"  # kinds of events
 _DEATHS = 10  # of one worker, and those in its place, in a row: then it is no accident
 
 T = TypeVar("T")
@@ -54,30 +54,6 @@ T = TypeVar("T")
 
 class TrainerLost(InfiniteRLError):
     """The trainer has died, and the run with it; its checkpoints are there."""
-
-
-class Observer(Protocol):
-    """Who is told of the run."""
-
-    def event(self, kind: str, step: int, **values: Any) -> None:
-        """As `RunFolder.event`."""
-        ...
-
-    def group(self, step: int, group: Group, fate: str) -> None:
-        """A group that was learned from in this update, from 1, or was filtered before it."""
-        ...
-
-    def stepped(self, step: int, values: Mapping[str, Any]) -> None:
-        """An update is done, the number `step` from 1."""
-        ...
-
-    def saving(self) -> None:
-        """A checkpoint is about to be made, of all that was told until now."""
-        ...
-
-    def saved(self, path: Path) -> None:
-        """A checkpoint is there."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -114,8 +90,8 @@ class Flow:
     ) -> None:
         self._config, self._schedule = config, schedule
         self._placement, self._observer = placement, observer
-        self._sampling, self._clock = sampling, clock
-        self._began = clock()
+        self._sampling = sampling
+        self._spans = Spans(observer.event, clock, lambda: self.step + 1)
         self._buffer = Buffer(
             batch_size=config.batch_size,
             steps=config.steps,
@@ -174,13 +150,13 @@ class Flow:
             "sampling": self._sampling,
             "asked": self.asked,
             "fates": {name: self.fates[name] for name in FATES},
-            "elapsed_s": self._now(),
+            "elapsed_s": self._spans.now(),
         }
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         """Go on from what `state` gave. What was being sampled then is asked for again."""
         self.asked, self.fates = state["asked"], Counter(state["fates"])
-        self._began -= state["elapsed_s"]
+        self._spans.go_on(state["elapsed_s"])
         held = state["buffer"]
         for version in state["flying"]:
             self._fate("wasted", version)
@@ -218,7 +194,7 @@ class Flow:
 
     async def _batch(self) -> list[Group]:
         """The next batch; an empty one where nothing can come any more."""
-        began = self._waiting_since = self._now()
+        began = self._waiting_since = self._spans.now()
         waited = False
         while True:
             for group in self._buffer.stale():
@@ -227,22 +203,22 @@ class Flow:
             batch = self._buffer.take(last=spent)
             if batch is not None:
                 if waited:
-                    self._spent("idle", "trainer", began, self.step, 0)
+                    self._spans.idle("trainer", began, self.step)
                 self._ring()  # there may be room now
                 return batch
             waited = True
             await self._changed.wait()
 
     async def _learn(self, trainer: Trainer, batch: Sequence[Group]) -> None:
-        began = self._now()
-        with self._span("train", "trainer", self.step, len(batch)):
+        began = self._spans.now()
+        with self._spans.span("train", "trainer", self.step, len(batch)):
             found = await self._of_trainer(trainer.learn(self.step, batch))
         for group in batch:
             self._observer.group(self.step + 1, group, "used")
             if self._schedule.is_in_flight(group.task):  # else it was learned from before
                 self._schedule.done(group.task)
                 self._fate("used", group.version)
-        ended = self._now()
+        ended = self._spans.now()
         whole = ended - self._waiting_since
         values = {
             **found,
@@ -267,13 +243,13 @@ class Flow:
 
     async def _publish(self, trainer: Trainer) -> None:
         """Have the rollout workers take over the weights, each before it begins anew."""
-        with self._span("sync", "trainer", self.step, 0, step=self.step):
+        with self._spans.span("sync", "trainer", self.step, step=self.step):
             weights = await self._of_trainer(trainer.weights())
         self._weights = self.step, weights
         self._ring()
 
     async def _save(self, trainer: Trainer, state: Mapping[str, Any]) -> None:
-        with self._span("save", "trainer", self.step, 0, step=self.step):
+        with self._spans.span("save", "trainer", self.step, step=self.step):
             path = await self._of_trainer(trainer.save(self.step, state))
         self._observer.saved(path)
 
@@ -299,7 +275,7 @@ class Flow:
                 if worker is None:
                     worker, loaded = await self._placement.rollout_worker(number), -1
                 elif loaded != version:
-                    with self._span("sync", name, version, 0):
+                    with self._spans.span("sync", name, version):
                         await worker.load(version, weights)
                     loaded = version
                 else:
@@ -323,7 +299,7 @@ class Flow:
         calls = [together, *alone] if together else alone
         for place, call in enumerate(calls):
             try:
-                with self._span("rollout", name, version, len(call)):
+                with self._spans.span("rollout", name, version, len(call)):
                     groups = await worker.sample(call)
             except WorkerLost as lost:
                 for task in call:
@@ -374,7 +350,7 @@ class Flow:
 
     async def _judge(self, name: str, worker: RewardWorker, drawn: _Drawn) -> None:
         texts = [each.text for each in drawn.answers]
-        with self._span("reward", name, drawn.version, 1):
+        with self._spans.span("reward", name, drawn.version, 1):
             rewards = await worker.judge([drawn.task.place] * len(texts), texts)
         answers = [
             _answer(self._config, each, reward)
@@ -442,7 +418,7 @@ class Flow:
         if self._deaths[name] >= _DEATHS:
             raise InfiniteRLError(f"{name} died {_DEATHS} times in a row, the last time: {lost}")
 
-    # Waiting, and the time that it takes.
+    # Waiting.
 
     def _ring(self) -> None:
         """Have all who wait look again."""
@@ -452,41 +428,10 @@ class Flow:
     async def _until(self, ready: Callable[[], bool], name: str) -> None:
         if ready():
             return
-        began = self._now()
+        began = self._spans.now()
         while not ready():
             await self._changed.wait()
-        self._spent("idle", name, began, self._weights[0], 0)
-
-    @contextmanager
-    def _span(
-        self, stage: str, worker: str, version: int, prompts: int, step: int | None = None
-    ) -> Iterator[None]:
-        """Tell how long something took, also where its worker died of it."""
-        began = self._now()
-        try:
-            yield
-        except WorkerLost:
-            self._spent(stage, worker, began, version, prompts, step, lost=True)
-            raise
-        self._spent(stage, worker, began, version, prompts, step)
-
-    def _spent(
-        self,
-        stage: str,
-        worker: str,
-        began: float,
-        version: int,
-        prompts: int,
-        step: int | None = None,
-        **more: Any,
-    ) -> None:
-        times = {"began_s": round(began, 6), "ended_s": round(self._now(), 6)}
-        told = {"stage": stage, "worker": worker, **times, "version": version, "prompts": prompts}
-        self._observer.event(SPAN, self.step + 1 if step is None else step, **told, **more)
-
-    def _now(self) -> float:
-        """Seconds since the run began, without those between an end and a resumption."""
-        return self._clock() - self._began
+        self._spans.idle(name, began, self._weights[0])
 
 
 def _answer(config: TrainingConfig, said: Sampled, reward: float | None) -> Answer:

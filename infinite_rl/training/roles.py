@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .sampling import Sampled
 
 __all__ = [
-    "Answer", "Group", "Placement", "RewardWorker", "RolloutWorker", "Task", "Trainer",
+    "Answer", "Group", "Observer", "Placement", "RewardWorker", "RolloutWorker", "Task", "Trainer",
     "WorkerLost", "credited",
 ]  # fmt: skip
 
@@ -128,4 +128,28 @@ class Placement(Protocol):
 
     async def reward_worker(self, number: int) -> RewardWorker:
         """A reward worker, the number from 0. Raises WorkerLost where it died as it began."""
+        ...
+
+
+class Observer(Protocol):
+    """Who is told of what the flow does."""
+
+    def event(self, kind: str, step: int, **values: Any) -> None:
+        """As `RunFolder.event`."""
+        ...
+
+    def group(self, step: int, group: Group, fate: str) -> None:
+        """A group that was learned from in this update, from 1, or was filtered before it."""
+        ...
+
+    def stepped(self, step: int, values: Mapping[str, Any]) -> None:
+        """An update is done, the number `step` from 1."""
+        ...
+
+    def saving(self) -> None:
+        """A checkpoint is about to be made, of all that was told until now."""
+        ...
+
+    def saved(self, path: Path) -> None:
+        """A checkpoint is there."""
         ...

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import UsageError
-from .flow import FATE, FATES, SPAN
+from .flow import FATE, FATES
 from .plots import FOLDER, figure_type, save
 from .run_folder import EVENTS, read_events
+from .spans import SPAN
 
 # What a worker may be at, and its colour (of Okabe and Ito, which the colour-blind can tell apart).
 STAGES: Mapping[str, str] = {
