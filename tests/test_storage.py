@@ -136,6 +136,25 @@ def test_a_download_that_is_cut_off_is_never_taken_for_whole(
     assert kept(cache) == []
 
 
+@pytest.mark.parametrize(
+    "said", [b'ETag: "v1"\r\nContent-Length: 30', b"Content-Length: 30\r\nETag", b""]
+)
+def test_an_object_whose_head_was_cut_off_is_not_taken_for_whole(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, said: bytes
+) -> None:
+    pytest.importorskip("boto3")
+    whole = b'HTTP/1.1 200 OK\r\nETag: "v1"\r\nContent-Length: 300\r\n\r\n' + b"x" * 300
+
+    def reply(request: bytes) -> bytes:
+        return b"HTTP/1.1 200 OK\r\n" + said if request.startswith(b"HEAD") else whole
+
+    with answering(reply) as endpoint:
+        credentials(monkeypatch, endpoint)
+        with pytest.raises(StoreError, match="S3 gave 300, not 30|S3 said of it was cut off"):
+            fetch("s3://rows/a.csv")
+    assert kept(cache) == []
+
+
 def test_an_object_that_changes_meanwhile_is_not_taken_for_what_it_was(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -418,6 +418,23 @@ def test_a_file_that_changes_while_it_is_published_is_told_of(
     assert ready("s3://models/") == [] and not (tmp_path / "target").exists()
 
 
+def test_what_another_publisher_has_put_there_is_not_taken_for_ones_own(
+    client: Any, folder: Path
+) -> None:
+    weights = bytes(len(FILES["model.safetensors"]))  # another content of the same size
+
+    def told(done: int, total: int) -> None:
+        if done == total:
+            client.put_object(Bucket="models", Key="tiny/config.json", Body=b"{}")
+            client.put_object(Bucket="models", Key="tiny/model.safetensors", Body=weights)
+
+    with pytest.raises(StoreError, match="another publishes there as well"):
+        publish(folder, URI, transfer=Transfer(told=told))
+    assert ready("s3://models/") == []
+    publish(folder, URI)
+    assert files(fetch(URI)) == FILES
+
+
 def test_a_size_that_no_disk_holds_takes_no_memory_and_no_requests(
     client: Any, cache: Path
 ) -> None:

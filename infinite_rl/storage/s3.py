@@ -28,6 +28,7 @@ _LOOK_S = 0.1  # between two looks at whether a transfer is to be given up
 _PERMISSIONS = {"HeadObject": "GetObject", "ListObjectsV2": "ListBucket"}
 _UPLOADS = ("CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload")  # by s3:PutObject
 _READS = ("HeadObject", "GetObject")
+_OURS = "sha256"  # in an object's metadata: the hash of what its publisher sent
 _LIBRARIES = ("boto3", "botocore", "s3transfer", "urllib3")
 
 
@@ -101,11 +102,14 @@ def _fetch_object(client: Any, place: Place, transfer: Transfer) -> Path:
 def _head(client: Any, place: Place) -> Any:
     """What S3 tells of an object; where there is none but a folder, an error that says so."""
     try:
-        return client.head_object(**place.where)
+        head = client.head_object(**place.where)
     except client.exceptions.ClientError as error:
         if _status(error) == 404 and _is_folder(client, place.folder):
             raise UsageError(f"{place} is no object, but a folder: {place.folder}") from None
         raise
+    if not {"ContentLength", "ETag"} <= head.keys():  # the library takes headers as they come
+        raise StoreError(f"{place}: what S3 said of it was cut off")
+    return head
 
 
 def _is_folder(client: Any, place: Place) -> bool:
@@ -214,12 +218,13 @@ def _pieces(client: Any, file: _File, first: int, end: int) -> Iterator[bytes]:
     """The bytes of an object from `first` to `end`, or fewer where the connection is cut."""
     size = file.entry.size
     whole = first == 0 and end == size
-    given = {} if whole else {"Range": f"bytes={first}-{end - 1}"}
-    found = client.get_object(**file.place.where, **given, IfMatch=file.entry.etag)
+    part = {} if whole else {"Range": f"bytes={first}-{end - 1}"}
+    found = client.get_object(**file.place.where, **part, IfMatch=file.entry.etag)
     with found["Body"] as body:
-        asked = f"bytes {first}-{end - 1}/{size}"
-        if not whole and found.get("ContentRange") != asked:
-            raise StoreError(f"{file.place}: S3 gave {found.get('ContentRange')}, not {asked}")
+        asked = size if whole else f"bytes {first}-{end - 1}/{size}"
+        given = found.get("ContentLength" if whole else "ContentRange")
+        if given != asked:
+            raise StoreError(f"{file.place}: S3 gave {given}, not {asked}")
         left = end - first
         while left and (piece := body.read(min(CHUNK, left))):
             left -= len(piece)
@@ -246,7 +251,7 @@ def publish(folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer)
         there = _there(client, place)
         if there is None or not there.same_content(marker):
             _upload(client, folder, place, marker, transfer)
-            told = _as_listed(client, place, marker)
+            told = _as_there(client, place, marker)
             if stamps_of(folder) != stamps:
                 raise StoreError(f"{folder} changed while it was published")
             client.put_object(**(place / MARKER).where, Body=told.data())
@@ -266,7 +271,9 @@ def _upload(client: Any, folder: Path, place: Place, marker: Marker, transfer: T
     with create_transfer_manager(client, config) as manager:  # an error cancels all of it
         futures = [
             manager.upload(
-                str(path), place.bucket, (place / name).key, subscribers=[_Subscriber(meter)]
+                *(str(path), place.bucket, (place / name).key),
+                {"Metadata": {_OURS: marker.files[name].sha256}},
+                [_Subscriber(meter)],
             )
             for name, path in contents(folder).items()
         ]
@@ -291,17 +298,27 @@ class _Subscriber:
     def on_done(self, **_: Any) -> None: ...
 
 
-def _as_listed(client: Any, place: Place, marker: Marker) -> Marker:
-    """The marker with the ETags that S3 tells of, if all is there. Raises StoreError."""
-    found = _listing(client, place)
-    entries: dict[str, Entry] = {}
-    for name, entry in marker.files.items():
-        listed = found.get(name)
-        if listed is None or listed["Size"] != entry.size:
-            size = "is not there" if listed is None else f"has {listed['Size']} bytes there"
-            raise StoreError(f"{place / name} {size}, and not the {entry.size} of the file")
-        entries[name] = replace(entry, etag=listed["ETag"])
-    return replace(marker, files=entries)
+def _as_there(client: Any, place: Place, marker: Marker) -> Marker:
+    """The marker with the ETags that S3 tells of, if all is there.
+
+    An object that somebody else has put there meanwhile is not taken for this one.
+
+    Raises:
+        StoreError: one is missing, or is another.
+    """
+
+    def there(name: str) -> Entry:
+        entry, head = marker.files[name], _head(client, place / name)
+        if head["ContentLength"] != entry.size or head["Metadata"].get(_OURS) != entry.sha256:
+            raise StoreError(
+                f"{place / name} is not what was sent: another publishes there as well"
+            )
+        return replace(entry, etag=head["ETag"])
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return replace(
+            marker, files=dict(zip(marker.files, pool.map(there, marker.files), strict=True))
+        )
 
 
 # --- listing -------------------------------------------------------------------------------------
