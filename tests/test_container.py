@@ -36,6 +36,8 @@ from infinite_rl.training.run_folder import RunFolder, read_events
 ROOT = Path(__file__).parent.parent
 NAMES = ("127.0.0.2", "127.0.0.3")  # all of 127.0.0.0/8 is this machine, on Linux
 
+RAY = {"address": "x:1", "token": "secret"}
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="one address a host, on the loopback")
 
 
@@ -103,9 +105,10 @@ def test_a_host_that_can_have_no_address_is_named(name: str) -> None:
 @linux
 def test_a_host_is_told_of_ray_and_of_the_end() -> None:
     port = free_port()
-    meeting = Meeting(hosts(0), port, {"address": "x:1"})
+    meeting = Meeting(hosts(0), port)
+    meeting.tell(RAY)
     with closing(Guest(hosts(1), port, 10)) as guest:
-        assert guest.told == {"address": "x:1"} and guest.ended(0) is None
+        assert guest.ray() == RAY and guest.ended(0) is None
         meeting.end(3)
         assert guest.ended(10) == 3
 
@@ -121,7 +124,7 @@ def test_a_host_that_comes_as_the_run_ends_is_told_of_the_end(
         time.sleep(0.05)  # in which the run ends
 
     port = free_port()
-    meeting = Meeting(hosts(0), port, {})
+    meeting = Meeting(hosts(0), port)
     monkeypatch.setattr(socket.socket, "sendall", send_and_pause)
     with closing(Guest(hosts(1), port, 10)) as guest:
         meeting.end(3)
@@ -138,10 +141,42 @@ def test_a_host_that_comes_first_waits_for_the_head() -> None:
 
     guest = threading.Thread(target=come)
     guest.start()
-    meeting = Meeting(hosts(0), port, {})
+    meeting = Meeting(hosts(0), port)
     assert met.wait(30)
     meeting.end(0)
     guest.join(30)
+
+
+@linux
+def test_a_head_that_fails_before_ray_is_there_tells_why_also_who_comes_late() -> None:
+    port, codes = free_port(), dict[str, tuple[int | None, str]]()
+    three = (*NAMES, "127.0.0.4")
+
+    def come(name: str) -> None:
+        with closing(Guest(Hosts(three, name), port, 30)) as guest:
+            assert guest.ray() is None
+            codes[name] = guest.ended(0), guest.reason
+
+    early, late = (threading.Thread(target=come, args=[name]) for name in three[1:])
+    early.start()
+    with suppress(UsageError), Meeting(Hosts(three, three[0]), port, 30):
+        late.start()
+        raise UsageError("there is no model")
+    early.join(30)
+    late.join(30)
+    assert codes == dict.fromkeys(three[1:], (2, "there is no model"))
+
+
+@linux
+def test_a_host_that_ends_before_the_training_is_noticed() -> None:
+    port = free_port()
+    with Meeting(hosts(0), port) as meeting:
+        meeting.check()  # nobody is here yet
+        guest = Guest(hosts(1), port, 10)
+        meeting.check()
+        guest.close()
+        with pytest.raises(InfiniteRLError, match="the host 127.0.0.3 has ended before the train"):
+            meeting.check()
 
 
 @linux
@@ -205,16 +240,18 @@ def test_a_head_that_could_not_open_a_connection_opens_the_next(
 
     monkeypatch.setattr(socket.socket, "accept", failing)
     port = free_port()
-    meeting = Meeting(hosts(0), port, {"address": "x:1"})
+    meeting = Meeting(hosts(0), port)
+    meeting.tell(RAY)
     with closing(Guest(hosts(1), port, 10)) as guest:
-        assert failed and guest.told == {"address": "x:1"}
+        assert failed and guest.ray() == RAY
     meeting.end(0)
 
 
 @linux
 def test_a_stranger_is_told_nothing() -> None:
     port = free_port()
-    meeting = Meeting(hosts(0), port, {"token": "secret"})
+    meeting = Meeting(hosts(0), port)
+    meeting.tell(RAY)
     with socket.create_connection((NAMES[0], port), source_address=("127.0.0.9", 0)) as stranger:
         assert stranger.recv(100) == b""
     meeting.end(0)
@@ -226,7 +263,7 @@ def test_a_head_that_is_gone_without_a_word_is_a_failure() -> None:
     program = (
         "import sys, time\n"
         "from infinite_rl.launch.hosts import Hosts, Meeting\n"
-        f"Meeting(Hosts({NAMES}, {NAMES[0]!r}), {port}, {{}})\n"
+        f"Meeting(Hosts({NAMES}, {NAMES[0]!r}), {port})\n"
         "time.sleep(60)\n"
     )
     head = subprocess.Popen([sys.executable, "-c", program], env=environment())
@@ -252,13 +289,16 @@ def environment(**more: str) -> dict[str, str]:
 
 HOST = """
 import signal, sys
-from infinite_rl.launch.hosts import Hosts
+from infinite_rl.launch.hosts import Guest, Hosts, Meeting
 from infinite_rl.launch.ray_job import Settings, follow, lead
 number, port, temp_dir, *train = sys.argv[1:]
 hosts = Hosts({names}, {names}[int(number)], 0)
-given = Settings(int(port), temp_dir, 60)
+given = Settings(temp_dir, 60)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-sys.exit(lead(hosts, given, train) if hosts.is_head else follow(hosts, given))
+if not hosts.is_head:
+    sys.exit(follow(hosts, given, Guest(hosts, int(port), 60)))
+with Meeting(hosts, int(port)) as meeting:
+    sys.exit(lead(hosts, given, train, meeting))
 """
 # What stands for the training: asks each node for a sign of life, and ends as it is told.
 TRAIN = """
@@ -581,11 +621,32 @@ def test_what_is_wrong_with_a_job_is_said_in_one_line_and_left_for_sagemaker(
 
 def test_an_engine_of_one_host_is_refused_for_many(tmp_path: Path) -> None:
     lay_out(tmp_path, {"model": str(tmp_path), "engine": "asyncio", **SMALL}, ROWS)
-    told = {"SM_HOSTS": '["a", "b"]', "SM_CURRENT_HOST": "a"}
-    job = container(tmp_path, "--work", str(tmp_path / "work"), **told)
+    told = {"SM_HOSTS": json.dumps(NAMES), "SM_CURRENT_HOST": NAMES[0]}
+    words = ["--port", str(free_port()), "--wait", "0"]
+    job = container(tmp_path, "--work", str(tmp_path / "work"), *words, **told)
     _, errors = job.communicate(timeout=60)
     assert job.returncode == 2
     assert "error: the engine asyncio uses one host, and the job has 2: engine ray" in errors
+
+
+@linux
+def test_all_hosts_end_with_the_head_that_cannot_fetch(tmp_path: Path) -> None:
+    """The other one has all that it needs, and would wait for the head's Ray."""
+    port, bases = str(free_port()), [tmp_path / "head", tmp_path / "other"]
+    jobs = []
+    with ExitStack() as opened:
+        for base, name, data in zip(bases, NAMES, ("s3://BUCKET", "rows.jsonl"), strict=True):
+            lay_out(base, {"model": str(tmp_path), **SMALL, "engine": "ray", "data": data}, ROWS)
+            told = {"SM_HOSTS": json.dumps(NAMES), "SM_CURRENT_HOST": name}
+            words = ["--port", port, "--work", str(base / "work")]
+            jobs.append(container(base, *words, **told))
+            opened.callback(kill_all, jobs[-1])
+        (_, of_head), (_, of_other) = (job.communicate(timeout=90) for job in jobs)
+    assert [job.returncode for job in jobs] == [2, 2]
+    reason = "s3://BUCKET is no place in S3"
+    assert of_head.startswith(f"error: {reason}")
+    assert f"error: the head has ended: {reason}" in of_other
+    assert reason in (bases[1] / "output" / "failure").read_text()
 
 
 def test_a_source_that_would_write_elsewhere_is_refused(tmp_path: Path) -> None:
@@ -623,7 +684,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in the place of S3, and a hub that has everything."""
     from infinite_rl.launch import container
 
-    def fetch(uri: str) -> Path:
+    def fetch(uri: str, _: Any) -> Path:
         if uri.startswith("hf"):
             return Path("/hub") / uri.partition(":")[2]
         if not Path(uri).exists():

@@ -25,26 +25,30 @@ import tarfile
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from ..errors import InfiniteRLError, StoreError, UsageError
 from ..settings import read_yaml
-from ..storage import fetch
+from ..storage import Transfer, fetch
 from ..training.config import TrainingConfig
 from .begun import Begun
-from .hosts import Hosts, mapping_of
-from .ray_job import Settings, end, follow, lead, trained
+from .hosts import Guest, Hosts, Meeting, code_of, mapping_of
+from .ray_job import PORT, Settings, end, follow, lead, trained
 
 logger = logging.getLogger("infinite_rl.launch.container")  # also where it is __main__
 
 INPUT = Path("/opt/ml/input")
 _STOPPED = 128 + signal.SIGTERM
+_LATE_S = 60.0  # what a host gets to come and hear that the head has ended before
 
 
-def fetched(values: Mapping[str, Any], mirror: str = "") -> dict[str, Any]:
+def fetched(
+    values: Mapping[str, Any], mirror: str = "", transfer: Transfer | None = None
+) -> dict[str, Any]:
     """A config's values with its model and its data on this machine's disk.
 
     What is named as of the hub is looked for in the `mirror` first: a model NAME in
@@ -56,42 +60,43 @@ def fetched(values: Mapping[str, Any], mirror: str = "") -> dict[str, Any]:
     """
     found = dict(values)
     if found.get("model"):
-        found["model"] = _model(str(found["model"]), mirror)
+        found["model"] = _model(str(found["model"]), mirror, transfer)
     if found.get("data"):
-        found["data"] = _data(str(found["data"]), mirror)
+        found["data"] = _data(str(found["data"]), mirror, transfer)
     if found.get("datasets"):
-        found["datasets"] = [_dataset(each, mirror) for each in found["datasets"]]
+        found["datasets"] = [_dataset(each, mirror, transfer) for each in found["datasets"]]
     return found
 
 
-def _dataset(given: Mapping[str, Any], mirror: str) -> dict[str, Any]:
+def _dataset(given: Mapping[str, Any], mirror: str, transfer: Transfer | None) -> dict[str, Any]:
     there = {key: str(given[key]) for key in ("path", "order") if given.get(key)}
-    return {**given, **{key: _data(uri, mirror) for key, uri in there.items()}}
+    return {**given, **{key: _data(uri, mirror, transfer) for key, uri in there.items()}}
 
 
-def _model(name: str, mirror: str) -> str:
+def _model(name: str, mirror: str, transfer: Transfer | None) -> str:
     if ":" not in name:
         if Path(name).expanduser().exists() or name.startswith(("/", ".", "~")):
             return name
         name = f"hf-model:{name}"
-    return _first(name, mirror and f"{mirror.rstrip('/')}/models/{name.partition(':')[2]}/")
+    copy = mirror and f"{mirror.rstrip('/')}/models/{name.partition(':')[2]}/"
+    return _first(name, copy, transfer)
 
 
-def _data(uri: str, mirror: str) -> str:
+def _data(uri: str, mirror: str, transfer: Transfer | None) -> str:
     if ":" not in uri:
         return uri
     name = uri.partition(":")[2].replace(":", "/")
-    return _first(uri, mirror and f"{mirror.rstrip('/')}/data/{name}/")
+    return _first(uri, mirror and f"{mirror.rstrip('/')}/data/{name}/", transfer)
 
 
-def _first(uri: str, copy: str) -> str:
+def _first(uri: str, copy: str, transfer: Transfer | None) -> str:
     """Where `uri` is on this machine now: from the mirror's copy, if there is one."""
     if copy and uri.startswith(("hf:", "hf-model:")):
         try:
-            return _told(copy, fetch(copy))
+            return _told(copy, fetch(copy, transfer))
         except UsageError as error:
             logger.info("not in the mirror: %s", error)
-    return _told(uri, fetch(uri))
+    return _told(uri, fetch(uri, transfer))
 
 
 def _told(uri: str, path: Path) -> str:
@@ -134,8 +139,14 @@ def _lend_runtimes(folder: Path) -> None:
             shutil.copy(runtime, folder)
 
 
-def _prepared(given: argparse.Namespace, work: Path, is_head: bool) -> Work:
-    """What is to be run, all that it needs having been fetched."""
+def _prepared(given: argparse.Namespace, hosts: Hosts, work: Path, over: Event) -> Work:
+    """What is to be run, all that it needs having been fetched. It is given up once `over` is set.
+
+    Raises:
+        UsageError: the config cannot be, or names what is not there.
+        StoreError: something could not be fetched whole.
+        Interrupted: it was given up.
+    """
     from ..cli import arguments
 
     told: dict[str, Any] = {}
@@ -153,14 +164,19 @@ def _prepared(given: argparse.Namespace, work: Path, is_head: bool) -> Work:
         TrainingConfig.of(values)  # before hours of fetching
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
-    values = fetched(values, given.mirror)
+    values = fetched(values, given.mirror, Transfer(stop=over))
     config = TrainingConfig.of(values)
+    if config.engine != "ray" and len(hosts.names) > 1:
+        raise UsageError(
+            f"the engine {config.engine} uses one host, and the job has {len(hosts.names)}: "
+            "engine ray"
+        )
     file = work / "train.json"  # which YAML reads as well
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(values, indent=2), encoding="utf-8")
     program = [sys.executable, "-m", "infinite_rl"]
     train = [*program, "train", config.algorithm, str(file)]
-    if is_head and (begun := Begun.of(config)):  # the others need no folder of the run
+    if hosts.is_head and (begun := Begun.of(config)):  # the others need no folder of the run
         train = _again(train, begun, config)
     processes = 1 + config.rollout_workers + config.reward_workers
     if not told.get("eval_config"):
@@ -195,25 +211,55 @@ def _again(train: Sequence[str], begun: Begun, config: TrainingConfig) -> list[s
 def run(given: argparse.Namespace) -> int:
     """What this host does in its job; the exit code."""
     hosts = Hosts.of(os.environ, given.input / "config" / "resourceconfig.json")
-    with tempfile.TemporaryDirectory() as made, ExitStack() as opened:
-        work = _prepared(given, Path(given.work or made).resolve(), hosts.is_head)
-        if work.engine != "ray" and len(hosts.names) > 1:
-            count = len(hosts.names)
-            raise UsageError(
-                f"the engine {work.engine} uses one host, and the job has {count}: engine ray"
-            )
-        settings = Settings(given.port, given.temp_dir, given.wait, work.processes)
-        if not hosts.is_head:
-            return follow(hosts, settings)
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(given.work or made).resolve()
+        return (_lead if hosts.is_head else _follow)(given, hosts, folder)
+
+
+def _lead(given: argparse.Namespace, hosts: Hosts, folder: Path) -> int:
+    """What the head does: it is there for the others before all else, so that they learn of it."""
+    with ExitStack() as opened:
+        meeting = None
+        if len(hosts.names) > 1:
+            meeting = opened.enter_context(Meeting(hosts, given.port, min(given.wait, _LATE_S)))
+        work = _prepared(given, hosts, folder, Event())
         evaluated = opened.enter_context(_beside(work.evaluate))
-        if not work.train:
-            code = 0
+        if work.train and work.engine == "ray":
+            settings = Settings(given.temp_dir, given.wait, work.processes)
+            code = lead(hosts, settings, work.train, meeting)
         else:
-            code = (
-                lead(hosts, settings, work.train) if work.engine == "ray" else trained(work.train)
-            )
+            code = trained(work.train) if work.train else 0
+        if meeting:
+            meeting.end(code, wait_s=min(given.wait, _LATE_S))
         if code == 0:
             evaluated()
+        return code
+
+
+class _Ended(InfiniteRLError):
+    """The head has ended by an error."""
+
+    def __init__(self, guest: Guest, code: int) -> None:
+        super().__init__(f"the head has ended: {guest.reason}")
+        self.code = code
+
+
+def _follow(given: argparse.Namespace, hosts: Hosts, folder: Path) -> int:
+    """What another host does. Where the head ends before all are ready, so does this one, at once.
+
+    Raises:
+        _Ended: the head has ended by an error.
+    """
+    with closing(Guest(hosts, given.port, given.wait)) as guest:
+        try:
+            work = _prepared(given, hosts, folder, guest.over)
+            code = follow(hosts, Settings(given.temp_dir, given.wait, work.processes), guest)
+        except InfiniteRLError:
+            if (ended := guest.ended(0)) is None:
+                raise
+            code = ended
+        if guest.reason:
+            raise _Ended(guest, code)
         return code
 
 
@@ -246,7 +292,7 @@ def _parser() -> argparse.ArgumentParser:
     option(parser, "--input", INPUT, "the input of a job", Path)
     option(parser, "--work", "", "where the source is unpacked, the same on every host")
     option(parser, "--mirror", "", "s3://BUCKET/FOLDER to look in before the hub")
-    option(parser, "--port", Settings.port, "of the head, where the hosts meet", int)
+    option(parser, "--port", PORT, "of the head, where the hosts meet", int)
     option(parser, "--temp-dir", "", "where Ray keeps its files")
     option(parser, "--wait", Settings.wait_s, "seconds that the hosts wait for each other", float)
     arguments.keys(parser, TrainingConfig)
@@ -255,7 +301,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run, and return the exit code; what went wrong is said in one line, also to SageMaker."""
-    from ..cli.terminal import NOT_DONE, WRONG_USAGE, plain, show_logs
+    from ..cli.terminal import plain, show_logs
 
     given = _parser().parse_args(argv)
     given.input = given.input.resolve()  # the work is done in another folder
@@ -266,7 +312,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = run(given)
         reason = f"the training ended with exit code {code}" if code else ""
     except InfiniteRLError as error:
-        code, reason = WRONG_USAGE if isinstance(error, UsageError) else NOT_DONE, str(error)
+        code = error.code if isinstance(error, _Ended) else code_of(error)
+        reason = str(error)
         print(f"error: {plain(reason)}", file=sys.stderr)
     _tell_failure(given.input.parent / "output", plain(reason))
     return code

@@ -9,7 +9,6 @@ the run has ended, and how, or that the head is gone.
 from __future__ import annotations
 
 import json
-import select
 import socket
 import threading
 import time
@@ -24,6 +23,7 @@ from ..errors import InfiniteRLError, UsageError
 _POLL_S = 0.5
 _SAY_S = 10.0  # what a head gets to say a line
 _LONGEST = 1 << 16  # bytes of it
+_REASON = 1024  # characters of why a run has ended
 
 
 @dataclass(frozen=True)
@@ -94,29 +94,76 @@ def ip_of(host: str) -> str:
         raise InfiniteRLError(f"the host {host} has no address: {error}") from None
 
 
-class Meeting:
-    """Open on the head as long as the run lives: tells the job's hosts of its Ray, and of its end.
+def code_of(error: InfiniteRLError) -> int:
+    """The exit code of a host that ends by an error."""
+    return 2 if isinstance(error, UsageError) else 1
 
-    Only the job's own hosts are told; the token of Ray goes this way.
+
+class Meeting:
+    """Open on the head as long as it lives: tells the job's hosts of its Ray, and of its end.
+
+    Only the job's own hosts are told; the token of Ray goes this way. Each line is a JSON object:
+    a greeting, where Ray is, the end. Who comes late is told all of them. Use it as a context
+    manager: an error ends the run for all, with its reason; hosts that are not here by then get
+    `late_s` to come and hear it.
+
+    Raises:
+        InfiniteRLError: the head cannot be reached at that port.
     """
 
-    def __init__(self, hosts: Hosts, port: int, told: Mapping[str, Any]) -> None:
-        self._told = json.dumps(told).encode() + b"\n"
-        self._known = {ip_of(name) for name in hosts.names}
-        self._guests: list[socket.socket] = []
+    def __init__(self, hosts: Hosts, port: int, late_s: float = 0.0) -> None:
+        self._names, self._late_s = hosts.names, late_s
+        self._said = b"{}\n"
+        self._guests: dict[str, socket.socket] = {}  # by their addresses
+        self._changed = threading.Condition()  # who was here, or what was said
         self._ended = threading.Event()
-        self._server = socket.create_server((ip_of(hosts.current), port))
+        own = ip_of(hosts.current)
+        try:
+            self._server = socket.create_server((own, port))
+        except OSError as error:
+            raise InfiniteRLError(f"the head cannot open {own}:{port}: {error}") from None
         self._door = threading.Thread(target=self._receive, daemon=True)
         self._door.start()
 
-    def end(self, code: int) -> None:
-        """Tell all how the run has ended, and close."""
+    def __enter__(self) -> Meeting:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        if isinstance(error, InfiniteRLError):
+            self.end(code_of(error), str(error), self._late_s)
+        else:
+            self.end(1)  # where it has not ended before
+
+    def tell(self, told: Mapping[str, Any]) -> None:
+        """Tell all who are here, and who come."""
+        line = json.dumps(told).encode() + b"\n"
+        with self._changed:
+            self._said += line
+            for guest in self._guests.values():
+                with suppress(OSError):  # it has left before
+                    guest.sendall(line)
+
+    def check(self) -> None:
+        """Raise InfiniteRLError where a host that was here has left."""
+        with self._changed:
+            for address, guest in self._guests.items():
+                with suppress(BlockingIOError):  # it is here, and says nothing, as it should
+                    if not guest.recv(1, socket.MSG_DONTWAIT):
+                        raise InfiniteRLError(f"the host {address} has ended before the training")
+
+    def end(self, code: int, reason: str = "", wait_s: float = 0.0) -> None:
+        """Tell all how the run has ended, and close; hosts that are not here yet get a while."""
+        if self._ended.is_set():
+            return
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._guests) == len(self._names) - 1, wait_s)
+        self.tell({"code": code, "reason": reason[:_REASON]})
         self._ended.set()
         _close(self._server)
-        self._door.join(_SAY_S)  # who has come last has been told of Ray, and is known
-        for guest in self._guests:
-            with suppress(OSError):  # it has left before
-                guest.sendall(json.dumps({"code": code}).encode() + b"\n")
+        self._door.join(_SAY_S)  # who has come last has been told
+        for guest in self._guests.values():
             guest.close()
 
     def _receive(self) -> None:
@@ -127,12 +174,21 @@ class Meeting:
                 if self._ended.wait(_POLL_S):
                     return
                 continue  # as where no further file may be opened at this moment
-            if address not in self._known:
+            if not self._knows(address):
                 guest.close()
                 continue
-            with suppress(OSError):  # it has left at once, and will come again
-                guest.sendall(self._told)
-                self._guests.append(guest)
+            with suppress(OSError), self._changed:  # it has left at once, and will come again
+                guest.sendall(self._said)
+                self._guests[address] = guest
+                self._changed.notify()
+
+    def _knows(self, address: str) -> bool:
+        """Whether it is one of the hosts, which may get their names only after the head has."""
+        for name in self._names:
+            with suppress(InfiniteRLError):
+                if ip_of(name) == address:
+                    return True
+        return False
 
 
 def _close(server: socket.socket) -> None:
@@ -143,24 +199,60 @@ def _close(server: socket.socket) -> None:
 
 
 class Guest:
-    """A host's side of the meeting."""
+    """A host's side of the meeting. `over` is set once the run has ended, or the head is gone."""
 
     def __init__(self, hosts: Hosts, port: int, wait_s: float) -> None:
         """Wait for the head. Raises InfiniteRLError where it does not come in time."""
-        own, head = (ip_of(hosts.current), 0), (ip_of(hosts.head), port)
+        self.over, self.reason = threading.Event(), ""
+        self._code = 1
+        self._ray: Mapping[str, Any] | None = None
+        self._heard = threading.Event()  # of Ray, or of the end
         deadline = time.monotonic() + wait_s
         while True:
             try:
+                own, head = (ip_of(hosts.current), 0), (ip_of(hosts.head), port)
                 self._connection = socket.create_connection(head, _SAY_S, source_address=own)
                 self._keep_alive()
-                self._lines = self._connection.makefile("rb")
-                self.told = self._said()
-                return
-            except (OSError, ValueError) as error:  # not there yet, or gone before it has spoken
+                self._bytes = b""
+                self._said(_SAY_S)
+                break
+            except (OSError, ValueError, InfiniteRLError) as error:
+                # It is not there yet, has no name yet, or is gone before it has spoken.
                 if time.monotonic() > deadline:
                     message = f"the head {hosts.head} was not there within {wait_s:.0f} seconds"
                     raise InfiniteRLError(f"{message}: {error}") from None
                 time.sleep(_POLL_S)
+        self._ear = threading.Thread(target=self._listen, daemon=True)
+        self._ear.start()
+
+    def ray(self) -> Mapping[str, Any] | None:
+        """Where Ray is, once the head has started it; None where the run has ended before."""
+        self._heard.wait()
+        return None if self.over.is_set() else self._ray
+
+    def ended(self, wait_s: float) -> int | None:
+        """The run's exit code, once it has one; 1 where the head has gone without a word."""
+        return self._code if self.over.wait(wait_s) else None
+
+    def close(self) -> None:
+        _close(self._connection)
+        self._ear.join(_SAY_S)
+
+    def _listen(self) -> None:
+        """Hear what the head says, to its end."""
+        try:
+            while said := self._said(None):
+                if isinstance(code := said.get("code"), int):
+                    self._code, self.reason = code, str(said.get("reason", ""))
+                    break
+                if not all(isinstance(said.get(name), str) for name in ("address", "token")):
+                    break
+                self._ray = said
+                self._heard.set()
+        except (OSError, ValueError):
+            self.reason = "it is gone without a word"
+        self.over.set()
+        self._heard.set()
 
     def _keep_alive(self) -> None:
         """Let a head that is gone without a word be noticed: within a minute, where it can be."""
@@ -169,26 +261,24 @@ class Guest:
             if hasattr(socket, name):
                 self._connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
-    def ended(self, wait_s: float) -> int | None:
-        """The run's exit code, once it has one; 1 where the head has gone without a word."""
-        if not select.select([self._connection], [], [], wait_s)[0]:
-            return None
-        try:
-            code = self._said().get("code")
-        except (OSError, ValueError):
-            return 1
-        return code if isinstance(code, int) else 1
+    def _said(self, within_s: float | None) -> dict[str, Any]:
+        """What the head says next, once it begins to.
 
-    def _said(self) -> dict[str, Any]:
-        """What the head says next. Raises OSError, or ValueError for what no head would say."""
+        Raises:
+            OSError: it does not begin, or not end, in time.
+            ValueError: it says what no head would say, or no more.
+        """
+        while b"\n" not in self._bytes:
+            self._connection.settimeout(_SAY_S if self._bytes else within_s)
+            piece = self._connection.recv(_LONGEST)
+            if not piece or len(self._bytes) > _LONGEST:
+                raise ValueError("another program answers there")
+            self._bytes += piece
+        line, _, self._bytes = self._bytes.partition(b"\n")
         try:
-            found = json.loads(self._lines.readline(_LONGEST))
+            found = json.loads(line)
         except RecursionError:
             found = None
         if not isinstance(found, dict):
             raise ValueError("another program answers there")
         return found
-
-    def close(self) -> None:
-        self._lines.close()
-        self._connection.close()

@@ -1,7 +1,7 @@
 """Ray over the hosts of a job, and the training on it.
 
-The head's Ray is up before it meets the others, and each of them joins it and stays until the run
-has ended. What is started here ends with the job, and no other process does.
+Each of the other hosts joins the head's Ray once that is up, and stays until the run has ended.
+What is started here ends with the job, and no other process does.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from ..cluster import connected
 from ..errors import InfiniteRLError
 from .hosts import Guest, Hosts, Meeting, ip_of
 
+PORT = 6380  # of the head, where the hosts meet
 _POLL_S = 0.5
 _START_S = 120.0  # what Ray gets to start on the head
 _END_S = 60.0  # what a process gets to end by itself, once it is told to
@@ -32,13 +33,11 @@ _END_S = 60.0  # what a process gets to end by itself, once it is told to
 class Settings:
     """What the launcher is told.
 
-    port      of the head, on which the hosts meet
     temp_dir  where Ray keeps its files; "": where it likes
     wait_s    how long the hosts wait for each other
     cpus      that Ray counts on a host at least: as many as the run has processes
     """
 
-    port: int = 6380
     temp_dir: str = ""
     wait_s: float = 1800.0
     cpus: int = 1
@@ -117,28 +116,37 @@ def _answers(ip: str, port: int) -> bool:
         return False
 
 
-def lead(hosts: Hosts, given: Settings, train: Sequence[str]) -> int:
-    """Start Ray over the hosts, train, and tell the hosts of the end; the training's exit code."""
+def lead(hosts: Hosts, given: Settings, train: Sequence[str], meeting: Meeting | None) -> int:
+    """Start Ray over the hosts, train, and tell the hosts of the end; the training's exit code.
+
+    The meeting is that with the other hosts, where there are any.
+    """
     ip = ip_of(hosts.current)
     port = _free_port(ip)
     address, token = f"{ip}:{port}", os.environ.get("RAY_AUTH_TOKEN") or secrets.token_hex(32)
     _use_token(token)
     words = ["--head", f"--port={port}", "--include-dashboard=false"]
-    with Node([*words, *_words(hosts, given)]) as node:
+    with Node([*words, *_words(hosts, given)]) as node, meeting or nullcontext():
         _wait(lambda: _answers(ip, port), node, _START_S, "Ray has not started")
-        with _meeting(hosts, given.port, {"address": address, "token": token}) as ended:
-            _gather(hosts, address, node, given.wait_s)
-            ended(code := trained([*train, f"--ray_address={address}"], node))
-            return code
+        if meeting:
+            meeting.tell({"address": address, "token": token})
+            _gather(hosts, address, node, given.wait_s, meeting)
+        code = trained([*train, f"--ray_address={address}"], node)
+        if meeting:
+            meeting.end(code)  # before Ray ends, which the others would take for a failure
+        return code
 
 
-def follow(hosts: Hosts, given: Settings) -> int:
+def follow(hosts: Hosts, given: Settings, guest: Guest) -> int:
     """Join the head's Ray, and stay until the run has ended; the run's exit code."""
-    with closing(Guest(hosts, given.port, given.wait_s)) as guest:
-        _use_token(guest.told["token"])
-        with Node([f"--address={guest.told['address']}", *_words(hosts, given)]) as node:
-            while (code := guest.ended(_POLL_S)) is None:
+    told = guest.ray()
+    if told:
+        _use_token(told["token"])
+        with Node([f"--address={told['address']}", *_words(hosts, given)]) as node:
+            while guest.ended(_POLL_S) is None:
                 node.check()
+    code = guest.ended(0)
+    assert code is not None
     return code
 
 
@@ -147,28 +155,16 @@ def _use_token(token: str) -> None:
     os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=token, RAY_USAGE_STATS_ENABLED="0")
 
 
-@contextmanager
-def _meeting(hosts: Hosts, port: int, told: Mapping[str, Any]) -> Iterator[Callable[[int], None]]:
-    """The meeting, where there is somebody to meet; what it yields notes how the run has ended."""
-    codes = [1]
-    meeting = Meeting(hosts, port, told) if len(hosts.names) > 1 else None
-    try:
-        yield codes.append
-    finally:
-        if meeting:
-            meeting.end(codes[-1])
-
-
-def _gather(hosts: Hosts, address: str, node: Node, wait_s: float) -> None:
+def _gather(hosts: Hosts, address: str, node: Node, wait_s: float, meeting: Meeting) -> None:
     """Wait until all hosts are in the cluster."""
     count = len(hosts.names)
-    if count == 1:
-        return
     with connected(address) as ray:
-        _wait(
-            lambda: sum(each["Alive"] for each in ray.nodes()) >= count,
-            node, wait_s, f"not all of the {count} hosts have joined",
-        )  # fmt: skip
+
+        def all_are_there() -> bool:
+            meeting.check()
+            return bool(sum(each["Alive"] for each in ray.nodes()) >= count)
+
+        _wait(all_are_there, node, wait_s, f"not all of the {count} hosts have joined")
 
 
 def trained(command: Sequence[str], node: Node | None = None) -> int:
