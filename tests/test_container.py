@@ -24,7 +24,7 @@ import s3_server
 
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
 from infinite_rl.launch.begun import Begun
-from infinite_rl.launch.container import _unpack, fetched
+from infinite_rl.launch.container import Evaluation, _beside, _unpack, fetched
 from infinite_rl.launch.hosts import Guest, Hosts, Meeting, ip_of
 from infinite_rl.storage import fetch, ready
 from infinite_rl.training import checkpoint
@@ -674,6 +674,30 @@ def test_a_source_that_did_not_come_whole_is_refused(
     archive.write_bytes(data[:20_000] if flaw == "cut off" else data[:-8] + bytes(8))
     with pytest.raises(StoreError, match="cannot be unpacked"):
         _unpack(archive, tmp_path / "out")
+
+
+# --- the evaluation beside -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("import time; time.sleep(600)", "was given up 0.1 seconds after the training"),
+        ("raise SystemExit(3)", "ended with exit code 3"),
+    ],
+)
+def test_an_evaluation_is_not_waited_for_without_end_and_what_is_left_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, program: str, said: str
+) -> None:
+    before, out = Before(tmp_path, 2, 4, 6), tmp_path / "out"
+    out.mkdir()
+    (out / "steps.jsonl").write_text('{"step": 2, "task": "a"}\n')
+    place = str(before.told["checkpoints"])
+    evaluation = Evaluation([sys.executable, "-c", program], place, out)
+    with _beside(evaluation, 0.1 if "sleep" in program else 60) as evaluated:
+        evaluated()
+    (line,) = [line for line in caplog.messages if said in line]
+    assert f"; not evaluated: step_4, step_6. `infinite-rl evaluate CONFIG --watch {place}`" in line
 
 
 # --- what is fetched -----------------------------------------------------------------------------

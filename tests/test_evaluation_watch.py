@@ -22,7 +22,7 @@ from infinite_rl.evaluation.figures import Figure, best
 from infinite_rl.evaluation.harness import Line
 from infinite_rl.evaluation.score import Estimate, Score
 from infinite_rl.evaluation.watch import watch
-from infinite_rl.storage import Transfer, publish
+from infinite_rl.storage import Transfer, fetch, publish
 from infinite_rl.training import checkpoint
 
 RIGHT = {2: 20, 4: 60, 6: 60, 8: 58, 10: 90}  # of 100, by step
@@ -248,6 +248,42 @@ def test_checkpoints_in_s3_are_evaluated_as_they_come_and_not_kept(
     assert evaluated.files == ["READY", "right"]  # of which the optimizer's state is none
     assert not any(path.exists() for path in evaluated.models)
     assert steps(watch(PLACE, told(tasks, out=str(out)))) == []
+
+
+def test_the_results_are_published_after_each_step(
+    tmp_path: Path, tasks: list[str], evaluated: Evaluating, proxy: Proxy
+) -> None:
+    place, seen = "s3://runs/traces/job/evaluation/", list[list[int]]()
+
+    def before() -> None:
+        if evaluated.models[1:]:
+            seen.append([line["step"] for line in rows.read(fetch(place) / "steps.jsonl")])
+
+    evaluated.before = before
+    sent(tmp_path, 2)
+    sent(tmp_path, 4, final=True)
+    list(watch(PLACE, told(tasks, out=str(tmp_path / "out")), publish_to=place))
+    found = fetch(place)
+    assert seen == [[2]]
+    assert [line["step"] for line in rows.read(found / "steps.jsonl")] == [2, 4]
+    names = {path.relative_to(found).as_posix() for path in found.rglob("*") if path.is_file()}
+    assert {"steps.md", "best.json", "step_4/sums/score.json"} <= names
+    assert not [name for name in names if name.startswith(".fetched")]
+
+
+def test_results_that_cannot_be_published_are_said_and_kept(
+    tmp_path: Path, tasks: list[str], evaluated: Evaluating, proxy: Proxy
+) -> None:
+    sent(tmp_path, 2, final=True)
+    evaluated.before = lambda: setattr(proxy, "up", 0)
+    made = watch(PLACE, told(tasks, out=str(tmp_path / "out")), publish_to="s3://runs/results/")
+    line = next(line for line in made if line.startswith("the results are not published: "))
+    assert "s3://runs/results/" in line
+    assert (tmp_path / "out" / "steps.jsonl").is_file()
+    proxy.up = None
+    nowhere = watch(PLACE, told(tasks, out=str(tmp_path / "new")), publish_to="s3://nowhere/a/")
+    with pytest.raises(UsageError, match="no bucket nowhere"):
+        next(nowhere)
 
 
 def test_a_watch_outlives_an_s3_that_does_not_answer(

@@ -930,6 +930,7 @@ def test_local_trains_publishes_and_evaluates_by_the_containers_own_program(
     base = folder / "artifacts" / "jobs" / "here"
     names = {path.name.partition("_")[2].rpartition("_")[2] for path in base.glob("checkpoints/*")}
     assert names == {"step2", "final"} and list(base.glob("traces/*/events.jsonl"))
+    assert (base / "traces" / "evaluation" / "steps.md").is_file()
     table = base / "output" / "data" / "evaluation" / "steps.md"
     assert "step 2, rows" in table.read_text(encoding="utf-8")
 

@@ -118,6 +118,15 @@ def test_what_is_there_is_neither_sent_nor_fetched_again(proxy: Proxy, folder: P
     assert sent == []
 
 
+def test_of_a_new_version_only_what_has_changed_is_sent(client: Any, folder: Path) -> None:
+    publish(folder, URI)
+    sent: list[int] = []
+    (folder / "config.json").write_bytes(b"[]")
+    publish(folder, URI, transfer=Transfer(told=lambda done, total: sent.append(total)))
+    assert set(sent) == {2}
+    assert files(fetch(URI)) == {**FILES, "config.json": b"[]"}
+
+
 def test_a_cached_folder_that_was_damaged_is_fetched_anew(client: Any, folder: Path) -> None:
     publish(folder, URI)
     path = fetch(URI)

@@ -48,6 +48,8 @@ def add(verbs: arguments.Verbs) -> None:
     what = "a run's folder, or where it publishes (s3://BUCKET/FOLDER/): each of its checkpoints"
     option(parser, "--watch", None, what)
     option(parser, "--every", _EVERY_S, "seconds between two looks at the run", float)
+    what = "with --watch: also publish the results, after each checkpoint, to s3://BUCKET/FOLDER/"
+    option(parser, "--publish", "", what)
     arguments.switch(parser, "--once", "with --watch: only the checkpoints that are there now")
     parser.set_defaults(verb=run)
 
@@ -81,6 +83,8 @@ def _config(given: argparse.Namespace) -> EvaluationConfig:
     from ..evaluation.config import EvaluationConfig
 
     changes = arguments.keys_given(given, EvaluationConfig)
+    if given.publish and not given.watch:
+        raise UsageError("--publish goes with --watch; else `infinite-rl publish`")
     if not given.every > 0:
         raise UsageError(f"--every must be a positive number of seconds, not {given.every:g}")
     if given.watch:
@@ -100,9 +104,8 @@ def _watch(
 ) -> None:
     from ..evaluation.watch import watch
 
-    for line in watch(
-        given.watch, config, every_s=given.every, once=given.once, stop=stop, on_answer=count
-    ):
+    told = {"every_s": given.every, "once": given.once, "publish_to": given.publish}
+    for line in watch(given.watch, config, **told, stop=stop, on_answer=count):
         print(plain(line), flush=True)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,7 +23,7 @@ from ..dataset.rows import write
 from ..errors import InfiniteRLError, StoreError, UsageError
 from ..manifest import write_manifest
 from ..replacing import write_text
-from ..storage import Transfer
+from ..storage import Transfer, publish, ready
 from ..training.checkpoint import step_of
 from . import figures, harness
 from .checkpoints import Checkpoint, Checkpoints, cache_in, checkpoints
@@ -44,6 +45,7 @@ def watch(
     every_s: float = 30.0,
     once: bool = False,
     stop: threading.Event | None = None,
+    publish_to: str = "",
     on_answer: Callable[[int], None] = lambda _: None,
     wait: Callable[[float], object] | None = None,
 ) -> Iterator[str]:
@@ -53,11 +55,12 @@ def watch(
     `config` is that of each checkpoint. What was evaluated before is not again, but for items that
     a greater `limit` adds. A checkpoint that is thrown away meanwhile is passed over. It ends when
     the run's last checkpoint is evaluated, when `stop` is set, or with `once` when all that are
-    there are done; the last lines say which step is best.
+    there are done; the last lines say which step is best. With `publish_to`, all that is in OUT is
+    published there after each step; what fails is said, and tried again after the next.
 
     Raises:
-        UsageError: there is no such run, the config cannot be used, or steps were evaluated with
-            other settings.
+        UsageError: there is no such run, the config cannot be used, steps were evaluated with
+            other settings, or `publish_to` cannot be written to.
         StoreError: with `once`, that S3 does not answer; else it is asked again.
         InfiniteRLError: as `evaluate`.
     """
@@ -69,7 +72,10 @@ def watch(
     settings = refuse_others(out, {"harness": config.harness})
     judge: _Judge = _Own.of(told) if own else _LmEval.of(told)
     write_manifest(out, {"settings": settings})
-    watching = _Watching(found, judge, out, stop, on_answer)
+    if publish_to:
+        with suppress(StoreError):  # that it does not answer now is no reason not to evaluate
+            ready(publish_to)
+    watching = _Watching(found, judge, out, stop, on_answer, publish_to)
     yield from watching.lines(every_s, once, wait or stop.wait)
 
 
@@ -94,6 +100,7 @@ class _Watching:
     out: Path
     stop: threading.Event
     on_answer: Callable[[int], None]
+    publish_to: str = ""
 
     def lines(self, every_s: float, once: bool, wait: Callable[[float], object]) -> Iterator[str]:
         gone: set[str] = set()
@@ -105,6 +112,7 @@ class _Watching:
                 for each in todo:
                     if (path := self._fetched(each)) and self._evaluated(each, path):
                         yield from self.judge.lines(each)
+                        yield from self._publish()
                     else:
                         gone.add(each.name)
                         yield f"{each.name} was thrown away before it was evaluated"
@@ -118,6 +126,7 @@ class _Watching:
                 continue
             if not todo and (once or any(each.final for each in there)):
                 yield from self._end()
+                yield from self._publish()
                 return
             if not todo:
                 wait(every_s)
@@ -161,6 +170,14 @@ class _Watching:
         told = json.dumps([each.values() for each in best], indent=1)
         write_text(self.out / BEST, f"{told}\n")
         figures.try_to_plot(found, self.out / PLOTS)
+
+    def _publish(self) -> Iterator[str]:
+        """Publish all that is there; a line where that fails."""
+        if self.publish_to:
+            try:
+                publish(self.out, self.publish_to, transfer=Transfer(stop=self.stop))
+            except InfiniteRLError as error:
+                yield f"the results are not published: {error}"
 
     def _end(self) -> Iterator[str]:
         found = self.judge.figures()

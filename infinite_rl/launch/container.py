@@ -31,7 +31,9 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from ..dataset.rows import read
 from ..errors import InfiniteRLError, StoreError, UsageError
+from ..evaluation.checkpoints import runs_at
 from ..settings import read_yaml
 from ..storage import Transfer, fetch
 from ..training.config import TrainingConfig
@@ -42,6 +44,9 @@ from .ray_job import PORT, Settings, end, follow, lead, trained
 logger = logging.getLogger("infinite_rl.launch.container")  # also where it is __main__
 
 INPUT = Path("/opt/ml/input")
+EVALUATION = "evaluation"  # the folder beside the traces that its results are published to
+LINES = "steps.jsonl"  # watch.LINES, which would load what evaluates
+_EVALUATION_S = 3600.0
 _STOPPED = 128 + signal.SIGTERM
 _LATE_S = 60.0  # what a host gets to come and hear that the head has ended before
 
@@ -105,6 +110,26 @@ def _told(uri: str, path: Path) -> str:
 
 
 @dataclass(frozen=True)
+class Evaluation:
+    """The evaluation beside a training: its command, the checkpoints' place, and its results'."""
+
+    command: Sequence[str]
+    place: str
+    out: Path
+
+    def left(self) -> list[str]:
+        """The checkpoints that are published and not evaluated. Raises InfiniteRLError."""
+        lines = self.out / LINES
+        done = {record["step"] for record in read(lines)} if lines.is_file() else set()
+        return [
+            each.name
+            for there in runs_at(self.place).values()
+            for each in there
+            if each.step not in done
+        ]
+
+
+@dataclass(frozen=True)
 class Work:
     """What a job has to run: the training by its engine, and where asked the evaluation beside.
 
@@ -114,7 +139,7 @@ class Work:
     engine: str
     train: Sequence[str]
     processes: int
-    evaluate: Sequence[str] = ()
+    evaluation: Evaluation | None = None
 
 
 def _unpack(archive: Path, folder: Path) -> None:
@@ -182,12 +207,14 @@ def _prepared(given: argparse.Namespace, hosts: Hosts, work: Path, over: Event) 
     if not told.get("eval_config"):
         return Work(config.engine, train, processes)
     evaluation = str(given.input / "data" / "config" / str(told["eval_config"]))
-    out = str(given.input.parent / "output" / "data" / "evaluation")
+    out = given.input.parent / "output" / "data" / "evaluation"
     place = config.checkpoints
     if ":" not in place:  # a path would be taken for a run's folder, as nothing is there yet
         place = Path(place).absolute().as_uri() + "/"
-    watch = ["evaluate", evaluation, "--watch", place, "--out", out]
-    return Work(config.engine, train, processes, [*program, *watch])
+    watch = [*program, "evaluate", evaluation, "--watch", place, "--out", str(out)]
+    if config.traces:
+        watch += ["--publish", f"{config.traces.rstrip('/')}/{EVALUATION}/"]
+    return Work(config.engine, train, processes, Evaluation(watch, place, out))
 
 
 def _again(train: Sequence[str], begun: Begun, config: TrainingConfig) -> list[str]:
@@ -223,7 +250,7 @@ def _lead(given: argparse.Namespace, hosts: Hosts, folder: Path) -> int:
         if len(hosts.names) > 1:
             meeting = opened.enter_context(Meeting(hosts, given.port, min(given.wait, _LATE_S)))
         work = _prepared(given, hosts, folder, Event())
-        evaluated = opened.enter_context(_beside(work.evaluate))
+        evaluated = opened.enter_context(_beside(work.evaluation, given.eval_wait))
         if work.train and work.engine == "ray":
             settings = Settings(given.temp_dir, given.wait, work.processes)
             code = lead(hosts, settings, work.train, meeting)
@@ -264,19 +291,41 @@ def _follow(given: argparse.Namespace, hosts: Hosts, folder: Path) -> int:
 
 
 @contextmanager
-def _beside(command: Sequence[str]) -> Iterator[Callable[[], None]]:
+def _beside(evaluation: Evaluation | None, wait_s: float) -> Iterator[Callable[[], None]]:
     """Evaluate while the training goes on; what it yields waits for the last checkpoint's turn.
 
-    An evaluation that fails says so itself; it takes nothing from a training that went well.
+    It waits so many seconds at most. An evaluation that fails says so itself; it takes nothing from
+    a training that went well.
     """
-    if not command:
+    if not evaluation:
         yield lambda: None
         return
-    process = subprocess.Popen(command)
+    process = subprocess.Popen(evaluation.command)
     try:
-        yield lambda: logger.info("the evaluation ended with exit code %d", process.wait())
+        yield lambda: _evaluated(process, evaluation, wait_s)
     finally:
         end(process, signal.SIGINT)
+
+
+def _evaluated(process: subprocess.Popen[Any], evaluation: Evaluation, wait_s: float) -> None:
+    """Wait for the end of an evaluation, and say what it has not evaluated."""
+    try:
+        code = process.wait(wait_s)
+        said = f"the evaluation ended with exit code {code}"
+    except subprocess.TimeoutExpired:
+        end(process, signal.SIGINT)
+        said = f"the evaluation was given up {wait_s:g} seconds after the training"
+    try:
+        left = evaluation.left()
+    except InfiniteRLError as error:
+        left = [f"not known: {error}"]
+    if left:
+        logger.warning(
+            "%s; not evaluated: %s. `infinite-rl evaluate CONFIG --watch %s` does",
+            *(said, ", ".join(left), evaluation.place),
+        )
+    else:
+        logger.info("%s", said)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -295,6 +344,8 @@ def _parser() -> argparse.ArgumentParser:
     option(parser, "--port", PORT, "of the head, where the hosts meet", int)
     option(parser, "--temp-dir", "", "where Ray keeps its files")
     option(parser, "--wait", Settings.wait_s, "seconds that the hosts wait for each other", float)
+    what = "seconds that the evaluation beside the training gets after it"
+    option(parser, "--eval-wait", _EVALUATION_S, what, float)
     arguments.keys(parser, TrainingConfig)
     return parser
 

@@ -54,7 +54,8 @@ def publish(
     """Copy a folder to `uri`, a folder of this machine or of S3: whole, or not to be seen.
 
     What is at `uri` is replaced, but for objects of other names, which are no part of it. What is
-    there already, with the same content, is not copied again. `note` is kept in the marker.
+    there already, with the same content, is not copied again; in S3, neither is a file of it.
+    `note` is kept in the marker.
 
     Raises:
         UsageError: there is no such folder, it is empty, or `uri` cannot be written to.

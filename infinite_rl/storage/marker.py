@@ -46,6 +46,10 @@ class Entry:
     sha256: str
     etag: str = ""
 
+    def is_as(self, other: Entry | None) -> bool:
+        """Whether both are the same bytes, wherever they are."""
+        return other is not None and replace(self, etag="") == replace(other, etag="")
+
 
 @dataclass(frozen=True)
 class Marker:

@@ -250,7 +250,9 @@ def publish(folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer)
         marker = Marker.of(folder, note)
         there = _there(client, place)
         if there is None or not there.same_content(marker):
-            _upload(client, folder, place, marker, transfer)
+            kept = there.files if there else {}
+            same = [name for name, entry in marker.files.items() if entry.is_as(kept.get(name))]
+            _upload(client, folder, place, marker.without(same), transfer)
             told = _as_there(client, place, marker)
             if stamps_of(folder) != stamps:
                 raise StoreError(f"{folder} changed while it was published")
@@ -276,6 +278,7 @@ def _upload(client: Any, folder: Path, place: Place, marker: Marker, transfer: T
                 [_Subscriber(meter)],
             )
             for name, path in contents(folder).items()
+            if name in marker.files
         ]
         for future in futures:
             while not future.done():
