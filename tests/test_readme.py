@@ -65,3 +65,10 @@ def test_every_command_and_path_of_the_readme_exists() -> None:
         for name in re.split(r"`, `", place):
             path = name if name.startswith((base, *BESIDE)) else base + name
             assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("room", ["launch", "storage", "training"])
+def test_the_tour_of_a_package_names_each_of_its_files(room: str) -> None:
+    folder = ROOT / "infinite_rl" / room
+    told = re.findall(r"^    (\w+\.py) +\S", (folder / "__init__.py").read_text("utf-8"), re.M)
+    assert sorted(told) == sorted({path.name for path in folder.glob("*.py")} - {"__init__.py"})

@@ -14,6 +14,12 @@ same, one does and the others wait.
 A folder is published with a marker, the file `PUBLISHED`, that tells the size and the hash of each
 of its files, and in S3 the ETag; it is written last. A folder of S3 without its marker, or with
 other files than it tells of, is not there.
+
+    local.py      folders of this machine
+    s3.py         objects and folders of S3
+    hub.py        data sets and models of the hub
+    transfer.py   what is told to each of them; the cache
+    marker.py     the marker
 """
 
 from __future__ import annotations

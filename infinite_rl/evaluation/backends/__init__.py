@@ -9,8 +9,8 @@ from pkgutil import resolve_name
 from typing import Any, Protocol
 
 from ...dataset.rows import Row
-from ...errors import look_up
-from ...prompt_styles import Prompted, prompt_text
+from ...errors import UsageError, look_up
+from ...prompt_styles import Prompted, prompt_text, token_ids
 from ..answers import Answer
 from ..config import EvaluationConfig
 
@@ -35,6 +35,13 @@ class Question:
         finish_reason = "length" if cut_off and not stopped else "stop"
         text = self.prompted.response(raw)
         return Answer(self.key, number, text, finish_reason, tokens)  # type: ignore[arg-type]
+
+    def ids(self, tokenizer: Any, room: int) -> list[int]:
+        """The prompt's tokens. Raises UsageError where the model has no room for an answer."""
+        ids = token_ids(tokenizer, self.prompted.text)
+        if 0 < len(ids) < room:
+            return ids
+        raise UsageError(f"the prompt has {len(ids)} tokens, and the model has room for {room}")
 
     def unasked(self, why: str) -> Iterator[Answer]:
         """What stands for the answers to a question that could not be put to the model."""

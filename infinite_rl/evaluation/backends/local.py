@@ -9,7 +9,6 @@ from typing import Any
 
 from ...dataset.rows import Row
 from ...errors import UsageError
-from ...prompt_styles import token_ids
 from ..answers import Answer
 from ..config import EvaluationConfig
 from . import Asking, Question
@@ -57,19 +56,15 @@ class LocalModel:
             together: list[tuple[Question, list[int]]] = []
             for question in batch:
                 try:
-                    ids = token_ids(self._tokenizer, question.prompted.text)
+                    ids = question.ids(self._tokenizer, self._room)
                 except UsageError as error:
                     yield from question.unasked(str(error))
                     continue
                 left = self._room - len(ids)
-                if ids and left >= max_new_tokens:
+                if left >= max_new_tokens:
                     together.append((question, ids))
-                elif ids and left > 0:  # on its own, so that others are not cut off with it
+                else:  # on its own, so that others are not cut off with it
                     yield from self._sampled([(question, ids)], left)
-                else:
-                    yield from question.unasked(
-                        f"the prompt has {len(ids)} tokens, and the model has room for {self._room}"
-                    )
             if together:
                 yield from self._sampled(together, max_new_tokens)
 

@@ -11,7 +11,6 @@ from typing import Any
 from ... import vllm_library
 from ...dataset.rows import Row
 from ...errors import UsageError
-from ...prompt_styles import token_ids
 from ..answers import Answer
 from ..config import EvaluationConfig
 from . import Asking, Question
@@ -51,16 +50,9 @@ class VLLM:
             asked: list[tuple[Question, list[int]]] = []
             for question in some:
                 try:
-                    ids = token_ids(self._tokenizer, question.prompted.text)
+                    asked.append((question, question.ids(self._tokenizer, self._room)))
                 except UsageError as error:
                     yield from question.unasked(str(error))
-                    continue
-                if 0 < len(ids) < self._room:
-                    asked.append((question, ids))
-                else:
-                    yield from question.unasked(
-                        f"the prompt has {len(ids)} tokens, and the model has room for {self._room}"
-                    )
             yield from self._generated(asked, max_new_tokens)
 
     def _generated(
