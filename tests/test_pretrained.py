@@ -73,6 +73,20 @@ def test_a_damaged_model_is_refused_in_one_line(folder: Path, what: str) -> None
     assert "\n" not in str(refused.value)
 
 
+def test_code_that_lies_with_a_model_is_not_run_and_nobody_is_asked(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr("builtins.input", lambda *said: asked.append(said) or "y")
+    own = {"AutoConfig": "own.Config", "AutoModelForCausalLM": "own.Model"}
+    told = {"model_type": "own", "auto_map": own}
+    (folder / "config.json").write_text(json.dumps(told))
+    (folder / "own.py").write_text(f"open({str(folder / 'ran')!r}, 'w')")
+    with pytest.raises(UsageError, match="contains custom code"):
+        load_model(folder)
+    assert not asked and not (folder / "ran").exists()
+
+
 def test_an_empty_tokenizer_that_stands_for_none_is_refused(folder: Path) -> None:
     for path in folder.glob("tokenizer*"):
         path.unlink()
@@ -88,7 +102,7 @@ def test_a_tokenizer_of_another_model_is_refused(folder: Path) -> None:
 def test_a_name_that_is_no_folder_is_said_to_be_asked_of_the_hub() -> None:
     class Hub:
         @staticmethod
-        def from_pretrained(name: str) -> None:
+        def from_pretrained(name: str, **_: object) -> None:
             raise OSError(f"no {name} there")
 
     with pytest.raises(UsageError, match="there is no such folder, so .* the hub.: no tiny there"):

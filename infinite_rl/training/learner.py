@@ -164,6 +164,8 @@ def _loaded(kind: Any, config: TrainingConfig, source: Path | None, options: dic
 def pretrained(kind: Any, name: str, options: Mapping[str, Any]) -> Any:
     """What a class of transformers loads from a folder or by a hub name.
 
+    Code that lies there is not run, and nobody is asked whether it may be, unless `options` say so.
+
     Raises:
         UsageError: there is nothing of that name, or it cannot be loaded.
     """
@@ -174,7 +176,7 @@ def pretrained(kind: Any, name: str, options: Mapping[str, Any]) -> Any:
         raise UsageError(f"there is no model folder {folder}")
     try:
         with _LOADING:
-            return kind.from_pretrained(name, **options)
+            return kind.from_pretrained(name, **{"trust_remote_code": False, **options})
     except Exception as error:  # a file can be wrong in any way, and each library has its errors
         reason = reason_of(error)
         where = "" if folder.is_dir() else " (there is no such folder, so it is asked of the hub)"
