@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
 import tempfile
@@ -13,6 +14,7 @@ from pathlib import Path
 from .errors import StoreError
 
 UNFINISHED = ".part"
+_NEW, _OLD = "new", "old"
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # what mounts of object stores say of folders
 
 
@@ -51,7 +53,8 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     # It has no part of the name, which may be as long as a name can be.
     room = Path(tempfile.mkdtemp(prefix=".", suffix=UNFINISHED, dir=path.parent))
-    draft, before = room / "new" / path.name, room / "old"
+    held = _held(room)  # by which `clear_abandoned` knows that it is
+    draft, before = room / _NEW / path.name, room / _OLD
     try:
         draft.parent.mkdir()
         yield draft
@@ -67,6 +70,36 @@ def replacing_folder(path: Path) -> Iterator[Path]:
         sync_one(path.parent)
     finally:
         shutil.rmtree(room, ignore_errors=True)
+        if held is not None:
+            os.close(held)
+
+
+def clear_abandoned(folder: Path) -> None:
+    """Remove what killed processes left of `replacing_folder`, and nothing else, in a folder.
+
+    Others may be at it there. A folder that was moved away and not replaced gets its name back.
+    """
+    for room in folder.glob(f".*{UNFINISHED}"):
+        if (room / _NEW).is_dir() and (held := _held(room)) is not None:
+            with suppress(OSError):
+                for draft in (room / _NEW).iterdir():
+                    if (room / _OLD).exists() and not (folder / draft.name).exists():
+                        (room / _OLD).rename(folder / draft.name)
+                shutil.rmtree(room)
+            os.close(held)
+
+
+def _held(folder: Path) -> int | None:
+    """A lock on a folder, which goes with its process; None where that cannot be had."""
+    number = None
+    try:
+        number = os.open(folder, os.O_RDONLY)
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        if number is not None:
+            os.close(number)
+        return None
+    return number
 
 
 def clear_unfinished(folder: Path) -> None:

@@ -311,6 +311,45 @@ def test_a_process_that_is_killed_while_it_fetches_leaves_nothing(
     assert left(cache) == sorted(Path(name).name for name in FILES)
 
 
+@pytest.mark.parametrize("moment", ["while it copies", "between two names"])
+def test_a_process_that_is_killed_while_it_publishes_here_loses_nothing(
+    folder: Path, tmp_path: Path, moment: str
+) -> None:
+    target = tmp_path / "far" / "folder"
+    publish(folder, target, {"step": 1})
+    (target.parent / ".mine.part").mkdir()
+    call = "Path.rename" if moment == "between two names" else "local._copy"
+    program = (
+        "import os\n"
+        "from pathlib import Path\n"
+        "from infinite_rl.storage import local, publish\n"
+        f"whole = {call}\n"
+        "def killed(*given):\n"
+        "    whole(*given)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        f"{call} = killed\n"
+        f"publish({str(folder)!r}, {str(target)!r}, {{'step': 2}})\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program]).returncode == -signal.SIGKILL
+    assert target.exists() == (moment == "while it copies")
+    publish(folder, target.with_name("other"))
+    assert {path.name for path in target.parent.iterdir()} == {"folder", "other", ".mine.part"}
+    assert files(target.with_name("other")).keys() == files(target).keys()
+    assert ready(target.parent)[0].note == {"step": 1}
+
+
+def test_what_another_is_publishing_here_is_not_removed(folder: Path, tmp_path: Path) -> None:
+    target, inside = tmp_path / "far" / "folder", list[str]()
+
+    def told(_: int, __: int) -> None:
+        if not inside:
+            inside.append("it")
+            publish(folder, target.with_name("other"))
+
+    publish(folder, target, transfer=Transfer(told=told))
+    assert [each.name for each in ready(target.parent)] == ["folder", "other"]
+
+
 @pytest.mark.slow
 def test_of_two_processes_that_fetch_the_same_one_does(
     proxy: Proxy, folder: Path, cache: Path
