@@ -68,7 +68,7 @@ class Place(Settings):
         super().__post_init__()
         for name, (pattern, example) in _FORMS.items():
             value = getattr(self, name)
-            if value and not re.fullmatch(pattern, value):
+            if value and not re.fullmatch(pattern, value, re.ASCII):
                 raise UsageError(f"{name} must be such as {example}, not {value!r}")
         for name in ("environment", "tags", "inputs"):
             _check_texts(name, getattr(self, name))
@@ -106,7 +106,7 @@ _FORMS: Mapping[str, tuple[str, str]] = {
     "account": (r"\d{12}", "123456789012"),
     "role": (r"(arn:aws[a-z-]*:iam::\d{12}:role/)?[\w+=,.@/-]+", "training or its ARN"),
     "bucket": (r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "my-bucket"),
-    "prefix": (r"[\w.=+@-]+(/[\w.=+@-]+)*", "team/infinite-rl"),
+    "prefix": (r"(?!\.\.?(/|$))[\w.=+@-]+(/(?!\.\.?(/|$))[\w.=+@-]+)*", "team/infinite-rl"),
     "repository": (r"[a-z0-9]+([._/-][a-z0-9]+)*", "infinite-rl"),
     "image": (r"[\w.:/@-]{1,255}", "HOST/NAME:TAG"),
     "instance_type": (r"ml\.[a-z0-9-]+\.[a-z0-9-]+", "ml.p4de.24xlarge"),
@@ -119,7 +119,7 @@ _PARTITIONS = (
 )
 # What the service takes: names, and characters of a value (and which, for tags).
 _TEXTS: Mapping[str, tuple[str, str]] = {
-    "environment": (r"[a-zA-Z_]\w{0,511}", r"[\s\S]{0,512}"),
+    "environment": (r"[a-zA-Z_]\w{0,511}", r"[^\0]{0,512}"),
     "tags": (r"[\w .:/=+@-]{1,128}", r"[\w .:/=+@-]{0,256}"),
     "inputs": (r"[\w.-]{1,64}", r"s3://[^/]+/?.{0,1000}"),
 }
