@@ -241,8 +241,29 @@ def test_who_wants_to_leave_does_not_wait(
     with suppress(KeyboardInterrupt), Publisher(folder, told) as publisher:
         publisher.saved(save(folder, 1))
         raise KeyboardInterrupt
+    publishers = [each for each in threading.enumerate() if each.name == "publisher"]
     published.go_on.set()
+    for thread in publishers:
+        thread.join(30)
     assert ready(told.checkpoints) == []
+
+
+def test_what_is_under_way_when_somebody_leaves_ends_without_a_traceback(
+    folder: RunFolder, tmp_path: Path, published: Publishing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raised: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+    published.go_on.clear()
+    with suppress(KeyboardInterrupt), Publisher(folder, config(tmp_path, traces="")) as publisher:
+        publisher.saved(save(folder, 1))
+        assert published.begun.wait(30)
+        publishers = [each for each in threading.enumerate() if each.name == "publisher"]
+        raise KeyboardInterrupt
+    folder.close()
+    published.go_on.set()
+    for thread in publishers:
+        thread.join(30)
+    assert publishers and not raised and not any(each.is_alive() for each in publishers)
 
 
 def test_a_run_that_was_killed_publishes_what_it_owed_and_no_more(

@@ -196,6 +196,8 @@ class Publisher:
         note = {"run": self._run, "step": self._step(link)}
         place = f"{self._config.checkpoints.rstrip('/')}/{self._name(link)}"
         reason = self._tried(link, place, note)
+        if self._transfer.stop.is_set():
+            return  # somebody has left, and may have closed the run's folder
         with self._changed:
             self._owed.remove(link)
             self._busy = None
