@@ -261,6 +261,36 @@ def test_a_name_that_is_taken_is_refused_and_nothing_of_the_other_is_touched(
     assert not [key for key in objects() if "/others/" in key]
 
 
+@pytest.mark.usefixtures("pushed")
+def test_a_submission_that_was_killed_before_there_was_a_job_is_made_again(
+    aws: aws_server.Aws,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def killed(*_: object) -> None:
+        raise SystemExit(137)
+
+    words = ["submit", "train.yaml", "--eval-config", "eval.yaml", "--job-name", "mine"]
+    with monkeypatch.context() as patch, suppress(SystemExit):
+        patch.setattr(submission, "_create", killed)
+        main(words)
+    assert "infinite-rl/jobs/mine/config/train.yaml" in objects() and not aws.made
+    before = objects()
+    for name, text in {"train.yaml": f"{CONFIG}seed: 7\n", "code.py": "print(2)\n"}.items():
+        own = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8")
+        assert main(words) == 2
+        said = "the name mine is held by a submission that made no job, with another config or sou"
+        assert said in capsys.readouterr().err
+        (folder / name).write_text(own, encoding="utf-8")
+    assert before.items() <= objects().items()
+    assert main(words) == 0 and aws.made == {"mine"}
+    assert "going on with a submission of mine" in capsys.readouterr().err
+    assert main(words) == 2
+    assert "the name mine is taken" in capsys.readouterr().err
+
+
 @pytest.mark.usefixtures("pushed", "clock")
 def test_a_job_whose_answer_was_lost_is_there_once(
     aws: aws_server.Aws, folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -231,7 +231,7 @@ def _created(asked: Asked, aws: Aws, found: Prepared, now: datetime) -> Job:
         job = _job(asked, aws.place, found, now + timedelta(seconds=later))
         try:
             with ExitStack() as undo:
-                _claim(aws, job, found, undo)
+                _claim(aws, job, found, undo, again=bool(asked.name))
                 _create(aws, job, undo.pop_all())
                 return job
         except _Taken:
@@ -244,24 +244,53 @@ class _Taken(UsageError):
     """Another job has the name."""
 
 
-def _claim(aws: Aws, job: Job, found: Prepared, undo: ExitStack) -> None:
-    """Write the configs, which gives the name to one submission; `undo` takes them away again."""
+def _claim(aws: Aws, job: Job, found: Prepared, undo: ExitStack, *, again: bool) -> None:
+    """Write the configs, which gives the name to one submission; `undo` takes them away again.
+
+    With `again`, a submission of the same content that was killed before it had made the job is
+    gone on with.
+    """
     token = uuid4().hex
+    metadata = {"by": token, "source": job.source}
     for name, body in found.configs.items():
         bucket, key = _bucket_and_key(f"{config_uri(aws.place, job.name)}/{name}")
         target = {"Bucket": bucket, "Key": key}
         first = {"IfNoneMatch": "*"} if name == TRAIN else {}
         try:
-            aws.call("s3", "put_object", **target, **first, Body=body, Metadata={"by": token})
+            aws.call("s3", "put_object", **target, **first, Body=body, Metadata=metadata)
         except Refused as error:
             if error.code not in ("PreconditionFailed", "ConditionalRequestConflict"):
                 raise
             # A repeated call may find what it has itself written before.
-            if aws.call("s3", "head_object", **target).get("Metadata", {}).get("by") != token:
-                raise _Taken(
-                    f"the name {job.name} is taken (s3://{bucket}/{key}): choose another --job-name"
-                ) from None
+            there = aws.call("s3", "head_object", **target).get("Metadata", {})
+            if there.get("by") != token:
+                where = f"s3://{bucket}/{key}"
+                if not again or _exists(aws, job.name):
+                    message = f"the name {job.name} is taken ({where}): choose another --job-name"
+                    raise _Taken(message) from None
+                if there.get("source") != job.source or _body(aws, target) != body:
+                    raise _Taken(
+                        f"the name {job.name} is held by a submission that made no job, with "
+                        f"another config or source ({where}): remove that, or choose another "
+                        "--job-name"
+                    ) from None
+                logger.info("going on with a submission of %s that made no job", job.name)
         undo.callback(_removed, aws, target)
+
+
+def _exists(aws: Aws, name: str) -> bool:
+    """Whether there is a job of that name."""
+    try:
+        status(aws, name)
+    except NoJob:
+        return False
+    return True
+
+
+def _body(aws: Aws, target: Mapping[str, str]) -> bytes:
+    with aws.told("s3"):
+        found: bytes = aws.call("s3", "get_object", **target)["Body"].read()
+    return found
 
 
 def _removed(aws: Aws, target: Mapping[str, str]) -> None:
