@@ -405,6 +405,34 @@ def test_a_submission_that_fails_leaves_nothing(
     assert main(["submit", "train.yaml", "--job-name", "failing"]) == 0  # the name is free
 
 
+@pytest.mark.usefixtures("pushed")
+@pytest.mark.parametrize("what", ["source", "source in parts", "config"])
+def test_who_may_not_write_to_s3_is_told_the_permission_and_its_statement(
+    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str], what: str
+) -> None:
+    operation = "S3 PUT"
+    if what == "source in parts":
+        operation = "S3 POST"  # which begins an upload
+        (folder / "large.bin").write_bytes(os.urandom(9 << 20))
+    if what == "config":
+        place = Place(region="us-east-1", role="training", bucket="a-bucket", account=ACCOUNT)
+        asked = submission.Asked(folder / "train.yaml", place, folder)
+        with submission.prepared(asked) as found:
+            submission._upload_source(Aws(place), found.source)
+    aws.faults[operation], aws.forever = [s3_refusal("AccessDenied")], {operation}
+    assert main(["submit", "train.yaml", "--job-name", "failing"]) == 2
+    aws.faults.clear()
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("error: "))
+    told, _, granted = line.partition(" Add this statement to your IAM policy: ")
+    assert told == "error: the permission s3:PutObject is missing."
+    assert json.loads(granted) == {
+        "Effect": "Allow",
+        "Action": "s3:PutObject",
+        "Resource": "arn:aws:s3:::a-bucket/infinite-rl/*",
+    }
+    assert not aws.made and not log(folder)
+
+
 @pytest.mark.parametrize(
     ("variables", "told"),
     [
