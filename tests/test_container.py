@@ -23,9 +23,11 @@ import pytest
 import s3_server
 
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
+from infinite_rl.launch import container as container_program
 from infinite_rl.launch.begun import Begun
 from infinite_rl.launch.container import Evaluation, _beside, _unpack, fetched
 from infinite_rl.launch.hosts import Guest, Hosts, Meeting, ip_of
+from infinite_rl.launch.ray_job import Node, trained
 from infinite_rl.storage import fetch, ready
 from infinite_rl.training import checkpoint
 from infinite_rl.training.config import TrainingConfig
@@ -617,6 +619,35 @@ def test_what_is_wrong_with_a_job_is_said_in_one_line_and_left_for_sagemaker(
     assert errors.startswith("error: ") and errors.count("\n") == 1
     assert "train.yaml: unknown key 'stepz'; did you mean steps?" in errors
     assert (tmp_path / "output" / "failure").read_text() in errors
+
+
+def test_an_interruption_before_the_training_is_said_in_one_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(container_program, "run", interrupt)
+    before = signal.getsignal(signal.SIGTERM)
+    assert container_program.main([]) == 130
+    signal.signal(signal.SIGTERM, before)
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_an_interrupted_training_ends_by_itself_and_has_the_word() -> None:
+    child = (
+        "import os, signal, sys, time\n"
+        "signal.signal(signal.SIGINT, lambda *_: sys.exit(130))\n"
+        "os.kill(os.getppid(), signal.SIGINT)\n"
+        "time.sleep(60)"
+    )
+    assert trained([sys.executable, "-c", child]) == 130
+
+
+def test_ctrl_c_at_a_terminal_does_not_reach_ray() -> None:
+    with Node([]) as node:
+        process = node._process.pid
+        assert os.getsid(process) == process
 
 
 def test_an_engine_of_one_host_is_refused_for_many(tmp_path: Path) -> None:

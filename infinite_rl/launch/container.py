@@ -352,7 +352,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run, and return the exit code; what went wrong is said in one line, also to SageMaker."""
-    from ..cli.terminal import plain, show_logs
+    from ..cli.terminal import INTERRUPTED, plain, show_logs
 
     given = _parser().parse_args(argv)
     given.input = given.input.resolve()  # the work is done in another folder
@@ -366,6 +366,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = error.code if isinstance(error, _Ended) else code_of(error)
         reason = str(error)
         print(f"error: {plain(reason)}", file=sys.stderr)
+    except KeyboardInterrupt:
+        code, reason = INTERRUPTED, "interrupted"
+        print(reason, file=sys.stderr)
     _tell_failure(given.input.parent / "output", plain(reason))
     return code
 

@@ -6,6 +6,7 @@ What is started here ends with the job, and no other process does.
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import signal
@@ -24,6 +25,8 @@ from ..errors import InfiniteRLError
 from .hosts import Guest, Hosts, Meeting, ip_of
 
 PORT = 6380  # of the head, where the hosts meet
+logger = logging.getLogger(__name__)
+
 _POLL_S = 0.5
 _START_S = 120.0  # what Ray gets to start on the head
 _END_S = 60.0  # what a process gets to end by itself, once it is told to
@@ -50,8 +53,9 @@ class Node:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as Ray runs
         command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", *words]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log
-        )
+            command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
+            start_new_session=True,  # a terminal's Ctrl-C is for the training, which needs Ray yet
+        )  # fmt: skip
 
     def __enter__(self) -> Node:
         return self
@@ -141,6 +145,7 @@ def follow(hosts: Hosts, given: Settings, guest: Guest) -> int:
     """Join the head's Ray, and stay until the run has ended; the run's exit code."""
     told = guest.ray()
     if told:
+        logger.info("joining Ray at %s, until the run has ended", told["address"])
         _use_token(told["token"])
         with Node([f"--address={told['address']}", *_words(hosts, given)]) as node:
             while guest.ended(_POLL_S) is None:
@@ -164,6 +169,7 @@ def _gather(hosts: Hosts, address: str, node: Node, wait_s: float, meeting: Meet
             meeting.check()
             return bool(sum(each["Alive"] for each in ray.nodes()) >= count)
 
+        logger.info("Ray has started; %d of %d hosts are to join it", count - 1, count)
         _wait(all_are_there, node, wait_s, f"not all of the {count} hosts have joined")
 
 
@@ -176,6 +182,8 @@ def trained(command: Sequence[str], node: Node | None = None) -> int:
                 node.check()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_POLL_S)
+    except KeyboardInterrupt:
+        pass  # the training is sent it as well, says so, and has a code for it
     finally:
         end(process, signal.SIGINT)  # as Ctrl-C would: it closes what it holds
     code = process.returncode
