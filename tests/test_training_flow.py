@@ -8,6 +8,7 @@ import contextlib
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -128,6 +129,38 @@ def test_a_run_that_was_killed_goes_on_and_learns_from_nothing_twice(
     again.batches, again.states = world.batches[:step], dict(world.states)
     flow = ran(again, new, step=step, state=state)
     check(again, flow, new, settings, whole=False)
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs(), runs(), st.integers(0, 2**32), st.integers(0, 60), st.sampled_from([0, 0.1]))
+def test_a_run_may_go_on_with_other_bounds_batches_and_workers(
+    given: tuple[TrainingConfig, int, int | None],
+    other: tuple[TrainingConfig, int, int | None],
+    seed: int,
+    killed_at: int,
+    deaths: float,
+) -> None:
+    before, prompts, epochs = given
+    world = at_random(seed, before, deaths, 0.5)
+
+    async def killed() -> None:
+        await asyncio.wait_for(world.flow(schedule(prompts, epochs)).run(), killed_at)
+
+    with contextlib.suppress(asyncio.TimeoutError):
+        simulated(killed())
+    step = max(world.states, default=0)
+    after = replace(other[0], steps=step + other[0].steps)
+    state = json.loads(json.dumps(world.states.get(step)))
+    again, rows = at_random(seed + 1, after, deaths, 0.5), schedule(prompts, epochs)
+    again.batches, again.states = world.batches[:step], dict(world.states)
+    flow = ran(again, rows, step=step, state=state)
+    for number, batch in enumerate(again.batches[step:], step):
+        assert all(0 <= number - group.version <= after.max_staleness for group in batch)
+    assert max(uses(again).values(), default=0) <= max(before.replays, after.replays)
+    assert flow.in_flight == rows.counts.in_flight
+    assert flow.fates["used"] == len(uses(again))
+    assert rows.counts.done == flow.fates["used"] + flow.fates["filtered"]
+    assert flow.step == after.steps or (rows.finished and flow.in_flight == 0)
 
 
 def test_one_worker_without_staleness_takes_the_prompts_of_the_local_engine() -> None:
