@@ -25,8 +25,9 @@ import s3_server
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
 from infinite_rl.launch import container as container_program
 from infinite_rl.launch.begun import Begun
-from infinite_rl.launch.container import Evaluation, _beside, _unpack, fetched
+from infinite_rl.launch.container import Evaluation, _beside, _unpack
 from infinite_rl.launch.hosts import Guest, Hosts, Meeting, ip_of
+from infinite_rl.launch.inputs import fetched
 from infinite_rl.launch.ray_job import Node, trained
 from infinite_rl.storage import fetch, ready
 from infinite_rl.training import checkpoint
@@ -737,7 +738,7 @@ def test_an_evaluation_is_not_waited_for_without_end_and_what_is_left_is_said(
 @pytest.fixture
 def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in the place of S3, and a hub that has everything."""
-    from infinite_rl.launch import container
+    from infinite_rl.launch import inputs
 
     def fetch(uri: str, _: Any) -> Path:
         if uri.startswith("hf"):
@@ -746,7 +747,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             raise UsageError(f"there is no {uri}")
         return Path(uri)
 
-    monkeypatch.setattr(container, "fetch", fetch)
+    monkeypatch.setattr(inputs, "fetch", fetch)
     (tmp_path / "models" / "Qwen" / "Qwen3").mkdir(parents=True)
     (tmp_path / "data" / "openai" / "gsm8k" / "main" / "test").mkdir(parents=True)
     return tmp_path

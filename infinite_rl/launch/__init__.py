@@ -12,7 +12,8 @@
     aws.py        every call of AWS, and its errors in one clear line each
     denied.py     permissions that are missing, and the policy statement that grants each
     ignored.py    .gitignore files, where there is no git to ask
-    container.py  what runs inside, here and there: the model and the data, then the training
+    container.py  what runs inside, here and there
+    inputs.py     the model and the data of a config, on the machine
     begun.py      the run that a job has begun before, which its second start goes on with
     hosts.py      the hosts of a job, and how they meet
     ray_job.py    Ray over the hosts, and the training on it

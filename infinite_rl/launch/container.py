@@ -24,7 +24,7 @@ import sys
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +39,7 @@ from ..storage import Transfer, fetch
 from ..training.config import TrainingConfig
 from .begun import Begun
 from .hosts import Guest, Hosts, Meeting, code_of, mapping_of
+from .inputs import fetched
 from .ray_job import PORT, Settings, end, follow, lead, trained
 
 logger = logging.getLogger("infinite_rl.launch.container")  # also where it is __main__
@@ -46,67 +47,10 @@ logger = logging.getLogger("infinite_rl.launch.container")  # also where it is _
 INPUT = Path("/opt/ml/input")
 EVALUATION = "evaluation"  # the folder beside the traces that its results are published to
 LINES = "steps.jsonl"  # watch.LINES, which would load what evaluates
+_PROGRAM = (sys.executable, "-m", "infinite_rl")
 _EVALUATION_S = 3600.0
 _STOPPED = 128 + signal.SIGTERM
 _LATE_S = 60.0  # what a host gets to come and hear that the head has ended before
-
-
-def fetched(
-    values: Mapping[str, Any], mirror: str = "", transfer: Transfer | None = None
-) -> dict[str, Any]:
-    """A config's values with its model and its data on this machine's disk.
-
-    What is named as of the hub is looked for in the `mirror` first: a model NAME in
-    MIRROR/models/NAME/, a data set hf:NAME:SPLIT in MIRROR/data/NAME/SPLIT/.
-
-    Raises:
-        UsageError: something is not there, or may not be read.
-        StoreError: it could not be fetched whole.
-    """
-    found = dict(values)
-    if found.get("model"):
-        found["model"] = _model(str(found["model"]), mirror, transfer)
-    if found.get("data"):
-        found["data"] = _data(str(found["data"]), mirror, transfer)
-    if found.get("datasets"):
-        found["datasets"] = [_dataset(each, mirror, transfer) for each in found["datasets"]]
-    return found
-
-
-def _dataset(given: Mapping[str, Any], mirror: str, transfer: Transfer | None) -> dict[str, Any]:
-    there = {key: str(given[key]) for key in ("path", "order") if given.get(key)}
-    return {**given, **{key: _data(uri, mirror, transfer) for key, uri in there.items()}}
-
-
-def _model(name: str, mirror: str, transfer: Transfer | None) -> str:
-    if ":" not in name:
-        if Path(name).expanduser().exists() or name.startswith(("/", ".", "~")):
-            return name
-        name = f"hf-model:{name}"
-    copy = mirror and f"{mirror.rstrip('/')}/models/{name.partition(':')[2]}/"
-    return _first(name, copy, transfer)
-
-
-def _data(uri: str, mirror: str, transfer: Transfer | None) -> str:
-    if ":" not in uri:
-        return uri
-    name = uri.partition(":")[2].replace(":", "/")
-    return _first(uri, mirror and f"{mirror.rstrip('/')}/data/{name}/", transfer)
-
-
-def _first(uri: str, copy: str, transfer: Transfer | None) -> str:
-    """Where `uri` is on this machine now: from the mirror's copy, if there is one."""
-    if copy and uri.startswith(("hf:", "hf-model:")):
-        try:
-            return _told(copy, fetch(copy, transfer))
-        except UsageError as error:
-            logger.info("not in the mirror: %s", error)
-    return _told(uri, fetch(uri, transfer))
-
-
-def _told(uri: str, path: Path) -> str:
-    logger.info("%s is at %s", uri, path)
-    return str(path)
 
 
 @dataclass(frozen=True)
@@ -172,23 +116,7 @@ def _prepared(given: argparse.Namespace, hosts: Hosts, work: Path, over: Event) 
         StoreError: something could not be fetched whole.
         Interrupted: it was given up.
     """
-    from ..cli import arguments
-
-    told: dict[str, Any] = {}
-    if given.config:
-        path = fetch(given.config)
-    else:
-        told = mapping_of(given.input / "config" / "hyperparameters.json")
-        archive = given.input / "data" / "source" / "source.tar.gz"
-        if archive.is_file():
-            _unpack(archive, work / "source")
-        path = given.input / "data" / "config" / str(told.get("config", "train.yaml"))
-    own = {key: told[key] for key in ("checkpoints", "traces") if told.get(key)}
-    try:
-        values = {**own, **read_yaml(path), **arguments.keys_given(given, TrainingConfig)}
-        TrainingConfig.of(values)  # before hours of fetching
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
+    values, evaluation = _asked(given, work)
     values = fetched(values, given.mirror, Transfer(stop=over))
     config = TrainingConfig.of(values)
     if config.engine != "ray" and len(hosts.names) > 1:
@@ -199,22 +127,52 @@ def _prepared(given: argparse.Namespace, hosts: Hosts, work: Path, over: Event) 
     file = work / "train.json"  # which YAML reads as well
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(values, indent=2), encoding="utf-8")
-    program = [sys.executable, "-m", "infinite_rl"]
-    train = [*program, "train", config.algorithm, str(file)]
+    train = [*_PROGRAM, "train", config.algorithm, str(file)]
     if hosts.is_head and (begun := Begun.of(config)):  # the others need no folder of the run
         train = _again(train, begun, config)
     processes = 1 + config.rollout_workers + config.reward_workers
-    if not told.get("eval_config"):
-        return Work(config.engine, train, processes)
-    evaluation = str(given.input / "data" / "config" / str(told["eval_config"]))
     out = given.input.parent / "output" / "data" / "evaluation"
+    watch = _watch(config, evaluation, out) if evaluation else None
+    return Work(config.engine, train, processes, watch)
+
+
+def _asked(given: argparse.Namespace, work: Path) -> tuple[dict[str, Any], Path | None]:
+    """The training config's values, checked, and the evaluation's config; the source is unpacked.
+
+    Raises:
+        UsageError: the config cannot be.
+        StoreError: the source cannot be unpacked.
+    """
+    from ..cli import arguments
+
+    told: dict[str, Any] = {}
+    configs = given.input / "data" / "config"
+    if given.config:
+        path = fetch(given.config)
+    else:
+        told = mapping_of(given.input / "config" / "hyperparameters.json")
+        archive = given.input / "data" / "source" / "source.tar.gz"
+        if archive.is_file():
+            _unpack(archive, work / "source")
+        path = configs / str(told.get("config", "train.yaml"))
+    own = {key: told[key] for key in ("checkpoints", "traces") if told.get(key)}
+    try:
+        values = {**own, **read_yaml(path), **arguments.keys_given(given, TrainingConfig)}
+        TrainingConfig.of(values)  # before hours of fetching
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+    return values, configs / str(told["eval_config"]) if told.get("eval_config") else None
+
+
+def _watch(config: TrainingConfig, evaluation: Path, out: Path) -> Evaluation:
+    """What evaluates the training's checkpoints by a config of its own, into `out`."""
     place = config.checkpoints
     if ":" not in place:  # a path would be taken for a run's folder, as nothing is there yet
         place = Path(place).absolute().as_uri() + "/"
-    watch = [*program, "evaluate", evaluation, "--watch", place, "--out", str(out)]
+    watch = [*_PROGRAM, "evaluate", str(evaluation), "--watch", place, "--out", str(out)]
     if config.traces:
         watch += ["--publish", f"{config.traces.rstrip('/')}/{EVALUATION}/"]
-    return Work(config.engine, train, processes, Evaluation(watch, place, out))
+    return Evaluation(watch, place, out)
 
 
 def _again(train: Sequence[str], begun: Begun, config: TrainingConfig) -> list[str]:
