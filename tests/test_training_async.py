@@ -59,6 +59,15 @@ def fates(found: Path) -> Counter[str]:
     return +told
 
 
+def test_without_ray_its_engine_is_refused_before_a_folder_is_made(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infinite_rl.training.find_spec", lambda _: None)
+    with pytest.raises(UsageError, match=r"training needs ray: pip install 'infinite-rl\[ray\]'"):
+        train(ROWS, digits, config(model, tmp_path, engine="ray"))
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 def test_alone_and_without_staleness_it_takes_the_prompts_of_the_local_engine(
     model: Path, tmp_path: Path

@@ -55,6 +55,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,6 +111,8 @@ def train(
     module, extra = look_up("engine", config.engine, ENGINES)
     try:
         engine = import_module(module, __name__)
+        if extra == "ray" and find_spec("ray") is None:  # else a run's folder would be made for it
+            raise ModuleNotFoundError(name="ray")
     except ModuleNotFoundError as error:
         raise UsageError(
             f"training needs {error.name}: pip install 'infinite-rl[{extra}]'"
