@@ -7,14 +7,33 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from .judge import sample_from
 from .parser import ExampleParser
 from .reward_functions import get_reward_functions
 from .tasks import TASKS
+from .types import RewardFunctionScore
 
 EXAMPLES = Path(__file__).parent / "examples"
+
+
+def judged(folder: str | Path = EXAMPLES) -> Iterator[tuple[str, RewardFunctionScore | None]]:
+    """Each example of a folder with what the real rewards say of it; None: no task is named so."""
+    rewards = get_reward_functions()
+    for name, parsed in ExampleParser.get_all_examples(folder).items():
+        task = TASKS.get(name.lower().partition("_")[0])
+        if task is None:
+            yield name, None
+        else:
+            sample = sample_from(task, parsed)
+            yield name, rewards[task.reward].score(sample, sample.response)
+
+
+def is_pass(score: RewardFunctionScore | None) -> bool:
+    """Whether an example is as it must be: right, and in the right form."""
+    return score is not None and score.passed and score.format_score == 1.0
 
 
 def run_examples(folder: str | Path = EXAMPLES) -> bool:
@@ -22,25 +41,20 @@ def run_examples(folder: str | Path = EXAMPLES) -> bool:
 
     A file is named for its task, in any case: PYTHON.md, python_stdin.md.
     """
-    examples = ExampleParser.get_all_examples(folder)
-    rewards = get_reward_functions()
     print(f"{'example':<24}{'status':<10}{'format':>7}{'correct':>9}")
-    passed = 0
-    for name, parsed in examples.items():
-        task = TASKS.get(name.lower().partition("_")[0])
-        if task is None:
+    passed = examples = 0
+    for name, score in judged(folder):
+        examples += 1
+        if score is None:
             print(f"{name:<24}{'ERROR':<10}  no task is named so")
             continue
-        sample = sample_from(task, parsed)
-        score = rewards[task.reward].score(sample, sample.response)
-        ok = score.passed and score.format_score == 1.0
-        passed += ok
+        passed += is_pass(score)
         print(
-            f"{name:<24}{'PASS' if ok else 'FAIL':<10}"
+            f"{name:<24}{'PASS' if is_pass(score) else 'FAIL':<10}"
             f"{score.format_score:>7.2f}{score.correctness_score:>9.2f}  {score.error_msg}".rstrip()
         )
-    print(f"{passed} of {len(examples)} examples pass")
-    return passed == len(examples) > 0
+    print(f"{passed} of {examples} examples pass")
+    return passed == examples > 0
 
 
 def main() -> int:

@@ -789,6 +789,34 @@ def say(job: str, host: str, *lines: tuple[int, str]) -> None:
     logs.put_log_events(**names, logEvents=events)
 
 
+def test_machines_are_told_of_jobs_in_json(
+    aws: aws_server.Aws, job: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(*words: str, code: int = 0) -> list[Any]:
+        capsys.readouterr()
+        assert main([*words, "--json"]) == code
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    submitted = told("submit", "train.yaml", "--job-name", "second")
+    assert submitted == [{"name": "second", "region": "us-east-1"}]
+    aws.lives[job] = states("InProgress:Training")
+    (state,) = told("jobs", "status", job)
+    assert (state["name"], state["status"], state["seconds"]) == (job, "InProgress", 61)
+    (found,) = told("jobs", "list", "--containing", "second")
+    assert [each["name"] for each in found["jobs"]] == ["second"]
+    now = int(datetime.now(timezone.utc).timestamp() * 1000)
+    say(job, "algo-1", (now, "one"), (now + 1, "two"))
+    lines = [{"host": "algo-1", "text": text} for text in ("one", "two")]
+    assert told("jobs", "logs", job) == lines
+    (stopped,) = told("jobs", "stop", job)
+    assert stopped["status"] == "Stopping"
+    (policy,) = told("jobs", "policy")
+    assert policy["Statement"]
+    (request,) = told("submit", "train.yaml", "--dry-run")
+    assert request["TrainingJobName"]
+    assert told("jobs", "status", "nothing", code=2) == []
+
+
 def test_logs_are_those_of_all_hosts_by_time_and_of_no_other_job(
     aws: aws_server.Aws, job: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

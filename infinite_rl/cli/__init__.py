@@ -3,7 +3,8 @@
 A verb is a module of this package and a row of `VERBS`. Its `add` gives the parser its help and
 arguments, and its `run` as the default of "verb"; `run` makes one call of the library, prints what
 came of it, and returns an exit code. Every `--help` loads all of these modules, so what is heavy
-is imported inside `run`.
+is imported inside `run`. What came of it goes through `terminal.tell`, which prints lines for
+people, or under --json an object for machines.
 
 Exit codes: 0 done, 1 not done (the reason is printed), 2 wrong usage, 3 a batch is under way, 130
 interrupted.
@@ -20,7 +21,7 @@ from importlib import import_module
 
 from .. import __version__
 from ..errors import InfiniteRLError, UsageError
-from .terminal import INTERRUPTED, NOT_DONE, WRONG_USAGE, plain
+from .terminal import INTERRUPTED, NOT_DONE, WRONG_USAGE, plain, stdout_for_machines
 
 # The modules of the verbs, in the order of the help.
 VERBS = (
@@ -59,7 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         given = parsed(sys.argv[1:] if argv is None else argv)
         run: Callable[[argparse.Namespace], int] = given.verb
-        code = run(given)
+        with stdout_for_machines(given):
+            code = run(given)
         if sys.stdout is not None:  # as it is where the caller has closed it
             sys.stdout.flush()  # here, where it can still be dealt with that nobody reads it
         return code

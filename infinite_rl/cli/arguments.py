@@ -42,6 +42,11 @@ def switch(parser: argparse.ArgumentParser, flag: str, help_text: str) -> None:
     parser.add_argument(flag, action="store_true", help=help_text)
 
 
+def for_machines(parser: argparse.ArgumentParser, form: str = "one JSON object") -> None:
+    """What has `terminal.tell` print values in the place of lines."""
+    switch(parser, "--json", f"print {form} instead, for machines")
+
+
 def keys(parser: argparse.ArgumentParser, job: type[Settings], but: Iterable[str] = ()) -> None:
     """A flag for each key of a job's settings, `but` for some; `keys_given` reads them."""
     explained, defaults = job.explained(), job.defaults()

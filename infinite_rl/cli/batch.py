@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..errors import StoreError, UsageError
 from . import arguments, generate, parsed
-from .terminal import DONE, UNDER_WAY
+from .terminal import DONE, UNDER_WAY, tell
 
 _LONGEST_WAIT_S = 86_400
 
@@ -17,13 +17,20 @@ _LONGEST_WAIT_S = 86_400
 def add(verbs: arguments.Verbs) -> None:
     batch = verbs.add_parser("batch", help="go on with a run in batches, or look at it")
     ways = batch.add_subparsers(required=True, metavar="WAY")
-    status = ways.add_parser("status", help="the batches that are under way, by the journal")
+    status = ways.add_parser(
+        "status",
+        help="the batches that are under way, by the journal",
+        epilog="Example: infinite-rl batch status data. Exit code: 0 no batch is under way, 1 not "
+        "done, 2 wrong usage, 3 a batch is under way.",
+    )
     arguments.out_dir(status)
+    arguments.for_machines(status)
     status.set_defaults(verb=_status)
     resume = ways.add_parser(
         "resume",
         help="keep what has come down, judge it, and send up what is still owed",
-        epilog="Exit code: 3 a batch is under way; else as `generate`.",
+        epilog="Example: infinite-rl batch resume data --wait 600. Exit code: 3 a batch is under "
+        "way; else as `generate`.",
     )
     arguments.out_dir(resume)
     resume.add_argument(
@@ -33,6 +40,7 @@ def add(verbs: arguments.Verbs) -> None:
         metavar="S",
         help="look again every S seconds until the target is reached (default: look once)",
     )
+    arguments.for_machines(resume, "a JSON object a look, as `generate` does,")
     resume.set_defaults(verb=_resume)
 
 
@@ -40,10 +48,11 @@ def _status(given: argparse.Namespace) -> int:
     from ..journal import batches
 
     there = [batch for batch in batches(given.out_dir) if batch.slots]
-    for batch in there:
-        print(f"{batch.name or 'not named yet'}: {len(batch.slots)} calls to come down")
-    if not there:
-        print("no batch is under way")
+    lines = [
+        f"{batch.name or 'not named yet'}: {len(batch.slots)} calls to come down" for batch in there
+    ]
+    batches_up = [{"name": batch.name or None, "calls": len(batch.slots)} for batch in there]
+    tell(given, {"batches": batches_up}, *(lines or ["no batch is under way"]))
     return UNDER_WAY if there else DONE
 
 
@@ -52,6 +61,7 @@ def _resume(given: argparse.Namespace) -> int:
         raise UsageError(f"--wait must be between 0 and {_LONGEST_WAIT_S} seconds")
     again = _begun(given.out_dir / generate.ARGUMENTS)
     again.out_dir = given.out_dir  # which may have been moved
+    again.json, again.told = given.json, given.told
     while (code := generate.run(again)) == UNDER_WAY and given.wait:
         time.sleep(given.wait)
     return code

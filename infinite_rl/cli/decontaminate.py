@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import arguments
-from .terminal import DONE, counted, counting, one_line, show_logs
+from .terminal import DONE, counted, counting, one_line, show_logs, tell
 
 if TYPE_CHECKING:
     from ..dataset.decontaminate import Leak
@@ -47,6 +47,7 @@ def add(verbs: arguments.Verbs) -> None:
     what = "share of a text's runs of 4 words that are a leak, as words may have been changed"
     arguments.option(parser, "--share", 0.3, what, float)
     arguments.option(parser, "--report", None, "file for what was shared, row by row", Path)
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -69,6 +70,11 @@ def run(given: argparse.Namespace) -> int:
         print(one_line(str(leak)), file=sys.stderr)
     if len(leaks) > _LISTED:
         print(f"and {len(leaks) - _LISTED} more rows", file=sys.stderr)
-    print(f"rows: {kept + len(leaks)}, kept: {kept}, sharing with a benchmark: {len(leaks)}")
-    print(f"in {given.out}" + (f", what was shared in {given.report}" if given.report else ""))
+    total, files = kept + len(leaks), {"out": given.out, "report": given.report}
+    tell(
+        given,
+        {"rows": total, "kept": kept, "leaks": len(leaks), **files},
+        f"rows: {total}, kept: {kept}, sharing with a benchmark: {len(leaks)}",
+        f"in {given.out}" + (f", what was shared in {given.report}" if given.report else ""),
+    )
     return DONE

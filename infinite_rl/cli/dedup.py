@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import arguments
-from .terminal import DONE, counted, counting, show_logs
+from .terminal import DONE, counted, counting, show_logs, tell
+
+if TYPE_CHECKING:
+    from ..dataset.dedup import Duplicate
 
 
 def add(verbs: arguments.Verbs) -> None:
@@ -29,6 +34,7 @@ def add(verbs: arguments.Verbs) -> None:
     arguments.option(parser, "--best", "", "column of numbers: keep the row with the highest one")
     what = "file for the rows removed: which row each one is the same as, and how similar"
     arguments.option(parser, "--report", None, what, Path)
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -52,11 +58,20 @@ def run(given: argparse.Namespace) -> int:
     if given.report:
         write(map(asdict, found), given.report, [each.name for each in fields(Duplicate)])
     kept = write(without(read(given.source), found), given.out)
-    exact = sum(duplicate.exact for duplicate in found)
-    print(f"rows: {kept + len(found)}, kept: {kept}, ", end="")
-    print(f"equal to a kept one: {exact}, nearly so: {len(found) - exact}")
-    if disputed := sum(duplicate.disputed for duplicate in found):
+    _print(given, kept, found)
+    return DONE
+
+
+def _print(given: argparse.Namespace, kept: int, found: Sequence[Duplicate]) -> None:
+    total, exact = kept + len(found), sum(duplicate.exact for duplicate in found)
+    near, disputed = len(found) - exact, sum(duplicate.disputed for duplicate in found)
+    if disputed:
         advice = "" if given.report else " (--report names them)"
         print(f"removed with another answer than the kept one: {disputed}{advice}", file=sys.stderr)
-    print(f"in {given.out}" + (f", what was removed in {given.report}" if given.report else ""))
-    return DONE
+    counts = {"rows": total, "kept": kept, "exact": exact, "near": near, "disputed": disputed}
+    tell(
+        given,
+        {**counts, "out": given.out, "report": given.report},
+        f"rows: {total}, kept: {kept}, equal to a kept one: {exact}, nearly so: {near}",
+        f"in {given.out}" + (f", what was removed in {given.report}" if given.report else ""),
+    )

@@ -35,6 +35,7 @@ def add(verbs: arguments.Verbs) -> None:
     option("--attempts", 4, "times that each row is solved", int)
     option("--keep", None, "write the attempts themselves here, with their scores", Path)
     solving.add_options(parser)
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -53,11 +54,11 @@ def run(given: argparse.Namespace) -> int:
 
 def _print(found: Rating, given: argparse.Namespace) -> None:
     sometimes = found.rows - found.always - found.never - found.unrated
-    if not given.dry_run:
-        print(
-            f"rows rated: {found.rows}, solved always {found.always}, sometimes {sometimes}, "
-            f"never {found.never}, not to be judged {found.unrated}"
-        )
-    solving.show_cost(found)
-    if not given.dry_run:
-        print(f"in {given.out}" + (f", attempts in {given.keep}" if given.keep else ""))
+    solving.told(
+        given,
+        found,
+        {"sometimes": sometimes, "keep": given.keep},
+        f"rows rated: {found.rows}, solved always {found.always}, sometimes {sometimes}, "
+        f"never {found.never}, not to be judged {found.unrated}",
+        where=f"in {given.out}" + (f", attempts in {given.keep}" if given.keep else ""),
+    )

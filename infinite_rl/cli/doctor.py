@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import json
-from dataclasses import asdict
 
-from .arguments import Verbs
-from .terminal import DONE, NOT_DONE, one_line
+from . import arguments
+from .terminal import DONE, NOT_DONE, one_line, tell
 
 
-def add(verbs: Verbs) -> None:
+def add(verbs: arguments.Verbs) -> None:
     parser = verbs.add_parser(
         "doctor",
         help="say what is installed, compiled and reachable, and what to do",
         description="Look at this installation: packages, extras, sandboxes (compiled, and tried), "
         "GPU and keys. No value of a key is shown.",
-        epilog="Exit code: 0 what everything needs is there, 1 something of it is broken, 2 wrong "
-        "usage. Extras, keys and GPUs may be absent.",
+        epilog="Example: infinite-rl doctor --online. Exit code: 0 what everything needs is there, "
+        "1 something of it is broken, 2 wrong usage. Extras, keys and GPUs may be absent.",
     )
-    parser.add_argument(
-        "--online", action="store_true", help="ask also whether Gemini, OpenAI and the hub answer"
-    )
-    parser.add_argument("--json", action="store_true", help="a JSON object a line, for machines")
+    arguments.switch(parser, "--online", "ask also whether Gemini, OpenAI and the hub answer")
+    arguments.for_machines(parser, "a JSON object a line")
     parser.set_defaults(verb=run)
 
 
@@ -33,10 +29,7 @@ def run(given: argparse.Namespace) -> int:
     for one in findings(given.online):
         if one.state == "broken":
             code = NOT_DONE
-        if given.json:
-            print(json.dumps(asdict(one)), flush=True)
-            continue
-        print(f"{one.state:<8}{one.part:<25}{one_line(one.said)}", flush=True)
-        if one.todo:
-            print(f"{'':<8}{'':<25}-> {one.todo}", flush=True)
+        todo = [f"{'':<8}{'':<25}-> {one.todo}"] if one.todo else []
+        line = f"{one.state:<8}{one.part:<25}{one_line(one.said)}"
+        tell(given, one, line, *todo, flush=True)
     return code

@@ -19,6 +19,7 @@ from .terminal import (
     plain,
     show_logs,
     stop_on_signals,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def add(verbs: arguments.Verbs) -> None:
     what = "with --watch: also publish the results, after each checkpoint, to s3://BUCKET/FOLDER/"
     option(parser, "--publish", "", what)
     arguments.switch(parser, "--once", "with --watch: only the checkpoints that are there now")
+    arguments.for_machines(parser, "one JSON object (with --watch: one a line)")
     parser.set_defaults(verb=run)
 
 
@@ -63,13 +65,15 @@ def run(given: argparse.Namespace) -> int:
             if given.watch:
                 _watch(given, config, stop, count)
             elif config.harness == "lm_eval":
-                from ..evaluation.harness import run_harness
+                from ..evaluation.harness import read_lines, run_harness
 
-                print(plain(run_harness(config)), end="")
+                text = plain(run_harness(config))
+                figures = read_lines(Path(config.out))
+                tell(given, {"figures": figures, "out": config.out}, text.removesuffix("\n"))
             else:
                 from ..evaluation.run import evaluate
 
-                _print(config.out, evaluate(config, stop=stop, on_answer=count))
+                _print(given, config.out, evaluate(config, stop=stop, on_answer=count))
         except InfiniteRLError as error:
             if not stop.is_set():
                 raise
@@ -102,21 +106,24 @@ def _watch(
     stop: threading.Event,
     count: Callable[[int], None],
 ) -> None:
-    from ..evaluation.watch import watch
+    from ..evaluation.watch import Found, watch
 
     told = {"every_s": given.every, "once": given.once, "publish_to": given.publish}
     for line in watch(given.watch, config, **told, stop=stop, on_answer=count):
-        print(plain(line), flush=True)
+        if isinstance(line, Found):
+            tell(given, line.values, plain(line), flush=True)
+        else:
+            print(plain(line), flush=True)
 
 
-def _print(out: str, scores: Mapping[str, Score]) -> None:
+def _print(given: argparse.Namespace, out: str, scores: Mapping[str, Score]) -> None:
     from ..evaluation.summary import MARKDOWN, notes, table
 
     rows = table(scores)
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print(plain("  ".join(cells).rstrip()))
-    for note in notes(scores):
-        print(plain(note))
-    print(f"in {out}/{MARKDOWN}")
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    told = map(plain, [*lines, *notes(scores)])
+    tell(given, {"scores": scores, "out": out}, *told, f"in {out}/{MARKDOWN}")

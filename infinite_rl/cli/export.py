@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import arguments
-from .terminal import DONE, counted, counting, one_line, show_logs
+from .terminal import DONE, counted, counting, one_line, show_logs, tell
 
 if TYPE_CHECKING:
     from ..dataset.export import Statistics
@@ -28,7 +28,7 @@ def add(verbs: arguments.Verbs) -> None:
         "the new folder OUT: one file a split, and README.md, the dataset card. Each row carries "
         "its ground truth as one text, by which the rewards of this package judge. All rows are "
         "checked first; where one cannot be exported it is named, and nothing is written.",
-        epilog="For example: infinite-rl export out --to verl -o for_verl --license cc-by-4.0. "
+        epilog="Example: infinite-rl export out --to verl -o for_verl --license cc-by-4.0. "
         "Then datasets.load_dataset('for_verl') loads it. "
         "Exit code: 0 done, 1 not done (the reason is printed), 2 wrong usage.",
     )
@@ -54,6 +54,7 @@ def add(verbs: arguments.Verbs) -> None:
     )
     arguments.option(parser, "--run", None, run_help, Path)
     arguments.switch(parser, "--overwrite", "replace an earlier export in OUT")
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -74,8 +75,6 @@ def run(given: argparse.Namespace) -> int:
             about=about,
             overwrite=given.overwrite,
         )
-    splits = ", ".join(f"{split}: {rows}" for split, rows in statistics.splits.items())
-    print(f"rows exported: {statistics.rows} ({splits})")
     if statistics.left_out:
         why = "left out, since their responses did not pass"
         print(f"{why}: {statistics.left_out} (--failed keeps them)", file=sys.stderr)
@@ -83,7 +82,21 @@ def run(given: argparse.Namespace) -> int:
         among = "responses among them that did not pass (status)"
         print(f"{among}: {statistics.not_passed}", file=sys.stderr)
     _warn_of_types(statistics, given.to)
-    print(f"in {given.out}; what they are, and how to train on them, is in its README.md")
+    splits = ", ".join(f"{split}: {rows}" for split, rows in statistics.splits.items())
+    tell(
+        given,
+        {
+            "rows": statistics.rows,
+            "splits": statistics.splits,
+            "left_out": statistics.left_out,
+            "not_passed": statistics.not_passed,
+            "types": sorted({kind for kind, _ in statistics.kinds}),
+            "columns": list(statistics.columns),
+            "out": given.out,
+        },
+        f"rows exported: {statistics.rows} ({splits})",
+        f"in {given.out}; what they are, and how to train on them, is in its README.md",
+    )
     return DONE
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from . import arguments
-from .terminal import DONE, counting
+from .terminal import DONE, counting, tell
 
 
 def add(verbs: arguments.Verbs) -> None:
@@ -20,6 +20,7 @@ def add(verbs: arguments.Verbs) -> None:
         "done, 1 not done, 2 wrong usage.",
     )
     parser.add_argument("uri", metavar="URI", help="what to fetch")
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -28,5 +29,5 @@ def run(given: argparse.Namespace) -> int:
 
     with counting("MB fetched") as count:
         path = fetch(given.uri, Transfer(told=lambda done, _: count(done // 10**6)))
-    print(path)
+    tell(given, {"uri": given.uri, "path": path}, str(path))
     return DONE

@@ -14,8 +14,17 @@ from typing import TYPE_CHECKING
 from ..errors import StoreError, UsageError
 from ..proof.solves import MIN_AGREEMENT
 from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
-from .arguments import Verbs, option, switch, timeout
-from .terminal import DONE, INTERRUPTED, NOT_DONE, UNDER_WAY, plain, show_logs, stop_on_signals
+from .arguments import Verbs, for_machines, option, switch, timeout
+from .terminal import (
+    DONE,
+    INTERRUPTED,
+    NOT_DONE,
+    UNDER_WAY,
+    plain,
+    show_logs,
+    stop_on_signals,
+    tell,
+)
 
 if TYPE_CHECKING:
     from ..progress import Progress
@@ -30,8 +39,9 @@ def add(verbs: Verbs) -> None:
         help="bring a data set up to a number of verified rows",
         description="Bring OUT_DIR/dataset.csv up to NUM_SAMPLES verified rows. Run it again, or "
         "after an interruption, and it makes only what is missing.",
-        epilog="Without GEMINI_API_KEY or GOOGLE_API_KEY the embedded provider makes the tasks, "
-        "offline. Exit code: 0 target reached, 1 not reached, 2 wrong usage, 3 a batch is under "
+        epilog="Example: infinite-rl generate --num_samples 100 --out_dir data. Without "
+        "GEMINI_API_KEY or GOOGLE_API_KEY the embedded provider makes the tasks, offline. "
+        "Exit code: 0 target reached, 1 not reached, 2 wrong usage, 3 a batch is under "
         "way, 130 interrupted.",
         usage="%(prog)s [options]",
     )
@@ -95,6 +105,7 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
     opt("--workers", None, "processes of the cluster (default: one for each of its CPUs)", int)
     opt("--ray_address", None, "of the cluster (default: $RAY_ADDRESS, else one made here)")
     turn("--extend", "go on in a folder that was made with other settings")
+    for_machines(parser)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -109,9 +120,11 @@ def run(given: argparse.Namespace) -> int:
         print("interrupted; what was accepted is kept", file=sys.stderr, flush=True)
         os._exit(INTERRUPTED)  # a call under way would hold up an ordinary exit
     if given.dry_run:
-        print(planned(progress))
+        tell(given, _values(progress, given), planned(progress))
         return DONE
-    _print_summary(progress, given.out_dir)
+    if progress.batches:
+        _keep_words(given)
+    _print_summary(progress, given)
     if progress.batches:
         _note_batches(progress, given)
         return UNDER_WAY
@@ -178,26 +191,40 @@ def _after_estimate(show: Callable[[Progress], None]) -> Callable[[Progress], No
     return first
 
 
-def _print_summary(progress: Progress, out_dir: Path) -> None:
+def _values(progress: Progress, given: argparse.Namespace) -> dict[str, object]:
+    """Where the run stands; `estimate` is what the rows missing at its start may take."""
+    passing = ("in_flight", "cap", "most")
+    stands = {name: value for name, value in vars(progress).items() if name not in passing}
+    missing = {family: progress.missing(family) for family in progress.targets}
+    more = {"missing": missing, "complete": progress.complete, "dry_run": given.dry_run}
+    return {**stands, **more, "out": given.out_dir / "dataset.csv"}
+
+
+def _print_summary(progress: Progress, given: argparse.Namespace) -> None:
     from ..dataset import load_dataset, summarise
     from ..display import done, lacking
 
-    print(done(progress))
-    frame = load_dataset(out_dir)
+    lines, frame = [done(progress)], load_dataset(given.out_dir)
     if len(frame):
-        print(summarise(frame).to_string(index=False, float_format=lambda value: f"{value:g}"))
-    print(f"in {out_dir / 'dataset.csv'}")
+        table = summarise(frame)
+        lines.append(table.to_string(index=False, float_format=lambda value: f"{value:g}"))
+    lines.append(f"in {given.out_dir / 'dataset.csv'}")
+    tell(given, _values(progress, given), *lines)
     for line in lacking(progress):
         print(plain(line), file=sys.stderr)
 
 
-def _note_batches(progress: Progress, given: argparse.Namespace) -> None:
-    """Keep the words that go on with this run, and say so."""
+def _keep_words(given: argparse.Namespace) -> None:
+    """Keep the words that go on with this run."""
     path = given.out_dir / ARGUMENTS
     try:
         path.write_text(json.dumps(given.words), encoding="utf-8")
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _note_batches(progress: Progress, given: argparse.Namespace) -> None:
+    """Say what is under way, and how to go on with it."""
     print(f"under way: {', '.join(progress.batches)}; later: ", end="", file=sys.stderr)
     print(f"infinite-rl batch resume {given.out_dir}", file=sys.stderr)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from . import arguments
 from .submit import line, place, placed, waited
-from .terminal import DONE, NOT_DONE, plain
+from .terminal import DONE, NOT_DONE, plain, tell
 
 if TYPE_CHECKING:
     from ..launch.aws import Aws
@@ -19,14 +19,18 @@ _EXAMPLES = (
     "--follow. infinite-rl jobs stop NAME. infinite-rl jobs policy."
 )
 
+_CODES = (
+    "Exit code: 0 done, 1 not done, 2 wrong usage; of status, 1 for a job that failed or was "
+    "stopped."
+)
+
 
 def add(verbs: arguments.Verbs) -> None:
     parser = verbs.add_parser(
         "jobs",
         help="jobs on SageMaker: status, logs, stop, list, and the permissions they need",
         description="Watch and end training jobs on SageMaker.",
-        epilog=f"{_EXAMPLES} Exit code: 0 done, 1 not done, 2 wrong usage; of status, 1 for a job "
-        "that failed or was stopped.",
+        epilog=f"{_EXAMPLES} {_CODES}",
     )
     kinds = parser.add_subparsers(required=True, metavar="WHAT")
     one = _add(kinds, "status", "how a job is", status)
@@ -49,10 +53,13 @@ def _add(kinds: arguments.Verbs, name: str, what: str, verb: object) -> argparse
         name,
         help=what,
         description=f"{what[0].upper()}{what[1:]}.",
-        epilog=f"Example: infinite-rl jobs {name}{'' if name in ('list', 'policy') else ' NAME'}.",
+        epilog=f"Example: infinite-rl jobs {name}{'' if name in ('list', 'policy') else ' NAME'}. "
+        f"{_CODES}",
     )
     keys = ("region",) if name != "policy" else ("region", "account", "role", "bucket")
     place(parser, keys)
+    form = "a JSON object a line" if name == "logs" else "one JSON object"
+    arguments.for_machines(parser, form)
     parser.set_defaults(verb=verb)
     return parser
 
@@ -69,13 +76,14 @@ def status(given: argparse.Namespace) -> int:
 
     aws = _aws(given)
     if given.wait:
-        return waited(aws, given.name)
+        return waited(given, aws, given.name)
     state = jobs.status(aws, given.name)
-    print(line(state))
+    lines = [line(state)]
     if state.machines:
-        print(f"on {state.machines}, training for {timedelta(seconds=state.seconds)} so far")
+        lines.append(f"on {state.machines}, training for {timedelta(seconds=state.seconds)} so far")
     if where := state.told.get("checkpoints"):
-        print(f"checkpoints: {plain(where)}")
+        lines.append(f"checkpoints: {plain(where)}")
+    tell(given, state, *lines)
     return NOT_DONE if state.status in (jobs.FAILED, jobs.STOPPED) else DONE
 
 
@@ -86,10 +94,10 @@ def logs(given: argparse.Namespace) -> int:
     found = None
     if given.follow:
         for host, text in jobs.followed(aws, given.name):
-            print(plain(f"{host}: {text}"), flush=True)
+            tell(given, {"host": host, "text": text}, plain(f"{host}: {text}"), flush=True)
         return DONE
     for _, _, host, text in jobs.logs(aws, given.name):
-        print(found := plain(f"{host}: {text}"))
+        tell(given, {"host": host, "text": text}, found := plain(f"{host}: {text}"))
     if found is None:
         print(f"nothing yet; {line(jobs.status(aws, given.name))}")
     return DONE
@@ -101,9 +109,9 @@ def stop(given: argparse.Namespace) -> int:
     aws = _aws(given)
     state = jobs.stop(aws, given.name)
     if given.wait:
-        waited(aws, given.name)
+        waited(given, aws, given.name)
     else:
-        print(line(state))
+        tell(given, state, line(state))
     return DONE
 
 
@@ -112,10 +120,16 @@ def listed(given: argparse.Namespace) -> int:
 
     aws = _aws(given)
     found = jobs.listed(aws, given.n, given.containing)
-    for state in found:
-        print(f"{state.created:%Y-%m-%d %H:%M:%S}  {state.status:<10}  {plain(state.name)}")
-    if not found:
-        print(f"there are no jobs in {aws.place.region}")
+    lines = [
+        f"{state.created:%Y-%m-%d %H:%M:%S}  {state.status:<10}  {plain(state.name)}"
+        for state in found
+    ]
+    jobs_there = [
+        {"name": state.name, "status": state.status, "created": state.created, "ended": state.ended}
+        for state in found
+    ]
+    nothing = f"there are no jobs in {aws.place.region}"
+    tell(given, {"region": aws.place.region, "jobs": jobs_there}, *(lines or [nothing]))
     return DONE
 
 
@@ -123,5 +137,6 @@ def policy(given: argparse.Namespace) -> int:
     from ..launch.denied import policy as needed
     from ..launch.place import resolve
 
-    print(json.dumps(needed(resolve(placed(given), [])), indent=2))
+    found = needed(resolve(placed(given), []))
+    tell(given, found, json.dumps(found, indent=2))
     return DONE

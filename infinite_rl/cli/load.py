@@ -6,7 +6,7 @@ import argparse
 
 from ..errors import UsageError
 from . import arguments
-from .terminal import DONE
+from .terminal import DONE, tell
 
 
 def add(verbs: arguments.Verbs) -> None:
@@ -38,6 +38,7 @@ def add(verbs: arguments.Verbs) -> None:
     what = "rows of train that --pin puts into val (default: 512)"
     arguments.option(parser, "--validation", None, what, int)
     arguments.rows_out(parser)
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -63,7 +64,8 @@ def run(given: argparse.Namespace) -> int:
         if given.seed is not None:
             raise UsageError("--seed is of a reasoning_gym task, or of --pin")
         rows = load(given.name, source, split=given.split)
-    print(f"rows: {write(rows, given.out)}, in {given.out}")
+    count = write(rows, given.out)
+    tell(given, {"rows": count, "out": given.out}, f"rows: {count}, in {given.out}")
     return DONE
 
 
@@ -78,5 +80,6 @@ def _pin(given: argparse.Namespace) -> int:
     source, counts = vars(given)["from"], {"validation": validation, "seed": given.seed or 0}
     found = pin(given.out, source, **counts, overwrite=given.overwrite)
     rows = ", ".join(f"{name}: {count}" for name, count in found.rows.items())
-    print(f"rows pinned: {rows}, in {given.out}")
+    values = {"rows": sum(found.rows.values()), "splits": found.rows, "out": given.out}
+    tell(given, values, f"rows pinned: {rows}, in {given.out}")
     return DONE

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from . import arguments
-from .terminal import DONE, counted, counting, plain
+from .terminal import DONE, counted, counting, plain, tell
 
 if TYPE_CHECKING:
     from ..dataset.mix import Mixture
@@ -50,6 +50,7 @@ def add(verbs: arguments.Verbs) -> None:
     option(parser, "--by", "", "column of numbers to sort by, the highest first: easy to hard")
     option(parser, "--band", "", "with --by: only rows between these bounds, as 0.2,0.8")
     switch(parser, "--ascending", "with --by: the lowest first")
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -84,8 +85,7 @@ def run(given: argparse.Namespace) -> int:
         rows.write(counted(mixture, count), given.out)
     if given.order_out:
         write_order(mixture.ids, given.order_out)
-    _report(mixture)
-    print(f"rows: {len(mixture)}, in {given.out}")
+    _print(given, mixture)
     return DONE
 
 
@@ -109,15 +109,22 @@ def _band(text: str) -> tuple[float, float] | None:
     return low, high
 
 
-def _report(mixture: Mixture) -> None:
+def _print(given: argparse.Namespace, mixture: Mixture) -> None:
     """How much of each source is in it, and what the order file was worth."""
+    lines, order = [], None
     for part in mixture.coverage:
         share = f"{part.distinct / part.rows:.1%}" if part.rows else "nothing there"
         again = part.taken - part.distinct
         more = f", {again} of them once more" if again else ""
-        print(f"  {plain(part.name)}: {part.taken} of {part.rows} rows ({share}){more}")
+        lines.append(f"  {plain(part.name)}: {part.taken} of {part.rows} rows ({share}){more}")
     if ordered := mixture.ordered:
         known = ordered.lines - ordered.unknown
-        print(f"  order file: {known} of {ordered.lines} ids found, {ordered.repeated} repeated")
+        order = {name: getattr(ordered, name) for name in ("lines", "unknown", "repeated")}
+        lines.append(
+            f"  order file: {known} of {ordered.lines} ids found, {ordered.repeated} repeated"
+        )
         if ordered.unknown:
             print(f"{ordered.unknown} ids of the order file are in no source", file=sys.stderr)
+    values = {"rows": len(mixture), "sources": mixture.coverage, "order": order}
+    lines.append(f"rows: {len(mixture)}, in {given.out}")
+    tell(given, {**values, "out": given.out, "order_out": given.order_out}, *lines)

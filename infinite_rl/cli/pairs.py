@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from . import arguments
-from .terminal import DONE, NOT_DONE, counting, show_logs
+from .terminal import DONE, NOT_DONE, counting, show_logs, tell
 
 
 def add(verbs: arguments.Verbs) -> None:
@@ -32,6 +32,7 @@ def add(verbs: arguments.Verbs) -> None:
     option(parser, "--seed", 0, "decides which completions are paired", int)
     option(parser, "--completion", "", "column of scored rows (default: completion, else response)")
     arguments.timeout(parser)
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -63,10 +64,12 @@ def run(given: argparse.Namespace) -> int:
         first = list(islice(all_pairs, 1))  # an empty file would be in the next call's way
         total = rows.write(chain(first, all_pairs), given.out) if first else 0
     parts = ", ".join(f"{source} {number}" for source, number in counts.most_common())
-    print(f"pairs: {total}{f' ({parts})' if parts else ''}")
-    print(f"prompts: {found.prompts}, with a pair: {found.paired}")
-    if not total:
-        print("nothing is written: no prompt has a completion that passed and a worse one")
-        return NOT_DONE
-    print(f"in {given.out}")
-    return DONE
+    nothing = "nothing is written: no prompt has a completion that passed and a worse one"
+    tell(
+        given,
+        {"pairs": total, "by_source": counts, **vars(found), "out": given.out if total else None},
+        f"pairs: {total}{f' ({parts})' if parts else ''}",
+        f"prompts: {found.prompts}, with a pair: {found.paired}",
+        f"in {given.out}" if total else nothing,
+    )
+    return DONE if total else NOT_DONE

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from . import arguments
-from .terminal import DONE, counting
+from .terminal import DONE, counting, tell
 
 
 def add(verbs: arguments.Verbs) -> None:
@@ -21,6 +21,7 @@ def add(verbs: arguments.Verbs) -> None:
     )
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="what to publish")
     parser.add_argument("uri", metavar="URI", help="where it goes")
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -31,5 +32,5 @@ def run(given: argparse.Namespace) -> int:
         found = publish(
             given.folder, given.uri, transfer=Transfer(told=lambda done, _: count(done // 10**6))
         )
-    print(found.uri)
+    tell(given, {"folder": given.folder, "uri": found.uri}, found.uri)
     return DONE

@@ -6,7 +6,7 @@ import argparse
 
 from ..errors import UsageError
 from . import arguments
-from .terminal import DONE, counting
+from .terminal import DONE, counting, tell
 
 
 def add(verbs: arguments.Verbs) -> None:
@@ -26,6 +26,7 @@ def add(verbs: arguments.Verbs) -> None:
     option(parser, "--title", "", "heading of the page (default: the name of FILE)")
     option(parser, "--rows", 10_000, "rows in the browser; of more, a random sample", int)
     option(parser, "--megabytes", 20, "characters of rows in the page, in millions", int)
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -48,6 +49,10 @@ def run(given: argparse.Namespace) -> int:
             on_row=count,
         )
     cut = f", texts cut to {made.limit} characters: {made.cut}" if made.cut else ""
-    print(f"rows: {made.rows}, in the browser: {made.shown}{cut}")
-    print(f"in {given.out} ({made.bytes / 1e6:.1f} MB)")
+    tell(
+        given,
+        {**vars(made), "out": given.out},
+        f"rows: {made.rows}, in the browser: {made.shown}{cut}",
+        f"in {given.out} ({made.bytes / 1e6:.1f} MB)",
+    )
     return DONE

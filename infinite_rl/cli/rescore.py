@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from . import arguments
-from .terminal import DONE, counting, show_logs
+from .terminal import DONE, counting, show_logs, tell
 
 
 def add(verbs: arguments.Verbs) -> None:
@@ -14,12 +14,14 @@ def add(verbs: arguments.Verbs) -> None:
         help="judge every answer of a folder again; it costs no call",
         description="Write OUT_DIR/dataset.csv and failed_dataset.csv anew from the journal, as if "
         "today's rewards had judged the run. The old files are kept beside them (.before).",
-        epilog="Exit code: 0 done, 1 not done (the reason is printed), 2 wrong usage.",
+        epilog="Example: infinite-rl rescore data. "
+        "Exit code: 0 done, 1 not done (the reason is printed), 2 wrong usage.",
     )
     arguments.out_dir(parser)
     arguments.timeout(parser, default=None)
     share = "share of the solves that must agree"
     arguments.option(parser, "--min_agreement", None, share, float)
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -35,8 +37,10 @@ def run(given: argparse.Namespace) -> int:
             min_agreement=given.min_agreement,
             on_progress=count,
         )
-    print(f"rows kept: {found.kept}, gained: {found.gained}, dropped: {found.dropped}, ", end="")
-    print(rejections(found.rejected))
+    kept = f"rows kept: {found.kept}, gained: {found.gained}, dropped: {found.dropped}"
+    lines = [f"{kept}, {rejections(found.rejected)}"]
     if found.unproven:
-        print(f"not solved blind yet: {found.unproven}; the next run of generate sees to them")
+        unproven = f"not solved blind yet: {found.unproven}"
+        lines.append(f"{unproven}; the next run of generate sees to them")
+    tell(given, {**vars(found), "out_dir": given.out_dir}, *lines)
     return DONE

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import argparse
 
-from .arguments import Verbs
+from . import arguments
+from .terminal import DONE, NOT_DONE, tell
 
 
-def add(verbs: Verbs) -> None:
+def add(verbs: arguments.Verbs) -> None:
     parser = verbs.add_parser(
         "run-examples",
         help="score the packaged examples: does this installation work?",
         description="Score the packaged examples with the real rewards and sandboxes.",
+        epilog="Example: infinite-rl run-examples. Exit code: 0 all pass, 1 one does not, 2 wrong "
+        "usage.",
     )
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
-def run(_: argparse.Namespace) -> int:
-    from ..run_examples import main
+def run(given: argparse.Namespace) -> int:
+    from ..run_examples import is_pass, judged, main
 
-    return main()
+    if not given.json:
+        return main()
+    examples = [(name, score, is_pass(score)) for name, score in judged()]
+    values = [{"example": name, "passed": ok, "score": score} for name, score, ok in examples]
+    tell(given, {"examples": values})
+    return DONE if examples and all(ok for _, _, ok in examples) else NOT_DONE

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from . import arguments
-from .terminal import DONE, NOT_DONE, counting, one_line, show_logs
+from .terminal import DONE, NOT_DONE, counting, one_line, show_logs, tell
 
 if TYPE_CHECKING:
     from ..dataset.scoring import Summary
@@ -50,6 +50,7 @@ def add(verbs: arguments.Verbs) -> None:
         help="the cores of this machine, or the CPUs of a Ray cluster (default: local)",
     )
     option(parser, "--ray_address", None, "of the cluster (default: $RAY_ADDRESS, else one here)")
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -72,21 +73,25 @@ def run(given: argparse.Namespace) -> int:
             overwrite_columns=given.overwrite_columns,
             on_row=count,
         )
-    _print(found)
-    print(f"in {given.out}")
+    _print(given, found)
     return NOT_DONE if given.strict and found.without_verdict else DONE
 
 
-def _print(found: Summary) -> None:
+def _print(given: argparse.Namespace, found: Summary) -> None:
     before = f", there before: {found.there_before}" if found.there_before else ""
-    print(f"rows judged: {found.rows}{before}")
-    for reward in sorted({name for name, _ in found.counts}):
-        counts = {status: found.counts[reward, status] for status in _STATUSES}
-        print(f"  {reward}: " + ", ".join(f"{status} {n}" for status, n in counts.items()))
+    rewards = {
+        reward: {status: found.counts[reward, status] for status in _STATUSES}
+        for reward in sorted({name for name, _ in found.counts})
+    }
+    lines = [f"rows judged: {found.rows}{before}"]
+    for reward, counts in rewards.items():
+        lines.append(f"  {reward}: " + ", ".join(f"{status} {n}" for status, n in counts.items()))
     for line in found.unscored:
         print(f"without a verdict: {one_line(line)}", file=sys.stderr)
     if (more := found.without_verdict - len(found.unscored)) > 0:
         print(f"without a verdict: {more} more", file=sys.stderr)
+    values = {**vars(found), "counts": rewards, "without_verdict": found.without_verdict}
+    tell(given, {**values, "out": given.out}, *lines, f"in {given.out}")
 
 
 _STATUSES = ("passed", "failed", "unscored")

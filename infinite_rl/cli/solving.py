@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..errors import InfiniteRLError, Stopped, UsageError
 from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
 from . import arguments
-from .terminal import DONE, INTERRUPTED, counting, stop_on_signals
+from .terminal import DONE, INTERRUPTED, counting, stop_on_signals, tell
 
 if TYPE_CHECKING:
     from ..dataset.solving import Asking, Cost
@@ -131,11 +131,15 @@ def _show_done(given: argparse.Namespace, what: str, meanwhile: str) -> None:
         print(f"{what} so far are in {done}", file=sys.stderr)
 
 
-def show_cost(found: Cost) -> None:
-    """What a dry run expects, or what was spent."""
+def told(
+    given: argparse.Namespace, found: Cost, more: Mapping[str, object], *lines: str, where: str
+) -> None:
+    """Tell what came of it, and what was spent; of a dry run, what is to be spent alone."""
     from ..display import estimated, spent
 
+    values = {**vars(found), **more, "dry_run": given.dry_run, "out": given.out}
     if found.estimate:
-        print(estimated(found.estimate))
+        cost = estimated(found.estimate)
     else:
-        print(f"calls answered: {found.calls}; in all: {spent(found.spending)}")
+        cost = f"calls answered: {found.calls}; in all: {spent(found.spending)}"
+    tell(given, values, *([cost] if given.dry_run else [*lines, cost, where]))

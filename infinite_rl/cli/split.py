@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from . import arguments
-from .terminal import DONE, counted, counting, show_logs
+from .terminal import DONE, counted, counting, show_logs, tell
 
 if TYPE_CHECKING:
     from ..dataset.rows import Row
@@ -41,6 +41,7 @@ def add(verbs: arguments.Verbs) -> None:
     arguments.option(parser, "--seed", 0, "another seed gives another split", int)
     what = "an earlier split, as this made it: its rows stay on their sides, and theirs with them"
     arguments.option(parser, "--keep", None, what)
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -68,10 +69,12 @@ def run(given: argparse.Namespace) -> int:
             columns.update(dict.fromkeys(row))
     _write(given, sides, files, list(columns))
     counts = Counter(sides)
-    print(f"rows: {len(sides)}, " + ", ".join(f"{name}: {counts[name]}" for name in shares))
-    if counts[LEFT_OUT]:
-        print(f"left out, as they are close to rows of different sides: {counts[LEFT_OUT]}")
-    print(f"in {given.out}")
+    splits, left_out = {name: counts[name] for name in shares}, counts[LEFT_OUT]
+    lines = [f"rows: {len(sides)}, " + ", ".join(f"{name}: {n}" for name, n in splits.items())]
+    if left_out:
+        lines.append(f"left out, as they are close to rows of different sides: {left_out}")
+    values = {"rows": len(sides), "splits": splits, "left_out": left_out, "out": given.out}
+    tell(given, values, *lines, f"in {given.out}")
     return DONE
 
 

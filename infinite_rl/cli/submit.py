@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import sys
 from datetime import datetime, timezone
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from . import arguments
-from .terminal import DONE, NOT_DONE, plain, show_logs
+from .terminal import DONE, NOT_DONE, plain, show_logs, tell
 
 if TYPE_CHECKING:
     from ..launch.aws import Aws
@@ -47,6 +48,7 @@ def add(verbs: arguments.Verbs) -> None:
     arguments.option(parser, "--image-tag", "", "of the image (default: this package's version)")
     switch(parser, "--wait", "until the job has ended")
     switch(parser, "--dry-run", "print the exact request as JSON, and do nothing")
+    arguments.for_machines(parser)
     switch(parser, "--local", "run the same program on this machine, in artifacts/jobs/NAME")
     arguments.option(parser, "--gpus", "", "with --local, the GPUs to use, such as 0,1")
     place(parser, _KEYS)
@@ -96,7 +98,8 @@ def run(given: argparse.Namespace) -> int:
         from ..launch.request import shown
         from ..launch.submit import dry_run
 
-        print(shown(dry_run(asked, _now())), end="")
+        text = shown(dry_run(asked, _now()))
+        tell(given, json.loads(text), text.removesuffix("\n"))
         return DONE
     return _submitted(given, asked)
 
@@ -124,7 +127,9 @@ def _local(given: argparse.Namespace, asked: Asked) -> int:
     from ..launch.local import check_gpus, run
 
     folder, code = run(asked, check_gpus(given.gpus), _now())
-    print(f"{'done' if code == DONE else f'ended with exit code {code}'}: {plain(str(folder))}")
+    ended = "done" if code == DONE else f"ended with exit code {code}"
+    values = {"folder": folder, "exit_code": code}
+    tell(given, values, f"{ended}: {plain(str(folder))}")
     return code
 
 
@@ -132,15 +137,16 @@ def _submitted(given: argparse.Namespace, asked: Asked) -> int:
     from ..launch.submit import submit
 
     job, aws = submit(asked, _now, build=given.build, push=given.push)
-    print(f"submitted: {job.name}", flush=True)
-    where = f"--region {aws.place.region}"
-    if not given.wait:
-        print(f"what it says: infinite-rl jobs logs {job.name} --follow {where}")
-        return DONE
-    return waited(aws, job.name)
+    said, region = f"submitted: {job.name}", aws.place.region
+    if given.wait:
+        print(said, flush=True)
+        return waited(given, aws, job.name)
+    how = f"what it says: infinite-rl jobs logs {job.name} --follow --region {region}"
+    tell(given, {"name": job.name, "region": region}, said, how)
+    return DONE
 
 
-def waited(aws: Aws, name: str) -> int:
+def waited(given: argparse.Namespace, aws: Aws, name: str) -> int:
     """Wait for the end of a job, and say how it goes; the exit code."""
     from ..launch.jobs import COMPLETED, wait
 
@@ -152,7 +158,7 @@ def waited(aws: Aws, name: str) -> int:
     except KeyboardInterrupt:
         print(f"the job {name} goes on: infinite-rl jobs stop {name} ends it", file=sys.stderr)
         raise
-    print(line(state))
+    tell(given, state, line(state))
     return DONE if state.status == COMPLETED else NOT_DONE
 
 

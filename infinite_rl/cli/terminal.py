@@ -1,17 +1,24 @@
-"""What verbs share at a terminal: exit codes, plain text, log lines, a count, signals to stop."""
+"""What verbs share at a terminal: exit codes, what is told, log lines, a count, signals to stop."""
 
 from __future__ import annotations
 
+import argparse
+import io
+import json
 import logging
+import math
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from numbers import Integral, Real
 from types import FrameType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from ..providers import KEY_VARIABLES
 from ..providers.service import redacted
@@ -35,6 +42,58 @@ def one_line(text: str, most: int = 240) -> str:
     """Text as `plain`, in one line of at most so many characters."""
     line = " ".join(plain(text).split())
     return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
+def tell(given: argparse.Namespace, values: object, *lines: str, flush: bool = False) -> None:
+    """Print what a verb came to: its lines, or with --json the values as an object in one line."""
+    if given.json:
+        print(json.dumps(_for_json(values), allow_nan=False), file=given.told, flush=True)
+        return
+    for line in lines:
+        print(line, flush=flush)
+
+
+def _for_json(value: object) -> object:
+    """A value in JSON's own types: no number that is not finite, paths and times as text."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value) if math.isfinite(value) else None
+    if is_dataclass(value):
+        return {each.name: _for_json(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {plain(str(key)): _for_json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_for_json(each) for each in value]
+    return plain(value.isoformat() if isinstance(value, datetime) else str(value))
+
+
+@contextmanager
+def stdout_for_machines(given: argparse.Namespace) -> Iterator[None]:
+    """With --json, stdout holds what `tell` says alone.
+
+    What a library or a child process prints besides goes to stderr.
+    """
+    with ExitStack() as undone:
+        if given.json:
+            given.told = sys.stdout or io.StringIO()  # None where the caller has closed it
+            if _is(sys.stdout, 1) and _is(sys.stderr, 2):
+                sys.stdout.flush()
+                given.told = undone.enter_context(os.fdopen(os.dup(1), "w", encoding="utf-8"))
+                undone.callback(os.dup2, given.told.fileno(), 1)
+                os.dup2(2, 1)
+            undone.enter_context(redirect_stdout(sys.stderr))
+        yield
+
+
+def _is(stream: TextIO | None, number: int) -> bool:
+    """Whether a stream is the process's own, as it is not where a test or a notebook catches it."""
+    try:
+        return stream is not None and stream.fileno() == number
+    except OSError:  # it is no file
+        return False
 
 
 class _Plain(logging.Formatter):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from . import arguments
-from .terminal import DONE, one_line, plain
+from .terminal import DONE, one_line, plain, tell
 
 _VERSIONS = 20  # lines of the table of fates
 
@@ -33,7 +32,7 @@ def add(verbs: arguments.Verbs) -> None:
     parser.add_argument(
         "--against", type=Path, metavar="RUN", help="another run whose idle shares stand beside"
     )
-    arguments.switch(parser, "--json", "the summary as JSON, and nothing else")
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -43,15 +42,13 @@ def run(given: argparse.Namespace) -> int:
     timeline = read(given.run)
     found = summary(timeline)
     other = summary(read(given.against)) if given.against else None
-    if given.json:
-        print(json.dumps({**found, **({"against": other} if other else {})}, indent=2))
-    else:
+    if not given.json:  # said before it is drawn, which may fail
         for line in _lines(found, other):
             print(line)
     paths = [given.out] if given.out else pictures(given.run)
     draw(timeline, paths, given.run.resolve().name)
-    if not given.json:
-        print(f"in {', '.join(plain(str(path)) for path in paths)}")
+    values = {**found, **({"against": other} if other else {})}
+    tell(given, values, f"in {', '.join(plain(str(path)) for path in paths)}")
     return DONE
 
 

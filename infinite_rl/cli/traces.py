@@ -41,6 +41,7 @@ def add(verbs: arguments.Verbs) -> None:
     what = "write wrong and unfinished traces, too, with the column `dropped` that says why"
     arguments.switch(parser, "--keep_all", what)
     solving.add_options(parser)
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run)
 
 
@@ -77,11 +78,8 @@ def _choose_teacher(given: argparse.Namespace) -> None:
 
 
 def _print(found: Tracing, given: argparse.Namespace) -> None:
-    if not given.dry_run:
-        told = "".join(f", {why} {count}" for why, count in sorted(found.dropped.items()))
-        print(f"traces kept: {found.kept}, of {found.rows} rows{told}")
-        if found.unasked:
-            print(f"rows that cannot be judged, and were not asked: {found.unasked}")
-    solving.show_cost(found)
-    if not given.dry_run:
-        print(f"in {given.out}")
+    told = "".join(f", {why} {count}" for why, count in sorted(found.dropped.items()))
+    lines = [f"traces kept: {found.kept}, of {found.rows} rows{told}"]
+    if found.unasked:
+        lines.append(f"rows that cannot be judged, and were not asked: {found.unasked}")
+    solving.told(given, found, {}, *lines, where=f"in {given.out}")

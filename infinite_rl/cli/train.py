@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from . import arguments
-from .terminal import DONE, hide_progress_of_others, plain, show_logs
+from .terminal import DONE, hide_progress_of_others, plain, show_logs, tell
 
 if TYPE_CHECKING:
     from ..training import TrainingConfig
@@ -52,6 +52,7 @@ def _add_algorithm(kinds: arguments.Verbs, name: str, what: str) -> None:
     what = "with a CONFIG: the folder of a run to go on, which was begun with the same settings"
     arguments.option(parser, "--resume", None, what, Path)
     arguments.keys(parser, TrainingConfig, but=["algorithm"])
+    arguments.for_machines(parser)
     parser.set_defaults(verb=run, algorithm=name)
 
 
@@ -70,6 +71,7 @@ def _add_demo(kinds: arguments.Verbs) -> None:
     )  # fmt: skip
     arguments.switch(parser, "--quick", "twenty seconds of it: a rise, but no good model")
     arguments.option(parser, "--seed", 42, "of everything random", int)
+    arguments.for_machines(parser)
     parser.set_defaults(verb=demo)
 
 
@@ -83,7 +85,8 @@ def run(given: argparse.Namespace) -> int:
     with ExitStack() as shown:
         on_step = _shown(shown, config.steps, _done(resume))
         found = train(None, None, config, resume=resume, command=given.words, on_step=on_step)
-    print(f"trained: {plain(str(found))}")
+    values = {"algorithm": config.algorithm, "run": found.parent.parent, "checkpoint": found}
+    tell(given, values, f"trained: {plain(str(found))}")
     return DONE
 
 
@@ -152,23 +155,30 @@ def demo(given: argparse.Namespace) -> int:
             displays[phase](step, values)
 
         found = demonstration.demo(given.out, recipe, on_step)
-    _print(found)
-    print(f"in {time.monotonic() - began:.0f} seconds; the runs: {plain(str(given.out))}/runs")
+    _print(given, found, time.monotonic() - began)
     return DONE
 
 
-def _print(found: Found) -> None:
+def _print(given: argparse.Namespace, found: Found, seconds: float) -> None:
     from ..estimators import wilson
 
     count = found.prompts
-    print(
+    lines = [
         f"rows: {count['sft']} for SFT, {found.wrong_labels} of them with a wrong answer; "
         f"{count['grpo']} for GRPO; {count['test']} for the test, about other numbers"
-    )
+    ]
+    after = {}
     for phase, right in found.right.items():
         low, high = wilson(sum(right), len(right))
-        print(
+        after[phase] = {"right": sum(right), "of": len(right), "low": low, "high": high}
+        lines.append(
             f"after {phase.upper()}: {sum(right[:100])} of the first 100 test prompts, "
             f"{sum(right)} of {len(right)} (95 %: {low:.1%} to {high:.1%})"
         )
-    print(f"reward: {plain(str(found.checkpoints['grpo'].parent.parent))}/plots/reward.png")
+    lines += [
+        f"reward: {plain(str(found.checkpoints['grpo'].parent.parent))}/plots/reward.png",
+        f"in {seconds:.0f} seconds; the runs: {plain(str(given.out))}/runs",
+    ]
+    values = {"rows": count, "wrong_labels": found.wrong_labels, "after": after}
+    where = {"checkpoints": found.checkpoints, "out": given.out}
+    tell(given, {**values, **where, "seconds": seconds}, *lines)

@@ -55,8 +55,9 @@ def watch(
     `config` is that of each checkpoint. What was evaluated before is not again, but for items that
     a greater `limit` adds. A checkpoint that is thrown away meanwhile is passed over. It ends when
     the run's last checkpoint is evaluated, when `stop` is set, or with `once` when all that are
-    there are done; the last lines say which step is best. With `publish_to`, all that is in OUT is
-    published there after each step; what fails is said, and tried again after the next.
+    there are done; the last lines say which step is best. Lines that tell figures are `Found`.
+    With `publish_to`, all that is in OUT is published there after each step; what fails is said,
+    and tried again after the next.
 
     Raises:
         UsageError: there is no such run, the config cannot be used, steps were evaluated with
@@ -85,6 +86,17 @@ def _out(run: str, config: EvaluationConfig) -> Path:
     if run.startswith(("s3:", "file:")):
         raise UsageError(f"out is missing: the folder that the results of {run} go to")
     return Path(run) / (FOLDER if config.harness == "own" else f"{FOLDER}_{config.harness}")
+
+
+class Found(str):
+    """A line that a watch yields of figures; `values` are these, as JSON can hold them."""
+
+    values: Mapping[str, Any]
+
+    def __new__(cls, line: str, values: Mapping[str, Any]) -> Found:
+        found = super().__new__(cls, line)
+        found.values = values
+        return found
 
 
 class _NoAnswer(StoreError):
@@ -185,7 +197,8 @@ class _Watching:
             yield "there is no checkpoint yet"
         best = figures.all_best(found)
         if any(each.steps > 1 for each in best):
-            yield from figures.notes(best)
+            yield from (Found(str(each), {"best": each.values()}) for each in best)
+            yield from figures.notes(best)[len(best) :]
 
 
 class _Judge(Protocol):
@@ -252,7 +265,9 @@ class _Own:
     def lines(self, found: Checkpoint) -> Iterator[str]:
         for name in self.items:
             score = Score.read(Path(self.config.out) / found.name / name / SCORE)
-            yield from in_words(table({f"{found.name}, {name}": score}))
+            values = {"step": found.step, "task": name, **asdict(score)}
+            for line in in_words(table({f"{found.name}, {name}": score})):
+                yield Found(line, values)
 
     def figures(self) -> list[Figure]:
         scores = self._scores()
@@ -328,7 +343,9 @@ class _LmEval:
 
     def lines(self, found: Checkpoint) -> Iterator[str]:
         for line in harness.read_lines(Path(self.config.out) / found.name):
-            yield from in_words([["step", *harness.HEAD], [found.name, *line.cells()]])
+            values = {"step": found.step, **asdict(line)}
+            for said in in_words([["step", *harness.HEAD], [found.name, *line.cells()]]):
+                yield Found(said, values)
 
     def figures(self) -> list[Figure]:
         return [figures.of_line(step, line) for step, line in self._lines()]
