@@ -25,7 +25,7 @@ import s3_server
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
 from infinite_rl.launch import container as container_program
 from infinite_rl.launch.begun import Begun
-from infinite_rl.launch.container import Evaluation, _beside, _unpack
+from infinite_rl.launch.container import Evaluation, _beside, _stop, _unpack
 from infinite_rl.launch.hosts import Guest, Hosts, Meeting, ip_of
 from infinite_rl.launch.inputs import fetched
 from infinite_rl.launch.ray_job import Node, trained
@@ -730,6 +730,20 @@ def test_an_evaluation_is_not_waited_for_without_end_and_what_is_left_is_said(
         evaluated()
     (line,) = [line for line in caplog.messages if said in line]
     assert f"; not evaluated: step_4, step_6. `infinite-rl evaluate CONFIG --watch {place}`" in line
+
+
+def test_a_second_signal_does_not_break_off_the_end_of_what_was_started() -> None:
+    before = signal.signal(signal.SIGTERM, _stop)
+    left = []
+    try:
+        with pytest.raises(SystemExit, match="143"), ExitStack() as opened:
+            opened.callback(left.append, "the second")
+            opened.callback(signal.raise_signal, signal.SIGTERM)
+            opened.callback(left.append, "the first")
+            signal.raise_signal(signal.SIGTERM)
+        assert left == ["the first", "the second"]
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 # --- what is fetched -----------------------------------------------------------------------------

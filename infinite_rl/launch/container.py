@@ -316,7 +316,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given.input = given.input.resolve()  # the work is done in another folder
     show_logs()
     logging.getLogger("infinite_rl").setLevel(logging.INFO)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_STOPPED))  # so that all contexts are left
+    signal.signal(signal.SIGTERM, _stop)
     try:
         code = run(given)
         reason = f"the training ended with exit code {code}" if code else ""
@@ -329,6 +329,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(reason, file=sys.stderr)
     _tell_failure(given.input.parent / "output", plain(reason))
     return code
+
+
+def _stop(*_: object) -> None:
+    """Leave all contexts, and so end what was started; a second signal does not break that off."""
+    signal.signal(signal.SIGTERM, lambda *_: None)  # not ignored, as what is started would, too
+    sys.exit(_STOPPED)
 
 
 def _tell_failure(folder: Path, reason: str) -> None:
