@@ -233,6 +233,10 @@ def test_a_run_is_told_from_its_plan_to_its_proof(
     whole = told(capsys, "verify", out)
     assert (whole["rows"], whole["proven"], whole["faults"]) == (1, 1, [])
     assert told(capsys, "batch", "status", out) == {"batches": []}
+    (out / "batch.json").write_text(json.dumps(["generate", *map(str, words)]), "utf-8")
+    assert told(capsys, "batch", "resume", out)["present"] == {"coding": 0, "math": 1}
+    assert cli.main(["batch", "resume", str(out)]) == 0
+    assert "rows made: 0, there before: 1" in capsys.readouterr().out
 
     data = out / "dataset.csv"
     data.write_text(data.read_text("utf-8").replace("<answer>", "<answer>9"), "utf-8")

@@ -76,9 +76,9 @@ def stdout_for_machines(given: argparse.Namespace) -> Iterator[None]:
 
     What a library or a child process prints besides goes to stderr.
     """
+    given.told = sys.stdout or io.StringIO()  # None where the caller has closed it
     with ExitStack() as undone:
         if given.json:
-            given.told = sys.stdout or io.StringIO()  # None where the caller has closed it
             if _is(sys.stdout, 1) and _is(sys.stderr, 2):
                 sys.stdout.flush()
                 given.told = undone.enter_context(os.fdopen(os.dup(1), "w", encoding="utf-8"))
