@@ -245,6 +245,9 @@ class Killing:
     async def reward_worker(self, number: int) -> Any:
         return self._mortal(await self.placement.reward_worker(number), "reward", number)
 
+    async def gone(self) -> None:
+        await self.placement.gone()
+
     def _mortal(self, worker: Any, role: str, number: int) -> Any:
         if number or role not in self.roles:
             return worker
@@ -271,6 +274,9 @@ class Mortal:
         found = await self.worker.judge(places, texts)
         self._count()
         return found
+
+    def kill(self) -> None:
+        self.worker.kill()
 
     def _count(self) -> None:
         from infinite_rl.training.roles import WorkerLost

@@ -13,6 +13,7 @@ from typing import Any
 
 from simulated_loop import clock
 
+from infinite_rl.errors import InfiniteRLError
 from infinite_rl.training.config import TrainingConfig
 from infinite_rl.training.flow import Flow
 from infinite_rl.training.roles import Group, Task, WorkerLost
@@ -34,7 +35,8 @@ class World:
     """What the fake roles do, and what has come of it; it is also the placement and the observer.
 
     `dies(role, number, places)` says whether a worker dies of a call, `took(role)` how long a call
-    takes, `rewards(place, times)` what the answers to a prompt get that is judged so often.
+    takes (also for ever: float("inf")), `rewards(place, times)` what the answers to a prompt get
+    that is judged so often; at `gone_at` all are out of reach.
     """
 
     config: TrainingConfig
@@ -48,13 +50,15 @@ class World:
     events: list[dict[str, Any]] = field(default_factory=list)
     groups: list[tuple[int, Group, str]] = field(default_factory=list)
     saves: int = 0
+    gone_at: float = float("inf")
+    killed: list[str] = field(default_factory=list)
     born: list[str] = field(default_factory=list)
 
     def flow(self, schedule: Schedule, **more: Any) -> Flow:
         return Flow(self.config, schedule, self, self, clock=clock, **more)
 
     async def call(self, role: str, number: int = 0, places: Sequence[int] = ()) -> None:
-        await asyncio.sleep(self.took(role))
+        await _slept(self.took(role))
         if self.dies(role, number, places):
             raise WorkerLost(f"{role} {number} was killed")
 
@@ -73,6 +77,10 @@ class World:
         self.born.append(f"reward-{number}")
         await self.call("reward_worker", number)
         return FakeReward(self, number)
+
+    async def gone(self) -> None:
+        await _slept(self.gone_at)
+        raise InfiniteRLError("all are out of reach")
 
     # As an observer.
 
@@ -95,7 +103,7 @@ class World:
         return [
             each
             for each in self.events
-            if each["kind"] == kind and all(each[name] == wanted[name] for name in wanted)
+            if each["kind"] == kind and all(each.get(name) == wanted[name] for name in wanted)
         ]
 
 
@@ -140,6 +148,9 @@ class FakeRollout:
         text = f"by {self.version}"
         return [[Said([7], [-1.0], text) for _ in range(2)] for _ in tasks]
 
+    def kill(self) -> None:
+        self.world.killed.append(f"rollout-{self.number}")
+
 
 @dataclass
 class FakeReward:
@@ -152,6 +163,15 @@ class FakeReward:
         place = places[0]
         self.world.judged[place] += 1
         return self.world.rewards(place, self.world.judged[place])
+
+    def kill(self) -> None:
+        self.world.killed.append(f"reward-{self.number}")
+
+
+async def _slept(seconds: float) -> None:
+    if seconds == float("inf"):
+        await asyncio.Event().wait()  # a timer would let the simulated clock go on
+    await asyncio.sleep(seconds)
 
 
 def at_random(seed: int, config: TrainingConfig, deaths: float, equal: float) -> World:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -177,6 +179,32 @@ def test_groups_of_equal_rewards_are_told_of_and_not_learned_from(
     assert event["completions"] == 16 and event["dropped_groups"] == 0
     assert event["unequal"] == 4 / (4 + event["filtered"])
     assert event["reward"] == pytest.approx(event["unequal"] / 4)
+
+
+@pytest.mark.slow
+def test_a_thread_that_never_answers_is_left_to_itself(
+    model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls, end = itertools.count(), threading.Event()
+
+    def hangs(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> Sequence[float | None]:
+        if next(calls) == 1:
+            hung.append(threading.current_thread())
+            end.wait()
+        return digits(rows, texts)
+
+    hung: list[threading.Thread] = []
+    settings = at_scale(model, tmp_path, steps=2, worker_timeout=5, keep_equal_groups=True)
+    try:
+        found = train(NAMED, hangs, settings)
+        (lost,) = read_events(found.parent.parent, "lost")
+        assert lost["worker"] == "reward-0" and "no answer within 5 s" in lost["why"]
+        assert sum(learned(found).values()) == 8 * settings.group_size
+        (thread,) = hung
+        assert thread.is_alive() and thread.daemon, "the process could not end"
+        assert "reward-0 is left to itself, as a thread cannot be ended" in caplog.messages
+    finally:
+        end.set()
 
 
 def test_it_runs_where_a_loop_runs_already(model: Path, tmp_path: Path) -> None:

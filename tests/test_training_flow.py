@@ -8,7 +8,7 @@ import contextlib
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -303,7 +303,66 @@ def test_a_prompt_of_which_workers_die_fails_alone(role: str) -> None:
 
 def test_a_worker_that_always_dies_ends_the_run_with_a_word() -> None:
     world = World(config(), dies=lambda role, *_: role == "reward_worker")
-    with pytest.raises(InfiniteRLError, match="reward-0 died 10 times in a row.* was killed"):
+    with pytest.raises(InfiniteRLError, match="reward-0 was lost 10 times in a row.* was killed"):
+        ran(world, schedule(50))
+
+
+def hanging(world: World, role: str, times: float = 1) -> World:
+    """The world, in which the first calls of a role's workers never end."""
+    begun = Counter[str]()
+
+    def took(its: str) -> float:
+        begun[its] += 1
+        return float("inf") if its == role and begun[its] <= times else 1.0
+
+    world.took = took
+    return world
+
+
+@pytest.mark.parametrize("role", ["sample", "load", "judge"])
+def test_a_worker_that_never_answers_is_ended_and_replaced(role: str) -> None:
+    world = hanging(World(config(worker_timeout=60)), role)
+    flow = ran(world, schedule(50))
+    assert flow.fates["used"] == 10 and flow.fates["wasted"] == 2 * (role == "sample")
+    worker = "reward-0" if role == "judge" else "rollout-0"
+    assert world.killed == [worker] and world.born.count(worker) == 2
+    (told,) = world.told("lost")
+    assert told == {**told, "worker": worker, "why": "no answer within 60 s (worker_timeout)"}
+    (span,) = world.told("span", worker=worker, lost=True)
+    assert span["ended_s"] - span["began_s"] == 60
+
+
+@pytest.mark.parametrize("role", ["sample", "judge"])
+def test_a_prompt_that_workers_never_answer_fails_alone(role: str) -> None:
+    @dataclass
+    class Hanging(World):
+        async def call(self, its: str, number: int = 0, places: Sequence[int] = ()) -> None:
+            if its == role and 3 in places:
+                await asyncio.Event().wait()
+            await super().call(its, number, places)
+
+    rows = schedule(10, epochs=1)
+    flow = ran(Hanging(config(worker_timeout=60)), rows)
+    assert flow.fates["failed"] == 1 and flow.fates["used"] == 9 and rows.finished
+    assert "was lost: no answer within 60 s" in rows.failures["p3"]
+
+
+def test_a_worker_may_take_any_time_where_there_is_no_limit() -> None:
+    slow = World(config(worker_timeout=0), took=lambda role: 1e6 * (role == "sample"))
+    assert ran(slow, schedule(50)).fates == {"used": 10} and not slow.killed
+
+
+def test_an_error_that_says_timeout_is_the_roles_own() -> None:
+    def rewards(*_: int) -> list[float | None]:
+        raise asyncio.TimeoutError
+
+    with pytest.raises(asyncio.TimeoutError):
+        ran(World(config(worker_timeout=60), rewards=rewards), schedule(50))
+
+
+def test_a_run_whose_workers_are_all_out_of_reach_ends_with_a_word() -> None:
+    world = hanging(World(config(worker_timeout=0), gone_at=30.0), "sample")
+    with pytest.raises(InfiniteRLError, match="all are out of reach"):
         ran(world, schedule(50))
 
 

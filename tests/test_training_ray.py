@@ -21,7 +21,7 @@ from test_training_local import ROWS, config, digits  # noqa: E402
 from tiny_models import save_tiny  # noqa: E402
 
 from infinite_rl.errors import InfiniteRLError, UsageError  # noqa: E402
-from infinite_rl.training import TrainingConfig, checkpoint, train  # noqa: E402
+from infinite_rl.training import TrainingConfig, checkpoint, ray_engine, train  # noqa: E402
 from infinite_rl.training.ray_engine import packed, unpacked  # noqa: E402
 from infinite_rl.training.run_folder import read_events, read_rollouts  # noqa: E402
 
@@ -63,15 +63,20 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # --- on a cluster --------------------------------------------------------------------------------
 
 
+def set_up(patch: pytest.MonkeyPatch) -> None:
+    """The environment of Ray's processes."""
+    patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    patch.setenv("OMP_NUM_THREADS", "1")
+    patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, sys.path)]))
+
+
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Two nodes on this machine, for all tests of this file: one has room for a trainer alone."""
     from ray.cluster_utils import Cluster
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("OMP_NUM_THREADS", "1")
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, sys.path)]))
+        set_up(patch)
         cluster = Cluster(True, head_node_args={"num_cpus": 1, "include_dashboard": False})
         try:
             cluster.add_node(num_cpus=5)
@@ -188,6 +193,51 @@ def test_a_killed_trainer_ends_the_run_with_one_line_and_it_goes_on_when_resumed
     found = train(ROWS, digits, settings, resume=run)
     assert checkpoint.step_of(found) == 10
     assert learned(run) == Counter({row["id"]: 2 for row in ROWS})
+
+
+@pytest.mark.slow
+def test_a_process_that_never_answers_is_ended_and_replaced(
+    cluster: Any, model: Path, tmp_path: Path
+) -> None:
+    def stop(step: int, values: Mapping[str, Any]) -> None:
+        if step == 2:
+            (run,) = tmp_path.iterdir()
+            stopped.append(process(run, "reward-0"))
+            os.kill(stopped[0], signal.SIGSTOP)  # it lives, and Ray sees nothing amiss
+
+    stopped: list[int] = []
+    settings = at_scale(
+        model, tmp_path, cluster, keep_equal_groups=True, steps=5, worker_timeout=10, **FEW
+    )
+    found = train(ROWS, digits, settings, on_step=stop)
+    (lost,) = read_events(found.parent.parent, "lost")
+    assert (lost["worker"], lost["why"]) == ("reward-0", "no answer within 10 s (worker_timeout)")
+    assert learned(found.parent.parent) == Counter({row["id"]: 1 for row in ROWS})
+    with pytest.raises(ProcessLookupError):
+        os.kill(stopped[0], 0)
+
+
+@pytest.mark.slow
+def test_a_cluster_whose_head_is_gone_ends_the_run_with_one_line(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ray.cluster_utils import Cluster
+
+    set_up(monkeypatch)
+    monkeypatch.setattr(ray_engine, "_REACH_S", 10.0)
+    cluster = Cluster(True, head_node_args={"num_cpus": 3, "include_dashboard": False})
+
+    def kill(step: int, values: Mapping[str, Any]) -> None:
+        if step == 2:
+            (server,) = cluster.head_node.all_processes["gcs_server"]
+            server.process.kill()
+
+    settings = at_scale(model, tmp_path, cluster, steps=1000, **FEW)
+    try:
+        with pytest.raises(InfiniteRLError, match="^the Ray cluster at .* is gone: .* resumed"):
+            train(ROWS, digits, settings, on_step=kill)
+    finally:
+        cluster.shutdown()
 
 
 @pytest.mark.slow

@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from statistics import fmean
+from threading import Thread
 from typing import Any, TypeVar
 
 import torch
@@ -30,7 +32,7 @@ from .learner import load_shape, load_tokenizer, most_tokens
 from .local import try_out
 from .mixed import by_dataset
 from .resuming import start_of
-from .roles import Group, Placement, Task
+from .roles import Group, Placement, Task, WorkerLost, in_time, time_to_begin
 from .rollouts import Reward, Row, name_of
 from .run_log import OnStep, RunLog, publish_what_is_owed, run_log
 from .sampling import Sampled
@@ -191,7 +193,9 @@ def _of_all(groups: Sequence[Group]) -> dict[str, float]:
 def in_threads(job: Job, _: Tell) -> Iterator[Placement]:
     """The roles in threads of this process, each with a model of its own.
 
-    They share the processor's cores: each computes on its part of them.
+    They share the processor's cores: each computes on its part of them. A thread cannot be ended
+    from outside: one that does not answer in time is left to itself, with its model, its memory and
+    whatever it computes on, until the process ends. Nobody waits for it, not even that end.
     """
     before = torch.get_num_threads()
     with torch.random.fork_rng(_gpus()), _Threads(job, before) as placement:
@@ -209,13 +213,14 @@ class _Threads:
     def __init__(self, job: Job, cores: int) -> None:
         self._job = job
         self._share = max(1, cores // (1 + job.config.rollout_workers))
-        self._opened = ExitStack()
+        self._opened: list[_Thread] = []
 
     def __enter__(self) -> _Threads:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._opened.close()
+        for thread in self._opened:
+            thread.close(self._job.config.worker_timeout)
 
     async def trainer(self) -> _Trainer:
         thread = self._thread("trainer")
@@ -223,29 +228,69 @@ class _Threads:
 
     async def rollout_worker(self, number: int) -> _Rollout:
         thread = self._thread(f"rollout-{number}")
-        return _Rollout(thread, await thread.do(BlockingRollout, self._job))
+        return _Rollout(thread, await self._begun(thread, BlockingRollout))
 
     async def reward_worker(self, number: int) -> _Reward:
         thread = self._thread(f"reward-{number}")
-        return _Reward(thread, await thread.do(BlockingReward, self._job))
+        return _Reward(thread, await self._begun(thread, BlockingReward))
+
+    async def gone(self) -> None:
+        """Wait for ever: the threads are where this process is."""
+        await asyncio.Event().wait()
+
+    async def _begun(self, thread: _Thread, make: Callable[[Job], T]) -> T:
+        try:
+            return await in_time(thread.do(make, self._job), time_to_begin(self._job.config))
+        except WorkerLost:
+            thread.leave()
+            raise
 
     def _thread(self, name: str) -> _Thread:
-        executor = ThreadPoolExecutor(
-            1, name, initializer=torch.set_num_threads, initargs=(self._share,)
-        )
-        self._opened.callback(executor.shutdown, cancel_futures=True)
-        return _Thread(executor)
+        thread = _Thread(name, self._share)
+        self._opened.append(thread)
+        return thread
 
 
-@dataclass(frozen=True)
 class _Thread:
-    """Calls that block, one after the other, beside the loop."""
+    """Calls that block, one after the other, beside the loop, each on so many cores.
 
-    executor: ThreadPoolExecutor
+    It is a daemon, and none of an executor's: for those Python waits at the end of the process,
+    also where one will never come back.
+    """
+
+    def __init__(self, name: str, cores: int) -> None:
+        self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._left = False
+        self._thread = Thread(target=self._work, args=(cores,), name=name, daemon=True)
+        self._thread.start()
 
     async def do(self, call: Callable[..., T], *given: Any) -> T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.executor, partial(call, *given))
+        done: Future[T] = Future()
+        self._calls.put((done, partial(call, *given)))
+        return await asyncio.wrap_future(done)
+
+    def leave(self) -> None:
+        """Wait for it no more; it ends after the call that it is at, if that ever ends."""
+        if not self._left:
+            logger.warning("%s is left to itself, as a thread cannot be ended", self._thread.name)
+        self._left = True
+
+    def close(self, limit: float) -> None:
+        """End it, after the call that it is at, for which it has so many seconds; 0: any."""
+        self._calls.put(None)
+        if not self._left:
+            self._thread.join(limit or None)
+
+    def _work(self, cores: int) -> None:
+        torch.set_num_threads(cores)
+        while (asked := self._calls.get()) is not None:
+            done, call = asked
+            if not done.set_running_or_notify_cancel():
+                continue
+            try:
+                done.set_result(call())
+            except BaseException as error:  # whatever it is, it is for whoever called
+                done.set_exception(error)
 
 
 @dataclass(frozen=True)
@@ -274,6 +319,9 @@ class _Rollout:
     async def sample(self, tasks: Sequence[Task]) -> Sequence[Sequence[Sampled]]:
         return await self.thread.do(self.role.sample, tasks)
 
+    def kill(self) -> None:
+        self.thread.leave()
+
 
 @dataclass(frozen=True)
 class _Reward:
@@ -282,6 +330,9 @@ class _Reward:
 
     async def judge(self, places: Sequence[int], texts: Sequence[str]) -> Sequence[float | None]:
         return await self.thread.do(self.role.judge, places, texts)
+
+    def kill(self) -> None:
+        self.thread.leave()
 
 
 run = partial(run_on, in_threads)  # trains with the roles in threads

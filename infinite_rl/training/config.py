@@ -87,6 +87,7 @@ class TrainingConfig(Settings):
     max_staleness   how many steps old the policy may be that sampled what is trained on
     rollout_workers  who sample answers beside the trainer, each with a model of its own (at scale)
     reward_workers  who judge them (at scale)
+    worker_timeout  seconds a worker may take for one call, before it is replaced; 0: any (at scale)
     ray_address     HOST:PORT of a Ray cluster; else $RAY_ADDRESS, else one is started here (ray)
     rollout         what samples: "transformers", or on GPUs "vllm" (ray)
     rollout_gpus    GPUs of each rollout worker, where the cluster has any (ray)
@@ -135,6 +136,7 @@ class TrainingConfig(Settings):
     max_staleness: int = ranged(0, 0, 1000)
     rollout_workers: int = ranged(1, 1)
     reward_workers: int = ranged(1, 1)
+    worker_timeout: float = ranged(1800.0, 0, 1e6)
     ray_address: str = ""
     rollout: str = one_of("transformers", ROLLOUTS)
     rollout_gpus: int = ranged(1, 1)
@@ -226,5 +228,6 @@ class TrainingConfig(Settings):
 
 _OF_RAY = ("ray_address", "rollout", "rollout_gpus")
 _OF_SCALE = (
-    "rollout_workers", "reward_workers", "prompts_per_sync", "replays", "keep_equal_groups",
+    "rollout_workers", "reward_workers", "worker_timeout", "prompts_per_sync", "replays",
+    "keep_equal_groups",
 )  # fmt: skip

@@ -8,8 +8,10 @@ it begins anew: nobody stops the others. Every prompt that is asked for has one 
 
     used        it was learned from
     filtered    all its answers got the same reward: nothing can be learned
-    wasted      its worker died, or it became too old; it is asked for again, before all others
-    failed      its worker died again and again: it is given up, and told of
+    wasted      its worker was lost, or it became too old; it is asked for again, before all others
+    failed      its worker was lost again and again: it is given up, and told of
+
+A worker is lost that has died, or has not answered a call within `worker_timeout`.
 
 Python's asyncio alone: no torch, no Ray, one thread. All that takes long is a role's.
 """
@@ -38,6 +40,7 @@ from .roles import (
     Trainer,
     WorkerLost,
     credited,
+    in_time,
 )
 from .schedule import TRIES, Schedule, Task
 from .spans import Spans
@@ -117,12 +120,13 @@ class Flow:
 
         Raises:
             TrainerLost: the trainer died.
-            InfiniteRLError: nothing can be learned from, or a worker dies again and again.
+            InfiniteRLError: nothing can be learned from, a worker is lost again and again, or all
+                are out of reach.
         """
         trainer = await self._of_trainer(self._placement.trainer())
         await self._publish(trainer)
         learning = asyncio.create_task(self._learning(trainer))
-        loops = [learning]
+        loops = [learning, asyncio.create_task(self._placement.gone())]
         for number in range(self._config.rollout_workers):
             loops.append(asyncio.create_task(self._rollouts(number)))
         for number in range(self._config.reward_workers):
@@ -276,7 +280,7 @@ class Flow:
                     worker, loaded = await self._placement.rollout_worker(number), -1
                 elif loaded != version:
                     with self._spans.span("sync", name, version):
-                        await worker.load(version, weights)
+                        await self._in_time(worker, worker.load(version, weights))
                     loaded = version
                 else:
                     await self._sample(name, worker, version)
@@ -300,10 +304,10 @@ class Flow:
         for place, call in enumerate(calls):
             try:
                 with self._spans.span("rollout", name, version, len(call)):
-                    groups = await worker.sample(call)
+                    groups = await self._in_time(worker, worker.sample(call))
             except WorkerLost as lost:
                 for task in call:
-                    self._retry(task, f"{name} died: {lost}")
+                    self._retry(task, f"{name} was lost: {lost}")
                 for task in chain.from_iterable(calls[place + 1 :]):
                     self._again(task, self._buffer.drop(task))
                 raise
@@ -345,13 +349,14 @@ class Flow:
             except WorkerLost as lost:
                 worker = None
                 if drawn:
-                    self._judge_again(drawn, f"{name} died: {lost}")
+                    self._judge_again(drawn, f"{name} was lost: {lost}")
                 self._mourn(name, lost)
 
     async def _judge(self, name: str, worker: RewardWorker, drawn: _Drawn) -> None:
         texts = [each.text for each in drawn.answers]
         with self._spans.span("reward", name, drawn.version, 1):
-            rewards = await worker.judge([drawn.task.place] * len(texts), texts)
+            call = worker.judge([drawn.task.place] * len(texts), texts)
+            rewards = await self._in_time(worker, call)
         answers = [
             _answer(self._config, each, reward)
             for each, reward in zip(drawn.answers, rewards, strict=True)
@@ -412,11 +417,21 @@ class Flow:
         self._ring()
 
     def _mourn(self, name: str, lost: WorkerLost) -> None:
-        """Tell of a worker's death; another one is asked for, but not without end."""
+        """Tell of a worker that was lost; another is asked for, but not without end."""
         self._observer.event(LOST, self.step + 1, worker=name, why=str(lost))
         self._deaths[name] += 1
         if self._deaths[name] >= _DEATHS:
-            raise InfiniteRLError(f"{name} died {_DEATHS} times in a row, the last time: {lost}")
+            raise InfiniteRLError(
+                f"{name} was lost {_DEATHS} times in a row, the last time: {lost}"
+            )
+
+    async def _in_time(self, worker: RolloutWorker | RewardWorker, call: Awaitable[T]) -> T:
+        """What a worker answers; one that is lost is ended, so that it does nothing more."""
+        try:
+            return await in_time(call, self._config.worker_timeout)
+        except WorkerLost:
+            worker.kill()
+            raise
 
     # Waiting.
 

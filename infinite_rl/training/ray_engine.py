@@ -39,12 +39,13 @@ from .async_engine import run_on
 from .blocking import BlockingReward, BlockingRollout, BlockingTrainer, Job
 from .checkpoint import step_of
 from .config import TrainingConfig
-from .roles import Group, Placement, Task, WorkerLost
+from .roles import Group, Placement, Task, WorkerLost, in_time, time_to_begin
 from .sampling import Sampled
 
 logger = logging.getLogger(__name__)
 
 _ROOM_S = 120.0  # how often one is told that there is no room for an actor
+_REACH_S = 40.0  # how long a cluster may not answer; after 60 s Ray itself ends this process
 
 Tell: TypeAlias = "Callable[..., None]"  # takes the kind of an event, its step and its values
 
@@ -273,6 +274,8 @@ class RayPlacement:
 
     makers    by role: what makes the role's object in its process, and what it is given
     gpus      by role, of each process
+    limit     seconds in which a rollout or reward worker must have begun, once there is room for
+              it; 0: none
     tell      takes events: where each process is, and how large the weights are
     updates   that the run has behind it
     """
@@ -283,13 +286,17 @@ class RayPlacement:
         makers: Mapping[str, tuple[Callable[..., Any], Sequence[Any]]],
         gpus: Mapping[str, int],
         tell: Tell,
+        *,
+        limit: float = 0,
         updates: int = 0,
     ) -> None:
         self._ray, self._gpus, self._tell, self._updates = ray, gpus, tell, updates
+        self._limit = limit
         self._makers = {
             role: (make, [ray.put(each) for each in given])
             for role, (make, given) in makers.items()
         }
+        self._address = str(ray.get_runtime_context().gcs_address)
         self._alive: dict[str, _Actor] = {}
         self._logged: set[str] = set()
 
@@ -308,6 +315,33 @@ class RayPlacement:
     async def reward_worker(self, number: int) -> _Rewards:
         return await self._start(_Rewards, "reward", f"reward-{number}")
 
+    async def gone(self) -> None:
+        """Wait, and raise InfiniteRLError once the cluster's head has not answered for long.
+
+        Without it nothing can be placed any more, and Ray ends all of the cluster's processes. What
+        Ray says of it waits for what is under way, or is nothing at all.
+        """
+        answered = time.monotonic()
+        while time.monotonic() - answered < _REACH_S:
+            await asyncio.sleep(_REACH_S / 10)
+            if await self._reached():
+                answered = time.monotonic()
+        raise InfiniteRLError(
+            f"the Ray cluster at {self._address} is gone: its head has not answered for "
+            f"{_REACH_S:g} s; resumed, the run goes on from its newest checkpoint"
+        )
+
+    async def _reached(self) -> bool:
+        """Whether the cluster's head takes connections."""
+        host, _, port = self._address.rpartition(":")
+        opened = asyncio.open_connection(host.strip("[]"), int(port))
+        try:
+            _, writer = await asyncio.wait_for(opened, _REACH_S / 10)
+        except (OSError, asyncio.TimeoutError):
+            return False
+        writer.close()
+        return True
+
     def close(self) -> None:
         """End all processes."""
         for actor in self._alive.values():
@@ -315,6 +349,8 @@ class RayPlacement:
 
     async def _start(self, kind: type[_A], role: str, name: str, strategy: Any = "SPREAD") -> _A:
         self._alive.pop(name, None)
+        while not await self._reached():  # else Ray would hold up this whole process; see `gone`
+            await asyncio.sleep(1)
         handle = (
             self._ray.remote(Seat)
             .options(
@@ -329,7 +365,8 @@ class RayPlacement:
         try:
             self._tell("placed", 0, worker=name, **await self._room(actor, role))
             make, given = self._makers[role]
-            await actor.reply(handle.begin.remote(make, *given))
+            begun = actor.reply(handle.begin.remote(make, *given))
+            await in_time(begun, 0 if role == "trainer" else self._limit)
         except BaseException:  # also where the run is being ended: nobody else knows of it
             actor.kill()
             raise
@@ -383,7 +420,8 @@ def on_ray(job: Job, tell: Tell) -> Iterator[Placement]:
         }
         try:
             done = step_of(job.source) if job.source else 0
-            placement = RayPlacement(ray, makers, gpus, tell, done)
+            limit = time_to_begin(config)
+            placement = RayPlacement(ray, makers, gpus, tell, limit=limit, updates=done)
         except TypeError as error:  # what pickling raises
             said = reason_of(error)
             raise UsageError(f"the reward cannot be sent to other processes: {said}") from None

@@ -19,7 +19,8 @@ logger = logging.getLogger(__name__)
 MAY_CHANGE = frozenset(
     ("steps", "max_staleness", "out", "save_every", "keep", "tracking", "device",
      "tokens_per_batch", "checkpoints", "traces", "remove_local", "prompts_per_pass",
-     "prompts_per_sync", "rollout_workers", "reward_workers", "ray_address")
+     "prompts_per_sync", "rollout_workers", "reward_workers", "worker_timeout",
+     "ray_address")
 )  # fmt: skip
 
 

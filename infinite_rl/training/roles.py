@@ -8,15 +8,17 @@ a Ray cluster, is the placement's matter. Nothing here needs torch.
                      +--------------- weights ----------------+
 
 A role whose worker has died raises WorkerLost from the call that was under way, and from any later
-one. Every other exception is an error of the run, and ends it.
+one. Every other exception is an error of the run, and ends it. That a worker does not answer only
+its caller can see: `in_time`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..errors import InfiniteRLError
 from .config import TrainingConfig
@@ -27,12 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer", "Group", "Observer", "Placement", "RewardWorker", "RolloutWorker", "Task", "Trainer",
-    "WorkerLost", "credited",
+    "WorkerLost", "credited", "in_time", "time_to_begin",
 ]  # fmt: skip
+
+T = TypeVar("T")
 
 
 class WorkerLost(InfiniteRLError):
-    """The worker of a role has died: its process was killed, its host is gone."""
+    """The worker of a role has died (its process was killed, its host is gone) or never answers."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,30 @@ def credited(config: TrainingConfig, reward: float | None, cut_off: bool) -> flo
     return min(reward, 0.0)
 
 
+async def in_time(call: Awaitable[T], seconds: float) -> T:
+    """What the call gives within so many seconds, or whenever it does where they are 0.
+
+    Raises:
+        WorkerLost: it gives nothing in that time; it is cancelled, and not waited for any more.
+    """
+    if not seconds:
+        return await call
+    task = asyncio.ensure_future(call)
+    try:
+        # not wait_for: its TimeoutError cannot be told from one that the call itself raises
+        if not (await asyncio.wait([task], timeout=seconds))[0]:
+            raise WorkerLost(f"no answer within {seconds:g} s (worker_timeout)")
+        return task.result()
+    finally:
+        if task.cancel():
+            await asyncio.wait([task])
+
+
+def time_to_begin(config: TrainingConfig) -> float:
+    """Seconds that a worker has to be ready: at least ten minutes, for its imports and its model."""
+    return config.worker_timeout and max(config.worker_timeout, 600.0)
+
+
 class RolloutWorker(Protocol):
     """Samples answers with weights that it is given. It is called by one caller, one at a time."""
 
@@ -89,12 +117,20 @@ class RolloutWorker(Protocol):
         """
         ...
 
+    def kill(self) -> None:
+        """End it, also in the middle of a call; nobody waits for it or asks it any more."""
+        ...
+
 
 class RewardWorker(Protocol):
     """Judges answers. It is called by one caller, one at a time."""
 
     async def judge(self, places: Sequence[int], texts: Sequence[str]) -> Sequence[float | None]:
         """The reward of each answer to the row at its place; None where there is no verdict."""
+        ...
+
+    def kill(self) -> None:
+        """End it, also in the middle of a call; nobody waits for it or asks it any more."""
         ...
 
 
@@ -116,18 +152,22 @@ class Trainer(Protocol):
 
 class Placement(Protocol):
     """Gives the flow its workers, ready to work; asked again for a number, another one in the place
-    of that which died."""
+    of that which was lost."""
 
     async def trainer(self) -> Trainer:
         """The trainer, which is asked for once: there is no run without it."""
         ...
 
     async def rollout_worker(self, number: int) -> RolloutWorker:
-        """A rollout worker, the number from 0. Raises WorkerLost where it died as it began."""
+        """A rollout worker, the number from 0. Raises WorkerLost where it was lost as it began."""
         ...
 
     async def reward_worker(self, number: int) -> RewardWorker:
-        """A reward worker, the number from 0. Raises WorkerLost where it died as it began."""
+        """A reward worker, the number from 0. Raises WorkerLost where it was lost as it began."""
+        ...
+
+    async def gone(self) -> None:
+        """Wait, and raise InfiniteRLError once no worker is in reach any more, nor will be."""
         ...
 
 
