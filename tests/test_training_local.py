@@ -390,6 +390,21 @@ def test_a_run_may_go_on_in_another_cluster(tmp_path: Path) -> None:
         check_settings(folder.path, TrainingConfig.of({**told, "ray_address": "10.0.0.2:1234"}))
 
 
+@pytest.mark.parametrize("engine", ["asyncio", "ray", "local", "trl"])
+def test_only_between_the_engines_at_scale_a_run_may_change_its_engine(
+    tmp_path: Path, engine: str
+) -> None:
+    for other in ("asyncio", "ray", "local", "trl"):
+        run = tmp_path / other
+        run.mkdir()
+        (run / "config.yaml").write_text(f"model: m\nengine: {other}\n")
+        if engine == other or {engine, other} == {"asyncio", "ray"}:
+            check_settings(run, TrainingConfig("m", engine=engine))
+        else:
+            with pytest.raises(UsageError, match=f"engine was '{other}', is '{engine}'"):
+                check_settings(run, TrainingConfig("m", engine=engine))
+
+
 def test_what_may_change_are_keys_of_the_config() -> None:
     assert set(TrainingConfig.kinds()) > MAY_CHANGE
 

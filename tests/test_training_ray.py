@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("ray")
 
-from test_training_local import ROWS, config, digits  # noqa: E402
+from test_training_local import ROWS, config, cut_at, digits  # noqa: E402
 from tiny_models import save_tiny  # noqa: E402
 
 from infinite_rl.errors import InfiniteRLError, UsageError  # noqa: E402
@@ -193,6 +193,21 @@ def test_a_killed_trainer_ends_the_run_with_one_line_and_it_goes_on_when_resumed
     found = train(ROWS, digits, settings, resume=run)
     assert checkpoint.step_of(found) == 10
     assert learned(run) == Counter({row["id"]: 2 for row in ROWS})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["asyncio", "ray"])
+def test_a_run_of_asyncio_goes_on_on_ray_and_the_other_way_round(
+    cluster: Any, model: Path, tmp_path: Path, first: str
+) -> None:
+    on_ray = at_scale(model, tmp_path, cluster, keep_equal_groups=True, steps=5, **FEW)
+    in_threads = TrainingConfig.of({**on_ray.values(), "engine": "asyncio", "ray_address": ""})
+    one, other = (in_threads, on_ray) if first == "asyncio" else (on_ray, in_threads)
+    run = cut_at(3, ROWS, digits, one)  # the newest checkpoint is that of step 2
+    found = train(ROWS, digits, other, resume=run)
+    assert checkpoint.step_of(found) == 5
+    assert learned(run) == Counter({row["id"]: 1 for row in ROWS})
+    assert [each["step"] for each in read_events(run, "train")] == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import UsageError
 from ..store import locked
 from . import checkpoint
-from .config import TrainingConfig
+from .config import AT_SCALE, TrainingConfig
 from .redact import redact
 from .run_folder import read_config
 
@@ -55,15 +55,18 @@ def check_settings(run: Path, config: TrainingConfig) -> None:
     """See that a run in this folder may go on with these settings.
 
     Raises:
-        UsageError: they differ in a key that is not among `MAY_CHANGE`; it names all such keys.
+        UsageError: they differ in a key that is not among `MAY_CHANGE`; it names all such keys. One
+            engine at scale may go on with a run of another: only where the roles are differs.
         StoreError: the folder does not say with which settings the run was begun.
     """
     now = redact(config.values())
     before = {**TrainingConfig("-").values(), **read_config(run)}  # it may lack a new key
+    at_scale = {before["engine"], now["engine"]} <= set(AT_SCALE)
+    may = MAY_CHANGE | {"engine"} if at_scale else MAY_CHANGE
     changed = [
         f"{name} was {before[name]!r}, is {value!r}"
         for name, value in now.items()
-        if name not in MAY_CHANGE and value != before[name]
+        if name not in may and value != before[name]
     ]
     if changed:
         raise UsageError(

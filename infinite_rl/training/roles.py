@@ -99,7 +99,7 @@ async def in_time(call: Awaitable[T], seconds: float) -> T:
 
 
 def time_to_begin(config: TrainingConfig) -> float:
-    """Seconds that a worker has to be ready: at least ten minutes, for its imports and its model."""
+    """Seconds that a worker has to be ready: for its imports and its model ten minutes at least."""
     return config.worker_timeout and max(config.worker_timeout, 600.0)
 
 
