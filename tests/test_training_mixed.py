@@ -94,6 +94,18 @@ def test_right_answers_of_each_kind_get_their_own_reward() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_set_may_have_options_of_the_reward_of_its_own() -> None:
+    from infinite_rl.training.rollouts import judge
+
+    rows = rows_of(told({**D, "reward": {"format_weight": 0.5}}, A, mode="sequential"), Scorer())
+    assert [("mix_reward" in row) for row in rows] == [True] * 3 + [False] * 6
+    wrong = ["<answer>no</answer>"] * len(rows)
+    assert judge(Scorer(), rows, wrong) == [0.5] * 3 + [0.0] * 6
+    least = judge(Scorer(format_weight=0.1), rows, wrong)
+    assert least[:3] == [0.5] * 3 and set(least[3:]) <= {0.0, 0.1}
+
+
+@pytest.mark.usefixtures("folder")
 def test_sequential_is_one_set_after_the_other_cut_by_count() -> None:
     found = ids(told({**A, "count": 2}, D, mode="sequential"))
     assert found == ["gsm8k/gsm8k-train-0", "gsm8k/gsm8k-train-1"] + [
@@ -158,6 +170,11 @@ def test_of_a_split_the_rows_of_that_come() -> None:
         ({"type": "python"}, "dataset own: row 1 ('own-0'): "),
         ({"path": "none.jsonl"}, "dataset own: there is no none.jsonl"),
         ({"order": "none.txt"}, "dataset own: there is no none.txt"),
+        (
+            {"reward": {"partal": True}},
+            "dataset own: reward has no option 'partal'; known: format_",
+        ),
+        ({"reward": {"partial": 1}}, "dataset own: partial is true or false, not 1"),
         ({"style": "shouted"}, "dataset own: unknown prompt style 'shouted'"),
         ({"benchmark": "gsm9k"}, "dataset own: unknown benchmark 'gsm9k'"),
     ],

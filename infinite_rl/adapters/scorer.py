@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from inspect import signature
 from typing import Any
 
 from ..errors import UsageError, look_up
@@ -44,11 +46,31 @@ class Scorer:
         self.format_weight = format_weight
         self.partial = partial
         self._given = format_weight, partial, timeout, extra
+        self._others: dict[str, Scorer] = {}
         self._rewards = get_reward_functions(timeout, extra)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process gets a scorer of the same settings, with sandboxes of its own."""
         return _scorer, self._given
+
+    def but(self, options: Mapping[str, Any]) -> Scorer:
+        """A scorer of these settings and, in all else, this one's; the same for the same.
+
+        Raises:
+            UsageError: there is no such setting, or none of such a value.
+        """
+        if not options:
+            return self
+        key = json.dumps(options, sort_keys=True, default=repr)
+        if key not in self._others:
+            names = list(signature(Scorer).parameters)
+            known = [name for name in names if name != "extra"]  # objects, which no file can say
+            for name in options:
+                if name not in known:
+                    raise UsageError(f"reward has no option {name!r}; known: {', '.join(known)}")
+            settings = {**dict(zip(names, self._given, strict=True)), **options}
+            self._others.setdefault(key, Scorer(**settings))
+        return self._others[key]
 
     def judge(self, pairs: Iterable[tuple[Sample, str]]) -> list[RewardFunctionScore]:
         """The native score of each pair of a row and a completion, in their order.

@@ -56,7 +56,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,11 +148,7 @@ def _named(config: TrainingConfig, reward: Reward) -> list[Row]:
 
 def scorer_of(config: TrainingConfig) -> Scorer:
     """The scorer with the config's `reward` as its keywords. Raises UsageError for another key."""
-    known = [name for name in signature(Scorer).parameters if name != "extra"]
-    for name in config.reward:
-        if name not in known:
-            raise UsageError(f"reward has no option {name!r}; known: {', '.join(known)}")
-    return Scorer(**config.reward)
+    return Scorer().but(config.reward)
 
 
 def _draw(found: Path) -> None:

@@ -31,6 +31,7 @@ class Dataset(Settings):
     split      rows of this split alone; of a benchmark without a path, which one the hub is asked
     type       the reward of rows that name none themselves, in a column `type`
     style      how these prompts are put to the model, where that is not the run's style
+    reward     options of the reward of these rows, where they are not the run's: {"partial": true}
     weight     the chance of a draw, beside those of the others (mode weighted)
     count      how many rows are taken; 0 is all
     order      a file of ids, here or s3://BUCKET/KEY: these rows alone come, in this order
@@ -46,6 +47,7 @@ class Dataset(Settings):
     split: str = ""
     type: str = ""
     style: str = ""
+    reward: Mapping[str, Any] = field(default_factory=dict)
     weight: float = ranged(1.0, 1e-9, 1e9)
     count: int = ranged(0, 0)
     order: str = ""

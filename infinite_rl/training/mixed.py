@@ -2,7 +2,8 @@
 
 Of several sets each row has, beside its own columns, `mix_id` (as of `dataset.mix`: "gsm8k/7"),
 `mix_dataset` (the set's name; the second of one name is "gsm8k#2") and, where its set has one,
-`mix_style`. The reward that judges it is the one that its column `type` names.
+`mix_style` and `mix_reward`, the options of its reward that are not the run's. The reward that
+judges it is the one that its column `type` names.
 
 All is checked here, before a model is loaded: a run must not end at its first bad row.
 """
@@ -27,7 +28,7 @@ from ..storage import fetch
 from ..store import sample_of
 from .config import Dataset, TrainingConfig
 
-DATASET, STYLE = "mix_dataset", "mix_style"
+DATASET, STYLE, REWARD = "mix_dataset", "mix_style", "mix_reward"
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,8 @@ def rows_of(config: TrainingConfig, scorer: Scorer | None = None) -> list[Row]:
     and for rewards of the caller's own, they need none of the project's.
 
     Raises:
-        UsageError: the config names no rows, or there are none; a row of a mixture has no reward,
+        UsageError: the config names no rows, or there are none; a set's reward has no such option,
+            or not of such a value; a row of a mixture has no reward,
             or one that is not known or cannot judge it (the message names the set and the row); an
             order has ids that no row has (the message tells how many).
         StoreError: rows cannot be fetched or read.
@@ -58,6 +60,12 @@ def rows_of(config: TrainingConfig, scorer: Scorer | None = None) -> list[Row]:
 def id_of(row: Mapping[str, Any]) -> str:
     """What a row is called in events: by its place in the mixture, or its own id, if it has one."""
     return str(row.get(ID_COLUMN) or row.get("id") or "")
+
+
+def scorer_of_row(scorer: Scorer, row: Mapping[str, Any]) -> Scorer:
+    """The scorer with what the row's data set says of it otherwise."""
+    own = row.get(REWARD)
+    return scorer.but(own) if isinstance(own, Mapping) else scorer
 
 
 def by_dataset(
@@ -85,6 +93,7 @@ def _source(dataset: Dataset, scorer: Scorer | None) -> Source:
         if dataset.style:
             look_up("prompt style", dataset.style, STYLES)
         order = read_order(fetch(dataset.order)) if dataset.order else None
+        scorer = scorer.but(dataset.reward) if scorer else None
         rows = _of_split(dataset, _loaded(dataset))
     checked = _checked(dataset, rows, scorer)
     return Source(checked, dataset.weight, dataset.count or None, dataset.name, order)
@@ -120,7 +129,8 @@ def _checked(dataset: Dataset, rows: Iterable[Row], scorer: Scorer | None) -> It
         for number, row in enumerate(rows, 1):
             own = {"type": dataset.type} if dataset.type and not row.get("type") else {}
             style = {STYLE: dataset.style} if dataset.style else {}
-            given = {**row, **own, **style}
+            reward = {REWARD: dict(dataset.reward)} if dataset.reward else {}
+            given = {**row, **own, **style, **reward}
             called = repr(str(row["id"])[:60]) if "id" in row else "without an id"
             with _about(f"row {number} ({called})"):
                 sample = sample_of(given)

@@ -26,6 +26,7 @@ from .batches import rows_of_step
 from .config import TrainingConfig
 from .encoding import Prompt
 from .learner import Learner
+from .mixed import scorer_of_row
 from .roles import Answer, credited
 from .sampling import Sampled, sample
 
@@ -55,12 +56,23 @@ def judge(reward: Reward, rows: Sequence[Row], texts: Sequence[str]) -> list[flo
         UsageError: a reward of the caller's own has not given a number, or None, for each.
     """
     if isinstance(reward, Scorer):
-        scores = reward.judge(zip(map(sample_of, rows), texts, strict=True))
-        return [reward.reward(score) for score in scores]
+        return _judged([scorer_of_row(reward, row) for row in rows], rows, texts)
     found = list(reward(rows, texts))
     if len(found) != len(texts):
         raise UsageError(f"the reward gave {len(found)} values for {len(texts)} completions")
     return [None if each is None else _number(each) for each in found]
+
+
+def _judged(
+    scorers: Sequence[Scorer], rows: Sequence[Row], texts: Sequence[str]
+) -> list[float | None]:
+    """What each row's scorer gives its completion; those of one scorer together."""
+    found: dict[int, float | None] = {}
+    for scorer in dict.fromkeys(scorers):
+        places = [place for place, its in enumerate(scorers) if its is scorer]
+        scores = scorer.judge((sample_of(rows[place]), texts[place]) for place in places)
+        found.update(zip(places, map(scorer.reward, scores), strict=True))
+    return [found[place] for place in range(len(rows))]
 
 
 def _number(value: Any) -> float:

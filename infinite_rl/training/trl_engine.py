@@ -37,6 +37,7 @@ from . import checkpoint
 from .config import TrainingConfig
 from .encoding import Prompt, examples, prompts
 from .learner import load_model, load_tokenizer, most_tokens
+from .mixed import REWARD
 from .resuming import start_of
 from .roles import credited
 from .rollouts import Reward, Row, judge
@@ -245,10 +246,11 @@ def _reward(
         those = [asked[each] for each in place]
         pairs = zip(those, completions, strict=True)
         texts = [prompt.said.response(completion) for prompt, completion in pairs]
-        if isinstance(reward, Scorer):
+        rows = [prompt.row for prompt in those]
+        if isinstance(reward, Scorer) and not any(REWARD in row for row in rows):
             found = reward_of(reward)(prompts, texts, **columns)
         else:
-            found = judge(reward, [prompt.row for prompt in those], texts)
+            found = judge(reward, rows, texts)
         cut = map(limit.cuts, completion_ids, those, completions)
         found = [credited(config, each, off) for each, off in zip(found, cut, strict=True)]
         watch.sampled(those, texts, found, columns)
