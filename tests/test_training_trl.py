@@ -280,3 +280,27 @@ def test_vllm_is_told_where_an_answer_ends() -> None:
     }  # fmt: skip
     plain = config("m", Path())
     assert _ending(plain, ends) is plain
+
+
+def test_a_mixture_is_trained_on_with_each_sets_reward_and_style(
+    model: str, tmp_path: Path
+) -> None:
+    from infinite_rl.dataset.rows import write
+
+    write([{"id": f"a{n}", "prompt": f"{n}+1=", "answer": str(n + 1)} for n in range(4)],
+          tmp_path / "a.jsonl")  # fmt: skip
+    write([{"question": f"{n}?", "answer": f"#### {n}"} for n in range(4)], tmp_path / "b.jsonl")
+    sets = [
+        {"name": "a", "path": str(tmp_path / "a.jsonl"), "type": "math"},
+        {"name": "b", "path": str(tmp_path / "b.jsonl"), "benchmark": "gsm8k",
+         "style": "question_answer", "reward": {"format_weight": 0.5}},
+    ]  # fmt: skip
+    told = config(model, tmp_path / "out", datasets=sets, mode="sequential", steps=4)
+    found = train(None, None, told)
+    rollouts = lines(found.parent.parent / "rollouts.jsonl")
+    rows = list(dict.fromkeys(each["row"] for each in rollouts))
+    assert rows == [f"a/a{n}" for n in range(4)] + [f"b/gsm8k-test-{n}" for n in range(4)]
+    assert all(
+        each["prompt"].startswith("Question:") == each["row"].startswith("b/") for each in rollouts
+    )
+    assert len(rollouts) == 4 * 2 * 4 and {each["reward"] for each in rollouts} <= {0.0, 0.5, 1.0}
