@@ -49,6 +49,7 @@ class World:
     states: dict[int, dict[str, Any]] = field(default_factory=dict)
     events: list[dict[str, Any]] = field(default_factory=list)
     groups: list[tuple[int, Group, str]] = field(default_factory=list)
+    again: int = 0
     saves: int = 0
     gone_at: float = float("inf")
     killed: list[str] = field(default_factory=list)
@@ -87,8 +88,9 @@ class World:
     def event(self, kind: str, step: int, **values: Any) -> None:
         self.events.append({"kind": kind, "step": step, **values})
 
-    def group(self, step: int, group: Group, fate: str) -> None:
+    def group(self, step: int, group: Group, fate: str, *, again: bool = False) -> None:
         self.groups.append((step, group, fate))
+        self.again += again
 
     def stepped(self, step: int, values: Mapping[str, Any]) -> None:
         assert step == len(self.batches) and values["prompts"] == len(self.batches[-1])

@@ -207,6 +207,25 @@ def test_a_thread_that_never_answers_is_left_to_itself(
         end.set()
 
 
+@pytest.mark.slow
+def test_answers_that_are_learned_from_again_count_once_in_the_reward(
+    model: Path, tmp_path: Path
+) -> None:
+    settings = at_scale(
+        model, tmp_path, max_staleness=1, replays=2, keep_equal_groups=True, steps=4
+    )
+    found = train(NAMED, digits, settings)
+    before = set[str]()
+    for event in curve(found):
+        told = [
+            each for each in read_rollouts(found.parent.parent) if each["step"] == event["step"]
+        ]
+        new = [each["reward"] for each in told if each["row"] not in before]
+        before |= {each["row"] for each in told}
+        assert event.get("reward") == (pytest.approx(sum(new) / len(new)) if new else None)
+    assert sum(learned(found).values()) > len(before) * settings.group_size
+
+
 def test_it_runs_where_a_loop_runs_already(model: Path, tmp_path: Path) -> None:
     async def notebook() -> Path:
         return train(ROWS, digits, at_scale(model, tmp_path, steps=1))

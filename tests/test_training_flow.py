@@ -208,6 +208,7 @@ def test_answers_may_be_learned_from_again() -> None:
     world = World(config(steps=6, max_staleness=1, replays=2))
     ran(world, schedule(50))
     assert max(uses(world).values()) == 2 and len(world.sampled) < 12
+    assert world.again == 12 - len(uses(world)), "what is told of answers counts each once"
 
 
 def test_a_slow_answer_is_waited_for_and_not_thrown_away() -> None:

@@ -134,13 +134,14 @@ class _Told:
     prompts: Sequence[Prompt]
     config: TrainingConfig
     newest: Path | None
-    judged: list[Group] = field(default_factory=list)  # since the last update, by their fates
+    judged: list[Group] = field(default_factory=list)  # used or filtered since the last update
 
     def event(self, kind: str, step: int, **values: Any) -> None:
         self.log.folder.event(kind, step, **values)
 
-    def group(self, step: int, group: Group, fate: str) -> None:
-        self.judged.append(group)
+    def group(self, step: int, group: Group, fate: str, *, again: bool = False) -> None:
+        if not again:
+            self.judged.append(group)
         prompt = self.prompts[group.task.place]
         found = advantages(group.answers, self.config).tolist()
         for answer, advantage in zip(group.answers, found, strict=True):
@@ -162,7 +163,8 @@ class _Told:
             (self.prompts[group.task.place].row, [each.reward for each in group.answers])
             for group in self.judged
         ]
-        whole = {**values, **_of_all(self.judged), **by_dataset(judged)}
+        batch = {name: value for name, value in values.items() if name != "reward"}
+        whole = {**batch, **_of_all(self.judged), **by_dataset(judged)}
         self.judged.clear()
         self.log.step(step, whole)
 

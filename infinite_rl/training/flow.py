@@ -218,8 +218,9 @@ class Flow:
         with self._spans.span("train", "trainer", self.step, len(batch)):
             found = await self._of_trainer(trainer.learn(self.step, batch))
         for group in batch:
-            self._observer.group(self.step + 1, group, "used")
-            if self._schedule.is_in_flight(group.task):  # else it was learned from before
+            first = self._schedule.is_in_flight(group.task)
+            self._observer.group(self.step + 1, group, "used", again=not first)
+            if first:
                 self._schedule.done(group.task)
                 self._fate("used", group.version)
         ended = self._spans.now()

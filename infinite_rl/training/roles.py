@@ -178,8 +178,11 @@ class Observer(Protocol):
         """As `RunFolder.event`."""
         ...
 
-    def group(self, step: int, group: Group, fate: str) -> None:
-        """A group that was learned from in this update, from 1, or was filtered before it."""
+    def group(self, step: int, group: Group, fate: str, *, again: bool = False) -> None:
+        """A group that was learned from in this update, from 1, or was filtered before it.
+
+        `again`: it was learned from in an earlier one, too.
+        """
         ...
 
     def stepped(self, step: int, values: Mapping[str, Any]) -> None:
