@@ -355,3 +355,34 @@ def test_an_error_is_the_same_line_on_stderr_and_nothing_on_stdout(
     assert told[0].err.splitlines()[-1] == told[1].err.splitlines()[-1]
     assert told[1].err.splitlines()[-1].startswith("error: ")
     assert told[1].out == ""
+
+
+def test_the_demo_tells_how_many_were_right(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    from infinite_rl.training.demo import Found
+
+    last = tmp_path / "runs" / "a" / "checkpoints" / "step_1"
+    prompts = {"sft": 3, "grpo": 2, "test": 2}
+    right = {"sft": [True, False], "grpo": [True, True]}
+    made = Found({"grpo": last}, right, prompts, wrong_labels=1)
+    monkeypatch.setattr("infinite_rl.training.demo.demo", lambda *_: made)
+    found = told(capsys, "train", "demo", "-o", tmp_path)
+    assert (found["rows"], found["wrong_labels"]) == (prompts, 1)
+    assert [(each["right"], each["of"]) for each in found["after"].values()] == [(1, 2), (2, 2)]
+    assert found["checkpoints"] == {"grpo": str(last)}
+
+
+def test_figures_of_lm_eval_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = {"task": "gsm8k", "metric": "exact_match", "value": 0.5, "stderr": None, "items": 2}
+    line |= {"few_shot": 0, "max_tokens": 9, "stop": ["\n"], "truncated": None}
+    write([line], tmp_path / "lm_eval.jsonl")
+    monkeypatch.setattr("infinite_rl.evaluation.harness.run_harness", lambda _: "| a table |\n")
+    words = ("evaluate", "--model", "m", "--tasks", "gsm8k", "--harness", "lm_eval", "-o", tmp_path)
+    found = told(capsys, *words)
+    assert found == {"figures": [{**line, "higher_is_better": None}], "out": str(tmp_path)}
+    assert cli.main([str(word) for word in words]) == 0
+    assert capsys.readouterr().out == "| a table |\n"

@@ -22,7 +22,7 @@ def add(verbs: arguments.Verbs) -> None:
     )
     arguments.out_dir(parser, "the folder, or the file")
     arguments.timeout(parser, default=None)
-    arguments.for_machines(parser)
+    arguments.for_machines(parser, "one JSON object, with a list of `faults`,")
     parser.set_defaults(verb=run)
 
 
