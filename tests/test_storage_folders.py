@@ -466,6 +466,17 @@ def test_a_file_that_changes_while_it_is_published_is_told_of(
     assert ready("s3://models/") == [] and not (tmp_path / "target").exists()
 
 
+def test_a_folder_whose_objects_lost_their_metadata_can_be_published_again(
+    client: Any, folder: Path
+) -> None:
+    publish(folder, URI)
+    weights = {"Bucket": "models", "Key": "tiny/model.safetensors"}
+    client.copy_object(**weights, CopySource=weights, Metadata={}, MetadataDirective="REPLACE")
+    (folder / "config.json").write_text("[1]", encoding="utf-8")
+    publish(folder, URI)
+    assert (fetch(URI) / "config.json").read_text(encoding="utf-8") == "[1]"
+
+
 def test_what_another_publisher_has_put_there_is_not_taken_for_ones_own(
     client: Any, folder: Path
 ) -> None:

@@ -251,9 +251,13 @@ def publish(folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer)
         there = _there(client, place)
         if there is None or not there.same_content(marker):
             kept = there.files if there else {}
-            same = [name for name, entry in marker.files.items() if entry.is_as(kept.get(name))]
+            same = {
+                name: kept[name].etag
+                for name, entry in marker.files.items()
+                if entry.is_as(kept.get(name))
+            }
             _upload(client, folder, place, marker.without(same), transfer)
-            told = _as_there(client, place, marker)
+            told = _as_there(client, place, marker, same)
             if stamps_of(folder) != stamps:
                 raise StoreError(f"{folder} changed while it was published")
             client.put_object(**(place / MARKER).where, Body=told.data())
@@ -301,10 +305,11 @@ class _Subscriber:
     def on_done(self, **_: Any) -> None: ...
 
 
-def _as_there(client: Any, place: Place, marker: Marker) -> Marker:
+def _as_there(client: Any, place: Place, marker: Marker, same: Mapping[str, str]) -> Marker:
     """The marker with the ETags that S3 tells of, if all is there.
 
-    An object that somebody else has put there meanwhile is not taken for this one.
+    An object that somebody else has put there meanwhile is not taken for this one: it has the hash
+    that it was sent with, or the ETag by which it was known as the `same` and was not sent again.
 
     Raises:
         StoreError: one is missing, or is another.
@@ -312,7 +317,8 @@ def _as_there(client: Any, place: Place, marker: Marker) -> Marker:
 
     def there(name: str) -> Entry:
         entry, head = marker.files[name], _head(client, place / name)
-        if head["ContentLength"] != entry.size or head["Metadata"].get(_OURS) != entry.sha256:
+        known = head["Metadata"].get(_OURS) == entry.sha256 or head["ETag"] == same.get(name)
+        if head["ContentLength"] != entry.size or not known:
             raise StoreError(
                 f"{place / name} is not what was sent: another publishes there as well"
             )
