@@ -16,14 +16,15 @@ import random
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from infinite_rl.dataset.decontaminate import Benchmarks, Leak, decontaminate
-from infinite_rl.dataset.dedup import duplicates
+from infinite_rl.dataset.dedup import Duplicate, duplicates
 from infinite_rl.dataset.loaders import load
 from infinite_rl.dataset.rows import Row, read
 from infinite_rl.dataset.scoring import score_rows
@@ -31,6 +32,7 @@ from infinite_rl.dataset.split import LEFT_OUT, split
 from infinite_rl.dataset.words import prompt_column
 from infinite_rl.providers.procedural import families, make_problem
 
+Found = TypeVar("Found", Duplicate, Leak)
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 BENCHMARKS = {
     "gsm8k": DATA / "gsm8k" / "test.jsonl",
@@ -181,55 +183,93 @@ def _procedural(each: int) -> Iterator[Row]:
 # --- sections ------------------------------------------------------------------------------------
 
 
-def near_duplicates(rows: int) -> None:  # noqa: ARG001 -- a section's form
-    """Planted copies, and other tasks in nearly the same words: with answers, and without any."""
+@dataclass(frozen=True)
+class Planted:
+    """Rows that are all different tasks, real and procedural; and plants, each with its kind."""
+
+    real: list[Row]
+    made: list[Row]
+    plants: list[tuple[str, Row]]
+
+    @property
+    def first(self) -> int:
+        """The place of the first plant among all."""
+        return len(self.real) + len(self.made)
+
+    @property
+    def rows(self) -> list[Row]:
+        return [*self.real, *self.made, *(row for _, row in self.plants)]
+
+    def hits(self, found: Sequence[Duplicate | Leak]) -> Counter[str]:
+        """How many plants of each kind were found."""
+        numbers = {one.row - 1 for one in found}
+        return Counter(
+            kind for at, (kind, _) in enumerate(self.plants, self.first) if at in numbers
+        )
+
+    def recall(self, found: Sequence[Duplicate | Leak]) -> float:
+        """The share of the plants that was found, those left out that are other tasks."""
+        right = sum(count for kind, count in self.hits(found).items() if "kept" not in kind)
+        return right / sum("kept" not in kind for kind, _ in self.plants)
+
+    def wrong(self, found: Sequence[Found]) -> list[Found]:
+        """Those of the found that are no plants."""
+        return [one for one in found if one.row <= self.first]
+
+
+def planted_copies(few: bool = False) -> Planted:
+    """Copies, and other tasks in nearly the same words; `few` takes a tenth of all."""
     chance = random.Random(SEED)
     real, made = _real(), list(_procedural(100))
+    if few:
+        real, made = chance.sample(real, len(real) // 10), chance.sample(made, len(made) // 10)
     planted: list[tuple[str, Row]] = []
     for kind, change in COPIES.items():
         for group in (real, made):
-            for row in chance.sample(group, 500):
+            for row in chance.sample(group, 50 if few else 500):
                 if (prompt := change(row["prompt"], chance)) not in (None, row["prompt"]):
                     short = ", short prompts" if len(row["prompt"].split()) < 20 else ""
                     planted.append((kind + short, {**row, "prompt": prompt}))
     for kind, change in TASKS.items():
-        for row in chance.sample(real, 1_000):
+        for row in chance.sample(real, 100 if few else 1_000):
             if (prompt := change(row["prompt"], chance)) not in (None, row["prompt"]):
                 other = {**row, "prompt": prompt, "answer": f"{row['answer']}1"}
                 planted.append((f"{kind}: to be kept", other))
-    _compared(real, made, planted)
-    for row in (*real, *made, *(row for _, row in planted)):
+    return Planted(real, made, planted)
+
+
+def near_duplicates(rows: int) -> None:  # noqa: ARG001 -- a section's form
+    """Planted copies, and other tasks in nearly the same words: with answers, and without any."""
+    planted = planted_copies()
+    _compared(planted)
+    for row in planted.rows:
         row["answer"] = ""
     print("\nthe same without answers")
-    _compared(real, made, planted)
+    _compared(planted)
 
 
-def _compared(real: list[Row], made: list[Row], planted: list[tuple[str, Row]]) -> None:
-    everything = [*real, *made, *(row for _, row in planted)]
+def _compared(planted: Planted) -> None:
+    everything, real, made = planted.rows, planted.real, planted.made
     found = duplicates(everything)
-    removed = {duplicate.row - 1 for duplicate in found}
-    first = len(real) + len(made)
     print(f"{'planted':<38}{'rows':>7}{'removed':>9}")
-    hits = Counter(kind for place, (kind, _) in enumerate(planted, first) if place in removed)
-    for kind, count in sorted(Counter(kind for kind, _ in planted).items()):
+    hits = planted.hits(found)
+    for kind, count in sorted(Counter(kind for kind, _ in planted.plants).items()):
         print(f"{kind:<38}{count:>7}{hits[kind] / count:>9.1%}")
-    wrong = [one for one in found if one.row <= first]
+    wrong = planted.wrong(found)
     in_made = sum(one.row > len(real) for one in wrong)
     print(f"{'nothing: real rows':<38}{len(real):>7}{len(wrong) - in_made:>9}")
     print(f"{'nothing: procedural rows':<38}{len(made):>7}{in_made:>9}")
     right = sum(count for kind, count in hits.items() if "kept" not in kind)
-    copies = sum("kept" not in kind for kind, _ in planted)
-    print(f"recall {right / copies:.3f}, precision {right / len(found):.4f}; ", end="")
+    print(f"recall {planted.recall(found):.3f}, precision {right / len(found):.4f}; ", end="")
     print("rows removed that were not planted:")
     for one in wrong:
         print(f"  {one.similarity:.2f} {everything[one.row - 1]['prompt'][:150]!r}")
         print(f"       {everything[one.of_row - 1]['prompt'][:150]!r}")
 
 
-def leaks(rows: int) -> None:  # noqa: ARG001
-    """Texts of benchmarks, whole, in part and in other text, in real and procedural rows."""
+def planted_leaks(few: bool = False) -> Planted:
+    """Texts of benchmarks, whole, in part and in other text; `few` takes a tenth of all."""
     chance = random.Random(SEED)
-    against = Benchmarks({name: path for name, path in BENCHMARKS.items()})
     clean = [dict(row) for row in read(DATA / "gsm8k" / "train.jsonl")]
     made = list(_procedural(100))
     planted: list[tuple[str, Row]] = []
@@ -256,23 +296,36 @@ def leaks(rows: int) -> None:  # noqa: ARG001
                 planted.append(
                     (f"{name}, code in a response", {"prompt": host, "response": response})
                 )
+    if few:
+        return Planted(clean[::10], made[::10], planted[::10])
+    return Planted(clean, made, planted)
+
+
+def found_leaks(rows: Iterable[Row]) -> list[Leak]:
+    """The rows that share words with the benchmarks."""
     told: list[Leak] = []
-    everything = [*clean, *made, *(row for _, row in planted)]
+    for _ in decontaminate(rows, Benchmarks(BENCHMARKS), on_leak=told.append):
+        pass
+    return told
+
+
+def leaks(rows: int) -> None:  # noqa: ARG001
+    """Texts of benchmarks, whole, in part and in other text, in real and procedural rows."""
+    planted = planted_leaks()
+    everything, clean, made = planted.rows, planted.real, planted.made
     start = time.perf_counter()
-    kept = sum(1 for _ in decontaminate(everything, against, on_leak=told.append))
+    told = found_leaks(everything)
     took = time.perf_counter() - start
-    found = {leak.row - 1 for leak in told}
-    first = len(clean) + len(made)
-    hits = Counter(kind for place, (kind, _) in enumerate(planted, first) if place in found)
+    hits = planted.hits(told)
     print(f"{'planted':<34}{'rows':>7}{'found':>9}")
-    for kind, count in sorted(Counter(kind for kind, _ in planted).items()):
+    for kind, count in sorted(Counter(kind for kind, _ in planted.plants).items()):
         print(f"{kind:<34}{count:>7}{hits[kind] / count:>9.1%}")
-    wrong = [leak for leak in told if leak.row <= first]
+    wrong = planted.wrong(told)
     in_made = sum(leak.row > len(clean) for leak in wrong)
     print(f"{'nothing: GSM8K train':<34}{len(clean):>7}{len(wrong) - in_made:>9}")
     print(f"{'nothing: procedural rows':<34}{len(made):>7}{in_made:>9}")
     precision = (len(told) - len(wrong)) / len(told)
-    print(f"precision {precision:.4f}; {kept + len(told)} rows in {took:.1f} s")
+    print(f"precision {precision:.4f}; {len(everything)} rows in {took:.1f} s")
     for leak in wrong:
         print(f"  {leak}"[:200])
     others()
@@ -294,13 +347,24 @@ def others() -> None:
             print(f"  {leak}"[:200])
 
 
-def sides(rows: int) -> None:  # noqa: ARG001
-    """Near-duplicates across a split, and rows that move when others are added."""
+class Sides(NamedTuple):
+    """What became of copies and of their rows, when both were split."""
+
+    rows: int
+    copies: int
+    sizes: Counter[str]
+    moved: int  # rows that were on another side before the copies came
+    apart: int  # copies on another side than their row
+    by_chance: float  # so many of them would be, were the split at random
+
+
+def split_copies(few: bool = False) -> Sides:
+    """Split rows, and them again with copies; `few` takes a tenth of all."""
     chance = random.Random(SEED)
-    base = _real()
+    base = _real()[:: 10 if few else 1]
     copies = [
         {**row, "prompt": prompt, "copy_of": place}
-        for place, row in chance.sample(list(enumerate(base)), 3_000)
+        for place, row in chance.sample(list(enumerate(base)), 300 if few else 3_000)
         if (prompt := chance.choice(list(COPIES.values()))(row["prompt"], chance))
     ]
     shares = {"train": 0.8, "validation": 0.1, "test": 0.1}
@@ -310,11 +374,19 @@ def sides(rows: int) -> None:  # noqa: ARG001
     apart = sum(
         row["split"] not in (before[row["copy_of"]], LEFT_OUT) for row in after[len(base) :]
     )
-    out = sum(row["split"] == LEFT_OUT for row in after)
-    print(f"{len(base)} rows and {len(copies)} copies: {dict(Counter(r['split'] for r in after))}")
-    print(f"rows that moved when the copies came: {moved}; left out: {out}")
-    print(f"copies on another side than their row: {apart} (a random split: ", end="")
-    print(f"{len(copies) * (1 - sum(share**2 for share in shares.values())):.0f})")
+    by_chance = len(copies) * (1 - sum(share**2 for share in shares.values()))
+    sizes = Counter(str(row["split"]) for row in after)
+    return Sides(len(base), len(copies), sizes, moved, apart, by_chance)
+
+
+def sides(rows: int) -> None:  # noqa: ARG001
+    """Near-duplicates across a split, and rows that move when others are added."""
+    found = split_copies()
+    print(f"{found.rows} rows and {found.copies} copies: {dict(found.sizes)}")
+    print(f"rows that moved when the copies came: {found.moved}; ", end="")
+    print(f"left out: {found.sizes[LEFT_OUT]}")
+    print(f"copies on another side than their row: {found.apart} ", end="")
+    print(f"(a random split: {found.by_chance:.0f})")
 
 
 def scale(rows: int) -> None:
@@ -328,10 +400,17 @@ def scale(rows: int) -> None:
         ):
             if name == "score" and source is _hostile:
                 continue  # it has no answers
-            with multiprocessing.get_context("spawn").Pool(1) as pool:
-                took, used, memory = pool.apply(_measured, (name, source, count))
+            took, used, memory = scaled(name, count, source)
             line = f"{count:>9}{took:>9.1f}{used:>8.1f}{count / used:>11.1f}{memory:>6.0f}"
             print(f"{name + kind:<34}{line}", flush=True)
+
+
+def scaled(
+    name: str, count: int, source: Callable[[int], Iterable[Row]] | None = None
+) -> tuple[float, float, float]:
+    """Seconds, CPU seconds, and MB, of one of `SCALED` in a process of its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_measured, (name, source or _many, count))
 
 
 def _measured(

@@ -19,10 +19,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
+from typing import NamedTuple
 
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
@@ -62,17 +63,51 @@ def _answer(seed: int) -> bytes:
     return json.dumps({"candidates": [part], "usageMetadata": usage}).encode()
 
 
-def measured(name: str, rows: int, most: float, work: Callable[[], object]) -> None:
-    """Run the work and print a line; `most` is the rate that the latency alone allows."""
+class Pace(NamedTuple):
+    """How fast rows or calls were, and what CPU one took."""
+
+    a_second: float
+    cpu_ms: float
+
+
+def measured(rows: int, work: Callable[[], object]) -> Pace:
+    """Run the work, which makes so many rows or calls."""
     began, cpu = time.monotonic(), time.process_time()
     work()
     seconds, cpu = time.monotonic() - began, time.process_time() - cpu
+    return Pace(rows / seconds, cpu / rows * 1000)
+
+
+def line(name: str, pace: Pace, most: float) -> str:
+    """A line of the table; `most` is the rate that the latency alone allows."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(
-        f"{name:<28}{rows / seconds:8.1f} a second ({rows / seconds / most:6.1%} of the most)"
-        f"{cpu / rows * 1000:8.2f} ms CPU each   peak {peak} MB",
-        flush=True,
+    return (
+        f"{name:<28}{pace.a_second:8.1f} a second ({pace.a_second / most:6.1%} of the most)"
+        f"{pace.cpu_ms:8.2f} ms CPU each   peak {peak} MB"
     )
+
+
+@contextmanager
+def serving(latency_s: float) -> Iterator[str]:
+    """The address of a loopback server, another process, that takes so long for each answer."""
+    command = [sys.executable, "-m", "benchmarks.generation", "--serve"]
+    command += ["--latency", str(latency_s)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{int(server.stdout.readline())}"
+        finally:
+            server.terminate()
+
+
+def works(base_url: str, rows: int, threads: int) -> dict[str, Callable[[], object]]:
+    """What can be timed: rows that are generated, and as many calls alone, in two ways."""
+    provider = GeminiProvider("loopback", api_key=KEY, base_url=base_url)
+    return {
+        "generate": partial(_generate, provider, rows, threads),
+        "calls alone, threads": partial(_by_threads, provider, rows, threads),
+        "calls alone, asyncio": lambda: asyncio.run(_by_asyncio(base_url, rows, threads)),
+    }
 
 
 def _generate(provider: GeminiProvider, rows: int, threads: int) -> None:
@@ -118,36 +153,13 @@ def main() -> None:
         asyncio.run(_serve(given.latency))
         return
     counts = [int(count) for count in given.threads.split(",")]
-    command = [sys.executable, "-m", "benchmarks.generation", "--serve"]
-    command += ["--latency", str(given.latency)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        base_url = f"http://127.0.0.1:{int(server.stdout.readline())}"
-        provider = GeminiProvider("loopback", api_key=KEY, base_url=base_url)
-        try:
-            for threads in counts:
-                rows, most = max(5, given.rows * threads // max(counts)), threads / given.latency
-                measured(
-                    f"generate, {threads} threads",
-                    rows,
-                    most,
-                    partial(_generate, provider, rows, threads),
-                )
-            most = max(counts) / given.latency
-            measured(
-                f"calls alone, {max(counts)} threads",
-                given.rows,
-                most,
-                lambda: _by_threads(provider, given.rows, max(counts)),
-            )
-            measured(
-                f"calls alone, asyncio {max(counts)}",
-                given.rows,
-                most,
-                lambda: asyncio.run(_by_asyncio(base_url, given.rows, max(counts))),
-            )
-        finally:
-            server.terminate()
+    with serving(given.latency) as base_url:
+        for threads in counts:
+            rows = max(5, given.rows * threads // max(counts))
+            for name, work in works(base_url, rows, threads).items():
+                if name == "generate" or threads == max(counts):
+                    pace = measured(rows, work)
+                    print(line(f"{name}, {threads}", pace, threads / given.latency), flush=True)
 
 
 if __name__ == "__main__":

@@ -111,31 +111,51 @@ def hidden_share(problems: list[Problem]) -> str:
     return f"{count} of {len(assertions)} assertions ({share:.1f} %) are judged on the host alone"
 
 
-def run_suite(suite: Suite, path: Path, executor: RewardExecutor, threads: int) -> None:
-    """Run all of a suite and print what came of it."""
+@dataclass(frozen=True)
+class Ran:
+    """The references of a suite, how each ended, and the seconds of all."""
+
+    pairs: list[tuple[Problem, Execution]]
+    wall_s: float
+
+    @property
+    def passed(self) -> int:
+        return sum(passed(problem, execution) for problem, execution in self.pairs)
+
+    @property
+    def times_ms(self) -> list[float]:
+        return [execution.duration_s * 1000 for _, execution in self.pairs]
+
+
+def run(suite: Suite, path: Path, executor: RewardExecutor, threads: int) -> Ran:
+    """Run all references of a suite."""
     problems = list(suite.read(path))
     executor.execute("", suite.language)  # compile the runtime before the clock starts
 
-    def run(problem: Problem) -> Execution:
+    def ended(problem: Problem) -> Execution:
         return executor.execute(
             problem.code, suite.language, tests=problem.tests, entry_point=problem.entry_point
         )
 
     started = time.perf_counter()
     with ThreadPoolExecutor(threads) as pool:
-        executions = list(pool.map(run, problems))
-    wall = time.perf_counter() - started
-    pairs = list(zip(problems, executions, strict=True))
-    count = sum(passed(problem, execution) for problem, execution in pairs)
-    times = [execution.duration_s * 1000 for execution in executions]
+        executions = list(pool.map(ended, problems))
+    return Ran(list(zip(problems, executions, strict=True)), time.perf_counter() - started)
+
+
+def run_suite(suite: Suite, path: Path, executor: RewardExecutor, threads: int) -> None:
+    """Run all of a suite and print what came of it."""
+    ran = run(suite, path, executor, threads)
+    problems, times = [problem for problem, _ in ran.pairs], ran.times_ms
     print(
-        f"{suite.title}: {count}/{len(problems)} pass (outside: {suite.ceiling}/{len(problems)}); "
-        f"{wall:.1f} s in all; a program takes {statistics.median(times):.1f} ms (median), "
+        f"{suite.title}: {ran.passed}/{len(problems)} pass "
+        f"(outside: {suite.ceiling}/{len(problems)}); {ran.wall_s:.1f} s in all; "
+        f"a program takes {statistics.median(times):.1f} ms (median), "
         f"{statistics.mean(times):.1f} ms (mean), {max(times):.0f} ms (longest)"
     )
     if suite.language == "python":
         print(f"  {hidden_share(problems)}")
-    for problem, execution in pairs:
+    for problem, execution in ran.pairs:
         if not passed(problem, execution):
             print(f"  {problem.name}: {why(execution)}")
 

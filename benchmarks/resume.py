@@ -57,7 +57,7 @@ def _append(store: Store, journal: Journal, index: int) -> None:
     store.settle(Outcome(attempt, Sample("math", prompt, answer, response), score, completion))
 
 
-def _fill(folder: Path, rows: int) -> list[tuple[int, float]]:
+def filled(folder: Path, rows: int) -> list[tuple[int, float]]:
     """Append so many rows; the milliseconds of CPU that one takes after some, more, and all."""
     indices, found, made = itertools.count(), [], 0
     with Store(folder) as store, closing(Journal(folder)) as journal:
@@ -68,8 +68,8 @@ def _fill(folder: Path, rows: int) -> list[tuple[int, float]]:
                 _append(store, journal, index)
             return (time.process_time() - began) / count * 1000
 
-        for count in (100, 10_000, rows):
-            append(count - made)
+        for count in sorted({min(100, rows), min(10_000, rows), rows}):
+            append(max(1, count - made))
             each = statistics.median(append(_IN_A_BLOCK) for _ in range(_BLOCKS))
             found.append((count, each))
             made = count + _BLOCKS * _IN_A_BLOCK
@@ -85,7 +85,8 @@ def _open(folder: Path, rows: int) -> None:
     print(cpu, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
-def _opened(folder: Path, rows: int) -> tuple[float, ...]:
+def opened(folder: Path, rows: int) -> tuple[float, ...]:
+    """Seconds of CPU, seconds, and the peak in MB of a process that opens a whole folder."""
     command = [sys.executable, "-m", "benchmarks.resume", "--open", str(folder)]
     done = subprocess.run(
         [*command, "--rows", str(rows)], check=True, stdout=subprocess.PIPE, text=True
@@ -129,13 +130,13 @@ def main() -> None:
         return
     print(f"{machine()}\n")
     with tempfile.TemporaryDirectory() as name:
-        appended = _fill(Path(name), given.rows)
+        appended = filled(Path(name), given.rows)
         _table(
             ["rows before", "ms CPU to append one"], [(f"{n:,}", f"{ms:.3f}") for n, ms in appended]
         )
-        opened = [_opened(Path(name), given.rows) for _ in range(3)]
+        found = [opened(Path(name), given.rows) for _ in range(3)]
         size = sum(file.stat().st_size for file in Path(name).iterdir()) // 2**20
-    seen = [(f"{cpu:.2f}", f"{took:.2f}", f"{peak:.0f}") for cpu, took, peak in opened]
+    seen = [(f"{cpu:.2f}", f"{took:.2f}", f"{peak:.0f}") for cpu, took, peak in found]
     print(f"Opened again, {given.rows:,} rows, {size} MB:\n")
     _table(["s CPU", "s", "peak MB"], seen)
     made = _memory(given.generated, given.threads)

@@ -22,6 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -73,6 +74,9 @@ IMPORT = (
     "import time\nstart = time.perf_counter()\nimport infinite_rl\n"
     "print(time.perf_counter() - start)"
 )
+# What runs a program outside; nothing where there is no such command.
+_NODE = shutil.which("node")
+INTERPRETERS = {"python": (sys.executable, "-c"), "javascript": (_NODE, "-e") if _NODE else ()}
 ROOT = Path(__file__).resolve().parent.parent
 Call = Callable[[], float]  # runs something once and gives its seconds
 
@@ -152,16 +156,25 @@ def at_most(what: str, seconds: float, limit_ms: float) -> Row:
     return Row(what, ms(seconds), f"<= {limit_ms:g} ms", seconds * 1000 <= limit_ms)
 
 
-def python_rows(executor: RewardExecutor, rounds: int) -> Iterator[Row]:
-    """Python in the sandbox against this interpreter, with and without its site packages."""
+Times = dict[str, float]  # by who ran it; the first is the sandbox
+
+
+def python_times(executor: RewardExecutor, rounds: int) -> Iterator[tuple[str, Times]]:
+    """Seconds of programs in the sandbox, and in this interpreter with its site packages and
+    without."""
     programs = {"hello": HELLO["python"], "ten imports": IMPORTS, "fib(22)": FIB["python"]}
     ways = {"python3 -c": (sys.executable, "-c"), "-I -S -c": (sys.executable, "-I", "-S", "-c")}
-    limits_ms = {"hello": 3.0, "ten imports": 6.0}
     for name, code in programs.items():
         timed = told if name == "fib(22)" else whole
         calls = {"sandbox": timed(sandboxed(executor, "python", code))}
         calls |= {way: timed(bare(*command, code)) for way, command in ways.items()}
-        took = medians(calls, rounds)
+        yield name, medians(calls, rounds)
+
+
+def python_rows(executor: RewardExecutor, rounds: int) -> Iterator[Row]:
+    """Python in the sandbox against this interpreter, with and without its site packages."""
+    limits_ms = {"hello": 3.0, "ten imports": 6.0}
+    for name, took in python_times(executor, rounds):
         ours = took.pop("sandbox")
         if name in limits_ms:
             yield at_most(f"Python {name}", ours, limits_ms[name])
@@ -177,16 +190,21 @@ def python_rows(executor: RewardExecutor, rounds: int) -> Iterator[Row]:
             yield Row(f"- against {way}: {ms(theirs)}", ratio, target, met)
 
 
-def javascript_rows(executor: RewardExecutor, rounds: int) -> Iterator[Row]:
-    """JavaScript in the sandbox against node, where there is one."""
+def javascript_times(executor: RewardExecutor, rounds: int) -> Iterator[tuple[str, Times]]:
+    """Seconds of programs in the sandbox and, where there is one, in node."""
     node = shutil.which("node")
     for name, code in (("hello", HELLO["javascript"]), ("fib(22)", FIB["javascript"])):
         timed = told if name == "fib(22)" else whole
         calls = {"sandbox": timed(sandboxed(executor, "javascript", code))}
         if node:
-            calls["node"] = timed(bare(node, "-e", code))
-        took = medians(calls, rounds)
-        ours, theirs = took["sandbox"], took.get("node")
+            calls["node -e"] = timed(bare(node, "-e", code))
+        yield name, medians(calls, rounds)
+
+
+def javascript_rows(executor: RewardExecutor, rounds: int) -> Iterator[Row]:
+    """JavaScript in the sandbox against node, where there is one."""
+    for name, took in javascript_times(executor, rounds):
+        ours, theirs = took["sandbox"], took.get("node -e")
         if name == "hello":
             yield at_most("JavaScript hello", ours, 1.0)
         else:
@@ -207,25 +225,30 @@ def batch(executor: RewardExecutor, language: str, count: int, **how: int) -> fl
     return count / (time.perf_counter() - start)
 
 
-def throughput_rows(count: int, rounds: int) -> Iterator[Row]:
-    """Hello worlds a second: one after another, on threads, and in two worker processes."""
+def throughput(count: int, rounds: int) -> Iterator[tuple[str, Times]]:
+    """Hello worlds a second: one after another, on threads, in two worker processes, and in two
+    subprocesses at a time, each of which runs one."""
     with RewardExecutor() as executor:
         for language in HELLO:
             ways = {"2 threads": {"threads": 2}, "2 workers": {"workers": 2}}
             batch(executor, language, count, workers=2)  # they start, and load the runtime
-            took = medians(
-                {"one": _one_by_one(executor, language, count)}
-                | {name: _batch_time(executor, language, count, how) for name, how in ways.items()},
-                rounds,
-            )
-            one = took.pop("one")
-            yield Row(f"{language}: programs a second, one by one", f"{count / one:.0f}")
-            for name, seconds in took.items():
-                target, met = (
-                    (">= 1.8 times", one >= 1.8 * seconds) if "work" in name else ("", None)
-                )
-                figure = f"{count / seconds:.0f} ({one / seconds:.2f} times)"
-                yield Row(f"{language}: on {name}", figure, target, met)
+            calls = {"one by one": _one_by_one(executor, language, count)}
+            for name, how in ways.items():
+                calls[name] = _batch_time(executor, language, count, how)
+            if command := INTERPRETERS[language]:
+                calls["2 subprocesses"] = _two_at_a_time(bare(*command, HELLO[language]), count)
+            took = medians(calls, rounds)
+            yield language, {name: count / seconds for name, seconds in took.items()}
+
+
+def throughput_rows(count: int, rounds: int) -> Iterator[Row]:
+    """Hello worlds a second, in all these ways."""
+    for language, rates in throughput(count, rounds):
+        one = rates.pop("one by one")
+        yield Row(f"{language}: programs a second, one by one", f"{one:.0f}")
+        for name, rate in rates.items():
+            target, met = (">= 1.8 times", rate >= 1.8 * one) if "work" in name else ("", None)
+            yield Row(f"{language}: on {name}", f"{rate:.0f} ({rate / one:.2f} times)", target, met)
 
 
 def _one_by_one(executor: RewardExecutor, language: str, count: int) -> Call:
@@ -242,8 +265,21 @@ def _batch_time(executor: RewardExecutor, language: str, count: int, how: dict[s
     return lambda: count / batch(executor, language, count, **how)
 
 
-def judging_rows(candidates: int, rounds: int) -> Iterator[Row]:
-    """Candidates with ten tests each, judged by the reward one by one and all at once."""
+def _two_at_a_time(run: Callable[[], str], count: int) -> Call:
+    """The time of `count` runs, from a tenth of them: a subprocess takes that much longer."""
+    few = max(2, count // 10)
+
+    def call() -> float:
+        start = time.perf_counter()
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda _: run(), range(few)))
+        return (time.perf_counter() - start) * count / few
+
+    return call
+
+
+def judging(candidates: int, rounds: int) -> Iterator[tuple[str, Times]]:
+    """Candidates a second, with ten tests each, judged by the reward one by one and at once."""
     for language, (right, test) in DOUBLE.items():
         outputs = [
             f"<answer>\n```{language}\n{right.format(2 + (number % 4 == 0))}\n```\n</answer>"
@@ -255,12 +291,18 @@ def judging_rows(candidates: int, rounds: int) -> Iterator[Row]:
         if sum(score.passed for score in scores) != candidates - -(-candidates // 4):
             raise SystemExit("the verdicts are wrong")
         took = medians(_ways_to_judge(reward, outputs, tests, language), rounds)
-        one, many = took["one by one"], took["at once"]
-        what = f"{language}: {candidates} candidates x 10 tests"
-        yield Row(f"{what}, one by one: candidates a second", f"{candidates / one:.0f}")
-        figure = f"{candidates / many:.0f} ({one / many:.2f} times)"
-        yield Row(f"{what}, at once", figure, ">= 1.8 times", one >= 1.8 * many)
+        yield language, {name: candidates / seconds for name, seconds in took.items()}
     workers.close()
+
+
+def judging_rows(candidates: int, rounds: int) -> Iterator[Row]:
+    """Candidates with ten tests each, judged by the reward one by one and all at once."""
+    for language, rates in judging(candidates, rounds):
+        one, many = rates["one by one"], rates["at once"]
+        what = f"{language}: {candidates} candidates x 10 tests"
+        yield Row(f"{what}, one by one: candidates a second", f"{one:.0f}")
+        figure = f"{many:.0f} ({many / one:.2f} times)"
+        yield Row(f"{what}, at once", figure, ">= 1.8 times", many >= 1.8 * one)
 
 
 def _ways_to_judge(
@@ -278,8 +320,8 @@ def _ways_to_judge(
     return {"one by one": whole(one_by_one), "at once": whole(at_once)}
 
 
-def overshoot_rows(executor: RewardExecutor, rounds: int) -> Iterator[Row]:
-    """By how much programs that do not end miss their time limit."""
+def overshoots(executor: RewardExecutor, rounds: int) -> dict[str, list[float]]:
+    """By how many seconds programs that do not end miss their time limit, each time."""
     over: dict[str, list[float]] = {name: [] for name in STUBBORN}
     for _ in range(rounds):
         for name, (language, code) in STUBBORN.items():
@@ -288,18 +330,30 @@ def overshoot_rows(executor: RewardExecutor, rounds: int) -> Iterator[Row]:
             over[name].append(time.perf_counter() - start - TIMEOUT_S)
             if execution.status != "timeout":
                 raise SystemExit(f"{name} was not stopped: {execution.status}")
-    for name, late in over.items():
+    return over
+
+
+def overshoot_rows(executor: RewardExecutor, rounds: int) -> Iterator[Row]:
+    """By how much programs that do not end miss their time limit."""
+    for name, late in overshoots(executor, rounds).items():
         figure = f"{ms(statistics.median(late))}, worst {ms(max(late))}"
         what = f"{name}, beyond its {TIMEOUT_S} s"
         yield Row(what, figure, "< 50 ms", max(late) < 0.05)
 
 
+def load_times(rounds: int) -> Times:
+    """Seconds that a fresh process pays for the import, and for a runtime from the cache."""
+    calls = {"import infinite_rl": told(_fresh(IMPORT))}
+    for language in HELLO:
+        calls[f"{language}: load from the cache"] = told(_fresh(LOAD, language))
+    return medians(calls, rounds)
+
+
 def load_rows(rounds: int, compiles: bool) -> Iterator[Row]:
     """What a fresh process pays: the import, a runtime from the cache, and compiling it."""
-    yield Row("import infinite_rl", ms(medians({"": told(_fresh(IMPORT))}, rounds)[""]))
+    for what, seconds in load_times(rounds).items():
+        yield Row(what, ms(seconds))
     for language in HELLO:
-        loaded = medians({"": told(_fresh(LOAD, language))}, rounds)[""]
-        yield Row(f"{language}: load from the cache", ms(loaded))
         if compiles:
             with tempfile.TemporaryDirectory() as folder:
                 seconds = float(_fresh(LOAD, language, INFINITE_RL_CACHE=folder)())
@@ -342,7 +396,7 @@ def _held() -> dict[str, int]:
 def machine() -> str:
     node = shutil.which("node")
     parts = [
-        _processor(),
+        processor(),
         f"{os.cpu_count()} cores",
         f"load {os.getloadavg()[0]:.1f}",
         f"{platform.system()} {platform.machine()}",
@@ -353,7 +407,8 @@ def machine() -> str:
     return ", ".join(parts)
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The name of the processor's model, where the system tells it."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

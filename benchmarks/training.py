@@ -15,7 +15,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -43,9 +43,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=8, help="updates a run (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (default %(default)s)")
     asked = parser.parse_args()
-    torch.set_num_threads(1)
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
+    quieten()
     with tempfile.TemporaryDirectory() as folder:
         size = make(Path(folder) / "model")
         print(f"A random Qwen3 of {size:,} weights, {PROMPTS} prompts of 9 to 13 tokens a step,")
@@ -56,16 +54,31 @@ def main() -> None:
         print("|---|---|---|---|---|")
         for tokens in (4, 16, 64):
             for share in (1.0, 0.25, 0.0):
-                rates: dict[str, list[float]] = {engine: [] for engine in OPTIONS}
-                for _ in range(asked.rounds):
-                    for engine, found in rates.items():
-                        found.append(rate(engine, folder, tokens, share, asked.steps))
+                rates = taken_in_turns(OPTIONS, folder, tokens, share, asked.steps, asked.rounds)
                 local, trl = (median(found) for found in rates.values())
                 told = " | ".join(
                     f"{median(found):,.0f} ({min(found):,.0f} to {max(found):,.0f})"
                     for found in rates.values()
                 )
                 print(f"| {tokens} | {share:.0%} | {told} | {local / trl:.1f} |", flush=True)
+
+
+def quieten() -> None:
+    """One thread, and nothing said on the way."""
+    torch.set_num_threads(1)
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+
+
+def taken_in_turns(
+    engines: Iterable[str], folder: str, tokens: int, share: float, steps: int, rounds: int
+) -> dict[str, list[float]]:
+    """Completions a CPU second of each run, by engine; they take turns."""
+    rates: dict[str, list[float]] = {engine: [] for engine in engines}
+    for _ in range(rounds):
+        for engine, found in rates.items():
+            found.append(rate(engine, folder, tokens, share, steps))
+    return rates
 
 
 def make(folder: Path) -> int:

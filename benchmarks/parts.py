@@ -1,0 +1,218 @@
+"""What `python -m benchmarks` measures, part by part, with the functions of the other scripts.
+
+A part gives its lines. With `quick` it takes smaller sizes and fewer rounds.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+
+from benchmarks import dataset as curation
+from benchmarks import generation as loopback
+from benchmarks import humaneval, resume
+from benchmarks import math_verifier as verdicts
+from benchmarks import sandbox as boxes
+from benchmarks.dataset import Planted
+from benchmarks.math_pairs import labelled
+from benchmarks.table import Better, Line
+from infinite_rl.dataset.decontaminate import Leak
+from infinite_rl.dataset.dedup import Duplicate, duplicates
+from infinite_rl.executor import RewardExecutor
+
+NO_TRAINING = "not installed: pip install -e '.[train]'"
+NO_TRL = "not installed: pip install -e '.[trl]'"
+NO_MATH_VERIFY = "not installed: pip install -e '.[math-verify]'"
+NO_NODE = "not installed: node"
+NO_DATA = "no data in ../shared/data"
+
+
+# --- sandbox -------------------------------------------------------------------------------------
+
+
+def sandbox(quick: bool) -> Iterator[Line]:
+    """Programs in the WebAssembly sandboxes, and in subprocesses of this machine, a fresh one each,
+    which isolate nothing. Reference solutions are counted beside those that pass outside, on
+    CPython 3.11 and Node 20, as recorded."""
+    rounds = 5 if quick else 21
+    with RewardExecutor(timeout=30) as executor:
+        for name, took in boxes.python_times(executor, rounds):
+            yield _beside(f"Python: {name}", took, "python3 -c")
+        for name, took in boxes.javascript_times(executor, rounds):
+            yield _beside(f"JavaScript: {name}", took, "node -e")
+        late = boxes.overshoots(executor, 1 if quick else 5)
+        worst = max(map(max, late.values())) * 1000
+        yield Line("programs without end: worst delay of their stop", "ms", worst, "sandbox")
+        yield from _references(executor, quick)
+    for language, rates in boxes.throughput(60 if quick else 400, 1 if quick else 5):
+        what, theirs = f"{language}: hello worlds, two at a time", rates.get("2 subprocesses")
+        peer, ours = NO_NODE if theirs is None else theirs, rates["2 workers"]
+        yield Line(what, "a second", ours, "sandbox", peer, "2 subprocesses", "more")
+    candidates = 100 if quick else 1000
+    for language, rates in boxes.judging(candidates, 1 if quick else 3):
+        what = f"{language}: {candidates} candidates with ten tests each, judged at once"
+        yield Line(what, "a second", rates["at once"], "sandbox")
+    for what, seconds in boxes.load_times(2 if quick else 5).items():
+        yield Line(f"a fresh process: {what}", "ms", seconds * 1000, "sandbox")
+
+
+def _beside(what: str, took: Mapping[str, float], peer: str) -> Line:
+    theirs = took[peer] * 1000 if peer in took else NO_NODE
+    if "fib" in what:
+        what += ", the work alone"
+    return Line(what, "ms", took["sandbox"] * 1000, "sandbox", theirs, peer, "less")
+
+
+def _references(executor: RewardExecutor, quick: bool) -> Iterator[Line]:
+    for suite in humaneval.SUITES[: 1 if quick else None]:
+        path = humaneval.DATA / suite.path
+        what = f"{suite.title}: reference solutions that pass"
+        if not path.is_file():
+            yield Line(what, "", NO_DATA, "humaneval")
+            continue
+        ran = humaneval.run(suite, path, executor, threads=2)
+        unit, outside = f"of {len(ran.pairs)}", "outside, as recorded"
+        yield Line(what, unit, ran.passed, "humaneval", suite.ceiling, outside)
+        yield Line(f"{suite.title}: a program", "ms", median(ran.times_ms), "humaneval")
+
+
+# --- maths ---------------------------------------------------------------------------------------
+
+
+def maths(quick: bool) -> Iterator[Line]:
+    """Verdicts on the labelled pairs of `tests/math_pairs.txt` beside Math-Verify's, in CPU time of
+    processes and their children. The labels follow this project's conventions (`docs/results/`
+    lists where Math-Verify's are others). A batch is judged at once by ours, pair by pair by it."""
+    rounds, most = (1, 60) if quick else (3, 200)
+    table = labelled()
+    pairs = [pair.sides for pair in table]
+    other = verdicts.math_verify()
+    judges = [verdicts.ours, *([other] if other else [])]
+    verdicts.load()
+    for name, singles in (
+        ("integer", verdicts.integers(500)),
+        ("mixed pair", verdicts.mixed(pairs)),
+    ):
+        for figure, times in verdicts.spread(judges, singles, most, rounds).items():
+            yield _judged(f"{name}: {figure}", "us CPU", times, "less")
+    mixture = verdicts.batch(pairs, 100 if quick else 512)
+    speeds = verdicts.rates(judges, mixture, rounds)
+    yield _judged(f"batch of {len(mixture)} mixed pairs", "pairs a CPU second", speeds, "more")
+    codes = (verdicts.IMPORT, verdicts.MATH_VERIFY_IMPORT)[: len(judges)]
+    imports = [verdicts.import_ms(code, 2 if quick else 10) for code in codes]
+    yield _judged("import in a fresh process, best", "ms", imports, "less")
+    bare = verdicts.labelled_boxes(table)
+    if quick:
+        bare = random.Random(5).sample(bare, 100)
+    marks = [verdicts.accuracy(judge, bare) for judge in judges]
+    names = ("verdicts as labelled", "wrong answers accepted", "right answers refused")
+    for name, counts in zip(names, zip(*marks, strict=True), strict=True):
+        yield _judged(f"labelled pairs: {name}", f"of {len(bare):,}", counts)
+
+
+def _judged(what: str, unit: str, found: Sequence[float], better: Better = "") -> Line:
+    theirs = found[1] if len(found) > 1 else NO_MATH_VERIFY
+    return Line(what, unit, found[0], "math_verifier", theirs, "Math-Verify", better)
+
+
+# --- generation ----------------------------------------------------------------------------------
+
+
+def generation(quick: bool) -> Iterator[Line]:
+    """Rows from a loopback server that takes a second for each answer, through the provider's own
+    client, beside the same client's calls without all else: not judged, not written, not
+    resumable. Folders of a run as they grow and are opened again."""
+    threads, rounds, most = (64, 1, 128) if quick else (256, 3, 2048)
+    paces: dict[str, list[loopback.Pace]] = {}
+    with loopback.serving(latency_s=1.0) as base_url:
+        for _ in range(rounds):
+            for name, work in loopback.works(base_url, most, threads).items():
+                paces.setdefault(name, []).append(loopback.measured(most, work))
+    rates = {name: median(one.a_second for one in each) for name, each in paces.items()}
+    costs = {name: median(one.cpu_ms for one in each) for name, each in paces.items()}
+    script = "generation"
+    for peer in ("calls alone, threads", "calls alone, asyncio"):
+        what = f"{most:,} rows, {threads} at once"
+        ours, cost = rates["generate"], costs["generate"]
+        yield Line(what, "rows a second", ours, script, rates[peer], peer, "more")
+        yield Line(what, "ms CPU a row", cost, script, costs[peer], peer, "less")
+    yield from _folder(2_000 if quick else 50_000, 1 if quick else 3)
+
+
+def _folder(rows: int, rounds: int) -> Iterator[Line]:
+    with tempfile.TemporaryDirectory() as name:
+        for before, each in resume.filled(Path(name), rows):
+            yield Line(f"a row appended to {before:,}", "ms CPU", each, "resume")
+        found = [resume.opened(Path(name), rows) for _ in range(rounds)]
+    cpu, _, peak = (median(values) for values in zip(*found, strict=True))
+    yield Line(f"a folder of {rows:,} rows opened again", "s CPU", cpu, "resume")
+    yield Line(f"a folder of {rows:,} rows opened again: peak", "MB", peak, "resume")
+
+
+# --- dataset -------------------------------------------------------------------------------------
+
+
+def dataset(quick: bool) -> Iterator[Line]:
+    """Copies and leaks planted among real and procedural rows; how many are found, and how fast
+    rows are curated. Nothing to compare with is installed with it."""
+    if not all(path.is_file() for path in curation.BENCHMARKS.values()):
+        yield Line("all of it", "", NO_DATA, "dataset")
+        return
+    copies = curation.planted_copies(few=quick)
+    yield from _found("dedup", copies, duplicates(copies.rows))
+    leaks = curation.planted_leaks(few=quick)
+    yield from _found("decontaminate", leaks, curation.found_leaks(leaks.rows))
+    sides = curation.split_copies(few=quick)
+    what, unit = "split: copies on another side than their row", f"of {sides.copies:,}"
+    chance = round(sides.by_chance)
+    yield Line(what, unit, sides.apart, "dataset split", chance, "a random split, computed")
+    rows = 1_000 if quick else 10_000
+    for name in curation.SCALED:
+        speeds = [rows / curation.scaled(name, rows)[1] for _ in range(1 if quick else 3)]
+        yield Line(f"{name}: {rows:,} rows", "rows a CPU second", median(speeds), "dataset scale")
+
+
+def _found(verb: str, planted: Planted, found: Sequence[Duplicate | Leak]) -> Iterator[Line]:
+    script, plants = f"dataset {verb}", planted.plants
+    others = sum("kept" in kind for kind, _ in plants)
+    unit, recall = f"% of {len(plants) - others:,}", 100 * planted.recall(found)
+    yield Line(f"{verb}: what was planted, found", unit, recall, script)
+    if others:
+        taken = sum(count for kind, count in planted.hits(found).items() if "kept" in kind)
+        yield Line(f"{verb}: other tasks taken for copies", f"of {others:,}", taken, script)
+    wrong = sum(one.row <= planted.first for one in found)
+    yield Line(f"{verb}: other rows taken", f"of {planted.first:,}", wrong, script)
+
+
+# --- training ------------------------------------------------------------------------------------
+
+
+def training(quick: bool) -> Iterator[Line]:
+    """GRPO of a tiny random model on one thread, with the same config, rows and reward: the engine
+    `local` beside TRL. The local engine learns only from groups whose rewards differ."""
+    if not (find_spec("torch") and find_spec("transformers")):
+        yield Line("all of it", "", NO_TRAINING, "training")
+        return
+    from benchmarks import training as engines  # it needs what may be missing
+
+    engines.quieten()
+    steps, rounds = (3, 1) if quick else (5, 3)
+    cases = [(4, 1.0), (16, 0.25), (64, 1.0)][: 1 if quick else None]
+    named = [name for name in engines.OPTIONS if name == "local" or find_spec(name)]
+    with tempfile.TemporaryDirectory() as folder:
+        engines.make(Path(folder) / "model")
+        for tokens, share in cases:
+            found = engines.taken_in_turns(named, folder, tokens, share, steps, rounds)
+            what = f"{tokens} new tokens, {share:.0%} of the groups differ"
+            theirs = median(found["trl"]) if "trl" in found else NO_TRL
+            ours, unit = median(found["local"]), "completions a CPU second"
+            yield Line(what, unit, ours, "training", theirs, "TRL", "more")
+
+
+PARTS: Mapping[str, Callable[[bool], Iterator[Line]]] = {
+    each.__name__: each for each in (sandbox, maths, generation, dataset, training)
+}

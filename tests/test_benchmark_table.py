@@ -1,0 +1,107 @@
+"""The table of `python -m benchmarks`: figures beside a peer's, whatever a part does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fake_parts import broken, dying, good
+
+from benchmarks.__main__ import main
+from benchmarks.parts import NO_MATH_VERIFY, PARTS, generation
+from benchmarks.table import HEAD, Line, measured, page, scripts, shown
+
+
+def test_a_ratio_says_how_many_times_better_ours_is() -> None:
+    assert Line("", "ms", 2.0, "", 8.0, better="less").ratio == 4
+    assert Line("", "a second", 2.0, "", 8.0, better="more").ratio == 0.25
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        Line("", "of 9", 9, "", 9),
+        Line("", "ms", 2.0, "", NO_MATH_VERIFY, better="less"),
+        Line("", "ms", "no data", "", 2.0, better="less"),
+        Line("", "ms", 2.0, "", better="less"),
+        Line("", "ms", 2.0, "", 0.0, better="more"),
+    ],
+)
+def test_where_two_figures_cannot_be_compared_there_is_no_ratio(line: Line) -> None:
+    assert line.ratio is None
+
+
+def test_a_line_names_unit_peer_ratio_and_the_command_with_the_details() -> None:
+    line = Line("a | b", "ms", 1.5, "sandbox", 30.0, "node -e", "less")
+    cells = r"a \| b | ms | 1.50 | 30.0 (node -e) | 20.0 | `python -m benchmarks.sandbox`"
+    assert str(line) == f"| {cells} |"
+
+
+def test_a_peer_that_is_not_installed_is_named_with_what_installs_it() -> None:
+    line = str(Line("x", "ms", 1.5, "s", NO_MATH_VERIFY, "Math-Verify", "less"))
+    assert "| Math-Verify not installed: pip install -e '.[math-verify]' |  |" in line
+
+
+def test_figures_have_three_digits_and_counts_are_whole() -> None:
+    figures = {
+        0: "0",
+        7369: "7,369",
+        0.01234: "0.0123",
+        1.234: "1.23",
+        12.34: "12.3",
+        1234.5: "1,234",
+    }
+    assert {value: shown(value) for value in figures} == figures
+    assert shown("no data") == "no data"
+
+
+def test_a_page_says_machine_date_versions_and_that_it_was_quick() -> None:
+    part = measured("good", good, quick=True)
+    text = page([part], "python -m benchmarks --quick", quick=True)
+    assert text.startswith("# Benchmarks\n\n`python -m benchmarks --quick` measured this")
+    assert "**Quick**" in text and "**Quick**" not in page([part], "", quick=False)
+    for what in ("date: 20", "processor: ", "memory: ", "system: ", "Python: 3", "wasmtime "):
+        assert f"- {what}" in text or f" {what}" in text
+    assert f"## Good\n\nCounts.\n\n{HEAD}\n| counted | of 9 | 1 |" in text
+
+
+def test_a_part_that_fails_is_named_the_others_go_on_and_the_code_is_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = {"broken": broken, "dying": dying, "good": good}
+    assert main(["-o", str(tmp_path / "page.md")], parts) == 1
+    told = capsys.readouterr()
+    text = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert told.out == text + "\n"
+    assert "**Failed**: SystemExit: the verdicts are wrong" in text
+    assert "## Dying\n\nTakes its process with it.\n\n**Failed**: BrokenProcessPool" in text
+    assert "| counted | of 9 | 9 |" in text
+    assert "broken: FAILED, SystemExit: the verdicts are wrong" in told.err
+    assert "good: 1 lines" in told.err
+
+
+def test_parts_are_chosen_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--only", "good", "--quick"], {"broken": broken, "good": good}) == 0
+    out = capsys.readouterr().out
+    assert "## Broken" not in out and "`python -m benchmarks --quick --only good`" in out
+    with pytest.raises(SystemExit, match="^2$"):
+        main(["--only", "god"], {"good": good})
+    assert "no such part: god; there are good" in capsys.readouterr().err
+
+
+def test_every_part_says_what_it_compares_and_every_script_of_a_line_is_listed() -> None:
+    assert list(PARTS) == ["sandbox", "maths", "generation", "dataset", "training"]
+    assert all(part.__doc__ for part in PARTS.values())
+    listed = {name for name, _ in scripts()}
+    used = {"sandbox", "humaneval", "math_verifier", "generation", "resume", "dataset", "training"}
+    assert used <= listed
+    assert not {"native", "native_python", "table", "parts", "math_pairs"} & listed
+
+
+@pytest.mark.slow
+def test_generation_is_measured_beside_calls_alone() -> None:
+    lines = list(generation(quick=True))
+    rates = [line for line in lines if line.unit == "rows a second"]
+    assert [line.peer_name for line in rates] == ["calls alone, threads", "calls alone, asyncio"]
+    assert all(line.ratio for line in rates)
+    assert {line.script for line in lines} == {"generation", "resume"}
