@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import IO, Any
 
 from ...errors import StoreError, UsageError, look_up
 from ...proof.solves import default_system
+from ...replacing import replacing_folder
 from .. import parquet
 from ..ground_truth import unpack
 from ..rows import Row, id_of, put_down, read, sample_of
@@ -69,13 +69,11 @@ def export(
     check_target(folder, overwrite=overwrite)
     statistics = Statistics()
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as work:
+        with replacing_folder(folder) as draft:
             lines = _lines(rows, format_, split, system, statistics, plain=plain, failed=failed)
-            draft = _written(lines, format_, Path(work))
+            _write(lines, format_, draft)
             text = card(format_, statistics, about or About(folder.name))
             (draft / CARD).write_text(text, encoding="utf-8")
-            _put(draft, folder, Path(work))
     except OSError as error:
         raise StoreError(f"cannot write {folder}: {error.strerror or error}") from None
     return statistics
@@ -187,40 +185,32 @@ def _converted(
     return format_.make(Item(sample, id_of(row), place, index, told, plain))
 
 
-def _written(lines: Iterable[tuple[str, str]], format_: Format, work: Path) -> Path:
-    """A folder in `work` with a file for each split."""
-    draft, spool = work / "export", work / "spool"
-    spool.mkdir()
+def _write(lines: Iterable[tuple[str, str]], format_: Format, draft: Path) -> None:
+    """Make a folder with a file for each split."""
+    draft.mkdir()
+    _write_lines(lines, draft)
+    if format_.ending == "jsonl":
+        return
+    spools = sorted(draft.iterdir())
+    parts = {path: put_down(read(path)) for path in spools}
+    columns = list(dict.fromkeys(name for _, names in parts.values() for name in names))
+    shelves = {path.with_suffix(".parquet"): shelf for path, (shelf, _) in parts.items()}
+    parquet.write(shelves, columns)  # all at once: `datasets` wants the same columns in all splits
+    for path in spools:
+        path.unlink()
+
+
+def _write_lines(lines: Iterable[tuple[str, str]], folder: Path) -> None:
+    """Put each line into the file of its split."""
     files: dict[str, IO[str]] = {}
     with ExitStack() as opened:
         for place, line in lines:
             if place not in files:
-                path = spool / f"{place}.jsonl"
+                path = folder / f"{place}.jsonl"
                 files[place] = opened.enter_context(path.open("w", encoding="ascii"))
             files[place].write(line + "\n")
     if not files:
         raise UsageError("there is no row to export")
-    if format_.ending == "jsonl":
-        return spool.rename(draft)
-    draft.mkdir()
-    parts = {path.stem: put_down(read(path)) for path in sorted(spool.iterdir())}
-    columns = list(dict.fromkeys(name for _, names in parts.values() for name in names))
-    shelves = {draft / f"{place}.parquet": shelf for place, (shelf, _) in parts.items()}
-    parquet.write(shelves, columns)  # all at once: `datasets` wants the same columns in all splits
-    return draft
-
-
-def _put(draft: Path, folder: Path, work: Path) -> None:
-    """Move the draft to its place, and what was there aside."""
-    before = work / "before"
-    if folder.exists():
-        folder.rename(before)
-    try:
-        draft.rename(folder)
-    except OSError:
-        if before.exists():
-            before.rename(folder)
-        raise
 
 
 # --- reading back --------------------------------------------------------------------------------
