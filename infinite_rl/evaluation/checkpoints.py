@@ -16,9 +16,10 @@ from typing import Protocol
 from ..errors import UsageError
 from ..storage import Published, Transfer, fetch
 from ..storage import ready as published
-from ..training.checkpoint import FOLDER, STATE, final, is_ready, ready, step_of
+from ..training.checkpoint import FOLDER, STATE, STEP, final, is_ready, ready, step_of
 
-_NAME = re.compile(r"(?P<run>.+)_(?:step(?P<step>0|[1-9][0-9]{0,11})|final)")
+LINES = "steps.jsonl"  # in the folder of a watch: what it has found of each step
+_NAME = re.compile(rf"(?P<run>.+)_(?:step(?P<step>{STEP})|final)")
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _by_step(found: list[Published]) -> list[Checkpoint]:
         assert match
         if match["step"]:
             steps[int(match["step"])] = each.uri
-        elif type(step := each.note.get("step")) is int and 0 <= step < 10**12:  # as runs tell it
+        elif type(step := each.note.get("step")) is int and re.fullmatch(STEP, str(step)):
             last[step] = each.uri
     places = sorted({**last, **steps}.items())
     return [Checkpoint(step, place, step in last) for step, place in places]

@@ -26,7 +26,7 @@ from ..replacing import write_text
 from ..storage import Transfer, publish, ready
 from ..training.checkpoint import step_of
 from . import figures, harness
-from .checkpoints import Checkpoint, Checkpoints, cache_in, checkpoints
+from .checkpoints import LINES, Checkpoint, Checkpoints, cache_in, checkpoints
 from .config import EvaluationConfig
 from .figures import Best, Figure
 from .harness import Line
@@ -35,7 +35,7 @@ from .score import Score
 from .summary import in_words, markdown_lines, plain, table, table_lines
 from .tasks import tasks_of
 
-FOLDER, TABLE, LINES, BEST, PLOTS = "evaluations", "steps.md", "steps.jsonl", "best.json", "plots"
+FOLDER, TABLE, BEST, PLOTS = "evaluations", "steps.md", "best.json", "plots"
 
 
 def watch(

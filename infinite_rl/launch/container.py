@@ -33,7 +33,7 @@ from typing import Any
 
 from ..dataset.rows import read
 from ..errors import InfiniteRLError, StoreError, UsageError
-from ..evaluation.checkpoints import runs_at
+from ..evaluation.checkpoints import LINES, runs_at
 from ..settings import read_yaml
 from ..storage import Transfer, fetch
 from ..training.config import TrainingConfig
@@ -46,7 +46,6 @@ logger = logging.getLogger("infinite_rl.launch.container")  # also where it is _
 
 INPUT = Path("/opt/ml/input")
 EVALUATION = "evaluation"  # the folder beside the traces that its results are published to
-LINES = "steps.jsonl"  # watch.LINES, which would load what evaluates
 _PROGRAM = (sys.executable, "-m", "infinite_rl")
 _EVALUATION_S = 3600.0
 _STOPPED = 128 + signal.SIGTERM

@@ -24,7 +24,8 @@ from ..replacing import UNFINISHED, clear_unfinished, replacing_folder, write_te
 
 FOLDER, READY, STATE = "checkpoints", "READY", "trainer_state.pt"
 FINAL = "FINAL"  # in a run's folder: the name of the checkpoint that it has ended with
-_NAME = re.compile(r"step_(0|[1-9][0-9]{0,11})")  # one name a step, whoever has made the folder
+STEP = "0|[1-9][0-9]{0,11}"  # one name a step, whoever has made the folder
+_NAME = re.compile(rf"step_({STEP})")
 
 
 def save(
