@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from test_docs import blocks
 
 from infinite_rl.reward_functions.math.extract import Convention
 from infinite_rl.reward_functions.math.verify import VerdictStatus
@@ -19,13 +20,9 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.M | re.S)
-
-
 @pytest.mark.slow
 def test_every_python_block_runs_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = blocks("python")
+    found = blocks("README.md", "python")
     assert len(found) >= 5
     monkeypatch.chdir(tmp_path)
     assert "load_dataset" in found[0]
@@ -40,7 +37,7 @@ def test_the_tables_of_the_math_verdict_are_whole() -> None:
 
 
 def test_ci_runs_the_readmes_test_command() -> None:
-    (command,) = (block.strip() for block in blocks("bash") if "pytest" in block)
+    (command,) = (block.strip() for block in blocks("README.md", "bash") if "pytest" in block)
     assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
 
 
