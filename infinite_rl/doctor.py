@@ -33,7 +33,6 @@ _REQUIREMENT = re.compile(  # of our own metadata, which uses no more than this
     r"(?P<name>[\w.-]+)(\[.*?\])?(?P<how>==|>=)(?P<least>[\d.]+)"
     r"(?:.*extra == ['\"](?P<extra>.+)['\"])?"
 )
-_PROGRAMS = {"python": "print(6 * 7)", "javascript": "console.log(6 * 7)"}
 # Where requests go: the variable that says another place, and the place.
 _SERVICES = {
     "gemini": ("GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com"),
@@ -141,7 +140,7 @@ def _sandbox(runtime: Runtime) -> Finding:
 
         there = is_compiled(runtime)
         with RewardExecutor(timeout=30) as executor:
-            ran = executor.execute(_PROGRAMS[runtime.name], runtime.name)
+            ran = executor.execute(runtime.trial, runtime.name)
     except ImportError as error:  # wasmtime's own library may not be for this machine
         return Finding(part, "broken", str(error), "pip install 'infinite-rl'")
     except InfiniteRLError as error:

@@ -35,7 +35,7 @@ class Runtime:
 
     `filename` lies in this folder. `sha256` is its pinned hash, or "" where builds differ: then the
     build records the hash in `<filename>.sha256` beside it. `guest` names the `Guest` class as
-    "module:Class"; it is imported on first use.
+    "module:Class"; it is imported on first use. `trial` is a program that prints 42.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Runtime:
     filename: str
     sha256: str
     guest: str
+    trial: str = ""
 
 
 RUNTIMES: tuple[Runtime, ...] = (
@@ -52,6 +53,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "python.wasm",
         "",
         "infinite_rl.runtimes.python_guest:PythonGuest",
+        "print(6 * 7)",
     ),
     Runtime(
         "javascript",
@@ -59,6 +61,7 @@ RUNTIMES: tuple[Runtime, ...] = (
         "universal_js.wasm",
         "e20414814cf76b602bc9d4a827787545d1e4fd2b4444d8410dc6447db3474837",
         "infinite_rl.runtimes.javascript_guest:JavaScriptGuest",
+        "console.log(6 * 7)",
     ),
 )
 _LABELS = {label: row.name for row in RUNTIMES for label in (row.name, *row.aliases)}
