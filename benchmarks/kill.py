@@ -23,9 +23,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from infinite_rl.journal import JOURNAL, answers
+from infinite_rl.generation.journal import JOURNAL, answers
+from infinite_rl.generation.plan import slot_seed
 from infinite_rl.layout import render, tagged
-from infinite_rl.plan import slot_seed
 from infinite_rl.store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, read_rows
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -26,8 +26,8 @@ from pathlib import Path
 
 from benchmarks.humaneval import DATA
 from benchmarks.sandbox import machine
+from infinite_rl.generation.plan import slot_seed
 from infinite_rl.layout import tagged
-from infinite_rl.plan import slot_seed
 from infinite_rl.proof.solves import decide, judge_solves, needed_of, solve_request
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.reward_functions.math import MathRewardFunction

@@ -23,10 +23,10 @@ from contextlib import closing
 from pathlib import Path
 
 from benchmarks.sandbox import machine
+from infinite_rl.generation.journal import Call, Journal, Source
+from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
-from infinite_rl.journal import Call, Journal, Source
 from infinite_rl.layout import render, tagged
-from infinite_rl.progress import Progress
 from infinite_rl.store import Store
 from infinite_rl.tasks import TASKS
 from infinite_rl.types import Attempt, Completion, Outcome, RewardFunctionScore, Sample, Slot, Usage

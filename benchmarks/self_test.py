@@ -24,7 +24,7 @@ from infinite_rl.proof.self_test import LEAST_MUTANTS, SelfTest, self_test
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.reward_functions.reward_function import RewardFunction
 from infinite_rl.types import Sample
-from infinite_rl.workers import close
+from infinite_rl.workers.pool import close
 
 _MATH = {"GSM8K": "gsm8k/test.jsonl", "MATH-500": "math500/test.jsonl"}
 _SHARES = (0.01, 0.25, 0.5, 0.75)

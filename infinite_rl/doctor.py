@@ -21,8 +21,8 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from .cache import cache_folder
 from .errors import InfiniteRLError
+from .files.cache import cache_folder
 from .providers import KEY_VARIABLES
 from .runtimes import RUNTIMES, Runtime
 

@@ -12,7 +12,7 @@ from .errors import UnknownName, UsageError
 from .runtimes import RUNTIMES, Guest, Limits, Runtime, load_guest, runtime_file, runtime_named
 from .runtimes.guest import STOPPED
 from .types import Execution, Program, TestResult
-from .workers import Lost, close, default_count, in_threads, in_workers
+from .workers.pool import Lost, close, default_count, in_threads, in_workers
 
 FEW = 3  # fewer programs are not worth the start of a process
 

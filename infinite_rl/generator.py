@@ -15,24 +15,24 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from .answering import Answering, BlindSolves
-from .asked import Asked, Patience
-from .asker import Asker
-from .batches import Batches, Collecting
-from .budget import Budget, estimate
 from .errors import ProviderError, UsageError
-from .journal import Journal
-from .limits import Limits, RetryPolicy
+from .generation.answering import Answering, BlindSolves
+from .generation.asked import Asked, Patience
+from .generation.asker import Asker
+from .generation.batches import Batches, Collecting
+from .generation.budget import Budget, estimate
+from .generation.journal import Journal
+from .generation.plan import Plan, Shard, slot_seed
+from .generation.progress import Progress
+from .generation.run import Run
+from .generation.shards import shard_count
 from .manifest import Record
-from .plan import Plan, Shard, slot_seed
-from .prices import Price
-from .progress import Progress
 from .proof.solves import MIN_AGREEMENT
+from .providers.limits import Limits, RetryPolicy
+from .providers.prices import Price
 from .providers.provider import Provider
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
-from .run import Run
-from .shards import shard_count
 from .store import Store
 from .tasks import TASKS
 from .types import TaskType

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from .errors import RuntimeMissing, StoreError, UsageError
-from .replacing import write_text
+from .files.replacing import write_text
 from .runtimes import RUNTIMES, Runtime, recorded_hash
 
 if TYPE_CHECKING:
-    from .progress import Progress
+    from .generation.progress import Progress
 
 MANIFEST = "run.json"
 _USUAL_TIMEOUT_S = 5  # that of folders whose manifest is older than its record

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from .judge import sample_from
+from .generation.judge import sample_from
 from .parser import ExampleParser
 from .reward_functions import get_reward_functions
 from .tasks import TASKS

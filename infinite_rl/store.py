@@ -22,8 +22,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, cast
 
-from .append_only import AppendOnlyFile, damaged, read_lines
 from .errors import NoColumn, StoreError, UsageError
+from .files.append_only import AppendOnlyFile, damaged, read_lines
 from .types import REASONS, Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
 
 logger = logging.getLogger(__name__)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from infinite_rl.asked import Asked, Patience
 from infinite_rl.errors import ProviderUnavailable, UsageError
-from infinite_rl.gate import Limits, RetryPolicy
-from infinite_rl.prices import Price
-from infinite_rl.progress import Progress
+from infinite_rl.generation.asked import Asked, Patience
+from infinite_rl.generation.progress import Progress
+from infinite_rl.providers.gate import Limits, RetryPolicy
+from infinite_rl.providers.prices import Price
 from infinite_rl.providers.scripted import ScriptedProvider
 
 AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)

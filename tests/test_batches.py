@@ -15,13 +15,13 @@ import pytest
 
 from infinite_rl.dataset import load_dataset
 from infinite_rl.errors import ProviderUnavailable, UsageError
+from infinite_rl.generation.journal import batches
+from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
-from infinite_rl.journal import batches
 from infinite_rl.layout import render, tagged
-from infinite_rl.limits import RetryPolicy
-from infinite_rl.prices import Price
-from infinite_rl.progress import Progress
 from infinite_rl.providers.gemini_batch import GeminiBatches
+from infinite_rl.providers.limits import RetryPolicy
+from infinite_rl.providers.prices import Price
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.store import FAILED, read_rows
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from infinite_rl.budget import Budget, estimate
 from infinite_rl.dataset import load_dataset
 from infinite_rl.errors import UsageError
+from infinite_rl.generation.budget import Budget, estimate
+from infinite_rl.generation.progress import Progress, Spending
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
-from infinite_rl.prices import Price
-from infinite_rl.progress import Progress, Spending
+from infinite_rl.providers.prices import Price
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.types import Completion, Usage
 

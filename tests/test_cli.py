@@ -196,7 +196,7 @@ def test_debug_logs_verbosely_and_never_the_key(tmp_path: Path) -> None:
         options = ("--num_samples", "1", "--debug", "--max_retries", "1", "--out_dir", tmp_path)
         done = run(*options, **server.environment)
     assert gemini.KEY not in done.stdout + done.stderr
-    assert "DEBUG infinite_rl.run: coding/0/4/2 incomplete" in done.stderr
+    assert "DEBUG infinite_rl.generation.run: coding/0/4/2 incomplete" in done.stderr
     assert list((tmp_path / "debug_prompts").iterdir())
 
 
@@ -442,7 +442,8 @@ def _read(terminal: int) -> bytes:
 
 def test_each_file_of_the_package_is_a_verb_and_has_its_row() -> None:
     files = {path.stem for path in Path(cli.__file__).parent.glob("*.py")}
-    assert files - {"__init__", "arguments", "solving", "terminal"} == set(cli.VERBS)
+    shared = {"__init__", "arguments", "display", "solving", "terminal", "training_display"}
+    assert files - shared == set(cli.VERBS)
     for name in cli.VERBS:
         module = import_module(f"infinite_rl.cli.{name}")
         assert module.__doc__.startswith(f"`infinite-rl {name.replace('_', '-')}`: ")

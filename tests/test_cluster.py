@@ -15,12 +15,12 @@ from typing import Any
 import gemini_server as gemini
 import pytest
 
-from infinite_rl.cluster import generate_on_ray
 from infinite_rl.errors import UsageError
-from infinite_rl.journal import answers
+from infinite_rl.generation.cluster import generate_on_ray
+from infinite_rl.generation.journal import answers
+from infinite_rl.generation.progress import Progress
+from infinite_rl.generation.shards import shard_folders
 from infinite_rl.layout import render, tagged
-from infinite_rl.progress import Progress
-from infinite_rl.shards import shard_folders
 from infinite_rl.store import DATASET, FAILED, read_rows
 
 pytestmark = pytest.mark.slow

@@ -28,7 +28,7 @@ from infinite_rl.reward_functions.reference import (
 )
 from infinite_rl.runtimes import Limits
 from infinite_rl.types import Execution, Program, RewardFunctionScore, Sample, TestResult
-from infinite_rl.workers import Lost
+from infinite_rl.workers.pool import Lost
 
 REWARD = CodingRewardFunction(timeout=5)
 HASTY = CodingRewardFunction(timeout=0.5)

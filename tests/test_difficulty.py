@@ -11,12 +11,12 @@ import openai_server as openai
 import pytest
 
 from infinite_rl import cli
+from infinite_rl.cli.display import in_flight
 from infinite_rl.dataset import rows
 from infinite_rl.dataset.difficulty import RATED, Rating, difficulty
 from infinite_rl.dataset.mix import Source, mix
 from infinite_rl.dataset.pairs import pairs
 from infinite_rl.dataset.solving import CALLS, Asking
-from infinite_rl.display import in_flight
 from infinite_rl.errors import (
     InfiniteRLError,
     NoCompletion,
@@ -25,9 +25,9 @@ from infinite_rl.errors import (
     Stopped,
     UsageError,
 )
-from infinite_rl.gate import RetryPolicy
-from infinite_rl.journal import Journal
+from infinite_rl.generation.journal import Journal
 from infinite_rl.layout import fenced, tagged
+from infinite_rl.providers.gate import RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.types import Completion, Usage
 

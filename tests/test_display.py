@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from infinite_rl.display import PlainDisplay, display, in_flight, rejections
-from infinite_rl.progress import Progress
+from infinite_rl.cli.display import PlainDisplay, display, in_flight, rejections
+from infinite_rl.generation.progress import Progress
 
 
 def terminal(width: int) -> tuple[Console, io.StringIO]:

@@ -10,11 +10,11 @@ import gemini_server as gemini
 import pytest
 
 from infinite_rl.dataset import load_dataset
+from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
-from infinite_rl.limits import RetryPolicy
-from infinite_rl.progress import Progress
 from infinite_rl.providers.gemini import GeminiProvider
+from infinite_rl.providers.limits import RetryPolicy
 from infinite_rl.providers.procedural import ProceduralProvider
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.store import FAILED, read_rows

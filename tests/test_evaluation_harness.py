@@ -195,8 +195,8 @@ def test_each_recipe_can_be_run_as_it_says(path: Path) -> None:
     if told.harness == "lm_eval":
         assert harness.command(told)
     else:
+        from infinite_rl.dataset.prompt_styles import STYLES
         from infinite_rl.evaluation.tasks import tasks_of
-        from infinite_rl.prompt_styles import STYLES
 
         assert tasks_of(told.tasks) and told.style in STYLES
 

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from infinite_rl.errors import NoCompletion, ProviderRefused, ProviderUnavailable, UsageError
-from infinite_rl.gate import Call, Gate, Limits, RetryPolicy
+from infinite_rl.providers.gate import Call, Gate, Limits, RetryPolicy
 from infinite_rl.types import Completion, Usage
 
 GOOD = Completion("text", "m")

@@ -25,8 +25,8 @@ from infinite_rl.errors import (
     ProviderUnavailable,
     UsageError,
 )
-from infinite_rl.limits import LimitedProvider, RetryPolicy
 from infinite_rl.providers.gemini import GeminiProvider
+from infinite_rl.providers.limits import LimitedProvider, RetryPolicy
 from infinite_rl.types import Completion, Usage
 
 TIMEOUT_S = 5.0

@@ -21,9 +21,9 @@ from loopback import json_reply
 from infinite_rl.errors import InfiniteRLError
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
-from infinite_rl.limits import RetryPolicy
 from infinite_rl.providers.gemini import GeminiProvider
 from infinite_rl.providers.gemini_batch import GeminiBatches
+from infinite_rl.providers.limits import RetryPolicy
 from infinite_rl.providers.openai_compatible import OpenAICompatibleProvider
 from infinite_rl.providers.provider import Provider
 

@@ -16,7 +16,7 @@ from simulated_time import SimulatedTime
 from test_pace import most_in
 
 from infinite_rl.errors import NoCompletion, ProviderRefused, ProviderUnavailable
-from infinite_rl.limits import LimitedProvider, Limits, RetryPolicy
+from infinite_rl.providers.limits import LimitedProvider, Limits, RetryPolicy
 from infinite_rl.providers.scripted import Reply, ScriptedProvider
 from infinite_rl.types import Completion, Usage
 
@@ -119,7 +119,7 @@ def test_a_delay_beyond_the_limit_is_not_waited_for() -> None:
 
 
 def test_each_retry_is_told_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "infinite_rl.limits")
+    caplog.set_level(logging.INFO, "infinite_rl.providers.limits")
     told: list[tuple[str, float]] = []
     time = SimulatedTime()
     provider = LimitedProvider(

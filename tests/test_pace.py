@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from infinite_rl.pace import LearnedPace, Spacing
+from infinite_rl.providers.pace import LearnedPace, Spacing
 
 
 def most_in(times: list[float], window_s: float) -> int:

@@ -14,8 +14,8 @@ transformers = pytest.importorskip("transformers")
 
 from tiny_models import byte_tokenizer, qwen3, save_tiny  # noqa: E402
 
+from infinite_rl.dataset.prompt_styles import token_ids  # noqa: E402
 from infinite_rl.errors import UsageError  # noqa: E402
-from infinite_rl.prompt_styles import token_ids  # noqa: E402
 from infinite_rl.training.learner import (  # noqa: E402
     check_fit,
     context_of,

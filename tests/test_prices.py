@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from infinite_rl.errors import UsageError
-from infinite_rl.prices import BATCH_FACTOR, PRICES, Price, cost, parse_price, price_of
+from infinite_rl.providers.prices import BATCH_FACTOR, PRICES, Price, cost, parse_price, price_of
 from infinite_rl.types import Usage
 
 MILLION = 1_000_000

@@ -9,10 +9,10 @@ import pytest
 
 from infinite_rl.dataset.ground_truth import score
 from infinite_rl.dataset.loaders import load
+from infinite_rl.dataset.prompt_styles import STYLES, Prompted, prompt_text
 from infinite_rl.dataset.rows import Row, sample_of
 from infinite_rl.errors import UnknownName, UsageError
 from infinite_rl.layout import fenced, tagged
-from infinite_rl.prompt_styles import STYLES, Prompted, prompt_text
 from infinite_rl.proof.solves import default_system
 from infinite_rl.reward_functions import get_reward_functions
 

@@ -15,7 +15,6 @@ from test_docs import blocks
 from infinite_rl.reward_functions.math.extract import Convention
 from infinite_rl.reward_functions.math.verify import VerdictStatus
 
-BESIDE = ("build", "tests", "bench", "configs")  # what lies beside the package
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -57,11 +56,20 @@ def test_every_command_and_path_of_the_readme_exists() -> None:
             check=True,
         ).stdout
         assert option in help_text
-    for place in re.findall(r"^\| `([^|]*)` \|", README.split("## The map")[1], re.M):
-        base = "infinite_rl/"
-        for name in re.split(r"`, `", place):
-            path = name if name.startswith((base, *BESIDE)) else base + name
-            assert (ROOT / path).exists(), path
+
+
+def test_the_map_names_every_place_and_no_other() -> None:
+    tree = README.split("## The map")[1].split("```")[1]
+    inside = {
+        name for line in re.findall(r"^  (\S.*?)   ", tree, re.M) for name in line.split(", ")
+    }
+    beside = {name for line in re.findall(r"^(\w.*?)   ", tree, re.M) for name in line.split(", ")}
+    package = ROOT / "infinite_rl"
+    assert all((ROOT / name).is_dir() for name in beside)
+    assert all(any(package.glob(name)) for name in inside)
+    named = {path.name for name in inside for path in package.glob(name)}
+    there = {path.name for path in package.iterdir() if path.is_dir() or path.suffix == ".py"}
+    assert there - named == {"__init__.py", "__main__.py", "__pycache__"}
 
 
 @pytest.mark.parametrize("room", ["launch", "storage", "training"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from infinite_rl.errors import StoreError
-from infinite_rl.replacing import clear_unfinished, replacing, replacing_folder, write_text
+from infinite_rl.files.replacing import clear_unfinished, replacing, replacing_folder, write_text
 
 
 def names(folder: Path) -> list[str]:

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from infinite_rl.executor import RewardExecutor
-from infinite_rl.judge import judge
-from infinite_rl.plan import slot_seed
+from infinite_rl.generation.judge import judge
+from infinite_rl.generation.plan import slot_seed
 from infinite_rl.proof.record import proof_of
 from infinite_rl.proof.reprove import reprove
 from infinite_rl.providers.procedural import ProceduralProvider

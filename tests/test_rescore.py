@@ -10,13 +10,13 @@ import pytest
 
 from infinite_rl.dataset import load_dataset
 from infinite_rl.errors import NoCompletion, ProviderRefused, StoreError, UsageError
+from infinite_rl.generation.journal import JOURNAL
+from infinite_rl.generation.progress import Progress
+from infinite_rl.generation.rescore import rescore
 from infinite_rl.generator import generate_dataset
-from infinite_rl.journal import JOURNAL
 from infinite_rl.layout import render, tagged
 from infinite_rl.manifest import judging_timeout, read_manifest, write_manifest
-from infinite_rl.progress import Progress
 from infinite_rl.providers.scripted import ScriptedProvider
-from infinite_rl.rescore import rescore
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.reward_functions.math import MathRewardFunction
 from infinite_rl.reward_functions.reward_function import Expected, RewardFunction
@@ -145,7 +145,7 @@ def test_answers_are_judged_in_the_runs_own_time_unless_another_is_given(
         times.append(timeout)
         return get_reward_functions(timeout, extra)
 
-    monkeypatch.setattr("infinite_rl.rescore.get_reward_functions", rewards)
+    monkeypatch.setattr("infinite_rl.generation.rescore.get_reward_functions", rewards)
     make(tmp_path, count=2, timeout=7)
     for timeout in (None, 2.5, None):
         rescore(tmp_path, timeout=timeout)

@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from infinite_rl.append_only import DiskFull
 from infinite_rl.errors import StoreError, UsageError
+from infinite_rl.files.append_only import DiskFull
 from infinite_rl.training import machine, run_folder
 from infinite_rl.training.redact import REDACTED, redact
 from infinite_rl.training.run_folder import (

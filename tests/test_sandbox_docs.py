@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 from wasmtime import Func, Instance, Module, WasmtimeError, wat2wasm
 
-from infinite_rl import workers
 from infinite_rl.errors import UsageError
 from infinite_rl.executor import RewardExecutor
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.runtimes import Limits, engine
 from infinite_rl.types import Execution
+from infinite_rl.workers import pool as workers
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "sandbox.md").read_text(encoding="utf-8")

@@ -14,19 +14,19 @@ from typing import Any
 import gemini_server as gemini
 import pytest
 
-from infinite_rl import cluster
-from infinite_rl.cluster import Failure, Job, ShardWorker, generate_on_ray
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
+from infinite_rl.generation import cluster
+from infinite_rl.generation.cluster import Failure, Job, ShardWorker, generate_on_ray
+from infinite_rl.generation.journal import answers
+from infinite_rl.generation.plan import free_indices
+from infinite_rl.generation.progress import Progress
+from infinite_rl.generation.rescore import rescore
+from infinite_rl.generation.shards import divided, shard_count, shard_folders, shares
 from infinite_rl.generator import generate_dataset
-from infinite_rl.journal import answers
 from infinite_rl.layout import render, tagged
-from infinite_rl.limits import Limits
-from infinite_rl.plan import free_indices
-from infinite_rl.progress import Progress
 from infinite_rl.proof.reprove import reprove
-from infinite_rl.rescore import rescore
+from infinite_rl.providers.limits import Limits
 from infinite_rl.reward_functions import get_reward_functions
-from infinite_rl.shards import divided, shard_count, shard_folders, shares
 from infinite_rl.store import DATASET, FAILED, read_rows
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from s3_server import answering, bucket, credentials
 
-from infinite_rl.cache import cache_folder
 from infinite_rl.dataset.rows import read, write
 from infinite_rl.errors import StoreError, UsageError
+from infinite_rl.files.cache import cache_folder
 from infinite_rl.storage import fetch, publish, ready
 
 ROWS = [{"question": f"What is {n}?", "answer": f"#### {n}"} for n in range(5)]

@@ -18,8 +18,8 @@ import pytest
 from s3_server import SECRET, Proxy, answering, bucket, credentials
 
 from infinite_rl import cli
-from infinite_rl.cache import cache_folder
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
+from infinite_rl.files.cache import cache_folder
 from infinite_rl.storage import MARKER, Transfer, fetch, publish, ready, s3
 from infinite_rl.storage.transfer import Interrupted
 

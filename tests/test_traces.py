@@ -23,7 +23,7 @@ from infinite_rl.dataset.export import export
 from infinite_rl.dataset.solving import CALLS, Asking
 from infinite_rl.dataset.traces import TRACES, Tracing, parted, traces
 from infinite_rl.errors import NoCompletion, ProviderRefused
-from infinite_rl.journal import Journal, answers
+from infinite_rl.generation.journal import Journal, answers
 from infinite_rl.layout import tagged
 from infinite_rl.providers import KEY_VARIABLES, make_provider
 from infinite_rl.providers.scripted import ScriptedProvider

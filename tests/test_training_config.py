@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from infinite_rl.dataset.prompt_styles import STYLES
 from infinite_rl.errors import UsageError
 from infinite_rl.evaluation.config import EvaluationConfig
-from infinite_rl.prompt_styles import STYLES
 from infinite_rl.settings import Settings
 from infinite_rl.training.config import TrainingConfig
 

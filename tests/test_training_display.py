@@ -8,7 +8,7 @@ import time
 import pytest
 from rich.console import Console
 
-from infinite_rl.training.display import LiveDisplay, PlainDisplay, display, numbers
+from infinite_rl.cli.training_display import LiveDisplay, PlainDisplay, display, numbers
 
 STEP = {"reward": 0.5123, "kl": 0.00312, "length": 87.4, "tokens_per_s": 1203.4, "loss": -0.01}
 WORDS = "reward 0.512, loss -0.0100, KL 0.0031, 87 tokens, 1,203 tokens/s"

@@ -125,7 +125,7 @@ def test_an_answer_that_was_cut_off_gets_no_reward(model: str, tmp_path: Path) -
 
 
 def test_what_ends_is_an_end_token_or_a_stop_string() -> None:
-    from infinite_rl.prompt_styles import Prompted
+    from infinite_rl.dataset.prompt_styles import Prompted
     from infinite_rl.training.encoding import Prompt
     from infinite_rl.training.trl_engine import _Limit
 
@@ -240,7 +240,7 @@ def test_what_trl_cannot_do_is_one_clear_error(
 def test_a_first_token_is_not_given_twice(tmp_path: Path) -> None:
     from tokenizers.processors import TemplateProcessing
 
-    from infinite_rl.prompt_styles import Prompted
+    from infinite_rl.dataset.prompt_styles import Prompted
     from infinite_rl.training.encoding import Prompt
     from infinite_rl.training.trl_engine import _as_read
 
@@ -264,7 +264,7 @@ def test_a_first_token_is_not_given_twice(tmp_path: Path) -> None:
 
 def test_vllm_is_told_where_an_answer_ends() -> None:
     # It knows the ends in the model's files alone: a base model would write on after its turn.
-    from infinite_rl.prompt_styles import Prompted
+    from infinite_rl.dataset.prompt_styles import Prompted
     from infinite_rl.training.encoding import Prompt
     from infinite_rl.training.trl_engine import _end_turns, _ending
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from infinite_rl.waits import settled, taken
+from infinite_rl.workers.waits import settled, taken
 
 
 class Interrupted(Exception):

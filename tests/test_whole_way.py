@@ -22,8 +22,8 @@ from infinite_rl.dataset.solving import Asking
 from infinite_rl.dataset.split import LEFT_OUT, split
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
-from infinite_rl.limits import RetryPolicy
 from infinite_rl.proof.reprove import reprove
+from infinite_rl.providers.limits import RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.store import DATASET, read_rows

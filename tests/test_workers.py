@@ -18,12 +18,13 @@ from typing import Any
 
 import pytest
 
-from infinite_rl import worker, workers
 from infinite_rl.errors import SandboxError, UnknownName, UsageError
 from infinite_rl.executor import RewardExecutor
 from infinite_rl.reward_functions.math.verify import verify
 from infinite_rl.types import Execution, Program
-from infinite_rl.workers import Lost, in_workers
+from infinite_rl.workers import pool as workers
+from infinite_rl.workers import worker
+from infinite_rl.workers.pool import Lost, in_workers
 
 ROOT = Path(__file__).parent.parent
 WORK = f"{__name__}:do"
@@ -82,7 +83,7 @@ def children(pid: int | None = None) -> list[int]:
     ).stdout.splitlines()
     rows = [line.split(None, 2) for line in listed]
     mine = [row for row in rows if int(row[1]) == (pid or os.getpid())]
-    serving = [int(row[0]) for row in mine if "infinite_rl.worker import serve" in row[2]]
+    serving = [int(row[0]) for row in mine if "infinite_rl.workers.worker import serve" in row[2]]
     return [number for number in serving if number not in _others]
 
 
@@ -313,7 +314,7 @@ def test_a_program_that_is_lost_is_a_failed_run_with_the_reason(
 BATCH = (
     "from infinite_rl.executor import RewardExecutor\n"
     "print(RewardExecutor().batch_run([f'print({n})' for n in range(20)], 'python')[-1])\n"
-    "import infinite_rl.workers as w; print(len(w._pool._idle))\n"
+    "import infinite_rl.workers.pool as w; print(len(w._pool._idle))\n"
 )
 EXPECTED = "('19', '')\n2\n"
 
@@ -467,7 +468,7 @@ def test_batches_leave_no_process_thread_or_file() -> None:
 ENDLESS = (
     "import sys, threading\n"
     "from infinite_rl.executor import RewardExecutor\n"
-    "from infinite_rl import workers\n"
+    "from infinite_rl.workers import pool as workers\n"
     "def told():\n"
     "    while len(workers._pool._busy) < 2: pass\n"
     "    print(*(w.pid for w in workers._pool._busy), flush=True)\n"

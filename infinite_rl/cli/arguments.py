@@ -161,7 +161,7 @@ def _refuse_inside(file: Path, folder: object) -> None:
 
 
 def _is_of_a_run(file: Path) -> bool:
-    from ..journal import JOURNAL
+    from ..generation.journal import JOURNAL
     from ..manifest import MANIFEST
     from ..store import DATASET, FAILED
 

@@ -27,7 +27,7 @@ from .terminal import (
 )
 
 if TYPE_CHECKING:
-    from ..progress import Progress
+    from ..generation.progress import Progress
 
 ARGUMENTS = "batch.json"  # in the folder of a run in batches: what `batch resume` says again
 _TEXT_FILES = (".txt", ".md", ".csv")  # a file by its name, even if it is missing; not "Node.js"
@@ -109,8 +109,8 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from ..display import planned
-    from ..run import STOPPED_ON_REQUEST
+    from ..generation.run import STOPPED_ON_REQUEST
+    from .display import planned
 
     show_logs(debug=given.debug)
     provider, engine = _chosen_provider(given), _chosen_engine(given)
@@ -138,8 +138,8 @@ def _generated(
 ) -> Progress:
     from rich.console import Console
 
-    from ..display import display
-    from ..limits import Limits
+    from ..providers.limits import Limits
+    from .display import display
 
     with stop_on_signals() as stop, display(Console(stderr=True)) as show:
         told = given.verify and not given.dry_run
@@ -177,7 +177,7 @@ def _generated(
 
 def _after_estimate(show: Callable[[Progress], None]) -> Callable[[Progress], None]:
     """The display, but that it first says what is to be spent: blind solves multiply it."""
-    from ..display import estimated
+    from .display import estimated
 
     told = False
 
@@ -202,7 +202,7 @@ def _values(progress: Progress, given: argparse.Namespace) -> dict[str, object]:
 
 def _print_summary(progress: Progress, given: argparse.Namespace) -> None:
     from ..dataset import load_dataset, summarise
-    from ..display import done, lacking
+    from .display import done, lacking
 
     lines, frame = [done(progress)], load_dataset(given.out_dir)
     if len(frame):
@@ -254,7 +254,7 @@ def _chosen_provider(given: argparse.Namespace) -> str:
 def _chosen_engine(given: argparse.Namespace) -> Callable[..., Progress]:
     """What generates: this process, or a cluster."""
     if given.engine == "ray":
-        from ..cluster import generate_on_ray
+        from ..generation.cluster import generate_on_ray
 
         return partial(generate_on_ray, workers=given.workers, address=given.ray_address)
     from ..generator import generate_dataset

@@ -26,8 +26,8 @@ def add(verbs: arguments.Verbs) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from ..display import rejections
-    from ..rescore import rescore
+    from ..generation.rescore import rescore
+    from .display import rejections
 
     show_logs()
     with counting("answers judged") as count:

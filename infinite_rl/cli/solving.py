@@ -80,7 +80,7 @@ def asked(
 
 def _in_flight(asking: Asking) -> str:
     """The calls under way, once there are some."""
-    from ..display import in_flight
+    from .display import in_flight
 
     return ", ".join(in_flight(each.traffic) for each in asking.asked)
 
@@ -89,7 +89,7 @@ def _asking(
     given: argparse.Namespace, provider: str, model: str, attempts: int, stop: threading.Event
 ) -> Asking:
     from ..dataset.solving import Asking
-    from ..limits import Limits
+    from ..providers.limits import Limits
 
     return Asking(
         provider,
@@ -135,7 +135,7 @@ def told(
     given: argparse.Namespace, found: Cost, more: Mapping[str, object], *lines: str, where: str
 ) -> None:
     """Tell what came of it, and what was spent; of a dry run, what is to be spent alone."""
-    from ..display import estimated, spent
+    from .display import estimated, spent
 
     values = {**vars(found), **more, "dry_run": given.dry_run, "out": given.out}
     if found.estimate:

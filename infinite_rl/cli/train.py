@@ -125,7 +125,7 @@ def _done(resume: Path | None) -> int:
 def _shown(shown: ExitStack, steps: int, begun: int) -> Callable[[int, Mapping[str, Any]], None]:
     from rich.console import Console
 
-    from ..training.display import display
+    from .training_display import display
 
     on_step = display(Console(stderr=True), steps, begun=begun)
     on_step.__enter__()

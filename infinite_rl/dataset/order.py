@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UsageError
-from ..replacing import replacing
+from ..files.replacing import replacing
 
 _NAMED, _CHARS = 3, 80  # ids that an error quotes, and characters of each
 

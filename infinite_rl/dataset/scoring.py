@@ -22,8 +22,8 @@ from ..reward_functions import REWARDS
 from ..reward_functions.reward_function import RewardFunction, unscored
 from ..store import FAILED_COLUMNS, answer_of
 from ..types import RewardFunctionScore, Sample
-from ..worker import raised
-from ..workers import Lost, default_count, in_threads, in_workers
+from ..workers.pool import Lost, default_count, in_threads, in_workers
+from ..workers.worker import raised
 from . import rows
 from .ground_truth import packed_in
 from .rows import Row, to_json
@@ -338,7 +338,7 @@ def on_ray(address: str | None = None) -> Iterator[Spread]:
     Raises:
         UsageError: Ray is not installed, or there is no cluster at the address.
     """
-    from ..cluster import connected
+    from ..generation.cluster import connected
 
     with connected(address) as ray:
         cores = max(1, int(ray.cluster_resources().get("CPU", 1)))

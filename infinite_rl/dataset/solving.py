@@ -18,23 +18,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..asked import Asked, Patience
-from ..budget import Budget, estimate_calls
 from ..errors import InfiniteRLError, NoCompletion, UsageError, look_up
-from ..gate import Limits, RetryPolicy
-from ..journal import JOURNAL, Call, Journal, Source
+from ..generation.asked import Asked, Patience
+from ..generation.budget import Budget, estimate_calls
+from ..generation.journal import JOURNAL, Call, Journal, Source
+from ..generation.plan import slot_seed
+from ..generation.progress import Estimate, Spending
 from ..layout import tagged
-from ..limits import LimitedProvider
-from ..plan import slot_seed
-from ..prices import Price
-from ..progress import Estimate, Spending
 from ..proof.solves import default_system
+from ..providers.gate import Limits, RetryPolicy
+from ..providers.limits import LimitedProvider
+from ..providers.prices import Price
 from ..providers.provider import Provider
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 from ..store import locked
 from ..types import Completion, RewardFunctionScore, Sample, Slot
-from ..workers import in_order
+from ..workers.pool import in_order
 from . import rows
 
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..append_only import AppendOnlyFile, damaged, read_lines
 from ..errors import StoreError
+from ..files.append_only import AppendOnlyFile, damaged, read_lines
 from .rows import Row, read, write
 from .shelf import to_line
 

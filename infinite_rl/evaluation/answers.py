@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from ..append_only import AppendOnlyFile, damaged, whole_lines
 from ..dataset.rows import to_json
 from ..errors import StoreError
+from ..files.append_only import AppendOnlyFile, damaged, whole_lines
 
 FOLDER = "answers"
 

@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from ..dataset import rows
+from ..dataset.prompt_styles import STYLES
 from ..dataset.rows import Row
 from ..dataset.scoring import Judging, score_file
 from ..errors import ProviderError, Stopped, UsageError, look_up
-from ..gate import RetryPolicy
 from ..manifest import read_manifest, surroundings, write_manifest
-from ..prompt_styles import STYLES
+from ..providers.gate import RetryPolicy
 from ..providers.provider import Provider
 from ..store import locked, sample_of
 from .answers import Keeper, Kept

@@ -18,8 +18,8 @@ from queue import SimpleQueue
 from typing import IO, Any
 
 from ..errors import InfiniteRLError, UsageError
-from ..waits import taken
-from ..worker import import_path, raised
+from ..workers.waits import taken
+from ..workers.worker import import_path, raised
 from .config import EvaluationConfig
 
 _LOOK_S = 0.5  # the longest that a stop goes unnoticed

@@ -21,8 +21,8 @@ from typing import Any, Protocol
 
 from ..dataset.rows import write
 from ..errors import InfiniteRLError, StoreError, UsageError
+from ..files.replacing import write_text
 from ..manifest import write_manifest
-from ..replacing import write_text
 from ..storage import Transfer, publish, ready
 from ..training.checkpoint import step_of
 from . import figures, harness

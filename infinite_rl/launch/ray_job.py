@@ -20,8 +20,8 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from ..cluster import connected
 from ..errors import InfiniteRLError
+from ..generation.cluster import connected
 from .hosts import Guest, Hosts, Meeting, ip_of
 
 PORT = 6380  # of the head, where the hosts meet

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from ..judge import empty_response
+from ..generation.judge import empty_response
 from ..reward_functions.reward_function import RewardFunction
 from ..runtimes import language_of, recorded_hash, runtime_named
 from ..store import sample_of

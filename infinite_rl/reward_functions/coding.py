@@ -17,7 +17,7 @@ from ..parser_fences import code_blocks
 from ..parser_tags import tag_matches
 from ..runtimes import language_of, runtime_named
 from ..types import Execution, RewardFunctionScore, Sample, ScoreStatus
-from ..workers import Lost, default_count, in_workers
+from ..workers.pool import Lost, default_count, in_workers
 from . import REWARDS
 from .calls import call_tests
 from .compare import compare, compare_exactly

@@ -26,7 +26,7 @@ from ..errors import SandboxError, UsageError
 from ..layout import ANSWER_TAG
 from ..parser_tags import format_of, tag_matches
 from ..types import RewardFunctionScore
-from ..worker import NoWorkers, Worker, WorkerGone
+from ..workers.worker import NoWorkers, Worker, WorkerGone
 from .predicate import BadPredicate, predicate_share
 from .reward_function import Expected, RewardFunction, unscored
 

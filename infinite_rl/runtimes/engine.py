@@ -33,9 +33,9 @@ from wasmtime import Config, Engine, Module, Store, WasmtimeError
 from wasmtime import _ffi as ffi
 from wasmtime.component import Component
 
-from ..cache import cache_folder
 from ..errors import RuntimeMissing, SandboxError
-from ..waits import taken
+from ..files.cache import cache_folder
+from ..workers.waits import taken
 from . import Runtime, recorded_hash, runtime_file
 from .faults import handlers, put_back
 from .guest import Limits

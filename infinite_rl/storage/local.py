@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..errors import StoreError, UsageError
-from ..replacing import clear_abandoned, replacing_folder
+from ..files.replacing import clear_abandoned, replacing_folder
 from .marker import MARKER, MOST, Marker, Published, contents, stamps_of
 from .transfer import Meter, Transfer
 

@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..cache import cache_folder
 from ..errors import InfiniteRLError, StoreError
-from ..replacing import clear_unfinished, replacing_folder
+from ..files.cache import cache_folder
+from ..files.replacing import clear_unfinished, replacing_folder
 
 CHUNK = 1 << 20  # bytes that are read at a time
 _LOCK = ".lock"

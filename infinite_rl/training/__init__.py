@@ -41,7 +41,6 @@
     machine.py        on what a run is made
     redact.py         keeps secrets out of all that
 
-    display.py        a run as it is seen while it goes on
     plots.py          its curves
     timeline.py       where its time went
     generations.py    answers to look at

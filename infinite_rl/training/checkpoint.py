@@ -20,7 +20,7 @@ from pickle import UnpicklingError  # what torch raises; nothing is unpickled he
 from typing import Any
 
 from ..errors import StoreError, UsageError
-from ..replacing import UNFINISHED, clear_unfinished, replacing_folder, write_text
+from ..files.replacing import UNFINISHED, clear_unfinished, replacing_folder, write_text
 
 FOLDER, READY, STATE = "checkpoints", "READY", "trainer_state.pt"
 FINAL = "FINAL"  # in a run's folder: the name of the checkpoint that it has ended with

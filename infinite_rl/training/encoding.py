@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..dataset.prompt_styles import STYLES, Prompted, prompt_text, token_ids
 from ..errors import NoColumn, UsageError
-from ..prompt_styles import STYLES, Prompted, prompt_text, token_ids
 from ..store import sample_of
 from .mixed import STYLE, id_of
 

@@ -21,9 +21,9 @@ from ..adapters.scorer import Scorer
 from ..dataset.loaders import load
 from ..dataset.mix import ID_COLUMN, Mixture, Source, mix
 from ..dataset.order import read_order
+from ..dataset.prompt_styles import STYLES
 from ..dataset.rows import Row, read, read_some
 from ..errors import UsageError, look_up
-from ..prompt_styles import STYLES
 from ..storage import fetch
 from ..store import sample_of
 from .config import Dataset, TrainingConfig

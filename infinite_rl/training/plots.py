@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import UsageError
-from ..replacing import replacing
+from ..files.replacing import replacing
 from .run_folder import read_events
 
 FOLDER = "plots"

@@ -33,8 +33,8 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import torch
 
-from ..cluster import connected
 from ..errors import InfiniteRLError, UsageError, reason_of
+from ..generation.cluster import connected
 from .async_engine import run_on
 from .blocking import BlockingReward, BlockingRollout, BlockingTrainer, Job
 from .checkpoint import step_of

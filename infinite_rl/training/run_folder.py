@@ -25,11 +25,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ..append_only import AppendOnlyFile, damaged, whole_lines
 from ..dataset.shelf import to_line
 from ..errors import StoreError, UsageError
+from ..files.append_only import AppendOnlyFile, damaged, whole_lines
+from ..files.replacing import write_text
 from ..manifest import surroundings
-from ..replacing import write_text
 from ..settings import read_yaml, to_yaml
 from ..store import locked
 from . import checkpoint

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...errors import StoreError, UsageError, look_up
+from ...files.replacing import replacing_folder
 from ...proof.solves import default_system
-from ...replacing import replacing_folder
 from .. import parquet
 from ..ground_truth import unpack
 from ..rows import Row, id_of, put_down, read, sample_of

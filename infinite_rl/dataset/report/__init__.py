@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...files.replacing import write_text
 from ...manifest import read_manifest
-from ...replacing import write_text
 from ...store import DATASET, FAILED, FAILED_COLUMNS, PROOF_COLUMNS, read_rows
 from ...types import REASONS
 from ..rows import Row, Source, read

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
+from ...dataset.prompt_styles import Prompted, prompt_text, token_ids
 from ...dataset.rows import Row
 from ...errors import UsageError, look_up
-from ...prompt_styles import Prompted, prompt_text, token_ids
 from ..answers import Answer
 from ..config import EvaluationConfig
 

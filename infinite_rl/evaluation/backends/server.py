@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import chain, islice
 
-from ...asked import Patience
+from ...dataset.prompt_styles import STYLES, Prompted
 from ...dataset.rows import Row
 from ...errors import NoCompletion, ProviderError, Stopped, UsageError
-from ...gate import Limits, RetryPolicy
-from ...prompt_styles import STYLES, Prompted
+from ...generation.asked import Patience
 from ...providers import make_provider
+from ...providers.gate import Limits, RetryPolicy
 from ...providers.provider import Provider
 from ...store import sample_of
 from ...types import Sample, Usage

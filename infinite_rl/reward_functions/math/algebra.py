@@ -16,8 +16,8 @@ import time
 from fractions import Fraction
 from typing import Any
 
-from ...worker import NoWorkers, Worker, WorkerGone
-from ...workers import default_count
+from ...workers.pool import default_count
+from ...workers.worker import NoWorkers, Worker, WorkerGone
 from . import elementary
 from .bounds import NotReady, OutOfTime, OverBudget, Unavailable, Unparsed, bits
 from .tree import Node, holds

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from .errors import StoreError, UsageError
-from .gate import Limits
+from ..errors import StoreError, UsageError
+from ..providers.gate import Limits
+from ..store import DATASET, DATASET_COLUMNS, Store, read_rows
 from .plan import Shard
-from .store import DATASET, DATASET_COLUMNS, Store, read_rows
 
 SHARDS = "shards"
 _NAME = re.compile(r"([0-9]+)_of_([0-9]+)")

@@ -10,14 +10,14 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from ..errors import ProviderError
+from ..store import Store
+from ..types import Attempt, Outcome
+from ..workers.waits import taken
 from .asker import Asker
-from .errors import ProviderError
 from .journal import Journal, Pending
 from .plan import free_indices
 from .progress import Progress
-from .store import Store
-from .types import Attempt, Outcome
-from .waits import taken
 
 logger = logging.getLogger(__name__)
 

@@ -23,20 +23,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from .errors import InfiniteRLError, UsageError
-from .generator import generate_dataset
+from ..errors import InfiniteRLError, UsageError
+from ..generator import generate_dataset
+from ..manifest import Record
+from ..providers import resolve_provider
+from ..providers.limits import Limits
+from ..reward_functions import get_reward_functions
+from ..store import DATASET, Store, read_rows
+from ..tasks import TASKS
+from ..types import Usage
 from .journal import JOURNAL
-from .limits import Limits
-from .manifest import Record
 from .plan import Plan, Shard
 from .progress import Estimate, Progress, Spending
-from .providers import resolve_provider
-from .reward_functions import get_reward_functions
 from .run import STOPPED_ON_REQUEST
 from .shards import divided, merge, shard_count, shard_folders, shard_rows, shares
-from .store import DATASET, Store, read_rows
-from .tasks import TASKS
-from .types import Usage
 
 _POLL_S = 1.0  # how often the workers are asked how far they are
 _RESTARTS = 20  # of one worker: each may lose the calls that were under way

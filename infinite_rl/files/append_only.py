@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from .errors import StoreError
+from ..errors import StoreError
 
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _READ_AT_ONCE = 2**20  # bytes; with less, reading a long file back takes twice as long

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from .errors import ProviderError, ProviderUnavailable, Stopped
+from ..errors import ProviderError, ProviderUnavailable, Stopped
+from ..types import Completion
 from .gate import Call, Gate, Limits, RetryPolicy, Traffic
-from .providers.provider import Provider
-from .types import Completion
+from .provider import Provider
 
 __all__ = ["LimitedProvider", "Limits", "RetryPolicy", "Traffic"]
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from .errors import UsageError
-from .types import Usage
+from ..errors import UsageError
+from ..types import Usage
 
 # Gemini and OpenAI ask half for batches, but the full price of cached tokens:
 # https://ai.google.dev/gemini-api/docs/batch-api

@@ -24,7 +24,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, TypeVar
 
-from .errors import UsageError
+from ..errors import UsageError
 from .waits import settled
 from .worker import NoWorkers, Worker, WorkerGone, raised
 

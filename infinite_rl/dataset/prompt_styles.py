@@ -28,13 +28,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from .errors import UsageError, look_up, reason_of
-from .layout import ANSWER_TAG, fenced, tagged
-from .parser_tags import tag_matches
-from .proof.solves import default_system
-from .reward_functions.coding import read_submission
-from .store import sample_of
-from .types import Sample
+from ..errors import UsageError, look_up, reason_of
+from ..layout import ANSWER_TAG, fenced, tagged
+from ..parser_tags import tag_matches
+from ..proof.solves import default_system
+from ..reward_functions.coding import read_submission
+from ..store import sample_of
+from ..types import Sample
 
 Messages: TypeAlias = "list[dict[str, str]]"
 

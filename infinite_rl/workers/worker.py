@@ -26,8 +26,8 @@ from pkgutil import resolve_name
 from queue import SimpleQueue
 from typing import Any
 
-from . import errors
-from .errors import InfiniteRLError, SandboxError
+from .. import errors
+from ..errors import InfiniteRLError, SandboxError
 
 _ROOT = str(Path(__file__).resolve().parent.parent)
 _LENGTH = struct.Struct(">Q")
@@ -35,7 +35,9 @@ _TOGETHER_S = 0.05  # answers wait for each other so long: a frame costs both si
 _START_S = 120.0
 
 # Isolated, so that neither the working directory nor the environment adds a place to import from.
-_BOOT = "import sys; sys.path[:] = sys.argv[1:]; from infinite_rl.worker import serve; serve()"
+_BOOT = (
+    "import sys; sys.path[:] = sys.argv[1:]; from infinite_rl.workers.worker import serve; serve()"
+)
 
 
 class NoWorkers(Exception):

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .errors import NoCompletion, ProviderError, ProviderUnavailable, UsageError
+from ..errors import NoCompletion, ProviderError, ProviderUnavailable, UsageError
+from ..types import Completion, Usage
 from .pace import LearnedPace, Spacing
-from .types import Completion, Usage
 
 _MOST_IN_FLIGHT = 1000  # where no limit is set
 _CHARS_PER_TOKEN = 4  # of English; an estimate until the provider has counted

@@ -9,10 +9,10 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .errors import UnknownName, UsageError, look_up
-from .prompts import task_request
-from .runtimes import language_of
-from .types import Slot, TaskType
+from ..errors import UnknownName, UsageError, look_up
+from ..prompts import task_request
+from ..runtimes import language_of
+from ..types import Slot, TaskType
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from rich.progress import (
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from .gate import Traffic
-from .progress import Estimate, Progress, Spending
+from ..generation.progress import Estimate, Progress, Spending
+from ..providers.gate import Traffic
 
 _PLAIN_EVERY_S = 5.0
 _NARROW = 60  # columns under which bars would push out the numbers

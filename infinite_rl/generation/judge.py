@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .layout import fenced, tagged
-from .parser import ExampleParser
-from .reward_functions.reward_function import RewardFunction
-from .types import Attempt, Completion, Outcome, Reason, RewardFunctionScore, Sample, TaskType
+from ..layout import fenced, tagged
+from ..parser import ExampleParser
+from ..reward_functions.reward_function import RewardFunction
+from ..types import Attempt, Completion, Outcome, Reason, RewardFunctionScore, Sample, TaskType
 
 _NO_SCORE = RewardFunctionScore(0.0, 0.0)
 

@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..errors import UsageError
+from ..providers import PROVIDERS, make_provider, resolve_provider
+from ..providers.gate import Limits, RetryPolicy
+from ..providers.limits import LimitedProvider
+from ..providers.prices import Price, parse_price, price_of
+from ..providers.provider import BatchProvider, Provider
 from .batches import Batches
-from .errors import UsageError
-from .gate import Limits, RetryPolicy
 from .journal import Journal, Source
-from .limits import LimitedProvider
-from .prices import Price, parse_price, price_of
 from .progress import Progress
-from .providers import PROVIDERS, make_provider, resolve_provider
-from .providers.provider import BatchProvider, Provider
 
 WRITER, SOLVER = "writer", "solver"
 

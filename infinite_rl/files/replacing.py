@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .errors import StoreError
+from ..errors import StoreError
 
 UNFINISHED = ".part"
 _NEW, _OLD = "new", "old"

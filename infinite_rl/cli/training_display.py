@@ -15,7 +15,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from ..display import NotedBars
+from .display import NotedBars
 
 _PLAIN_EVERY_S = 5.0
 _NARROW = 60  # columns under which a bar would push out the numbers

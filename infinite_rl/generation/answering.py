@@ -8,14 +8,14 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from .errors import NoCompletion, UsageError
+from ..errors import NoCompletion, UsageError
+from ..proof.record import proof_of
+from ..proof.self_test import self_test
+from ..proof.solves import MIN_AGREEMENT, decide, judge_solves, solve_request
+from ..reward_functions.reward_function import RewardFunction
+from ..types import Attempt, Completion, Outcome, Reason, Slot
 from .journal import Call, Pending, Source
 from .judge import judge, no_completion
-from .proof.record import proof_of
-from .proof.self_test import self_test
-from .proof.solves import MIN_AGREEMENT, decide, judge_solves, solve_request
-from .reward_functions.reward_function import RewardFunction
-from .types import Attempt, Completion, Outcome, Reason, Slot
 
 
 class Answers(Protocol):

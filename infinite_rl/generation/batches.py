@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from .errors import ProviderError, ProviderUnavailable
+from ..errors import ProviderError, ProviderUnavailable
+from ..providers.gemini_batch import ENDED
+from ..providers.provider import BatchProvider
+from ..types import Completion
 from .journal import Batch, Call, Journal, Pending, Source
-from .providers.gemini_batch import ENDED
-from .providers.provider import BatchProvider
-from .types import Completion
 
 logger = logging.getLogger(__name__)
 

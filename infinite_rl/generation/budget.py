@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 
-from .errors import UsageError
-from .prices import Price, cost
+from ..errors import UsageError
+from ..providers.prices import Price, cost
+from ..types import Usage
 from .progress import Estimate, Progress, Spending
-from .types import Usage
 
 _CHARS_PER_TOKEN = 3  # fewer than English has, so that more tokens are expected than there are
 _UNKNOWN_OUTPUT = 8192  # tokens that an answer may have, where nothing limits it

@@ -21,11 +21,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from .append_only import AppendOnlyFile, DiskFull, damaged, whole_lines
-from .errors import NoCompletion, ProviderError, ProviderUnavailable, StoreError
-from .prices import Price, cost
+from ..errors import NoCompletion, ProviderError, ProviderUnavailable, StoreError
+from ..files.append_only import AppendOnlyFile, DiskFull, damaged, whole_lines
+from ..providers.prices import Price, cost
+from ..types import Completion, Slot, Usage
 from .progress import Spending
-from .types import Completion, Slot, Usage
 
 JOURNAL = "journal.jsonl"
 _RESERVE = ".reserve"  # given up where the disk is full, for the answers that are under way

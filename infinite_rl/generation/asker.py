@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from .errors import NoCompletion
+from ..errors import NoCompletion
+from ..prompts import rectify_request, task_request
+from ..store import Store
+from ..types import Attempt, Outcome, Slot, TaskType
 from .journal import Journal
 from .plan import slot_seed
-from .prompts import rectify_request, task_request
-from .store import Store
-from .types import Attempt, Outcome, Slot, TaskType
 
 MAX_DRAFTS = 5  # new tasks tried for one sample
 MAX_REPAIRS = 2  # times that one draft is asked for again, told what failed

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .types import Usage
+from ..types import Usage
 
 
 @dataclass

@@ -12,19 +12,19 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from ..errors import StoreError, UsageError
+from ..manifest import judging_timeout, read_manifest, write_manifest
+from ..proof.solves import MIN_AGREEMENT
+from ..reward_functions import get_reward_functions
+from ..reward_functions.reward_function import RewardFunction
+from ..store import DATASET, FAILED, Store, read_rows
+from ..tasks import TASKS
+from ..types import Attempt, Completion, Outcome, Slot, TaskType
+from ..workers.pool import default_count
 from .answering import Answering, BlindSolves
-from .errors import StoreError, UsageError
 from .journal import JOURNAL, Call, Journal, Source, calls
-from .manifest import judging_timeout, read_manifest, write_manifest
 from .plan import slot_seed
-from .proof.solves import MIN_AGREEMENT
-from .reward_functions import get_reward_functions
-from .reward_functions.reward_function import RewardFunction
 from .shards import shard_count, shard_folders, shard_rows
-from .store import DATASET, FAILED, Store, read_rows
-from .tasks import TASKS
-from .types import Attempt, Completion, Outcome, Slot, TaskType
-from .workers import default_count
 
 _FOLDER = "rescored.new"
 _TOGETHER = 256  # answers that are held at a time

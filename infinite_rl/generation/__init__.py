@@ -1,0 +1,19 @@
+"""From a plan to proven rows: what `infinite_rl.generator.generate_dataset` is made of.
+
+    plan.py        what to make: targets for each family, and the slots that fill them
+    asker.py       what to ask next: slots to attempts, and what follows a rejected one
+    asked.py       who is asked: a provider behind its limits, or batches
+    answering.py   what a thread does with an attempt: ask, judge, prove
+    judge.py       a text, parsed and scored
+    batches.py     calls that are sent up together and answered hours later
+    budget.py      what may still be spent
+    run.py         hands out attempts, and is the one consumer of their outcomes
+    progress.py    where a run stands, and what its calls have cost
+    journal.py     every answer that was paid for
+    rescore.py     the answers of a journal, judged anew
+    shards.py      a folder in parts, each written by one process
+    cluster.py     the workers of a Ray cluster that fill them
+
+A slot becomes an attempt, its completion a sample, that and its score an outcome, and an outcome
+that is accepted a row: `run.py` is where they meet.
+"""
