@@ -361,6 +361,19 @@ def test_files_in_the_working_directory_are_not_imported_instead(tmp_path: Path)
     assert python("-c", script, cwd=tmp_path).stdout.startswith("('19', '')")
 
 
+def test_a_worker_finds_the_package_where_an_import_hook_did(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As of an editable install: its folder is no place of `sys.path`."""
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if not _holds_it(place)])
+    places = worker.import_path()
+    assert [place for place in places if _holds_it(place)] == [str(ROOT.resolve())]
+
+
+def _holds_it(place: str) -> bool:
+    return Path(place, "infinite_rl", "__init__.py").is_file()
+
+
 def _batch(connection: Any) -> None:
     connection.send(results(*(["say", number] for number in range(20))))
     connection.send(set(results(*[["pid", 0]] * 20)))

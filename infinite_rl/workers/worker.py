@@ -29,7 +29,7 @@ from typing import Any
 from .. import errors
 from ..errors import InfiniteRLError, SandboxError
 
-_ROOT = str(Path(__file__).resolve().parent.parent)
+_ROOT = str(Path(__file__).resolve().parents[2])  # the folder in which this package lies
 _LENGTH = struct.Struct(">Q")
 _TOGETHER_S = 0.05  # answers wait for each other so long: a frame costs both sides a wake-up
 _START_S = 120.0
@@ -155,7 +155,7 @@ class Worker:
 
 
 def import_path() -> list[str]:
-    """Where this process imports from, and last the folder of this package, however it was found.
+    """Where this process imports from, and last where this package lies, however it was found.
 
     A worker must find the same modules. Relative places are made absolute, for they are relative to
     what the working directory was.
