@@ -333,6 +333,15 @@ def test_reference_code_is_run_for_its_output() -> None:
     assert judge("print(45)", fenced("print(45)", "")).passed
 
 
+def test_what_is_in_fences_that_hold_no_code_is_read_on_but_not_without_end() -> None:
+    program = fenced("print(45)", "python")
+    assert judge("print(45)", fenced(program, "markdown")).passed
+    for _ in range(500):
+        program = fenced(program, "text")
+    score = judge("print(45)", program)
+    assert (score.status, score.correctness_score) == ("unscored", 0.0)
+
+
 def test_reference_code_runs_in_its_own_language() -> None:
     assert judge("console.log(45)", fenced("print(45)", "python"), "javascript").passed
 

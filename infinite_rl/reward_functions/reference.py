@@ -20,6 +20,7 @@ _NOT_RUN = re.compile(
     r"|ruby|rust|scala|sh|sql|swift"
 )
 _COMPARE = ("tolerant", "exact")
+_FENCES_IN_FENCES = 8  # a fence around a sample, one around its answer, and some to spare
 
 
 class BadReference(ValueError):
@@ -126,18 +127,24 @@ def _printed(value: object) -> str:
         if isinstance(value, Mapping | list | tuple):
             return json.dumps(value, ensure_ascii=False, default=str)
         return str(value)
-    except (
-        ValueError,
-        TypeError,
-        RecursionError,
-    ) as fault:  # circular, deep, 5000 digits, odd keys
+    # Circular, nested too deeply, of 5000 digits, with odd keys.
+    except (ValueError, TypeError, RecursionError) as fault:
         raise BadReference(f"the expected output cannot be written: {fault}") from None
 
 
 def _read_text(text: str) -> Reference:
-    blocks = code_blocks(text)
-    if blocks and _only_fences(text, blocks):
-        return _read_blocks(blocks)
+    """Code in fences, or what the text says; of fences that hold no code, what they hold."""
+    for _ in range(_FENCES_IN_FENCES):
+        blocks = code_blocks(text)
+        if not blocks or not _only_fences(text, blocks):
+            return _read_bare(text)
+        if _hold_code(blocks):
+            return _read_code(blocks)
+        text = "\n".join(block.code for block in blocks)
+    raise BadReference("the expected output is fences in fences")
+
+
+def _read_bare(text: str) -> Reference:
     if not text.lstrip().startswith("{"):
         return Output(text)
     try:
@@ -163,16 +170,18 @@ def _only_fences(text: str, blocks: list[CodeBlock]) -> bool:
     )
 
 
-def _read_blocks(blocks: list[CodeBlock]) -> Reference:
-    """Code, or where every fence says that it holds something else ("json", "text"), a text.
+def _hold_code(blocks: list[CodeBlock]) -> bool:
+    """Whether they hold code, not what each of them names instead ("json", "text").
 
     Raises `BadReference` for code in a language that cannot be run.
     """
     for block in blocks:
         if _NOT_RUN.fullmatch(block.language):
             raise BadReference(f"the reference code is in {block.language}, which cannot be run")
-    if all(block.language and not language_of(block.language) for block in blocks):
-        return _read_text("\n".join(block.code for block in blocks))
+    return not all(block.language and not language_of(block.language) for block in blocks)
+
+
+def _read_code(blocks: list[CodeBlock]) -> ReferenceCode:
     languages = {language_of(block.language) for block in blocks} - {""}
     if len(languages) > 1:
         raise BadReference(f"the reference code is in several languages: {sorted(languages)}")
