@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 import infinite_rl
-from infinite_rl.cli import parsed
+from infinite_rl.cli import main, parsed
 from infinite_rl.launch import place
 from infinite_rl.training import TrainingConfig
 
@@ -129,6 +129,23 @@ def test_the_python_of_a_guide_runs(page: str, here: Path) -> None:
     for named, stand_in in HERE.items():
         block = block.replace(named, stand_in)
     exec(compile(block, page, "exec"), {})
+
+
+@pytest.mark.slow
+def test_the_rewards_train_in_trl_as_the_readme_says(here: Path) -> None:
+    pytest.importorskip("trl")
+    (block,) = (block for block in blocks("README.md", "python") if "GRPOTrainer" in block)
+    assert all(line in PAGES["adapters.md"] for line in block.splitlines())
+    (line,) = re.findall(r"`infinite-rl (export .* --to trl .*)`", PAGES["README.md"])
+    assert main(shlex.split(line.replace("data", "rows.jsonl"))) == 0
+    for named, stand_in in {
+        "Qwen/Qwen3-0.6B": "tiny",
+        "GRPOConfig()": "GRPOConfig('out', max_steps=1, max_completion_length=4, use_cpu=True)",
+    }.items():
+        assert named in block
+        block = block.replace(named, stand_in)
+    exec(compile(block, "README.md", "exec"), {})
+    assert list(Path("out").glob("checkpoint-*"))
 
 
 @pytest.mark.parametrize("block", blocks("adapters.md", "python"), ids=lambda block: block[:40])

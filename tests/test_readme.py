@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,27 +11,55 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from test_docs import blocks
+from test_docs import PAGES, blocks
 
+from infinite_rl import Sample, generate_dataset, get_reward_functions
+from infinite_rl.prompts import TASK_SYSTEM_PROMPTS, TYPE_PROMPTS
+from infinite_rl.providers.procedural import ProceduralProvider
 from infinite_rl.reward_functions.math.extract import Convention
 from infinite_rl.reward_functions.math.verify import VerdictStatus
+from infinite_rl.store import DATASET_COLUMNS
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = PAGES["README.md"]
 
 
 @pytest.mark.slow
-def test_every_python_block_runs_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = blocks("README.md", "python")
-    assert len(found) >= 5
+@pytest.mark.parametrize(
+    ("page", "least"), [("README.md", 3), ("generation.md", 1), ("rewards.md", 4)]
+)
+def test_every_python_block_runs(
+    page: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [block for block in blocks(page, "python") if "trl" not in block]  # see test_docs.py
+    assert len(found) >= least
     monkeypatch.chdir(tmp_path)
-    assert "load_dataset" in found[0]
-    for block in (*found[1:], found[0]):  # the first reads what the second makes
-        exec(compile(block, "README.md", "exec"), {})
+    generate_dataset("none", 2, out_dir="data", task_dist="0.5,0.5", provider="procedural")
+    for block in found:
+        exec(compile(block, page, "exec"), {})
+
+
+def test_the_row_is_one_that_is_made_and_passes() -> None:
+    (block,) = blocks("README.md", "json")
+    row = json.loads(block)
+    sample = Sample(row["type"], row["prompt"], row["answer"], row["response"])
+    assert set(row) <= set(DATASET_COLUMNS) and sample.id == row["id"]
+    assert get_reward_functions()["math"].compute_reward(row["response"], row["answer"]).passed
+    system, request = TASK_SYSTEM_PROMPTS["math"], TYPE_PROMPTS["math"]
+    text = ProceduralProvider().complete(system, request, int(row["seed"])).text
+    assert row["prompt"] in text and row["response"] in text
+
+
+def test_what_was_measured_is_as_the_page_of_benchmarks_has_it() -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    section = README.split("## Measured")[1].split("\n## ")[0]
+    measured = re.findall(r"^\| .*\|$", section, re.M)
+    assert len(measured) > 10
+    assert all(f"\n{line}" in page for line in measured)
 
 
 def test_the_tables_of_the_math_verdict_are_whole() -> None:
-    section = README.split("## Math verdicts")[1].split("\n## ")[0]
+    section = PAGES["rewards.md"].split("## Math verdicts")[1].split("\n## ")[0]
     rows = re.findall(r'^\| `"?(\w+)"?`', section, re.M)
     assert rows == [*get_args(VerdictStatus), *get_args(Convention)]
 
@@ -45,7 +74,7 @@ def test_every_command_and_path_of_the_readme_exists() -> None:
         assert (ROOT / script).is_file(), script
     for module in re.findall(r"python -m (benchmarks\.\w+)", README):
         assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
-    for page in re.findall(r"\]\((docs/[^)#]*)\)", README):
+    for page in re.findall(r"\]\((docs/[^)#]*|[A-Z]+\.md)", README):
         assert (ROOT / page).is_file(), page
     for option in re.findall(r"(?<!pip )(--\w+)", " ".join(re.findall(r"generate.py .*", README))):
         help_text = subprocess.run(
