@@ -101,6 +101,15 @@ def test_the_map_names_every_place_and_no_other() -> None:
     assert there - named == {"__init__.py", "__main__.py", "__pycache__"}
 
 
+def test_each_table_that_a_new_thing_needs_a_row_in_is_where_the_guide_says() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tables = re.findall(r"`(\w+)` of `([\w./]+)`", guide)
+    assert len(tables) > 10
+    for table, file in tables:
+        source = (ROOT / file).read_text(encoding="utf-8")
+        assert re.search(rf"^{table}(: .*)? = ", source, re.M), (table, file)
+
+
 @pytest.mark.parametrize("room", ["launch", "storage", "training"])
 def test_the_tour_of_a_package_names_each_of_its_files(room: str) -> None:
     folder = ROOT / "infinite_rl" / room
