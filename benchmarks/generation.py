@@ -28,7 +28,7 @@ from typing import NamedTuple
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
 from infinite_rl.providers.gemini import GeminiProvider
-from infinite_rl.providers.service import http_settings
+from infinite_rl.providers.remote import http_settings
 
 KEY = "AIzaLoopbackKey-0123456789"
 _PROMPT = "Make a task. " * 100

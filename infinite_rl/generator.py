@@ -16,12 +16,12 @@ from functools import partial
 from pathlib import Path
 
 from .errors import ProviderError, UsageError
-from .generation.answering import Answering, BlindSolves
-from .generation.asked import Asked, Patience
-from .generation.asker import Asker
+from .generation.attempts import Asker
 from .generation.batches import Batches, Collecting
 from .generation.budget import Budget, estimate
+from .generation.calls import Asked, Patience
 from .generation.journal import Journal
+from .generation.outcomes import Answering, BlindSolves
 from .generation.plan import Plan, Shard, slot_seed
 from .generation.progress import Progress
 from .generation.run import Run

@@ -354,7 +354,7 @@ def test_each_task_scores_its_own_responses_in_full(tmp_path: Path, name: str) -
     path = DATA / FILES[name]
     if not path.is_file():
         pytest.skip(f"the data is missing: {path}")
-    from infinite_rl.evaluation.tasks import task_of
+    from infinite_rl.evaluation.benchmarks import task_of
 
     items = task_of(f"{name}={path}").items(3)
     assert {row["split"] for row in items} == {"test"}

@@ -196,7 +196,7 @@ def test_each_recipe_can_be_run_as_it_says(path: Path) -> None:
         assert harness.command(told)
     else:
         from infinite_rl.dataset.prompt_styles import STYLES
-        from infinite_rl.evaluation.tasks import tasks_of
+        from infinite_rl.evaluation.benchmarks import tasks_of
 
         assert tasks_of(told.tasks) and told.style in STYLES
 

@@ -24,8 +24,8 @@ from infinite_rl.errors import UsageError  # noqa: E402
 from infinite_rl.evaluation import EvaluationConfig, evaluate  # noqa: E402
 from infinite_rl.evaluation.answers import Kept  # noqa: E402
 from infinite_rl.evaluation.backends.local import LocalModel  # noqa: E402
+from infinite_rl.evaluation.benchmarks import tasks_of  # noqa: E402
 from infinite_rl.evaluation.run import Work, fingerprint  # noqa: E402
-from infinite_rl.evaluation.tasks import tasks_of  # noqa: E402
 from infinite_rl.evaluation.watch import watch  # noqa: E402
 from infinite_rl.training import checkpoint  # noqa: E402
 

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from ..providers import KEY_VARIABLES
-from ..providers.service import redacted
+from ..providers.remote import redacted
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import InfiniteRLError, NoCompletion, UsageError, look_up
-from ..generation.asked import Asked, Patience
 from ..generation.budget import Budget, estimate_calls
+from ..generation.calls import Asked, Patience
 from ..generation.journal import JOURNAL, Call, Journal, Source
 from ..generation.plan import slot_seed
 from ..generation.progress import Estimate, Spending

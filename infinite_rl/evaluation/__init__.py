@@ -2,9 +2,9 @@
 
     evaluate(EvaluationConfig("runs/a/checkpoints/step_200", ["gsm8k"], "out"))
 
-`config` says what can be told, `tasks` and `backends` are the tables of tasks and of who answers,
-`watch` follows the checkpoints of a run, and `harness` runs lm_eval. Names are loaded when they are
-first used.
+`config` says what can be told, `benchmarks` and `backends` are the tables of tasks and of who
+answers, `watch` follows the checkpoints of a run, and `harness` runs lm_eval. Names are loaded when
+they are first used.
 """
 
 from __future__ import annotations

@@ -30,10 +30,10 @@ from ..providers.provider import Provider
 from ..store import locked, sample_of
 from .answers import Keeper, Kept
 from .backends import Asking, Backend, Question, make_backend
+from .benchmarks import Task, tasks_of
 from .config import EvaluationConfig
 from .score import Score, tallied
 from .summary import write_summary
-from .tasks import Task, tasks_of
 
 RECORDS, SCORE = "records.jsonl", "score.json"
 _PACKAGES = ("torch", "transformers", "vllm", "openai")

@@ -26,6 +26,7 @@ from ..manifest import write_manifest
 from ..storage import Transfer, publish, ready
 from ..training.checkpoint import step_of
 from . import figures, harness
+from .benchmarks import tasks_of
 from .checkpoints import LINES, Checkpoint, Checkpoints, cache_in, checkpoints
 from .config import EvaluationConfig
 from .figures import Best, Figure
@@ -33,7 +34,6 @@ from .harness import Line
 from .run import SCORE, Work, check_settings, evaluate, refuse_others
 from .score import Score
 from .summary import in_words, markdown_lines, plain, table, table_lines
-from .tasks import tasks_of
 
 FOLDER, TABLE, BEST, PLOTS = "evaluations", "steps.md", "best.json", "plots"
 

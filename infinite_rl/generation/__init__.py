@@ -1,9 +1,9 @@
 """From a plan to proven rows: what `infinite_rl.generator.generate_dataset` is made of.
 
     plan.py        what to make: targets for each family, and the slots that fill them
-    asker.py       what to ask next: slots to attempts, and what follows a rejected one
-    asked.py       who is asked: a provider behind its limits, or batches
-    answering.py   what a thread does with an attempt: ask, judge, prove
+    attempts.py    what to ask next: slots to attempts, and what follows a rejected one
+    calls.py       who is asked: a provider behind its limits, or batches
+    outcomes.py    what a thread makes of an attempt: ask, judge, prove
     judge.py       a text, parsed and scored
     batches.py     calls that are sent up together and answered hours later
     budget.py      what may still be spent

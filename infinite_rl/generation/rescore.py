@@ -21,8 +21,8 @@ from ..store import DATASET, FAILED, Store, read_rows
 from ..tasks import TASKS
 from ..types import Attempt, Completion, Outcome, Slot, TaskType
 from ..workers.pool import default_count
-from .answering import Answering, BlindSolves
 from .journal import JOURNAL, Call, Journal, Source, calls
+from .outcomes import Answering, BlindSolves
 from .plan import slot_seed
 from .shards import shard_count, shard_folders, shard_rows
 

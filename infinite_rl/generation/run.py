@@ -14,7 +14,7 @@ from ..errors import ProviderError
 from ..store import Store
 from ..types import Attempt, Outcome
 from ..workers.waits import taken
-from .asker import Asker
+from .attempts import Asker
 from .journal import Journal, Pending
 from .plan import free_indices
 from .progress import Progress

@@ -25,7 +25,7 @@ from ..errors import (
 )
 from ..layout import SECTIONS
 from ..types import Completion, Usage
-from .service import (
+from .remote import (
     GARBAGE,
     SEED_MASK,
     check_base_url,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from ..errors import ProviderError, ProviderUnavailable, UsageError
 from ..types import Completion
 from .gemini import SCHEMA_CONFIG, GeminiProvider, T
-from .service import GARBAGE, SEED_MASK, sendable
+from .remote import GARBAGE, SEED_MASK, sendable
 from .structured import instructed
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from ..errors import (
     UsageError,
 )
 from ..types import Completion, Usage
-from .service import (
+from .remote import (
     GARBAGE,
     SEED_MASK,
     check_base_url,

@@ -11,7 +11,7 @@ How two texts become a verdict, a file or more for each step:
    files: `numerals`, `quantities` (with `units`), `environments`, `sets`, `functions`,
    `calculus`, `linear` (vectors).
 4. `normal`: one typed form for many spellings. What is language more than mathematics is read by
-   `spoken`, `words` (numbers in words) and `dates` (and times of day); `respell` comes before.
+   `spoken`, `number_words` (`five dozen`) and `dates` (and times of day); `respell` comes before.
 5. `settle`: integrals, sums, limits and derivatives become their closed forms (`algebra`), chains
    of equal signs are checked, sets of numbers sorted (`regions`). Only closed forms that follow no
    simple rule (`elementary`, `sums`, `limits`) are work for sympy: on trees built by its

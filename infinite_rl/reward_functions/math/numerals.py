@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from .bounds import MAX_DIGITS, MAX_EXPONENT, OverBudget, Unparsed
+from .number_words import CARDINALS
 from .tokens import Token
 from .tree import Node, number
-from .words import CARDINALS
 
 if TYPE_CHECKING:
     from .parse import Parser

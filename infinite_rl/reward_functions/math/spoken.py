@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from . import units
+from .number_words import number_in_words, ordinal
 from .respell import respelled
 from .tokens import FUNCTIONS, GREEK
 from .tree import REALS, Node, number
-from .words import number_in_words, ordinal
 
 # Of a word, not of a command.
 _LETTERS = re.compile(r"(?<![\\A-Za-z])(?:[A-Za-z]{2}|[A-Z]|[ap]\.\s?m)")

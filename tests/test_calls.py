@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from infinite_rl.errors import ProviderUnavailable, UsageError
-from infinite_rl.generation.asked import Asked, Patience
+from infinite_rl.generation.calls import Asked, Patience
 from infinite_rl.generation.progress import Progress
 from infinite_rl.providers.gate import Limits, RetryPolicy
 from infinite_rl.providers.prices import Price

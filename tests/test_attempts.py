@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from infinite_rl.generation.asker import MAX_DRAFTS, MAX_REPAIRS, REPAIRABLE, Asker
+from infinite_rl.generation.attempts import MAX_DRAFTS, MAX_REPAIRS, REPAIRABLE, Asker
 from infinite_rl.generation.journal import Journal
 from infinite_rl.store import Store
 from infinite_rl.tasks import TASKS

@@ -1,4 +1,4 @@
-"""What providers of a service share: checked settings, texts without the key, one pool."""
+"""What providers that are far away share: checked settings, texts without the key, one pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker thread does with an attempt: ask, judge, and prove what would be kept."""
+"""From an attempt to its outcome, in a worker thread: ask, judge, and prove what would be kept."""
 
 from __future__ import annotations
 
