@@ -195,6 +195,12 @@ def test_numbers_are_those_of_a_csv_too_and_no_answers_or_seeds() -> None:
     assert [plot["title"] for plot in found.plots()] == ["pass_rate"]
 
 
+def test_a_version_is_no_quantity() -> None:
+    found = statistics([{"type": "math", "reward_version": version} for version in (1, 2)])
+    assert not found.columns["reward_version"].numeric
+    assert found.plots() == [] and found.facets() == []
+
+
 @pytest.mark.parametrize("other", ["wide", "nan", "1_000", True, [1]])
 def test_a_column_with_one_value_that_is_no_number_has_no_histogram(other: object) -> None:
     found = statistics([{"score": 0.25}, {"score": other}])

@@ -19,12 +19,13 @@ OUTCOME = "outcome"  # the column that says of a run's row whether it was kept, 
 _TEXT = 80  # characters above which a column is one of texts
 _KINDS, _KIND = 24, 60  # different values of a column of kinds, and the characters of one
 _BARS = 20  # of a histogram
-# What is a row's own: numbers there are no quantities, and values no kinds of rows.
+# What is a row's own: its values are no kinds of rows.
 _OWN = {
     *("seed", "id", "slot", "index", "prompt", "answer", "response", "completion"),
     "majority_answer",
     *("pass_rate_low", "pass_rate_high"),  # the interval of a rate that is shown itself
 }
+_NO_QUANTITIES = {*_OWN, "reward_version"}  # numbers there say which one, not how much
 _TOLD = {"error_msg", *PROOF_COLUMNS} - {"status"}  # what the outcome and the type say already
 # What is looked at first; other columns follow in their own order.
 _FIRST = ("pass_rate", "quality_score", "correctness_score", "format_score", "reward", "cost")
@@ -36,7 +37,7 @@ class Column:
     def __init__(self, name: str) -> None:
         self.name = name
         self.kinds: Counter[str] | None = None if name in _OWN else Counter()
-        self.numbers: array[float] | None = None if name in _OWN else array("d")
+        self.numbers: array[float] | None = None if name in _NO_QUANTITIES else array("d")
         self.lengths = array("q")
         self.longest = 0
 
