@@ -900,6 +900,30 @@ def test_no_program_can_put_its_fault_on_the_tests(language: str, code: str) -> 
     assert score.status == "failed"
 
 
+@pytest.mark.parametrize(
+    ("language", "reference"),
+    [
+        (
+            "python",
+            {
+                "tests": "def check(c):\n try: c('(')\n except SyntaxError: return\n"
+                " raise AssertionError('no SyntaxError')",
+                "entry_point": "f",
+            },
+        ),
+        ("javascript", {"tests": ["require('assert').throws(() => f('('), SyntaxError)"]}),
+    ],
+)
+def test_a_test_that_expects_a_syntax_error_is_no_broken_one(
+    language: str, reference: dict[str, Any]
+) -> None:
+    code = {"python": "def f(x): return 2", "javascript": "const f = x => 2"}[language]
+    score = CodingRewardFunction().compute_reward(
+        f"<answer>{code}</answer>", reference, language=language
+    )
+    assert score.status == "failed"
+
+
 def test_a_reference_in_a_language_that_cannot_be_run_is_no_text() -> None:
     score = CodingRewardFunction().compute_reward(
         "<answer>print(4)</answer>", "```ruby\nputs 4\n```"

@@ -48,8 +48,13 @@ _QUOTE_CHARS = 160
 # An error of the compiler, and the trace that only code which has begun to run leaves behind.
 _SYNTAX_ERROR = re.compile(r"^(?:SyntaxError|IndentationError|TabError)\b", re.MULTILINE)
 _RUN_TRACE = re.compile(r"^Traceback|<eval>", re.MULTILINE)
-# What a test says that cannot run at all. A program says it, too, so it is asked without one.
-_BROKEN = re.compile(r"\b(SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b|find module")
+# How the message of a test that cannot run at all begins; one that speaks of a SyntaxError later on
+# may expect it. A program causes such messages, too, so the test is asked without one.
+_BROKEN = re.compile(
+    r"^(?:(?:SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b"
+    r"|Error: Cannot find module\b)",
+    re.MULTILINE,
+)
 
 
 class Sandbox(Protocol):
@@ -168,6 +173,7 @@ class CodingRewardFunction(RewardFunction):
     """
 
     name = "coding"
+    version = "2"
 
     def __init__(
         self,
