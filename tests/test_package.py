@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +25,33 @@ from infinite_rl.tasks import TASKS
 from infinite_rl.types import RewardFunctionScore, TaskType
 
 ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "infinite_rl"
+# The rooms of the package, the lowest first: each imports from layers below its own alone.
+LAYERS = (
+    {"types", "layout", "parser_fences"},
+    {"errors", "parser_heads", "parser_tags", "tasks"},
+    {"parser", "prompts", "files", "workers", "settings", "estimators", "vllm_library"},
+    {"providers", "runtimes", "storage", "store"},
+    {"executor", "manifest"},
+    {"reward_functions", "doctor"},
+    {"proof"},
+    {"generation"},
+    {"generator", "dataset", "run_examples"},
+    {"adapters"},
+    {"training"},
+    {"evaluation"},
+    {"launch"},
+    {"cli"},
+)
+IMPORT = re.compile(r"^[ \t]*from \.*[\w.]* import (?:\([^)]*\)|.*)", re.MULTILINE)
+# What imports from above all the same.
+UPWARDS = {
+    ("manifest.py", "generation"): "a type alone: a run's manifest tells its progress",
+    ("generation/cluster.py", "generator"): "each worker of a cluster calls what one process calls",
+    ("storage/hub.py", "dataset"): "rows of the hub are kept as a file of rows",
+    ("run_examples.py", "cli"): "`python -m infinite_rl.run_examples` is a verb",
+    ("launch/container.py", "cli"): "the program of a job has a command line",
+}
 
 
 def python(code: str) -> str:
@@ -42,6 +72,32 @@ def test_importing_the_rewards_loads_nothing_heavy() -> None:
     heavy = "{'wasmtime', 'pandas', 'numpy', 'google.genai', 'rich', 'sympy', 'mpmath', 'torch'}"
     code = "import sys, infinite_rl.reward_functions.math, infinite_rl.reward_functions.coding\n"
     assert python(code + f"print({heavy} & set(sys.modules))") == "set()\n"
+
+
+def rooms_imported(path: Path) -> Iterator[str]:
+    """The rooms that a file imports from, be it at its top, in a function or for types alone."""
+    package = path.relative_to(ROOT).parts[:-1]
+    for found in IMPORT.finditer(path.read_text(encoding="utf-8")):
+        (node,) = ast.parse(found[0].strip()).body  # a tree of each whole file would take seconds
+        assert isinstance(node, ast.ImportFrom)
+        above = package[: len(package) + 1 - node.level] if node.level else ()
+        place = [*above, *filter(None, (node.module or "").split("."))]
+        if place[0] == PACKAGE.name:
+            yield from place[1:2] or (each.name for each in node.names)
+
+
+def test_layers_import_downwards_only() -> None:
+    height = {room: number for number, layer in enumerate(LAYERS) for room in layer}
+    own = {path: path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")}
+    rooms = {path: name.removesuffix(".py") for path, name in own.items() if name[:2] != "__"}
+    assert set(rooms.values()) == set(height), "each room is in one layer"
+    upwards = {
+        (path.relative_to(PACKAGE).as_posix(), other)
+        for path, room in rooms.items()
+        for other in {*rooms_imported(path)} & {*height} - {room}
+        if height[other] >= height[room]
+    }
+    assert upwards == set(UPWARDS)
 
 
 @pytest.mark.parametrize("name", infinite_rl.__all__)

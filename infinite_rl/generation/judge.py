@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..layout import fenced, tagged
 from ..parser import ExampleParser
+from ..proof.corruptions import empty_response
 from ..reward_functions.reward_function import RewardFunction
 from ..types import Attempt, Completion, Outcome, Reason, RewardFunctionScore, Sample, TaskType
 
@@ -58,9 +58,3 @@ def _fault(score: RewardFunctionScore) -> Reason:
     if not score.passed:
         return "wrong"
     return "format" if score.format_score < 1.0 else ""
-
-
-def empty_response(language: str) -> str:
-    """A response that solves nothing: no reference may accept it."""
-    nothing = "0" if language else ""  # a program that does nothing: the reward runs no empty one
-    return tagged(f"\n{fenced(nothing, language)}\n")

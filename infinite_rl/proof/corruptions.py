@@ -35,6 +35,12 @@ def corruptions(sample: Sample) -> list[Corruption]:
     return _of_mathematics(sample) if sample.type == "math" else []
 
 
+def empty_response(language: str) -> str:
+    """A response that solves nothing: no reference may accept it."""
+    nothing = "0" if language else ""  # a program that does nothing: the reward runs no empty one
+    return _program(nothing, language)
+
+
 def _of_mathematics(sample: Sample) -> list[Corruption]:
     from .math_corruptions import same_answers, wrong_answers  # the parser, which code needs not
 

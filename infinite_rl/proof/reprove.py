@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from ..generation.judge import empty_response
 from ..reward_functions.reward_function import RewardFunction
 from ..runtimes import language_of, recorded_hash, runtime_named
 from ..store import sample_of
 from ..tasks import TASKS
 from ..types import RewardFunctionScore, Sample, TaskType
+from .corruptions import empty_response
 from .self_test import self_test
 
 _TOGETHER = 256  # rows that are held, and judged, at a time
