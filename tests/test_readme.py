@@ -110,7 +110,10 @@ def test_each_table_that_a_new_thing_needs_a_row_in_is_where_the_guide_says() ->
         assert re.search(rf"^{table}(: .*)? = ", source, re.M), (table, file)
 
 
-@pytest.mark.parametrize("room", ["launch", "storage", "training"])
+@pytest.mark.parametrize(
+    "room",
+    ["files", "generation", "launch", "proof", "providers", "storage", "training", "workers"],
+)
 def test_the_tour_of_a_package_names_each_of_its_files(room: str) -> None:
     folder = ROOT / "infinite_rl" / room
     told = re.findall(r"^    (\w+\.py) +\S", (folder / "__init__.py").read_text("utf-8"), re.M)

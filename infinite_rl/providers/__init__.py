@@ -1,4 +1,19 @@
-"""The table of providers, by name; one is loaded when it is asked for."""
+"""Who answers prompts: a table of providers by name, one of which is loaded when it is asked for.
+
+    provider.py            what a provider is: text in, a completion out
+    gemini.py              Google's models
+    gemini_batch.py        the same in file batches, at half price
+    openai_compatible.py   any server with OpenAI's protocol
+    procedural/            no model: tasks made here from a seed, with their answers
+    scripted.py            says what it was told to, for tests
+    service.py             what those that ask a service share
+    structured.py          the three sections as JSON by a schema
+
+    limits.py              a provider asked within limits, and again while trouble passes
+    gate.py                when its next call may begin
+    pace.py                how far apart calls begin
+    prices.py              what a call costs
+"""
 
 from __future__ import annotations
 
