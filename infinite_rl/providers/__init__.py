@@ -13,6 +13,8 @@
     gate.py                when its next call may begin
     pace.py                how far apart calls begin
     prices.py              what a call costs
+
+A provider makes each call once: when, and whether again, is for `limits.py` alone.
 """
 
 from __future__ import annotations
