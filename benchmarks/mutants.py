@@ -1,6 +1,6 @@
 """Reference solutions with one thing wrong: does the coding reward judge them as the host does?
 
-    python -m benchmarks.mutants [--per-solution N] [--timeout SECONDS] [--jobs N] [--data DIR]
+    python -m benchmarks.mutants [--per_solution N] [--timeout SECONDS] [--jobs N] [--data DIR]
 
 Every reference of HumanEval, HumanEval JS and MBPP is changed in one place: an operator, a
 constant, an off-by-one, a negated condition, swapped branches, a dropped return or statement. Each
@@ -182,7 +182,7 @@ def run(suite: Suite, options: argparse.Namespace) -> list[Verdicts]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Judge mutated references here and outside.")
-    parser.add_argument("--per-solution", type=int, default=5, help="mutants of one reference")
+    parser.add_argument("--per_solution", type=int, default=5, help="mutants of one reference")
     parser.add_argument("--timeout", type=float, default=2, help="seconds for one mutant")
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     parser.add_argument("--data", type=Path, default=DATA, help=f"folder of the data sets ({DATA})")

@@ -1,6 +1,6 @@
 """How fast the sandboxes are, next to the same programs in bare subprocesses on this machine.
 
-    python -m benchmarks.sandbox [--rounds N] [--candidates N] [--soak N] [--skip-compile]
+    python -m benchmarks.sandbox [--rounds N] [--candidates N] [--soak N] [--skip_compile]
 
 It prints the machine and one table. Times are medians of rounds in which everybody takes turns, so
 all meet the same load; a turn is two runs, of which the second counts, since the processor's caches
@@ -432,7 +432,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--candidates", type=int, default=1000, help="to be judged at once")
     parser.add_argument("--soak", type=int, default=0, help="look for leaks over so many runs")
-    parser.add_argument("--skip-compile", action="store_true", help="do not time the compiler")
+    parser.add_argument("--skip_compile", action="store_true", help="do not time the compiler")
     options = parser.parse_args()
     print(f"{machine()}; medians of {options.rounds} rounds\n")
     print("| what | measured | target | met |\n|---|---|---|---|")

@@ -23,6 +23,7 @@ from rich.console import Console
 
 from infinite_rl import cli, runtimes
 from infinite_rl.cli import terminal
+from infinite_rl.cli.arguments import spelt
 from infinite_rl.dataset import load_dataset
 from infinite_rl.providers import KEY_VARIABLES
 from infinite_rl.providers.procedural import ProceduralProvider
@@ -448,6 +449,19 @@ def test_each_file_of_the_package_is_a_verb_and_has_its_row() -> None:
         module = import_module(f"infinite_rl.cli.{name}")
         assert module.__doc__.startswith(f"`infinite-rl {name.replace('_', '-')}`: ")
         assert callable(module.add)
+
+
+def test_a_dash_in_the_name_of_an_option_is_an_underscore() -> None:
+    given = cli.parsed(["generate", "--num-samples", "3", "--out-dir=my-data", "--dry_run"])
+    assert (given.num_samples, given.out_dir, given.dry_run) == (3, Path("my-data"), True)
+    assert given.words[1] == "--num-samples", "they are kept as they were given"
+    given = cli.parsed(["submit", "c.yaml", "--job-name", "a-b", "--instance-type=ml.p4d"])
+    assert (given.job_name, given.instance_type) == ("a-b", "ml.p4d")
+
+
+def test_only_the_names_of_options_are_spelt_anew() -> None:
+    kept = ["a--b-c", "-o", "--out=x--y-z", "--no-option at all", "-", "--", "--not-one"]
+    assert spelt(kept) == kept
 
 
 @pytest.fixture(scope="module")

@@ -441,7 +441,7 @@ def test_a_job_trains_on_all_its_hosts_and_publishes(folder: Path) -> None:
 
     save_tiny(folder / "model")
     lay_out(folder, {**SMALL, "engine": "ray", "model": str(folder / "model")}, ROWS)
-    words = ["--port", str(free_port()), "--temp-dir", str(folder / "ray")]
+    words = ["--port", str(free_port()), "--temp_dir", str(folder / "ray")]
     told = {"SM_HOSTS": json.dumps(NAMES), "SM_NUM_GPUS": "0"}
     with ExitStack() as opened:
         hosts = []

@@ -42,6 +42,7 @@ COMMANDS = {found.prog: found for found in leaves(cli.parser())}
 def test_every_command_speaks_to_machines_and_teaches_people(name: str) -> None:
     parser = COMMANDS[name]
     assert "--json" in parser._option_string_actions
+    assert not [flag for flag in parser._option_string_actions if "-" in flag.lstrip("-")]
     said = " ".join(parser.format_help().split())
     assert f"Example: {name}" in said or f"Examples: {name}" in said
     assert "Exit code: 0 " in said or "Exit code: 3 " in said

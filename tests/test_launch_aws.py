@@ -126,7 +126,7 @@ def log(folder: Path) -> str:
 def test_a_submission_sends_the_folder_and_makes_the_job(
     aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["--eval-config", "eval.yaml", "--description", "a|b <c> *d*"]
+    words = ["--eval_config", "eval.yaml", "--description", "a|b <c> *d*"]
     assert main(["submit", "train.yaml", *words]) == 0
     said = capsys.readouterr()
     assert said.out.startswith(f"submitted: {NAME}\n")
@@ -157,9 +157,9 @@ def test_a_submission_sends_the_folder_and_makes_the_job(
 def test_a_dry_run_prints_what_a_submission_then_sends_and_changes_nothing(
     aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["submit", "train.yaml", "--dry-run"]) == 0
+    assert main(["submit", "train.yaml", "--dry_run"]) == 0
     dry = capsys.readouterr().out
-    assert main(["submit", "train.yaml", "--dry-run"]) == 0
+    assert main(["submit", "train.yaml", "--dry_run"]) == 0
     assert capsys.readouterr().out == dry
     assert set(aws.calls) == {"GetCallerIdentity"} and not log(folder) and not objects()
     assert main(["submit", "train.yaml"]) == 0
@@ -174,7 +174,7 @@ def test_a_dry_run_needs_neither_aws_nor_boto3_where_the_account_is_said(
         monkeypatch.delenv(name)
     for name in ("boto3", "botocore", "torch", "ray"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert main(["submit", "train.yaml", "--dry-run", "--account", ACCOUNT]) == 0
+    assert main(["submit", "train.yaml", "--dry_run", "--account", ACCOUNT]) == 0
     assert json.loads(capsys.readouterr().out)["TrainingJobName"] == NAME
     assert main(["submit", "train.yaml", "--account", ACCOUNT]) == 2
     assert "need boto3: pip install 'infinite-rl[aws]'" in capsys.readouterr().err
@@ -187,8 +187,8 @@ def test_the_keys_of_a_place_reach_the_job_and_no_file_of_its_source(
     key = "hf_abcdefghijklmnopqrstuvw"
     (folder / "launch.yaml").write_text(f"{FILE}environment: {{HF_TOKEN: {key}}}\n", "utf-8")
     (folder / "other.yaml").write_text(f"{FILE}environment: {{HF_TOKEN: {key}}}\n", "utf-8")
-    words = ["submit", "train.yaml", "--launch-config", "other.yaml"]
-    assert main([*words, "--dry-run"]) == main(words) == 0
+    words = ["submit", "train.yaml", "--launch_config", "other.yaml"]
+    assert main([*words, "--dry_run"]) == main(words) == 0
     assert aws.requests["CreateTrainingJob"][0]["Environment"] == {"HF_TOKEN": key}
     for body in objects().values():
         assert key.encode() not in (gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body)
@@ -200,7 +200,7 @@ def test_the_keys_of_a_place_reach_the_job_and_no_file_of_its_source(
 def test_checkpoints_go_where_the_config_says(aws: aws_server.Aws, folder: Path) -> None:
     text = f"{CONFIG}checkpoints: s3://other/place/\n"
     (folder / "train.yaml").write_text(text, encoding="utf-8")
-    assert main(["submit", "train.yaml", "--job-name", "own"]) == 0
+    assert main(["submit", "train.yaml", "--job_name", "own"]) == 0
     told = aws.requests["CreateTrainingJob"][0]["HyperParameters"]
     assert told["checkpoints"] == "s3://other/place/"
     assert told["traces"] == "s3://a-bucket/infinite-rl/traces/own/"
@@ -210,11 +210,11 @@ def test_checkpoints_go_where_the_config_says(aws: aws_server.Aws, folder: Path)
 def test_a_source_that_is_there_is_not_sent_again(
     aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["submit", "train.yaml", "--job-name", "one"]) == 0
+    assert main(["submit", "train.yaml", "--job_name", "one"]) == 0
     (folder / "docs" / "job_log.md").unlink()  # else it is one file more
     (folder / "docs").rmdir()
     before = aws.calls["S3 PUT"]
-    assert main(["submit", "train.yaml", "--job-name", "two"]) == 0
+    assert main(["submit", "train.yaml", "--job_name", "two"]) == 0
     assert aws.calls["S3 PUT"] == before + 1  # the config
     assert "in S3 already" in capsys.readouterr().err
 
@@ -244,9 +244,9 @@ def test_two_submissions_at_once_are_two_jobs(aws: aws_server.Aws, folder: Path)
 def test_a_name_that_is_taken_is_refused_and_nothing_of_the_other_is_touched(
     aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["submit", "train.yaml", "--job-name", "mine"]) == 0
+    assert main(["submit", "train.yaml", "--job_name", "mine"]) == 0
     before = objects()
-    assert main(["submit", "train.yaml", "--job-name", "mine"]) == 2
+    assert main(["submit", "train.yaml", "--job_name", "mine"]) == 2
     assert "the name mine is taken" in capsys.readouterr().err
     assert before.items() <= objects().items() and log(folder).count("mine") == 1
     aws.made.add("others")  # made by something else, which has written nothing here
@@ -256,7 +256,7 @@ def test_a_name_that_is_taken_is_refused_and_nothing_of_the_other_is_touched(
             json.dumps({"TrainingJobName": "others", "TrainingJobStatus": "Completed"}).encode(),
         )
     ]
-    assert main(["submit", "train.yaml", "--job-name", "others"]) == 2
+    assert main(["submit", "train.yaml", "--job_name", "others"]) == 2
     assert "the name others is taken" in capsys.readouterr().err
     assert not [key for key in objects() if "/others/" in key]
 
@@ -271,7 +271,7 @@ def test_a_submission_that_was_killed_before_there_was_a_job_is_made_again(
     def killed(*_: object) -> None:
         raise SystemExit(137)
 
-    words = ["submit", "train.yaml", "--eval-config", "eval.yaml", "--job-name", "mine"]
+    words = ["submit", "train.yaml", "--eval_config", "eval.yaml", "--job_name", "mine"]
     with monkeypatch.context() as patch, suppress(SystemExit):
         patch.setattr(submission, "_create", killed)
         main(words)
@@ -299,7 +299,7 @@ def test_a_job_whose_answer_was_lost_is_there_once(
     assert main(["submit", "train.yaml"]) == 0  # no answer: the job is looked for
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "3")
     aws.faults["CreateTrainingJob"] = [lost]
-    assert main(["submit", "train.yaml", "--job-name", "again"]) == 0  # asked again: it is in use
+    assert main(["submit", "train.yaml", "--job_name", "again"]) == 0  # asked again: it is in use
     assert aws.made == {NAME, "again"} and log(folder).count("train.yaml") == 2
 
 
@@ -309,7 +309,7 @@ def test_where_nobody_knows_whether_the_job_is_there_what_it_needs_stays(
 ) -> None:
     aws.faults["CreateTrainingJob"] = [lost]
     aws.faults["DescribeTrainingJob"] = [lost]
-    assert main(["submit", "train.yaml", "--job-name", "odd"]) == 1
+    assert main(["submit", "train.yaml", "--job_name", "odd"]) == 1
     assert "not known: infinite-rl jobs status odd" in capsys.readouterr().err
     assert "infinite-rl/jobs/odd/config/train.yaml" in objects() and not log(folder)
 
@@ -396,13 +396,13 @@ def test_a_submission_that_fails_leaves_nothing(
 ) -> None:
     operation, fault, code, told = FAILURES[failure]
     aws.faults[operation], aws.forever = [fault], {operation}
-    assert main(["submit", "train.yaml", "--job-name", "failing"]) == code
+    assert main(["submit", "train.yaml", "--job_name", "failing"]) == code
     (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("error: "))
     assert re.search(told, line), line
     assert not aws.made and not log(folder)
     assert not [key for key in objects() if "/jobs/" in key]
     aws.faults.clear()
-    assert main(["submit", "train.yaml", "--job-name", "failing"]) == 0  # the name is free
+    assert main(["submit", "train.yaml", "--job_name", "failing"]) == 0  # the name is free
 
 
 @pytest.mark.usefixtures("pushed")
@@ -420,7 +420,7 @@ def test_who_may_not_write_to_s3_is_told_the_permission_and_its_statement(
         with submission.prepared(asked) as found:
             submission._upload_source(Aws(place), found.source)
     aws.faults[operation], aws.forever = [s3_refusal("AccessDenied")], {operation}
-    assert main(["submit", "train.yaml", "--job-name", "failing"]) == 2
+    assert main(["submit", "train.yaml", "--job_name", "failing"]) == 2
     aws.faults.clear()
     (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("error: "))
     told, _, granted = line.partition(" Add this statement to your IAM policy: ")
@@ -515,16 +515,16 @@ def test_a_config_that_cannot_be_is_refused_before_aws_is_asked(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--job-name", "a_b"], "a job's name is letters"),
+        (["--job_name", "a_b"], "a job's name is letters"),
         (["--gpus", "0"], "--gpus goes with --local"),
         (["--local", "--push"], "--push does not go with --local"),
         (["--local", "--gpus", "0,0"], "--gpus is numbers"),
-        (["--dry-run", "--build"], "--dry-run does nothing"),
-        (["--image-tag", "a b"], "a tag is up to 128"),
-        (["--instance-type", "p4"], "instance_type must be such as"),
-        (["--instance-count", "0"], "instance_count must be in"),
-        (["--instance-count", "2"], "the engine local uses one machine"),
-        (["--eval-config", "nowhere.yaml"], "nowhere.yaml: there is no such file"),
+        (["--dry_run", "--build"], "--dry_run does nothing"),
+        (["--image_tag", "a b"], "a tag is up to 128"),
+        (["--instance_type", "p4"], "instance_type must be such as"),
+        (["--instance_count", "0"], "instance_count must be in"),
+        (["--instance_count", "2"], "the engine local uses one machine"),
+        (["--eval_config", "nowhere.yaml"], "nowhere.yaml: there is no such file"),
     ],
 )
 def test_flags_that_cannot_be_are_refused(
@@ -554,7 +554,7 @@ def test_a_job_whose_line_could_not_be_written_is_told_of(
         raise StoreError("cannot write docs/job_log.md: No space left on device")
 
     monkeypatch.setattr(job_log, "append", full)
-    assert main(["submit", "train.yaml", "--job-name", "there"]) == 1
+    assert main(["submit", "train.yaml", "--job_name", "there"]) == 1
     assert "the job there is submitted, but cannot write" in capsys.readouterr().err
     assert aws.made == {"there"}
 
@@ -583,7 +583,7 @@ def test_an_image_is_built_and_pushed_and_the_password_is_on_no_command_line(
     words = engine(tmp_path / "bin", "docker", keep)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     (folder / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
-    place = "--image-tag", "t1"
+    place = "--image_tag", "t1"
     # A stand-in pushes nothing, so that the image is missing in the end.
     assert main(["submit", "train.yaml", "--build", "--push", *place]) == 0
     registry = f"{ACCOUNT}.dkr.ecr.us-east-1.amazonaws.com"
@@ -763,7 +763,7 @@ def test_a_job_is_stopped_once(
 def test_the_newest_jobs_are_listed(
     aws: aws_server.Aws, job: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["submit", "train.yaml", "--job-name", "second"]) == 0
+    assert main(["submit", "train.yaml", "--job_name", "second"]) == 0
     capsys.readouterr()
     assert main(["jobs", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -797,7 +797,7 @@ def test_machines_are_told_of_jobs_in_json(
         assert main([*words, "--json"]) == code
         return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
-    submitted = told("submit", "train.yaml", "--job-name", "second")
+    submitted = told("submit", "train.yaml", "--job_name", "second")
     assert submitted == [{"name": "second", "region": "us-east-1"}]
     aws.lives[job] = states("InProgress:Training")
     (state,) = told("jobs", "status", job)
@@ -812,7 +812,7 @@ def test_machines_are_told_of_jobs_in_json(
     assert stopped["status"] == "Stopping"
     (policy,) = told("jobs", "policy")
     assert policy["Statement"]
-    (request,) = told("submit", "train.yaml", "--dry-run")
+    (request,) = told("submit", "train.yaml", "--dry_run")
     assert request["TrainingJobName"]
     assert told("jobs", "status", "nothing", code=2) == []
 
@@ -968,7 +968,7 @@ def test_local_runs_the_same_program_with_what_a_container_would_find(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "launch.yaml").write_text("environment: {HF_HOME: /tmp/hf}\n", encoding="utf-8")
-    words = ["submit", "train.yaml", "--local", "--gpus", "0,1", "--eval-config", "eval.yaml"]
+    words = ["submit", "train.yaml", "--local", "--gpus", "0,1", "--eval_config", "eval.yaml"]
     assert main(words) == 0
     base = folder / "artifacts" / "jobs" / NAME
     assert str(base) in capsys.readouterr().out
@@ -990,9 +990,9 @@ def test_local_runs_the_same_program_with_what_a_container_would_find(
     assert (data / "config" / "train.yaml").read_text(encoding="utf-8") == CONFIG
     assert tarfile.is_tarfile(data / "source" / "source.tar.gz") and not log(folder)
     assert main(words) == 2
-    assert "choose another --job-name" in capsys.readouterr().err
+    assert "choose another --job_name" in capsys.readouterr().err
     monkeypatch.setenv("END", "7")
-    assert main([*words, "--job-name", "failing"]) == 7
+    assert main([*words, "--job_name", "failing"]) == 7
     assert "ended with exit code 7" in capsys.readouterr().out
 
 
@@ -1011,7 +1011,7 @@ def test_local_trains_publishes_and_evaluates_by_the_containers_own_program(
     (folder / "train.yaml").write_text(train, encoding="utf-8")
     evaluation = f"tasks: [rows.jsonl]\nlimit: 1\nmax_new_tokens: 4\n{common}"
     (folder / "eval.yaml").write_text(evaluation, encoding="utf-8")
-    words = ["--local", "--job-name", "here", "--eval-config", "eval.yaml"]
+    words = ["--local", "--job_name", "here", "--eval_config", "eval.yaml"]
     assert main(["submit", "train.yaml", *words]) == 0, capfd.readouterr()
     base = folder / "artifacts" / "jobs" / "here"
     names = {path.name.partition("_")[2].rpartition("_")[2] for path in base.glob("checkpoints/*")}

@@ -6,6 +6,8 @@ came of it, and returns an exit code. Every `--help` loads all of these modules,
 is imported inside `run`. What came of it goes through `terminal.tell`, which prints lines for
 people, or under --json an object for machines.
 
+Options have underscores in their names, as in `--out_dir`; dashes in their places are the same.
+
 Exit codes: 0 done, 1 not done (the reason is printed), 2 wrong usage, 3 a batch is under way, 130
 interrupted.
 """
@@ -21,6 +23,7 @@ from importlib import import_module
 
 from .. import __version__
 from ..errors import InfiniteRLError, UsageError
+from .arguments import spelt
 from .terminal import INTERRUPTED, NOT_DONE, WRONG_USAGE, plain, stdout_for_machines
 
 # The modules of the verbs, in the order of the help.
@@ -89,6 +92,7 @@ def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(
         prog="infinite-rl",
         description="Make reinforcement-learning data that is proven before it is kept.",
+        epilog="In the name of an option a dash is an underscore: --num-samples is --num_samples.",
     )
     found.add_argument("--version", action="version", version=f"infinite-rl {__version__}")
     verbs = found.add_subparsers(required=True, metavar="VERB")
@@ -103,7 +107,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
     Raises:
         SystemExit: they ask for help, or cannot be read; argparse has then said what there is.
     """
-    return parser().parse_args(words, argparse.Namespace(words=list(words)))
+    return parser().parse_args(spelt(words), argparse.Namespace(words=list(words)))
 
 
 def _how_to_install(error: ModuleNotFoundError) -> str:

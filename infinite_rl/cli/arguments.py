@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,6 +13,7 @@ from ..settings import Settings, of_texts
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
+_OPTION = re.compile(r"\A--(\w[\w-]*)(?==|\Z)", re.ASCII)
 _METAVARS = {
     int: "N",
     float: "X",
@@ -21,6 +23,19 @@ _METAVARS = {
     dict: "JSON",
     list: "JSON",
 }
+
+
+def spelt(words: Sequence[str]) -> list[str]:
+    """Words of a command line, each option as its help has it: `--out-dir` is `--out_dir`.
+
+    What follows an option's "=", or a bare "--", stays as it is.
+    """
+    end = words.index("--") if "--" in words else len(words)
+    return [*(_OPTION.sub(_underscored, word) for word in words[:end]), *words[end:]]
+
+
+def _underscored(name: re.Match[str]) -> str:
+    return "--" + name[1].replace("-", "_")
 
 
 def option(

@@ -32,22 +32,22 @@ def add(verbs: arguments.Verbs) -> None:
         "Region, role, bucket and account come from flags, from the variables "
         "INFINITE_RL_REGION and so on, from launch.yaml, or from AWS itself. The job is added to "
         "docs/job_log.md.",
-        epilog="Examples: infinite-rl submit configs/train/gsm8k_grpo.yaml --dry-run. infinite-rl "
+        epilog="Examples: infinite-rl submit configs/train/gsm8k_grpo.yaml --dry_run. infinite-rl "
         "submit CONFIG --build --push --wait. infinite-rl submit CONFIG --local --gpus 0,1. Exit "
         "code: 0 submitted, with --wait: completed, 1 not, 2 wrong usage; with --local, the run's.",
     )
     parser.add_argument("config", type=Path, metavar="CONFIG", help="a YAML file of `train`")
     what = parser.add_argument
-    what("--eval-config", type=Path, metavar="PATH", help="a YAML file of `evaluate`")
+    what("--eval_config", type=Path, metavar="PATH", help="a YAML file of `evaluate`")
     arguments.option(parser, "--description", "", "what the job is for, for docs/job_log.md")
     name = "what the job is called (default: annotations-adhoc-YYYYMMDD-HHMMSS)"
-    arguments.option(parser, "--job-name", "", name)
+    arguments.option(parser, "--job_name", "", name)
     switch = arguments.switch
     switch(parser, "--build", "build the image of ./Dockerfile, by docker or podman")
     switch(parser, "--push", "push the image; its repository is made where it is missing")
-    arguments.option(parser, "--image-tag", "", "of the image (default: this package's version)")
+    arguments.option(parser, "--image_tag", "", "of the image (default: this package's version)")
     switch(parser, "--wait", "until the job has ended")
-    switch(parser, "--dry-run", "print the exact request as JSON, and do nothing")
+    switch(parser, "--dry_run", "print the exact request as JSON, and do nothing")
     arguments.for_machines(parser)
     switch(parser, "--local", "run the same program on this machine, in artifacts/jobs/NAME")
     arguments.option(parser, "--gpus", "", "with --local, the GPUs to use, such as 0,1")
@@ -62,9 +62,9 @@ def place(parser: argparse.ArgumentParser, keys: tuple[str, ...]) -> None:
     for key in keys:
         kind, text = Place.kinds()[key], Place.explained()[key]
         text += f" (default: {default})" if (default := getattr(Place, key)) else ""
-        arguments.option(parser, f"--{key.replace('_', '-')}", None, text, kind)
+        arguments.option(parser, f"--{key}", None, text, kind)
     parser.add_argument(
-        "--launch-config", type=Path, metavar="PATH", help="another file than ./launch.yaml"
+        "--launch_config", type=Path, metavar="PATH", help="another file than ./launch.yaml"
     )
 
 
@@ -111,12 +111,12 @@ def _check(given: argparse.Namespace) -> None:
     if given.job_name:
         check_name(given.job_name)
     if given.gpus and not given.local:
-        raise UsageError("--gpus goes with --local; on SageMaker --instance-type says the GPUs")
+        raise UsageError("--gpus goes with --local; on SageMaker --instance_type says the GPUs")
     for flag in ("build", "push", "wait", "dry_run"):
         if given.local and getattr(given, flag):
-            raise UsageError(f"--{flag.replace('_', '-')} does not go with --local")
+            raise UsageError(f"--{flag} does not go with --local")
     if given.dry_run and (given.build or given.push or given.wait):
-        raise UsageError("--dry-run does nothing: leave --build, --push and --wait out")
+        raise UsageError("--dry_run does nothing: leave --build, --push and --wait out")
 
 
 def _now() -> datetime:

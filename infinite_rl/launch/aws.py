@@ -111,7 +111,7 @@ class Aws:
             more = "wait a minute and run this again"
             return Refused(f"AWS {service} is throttling ({_line(message)}): {more}", code)
         if code in ("ResourceLimitExceeded", "ServiceQuotaExceededException"):
-            more = "ask for more under Service Quotas, or take another --instance-type"
+            more = "ask for more under Service Quotas, or take another --instance_type"
             return Refused(f"a quota of the account is too small: {_line(message)}; {more}", code)
         if code == "NoSuchBucket":
             return UsageError(f"there is no bucket {self.place.bucket}: give another, or make it")

@@ -1,6 +1,6 @@
 """What runs inside a job, on each of its hosts: Ray, the model and the data, then the training.
 
-    python -m infinite_rl.launch.container CONFIG [--temp-dir PATH] [--KEY VALUE ...]
+    python -m infinite_rl.launch.container CONFIG [--temp_dir PATH] [--KEY VALUE ...]
 
 Without CONFIG it is a job that `submit` has begun, and what `request` says is in its input: the
 source is unpacked, and the config is run in it. Where the source holds this package, it is what
@@ -299,19 +299,20 @@ def _parser() -> argparse.ArgumentParser:
     option(parser, "--work", "", "where the source is unpacked, the same on every host")
     option(parser, "--mirror", "", "s3://BUCKET/FOLDER to look in before the hub")
     option(parser, "--port", PORT, "of the head, where the hosts meet", int)
-    option(parser, "--temp-dir", "", "where Ray keeps its files")
+    option(parser, "--temp_dir", "", "where Ray keeps its files")
     option(parser, "--wait", Settings.wait_s, "seconds that the hosts wait for each other", float)
     what = "seconds that the evaluation beside the training gets after it"
-    option(parser, "--eval-wait", _EVALUATION_S, what, float)
+    option(parser, "--eval_wait", _EVALUATION_S, what, float)
     arguments.keys(parser, TrainingConfig)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run, and return the exit code; what went wrong is said in one line, also to SageMaker."""
+    from ..cli.arguments import spelt
     from ..cli.terminal import INTERRUPTED, plain, show_logs
 
-    given = _parser().parse_args(argv)
+    given = _parser().parse_args(spelt(sys.argv[1:] if argv is None else argv))
     given.input = given.input.resolve()  # the work is done in another folder
     show_logs()
     logging.getLogger("infinite_rl").setLevel(logging.INFO)

@@ -125,7 +125,7 @@ def check_pushed(aws: Aws, tag: str) -> None:
             raise
         raise UsageError(
             f"there is no image {aws.place.registry}/{name}:{tag}: build and push it with "
-            "--build --push, or name another with --image-tag"
+            "--build --push, or name another with --image_tag"
         ) from None
 
 

@@ -72,7 +72,7 @@ def _lay_out(base: Path, name: str, found: Prepared) -> None:
         try:
             base.mkdir(parents=True)
         except FileExistsError:
-            message = f"there is a job {name} in {base.parent}: choose another --job-name"
+            message = f"there is a job {name} in {base.parent}: choose another --job_name"
             raise UsageError(message) from None
         _write(base / "input" / "config" / "hyperparameters.json", told)
         _write(base / "input" / "config" / "resourceconfig.json", hosts)

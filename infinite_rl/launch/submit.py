@@ -202,7 +202,7 @@ def _image(asked: Asked, job: Job, aws: Aws, build: bool, push: bool) -> None:
             f"take `image` ({asked.place.image}) out"
         )
     if asked.tag and asked.place.image:
-        raise UsageError("--image-tag is of the repository's image, and another image is named")
+        raise UsageError("--image_tag is of the repository's image, and another image is named")
     if build or push:
         name = image.engine()
         if build:
@@ -266,13 +266,13 @@ def _claim(aws: Aws, job: Job, found: Prepared, undo: ExitStack, *, again: bool)
             if there.get("by") != token:
                 where = f"s3://{bucket}/{key}"
                 if not again or _exists(aws, job.name):
-                    message = f"the name {job.name} is taken ({where}): choose another --job-name"
+                    message = f"the name {job.name} is taken ({where}): choose another --job_name"
                     raise _Taken(message) from None
                 if there.get("source") != job.source or _body(aws, target) != body:
                     raise _Taken(
                         f"the name {job.name} is held by a submission that made no job, with "
                         f"another config or source ({where}): remove that, or choose another "
-                        "--job-name"
+                        "--job_name"
                     ) from None
                 logger.info("going on with a submission of %s that made no job", job.name)
         undo.callback(_removed, aws, target)
@@ -311,7 +311,7 @@ def _create(aws: Aws, job: Job, undo: ExitStack) -> None:
             if error.code not in ("ResourceInUse", "ResourceInUseException"):
                 raise
             if not _is_ours(aws, job, error):
-                message = f"the name {job.name} is taken: choose another --job-name"
+                message = f"the name {job.name} is taken: choose another --job_name"
                 raise _Taken(message) from None
         except Unanswered as error:
             _is_ours(aws, job, error)
