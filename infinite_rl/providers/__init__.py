@@ -6,7 +6,7 @@
     openai_compatible.py   any server with OpenAI's protocol
     procedural/            no model: tasks made here from a seed, with their answers
     scripted.py            says what it was told to, for tests
-    service.py             what those that ask a service share
+    remote.py              what those that ask a service share
     structured.py          the three sections as JSON by a schema
 
     limits.py              a provider asked within limits, and again while trouble passes
