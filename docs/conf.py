@@ -32,6 +32,7 @@ extensions = [
 smartquotes = False
 myst_heading_anchors = 3  # the guides link to headings
 autodoc_member_order = "bysource"
+linkcheck_ignore = ["http://localhost"]  # the servers that readers start
 
 default_role = "code"  # the commands' help has single backticks, too
 

@@ -11,9 +11,12 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 import infinite_rl
 from infinite_rl.cli import main, parsed
@@ -38,6 +41,64 @@ def found(pattern: str) -> list[tuple[str, str]]:
         for page, text in PAGES.items()
         for one in dict.fromkeys(re.findall(pattern, text.replace("\\\n", " "), re.M))
     ]
+
+
+# --- links ---------------------------------------------------------------------------------------
+
+LINKING = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *(ROOT / folder / "README.md" for folder in ("build_src", "tests")),
+]
+# All that lead out, for a person to look at: no test has a network. CONTRIBUTING.md says how to ask
+# whether they answer.
+OUTSIDE = {
+    "https://arxiv.org/abs/2311.07911",
+    "https://docs.ray.io",
+    "https://github.com/getmoto/moto",
+    "https://github.com/halflearned/rlvr-experiments",
+    "https://pypi.org/project/reasoning-gym/",
+    "https://semver.org",
+}
+
+
+def tokens(page: Path) -> list[Token]:
+    """A page as Markdown has it, in which what stands in code is neither link nor heading."""
+    return MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8"))
+
+
+def links(page: Path) -> list[str]:
+    inside = [each for token in tokens(page) for each in token.children or ()]
+    return [
+        str(target) for each in inside if (target := each.attrs.get("href", each.attrs.get("src")))
+    ]
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link may name after the #: each heading's words, as GitHub and the site write them."""
+    slugs: list[str] = []
+    every = tokens(page)
+    for token, after in itertools.pairwise(every):
+        if token.type == "heading_open":
+            words = "".join(each.content for each in after.children or ())
+            slugs.append(re.sub(r"[^\w -]", "", words.lower()).replace(" ", "-"))
+    again = [slugs[:place].count(slug) for place, slug in enumerate(slugs)]
+    return {f"{slug}-{n}" if n else slug for slug, n in zip(slugs, again, strict=True)}
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_to_a_file_and_a_heading_that_are_there(page: Path) -> None:
+    for link in links(page):
+        if urlsplit(link).scheme:
+            continue
+        path, _, anchor = unquote(link).partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.is_relative_to(ROOT) and target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_the_links_that_lead_out_are_those_that_somebody_has_looked_at() -> None:
+    assert {link for page in LINKING for link in links(page) if urlsplit(link).scheme} == OUTSIDE
 
 
 # --- commands ------------------------------------------------------------------------------------

@@ -74,8 +74,6 @@ def test_every_command_and_path_of_the_readme_exists() -> None:
         assert (ROOT / script).is_file(), script
     for module in re.findall(r"python -m (benchmarks\.\w+)", README):
         assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
-    for page in re.findall(r"\]\((docs/[^)#]*|[A-Z]+\.md)", README):
-        assert (ROOT / page).is_file(), page
     for option in re.findall(r"(?<!pip )(--\w+)", " ".join(re.findall(r"generate.py .*", README))):
         help_text = subprocess.run(
             [sys.executable, ROOT / "scripts" / "generate.py", "--help"],
