@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -394,6 +395,14 @@ def test_an_unknown_task_is_refused_with_the_names_there_are(
 ) -> None:
     with pytest.raises(UsageError, match=said):
         evaluate(config(tmp_path, tasks=tasks), provider=says())
+
+
+def test_without_the_datasets_library_a_file_of_rows_is_proposed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(UsageError, match=r"need the datasets library: .*gsm8k=FILE$"):
+        evaluate(config(tmp_path, tasks=["gsm8k"]), provider=says())
 
 
 def test_rows_are_checked_before_anything_is_asked(tmp_path: Path) -> None:

@@ -106,7 +106,8 @@ def _watch(
     stop: threading.Event,
     count: Callable[[int], None],
 ) -> None:
-    from ..evaluation.watch import Found, watch
+    from ..evaluation.steps import Found
+    from ..evaluation.watch import watch
 
     told = {"every_s": given.every, "once": given.once, "publish_to": given.publish}
     for line in watch(given.watch, config, **told, stop=stop, on_answer=count):

@@ -95,7 +95,15 @@ class Task:
         return found
 
     def _rows(self, source: str) -> Iterator[Row]:
-        return load(self.benchmark, source) if self.benchmark else rows.read(source)
+        if not self.benchmark:
+            return rows.read(source)
+        try:
+            return load(self.benchmark, source)
+        except UsageError as error:
+            if source:
+                raise
+            message = f"{error}; or give a file of its rows: {self.name}=FILE"
+            raise UsageError(message) from None
 
 
 # One row a task.

@@ -1,4 +1,11 @@
-"""The table of backends: who answers. One file each, loaded when it is asked for."""
+"""The table of backends: who answers. One file each, loaded when it is asked for.
+
+    local.py    a model of transformers in this process
+    vllm.py     a model of vLLM in this process
+    server.py   a server of OpenAI's protocol
+
+A new one is a file, a row of the table here, and its name in `config.BACKENDS`.
+"""
 
 from __future__ import annotations
 
