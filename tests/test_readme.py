@@ -110,7 +110,10 @@ def test_each_table_that_a_new_thing_needs_a_row_in_is_where_the_guide_says() ->
 
 @pytest.mark.parametrize(
     "room",
-    ["files", "generation", "launch", "proof", "providers", "storage", "training", "workers"],
+    [
+        *("dataset", "dataset/export", "dataset/report", "evaluation", "evaluation/backends"),
+        *("files", "generation", "launch", "proof", "providers", "storage", "training", "workers"),
+    ],
 )
 def test_the_tour_of_a_package_names_each_of_its_files(room: str) -> None:
     folder = ROOT / "infinite_rl" / room

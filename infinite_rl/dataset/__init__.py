@@ -1,4 +1,39 @@
-"""Reading and summarising what was generated."""
+"""Rows: read, judged, curated and handed on; each verb takes rows and gives rows.
+
+    rows.py           rows in and rows out, in any kind of file
+    parquet.py        those with typed columns
+    shelf.py          rows as lines of JSON, and rows that wait on the disk
+    unfinished.py     a file of rows that takes hours to make
+
+    loaders.py        the public benchmarks as rows
+    gsm8k_splits.py   GSM8K, fetched once and pinned
+    pins.py           files that must stay what they were
+    puzzles.py        rows of the tasks of reasoning-gym
+
+    scoring.py        rewards applied to rows
+    ground_truth.py   what a completion is judged against, as one string
+    prompt_styles.py  a row as a model is given it
+    solving.py        a model solves rows
+    difficulty.py     how often it does
+    traces.py         what a teacher thinks and answers, for SFT
+    cleanup.py        what of that is not learnt
+
+    mix.py            rows of several sources in one order
+    order.py          order files
+    pairs.py          a chosen and a rejected completion of one prompt
+
+    dedup.py          one row of those that ask for the same
+    decontaminate.py  no row that gives a benchmark away
+    split.py          train, validation and test that do not know each other
+    near.py           which rows ask for the same
+    bands.py          which may, by their MinHash
+    words.py          texts as tokens
+
+    export/           rows in the columns that a trainer reads, with a card
+    report/           a page about them, to look at
+
+What `generate` made is read as a table, and summed up, by the functions here.
+"""
 
 from __future__ import annotations
 

@@ -2,9 +2,23 @@
 
     evaluate(EvaluationConfig("runs/a/checkpoints/step_200", ["gsm8k"], "out"))
 
-`config` says what can be told, `benchmarks` and `backends` are the tables of tasks and of who
-answers, `watch` follows the checkpoints of a run, and `harness` runs lm_eval. Names are loaded when
-they are first used.
+    config.py        what one evaluation is told
+    benchmarks.py    the table of tasks
+    backends/        the table of who answers
+    run.py           ask, judge, sum up, and go on where that ended
+    shards.py        the same, in several processes
+    answers.py       what the model has answered, kept as it comes
+    score.py         from records to a score
+    summary.py       scores to read
+
+    harness.py       lm_eval in its own process, and its figures
+
+    watch.py         the checkpoints of a run, evaluated as they come
+    checkpoints.py   where they are found
+    steps.py         how one is evaluated: by our own tasks, or by lm_eval
+    figures.py       which step is best, and how sure that is
+
+Names are loaded when they are first used.
 """
 
 from __future__ import annotations

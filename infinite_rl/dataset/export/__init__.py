@@ -1,4 +1,12 @@
-"""Rows in the columns that a trainer reads, with a card that says what they are; and back."""
+"""Rows in the columns that a trainer reads, with a card that says what they are; and back.
+
+    formats.py    the table of formats, one row a trainer
+    schema.py     the shape that a row must have
+    card.py       the dataset card
+    features.py   the columns' types in it
+
+`export` and `read_export` also take a `Format` that is in no table.
+"""
 
 from __future__ import annotations
 

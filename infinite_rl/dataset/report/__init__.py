@@ -2,6 +2,11 @@
 
 The page holds everything itself and loads nothing, so it can be mailed, archived and opened
 without a network. Rows are a model's text: nothing of them is ever markup or a program there.
+
+    statistics.py   counts and histograms of all rows
+    shown.py        the rows that the browser has, cut to a size that it takes
+    nearest.py      which of them ask nearly the same
+    page.py         the page, put together of the .html, .css and .js beside it
 """
 
 from __future__ import annotations
