@@ -8,6 +8,7 @@ user's or the provider's:
      |    +-- UnknownName         no such task, language, provider or reward; names the known ones
      |    +-- NoColumn            a row lacks a column; names those that it has
      +-- StoreError               a file in the output folder is foreign, locked or not writable
+     |    +-- Damaged             what was published has another content now: no retry can help
      +-- RuntimeMissing           a .wasm runtime is absent or not the one that was built
      +-- SandboxError             the sandbox itself broke; a guest's failure is an Execution
      +-- LaunchError              the cloud, or a program that builds for it, did not do its part
@@ -68,6 +69,10 @@ class NoColumn(UsageError):
 
 class StoreError(InfiniteRLError):
     """A file in the output folder is foreign, damaged, locked or not writable."""
+
+
+class Damaged(StoreError):
+    """What lies where it was published is not what was: fetched again it would be the same."""
 
 
 class RuntimeMissing(InfiniteRLError):

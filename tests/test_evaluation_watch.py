@@ -16,7 +16,7 @@ from infinite_rl.dataset import rows
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
 from infinite_rl.estimators import wilson
 from infinite_rl.evaluation import EvaluationConfig, figures, harness
-from infinite_rl.evaluation import watch as watching
+from infinite_rl.evaluation import steps as stepping
 from infinite_rl.evaluation.checkpoints import Checkpoint, checkpoints
 from infinite_rl.evaluation.figures import Figure, best
 from infinite_rl.evaluation.harness import Line
@@ -69,7 +69,7 @@ class Evaluating:
 @pytest.fixture
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> Evaluating:
     fake = Evaluating()
-    monkeypatch.setattr(watching, "evaluate", fake)
+    monkeypatch.setattr(stepping, "evaluate", fake)
     return fake
 
 
@@ -322,6 +322,27 @@ def test_a_checkpoint_that_is_removed_from_s3_meanwhile_is_passed_over(
     evaluated.before = removed
     lines = list(watch(PLACE, told(tasks, out=str(tmp_path / "out")), once=True))
     assert lines[-1] == "step_4 was thrown away before it was evaluated"
+
+
+def test_a_checkpoint_that_is_not_what_was_published_is_passed_over_and_told_at_the_end(
+    tmp_path: Path, tasks: list[str], evaluated: Evaluating, proxy: Proxy
+) -> None:
+    import boto3.session
+
+    for step in (2, 4):
+        sent(tmp_path, step, final=step == 4)
+    client = boto3.session.Session().client("s3")
+    place = {"Bucket": "runs", "Key": "checkpoints/job/run_step2/PUBLISHED"}
+    marker = json.loads(client.get_object(**place)["Body"].read())
+    marker["files"]["right"]["sha256"] = "0" * 64
+    client.put_object(**place, Body=json.dumps(marker).encode())
+    config = told(tasks, out=str(tmp_path / "out"))
+    lines = watch(PLACE, config, wait=lambda _: pytest.fail("it looks again"))
+    said = next(lines)
+    assert said.startswith("step_2 is passed over: ") and said.endswith("its hash is another")
+    assert next(lines).startswith("step_4, sums: ")
+    with pytest.raises(StoreError, match="damaged, and not evaluated: step_2$"):
+        list(lines)
 
 
 def test_a_stop_gives_a_transfer_up(

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..errors import StoreError, UsageError, reason_of
+from ..errors import Damaged, StoreError, UsageError, reason_of
 from .marker import MARKER, MOST, Entry, Marker, Published, contents, sha256_of, stamps_of
 from .transfer import CHUNK, Interrupted, Meter, Transfer, kept
 
@@ -233,7 +233,7 @@ def _pieces(client: Any, file: _File, first: int, end: int) -> Iterator[bytes]:
 
 def _verify(file: _File) -> None:
     if sha256_of(file.path) != file.entry.sha256:
-        raise StoreError(f"{file.place} is not what was published: its hash is another")
+        raise Damaged(f"{file.place} is not what was published: its hash is another")
 
 
 # --- publishing ----------------------------------------------------------------------------------
