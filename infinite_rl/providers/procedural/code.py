@@ -106,12 +106,11 @@ class Dialect:
     title: str
     fence: str
     null: str
-    sequence: str
 
 
 _DIALECTS = {
-    "python": Dialect("Python", "python", "None", "list"),
-    "javascript": Dialect("JavaScript", "javascript", "null", "array"),
+    "python": Dialect("Python", "python", "None"),
+    "javascript": Dialect("JavaScript", "javascript", "null"),
 }
 
 
@@ -153,11 +152,15 @@ def run(steps: Sequence[Step], value: Any) -> Any:
 
 
 def heads(steps: Sequence[Step]) -> tuple[str, str]:
-    """The helpers of all steps in Python and JavaScript, each once, imports first."""
-    found = dict.fromkeys(step.head_python for step in steps if step.head_python)
-    python = sorted(found, key=lambda head: not head.startswith(("import", "from")))
-    javascript = dict.fromkeys(step.head_javascript for step in steps if step.head_javascript)
-    return "\n\n\n".join(python), "\n\n".join(javascript)
+    """The helpers of all steps in Python and JavaScript."""
+    python = each_once(step.head_python for step in steps)
+    return python, each_once((step.head_javascript for step in steps), "\n\n")
+
+
+def each_once(helpers: Iterable[str], gap: str = "\n\n\n") -> str:
+    """Helpers, each once, imports first."""
+    found = dict.fromkeys(filter(None, helpers))
+    return gap.join(sorted(found, key=lambda head: not head.startswith(("import", "from"))))
 
 
 def telling_inputs(
@@ -212,13 +215,17 @@ def task_of_steps(
     )
 
 
-def told_in_order(steps: Sequence[Step]) -> tuple[str, ...]:
-    """One sentence of an explanation for each step."""
+def told_in_order(
+    steps: Sequence[Step],
+    words: Sequence[str] = ("First,", "Then,", "After that,", "Next,"),
+    last: str = "Finally,",
+) -> tuple[str, ...]:
+    """One sentence of an explanation for each step; `words` begin them, and `last` the last."""
     if len(steps) == 1:
         return (f"We have to {steps[0].say}.",)
-    words = ("First", "Then", "After that", "Next")
-    told = [f"{words[min(index, 3)]}, we {step.say}." for index, step in enumerate(steps[:-1])]
-    return (*told, f"Finally, we {steps[-1].say}.")
+    begun = (*words, *[words[-1]] * len(steps))
+    told = (f"{word} we {step.say}." for word, step in zip(begun, steps[:-1], strict=False))
+    return (*told, f"{last} we {steps[-1].say}.")
 
 
 def is_telling(task: CodingTask) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from .code import CodingTask, telling_inputs
+from .code import CodingTask, each_once, telling_inputs
 from .draw import Draw
 from .math_integers import factorize
 
@@ -313,8 +313,8 @@ def search(draw: Draw, level: int) -> CodingTask:
         javascript=f"const found = [];\nfor (let n = {low}; n <= {high}; n += 1) {{\n  if ({javascript}) found.push(n);\n}}\nreturn {result.javascript.replace('FOUND', 'found')};",
         reference=reference,
         inputs=telling_inputs(draw, reference, edges, fresh),
-        head_python=in_order(p.head_python for p in chosen),
-        head_javascript=in_order((p.head_javascript for p in chosen), "\n\n"),
+        head_python=each_once(p.head_python for p in chosen),
+        head_javascript=each_once((p.head_javascript for p in chosen), "\n\n"),
     )
 
 
@@ -322,14 +322,6 @@ def condition(tests: list[str], signs: list[bool], joint: str, negation: str) ->
     return f" {joint} ".join(
         test if sign else negation.format(test) for test, sign in zip(tests, signs, strict=True)
     )
-
-
-def in_order(parts: Any, gap: str = "\n\n\n") -> str:
-    """Helpers, each once, with imports first."""
-    unique = sorted(
-        dict.fromkeys(part for part in parts if part), key=lambda part: not part.startswith("from")
-    )
-    return gap.join(unique)
 
 
 # --- following a rule

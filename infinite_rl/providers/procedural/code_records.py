@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .code import CodingTask, Step, task_of_steps
+from .code import CodingTask, Step, task_of_steps, told_in_order
 from .draw import Draw
 
 Pairs = list[tuple[str, int]]
@@ -123,19 +123,12 @@ def make(draw: Draw, level: int) -> CodingTask:
                 )
             ),
         ),
-        plan=plan(steps),
+        plan=(
+            *told_in_order(steps, ("First", "Then", "Next", "After that"), "Finally"),
+            "A dictionary from group to list keeps the grouping to one pass.",
+        ),
         edges=edges,
         fresh=fresh,
-    )
-
-
-def plan(steps: list[Step]) -> tuple[str, ...]:
-    words = ("First we", "Then we", "Next we", "After that we")
-    told = [f"{words[min(index, 3)]} {step.say}." for index, step in enumerate(steps[:-1])]
-    return (
-        *told,
-        f"Finally we {steps[-1].say}.",
-        "A dictionary from group to list keeps the grouping to one pass.",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .code import CodingTask, Step, task_of_steps
+from .code import CodingTask, Step, task_of_steps, told_in_order
 from .draw import Draw
 
 STORIES = (
@@ -47,7 +47,10 @@ def make(draw: Draw, level: int) -> CodingTask:
         returns=returns,
         story=story,
         rules=(draw.pick(EMPTY_RULES).format(name=name),),
-        plan=plan(steps),
+        plan=(
+            *told_in_order(steps, last="In the end"),
+            "Each stage makes one new value and leaves the input as it was.",
+        ),
         edges=edges,
         fresh=fresh,
     )
@@ -66,17 +69,6 @@ def pipeline(draw: Draw, level: int) -> list[Step]:
         return [draw.pick((keep, change))]
     pair = [keep, change] if draw.chance(0.6) else [change, keep]
     return pair if level == 2 else [*pair, draw.pick(ARRANGEMENTS)(draw)]
-
-
-def plan(steps: list[Step]) -> tuple[str, ...]:
-    """One sentence a stage, and what it costs."""
-    words = ("First", "Then", "After that", "Next")
-    told = [f"{words[min(index, 3)]}, we {step.say}." for index, step in enumerate(steps[:-1])]
-    return (
-        *told,
-        f"In the end we {steps[-1].say}.",
-        "Each stage makes one new value and leaves the input as it was.",
-    )
 
 
 # --- stages that keep some of the numbers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .code import CodingTask, Step, task_of_steps
+from .code import CodingTask, Step, task_of_steps, told_in_order
 from .draw import Draw
 
 WORDS = (
@@ -25,6 +25,7 @@ STORIES = (
 VERBS = ("clean", "encode", "inspect", "transform", "rewrite", "scan", "shorten", "measure")
 VOWELS = "aeiou"
 NO_VOWELS = {ord(vowel): None for vowel in "aeiouAEIOU"}
+PLAN_WORDS = ("To begin with", "Then", "Next", "After that", "Then")
 
 
 def make(draw: Draw, level: int) -> CodingTask:
@@ -49,7 +50,10 @@ def make(draw: Draw, level: int) -> CodingTask:
         returns=returns,
         story=story,
         rules=rules_for(draw, name, any("vowel" in step.say for step in stages)),
-        plan=plan(stages),
+        plan=(
+            *told_in_order(stages, PLAN_WORDS, "At the end"),
+            "Every stage is a single pass over the text.",
+        ),
         edges=EDGES,
         fresh=fresh,
     )
@@ -72,12 +76,6 @@ def rules_for(draw: Draw, name: str, vowels: bool) -> tuple[str, ...]:
         )
     )
     return tuple(draw.shuffled((empty, letters, case) if vowels else (empty, case)))
-
-
-def plan(steps: list[Step]) -> tuple[str, ...]:
-    words = ("To begin with", "Then", "Next", "After that", "Then")
-    told = [f"{words[min(index, 4)]} we {step.say}." for index, step in enumerate(steps[:-1])]
-    return (*told, f"At the end we {steps[-1].say}.", "Every stage is a single pass over the text.")
 
 
 Final = tuple[Step, str]
