@@ -25,8 +25,8 @@ from .generation.outcomes import Answering, BlindSolves
 from .generation.plan import Plan, Shard, slot_seed
 from .generation.progress import Progress
 from .generation.run import Run
+from .generation.run_record import Record
 from .generation.shards import shard_count
-from .manifest import Record
 from .proof.solves import MIN_AGREEMENT
 from .providers.limits import Limits, RetryPolicy
 from .providers.prices import Price
@@ -81,7 +81,7 @@ def generate_dataset(
     Args:
         save_every: rows are appended at once; after so many they are forced to the disk.
         max_retries: consecutive failed samples of one family after which that family is given up.
-        timeout: seconds that a reward may take for one judgement.
+        timeout: seconds that one run of a program, or one comparison, may take.
         task_dist: a weight per family, in the order coding, math and then those of `extra_tasks`;
             or a mapping by family.
         provider: "auto" (gemini where a key is set, else procedural), another name, or your own.

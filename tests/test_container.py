@@ -306,7 +306,7 @@ with Meeting(hosts, int(port)) as meeting:
 # What stands for the training: asks each node for a sign of life, and ends as it is told.
 TRAIN = """
 import sys, time
-from infinite_rl.generation.cluster import connected
+from infinite_rl.workers.ray_cluster import connected
 code, seconds, address = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3].partition("=")[2]
 with connected(address) as ray:
     nodes = [each["NodeManagerAddress"] for each in ray.nodes() if each["Alive"]]

@@ -23,6 +23,7 @@ from ..reward_functions.reward_function import RewardFunction, unscored
 from ..store import FAILED_COLUMNS, answer_of
 from ..types import RewardFunctionScore, Sample
 from ..workers.pool import Lost, default_count, in_threads, in_workers
+from ..workers.ray_cluster import connected
 from ..workers.worker import raised
 from . import rows
 from .ground_truth import packed_in
@@ -338,8 +339,6 @@ def on_ray(address: str | None = None) -> Iterator[Spread]:
     Raises:
         UsageError: Ray is not installed, or there is no cluster at the address.
     """
-    from ..generation.cluster import connected
-
     with connected(address) as ray:
         cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
         yield partial(_by_tasks, ray, _TASKS_A_CORE * cores)

@@ -10,32 +10,28 @@ task, is made in a further round.
 from __future__ import annotations
 
 import inspect
-import os
-import signal
-import socket
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import InfiniteRLError, UsageError
 from ..generator import generate_dataset
-from ..manifest import Record
 from ..providers import resolve_provider
 from ..providers.limits import Limits
 from ..reward_functions import get_reward_functions
 from ..store import DATASET, Store, read_rows
 from ..tasks import TASKS
 from ..types import Usage
+from ..workers.ray_cluster import connected
 from .journal import JOURNAL
 from .plan import Plan, Shard
 from .progress import Estimate, Progress, Spending
 from .run import STOPPED_ON_REQUEST
+from .run_record import Record
 from .shards import divided, merge, shard_count, shard_folders, shard_rows, shares
 
 _POLL_S = 1.0  # how often the workers are asked how far they are
@@ -295,57 +291,6 @@ def _sum(parts: Sequence[Estimate]) -> Estimate:
 
 
 # --- Ray -----------------------------------------------------------------------------------------
-
-
-@contextmanager
-def connected(address: str | None, cpus: int = 0) -> Iterator[Any]:
-    """Ray, connected to a cluster; what was started or connected for this is ended after it.
-
-    A cluster that is started counts this machine's CPUs, or as many as `cpus` where that is more.
-    """
-    try:
-        ray: Any = import_module("ray")
-    except ModuleNotFoundError as error:
-        if error.name != "ray":
-            raise
-        raise UsageError("the engine ray needs Ray: pip install 'infinite-rl[ray]'") from None
-    if ray.is_initialized():
-        yield ray
-        return
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    address = address or os.environ.get("RAY_ADDRESS") or "local"
-    own = {"include_dashboard": False, "num_cpus": max(cpus, os.cpu_count() or 1)}
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        _check_address(address)
-        ray.init(
-            address=address,
-            log_to_driver=False,
-            logging_level="ERROR",
-            **(own if address == "local" else {}),
-        )
-    except (OSError, RuntimeError, ValueError) as error:
-        raise UsageError(f"no Ray cluster at {address}: {error}") from None
-    try:
-        _handle(handlers)  # Ray has put its own there, which exit at once
-        yield ray
-    finally:
-        ray.shutdown()
-        _handle(handlers)  # and now the default
-
-
-def _handle(handlers: Mapping[signal.Signals, Any]) -> None:
-    """Have signals handled as they were before Ray came."""
-    if threading.current_thread() is threading.main_thread():
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-
-
-def _check_address(address: str) -> None:
-    """Raise OSError where nothing answers at HOST:PORT; Ray itself would try for minutes."""
-    host, _, port = address.rpartition("://")[2].rpartition(":")
-    if host and port.isdecimal():
-        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
 class ShardWorker:

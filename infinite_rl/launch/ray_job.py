@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InfiniteRLError
-from ..generation.cluster import connected
+from ..workers.ray_cluster import connected
 from .hosts import Guest, Hosts, Meeting, ip_of
 
 PORT = 6380  # of the head, where the hosts meet

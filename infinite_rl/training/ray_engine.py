@@ -34,7 +34,7 @@ import numpy as np
 import torch
 
 from ..errors import InfiniteRLError, UsageError, reason_of
-from ..generation.cluster import connected
+from ..workers.ray_cluster import connected
 from .async_engine import run_on
 from .blocking import BlockingReward, BlockingRollout, BlockingTrainer, Job
 from .checkpoint import step_of

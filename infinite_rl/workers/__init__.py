@@ -1,8 +1,9 @@
-"""Work in processes of this machine: killed at their deadline, replaced when they die.
+"""Work in processes: killed at their deadline, replaced when they die.
 
-    pool.py     batches over all cores, in order
-    worker.py   one such process, from its start to its last answer
-    waits.py    waits that Ctrl-C ends
+    pool.py          batches over all cores of this machine, in order
+    worker.py        one such process, from its start to its last answer
+    ray_cluster.py   Ray, where the processes are to be on many machines
+    waits.py         waits that Ctrl-C ends
 
 None of them knows what the work is.
 """
