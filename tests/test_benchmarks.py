@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
+import signal
+import subprocess
 import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
-from benchmarks import fuzz, mutants, soak
+from benchmarks import fuzz, mutants, mutation, soak
 from benchmarks.humaneval import Problem
 from benchmarks.native import STOPPED, Ending, Native
 
@@ -49,6 +55,72 @@ def test_both_judges_agree_on_a_right_and_a_wrong_program() -> None:
             case = mutants.Case(Problem("P/1", "", (test,)), mutants.Mutant("", code))
             assert judges.ours(case)[0] == judges.theirs(case)[0] == verdict
         judges.close()
+
+
+# --- our own modules, changed
+
+HELD = """\
+class Counter:
+    STEP = 1
+
+    def more(self, by=STEP):
+        return by + 1
+
+
+LIMIT = 7
+
+
+def under(number):
+    return number < LIMIT
+"""
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Any:
+    module = ModuleType("held")
+    exec(HELD, vars(module))
+    monkeypatch.setitem(sys.modules, "held", module)
+    return module
+
+
+def test_each_change_tells_where_it_is_and_what_it_was() -> None:
+    found = list(mutation.changes("held", HELD))
+    told = {(each.where, each.old, each.new, each.lines) for each in found}
+    step = ("Counter", "STEP = 1", "STEP = 2", range(2, 3))
+    limit = ("LIMIT", "LIMIT = 7", "LIMIT = 6", range(6, 7))
+    under = ("under", "return number < LIMIT", "return number <= LIMIT", range(8, 9))
+    assert {step, limit, under} < told
+    assert ("Counter.more", "return by + 1", "return by - 1", range(5, 6)) in told
+    assert len({each.text for each in found}) == len(found) == len(told)
+    assert not list(mutation.changes("held", "How = Literal['a', 'b']"))
+
+
+def test_a_changed_module_is_changed_where_it_is_held(held: Any) -> None:
+    under, counter = held.under, held.Counter()
+    (limit,) = (c for c in mutation.changes("held", HELD) if c.new == "LIMIT = 6")
+    mutation.install(held, limit.text, "held")
+    assert not under(6) and under is held.under and isinstance(counter, held.Counter)
+    mutation.install(held, HELD.replace("by + 1", "by + 5").replace("< LIMIT", "> LIMIT"), "held")
+    assert counter.more() == 6 and under(8)
+    mutation.install(held, HELD.replace("LIMIT = 7", "pass"), "held")
+    with pytest.raises(NameError):
+        under(1)
+
+
+def test_a_fork_tells_what_it_found_or_that_it_ended() -> None:
+    assert mutation.forked(lambda: [1, None], 60) == [1, None]
+    assert mutation.forked(lambda: os.kill(os.getpid(), signal.SIGKILL), 60) is None
+    assert mutation.forked(lambda: 1 / 0, 60) is None
+    assert mutation.forked(signal.pause, 0.1) is None
+
+
+@pytest.mark.slow
+def test_the_tests_of_a_part_judge_its_changes(tmp_path: Path) -> None:
+    report = tmp_path / "report.md"
+    command = [sys.executable, "-m", "benchmarks.mutation", "--part", "comparison", "--most", "9"]
+    subprocess.run([*command, "-o", report], check=True, capture_output=True, timeout=300)
+    row = next(r for r in report.read_text().splitlines() if r.startswith("| `infinite_rl"))
+    assert row.startswith("| `infinite_rl.reward_functions.compare` | 9 |")
 
 
 # --- programs outside
