@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_rl.reward_functions.compare import compare
+from infinite_rl.reward_functions.compare import compare, compare_exactly
 
 RIGHT = [
     ("", "", 1.0, "exact"),
@@ -14,6 +14,7 @@ RIGHT = [
     ("hello", "HELLO", 1.0, "exact"),
     ("Straße", "STRASSE", 1.0, "exact"),
     ("a\r\nb\r\n", "a\nb", 1.0, "exact"),
+    ("a\rb", "a\nb", 1.0, "exact"),
     ("a  \nb\t\n\n\n", "a\nb", 1.0, "exact"),
     ("\x1b[1;31mred\x1b[0m", "red", 1.0, "exact"),
     ("\x1b]0;title\x07text", "text", 1.0, "exact"),
@@ -33,6 +34,8 @@ RIGHT = [
     ("1.000000000001", "1", 0.99, "close"),
     ("0.30000000000000004", "0.3", 0.99, "close"),
     ("1e-12", "0", 0.99, "close"),
+    ("1e-9", "0", 0.99, "close"),
+    ("3.000000001", "3", 0.99, "close"),
     ("123456789012.3456", "123456789012.3457", 0.99, "close"),
     ("1  2   3", "1 2 3", 0.95, "spaces"),
     ("1\n2\n3", "1 2 3", 0.95, "spaces"),
@@ -45,6 +48,9 @@ WRONG = [
     ("12345678901234567890", "12345678901234567891"),
     ("3.14", "3.14159"),
     ("1e-12", "2e-12"),
+    ("2e-9", "0"),
+    ("3.0000000015", "3"),
+    ("0.1000000002", "0.1"),
     ("1000000000000.0", "1000000000500.0"),
     ("1e99999", "1e-99999"),
     ("0x10", "16"),
@@ -62,6 +68,12 @@ WRONG = [
     ('["NaN"]', "[NaN]"),
     ("[1, 2]", "[2, 1]"),
     ("[[1], 2]", "[[1, 2]]"),
+    ("[1]", "[1, 1]"),
+    ("[[1]]", '[{"0": 1}]'),
+    ('{"a": 1}', '{"a": 2}'),
+    ('{"a": 1}', '{"b": 1}'),
+    ('{"a": 1}', '{"a": 1, "b": 1}'),
+    ('{"a": [1]}', '{"a": [2]}'),
     ('{"a": 1, "a": 2}', '{"a": 2}'),
     ("[12345678901234567890]", "[12345678901234567891]"),
     ("[1" + "0" * 80 + "1]", "[1" + "0" * 80 + "2]"),
@@ -73,6 +85,7 @@ WRONG = [
     ("", "0"),
     ("0", ""),
     ("hello", "hello world"),
+    ("a\rb", "ab"),
     ("12", "1 2"),
 ]
 
@@ -106,6 +119,25 @@ def test_the_similarity_of_long_texts_counts_their_common_ends() -> None:
     same = "x" * 5_000
     assert compare(same + "1" + same, same + "2" + same).score == 0.94
     assert compare("a" * 1_000 + same, "b" * 1_000 + same).score == pytest.approx(5 / 6)
+    assert compare(same + "a" * 1_000, same + "b" * 1_000).score == pytest.approx(5 / 6)
+    one, other = "a" * 150 + "x" * 300, "x" * 450
+    assert compare(one, other).score == compare(other, one).score == pytest.approx(300 / 450)
+
+
+def test_of_what_differs_in_long_texts_two_hundred_characters_count() -> None:
+    assert compare("ab" * 150, "ba" * 150).score == pytest.approx(199 / 300)
+
+
+def test_json_of_over_two_million_characters_is_compared_as_text() -> None:
+    for count, rung in ((100_000, "json"), (1_000_001, "similarity")):
+        assert compare("[" + "1," * count + "1]", "[" + "1," * count + "1.0]").rung == rung
+
+
+def test_where_every_letter_counts_only_one_newline_at_the_end_does_not() -> None:
+    assert compare_exactly("a\n", "a") == compare_exactly("a", "a\n") == (1.0, "exact")
+    for other in ("a ", " a", "A", "a\n\n", "a\r\n", ""):
+        assert not compare_exactly("a", other).passed and not compare_exactly(other, "a").passed
+    assert compare_exactly("ab", "aB") == (0.5, "similarity")
 
 
 @pytest.mark.parametrize(
