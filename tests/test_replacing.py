@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from infinite_rl.errors import StoreError
-from infinite_rl.files.replacing import clear_unfinished, replacing, replacing_folder, write_text
+from infinite_rl.files.replacing import (
+    clear_abandoned,
+    clear_unfinished,
+    replacing,
+    replacing_folder,
+    write_text,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -69,6 +77,38 @@ def test_a_folder_that_cannot_take_its_place_leaves_the_elder(
     assert names(tmp_path / "place") == ["elder"] and names(tmp_path) == ["place"]
 
 
+def test_all_of_a_folder_is_on_the_disk_before_it_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, synced = tmp_path / "place", dict[int, bool]()
+    monkeypatch.setattr(os, "fsync", lambda f: synced.update({os.fstat(f).st_ino: place.exists()}))
+    with replacing_folder(place) as draft:
+        (draft / "sub").mkdir(parents=True)
+        (draft / "sub" / "file").touch()
+    inside = [place, place / "sub", place / "sub" / "file"]
+    assert synced == {path.stat().st_ino: path == tmp_path for path in [*inside, tmp_path]}
+
+
+@pytest.mark.parametrize("error", [errno.EINVAL, errno.ENOTSUP, errno.EIO])
+def test_a_mount_that_syncs_no_folders_has_its_files_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    def refuse(file: int, *, folders: bool) -> None:
+        if stat.S_ISDIR(os.fstat(file).st_mode) == folders:
+            raise OSError(error, "no")
+
+    monkeypatch.setattr(os, "fsync", partial(refuse, folders=True))
+    if error == errno.EIO:
+        with pytest.raises(OSError):
+            made(tmp_path / "place", "file")
+    else:
+        made(tmp_path / "place", "file")
+        assert names(tmp_path / "place") == ["file"]
+    monkeypatch.setattr(os, "fsync", partial(refuse, folders=False))
+    with pytest.raises(OSError):
+        made(tmp_path / "other", "file")
+
+
 def test_a_folder_may_have_the_longest_name_there_is(tmp_path: Path) -> None:
     made(tmp_path / ("x" * 255), "file")
     assert names(tmp_path) == ["x" * 255]
@@ -83,6 +123,37 @@ def test_what_killed_processes_left_is_cleared_and_nothing_else(tmp_path: Path) 
     assert names(tmp_path) == ["whole"]
 
 
+def left(folder: Path, name: str, *, elder: bool) -> None:
+    """What a process leaves that was killed as a folder was to take its place."""
+    (folder / f".{name}.part" / "new" / name / "half").mkdir(parents=True)
+    if elder:
+        (folder / f".{name}.part" / "old" / "elder").mkdir(parents=True)
+
+
+def test_what_others_are_making_is_not_cleared_and_an_elder_gets_its_name_back(
+    tmp_path: Path,
+) -> None:
+    left(tmp_path, "began", elder=False)
+    left(tmp_path, "moved", elder=True)
+    left(tmp_path, "replaced", elder=True)
+    (tmp_path / "replaced" / "younger").mkdir(parents=True)
+    (tmp_path / ".another.part" / "file").mkdir(parents=True)
+    with replacing_folder(tmp_path / "made") as draft:
+        clear_abandoned(tmp_path)
+        draft.mkdir()
+    assert names(tmp_path) == [".another.part", "made", "moved", "replaced"]
+    assert names(tmp_path / "moved") == ["elder"] and names(tmp_path / "replaced") == ["younger"]
+
+
+def test_no_lock_is_held_when_a_folder_has_its_place(tmp_path: Path) -> None:
+    before = len(os.listdir("/dev/fd"))
+    left(tmp_path, "began", elder=False)
+    clear_abandoned(tmp_path)
+    made(tmp_path / "place", "file")
+    write_text(tmp_path / "file", "text")
+    assert len(os.listdir("/dev/fd")) == before
+
+
 # Files.
 
 
@@ -95,3 +166,24 @@ def test_a_file_is_whole_or_the_one_before(tmp_path: Path) -> None:
     assert path.read_text() == "first" and names(path.parent) == ["a.txt"]
     with pytest.raises(StoreError, match="cannot write .*file/b.txt: "):
         write_text(path / "file" / "b.txt", "never")
+
+
+def test_a_file_may_be_read_by_whom_the_system_lets_read_new_ones(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_text(tmp_path / "a.txt", "text")
+        assert os.umask(0o027) == 0o027
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o640
+
+
+def test_all_of_a_text_is_on_the_disk_before_it_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, synced = tmp_path / "a.txt", list[tuple[int, bool]]()
+    monkeypatch.setattr(
+        os, "fsync", lambda file: synced.append((os.fstat(file).st_size, path.exists()))
+    )
+    write_text(path, "four")
+    assert synced == [(4, False)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import logging
 import os
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +22,7 @@ from infinite_rl.store import (
     DATASET_COLUMNS,
     FAILED,
     FAILED_COLUMNS,
+    PROOF_COLUMNS,
     CsvLog,
     Store,
     read_rows,
@@ -78,6 +82,12 @@ def test_any_unicode_survives(tmp_path_factory: pytest.TempPathFactory, texts: l
     assert list(read_rows(path)) == [row, row]
 
 
+def test_a_field_may_be_longer_than_the_csv_module_allows(tmp_path: Path) -> None:
+    fill(tmp_path, "x" * 2_000)
+    csv.field_size_limit(1_000)  # also where somebody else has set it
+    assert [row["prompt"] for row in read_rows(tmp_path / DATASET)] == ["x" * 2_000]
+
+
 def test_a_nul_in_a_models_text_stops_no_run(tmp_path: Path) -> None:
     fill(tmp_path, "a\0b", "after")
     kept = "a\0b" if sys.version_info >= (3, 11) else "a\ufffdb"
@@ -123,6 +133,27 @@ def test_a_file_cut_at_any_byte_loses_only_the_row_that_was_cut(tmp_path: Path) 
         assert (aside.read_bytes() if aside.exists() else b"") == (lost + b"\n" if lost else b"")
 
 
+def test_half_a_row_is_moved_aside_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    fill(tmp_path, "one", "two")
+    path, aside = tmp_path / DATASET, tmp_path / (DATASET + ".torn")
+    whole = path.read_bytes()
+    for torn in (b'math,"thr', b"ee"):
+        path.write_bytes(whole + torn)
+        with caplog.at_level(logging.WARNING, "infinite_rl.store"), Store(tmp_path) as store:
+            assert store.counts == {"math": 2}
+        assert caplog.messages.pop().endswith(f" its {len(torn)} bytes are in {aside}")
+        assert path.read_bytes() == whole
+    assert aside.read_bytes() == b'math,"thr\nee\n'
+
+
+def test_half_a_header_is_owed_again(tmp_path: Path) -> None:
+    (tmp_path / DATASET).write_bytes(b"type,prom")
+    fill(tmp_path, "one")
+    assert [row["prompt"] for row in read_rows(tmp_path / DATASET, DATASET_COLUMNS)] == ["one"]
+
+
 def _offset_of_row(data: bytes, count: int) -> int:
     """The end of the `count`-th line that is not inside quotes."""
     quoted = False
@@ -155,6 +186,25 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, name: str, tex
         assert refused.value
 
 
+def test_a_file_that_a_spreadsheet_saved_is_refused_as_such(tmp_path: Path) -> None:
+    fill(tmp_path, "one")
+    path = tmp_path / DATASET
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    with pytest.raises(StoreError, match="a spreadsheet saved it, which may change values"):
+        Store(tmp_path)
+    path.write_bytes(path.read_bytes().removeprefix(b"\xef\xbb\xbf").replace(b"type", b"kind", 1))
+    with pytest.raises(StoreError, match="its columns are kind, prompt"):
+        Store(tmp_path)
+
+
+def test_a_quote_out_of_place_is_damage(tmp_path: Path) -> None:
+    fill(tmp_path, "one", "two")
+    path = tmp_path / DATASET
+    path.write_bytes(path.read_bytes().replace(b",one,", b',"on"e,'))
+    with pytest.raises(StoreError, match="damaged at line 2"):
+        Store(tmp_path)
+
+
 @pytest.mark.parametrize("damage", [b"math,too,few\r\n", b'math,"a"b,c\r\n', b"\xff\xfe\r\n"])
 def test_a_damaged_row_in_the_middle_is_refused_and_left_alone(
     tmp_path: Path, damage: bytes
@@ -169,12 +219,24 @@ def test_a_damaged_row_in_the_middle_is_refused_and_left_alone(
     assert path.read_bytes() == data
 
 
-def test_a_row_whose_slot_was_changed_is_refused(tmp_path: Path) -> None:
-    fill(tmp_path, "one", "two")
-    path = tmp_path / DATASET
-    path.write_bytes(path.read_bytes().replace(b"math/1/", b"math/x/"))
-    with pytest.raises(StoreError, match=r"dataset.csv is damaged \(the slot 'math/x/0/0'\)"):
+@pytest.mark.parametrize("name", [DATASET, FAILED])
+def test_a_row_whose_slot_was_changed_is_refused(tmp_path: Path, name: str) -> None:
+    with Store(tmp_path) as store:
+        store.settle(outcome("one"))
+        store.settle(outcome("one", index=1))
+    path = tmp_path / name
+    path.write_bytes(re.sub(rb"math/\d/", b"math/x/", path.read_bytes()))
+    with pytest.raises(StoreError, match=rf"{name} is damaged \(the slot 'math/x/0/0'\)"):
         Store(tmp_path)
+
+
+def test_a_family_may_have_a_stroke_in_its_name(tmp_path: Path) -> None:
+    made = outcome("p")
+    attempt = replace(made.attempt, slot=Slot("a/b", 7))
+    with Store(tmp_path) as store:
+        store.settle(replace(made, attempt=attempt, sample=replace(made.sample, type="a/b")))
+    with Store(tmp_path) as store:
+        assert (store.counts, store.filled) == ({"a/b": 1}, {"a/b": {7}})
 
 
 def test_a_prompt_is_known_whatever_its_case_and_spaces(tmp_path: Path) -> None:
@@ -182,6 +244,7 @@ def test_a_prompt_is_known_whatever_its_case_and_spaces(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         assert store.has_prompt(" what IS 2 + 3?")
         assert not store.has_prompt("What is 2 + 4?")
+        assert not store.has_prompt("What is 2 + 3 ?")  # where there is none, none is thought of
 
 
 def test_a_row_that_asks_the_same_again_is_settled_as_a_duplicate(tmp_path: Path) -> None:
@@ -268,8 +331,9 @@ def test_what_was_rejected_is_known_again_until_its_sample_has_a_row(tmp_path: P
         store.settle(replace(wrong, attempt=replace(wrong.attempt, slot=Slot("math", 8))))
         store.settle(outcome("q", index=8))
     with Store(tmp_path) as store:
-        (known,) = store.rejected.values()
+        ((slot, known),) = store.rejected.items()
         again = known.outcome(wrong.attempt)
+    assert slot == "math/7/0/0" and again.sample == Sample("math", "", "", "")
     assert (again.attempt, again.score, again.reason) == (wrong.attempt, wrong.score, "wrong")
 
 
@@ -299,6 +363,38 @@ def test_a_failure_keeps_its_raw_text_and_reason(tmp_path: Path) -> None:
             "slot": "math/0/0/1",
         }
     ]
+
+
+def test_what_is_not_known_of_an_outcome_is_empty(tmp_path: Path) -> None:
+    made = replace(outcome("p"), completion=None)
+    with Store(tmp_path) as store:
+        store.settle(made)
+        store.settle(outcome("p", index=1))
+        store.settle(replace(made.rejected("wrong", ""), sample=replace(made.sample, prompt="q")))
+        store.settle(replace(outcome("r"), completion=Completion("raw", "m", cost=0.25)))
+    row, priced = read_rows(tmp_path / DATASET)
+    assert {row[column] for column in ("model", "cost", *PROOF_COLUMNS)} == {""}
+    assert (priced["model"], priced["cost"]) == ("m", "0.25")
+    _, failed = read_rows(tmp_path / FAILED)
+    assert (failed["raw_text"], failed["rectified"], failed["error_msg"]) == ("", "False", "wrong")
+
+
+def test_both_files_are_on_the_disk_when_a_store_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
+    fill(tmp_path, "one")
+    assert {(tmp_path / name).stat().st_ino for name in (DATASET, FAILED)} <= set(synced)
+
+
+def test_what_is_written_for_debugging_is_there_exactly(tmp_path: Path) -> None:
+    with Store(tmp_path / "new" / "folder") as store:
+        for text in ("first", "half a pair: \ud800"):
+            store.write_debug("a", text)
+    (written,) = (tmp_path / "new" / "folder" / "debug_prompts").iterdir()
+    assert written.name == "a.txt"
+    assert written.read_bytes() == "half a pair: \ud800".encode(errors="surrogatepass")
 
 
 def test_a_row_gives_its_sample_back(tmp_path: Path) -> None:
@@ -332,6 +428,35 @@ def test_a_row_of_another_folder_with_a_damaged_slot_is_refused(tmp_path: Path) 
     (row,) = read_rows(tmp_path / "a" / DATASET)
     with Store(tmp_path / "b") as store, pytest.raises(StoreError, match="names no slot: 'math/'"):
         store.take({**row, "slot": "math/"})
+
+
+def test_a_row_of_another_folder_is_taken_once(tmp_path: Path) -> None:
+    fill(tmp_path / "a", "one?", "two?")
+    rows = list(read_rows(tmp_path / "a" / DATASET))
+    with Store(tmp_path / "b") as store:
+        for row in [*rows, rows[0], {**rows[0], "prompt": "another?"}]:
+            store.take(row)
+        assert store.counts == {"math": 2} and not store.rejected
+    assert list(read_rows(tmp_path / "b" / DATASET)) == rows
+
+
+def test_a_row_of_another_folder_that_asks_what_one_asks_is_a_failure_once(tmp_path: Path) -> None:
+    fill(tmp_path / "a", "one?")
+    (row,) = read_rows(tmp_path / "a" / DATASET)
+    with Store(tmp_path / "b") as store:
+        store.take(row)
+        for slot in ("math/1/0/0", "math/1/0/0", "math/2/0/1"):
+            store.take({**row, "prompt": "ONE?", "slot": slot})
+        assert list(store.rejected) == ["math/1/0/0", "math/2/0/1"]
+    failed = list(read_rows(tmp_path / "b" / FAILED))
+    assert [(one["slot"], one["rectified"]) for one in failed] == [
+        ("math/1/0/0", "False"),
+        ("math/2/0/1", "True"),
+    ]
+    assert {one["error_msg"] for one in failed} == {
+        "duplicate: a row of another shard asks the same"
+    }
+    assert {one["raw_text"] for one in failed} == {""}
 
 
 @pytest.mark.parametrize(
