@@ -11,7 +11,7 @@ import pytest
 
 from infinite_rl import cli
 from infinite_rl.dataset import load_dataset, rows
-from infinite_rl.dataset.pairs import PAIR_COLUMNS, Found, pairs
+from infinite_rl.dataset.pairs import Found, pairs
 from infinite_rl.errors import UsageError
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import fenced, render, tagged
@@ -55,7 +55,10 @@ def test_a_row_and_the_attempt_that_it_repairs_are_a_pair(tmp_path: Path) -> Non
     rewards = get_reward_functions()
     for pair in made:
         row = accepted[pair["prompt"]]
-        assert tuple(pair) == PAIR_COLUMNS
+        assert list(pair) == [
+            *("prompt", "chosen", "rejected", "chosen_score", "rejected_score"),
+            *("type", "id", "source"),
+        ]
         assert (pair["chosen"], pair["id"], pair["type"]) == (row.response, row.id, "math")
         sample = Sample("math", row.prompt, row.answer, "")
         assert rewards["math"].score(sample, pair["chosen"]).passed

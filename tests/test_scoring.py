@@ -323,7 +323,7 @@ def test_what_has_no_verdict_is_named_in_one_line_each(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tests = "def check(:\n" + "    deeper\n" * 100
-    row = {"type": "coding", "prompt": "", "answer": rows.to_json({"tests": [tests]})}
+    row = {"type": "coding", "prompt": "", "answer": json.dumps({"tests": [tests]})}
     given = tmp_path / "given.jsonl"
     rows.write([{**row, "language": "python", "response": "<answer>1</answer>"}], given)
     assert cli.main(["score", str(given), "-o", str(tmp_path / "out.csv")]) == 0

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import UsageError
-from .near import THRESHOLD, Index, Numbers, Sketches, answer_of, sketch
-from .rows import Row, Source, read
+from .near import THRESHOLD, Index, Numbers, Sketches, answer_tokens, sketch
+from .rows import Row, Source, number_of, read
 from .words import hash_of
 
 
@@ -42,11 +40,11 @@ def duplicates(
     """The rows to remove, so that no two are left of which `near` says that they are the same.
 
     Of those that are the same the first row is kept, or that with the highest number in the column
-    `best`. Each removed row is the same as the kept row that is named beside it. `columns` are
-    compared instead of the prompt; a similarity of `threshold` is near, and 1 leaves exact
-    duplicates only. With `loose`, near rows may have other words and other answers, with `numbers`
-    "ignore" also other numbers. A row takes about 1 kB of memory, however long it is, and up to
-    8 kB of the disk.
+    `best`, which must be finite. Each removed row is the same as the kept row that is named beside
+    it. `columns` are compared instead of the prompt; a similarity of `threshold` is near, and 1
+    leaves exact duplicates only. With `loose`, near rows may have other words and other answers,
+    with `numbers` "ignore" also other numbers. A row takes about 1 kB of memory, however long it
+    is, and up to 8 kB of the disk.
 
     Raises:
         UsageError: a row has no such column, or no number in `best`.
@@ -57,8 +55,8 @@ def duplicates(
     for number, row in enumerate(rows, 1):
         sketches.add(sketch(row, columns, numbers, loose=loose))
         ids.append(str(row.get("id") or ""))
-        answers.append(hash_of(answer_of(row)))
-        merits.append(_merit(row, best, number) if best else 0.0)
+        answers.append(hash_of(answer_tokens(row)))
+        merits.append(number_of(row, best, f"row {number}") if best else 0.0)
     found = []
     for place in sorted(range(len(sketches)), key=lambda place: -merits[place]):
         made = sketches[place]
@@ -87,13 +85,3 @@ def without(rows: Iterable[Row], removed: Iterable[Duplicate]) -> Iterator[Row]:
     """The rows but for those that `duplicates` names."""
     numbers = {duplicate.row for duplicate in removed}
     return (row for number, row in enumerate(rows, 1) if number not in numbers)
-
-
-def _merit(row: Mapping[str, Any], column: str, number: int) -> float:
-    try:
-        merit = float(row[column])
-    except (KeyError, TypeError, ValueError):
-        merit = math.nan
-    if math.isnan(merit):
-        raise UsageError(f"row {number} has no number in {column!r}: {row.get(column)!r:.80}")
-    return merit

@@ -37,6 +37,7 @@ class Rating(Cost):
     unrated: int = 0
 
     def add(self, row: Mapping[str, Any]) -> None:
+        """Count a row that has its `RATE_COLUMNS`."""
         self.rows += 1
         self.unrated += not row["attempts"]
         if row["attempts"]:

@@ -15,7 +15,7 @@ from ..errors import StoreError, UsageError
 from .loaders import BENCHMARKS, load
 from .pins import Pinned, check, pinned, write_pinned
 from .rows import Row, sample_of
-from .words import hash_of, tokens
+from .words import asked, hash_of
 
 VALIDATION = 512  # rows
 FILES = ("train.jsonl", "val.jsonl", "test.jsonl")
@@ -66,21 +66,17 @@ def _published(source: str, split: str) -> Iterator[Row]:
 def _sides(
     train: list[Row], test: list[Row], validation: int, seed: int
 ) -> tuple[list[Row], list[Row], list[Row]]:
-    tested = {_asked(row): row for row in test}
-    known = {_asked(row): row for row in train if _asked(row) not in tested}
+    tested = {asked(row["question"]): row for row in test}
+    found = ((asked(row["question"]), row) for row in train)
+    known = {question: row for question, row in found if question not in tested}
     if not 0 <= validation < len(known):
         raise UsageError(
             f"there are {len(known)} questions: {validation} for validation are too many"
         )
-    drawn = sorted(known, key=lambda asked: hash_of(f"{seed}:{known[asked]['id']}"))[:validation]
+    drawn = sorted(known, key=lambda each: hash_of(f"{seed}:{known[each]['id']}"))[:validation]
     val = {*drawn}
     return (
-        [row for asked, row in known.items() if asked not in val],
-        [row for asked, row in known.items() if asked in val],
+        [row for question, row in known.items() if question not in val],
+        [row for question, row in known.items() if question in val],
         [*tested.values()],
     )
-
-
-def _asked(row: Row) -> str:
-    """What a question asks, whatever its spelling."""
-    return " ".join(tokens(row["question"]))

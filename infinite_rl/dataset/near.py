@@ -21,7 +21,6 @@ smallest hashes: bottom-k sampling), so a row takes bounded memory.
 
 from __future__ import annotations
 
-import tempfile
 import unicodedata
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +31,7 @@ import numpy as np
 
 from ..errors import UsageError
 from .bands import Bands, Signature
+from .shelf import Pieces
 from .words import BREAK, Hashes, clauses, hash_of, hashes, literals, text_of, tokens
 
 Numbers: TypeAlias = Literal["exact", "ignore"]
@@ -122,7 +122,7 @@ def sketch(
     if loose:
         signs = sorted(mark for mark in marks if not mark.isalpha())
         return Sketch(exact, 0, 0, _shingles(said, "\0".join((kind, *signs))))
-    answer = answer_of(row)
+    answer = answer_tokens(row)
     content: list[str] = []
     if not _vouches(answer, row, said):
         content = _sorted([word for word in clause if word not in _FILLERS] for clause in told)
@@ -132,34 +132,23 @@ def sketch(
     return Sketch(exact, order, hash_of("\n".join(moved)), _shingles(said, salt))
 
 
-def answer_of(row: Mapping[str, Any]) -> str:
+def answer_tokens(row: Mapping[str, Any]) -> str:
     """The tokens of a row's answer, joined; of a worked solution, those behind its `####`."""
     answer = row.get("answer")
     text = answer if isinstance(answer, str) else "" if answer is None else str(answer)
     return "\0".join(tokens(text.rpartition("####")[2]))
 
 
-class Sketches:
-    """Sketches by number, from 0, in a temporary file: eight bytes each in memory."""
-
-    def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 -- as long as this lives
-        self._ends = array("Q", [0])
-
-    def __len__(self) -> int:
-        return len(self._ends) - 1
+class Sketches(Pieces):
+    """Sketches by number, from 0; in memory there are but their places, eight bytes each."""
 
     def add(self, sketch: Sketch) -> None:
+        """Put a sketch down, under the next number."""
         head = np.array([sketch.exact, sketch.order, sketch.moved], dtype=np.uint64)
-        data = head.tobytes() + sketch.shingles.tobytes()
-        self._file.seek(self._ends[-1])
-        self._file.write(data)
-        self._ends.append(self._ends[-1] + len(data))
+        self.put(head.tobytes() + sketch.shingles.tobytes())
 
     def __getitem__(self, number: int) -> Sketch:
-        start, end = self._ends[number], self._ends[number + 1]
-        self._file.seek(start)
-        found = np.frombuffer(self._file.read(end - start), dtype=np.uint64)
+        found = np.frombuffer(self.piece(number), dtype=np.uint64)
         exact, order, moved = found[:3].tolist()
         return Sketch(exact, order, moved, found[3:])
 

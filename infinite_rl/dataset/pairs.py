@@ -23,9 +23,6 @@ from .rows import Row
 from .scoring import Judging, score_rows
 from .shelf import Shelf, to_json
 
-PAIR_COLUMNS = (
-    *("prompt", "chosen", "rejected", "chosen_score", "rejected_score", "type", "id", "source"),
-)
 _NEEDED = ("prompt", "status", "format_score", "correctness_score")
 
 
@@ -46,7 +43,9 @@ def pairs(
     timeout: float = 5.0,
     found: Found | None = None,
 ) -> Iterator[Row]:
-    """Pairs with the columns `PAIR_COLUMNS`, at most `most` of a prompt; `seed` decides which.
+    """Pairs, at most `most` of a prompt; `seed` decides which.
+
+    Their columns are prompt, chosen, rejected, chosen_score, rejected_score, type, id and source.
 
     A source is one of these:
 

@@ -34,7 +34,6 @@ __all__ = [
     "read",
     "read_some",
     "sample_of",
-    "to_json",
     "write",
 ]
 

@@ -27,7 +27,8 @@ from ..workers.ray_cluster import connected
 from ..workers.worker import raised
 from . import rows
 from .ground_truth import packed_in
-from .rows import Row, to_json
+from .rows import Row
+from .shelf import to_json
 from .unfinished import Unfinished
 
 SCORE_COLUMNS = (
@@ -92,6 +93,7 @@ class Summary:
 
     @property
     def without_verdict(self) -> int:
+        """How many rows are unscored."""
         return sum(count for (_, status), count in self.counts.items() if status == "unscored")
 
 

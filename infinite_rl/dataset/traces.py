@@ -22,14 +22,14 @@ from .solving import Asking, Cost, Solved, folder_of, solve
 from .unfinished import meanwhile
 
 TRACES = "traces.jsonl"  # in the folder of the answers, the traces there are, until all are
-DROPPED = ("no text", "cut off", "unscored", "wrong")  # why a trace is not kept
 _THINK = re.compile(r"</?think(?:ing)?>", re.IGNORECASE)
 
 
 @dataclass
 class Tracing(Cost):
     """What came of it: rows, those of them that cannot be judged and were not asked, traces that
-    were kept, and why the others were dropped."""
+    were kept, and how many of the others were dropped as "no text", "cut off", "unscored" or
+    "wrong"."""
 
     rows: int = 0
     unasked: int = 0

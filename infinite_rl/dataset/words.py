@@ -77,6 +77,11 @@ def tokens(text: str) -> list[str]:
     return [token for token in clauses(text) if token != BREAK]
 
 
+def asked(text: str) -> str:
+    """The tokens as one string: the same for all texts that ask for the same."""
+    return " ".join(tokens(text))
+
+
 def clauses(text: str) -> list[str]:
     """The same, with a `BREAK` wherever a clause ends."""
     if not text.isascii():

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from ..dataset.rows import to_json
+from ..dataset.shelf import to_json
 from ..errors import StoreError
 from ..files.append_only import AppendOnlyFile, damaged, whole_lines
 
@@ -40,6 +40,7 @@ class Answer:
 
     @property
     def key(self) -> Key:
+        """Its place among all answers to a task."""
         return self.question, self.number
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from ..dataset import rows
 from ..dataset.loaders import load
 from ..dataset.rows import Row
-from ..dataset.words import tokens
+from ..dataset.words import asked
 from ..errors import UnknownName, UsageError, look_up
 from ..reward_functions import REWARDS
 
@@ -65,11 +65,11 @@ class Task:
         """
         if not count:
             return []
-        asked = {_asked(row) for row in items}
+        known = {asked(str(row.get("prompt"))) for row in items}
         pool = [
             row
             for row in self._examples(file)
-            if str(row.get("response") or "").strip() and _asked(row) not in asked
+            if str(row.get("response") or "").strip() and asked(str(row.get("prompt"))) not in known
         ]
         if len(pool) < count:
             raise UsageError(
@@ -147,11 +147,6 @@ def tasks_of(words: Sequence[str]) -> list[Task]:
     if twice := [name for name, count in names.items() if count > 1]:
         raise UsageError(f"two tasks are named {twice[0]}: evaluate them into two folders")
     return found
-
-
-def _asked(row: Row) -> str:
-    """What a row asks, whatever its spelling."""
-    return " ".join(tokens(str(row.get("prompt"))))
 
 
 def _named(given: Iterable[Row]) -> Iterator[Row]:

@@ -59,10 +59,12 @@ class Work:
 
     @property
     def folder(self) -> Path:
+        """Where all that comes of it is kept."""
         return Path(self.config.out) / self.task.name
 
     @property
     def max_new_tokens(self) -> int:
+        """The tokens at which an answer is cut off: the config's, else the task's own."""
         return self.config.max_new_tokens or self.task.max_new_tokens
 
     @property

@@ -9,6 +9,7 @@ A new one is a file, a row of the table here, and its name in `config.BACKENDS`.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -64,6 +65,7 @@ class Asking:
 
     @property
     def system(self) -> str | None:
+        """The instructions that come first, None for those of the style."""
         return None if self.config.system == "default" else self.config.system
 
     def by_text(self, key: str, row: Row, tokenizer: Any) -> Question:
@@ -74,6 +76,12 @@ class Asking:
     def stopping(self, prompted: Prompted) -> Prompted:
         """With the config's own stop strings as well."""
         return replace(prompted, stop=(*prompted.stop, *self.config.stop))
+
+
+def seed_of(*parts: object) -> int:
+    """A seed of 56 bits that follows from some texts and numbers, in any process."""
+    text = "\n".join(map(str, parts)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(text).digest()[:7], "big")
 
 
 class Backend(Protocol):

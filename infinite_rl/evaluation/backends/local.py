@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -11,7 +10,7 @@ from ...dataset.rows import Row
 from ...errors import UsageError
 from ..answers import Answer
 from ..config import EvaluationConfig
-from . import Asking, Question
+from . import Asking, Question, seed_of
 
 
 class LocalModel:
@@ -74,10 +73,8 @@ class LocalModel:
         from ...training.sampling import sample
 
         config = self._config
-        keys = "\n".join(question.key for question, _ in asked)
-        digest = hashlib.sha256(f"{config.seed}\n{keys}".encode("utf-8", "surrogatepass")).digest()
         generator = self._torch.Generator()
-        generator.manual_seed(int.from_bytes(digest[:7], "big"))
+        generator.manual_seed(seed_of(config.seed, *(question.key for question, _ in asked)))
         try:
             found = sample(
                 self._model,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -19,7 +18,7 @@ from ...store import sample_of
 from ...types import Sample, Usage
 from ..answers import Answer
 from ..config import EvaluationConfig
-from . import Asking, Question
+from . import Asking, Question, seed_of
 
 _AHEAD = 4  # calls a thread that are in line
 _LOOK_S = 0.5  # the longest that a signal goes unnoticed
@@ -67,7 +66,7 @@ class Server:
         provider = self._patience.with_provider(self._provider or self._made(max_new_tokens))
 
         def ask(question: Question, number: int) -> Answer:
-            seed = _seed(self._config.seed, question.key, number)
+            seed = seed_of(self._config.seed, question.key, number)
             if self._stop.is_set():
                 self._halt.set()
             try:
@@ -132,8 +131,3 @@ def _after_examples(sample: Sample, examples: Iterable[Sample]) -> str:
     shown = STYLES["chat"].shown
     parts = [f"Example:\n{each.prompt}\n\nIts answer:\n{shown(each)}\n\n" for each in examples]
     return "".join([*parts, "Now the task:\n"]) + sample.prompt if parts else sample.prompt
-
-
-def _seed(seed: int, key: str, number: int) -> int:
-    text = f"{seed}\n{key}\n{number}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.sha256(text).digest()[:7], "big")

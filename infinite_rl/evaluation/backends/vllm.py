@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -13,7 +12,7 @@ from ...dataset.rows import Row
 from ...errors import UsageError
 from ..answers import Answer
 from ..config import EvaluationConfig
-from . import Asking, Question
+from . import Asking, Question, seed_of
 
 _AT_ONCE = 1024  # questions of one call: it batches as it likes, and answers are kept after each
 
@@ -71,7 +70,6 @@ class VLLM:
 
     def _params(self, question: Question, max_new_tokens: int) -> Any:
         config = self._config
-        text = f"{config.seed}\n{question.key}".encode("utf-8", "surrogatepass")
         return vllm_library.sampling(
             self._tokenizer,
             question.prompted.stop,
@@ -79,5 +77,5 @@ class VLLM:
             temperature=config.heat,
             top_p=config.top_p,
             max_tokens=max_new_tokens,
-            seed=int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1,
+            seed=seed_of(config.seed, question.key) >> 25,  # vLLM takes 31 bits
         )
