@@ -67,6 +67,7 @@ PARTS: Mapping[str, Part] = {
         [
             *("test_math_pairs.py", "test_math_conventions.py", "test_math_golds.py"),
             *("test_math_notations.py", "test_math_verify.py", "test_math_reward.py"),
+            *("test_math_decide.py", "test_math_algebra.py"),
         ],
     ),
     "store": Part(
@@ -297,9 +298,9 @@ class Judge:
             every = random.Random(0).sample(every, self.most)
         for number, change in enumerate(every, 1):
             self.fates.append((change, _fate(session, change, tests, looked["imported"])))
-            if sys.stderr.isatty() or number % 50 == 0:
-                fates = Counter(fate for _, fate in self.fates)
-                print(f"{number} of {len(every)}: {dict(fates)}", file=sys.stderr, flush=True)
+            told = [f"{number} of {len(every)}"] if number % 50 == 0 else []
+            for line in [*told, *unseen(self.fates[-1:])]:
+                print(line, file=sys.stderr, flush=True)
         return True
 
 
@@ -415,9 +416,9 @@ def rows(judge: Judge) -> Iterator[str]:
         yield f"| `{module}` | {fates.total()} | {counts} | {seen / total:.1%} |"
 
 
-def unseen(judge: Judge) -> Iterator[str]:
+def unseen(fates: Sequence[tuple[Change, str]]) -> Iterator[str]:
     """Each change that no test has seen."""
-    for change, fate in judge.fates:
+    for change, fate in fates:
         if fate in ("survived", "unreached"):
             yield f"{change.module}.{change.where}: {fate}: {change.kind}"
             yield from (f"    {part}" for part in parts(change.old, change.new))
@@ -449,7 +450,7 @@ def main() -> None:
         told += rows(judge)
         notes.append(f"{name}: {judge.tests} tests, {time.monotonic() - began:.0f} s")
         notes += [f"    left out: {test}" for test in judge.left_out]
-        found += unseen(judge)
+        found += unseen(judge.fates)
     report = "\n".join([*told, "", *notes, "", *found])
     print(report)
     if options.o:
