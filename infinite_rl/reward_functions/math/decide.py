@@ -190,8 +190,7 @@ def _quantity(first: Node, second: Node, budget: Budget) -> str:
             return difference(value, second.args[0], budget) if same else "the units differ"
         return difference(_in_base_units(first), _in_base_units(second), budget)
     if not is_expression(second):
-        members = second.args if second.op == "set" and len(second.args) == 1 else ()
-        return difference(first, members[0], budget) if members else _other_kind(first, second)
+        return _other_kind(first, second)
     if symbols(second) and (letters := _as_letters(unit.name)) is not None:
         return difference(Node("mul", (value, letters)), second, budget)
     reason = difference(value, second, budget)
