@@ -5,7 +5,6 @@ python -m infinite_rl.run_examples
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,14 +56,7 @@ def run_examples(folder: str | Path = EXAMPLES) -> bool:
     return passed == examples > 0
 
 
-def main() -> int:
-    """Run the packaged examples; 0 when all pass, else 1."""
-    # A sandbox that is compiled on this machine for the first time says so.
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    return 0 if run_examples() else 1
-
-
 if __name__ == "__main__":
-    from .cli import main as command_line  # which says in one line whatever goes wrong
+    from .cli import main  # which says in one line whatever goes wrong
 
-    sys.exit(command_line(["run-examples"]))
+    sys.exit(main(["run-examples"]))

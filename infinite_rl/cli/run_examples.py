@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from . import arguments
-from .terminal import DONE, NOT_DONE, tell
+from .terminal import DONE, NOT_DONE, show_logs, tell
 
 
 def add(verbs: arguments.Verbs) -> None:
@@ -21,10 +21,11 @@ def add(verbs: arguments.Verbs) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from ..run_examples import is_pass, judged, main
+    from ..run_examples import is_pass, judged, run_examples
 
+    show_logs()  # a sandbox that is compiled on this machine for the first time says so
     if not given.json:
-        return main()
+        return DONE if run_examples() else NOT_DONE
     examples = [(name, score, is_pass(score)) for name, score in judged()]
     values = [{"example": name, "passed": ok, "score": score} for name, score, ok in examples]
     tell(given, {"examples": values})

@@ -43,7 +43,7 @@ from .structured import instructed, three_heads
 if TYPE_CHECKING:
     from google.genai import Client
     from google.genai.errors import APIError
-    from google.genai.types import Content, GenerateContentConfig
+    from google.genai.types import Content, GenerateContentConfig, HttpOptions
 
 T = TypeVar("T")
 
@@ -132,13 +132,7 @@ class GeminiProvider:
             genai.Client,
             api_key=self._key,
             vertexai=False,  # or an environment variable could send the key elsewhere
-            http_options=types.HttpOptions(
-                base_url=base_url,
-                api_version=_API_VERSION,
-                timeout=max(1, round(timeout_s * 1000)),
-                retry_options=types.HttpRetryOptions(attempts=1),
-                client_args=http_settings(),
-            ),
+            http_options=_http_options(base_url, timeout_s),
         )
         self._clients: list[Client] = []
         self._mine = threading.local()  # the client of a thread
@@ -319,6 +313,19 @@ def _checked_key(api_key: str | None) -> tuple[str, str]:
     if not re.fullmatch(r"[!-~]+", key):
         raise ProviderRefused(f"the Gemini API key from {source} holds characters no key has")
     return key, source
+
+
+def _http_options(base_url: str | None, timeout_s: float) -> HttpOptions:
+    """How a client sends each request, once: `limits.LimitedProvider` repeats them."""
+    from google.genai import types
+
+    return types.HttpOptions(
+        base_url=base_url,
+        api_version=_API_VERSION,
+        timeout=max(1, round(timeout_s * 1000)),
+        retry_options=types.HttpRetryOptions(attempts=1),
+        client_args=http_settings(),
+    )
 
 
 def _quick(model: type[T]) -> type[T]:

@@ -69,10 +69,10 @@ class OpenAICompatibleProvider:
     `base_url` (else the environment's `OPENAI_BASE_URL`, else OpenAI) is where requests go, such as
     "http://localhost:8000/v1". The key is the environment's `OPENAI_API_KEY`, whoever's it is, or
     first of all `DEEPSEEK_API_KEY` where it is DeepSeek that is asked; only OpenAI itself must have
-    one. `temperature` and `max_output_tokens` are the server's own where
-    None. `timeout_s` bounds each wait for the server, so it is longer than the longest answer
-    takes. With `structured`, the server holds the model to the three sections as JSON, and the
-    completion is their three-head text. The client's own retries are off.
+    one. `temperature` and `max_output_tokens` are the server's own where None. `timeout_s` bounds
+    each wait for the server, so it is longer than the longest answer takes. With `structured`, the
+    server holds the model to the three sections as JSON, and the completion is their three-head
+    text. The client's own retries are off.
 
     A key of 8 characters or more is cut out of all that comes back, completions included.
 
