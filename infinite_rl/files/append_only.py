@@ -39,6 +39,7 @@ class AppendOnlyFile:
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
+        """Close the file; what was appended is with the system."""
         self._file.close()
 
     def _claim(self) -> None:

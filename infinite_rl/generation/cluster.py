@@ -308,9 +308,11 @@ class ShardWorker:
             return Failure(f"{job['out_dir']}: {error}", isinstance(error, UsageError))
 
     def stop(self) -> None:
+        """Let the run end as soon as nothing is lost by it."""
         self._stop.set()
 
     def progress(self) -> Progress | None:
+        """Where the run stands; None before it begins."""
         return self._newest
 
     def _note(self, progress: Progress) -> None:

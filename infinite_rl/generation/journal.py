@@ -243,6 +243,7 @@ class Journal(AppendOnlyFile):
         return completion
 
     def close(self) -> None:
+        """Close the file, and give up the room on the disk that is set aside for it."""
         super().close()
         self._give_up_reserve()
 

@@ -83,4 +83,5 @@ class Progress:
 
     @property
     def complete(self) -> bool:
+        """Whether no family lacks rows."""
         return not any(self.missing(family) for family in self.targets)

@@ -69,11 +69,12 @@ class LimitedProvider:
 
     @property
     def model(self) -> str:
+        """The model's name, as the provider has it."""
         return self._provider.model
 
     @property
     def traffic(self) -> Traffic:
-        """Calls in flight, how many may be, calls that wait, and pauses so far."""
+        """A look at the gate, and at who waits before it."""
         with self._lock:
             gate, waiting = self._gate, len(self._line) + len(self._later)
             return Traffic(gate.in_flight, gate.cap, waiting, gate.pauses, gate.rpm, gate.most)

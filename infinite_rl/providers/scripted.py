@@ -46,6 +46,7 @@ class ScriptedProvider:
 
     @property
     def model(self) -> str:
+        """The model's name, as rows record it."""
         return self._model
 
     def complete(self, system: str, prompt: str, seed: int) -> Completion:

@@ -84,6 +84,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
+        """The number of the process."""
         return int(self._process.pid)
 
     def alive(self) -> bool:

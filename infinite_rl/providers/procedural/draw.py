@@ -35,12 +35,15 @@ class Draw:
         return value
 
     def chance(self, probability: float) -> bool:
+        """True with this probability, which lies in [0, 1]."""
         return self._random.random() < probability
 
     def pick(self, options: Sequence[T]) -> T:
+        """One of the options, all equally likely."""
         return options[self.below(len(options))]
 
     def shuffled(self, options: Sequence[T]) -> list[T]:
+        """All options in random order."""
         return self.some(options, len(options))
 
     def some(self, options: Sequence[T], count: int) -> list[T]:
@@ -49,4 +52,5 @@ class Draw:
         return [rest.pop(self.below(len(rest))) for _ in range(count)]
 
     def integers(self, count: int, low: int, high: int) -> list[int]:
+        """`count` integers from `low` to `high`, both included."""
         return [self.between(low, high) for _ in range(count)]

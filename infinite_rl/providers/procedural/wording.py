@@ -132,6 +132,7 @@ FRAMES = (
 
 
 def capital(text: str) -> str:
+    """The text with its first letter as a capital, and the others as they are."""
     return text[:1].upper() + text[1:]
 
 
