@@ -33,6 +33,7 @@ from .providers.prices import Price
 from .providers.provider import Provider
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
+from .settings import check_range
 from .store import Store
 from .tasks import TASKS
 from .types import TaskType
@@ -116,12 +117,10 @@ def generate_dataset(
         ProviderRefused: the provider cannot be set up. Trouble while the run goes on does not
             raise: the run stops, with `Progress.stopped` saying why.
     """
-    _check_counts(
-        num_samples=num_samples,
-        num_threads=num_threads,
-        save_every=save_every,
-        max_retries=max_retries,
-    )
+    check_range("num_samples", num_samples, 1)
+    check_range("num_threads", num_threads, 1)
+    check_range("save_every", save_every, 1)
+    check_range("max_retries", max_retries, 1)
     stop = stop or threading.Event()
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
     plan = Plan.of(num_samples, task_dist, {**TASKS, **(extra_tasks or {})}, languages, rewards)
@@ -178,12 +177,6 @@ def generate_dataset(
             progress.retries = len(patience.waits)
             record.end(progress)
     return progress
-
-
-def _check_counts(**counts: int) -> None:
-    for name, count in counts.items():
-        if count < 1:
-            raise UsageError(f"{name} must be at least 1, not {count}")
 
 
 @contextmanager

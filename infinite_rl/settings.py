@@ -220,8 +220,8 @@ _KIND_NAMES: Mapping[type, str] = {
 }
 
 
-def check_range(name: str, value: float, low: float, high: float) -> None:
-    """Raise UsageError where a number is not from `low` to `high`."""
+def check_range(name: str, value: float, low: float, high: float = math.inf) -> None:
+    """Raise UsageError where a number is not from `low` to `high`, or not finite."""
     if not (low <= value <= high and value < math.inf):  # also refuses nan
         least = f"at least {low:g}" if high == math.inf else f"in [{low:g}, {high:g}]"
         raise UsageError(f"{name} must be {least}, not {value!r}")

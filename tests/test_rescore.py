@@ -180,7 +180,7 @@ def test_a_time_that_is_none_means_that_the_manifest_is_damaged(
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
 def test_a_threshold_outside_its_range_is_refused(tmp_path: Path, share: float) -> None:
-    with pytest.raises(UsageError, match="between 0 and 1"):
+    with pytest.raises(UsageError, match=r"min_agreement must be in \[0, 1\]"):
         rescore(tmp_path, min_agreement=share)
 
 

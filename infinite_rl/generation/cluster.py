@@ -23,6 +23,7 @@ from ..generator import generate_dataset
 from ..providers import resolve_provider
 from ..providers.limits import Limits
 from ..reward_functions import get_reward_functions
+from ..settings import check_range
 from ..store import DATASET, Store, read_rows
 from ..tasks import TASKS
 from ..types import Usage
@@ -99,8 +100,8 @@ def generate_on_ray(
     run = _Filling.by(model_name, num_samples, out_dir, options)
     if run.options["dry_run"]:
         return run.plan(workers or 1)
-    if workers is not None and workers < 1:
-        raise UsageError(f"workers must be at least 1, not {workers}")
+    if workers is not None:
+        check_range("workers", workers, 1)
     with connected(address) as ray:
         cores = ray.cluster_resources().get("CPU", 1)
         return run.go(_RayCrew(ray, workers or max(1, int(cores))))
@@ -130,8 +131,7 @@ class _Filling:
                 raise UsageError(f"{name} cannot be used on a cluster")
         if not all(isinstance(given[name], str) for name in ("provider", "verify_model")):
             raise UsageError("on a cluster a provider must be a name: each worker makes its own")
-        if num_samples < 1:
-            raise UsageError(f"num_samples must be at least 1, not {num_samples}")
+        check_range("num_samples", num_samples, 1)
         given["provider"] = resolve_provider(given["provider"])
         chosen = given["task_dist"], TASKS, given["languages"]
         plan = Plan.of(num_samples, *chosen, get_reward_functions())

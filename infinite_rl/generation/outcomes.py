@@ -8,11 +8,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from ..errors import NoCompletion, UsageError
+from ..errors import NoCompletion
 from ..proof.record import proof_of
 from ..proof.self_test import self_test
 from ..proof.solves import MIN_AGREEMENT, decide, judge_solves, solve_request
 from ..reward_functions.reward_function import RewardFunction
+from ..settings import check_range
 from ..types import Attempt, Completion, Outcome, Reason, Slot
 from .journal import Call, Pending, Source
 from .judge import judge, no_completion
@@ -44,10 +45,8 @@ class BlindSolves:
     min_agreement: float = MIN_AGREEMENT
 
     def __post_init__(self) -> None:
-        if self.count < 0:
-            raise UsageError(f"verify must be at least 0, not {self.count}")
-        if not 0 <= self.min_agreement <= 1:
-            raise UsageError(f"min_agreement must be between 0 and 1, not {self.min_agreement:g}")
+        check_range("verify", self.count, 0)
+        check_range("min_agreement", self.min_agreement, 0, 1)
 
     def settings(self) -> dict[str, object]:
         """The part of a run's settings that says how rows are proven."""

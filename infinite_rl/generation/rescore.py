@@ -97,7 +97,7 @@ def rescore(
     run by default; `on_progress` is told how many answers are judged.
 
     Raises:
-        UsageError: `min_agreement` is not between 0 and 1, `timeout` not positive, or a task is not
+        UsageError: `min_agreement` is not in [0, 1], `timeout` not positive, or a task is not
             known.
         StoreError: the folder cannot be used, or its rows have no answers in its journal.
     """

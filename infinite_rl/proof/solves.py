@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ..errors import UsageError
 from ..layout import ANSWER_TAG
 from ..parser_tags import tag_matches
 from ..reward_functions.reward_function import RewardFunction
+from ..settings import check_range
 from ..types import Completion, RewardFunctionScore, Sample, TaskType
 
 MIN_AGREEMENT = 0.25
@@ -143,10 +143,9 @@ def decide(solves: Solves, min_agreement: float = MIN_AGREEMENT) -> str:
     share, h near 1, no rule helps: ask another model.
 
     Raises:
-        UsageError: `min_agreement` is not between 0 and 1.
+        UsageError: `min_agreement` is not in [0, 1].
     """
-    if not 0 <= min_agreement <= 1:
-        raise UsageError(f"min_agreement must be between 0 and 1, not {min_agreement!r}")
+    check_range("min_agreement", min_agreement, 0, 1)
     if not solves.judged:
         return f"none of {solves.asked} blind solves came to an end"
     needed = needed_of(solves.asked, solves.judged, min_agreement)

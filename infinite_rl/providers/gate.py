@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..errors import NoCompletion, ProviderError, ProviderUnavailable, UsageError
+from ..errors import NoCompletion, ProviderError, ProviderUnavailable
+from ..settings import check_range
 from ..types import Completion, Usage
 from .pace import LearnedPace, Spacing
 
@@ -40,8 +41,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, limit in vars(self).items():
-            if limit is not None and limit < 1:
-                raise UsageError(f"{name} must be at least 1, not {limit}")
+            if limit is not None:
+                check_range(name, limit, 1)
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import UsageError
+from ..settings import check_range
 
 # More than the threads of any run: with the HTTP library's own 100, the others would wait in line,
 # and with its 20 that are kept open, most calls would begin with a new handshake.
@@ -50,10 +50,10 @@ def token_count(told: object) -> int:
 
 def check_settings(temperature: float | None, max_output_tokens: int | None) -> None:
     """Raises UsageError for a setting that no model can have."""
-    if temperature is not None and not 0 <= temperature < math.inf:
-        raise UsageError(f"temperature must be a number of at least 0, not {temperature}")
-    if max_output_tokens is not None and max_output_tokens < 1:
-        raise UsageError(f"max_output_tokens must be at least 1, not {max_output_tokens}")
+    if temperature is not None:
+        check_range("temperature", temperature, 0)
+    if max_output_tokens is not None:
+        check_range("max_output_tokens", max_output_tokens, 1)
 
 
 def check_base_url(base_url: str) -> None:
