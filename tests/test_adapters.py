@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -350,18 +349,6 @@ def test_many_threads_may_share_one_reward() -> None:
             for number in range(64)
         ]
     assert [call.result() for call in calls] == [[float(number == 7)] for number in range(64)]
-
-
-def test_importing_the_adapters_loads_nothing_heavy() -> None:
-    code = (
-        "import sys, infinite_rl.adapters\n"
-        "import infinite_rl.adapters.verl, infinite_rl.adapters.openrlhf\n"
-        "print({'torch', 'wasmtime', 'sympy', 'pandas', 'pyarrow'} & set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "set()\n"
 
 
 def test_another_process_gets_a_scorer_of_the_same_settings() -> None:

@@ -20,6 +20,7 @@ import gemini_server as gemini
 import openai_server as openai
 import pytest
 from rich.console import Console
+from test_package import LIBRARIES
 
 from infinite_rl import cli, runtimes
 from infinite_rl.cli import terminal
@@ -469,7 +470,7 @@ def helps() -> dict[str, tuple[str, list[str]]]:
     """The help of each verb, and what is loaded by then of what takes long: all in one process."""
     script = (
         "import contextlib, io, json, sys, infinite_rl.cli as cli\n"
-        "heavy = {'wasmtime', 'pandas', 'google.genai', 'mpmath', 'rich', 'sympy', 'torch'}\n"
+        f"heavy = {LIBRARIES}\n"
         "told = {}\n"
         "for verb in sys.argv[1:]:\n"
         "    with contextlib.redirect_stdout(io.StringIO()) as out:\n"

@@ -160,9 +160,14 @@ def test_without_torch_one_line_names_the_extra(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr("infinite_rl.training.demo", raising=False)
     monkeypatch.setitem(sys.modules, "torch", None)
-    for words in (["sft", str(folder / "c.yaml")], ["demo", "-o", str(folder)]):
+    config = str(folder / "c.yaml")
+    for words, extras in (
+        (["sft", config], "train"),
+        (["demo", "-o", str(folder)], "train"),
+        (["grpo", config, "--engine", "ray"], "train,ray"),
+    ):
         assert main(["train", *words]) == 2
-        assert "needs torch: pip install 'infinite-rl[train]'" in capsys.readouterr().err
+        assert f"needs torch: pip install 'infinite-rl[{extras}]'" in capsys.readouterr().err
 
 
 def test_the_script_is_the_verb() -> None:

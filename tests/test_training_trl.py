@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,15 @@ def test_a_run_goes_on_from_its_newest_checkpoint(model: str, tmp_path: Path) ->
         train(ROWS, letters, config(model, tmp_path, steps=4, kl=0.1), resume=run)
     with pytest.raises(UsageError, match="no whole checkpoint"):
         train(ROWS, letters, told, resume=tmp_path)
+
+
+def test_without_peft_its_options_are_refused_before_a_folder_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "peft", None)
+    with pytest.raises(UsageError, match=r"needs peft: pip install 'infinite-rl\[trl\]'"):
+        train(ROWS, letters, config("m", tmp_path, engine_options={"peft": {"r": 2}}))
+    assert not list(tmp_path.iterdir())
 
 
 def test_adapters_are_trained_by_peft(model: str, tmp_path: Path) -> None:

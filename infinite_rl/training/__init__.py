@@ -73,12 +73,12 @@ __all__ = ["ENGINES", "TrainingConfig", "scorer_of", "train"]
 
 logger = logging.getLogger(__name__)
 
-# By the name that a config calls it: the module whose `run` trains, and the extra that it needs.
+# By the name that a config calls it: the module whose `run` trains, and the extras that it needs.
 ENGINES: Mapping[str, tuple[str, str]] = {
     "local": (".local", "train"),
     "trl": (".trl_engine", "trl"),
     "asyncio": (".async_engine", "train"),
-    "ray": (".ray_engine", "ray"),
+    "ray": (".ray_engine", "train,ray"),
 }
 
 
@@ -106,14 +106,14 @@ def train(
         StoreError: the run's folder cannot be written.
         Diverged: a gradient was not finite.
     """
-    module, extra = look_up("engine", config.engine, ENGINES)
+    module, extras = look_up("engine", config.engine, ENGINES)
     try:
         engine = import_module(module, __name__)
-        if extra == "ray" and find_spec("ray") is None:  # else a run's folder would be made for it
+        if config.engine == "ray" and find_spec("ray") is None:  # or a run's folder would be made
             raise ModuleNotFoundError(name="ray")
     except ModuleNotFoundError as error:
         raise UsageError(
-            f"training needs {error.name}: pip install 'infinite-rl[{extra}]'"
+            f"training needs {error.name}: pip install 'infinite-rl[{extras}]'"
         ) from None
     tracking.check(config.tracking)
     reward = scorer_of(config) if reward is None else reward

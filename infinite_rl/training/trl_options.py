@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ def check(config: TrainingConfig) -> None:
             raise UsageError(
                 f"engine_options has {name!r}, no option of TRL's {kind}{nearest(name, known)}"
             )
+    if "peft" in config.engine_options and find_spec("peft") is None:
+        raise UsageError("LoRA needs peft: pip install 'infinite-rl[trl]'")
     if "output_dir" in config.engine_options:
         raise UsageError("engine_options has 'output_dir': the run's folder is what `out` says")
     if config.device.startswith("cuda:"):
