@@ -18,6 +18,7 @@ from random import Random
 from typing import Any, Literal, get_args
 
 from ..errors import UsageError
+from ..settings import check_range
 from . import rows
 from .order import Ordered, arrange, read_order
 from .rows import Row
@@ -50,8 +51,8 @@ class Source:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.weight) and self.weight > 0):
             raise UsageError(f"the weight of a source must be above 0, not {self.weight:g}")
-        if self.count is not None and self.count < 0:
-            raise UsageError(f"the count of a source must be at least 0, not {self.count}")
+        if self.count is not None:
+            check_range("the count of a source", self.count, 0)
 
     @classmethod
     def parse(cls, text: str) -> Source:
@@ -148,8 +149,8 @@ def mix(
         raise UsageError("there are no sources to mix")
     if mode not in MODES:
         raise UsageError(f"the mode must be one of {', '.join(MODES)}, not {mode!r}")
-    if count is not None and count < 1:
-        raise UsageError(f"a mixture's count must be at least 1, not {count}")
+    if count is not None:
+        check_range("a mixture's count", count, 1)
     _refuse_contradictions(sources, mode, ordered=order is not None, by=by, band=band)
     stock, ordered = _Stock(sources, by, on_row), None
     if order is not None:

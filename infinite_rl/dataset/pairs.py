@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 from ..errors import NoColumn, UsageError
+from ..settings import check_range
 from ..store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, read_rows
 from ..types import Slot
 from . import rows
@@ -66,8 +67,7 @@ def pairs(
         UsageError: a row lacks a column, or `most` is less than 1.
         StoreError: a file is damaged.
     """
-    if most < 1:
-        raise UsageError(f"most must be at least 1, not {most}")
+    check_range("most", most, 1)
     found = found or Found()
     shelf, groups = Shelf(), dict[bytes, list[int]]()
     for source in sources:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..errors import InfiniteRLError, NoCompletion, UsageError, look_up
+from ..errors import InfiniteRLError, NoCompletion, look_up
 from ..generation.budget import Budget, estimate_calls
 from ..generation.calls import Asked, Patience
 from ..generation.journal import JOURNAL, Call, Journal, Source
@@ -32,6 +32,7 @@ from ..providers.prices import Price
 from ..providers.provider import Provider
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
+from ..settings import check_range
 from ..store import locked
 from ..types import Completion, RewardFunctionScore, Sample, Slot
 from ..workers.pool import in_order
@@ -77,8 +78,7 @@ class Asking:
 
     def __post_init__(self) -> None:
         for name in ("attempts", "threads"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be at least 1, not {getattr(self, name)}")
+            check_range(name, getattr(self, name), 1)
 
     def solver(self) -> Solver:
         """Who is asked. Raises UsageError, ProviderRefused."""
