@@ -465,6 +465,17 @@ def test_only_the_names_of_options_are_spelt_anew() -> None:
     assert spelt(kept) == kept
 
 
+def test_a_verb_loads_its_own_module_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+
+    def load(name: str, package: str) -> object:
+        loaded.append(name)
+        return import_module(name, package)
+
+    monkeypatch.setattr(cli, "import_module", load)
+    assert cli.parsed(["warm-up"]).words == ["warm-up"] and loaded == [".warm_up"]
+
+
 @pytest.fixture(scope="module")
 def helps() -> dict[str, tuple[str, list[str]]]:
     """The help of each verb, and what is loaded by then of what takes long: all in one process."""
