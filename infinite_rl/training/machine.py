@@ -8,6 +8,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -36,6 +37,11 @@ def commit(folder: Path) -> tuple[str, bool | None] | None:
 
 def requirements() -> str:
     """Every installed package, a line each, in the form that pip installs again."""
+    return "".join(f"{line}\n" for line in sorted(map(redact, _packages()), key=str.lower))
+
+
+@cache  # to read them all takes a tenth of a second
+def _packages() -> frozenset[str]:
     lines = set()
     for package in distributions():
         metadata = package.metadata  # once: each time it is asked for, the file is parsed
@@ -45,8 +51,8 @@ def requirements() -> str:
         line = f"{name}=={metadata['Version']}"
         if text and (url := json.loads(text).get("url")):
             line = f"{name} @ {url}" if not url.startswith("file:") else f"{line}  # {url}"
-        lines.add(redact(line))
-    return "".join(f"{line}\n" for line in sorted(lines, key=str.lower))
+        lines.add(line)
+    return frozenset(lines)
 
 
 def hardware() -> dict[str, object]:
