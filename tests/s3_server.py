@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import threading
@@ -17,10 +18,24 @@ SECRET = "a-secret-that-nobody-logs"
 
 @contextmanager
 def models_read_once() -> Iterator[None]:
-    """Each session of boto3 reads the services' models anew, which takes most of a test's time."""
+    """Each session of boto3 works out the same anew, which takes most of a test's time."""
     session = pytest.importorskip("botocore.session")
+    hooks = pytest.importorskip("botocore.hooks")
+    accepts, alias = cache(hooks.accepts_kwargs), hooks.EventAliaser._alias_event_name
+    aliases: dict[str, str] = {}
+
+    def accepts_kwargs(handler: Any) -> Any:
+        return accepts(getattr(handler, "__func__", handler))  # which keeps no client alive
+
+    def alias_of(self: Any, name: str) -> str:
+        if name not in aliases:
+            aliases[name] = alias(self, name)
+        return aliases[name]
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session, "create_loader", cache(session.create_loader))
+        patch.setattr(hooks, "accepts_kwargs", accepts_kwargs)
+        patch.setattr(hooks.EventAliaser, "_alias_event_name", alias_of)
         yield
 
 
@@ -51,12 +66,17 @@ def credentials(monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+@cache
+def _client(endpoint: str) -> Any:
+    import boto3.session
+
+    return boto3.session.Session().client("s3", endpoint_url=endpoint)
+
+
 @contextmanager
 def bucket(name: str) -> Iterator[Any]:
     """A client, while there is a bucket of that name."""
-    import boto3.session
-
-    client = boto3.session.Session().client("s3")
+    client = _client(os.environ["AWS_ENDPOINT_URL"])
     client.create_bucket(Bucket=name)
     try:
         yield client
