@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import signal
 from collections.abc import Iterator
@@ -11,6 +12,17 @@ import pytest
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As where a script runs the tests in its background; all processes begun here would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """To look through all modules and tests for garbage again and again is a quarter of this."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()  # they stay to the end
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)
