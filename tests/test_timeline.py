@@ -199,6 +199,7 @@ def test_a_run_of_one_moment_can_be_drawn(tmp_path: Path, recwarn: pytest.Warnin
     assert summary(read(made))["idle"] == {"trainer": 0}
 
 
+@pytest.mark.slow
 def test_many_spans_and_workers_make_no_huge_picture(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     spans = [timeline.Span("train", f"w{n % 500}", n / 10, n / 10 + 0.05, 0) for n in range(50_000)]

@@ -255,6 +255,7 @@ def test_other_rows_are_refused(model: Path, tmp_path: Path) -> None:
         train(NAMED[1:], digits, at_scale(model, tmp_path, steps=2), resume=run)
 
 
+@pytest.mark.slow
 def test_how_many_prompts_are_in_a_pass_does_not_change_what_is_learned(
     model: Path, tmp_path: Path
 ) -> None:
