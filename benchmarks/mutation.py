@@ -1,6 +1,6 @@
 """Our own modules with one thing wrong: do the tests see it?
 
-    python -m benchmarks.mutation [--part NAME ...] [--most N] [--longest SECONDS] [-o FILE]
+    python -m benchmarks.mutation [--part NAME] [--module NAME] [--most N] [--longest SECONDS]
 
 Every statement of the parser, the comparison, the decision and the store is changed in one place,
 as the programs of a data set's proof are: an operator, a constant, an off-by-one, a negated
@@ -195,7 +195,8 @@ def _renew_class(old: type, new: type) -> None:
         if key in ("__dict__", "__weakref__", "__doc__", "__slots__"):
             continue
         free = value.__code__.co_freevars if isinstance(value, FunctionType) else ()
-        if not ({"__class__", "cls"} & set(free)) or not _renewed(held, value):
+        bound = {"__class__", "cls"} & set(free) or isinstance(value, staticmethod | classmethod)
+        if not (bound and _renewed(held, value)):
             setattr(old, key, value)
 
 
@@ -274,6 +275,7 @@ class Judge:
     """A plugin of pytest that, in place of running the tests, judges all changes by them."""
 
     part: Part
+    modules: Sequence[str]
     most: int
     longest: float
     fates: list[tuple[Change, str]] = field(default_factory=list)
@@ -293,7 +295,7 @@ class Judge:
         self.left_out = [test.item.nodeid for test in found if test.cpu_s > self.longest]
         tests = [test for test in found if test.cpu_s <= self.longest]
         self.tests = len(tests)
-        every = [change for name in read for change in changes(name, read[name])]
+        every = [change for name in self.modules for change in changes(name, read[name])]
         if self.most < len(every):
             every = random.Random(0).sample(every, self.most)
         for number, change in enumerate(every, 1):
@@ -385,9 +387,9 @@ FATES = ("killed", "timed out", "survived", "unreached")
 AROUND = 60  # characters on either side of a change
 
 
-def judged(part: Part, most: int, longest: float) -> Judge:
-    """The fates of a part's changes."""
-    judge = Judge(part, most, longest)
+def judged(part: Part, modules: Sequence[str], most: int, longest: float) -> Judge:
+    """The fates of the changes of some modules of a part."""
+    judge = Judge(part, modules, most, longest)
     hypothesis.settings.register_profile(
         "mutation",
         derandomize=True,
@@ -409,7 +411,7 @@ def judged(part: Part, most: int, longest: float) -> Judge:
 
 def rows(judge: Judge) -> Iterator[str]:
     """A line of the table for each module."""
-    for module in judge.part.modules:
+    for module in judge.modules:
         fates = Counter(fate for change, fate in judge.fates if change.module == module)
         seen, total = fates["killed"] + fates["timed out"], max(1, fates.total())
         counts = " | ".join(str(fates[fate]) for fate in FATES)
@@ -435,6 +437,7 @@ def parts(old: str, new: str) -> tuple[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Change our own modules: do the tests see it?")
     parser.add_argument("--part", action="append", choices=PARTS, help="only this (repeatable)")
+    parser.add_argument("--module", action="append", help="only modules whose name ends so")
     parser.add_argument("--most", type=int, default=10**6, help="changes of a part, at random")
     parser.add_argument(
         "--longest", type=float, default=1e9, help="leave out tests that take longer, in seconds"
@@ -446,7 +449,11 @@ def main() -> None:
     notes, found = list[str](), list[str]()
     for name in options.part or PARTS:
         began = time.monotonic()
-        judge = judged(PARTS[name], options.most, options.longest)
+        part, wanted = PARTS[name], options.module or [""]
+        modules = [each for each in part.modules if each.endswith(tuple(wanted))]
+        if not modules:
+            continue
+        judge = judged(part, modules, options.most, options.longest)
         told += rows(judge)
         notes.append(f"{name}: {judge.tests} tests, {time.monotonic() - began:.0f} s")
         notes += [f"    left out: {test}" for test in judge.left_out]

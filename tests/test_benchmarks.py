@@ -66,6 +66,10 @@ class Counter:
     def more(self, by=STEP):
         return by + 1
 
+    @staticmethod
+    def none():
+        return 0
+
 
 LIMIT = 7
 
@@ -87,8 +91,8 @@ def test_each_change_tells_where_it_is_and_what_it_was() -> None:
     found = list(mutation.changes("held", HELD))
     told = {(each.where, each.old, each.new, each.lines) for each in found}
     step = ("Counter", "STEP = 1", "STEP = 2", range(2, 3))
-    limit = ("LIMIT", "LIMIT = 7", "LIMIT = 6", range(6, 7))
-    under = ("under", "return number < LIMIT", "return number <= LIMIT", range(8, 9))
+    limit = ("LIMIT", "LIMIT = 7", "LIMIT = 6", range(10, 11))
+    under = ("under", "return number < LIMIT", "return number <= LIMIT", range(12, 13))
     assert {step, limit, under} < told
     assert ("Counter.more", "return by + 1", "return by - 1", range(5, 6)) in told
     assert len({each.text for each in found}) == len(found) == len(told)
@@ -96,12 +100,12 @@ def test_each_change_tells_where_it_is_and_what_it_was() -> None:
 
 
 def test_a_changed_module_is_changed_where_it_is_held(held: Any) -> None:
-    under, counter = held.under, held.Counter()
+    under, none, counter = held.under, held.Counter.none, held.Counter()
     (limit,) = (c for c in mutation.changes("held", HELD) if c.new == "LIMIT = 6")
     mutation.install(held, limit.text, "held")
     assert not under(6) and under is held.under and isinstance(counter, held.Counter)
-    mutation.install(held, HELD.replace("by + 1", "by + 5").replace("< LIMIT", "> LIMIT"), "held")
-    assert counter.more() == 6 and under(8)
+    mutation.install(held, HELD.replace("by + 1", "by + 5").replace("turn 0", "turn 3"), "held")
+    assert counter.more() == 6 and none() == 3
     mutation.install(held, HELD.replace("LIMIT = 7", "pass"), "held")
     with pytest.raises(NameError):
         under(1)
