@@ -11,6 +11,8 @@ from infinite_rl.reward_functions.math import verify
 
 PATIENCE = 30.0  # seconds: these tests are not about time
 CASES = r"\begin{cases} x & x > 0 \\ 0 & x \le 0 \end{cases}"
+EVEN_ODD = r"\begin{cases} x^2-1 & \text{if n is even} \\ 2 & \text{if n is odd} \end{cases}"
+ODD_EVEN = r"\begin{cases} 2 & \text{if n is odd} \\ (x-1)(x+1) & \text{if n is even} \end{cases}"
 ROW, COLUMN = r"\begin{pmatrix} 1 & 2 \end{pmatrix}", r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}"
 
 
@@ -24,6 +26,8 @@ ROW, COLUMN = r"\begin{pmatrix} 1 & 2 \end{pmatrix}", r"\begin{pmatrix} 1 \\ 2 \
         ("x = 1 + 1 = 2", "2"),
         (r"\text{Area} = 5", r"\text{Area of the circle} = 5"),
         (r"\{5\text{ cm}\}", r"5\text{ cm}"),
+        (EVEN_ODD, ODD_EVEN),
+        ("y = e^x", "2y = 2e^x"),
     ],
 )
 def test_two_ways_to_say_the_same_are_equal(first: str, second: str) -> None:
@@ -43,7 +47,9 @@ def test_two_ways_to_say_the_same_are_equal(first: str, second: str) -> None:
         (r"\infty", "x", "infinity and something else"),
         (r"\{\ln(-1 - x^2), 1\}", r"\{2, 1\}", "a member has no partner"),  # it has no value
         ("x = 1 + 1 = 2", "y = 2", "the equations differ"),
+        ("e^x = 1", "e^x = 2", "the equations differ"),
         (r"\text{Area} = 5", r"\text{Perimeter} = 5", "the names differ"),
+        (r"x \equiv a \pmod{4}", r"x \equiv b \pmod{4}", "the remainders differ"),
         ("January 5, 2020", "January 6, 2020", "the dates differ"),
         (CASES, "x", "the functions differ"),
         ("equilateral", "isosceles", "the texts differ"),

@@ -113,6 +113,96 @@ class Sections(unittest.TestCase):
         self.assertEqual(pickle.loads(pickle.dumps(parsed)), parsed)
 
 
+class Choices(unittest.TestCase):
+    """Which lines are heads, and which reading of the text wins."""
+
+    def check(self, text: str, *wanted: str) -> None:
+        self.assertEqual(tuple(parse(text).values()), wanted, text)
+
+    def test_every_name_of_a_section_is_its_head(self) -> None:
+        names = {
+            "prompt": "Prompt Question Problem Input Instruction Instructions",
+            "answer": "Answer Expected_Answer Solution Target",
+            "response": "Response Output Model-Response Model_Output",
+        }
+        for section, words in names.items():
+            for word in words.split():
+                heads = {"prompt": "Prompt", "answer": "Answer", "response": "Response"}
+                heads[section] = word.replace("_", " ")
+                text = "".join(f"## {head}\n{name}\n" for name, head in heads.items())
+                self.check(text, "prompt", "answer", "response")
+
+    def test_a_bracket_is_a_head_and_a_link_or_an_index_is_none(self) -> None:
+        self.check("[Prompt] p\n[Answer] f(2)\n[Response] r", "p", "f(2)", "r")
+        self.check("[Question]\nWhat?", "What?", "", "")
+        for line in ("[Answer](url) is a link", "[Response][1] is a source", "[answer] + 1"):
+            self.check(f"[PROMPT]\n{line}\n[ANSWER]\n1\n[RESPONSE]\nr", line, "1", "r")
+
+    def test_a_label_needs_its_colon_or_a_capital_and_a_line_of_its_own(self) -> None:
+        for line in ("answer", "Answer the call."):
+            self.check(f"Prompt: p\n{line}\nAnswer: 2\nResponse: r", f"p\n{line}", "2", "r")
+        self.check("Prompt\np\nAnswer\n2\nResponse\nr", "p", "2", "r")
+        self.check("## prompt\np\n## answer\n2\n## response\nr", "p", "2", "r")
+
+    def test_a_synonym_beside_the_name_itself_is_content(self) -> None:
+        text = "## Prompt\np\n## {}\nn\n## Answer\na\n## Response\nr"
+        for name in ("Input", "Solution"):
+            self.check(text.format(name), f"p\n## {name}\nn", "a", "r")
+        self.check("## Question\nq\n## Solution\ns", "q", "s", "")
+
+    def test_of_several_samples_the_one_with_most_counts_then_the_one_that_ends(self) -> None:
+        whole = "[PROMPT]\np1\n[ANSWER]\n1\n[RESPONSE]\n"
+        self.check(whole + "r\n[PROMPT]\np2\n[ANSWER]\n", "p1", "1", "r")
+        ended = "<answer>1</answer>"
+        for rest in ("2\n[RESPONSE]\n<answer>2", "<b>2</b>\n[RESPONSE]\ncut"):
+            self.check(f"{whole}{ended}\n[PROMPT]\np2\n[ANSWER]\n{rest}", "p1", "1", ended)
+        parsed = parse("[ANSWER]\n1\n[RESPONSE]\nr1\n[ANSWER]\n2\n[RESPONSE]\nr2")
+        self.assertEqual((parsed.answer, parsed.response), ("2", "r2"))
+
+    def test_sections_in_tags_are_read_from_the_last_of_each(self) -> None:
+        last = "<prompt>p</prompt> <answer>2</answer> <answer>3</answer> <response>r</response>"
+        first = "<prompt>draft</prompt> <answer>1</answer> <response>d</response>"
+        for text in (last, first + last):
+            self.check(text, "p", "3", "r")
+            self.assertEqual((parse(text).strategy, parse(text).complete), ("xml", True))
+
+    def test_it_says_where_each_section_came_from(self) -> None:
+        for text, found in (
+            ("", "missing missing missing"),
+            ("[PROMPT]\np", "head missing missing"),
+            ("so <answer>42</answer>", "missing tag text"),
+            ("[PROMPT]\np\n[ANSWER]\n<answer>42</answer>", "head head missing"),
+            (f"[PROMPT]\np\n[ANSWER]\n{'so ' * 20}<answer>42</answer>", "head head answer"),
+            ("Hello.\n[RESPONSE]\nr", "missing missing head"),
+            ("Hello.\n[ANSWER]\n1\n[RESPONSE]\nr", "preamble head head"),
+        ):
+            self.assertEqual(" ".join(parse(text).found.values()), found, text)
+
+    def test_the_last_tag_of_a_response_is_the_answer(self) -> None:
+        response = "<answer>1</answer>, no, <answer>2</answer>"
+        self.check(f"[PROMPT]\np\n[RESPONSE]\n{response}", "p", "2", response)
+
+    def test_rules_between_all_sections_are_none_of_their_text(self) -> None:
+        for rule in ("---", "***", "___", "===", "  -----"):
+            self.check(f"[ANSWER]\na\n{rule}\n[RESPONSE]\nr\n{rule}", "", "a", "r")
+        for text in ("p\n--", "p\n+++", "p\n-=-"):
+            self.check(f"[PROMPT]\n{text}\n[ANSWER]\n1\n[RESPONSE]\nr", text, "1", "r")
+        self.check("[PROMPT]\np\n---", "p\n---", "", "")
+
+    def test_marks_of_the_texts_beginning_and_end_are_none_of_it(self) -> None:
+        sample = '{"prompt": "p", "answer": "1", "response": "r"}'
+        for text in ("\ufeff" + sample, " \n" + sample, sample + "<|im_end|>\n</s>"):
+            self.check(text, "p", "1", "r")
+        text = "[PROMPT]\np\n[ANSWER]\n1\n[RESPONSE]\n{}</s>"
+        self.check(text.format("<sum> r"), "p", "1", "<sum> r")
+        self.check(text.format("<s>r"), "p", "1", "<s>r</s>")
+
+    def test_a_fence_around_all_that_was_cut_off_leaves_the_last_program_whole(self) -> None:
+        program = "```python\nx\n```"
+        text = f"```markdown\n[PROMPT]\np\n[ANSWER]\n1\n[RESPONSE]\n{program}"
+        self.check(text, "p", "1", program)
+
+
 class Tags(unittest.TestCase):
     extract = staticmethod(ExampleParser.extract_answer_tags)
 
