@@ -100,15 +100,13 @@ def scan(text: str) -> Iterator[CodeBlock]:
 
 
 def _run(line: str) -> tuple[int, int]:
-    """Where the first fence of a line begins and ends; (-1, -1) without one."""
+    """Where the fence of a line of backticks or tildes begins and ends; (-1, -1) if it is none."""
     start = line.find("```")
     marker = "`"
     if start < 0:
         marker, start = "~", line.find("~~~")
-        if line[: max(start, 0)].strip():  # tildes mid-line are strike-through
+        if line[:start].strip():  # tildes mid-line are strike-through
             return -1, -1
-    if start < 0:
-        return -1, -1
     return start, len(line) - len(line[start:].lstrip(marker))
 
 

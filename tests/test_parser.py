@@ -11,6 +11,7 @@ from pathlib import Path
 from infinite_rl import layout
 from infinite_rl.errors import UsageError
 from infinite_rl.parser import CodeBlock, ExampleParser, Parsed, code_blocks, tag_matches
+from infinite_rl.parser_tags import format_of, split_thinking
 
 CORPUS = Path(__file__).parent / "corpus"
 parse = ExampleParser.parse_text
@@ -276,6 +277,30 @@ class Tags(unittest.TestCase):
             (match,) = tag_matches(text)
             self.assertEqual((match.content, match.how), ("42", how), text)
 
+    def test_only_one_well_formed_tag_is_the_whole_format(self) -> None:
+        for text, wanted in (
+            ("<answer>1</answer>", 1.0),
+            ("<answer>1</answer> <answer>2</answer>", 0.4),
+            ("<answer>1", 0.4),
+            ("1", 0.0),
+        ):
+            self.assertEqual(format_of(tag_matches(text)), wanted, text)
+
+    def test_where_the_tags_were_escaped_so_was_what_they_hold(self) -> None:
+        text = "&lt;answer&gt;a &lt; b &gt; c &amp;&amp; &quot;d&quot; &#39;e&#39;&lt;/answer&gt;"
+        self.assertEqual(self.extract(text), ["a < b > c && \"d\" 'e'"])
+        self.assertEqual(self.extract("<answer>a &lt; b</answer>"), ["a &lt; b"])
+
+    def test_of_two_ends_without_a_beginning_the_last_counts(self) -> None:
+        (match,) = tag_matches("1</answer> so 2</answer>")
+        self.assertEqual((match.content, match.how), ("so 2", "orphan_close"))
+        (match,) = tag_matches("x <answer 42</answer>")
+        self.assertEqual((match.content, match.how), ("x <answer 42", "orphan_close"))
+
+    def test_a_text_that_speaks_of_thoughts_has_no_thinking_part(self) -> None:
+        for text in ("I thought of thinking.", "a", ""):
+            self.assertEqual(split_thinking(text), (text, ""))
+
     def test_a_well_formed_pair_beats_worse_readings(self) -> None:
         self.assertEqual(self.extract("[answer]1[/answer] <answer>2</answer> <answer>3"), ["2"])
 
@@ -336,6 +361,16 @@ class Fences(unittest.TestCase):
         text = "a <b>```js\nx\n```</b> c"
         (block,) = code_blocks(text)
         self.assertEqual(text[block.start : block.end], "```js\nx\n```")
+        for fenced in ("```js f()```", "```js\nf()```"):
+            text = f"some lines\nbefore\n<b>{fenced}</b> c"
+            (block,) = code_blocks(text)
+            self.assertEqual(text[block.start : block.end], fenced)
+
+    def test_a_block_of_one_line_may_begin_with_its_language(self) -> None:
+        for language in ("python", "python3", "py", "javascript", "js", "json", "text"):
+            self.assertEqual(code_blocks(f"```{language} x```"), [CodeBlock(language, "x")])
+        for code in ("go x", "js", "x"):
+            self.assertEqual(code_blocks(f"```{code}```"), [CodeBlock("", code)])
 
 
 class Files(unittest.TestCase):
