@@ -187,7 +187,7 @@ class Choices(unittest.TestCase):
         for rule in ("---", "***", "___", "===", "  -----"):
             self.check(f"[ANSWER]\na\n{rule}\n[RESPONSE]\nr\n{rule}", "", "a", "r")
         for text in ("p\n--", "p\n+++", "p\n-=-"):
-            self.check(f"[PROMPT]\n{text}\n[ANSWER]\n1\n[RESPONSE]\nr", text, "1", "r")
+            self.check(f"[PROMPT]\n{text}\n[ANSWER]\n{text}\n[RESPONSE]\nr", text, text, "r")
         self.check("[PROMPT]\np\n---", "p\n---", "", "")
 
     def test_marks_of_the_texts_beginning_and_end_are_none_of_it(self) -> None:
