@@ -42,32 +42,14 @@ BENCHMARKS = {
     "ifeval": DATA / "ifeval" / "input_data.jsonl",
 }
 SEED = 20
-SYNONYMS = {
-    **{"buys": "purchases", "bought": "purchased", "gets": "receives", "gave": "handed"},
-    **{"total": "altogether", "each": "every", "many": "numerous", "big": "large", "also": "too"},
-    **{
-        "kids": "children",
-        "car": "vehicle",
-        "money": "cash",
-        "needs": "requires",
-        "wants": "wishes",
-    },
-    **{"friends": "pals", "house": "home", "store": "shop", "started": "began", "make": "produce"},
-    **{
-        "find": "determine",
-        "write": "create",
-        "check": "test",
-        "given": "supplied",
-        "list": "array",
-    },
-    **{
-        "number": "count",
-        "calculate": "compute",
-        "whether": "if",
-        "cost": "price",
-        "eat": "consume",
-    },
-}
+_SYNONYMS = """
+    buys purchases, bought purchased, gets receives, gave handed, total altogether, each every,
+    many numerous, big large, also too, kids children, car vehicle, money cash, needs requires,
+    wants wishes, friends pals, house home, store shop, started began, make produce, find determine,
+    write create, check test, given supplied, list array, number count, calculate compute,
+    whether if, cost price, eat consume
+"""
+SYNONYMS = dict(pair.split() for pair in _SYNONYMS.split(","))
 NAMES = "Zuri Oleander Bartholomew Xiomara Thaddeus Wilhelmina Cosmo Ingrid".split()  # noqa: SIM905
 NO_NAMES = frozenset(
     "The Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May "  # noqa: SIM905
@@ -207,10 +189,13 @@ class Planted:
             kind for at, (kind, _) in enumerate(self.plants, self.first) if at in numbers
         )
 
+    def right(self, found: Sequence[Duplicate | Leak]) -> int:
+        """How many plants were found, those left out that are other tasks."""
+        return sum(count for kind, count in self.hits(found).items() if "kept" not in kind)
+
     def recall(self, found: Sequence[Duplicate | Leak]) -> float:
-        """The share of the plants that was found, those left out that are other tasks."""
-        right = sum(count for kind, count in self.hits(found).items() if "kept" not in kind)
-        return right / sum("kept" not in kind for kind, _ in self.plants)
+        """The share of them that was found."""
+        return self.right(found) / sum("kept" not in kind for kind, _ in self.plants)
 
     def wrong(self, found: Sequence[Found]) -> list[Found]:
         """Those of the found that are no plants."""
@@ -249,22 +234,28 @@ def near_duplicates(rows: int) -> None:  # noqa: ARG001 -- a section's form
 
 
 def _compared(planted: Planted) -> None:
-    everything, real, made = planted.rows, planted.real, planted.made
+    everything = planted.rows
     found = duplicates(everything)
-    print(f"{'planted':<38}{'rows':>7}{'removed':>9}")
-    hits = planted.hits(found)
-    for kind, count in sorted(Counter(kind for kind, _ in planted.plants).items()):
-        print(f"{kind:<38}{count:>7}{hits[kind] / count:>9.1%}")
-    wrong = planted.wrong(found)
-    in_made = sum(one.row > len(real) for one in wrong)
-    print(f"{'nothing: real rows':<38}{len(real):>7}{len(wrong) - in_made:>9}")
-    print(f"{'nothing: procedural rows':<38}{len(made):>7}{in_made:>9}")
-    right = sum(count for kind, count in hits.items() if "kept" not in kind)
-    print(f"recall {planted.recall(found):.3f}, precision {right / len(found):.4f}; ", end="")
+    wrong = _table(planted, found, "removed", "real rows")
+    precision = planted.right(found) / len(found)
+    print(f"recall {planted.recall(found):.3f}, precision {precision:.4f}; ", end="")
     print("rows removed that were not planted:")
     for one in wrong:
         print(f"  {one.similarity:.2f} {everything[one.row - 1]['prompt'][:150]!r}")
         print(f"       {everything[one.of_row - 1]['prompt'][:150]!r}")
+
+
+def _table(planted: Planted, found: Sequence[Found], what: str, real: str) -> list[Found]:
+    """Print how much was found by the kind of plant; what was found besides."""
+    print(f"{'planted':<38}{'rows':>7}{what:>9}")
+    hits = planted.hits(found)
+    for kind, count in sorted(Counter(kind for kind, _ in planted.plants).items()):
+        print(f"{kind:<38}{count:>7}{hits[kind] / count:>9.1%}")
+    wrong = planted.wrong(found)
+    in_made = sum(one.row > len(planted.real) for one in wrong)
+    print(f"{f'nothing: {real}':<38}{len(planted.real):>7}{len(wrong) - in_made:>9}")
+    print(f"{'nothing: procedural rows':<38}{len(planted.made):>7}{in_made:>9}")
+    return wrong
 
 
 def planted_leaks(few: bool = False) -> Planted:
@@ -312,18 +303,11 @@ def found_leaks(rows: Iterable[Row]) -> list[Leak]:
 def leaks(rows: int) -> None:  # noqa: ARG001
     """Texts of benchmarks, whole, in part and in other text, in real and procedural rows."""
     planted = planted_leaks()
-    everything, clean, made = planted.rows, planted.real, planted.made
+    everything = planted.rows
     start = time.perf_counter()
     told = found_leaks(everything)
     took = time.perf_counter() - start
-    hits = planted.hits(told)
-    print(f"{'planted':<34}{'rows':>7}{'found':>9}")
-    for kind, count in sorted(Counter(kind for kind, _ in planted.plants).items()):
-        print(f"{kind:<34}{count:>7}{hits[kind] / count:>9.1%}")
-    wrong = planted.wrong(told)
-    in_made = sum(leak.row > len(clean) for leak in wrong)
-    print(f"{'nothing: GSM8K train':<34}{len(clean):>7}{len(wrong) - in_made:>9}")
-    print(f"{'nothing: procedural rows':<34}{len(made):>7}{in_made:>9}")
+    wrong = _table(planted, told, "found", "GSM8K train")
     precision = (len(told) - len(wrong)) / len(told)
     print(f"precision {precision:.4f}; {len(everything)} rows in {took:.1f} s")
     for leak in wrong:

@@ -29,6 +29,7 @@ from .types import REASONS, Attempt, Outcome, Reason, RewardFunctionScore, Sampl
 logger = logging.getLogger(__name__)
 
 DATASET, FAILED = "dataset.csv", "failed_dataset.csv"
+JOURNAL = "journal.jsonl"  # of a model's answers, which `generation.journal` keeps
 PROOF_COLUMNS = (
     *("status", "reward", "reward_version", "limits", "runtime", "runtime_sha256"),
     *("mutation_score", "mutants", "agreement", "solve_rate", "majority_answer"),

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from infinite_rl.errors import NoCompletion, ProviderUnavailable, StoreError
-from infinite_rl.generation.journal import JOURNAL, Batch, Call, Journal, Source, answers, batches
+from infinite_rl.generation.journal import Batch, Call, Journal, Source, answers, batches
 from infinite_rl.providers.prices import Price
+from infinite_rl.store import JOURNAL
 from infinite_rl.types import Completion, Slot, Usage
 
 UGLY = ["", "a\nb\r\n", "\u2028", "\ud800", "\0", '"kind": "asked"', "日本語 🙂", "x" * 300_000]

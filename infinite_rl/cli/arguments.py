@@ -176,9 +176,8 @@ def _refuse_inside(file: Path, folder: object) -> None:
 
 
 def _is_of_a_run(file: Path) -> bool:
-    from ..generation.journal import JOURNAL
     from ..manifest import MANIFEST
-    from ..store import DATASET, FAILED
+    from ..store import DATASET, FAILED, JOURNAL
 
     return file.name in {DATASET, FAILED, JOURNAL, MANIFEST} and any(
         file.with_name(name).exists() for name in (JOURNAL, MANIFEST)

@@ -111,10 +111,6 @@ class Benchmarks:
         self._sizes = np.bincount(owners, minlength=len(self._texts))
         self._count_of_pieces = np.bincount(self._pieces.owners, minlength=len(self._texts))
 
-    def __len__(self) -> int:
-        """How many different texts there are."""
-        return len(self._texts)
-
     def hits(self, row: Mapping[str, Any], columns: Sequence[str] = ()) -> list[Hit]:
         """What a row shares with the benchmarks, the longest match first.
 

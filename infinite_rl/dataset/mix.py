@@ -145,10 +145,6 @@ def mix(
             in no source (unless `allow_unknown`) or of a source's own order in none of its rows,
             or a row without a number in the column `by`.
     """
-    if not sources:
-        raise UsageError("there are no sources to mix")
-    if mode not in MODES:
-        raise UsageError(f"the mode must be one of {', '.join(MODES)}, not {mode!r}")
     if count is not None:
         check_range("a mixture's count", count, 1)
     _refuse_contradictions(sources, mode, ordered=order is not None, by=by, band=band)
@@ -162,10 +158,7 @@ def mix(
     elif mode == "weighted":
         numbers = list(stock.drawn(seed, shuffle=not keep_order))
     else:
-        numbers = [number for part in stock.parts(seed, mode == "shuffled") for number in part]
-        if mode == "shuffled":
-            Random(f"{seed}").shuffle(numbers)
-            stock.put_in_order(numbers)
+        numbers = stock.in_turn() if mode == "sequential" else stock.shuffled(seed)
     return stock.mixture(numbers[:count], ordered)
 
 
@@ -177,6 +170,10 @@ def _refuse_contradictions(
     by: str,
     band: tuple[float, float] | None,
 ) -> None:
+    if not sources:
+        raise UsageError("there are no sources to mix")
+    if mode not in MODES:
+        raise UsageError(f"the mode must be one of {', '.join(MODES)}, not {mode!r}")
     for source, name in zip(sources, _names(sources), strict=True):
         if source.weight != 1 and mode != "weighted":
             said = f"weights are for the mode weighted, not {mode}"
@@ -228,12 +225,19 @@ class _Stock:
         known |= {self.ids[number].removeprefix(f"{name}/"): number for number in place}
         return arrange(source.order, known, of=name).numbers
 
-    def put_in_order(self, numbers: list[int]) -> None:
-        """Where rows of a source with an order stand, let them stand in that."""
+    def in_turn(self) -> list[int]:
+        """One source after the other, as they are."""
+        return [number for part in self.parts(0, False) for number in part]
+
+    def shuffled(self, seed: int) -> list[int]:
+        """All in a random order, in which rows of a source with an order stand in that."""
+        numbers = [number for part in self.parts(seed, True) for number in part]
+        Random(f"{seed}").shuffle(numbers)
         for place, order in zip(self.places, self.orders, strict=True):
             if order is not None:
                 own = iter(order)
-                numbers[:] = (next(own) if number in place else number for number in numbers)
+                numbers = [next(own) if number in place else number for number in numbers]
+        return numbers
 
     def parts(
         self, seed: int, shuffle: bool, wanted: Callable[[int], bool] = lambda _: True

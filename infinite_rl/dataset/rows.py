@@ -21,8 +21,15 @@ from typing import IO, Any, TypeAlias
 
 from ..errors import NoColumn, StoreError, UsageError, reason_of
 from ..files.replacing import replacing
-from ..generation.journal import JOURNAL
-from ..store import DATASET, DATASET_COLUMNS, FAILED_COLUMNS, csv_line, read_rows, sample_of
+from ..store import (
+    DATASET,
+    DATASET_COLUMNS,
+    FAILED_COLUMNS,
+    JOURNAL,
+    csv_line,
+    read_rows,
+    sample_of,
+)
 from . import parquet
 from .shelf import Shelf, to_json, to_line
 

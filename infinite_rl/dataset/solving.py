@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from ..errors import InfiniteRLError, NoCompletion, look_up
 from ..generation.budget import Budget, estimate_calls
 from ..generation.calls import Asked, Patience
-from ..generation.journal import JOURNAL, Call, Journal, Source
+from ..generation.journal import Call, Journal, Source
 from ..generation.plan import slot_seed
 from ..generation.progress import Estimate, Spending
 from ..layout import tagged
@@ -33,7 +33,7 @@ from ..providers.provider import Provider
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 from ..settings import check_range
-from ..store import locked
+from ..store import JOURNAL, locked
 from ..types import Completion, RewardFunctionScore, Sample, Slot
 from ..workers.pool import in_order
 from . import rows

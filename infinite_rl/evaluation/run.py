@@ -160,7 +160,7 @@ def evaluate(
         InfiniteRLError: nothing can be judged.
     """
     if config.harness != "own":
-        raise UsageError("evaluate has our own harness; lm_eval is run by evaluation.lm_eval")
+        raise UsageError("evaluate has our own harness; lm_eval is run by `evaluation.harness`")
     if not config.out:
         raise UsageError("out is missing: the folder that the results go to")
     look_up("prompt style", config.style, STYLES)

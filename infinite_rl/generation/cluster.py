@@ -24,11 +24,10 @@ from ..providers import resolve_provider
 from ..providers.limits import Limits
 from ..reward_functions import get_reward_functions
 from ..settings import check_range
-from ..store import DATASET, Store, read_rows
+from ..store import DATASET, JOURNAL, Store, read_rows
 from ..tasks import TASKS
 from ..types import Usage
 from ..workers.ray_cluster import connected
-from .journal import JOURNAL
 from .plan import Plan, Shard
 from .progress import Estimate, Progress, Spending
 from .run import STOPPED_ON_REQUEST

@@ -24,10 +24,10 @@ from typing import IO, Any
 from ..errors import NoCompletion, ProviderError, ProviderUnavailable, StoreError
 from ..files.append_only import AppendOnlyFile, DiskFull, damaged, whole_lines
 from ..providers.prices import Price, cost
+from ..store import JOURNAL
 from ..types import Completion, Slot, Usage
 from .progress import Spending
 
-JOURNAL = "journal.jsonl"
 _RESERVE = ".reserve"  # given up where the disk is full, for the answers that are under way
 _RESERVED_BYTES = 16 * 2**20
 _ASKING = ("asked", "sent")  # the lines before which nothing is paid for

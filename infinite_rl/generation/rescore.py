@@ -17,11 +17,11 @@ from ..manifest import judging_timeout, read_manifest, write_manifest
 from ..proof.solves import MIN_AGREEMENT
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
-from ..store import DATASET, FAILED, Store, read_rows
+from ..store import DATASET, FAILED, JOURNAL, Store, read_rows
 from ..tasks import TASKS
 from ..types import Attempt, Completion, Outcome, Slot, TaskType
 from ..workers.pool import default_count
-from .journal import JOURNAL, Call, Journal, Source, calls
+from .journal import Call, Journal, Source, calls
 from .outcomes import Answering, BlindSolves
 from .plan import slot_seed
 from .shards import shard_count, shard_folders, shard_rows
