@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from inspect import signature
 from typing import Any
 
 from ..errors import UsageError, look_up
@@ -45,13 +44,18 @@ class Scorer:
             raise UsageError(f"partial is true or false, not {partial!r}")
         self.format_weight = format_weight
         self.partial = partial
-        self._given = format_weight, partial, timeout, extra
+        self._settings: dict[str, Any] = {
+            "format_weight": format_weight,
+            "partial": partial,
+            "timeout": timeout,
+            "extra": extra,
+        }
         self._others: dict[str, Scorer] = {}
         self._rewards = get_reward_functions(timeout, extra)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process gets a scorer of the same settings, with sandboxes of its own."""
-        return _scorer, self._given
+        return functools.partial(Scorer, **self._settings), ()
 
     def but(self, options: Mapping[str, Any]) -> Scorer:
         """A scorer of these settings and, in all else, this one's; the same for the same.
@@ -63,13 +67,12 @@ class Scorer:
             return self
         key = json.dumps(options, sort_keys=True, default=repr)
         if key not in self._others:
-            names = list(signature(Scorer).parameters)
-            known = [name for name in names if name != "extra"]  # objects, which no file can say
+            # `extra` holds objects, which no file can say.
+            known = [name for name in self._settings if name != "extra"]
             for name in options:
                 if name not in known:
                     raise UsageError(f"reward has no option {name!r}; known: {', '.join(known)}")
-            settings = {**dict(zip(names, self._given, strict=True)), **options}
-            self._others.setdefault(key, Scorer(**settings))
+            self._others.setdefault(key, Scorer(**{**self._settings, **options}))
         return self._others[key]
 
     def judge(self, pairs: Iterable[tuple[Sample, str]]) -> list[RewardFunctionScore]:
@@ -110,13 +113,7 @@ class Scorer:
         return reward
 
 
-def _scorer(
-    format_weight: float, partial: bool, timeout: float, extra: Mapping[str, RewardFunction] | None
-) -> Scorer:
-    return Scorer(format_weight=format_weight, partial=partial, timeout=timeout, extra=extra)
-
-
-@lru_cache(maxsize=16)
+@functools.lru_cache(maxsize=16)
 def scorer(format_weight: float = 0.0, partial: bool = False, timeout: float = 5) -> Scorer:
     """The scorer with these settings that this process shares."""
     return Scorer(format_weight=format_weight, partial=partial, timeout=timeout)

@@ -8,7 +8,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .reference import BadReference, Call, Calls, Tests
+from .reference import Call, Calls, Tests
+from .reward_function import BadReference
 
 _EXACT = 2**53  # JavaScript's numbers hold every integer up to here
 _DEPTH = 100  # CPython's parser gives up at 200 brackets

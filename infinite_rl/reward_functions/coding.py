@@ -21,9 +21,8 @@ from ..workers.pool import Lost, default_count, in_workers
 from . import REWARDS
 from .calls import call_tests
 from .compare import compare, compare_exactly
-from .predicate import BadPredicate, predicate_share
+from .predicate import predicate_share
 from .reference import (
-    BadReference,
     Calls,
     Cases,
     Output,
@@ -33,7 +32,7 @@ from .reference import (
     Tests,
     read_reference,
 )
-from .reward_function import Expected, RewardFunction, paired, unscored
+from .reward_function import BadReference, Expected, RewardFunction, paired, unscored
 
 if TYPE_CHECKING:
     from .shaping import Shaping
@@ -496,11 +495,7 @@ def _fault_of(tests: Tests, execution: Execution) -> str:
 
 
 def _judge_predicate(stdout: str, reference: Predicate) -> _Verdict:
-    """Ask the caller's function. What it raises or returns wrongly is the reference's fault."""
-    try:
-        value = predicate_share(reference.judge, stdout)
-    except BadPredicate as fault:
-        raise BadReference(str(fault)) from fault
+    value = predicate_share(reference.judge, stdout)
     error = "" if value == 1 else f"the output was not accepted: {_quote(stdout.strip())}"
     return _Verdict(value, value == 1, error)
 

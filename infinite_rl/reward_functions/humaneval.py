@@ -10,8 +10,8 @@ from dataclasses import replace
 from .coding import CodingRewardFunction, Submission
 from .mbpp import handed_in
 from .programs import defines, from_first_line, marked, until_complete
-from .reference import BadReference, Reference, read_reference
-from .reward_function import Expected
+from .reference import Reference, read_reference
+from .reward_function import BadReference, Expected
 
 # How the first line of a function's body begins, unlike a sentence.
 _STATEMENT = re.compile(

@@ -6,8 +6,8 @@ import re
 
 from .coding import CodingRewardFunction, Submission
 from .programs import Program, program_in
-from .reference import BadReference, Tests, read_reference
-from .reward_function import Expected
+from .reference import Tests, read_reference
+from .reward_function import BadReference, Expected
 
 _CALLED = re.compile(r"(?<![\w.])([^\W\d]\w*)\s*\(")
 

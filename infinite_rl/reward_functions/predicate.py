@@ -7,25 +7,23 @@ from collections.abc import Callable
 from typing import Any
 
 from ..types import RewardFunctionScore
-from .reward_function import unscored
-
-
-class BadPredicate(Exception):
-    """The predicate raised, or returned no share: the caller's fault, not the model's."""
+from .reward_function import BadReference, unscored
 
 
 def predicate_share(predicate: Callable[[str], Any], text: str) -> float:
     """What `predicate(text)` gives, True and False as 1.0 and 0.0, a number from 0 to 1 as it is.
 
-    Raises BadPredicate for anything else: a reward on another scale must not be cut down silently.
+    Raises:
+        BadReference: it raised, or gave anything else: a reward on another scale must not be cut
+            down silently.
     """
     try:
         result = predicate(text)
     except Exception as fault:  # the caller's own code may raise whatever it likes
-        raise BadPredicate(f"the predicate raised {type(fault).__name__}: {fault}") from fault
+        raise BadReference(f"the predicate raised {type(fault).__name__}: {fault}") from fault
     if isinstance(result, (bool, int, float)) and math.isfinite(result) and 0 <= result <= 1:
         return float(result)
-    raise BadPredicate(
+    raise BadReference(
         f"the predicate returned {result!r:.80}, neither a bool nor a number from 0 to 1"
     )
 
@@ -36,7 +34,7 @@ def by_predicate(
     """The score of a text that a caller's predicate judges."""
     try:
         share = predicate_share(predicate, text)
-    except BadPredicate as fault:
+    except BadReference as fault:
         return unscored(format_score, str(fault))
     if share == 1.0:
         return RewardFunctionScore(format_score, share, status="passed")

@@ -27,8 +27,8 @@ from ..layout import ANSWER_TAG
 from ..parser_tags import format_of, tag_matches
 from ..types import RewardFunctionScore
 from ..workers.worker import NoWorkers, Worker, WorkerGone
-from .predicate import BadPredicate, predicate_share
-from .reward_function import Expected, RewardFunction, unscored
+from .predicate import by_predicate
+from .reward_function import BadReference, Expected, RewardFunction, unscored
 
 if TYPE_CHECKING:
     from .shaping import Shaping
@@ -123,12 +123,11 @@ class ReasoningGymRewardFunction(RewardFunction):
         return self.shaped(score, text)
 
     def _judged(self, answer: str, expected: Expected, format_score: float) -> RewardFunctionScore:
+        if callable(expected):
+            return by_predicate(expected, format_score, answer)
         try:
-            if callable(expected):
-                share = predicate_share(expected, answer)
-            else:
-                share = self._share(answer, read_task(expected))
-        except (BadPredicate, _NoVerdict) as fault:
+            share = self._share(answer, read_task(expected))
+        except (BadReference, WorkerGone) as fault:
             return unscored(format_score, str(fault))
         if share == 1.0:
             return RewardFunctionScore(format_score, share, status="passed")
@@ -137,24 +136,20 @@ class ReasoningGymRewardFunction(RewardFunction):
     def _share(self, answer: str, task: dict[str, Any]) -> float:
         own, share = _scorer.ask([task, answer], self.timeout)
         if own != 1.0:
-            raise _NoVerdict("the reference answer does not pass its own scorer")
+            raise BadReference("the reference answer does not pass its own scorer")
         return float(share)
 
 
-class _NoVerdict(Exception):
-    """The answer could not be judged, by no fault of the model's."""
-
-
 def read_task(expected: object) -> dict[str, Any]:
-    """The task of a reference. Raises `_NoVerdict` where it is none, or one that is refused."""
+    """The task of a reference. Raises `BadReference` where it is none, or one that is refused."""
     try:
         value = json.loads(expected) if isinstance(expected, str) else expected
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, Mapping) or value.keys() != {"task", "config", "entry"}:
-        raise _NoVerdict("the reference is no object with a task, its config and its entry")
+        raise BadReference("the reference is no object with a task, its config and its entry")
     if not isinstance(value["task"], str) or value["task"] in REFUSED:
-        raise _NoVerdict(f"{value['task']!r}: {REFUSED.get(str(value['task']), 'no task')}")
+        raise BadReference(f"{value['task']!r}: {REFUSED.get(str(value['task']), 'no task')}")
     return dict(value)
 
 
@@ -183,18 +178,15 @@ class _Scorer:
             self._ready()
 
     def ask(self, job: Any, timeout: float) -> Any:
-        """What `score_job` says. Raises `_NoVerdict` where the time is over."""
+        """What `score_job` says. Raises `BadReference`, and `WorkerGone` where the time is over."""
         try:
             text = json.dumps(job)
         except (TypeError, ValueError, RecursionError) as error:
-            raise _NoVerdict(f"the reference is no JSON: {error}") from None
+            raise BadReference(f"the reference is no JSON: {error}") from None
         with self._lock:
-            try:
-                ((kind, value),) = self._ready().answers(f"{__name__}:score_job", [text], timeout)
-            except WorkerGone as gone:
-                raise _NoVerdict(str(gone)) from None
+            ((kind, value),) = self._ready().answers(f"{__name__}:score_job", [text], timeout)
         if kind != "ok":
-            raise _NoVerdict(f"the scorer cannot read the reference: {value[1]}")
+            raise BadReference(f"the scorer cannot read the reference: {value[1]}")
         return value
 
     def _ready(self) -> Worker:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from ..parser_fences import CodeBlock, code_blocks
 from ..runtimes import language_of
+from .reward_function import BadReference
 
 _SPEC_START = re.compile(r"""\{\s*["'](?:tests|cases|entry_point|setup|compare)["']\s*:""")
 _NOT_RUN = re.compile(
@@ -21,10 +22,6 @@ _NOT_RUN = re.compile(
 )
 _COMPARE = ("tolerant", "exact")
 _FENCES_IN_FENCES = 8  # a fence around a sample, one around its answer, and some to spare
-
-
-class BadReference(ValueError):
-    """The reference is at fault, not the model: nothing can be judged against it."""
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,10 @@ class RewardFunction(ABC):
         return shape(score, model_output or "", self._signals)
 
 
+class BadReference(ValueError):
+    """The reference is at fault, not the model: nothing can be judged against it."""
+
+
 def unscored(format_score: float, reason: str, **details: str) -> RewardFunctionScore:
     """The score where nothing can be judged, by no fault of the model's."""
     return RewardFunctionScore(

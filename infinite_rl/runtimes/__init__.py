@@ -64,20 +64,20 @@ RUNTIMES: tuple[Runtime, ...] = (
         "console.log(6 * 7)",
     ),
 )
-_LABELS = {label: row.name for row in RUNTIMES for label in (row.name, *row.aliases)}
+_BY_LABEL = {label: row for row in RUNTIMES for label in (row.name, *row.aliases)}
 
 
 def runtime_named(name: str) -> Runtime:
     """The runtime with that name or alias. Raises `UnknownName`."""
-    for runtime in RUNTIMES:
-        if name == runtime.name or name in runtime.aliases:
-            return runtime
-    raise UnknownName("language", name, (runtime.name for runtime in RUNTIMES))
+    if name not in _BY_LABEL:
+        raise UnknownName("language", name, (runtime.name for runtime in RUNTIMES))
+    return _BY_LABEL[name]
 
 
 def language_of(label: str) -> str:
     """The runtime that a label names in any case ("py" is python), "" for any other label."""
-    return _LABELS.get(label.lower(), "")
+    runtime = _BY_LABEL.get(label.lower())
+    return runtime.name if runtime else ""
 
 
 def runtime_file(runtime: Runtime) -> Path:
