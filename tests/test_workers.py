@@ -459,6 +459,8 @@ def test_where_no_process_can_be_had_threads_do_it_and_one_warning_says_so(
     with caplog.at_level(logging.WARNING):
         assert results(*[["pid", 0]] * 5) == [HOME] * 5
         assert results(*[["pid", 0]] * 5) == [HOME] * 5
+        with pytest.raises(SandboxError, match="ZeroDivisionError: said so"):  # as of a process
+            results(["raise", "bug"])
     assert len([record for record in caplog.records if "threads" in record.message]) == 1
 
 

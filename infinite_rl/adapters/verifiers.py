@@ -70,6 +70,7 @@ class InfiniteRLTaskset(vf.Taskset[InfiniteRLTask, InfiniteRLTasksetConfig]):
     """The tasks of an export."""
 
     def load(self) -> Iterator[InfiniteRLTask]:
+        """A task for each row of the file. Raises as `infinite_rl.dataset.rows.read`."""
         for row in read(self.config.path):
             truth, name = row["answer"], row.get("id")
             data = InfiniteRLData(id=name, prompt=row["prompt"], ground_truth=truth)

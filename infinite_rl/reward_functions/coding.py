@@ -69,7 +69,9 @@ class Sandbox(Protocol):
         tests: Sequence[str] = (),
         entry_point: str = "",
         setup: str = "",
-    ) -> Execution: ...
+    ) -> Execution:
+        """As `RewardExecutor.execute`."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,7 @@ _fault_handlers = handlers()  # the engine's
 
 
 def engine_for(is_metered: bool) -> Engine:
+    """`METERED` if so, else `ENGINE`."""
     return METERED if is_metered else ENGINE
 
 

@@ -68,6 +68,7 @@ class JavaScriptGuest:
         self._constants = shielded(lambda: self._first_instance(is_metered))
 
     def run(self, program: Program, limits: Limits) -> Execution:
+        """Run `program` in a fresh instance; see `Guest.run`. Raises `SandboxError`."""
         refused = too_long(program, limits)
         if refused:
             return refused
@@ -145,9 +146,7 @@ class _Run:
         self._status: ExecutionStatus = "ok"
         self._exit_code = 0
         self._stopped = False  # by a host function
-        self._inner: Trap | WasmtimeError | None = (
-            None  # a trap of a call that a host function made
-        )
+        self._inner: Trap | WasmtimeError | None = None  # of a call that a host function made
         self._began_ns = time.time_ns() if limits.fuel is None else FUEL_EPOCH_NS
         self._started_ns = time.monotonic_ns()
         self._skipped_ns = 0  # time that timers jumped over

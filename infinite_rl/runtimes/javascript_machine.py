@@ -73,6 +73,7 @@ class Machine:
         return found.of
 
     def call(self, name: str, *arguments: float) -> Any:
+        """What one of the module's functions returns, None where it returns nothing."""
         # Calling a `Func` asks for its type each time, and costs six times as much.
         function = self._functions.get(name)
         if function is None:
@@ -93,12 +94,15 @@ class Machine:
         return getattr(values[0], result) if result else None
 
     def read(self, address: int, size: int) -> bytes:
+        """`size` bytes of the memory."""
         return bytes(self._memory.read(self.store, address, address + size))
 
     def write(self, address: int, data: bytes) -> None:
+        """Put bytes into the memory."""
         self._memory.write(self.store, data, address)
 
     def word(self, address: int) -> int:
+        """The number in the four bytes at an address."""
         return int.from_bytes(self.read(address, 4), "little")
 
     def memory_size(self) -> int:
@@ -114,20 +118,21 @@ class Machine:
         return address, len(data)
 
     def new_string(self, text: str) -> int:
+        """A string. Raises `OutOfMemory`."""
         address, size = self._put(text)
         box = int(self.call("qjs_new_string", address, size))
         self.call("wasm_free", address)
         return box
 
     def new_bytes(self, text: str) -> int:
-        """A Uint8Array of the text in UTF-8."""
+        """A Uint8Array of the text in UTF-8. Raises `OutOfMemory`."""
         address, size = self._put(text)
         box = int(self.call("qjs_new_uint8_array", address, size))
         self.call("wasm_free", address)
         return box
 
     def text(self, box: int) -> str:
-        """A value as text. Half a pair of surrogates stays what it is."""
+        """A value as text; half a pair of surrogates stays what it is. Raises `OutOfMemory`."""
         size_address = self._constants["arguments"] + 8
         address = int(self.call("qjs_get_string_len", box, size_address))
         if address == 0:
@@ -156,6 +161,7 @@ class Machine:
         return None if self.call("qjs_is_exception", box) else box
 
     def number(self, box: int) -> float:
+        """A value as a number."""
         return float(self.call("qjs_get_float64", box))
 
     def is_pending(self, box: int) -> bool:

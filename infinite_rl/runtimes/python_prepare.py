@@ -100,7 +100,7 @@ class _Prepare(ast.NodeTransformer):
     def _one(self, test: ast.expr, text: str, note: str) -> ast.stmt:
         loop = self._loop(test)
         made = ast.Assert(test)
-        made.text, made.note = text, note  # type: ignore[attr-defined]
+        made.text, made.note = text, note  # type: ignore[attr-defined]  # marks of our own
         if loop is None:
             return made
         made.test, target, table = loop

@@ -71,10 +71,12 @@ def _keys_of(row: ast.expr) -> list[_Key] | None:
         return list(range(len(row.elts)))
     if not isinstance(row, ast.Dict):
         return None
-    keys = [key.value for key in row.keys if isinstance(key, ast.Constant)]
-    if len(keys) != len(row.keys) or not all(isinstance(key, str) for key in keys):
-        return None
-    return keys if len(set(keys)) == len(keys) else None  # type: ignore[return-value]
+    keys: list[_Key] = [
+        key.value
+        for key in row.keys
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    ]
+    return keys if len(set(keys)) == len(row.keys) else None
 
 
 class _Reads(ast.NodeVisitor):
@@ -104,11 +106,10 @@ def _key_read(node: ast.AST, name: str, keys: list[_Key]) -> _Key | None:
         and isinstance(node.value, ast.Name)
         and node.value.id == name
         and isinstance(node.slice, ast.Constant)
-        and type(node.slice.value) in (str, int)
-        and node.slice.value in keys
     ):
-        key: _Key = node.slice.value  # type: ignore[assignment]
-        return key
+        key = node.slice.value
+        if isinstance(key, str | int) and not isinstance(key, bool) and key in keys:
+            return key
     return None
 
 

@@ -166,7 +166,7 @@ class _Reader:
         self._loads = Counter([*loads(self._tree), *loads(before)])
         self._hidden: Counter[str] = Counter()  # loads that the guest never sees
         self._trusted: set[str] = set()  # names whose mutable value was relied upon
-        self._assigned: list[tuple[list[ast.stmt], ast.stmt, str]] = []
+        self._assigned: list[tuple[list[ast.stmt], Any, str]] = []  # the second has a `value`
         self._loops: list[_Loop] = []
         self._still = still_names(self._tree)
         self._prints: list[tuple[list[ast.stmt], ast.stmt]] = []
@@ -308,7 +308,7 @@ class _Reader:
             gone |= more
             for _, node, name in self._assigned:
                 if name in more:
-                    hidden.update(loads(node.value))  # type: ignore[attr-defined]
+                    hidden.update(loads(node.value))
             for loop in self._loops:
                 if not loop.counted and gone & set(loop.targets):
                     loop.counted = True
@@ -362,7 +362,7 @@ class _Reader:
             form, known = Form(("true",), [node.test]), [None]
         asked = [part for part, value in zip(form.operands, known, strict=True) if value is None]
         self._hide(form, known, envs)
-        note, text = node.note, node.text  # type: ignore[attr-defined]
+        note, text = node.note, node.text  # type: ignore[attr-defined]  # see `prepared`
         beside = len(asked) > 1 or (form.relations in TRUTHS and _compares(form.operands[0]))
         rows = self._operands(known, len(envs))
         made = Assertion(text, form.relations, rows, exact, beside, note, form.own)

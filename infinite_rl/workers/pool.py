@@ -21,12 +21,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any, TypeVar
 
 from ..errors import UsageError
 from .waits import settled
-from .worker import NoWorkers, Worker, WorkerGone, raised
+from .worker import NoWorkers, Worker, WorkerGone, answer_to, raised
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -344,6 +343,5 @@ class _Crew:
                     with self._change:
                         self._active.discard(worker)
         except NoWorkers:
-            call = resolve_name(self._work)
             for job in jobs:
-                yield ["ok", call(json.loads(job))]
+                yield json.loads(answer_to(self._work, json.loads(job)))

@@ -225,13 +225,14 @@ def _work_through(channel: socket.socket, turn: int, work: str, jobs: list[Any])
     answers: list[str] = []
     told_at = time.monotonic()
     for left, job in enumerate(jobs, start=1 - len(jobs)):
-        answers.append(_answer(work, job))
+        answers.append(answer_to(work, job))
         if left == 0 or time.monotonic() - told_at > _TOGETHER_S:
             _send(channel, f"[{turn},[{','.join(answers)}]]")
             answers, told_at = [], time.monotonic()
 
 
-def _answer(work: str, job: Any) -> str:
+def answer_to(work: str, job: Any) -> str:
+    """What a worker answers to one job, as JSON text."""
     try:
         return json.dumps(["ok", resolve_name(work)(job)])
     except InfiniteRLError as error:

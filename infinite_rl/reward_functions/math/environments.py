@@ -56,6 +56,7 @@ def rows(parser: Parser, first: Node, row: Callable[[], Node]) -> tuple[Node, ..
 
 
 def matrix(parser: Parser, name: str) -> Node:
+    """The rows of a matrix, or the determinant that `vmatrix` stands for."""
     if name == "array" and parser.accept("{"):
         while not parser.accept("}"):
             if parser.take().kind == "end":
@@ -126,6 +127,7 @@ def condition_word(parser: Parser) -> bool:
 
 
 def condition(parser: Parser) -> Node:
+    """When a case holds: formulas, words such as "even", or `otherwise`."""
     token = parser.peek()
     if token.kind in ("word", "text") and token.text.strip(" .").casefold() in _OTHERWISE:
         parser.position += 1

@@ -213,6 +213,7 @@ class Quotients:
         return True
 
     def expand(self, node: Node) -> tuple[Polynomial, Polynomial]:
+        """Numerator and denominator, not in lowest terms. Raises NotPolynomial or Undefined."""
         self.budget.spend()
         if type(node.value) is Fraction:
             return self.scaled(node.value), self.one
@@ -233,6 +234,7 @@ class Quotients:
         return result
 
     def scaled(self, value: Coefficient) -> Polynomial:
+        """A constant."""
         if not value:
             return {}
         return {0: value.numerator if value.denominator == 1 else value}
@@ -240,11 +242,13 @@ class Quotients:
     def product(
         self, first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
     ) -> tuple[Polynomial, Polynomial]:
+        """Of two quotients."""
         return self.times(first[0], second[0]), self.times(first[1], second[1])
 
     def quotient(
         self, first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
     ) -> tuple[Polynomial, Polynomial]:
+        """Of two quotients. Raises Undefined where the second is zero."""
         if not second[0]:
             raise Undefined("a division by zero")
         return self.product(first, (second[1], second[0]))
@@ -252,6 +256,7 @@ class Quotients:
     def plus(
         self, first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
     ) -> tuple[Polynomial, Polynomial]:
+        """The sum of two quotients."""
         if first[1] == second[1]:
             return self.sum(first[0], second[0]), first[1]
         top = self.sum(self.times(first[0], second[1]), self.times(second[0], first[1]))
@@ -260,6 +265,7 @@ class Quotients:
     def power(
         self, base: tuple[Polynomial, Polynomial], exponent: Node
     ) -> tuple[Polynomial, Polynomial]:
+        """A quotient to a whole number. Raises NotPolynomial for another or a large one."""
         value = rational(exponent, self.budget)
         if value is None or value.denominator > 1 or abs(value) > MAX_POLYNOMIAL_DEGREE:
             raise NotPolynomial
@@ -287,6 +293,7 @@ class Quotients:
             raise NotPolynomial
 
     def sum(self, first: Polynomial, second: Polynomial) -> Polynomial:
+        """Of two polynomials."""
         self.spend(first, second, len(second))
         total = dict(first)
         for power, factor in second.items():
@@ -294,6 +301,7 @@ class Quotients:
         return self.checked(total)
 
     def times(self, first: Polynomial, second: Polynomial) -> Polynomial:
+        """The product of two polynomials."""
         if second == self.one:
             return first
         if first == self.one:
@@ -307,6 +315,7 @@ class Quotients:
         return self.checked(total)
 
     def checked(self, polynomial: Polynomial) -> Polynomial:
+        """It without its zeros. Raises NotPolynomial where it is too large."""
         kept = {power: factor for power, factor in polynomial.items() if factor}
         if len(kept) > MAX_TERMS or any(bits(factor) > MAX_EXACT_BITS for factor in kept.values()):
             raise NotPolynomial

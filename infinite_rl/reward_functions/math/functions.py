@@ -51,6 +51,7 @@ def application(parser: Parser, name: str) -> Node:
 
 
 def base_of_logarithm(parser: Parser) -> Node:
+    """What follows the `_` of a logarithm: `2`, `10` and `{b}`."""
     parser.take()
     token = parser.peek()
     if token.kind == "num" and token.text.isdigit() and len(token.text) <= 2:
@@ -60,6 +61,7 @@ def base_of_logarithm(parser: Parser) -> Node:
 
 
 def function_argument(parser: Parser, name: str) -> Node:
+    """What a function is of: a bracket, or all factors up to the next function or bracket."""
     if parser.at("(", "[", "{", "|") or name in _ONE_ATOM:
         return expression(parser.atom())
     factors = [parser.power()]
@@ -104,6 +106,7 @@ def _divisor(members: list[Node], name: str) -> Node:
 
 
 def root(parser: Parser) -> Node:
+    """What follows `\\sqrt`: perhaps a degree in brackets, then what is under it."""
     degree = None
     if parser.accept("["):
         degree = expression(parser.sum())
@@ -130,6 +133,7 @@ def conjugate(parser: Parser) -> Node:
 
 
 def conjugated(node: Node) -> Node:
+    """The expression with -i for i."""
     if node == constant("i"):
         return negated(node)
     return Node(node.op, tuple(map(conjugated, node.args)), node.value, node.unit)

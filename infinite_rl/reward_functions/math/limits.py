@@ -107,6 +107,7 @@ class Way:
         self.budget = budget
 
     def limit(self, body: Node) -> Node:
+        """What the body comes to: a number, a power of e, or infinity."""
         exponent = self.exponent(body)
         if exponent is not None:
             value = _at_zero(exponent)
@@ -119,6 +120,7 @@ class Way:
         return number(_at_zero(series))
 
     def series(self, node: Node) -> Series:
+        """The series of an expression. Raises NotElementary, Undefined and OverBudget."""
         self.budget.spend(_TERMS)
         if node.op == "sym":
             return self.variable
@@ -171,6 +173,7 @@ class Way:
         return _stripped(int(order), found)
 
     def function(self, name: str, inner: Series) -> Series:
+        """The series of a function of a series."""
         if name == "sqrt":
             return self.power(inner, Fraction(1, 2))
         if name == "tan":

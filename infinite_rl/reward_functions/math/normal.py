@@ -1,9 +1,6 @@
 """Text to a typed normal form: spelling is settled here, so that the decision meets few shapes.
 
-Forms beyond plain expressions: `named` (a name and its value, from `x = 5`), `equation`,
-`inequality`, `region` (intervals side by side), `intersection`, `union` and `difference` (regions
-that are still to be combined), `list`, `set`, `tuple`, `interval`, `matrix`, `piecewise`, `ratio`,
-`congruence`, `antiderivative`, `quantity`, `base`, `choice`, `date`, `clock`, `text`.
+The forms are listed in `tree`.
 """
 
 from __future__ import annotations

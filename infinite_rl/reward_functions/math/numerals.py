@@ -71,6 +71,7 @@ def based(text: str) -> Node:
 
 
 def mixed_or_plain(parser: Parser, token: Token) -> Node:
+    """The number of a numeral that is taken, with the fraction or the base behind it."""
     value = numeral(token.text)
     following = parser.peek()
     if following.kind in ("op", "end") and following.text != "_":
@@ -110,6 +111,7 @@ def in_base(parser: Parser, digits: str) -> Node:
 
 
 def subscript(parser: Parser) -> str:
+    """`_1` of `x_{1}`; "" where none follows."""
     if not parser.accept("_"):
         return ""
     if not parser.accept("{"):

@@ -62,6 +62,12 @@ def parse(text: str, *, units: bool = True) -> Node:
 
 
 class Parser:
+    """The tokens of one answer, and how far they are read. Each method takes what it names.
+
+    What it takes must be there: all of them raise Unparsed where it is not, and OverBudget. The
+    parts of the grammar that have files of their own are functions of it.
+    """
+
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
         self.position = 0
@@ -72,17 +78,20 @@ class Parser:
     # -- tokens -----------------------------------------------------------------------------------
 
     def peek(self, ahead: int = 0) -> Token:
+        """The next token, or one behind it; beyond the end the last one, of kind `end`."""
         try:
             return self.tokens[self.position + ahead]
         except IndexError:
             return self.tokens[-1]
 
     def take(self) -> Token:
+        """The next token, which is then read."""
         token = self.peek()
         self.position += 1
         return token
 
     def at(self, *operators: str) -> bool:
+        """Whether the next token is one of these operators."""
         try:  # the commonest question of all: it asks the token without a call
             token = self.tokens[self.position]
         except IndexError:
@@ -90,6 +99,7 @@ class Parser:
         return token.text in operators and token.kind == "op"
 
     def accept(self, *operators: str) -> bool:
+        """The same, and take it if so."""
         try:
             token = self.tokens[self.position]
         except IndexError:
@@ -100,14 +110,17 @@ class Parser:
         return False
 
     def expect(self, operator: str) -> None:
+        """Take this operator, which must be there."""
         if not self.accept(operator):
             raise Unparsed(f"expected {operator!r}, found {self.peek().text[:20] or 'the end'!r}")
 
     def at_command(self, name: str) -> bool:
+        """Whether the next token is this structure, such as `frac`."""
         token = self.peek()
         return token.text == name and token.kind == "cmd"
 
     def enter(self) -> None:
+        """Count one level more; who enters takes it off `depth` again."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise OverBudget(f"nested deeper than {MAX_DEPTH}")
@@ -115,6 +128,7 @@ class Parser:
     # -- lists, relations, sums -------------------------------------------------------------------
 
     def whole(self) -> Node:
+        """The answer, from its first token to the last."""
         if self.peek().kind == "end":
             raise Unparsed("nothing is there")
         items, kind = self.items()
@@ -150,6 +164,7 @@ class Parser:
         return items, kind
 
     def relation(self) -> Node:
+        """`2 < x <= 7`, `x = 3 (mod 5)`, or one side alone."""
         parts, operators = [self.union()], []
         while self.peek().kind == "op" and self.peek().text in RELATIONS:
             operators.append(self.take().text)
@@ -194,6 +209,7 @@ class Parser:
         return Node("ratio", tuple(expression(part) for part in parts))
 
     def sum(self) -> Node:
+        """Terms with signs between them."""
         terms = [self.signed()]
         while self.at("+", "-", "pm", "mp"):
             terms.append(self.signed())
@@ -224,6 +240,7 @@ class Parser:
     # -- products ---------------------------------------------------------------------------------
 
     def product(self) -> Node:
+        """Factors, with a currency before them or a unit behind."""
         currency = units.unit(self.take().text) if self.peek().kind == "cur" else None
         negative = currency is not None and self.accept("-")
         factors = [self.power()]
@@ -265,6 +282,7 @@ class Parser:
                 return product_of(factors)
 
     def signed_factor(self) -> Node:
+        """A factor behind a sign of multiplication, which may have a sign of its own."""
         minus = False
         while self.at("-", "+"):
             minus ^= self.take().text == "-"
@@ -272,6 +290,7 @@ class Parser:
         return negated(expression(factor)) if minus else factor
 
     def starts_atom(self) -> bool:
+        """Whether the next token begins a factor without a sign before it."""
         token = self.peek()
         if token.kind == "op":
             if token.text == "(" and self.peek(1)[:2] == ("op", "mod"):
@@ -315,6 +334,7 @@ class Parser:
     # -- powers and atoms -------------------------------------------------------------------------
 
     def power(self) -> Node:
+        """An atom with what stands behind it: an exponent, `!`, `%`, degrees."""
         base = self.atom()
         raised = False
         while True:
@@ -356,6 +376,7 @@ class Parser:
         return Node("pow", (expression(base), expression(self.exponent())))
 
     def transposed(self, matrix: Node) -> Node:
+        """The matrix of `A^T`, which is the one power of a matrix that is read."""
         exponent = self.exponent()
         if exponent != symbol("T"):
             raise Unparsed("a power of a matrix")
@@ -381,6 +402,7 @@ class Parser:
         return degrees
 
     def exponent(self) -> Node:
+        """What follows `^`, with its sign."""
         self.enter()
         minus = False
         while self.at("-", "+"):
@@ -392,6 +414,7 @@ class Parser:
         return negated(expression(node)) if minus else node
 
     def atom(self) -> Node:
+        """A numeral, a name, a function, a bracket, a command, or words."""
         token = self.take()
         if token.kind == "num":
             return numerals.mixed_or_plain(self, token)
@@ -447,6 +470,7 @@ class Parser:
     # -- brackets ---------------------------------------------------------------------------------
 
     def bracket(self, opener: str) -> Node:
+        """What a bracket that is taken holds, up to its partner."""
         self.enter()
         bars, self.bars = self.bars, 0
         if opener in ("(", "[", "]"):
@@ -469,6 +493,7 @@ class Parser:
         return node
 
     def parenthesis(self, opener: str) -> Node:
+        """The same of a round or square one: a group, a point, an interval, a matrix."""
         first = self.peek()
         numeral_in_base = first.kind == "num" and self.peek(1).text == ")"
         if numeral_in_base and self.peek(2)[:2] == ("op", "_"):  # (1101)_2
@@ -497,6 +522,7 @@ class Parser:
         return Node("tuple", tuple(items))
 
     def braces(self, opener: str) -> Node:
+        """The same of a brace: a group or a set."""
         closer = "}" if opener == "{" else "\\}"
         first = self.peek()
         if first.kind == "num" and opener == "{" and self.peek(1)[:2] == ("op", "}"):
@@ -532,6 +558,7 @@ class Parser:
         return expression(node)
 
     def command(self, name: str) -> Node:
+        """What follows a structure that is taken, such as `frac`."""
         if name == "frac":
             operator = calculus.derivative(self)
             if operator is not None:

@@ -11,6 +11,8 @@ from .tree import ONE, Node, minus, number, substituted
 
 
 class Piece(NamedTuple):
+    """One case: where it holds, and the value there."""
+
     span: Span
     value: Node
 
@@ -49,6 +51,7 @@ class Stretch(NamedTuple):
     place: Node  # the point, or the interval as the image of all real numbers but zero
 
     def value(self, function: Sequence[Piece], name: str) -> Node | None:
+        """What the function of the variable `name` is here; None where it has no case."""
         for span, value in function:
             inside = span.low <= self.low and self.high <= span.high
             if self.low == self.high:

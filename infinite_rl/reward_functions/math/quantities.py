@@ -46,6 +46,7 @@ def at_unit(parser: Parser, factors: list[Node]) -> bool:
 
 
 def only_units_follow(parser: Parser) -> bool:
+    """Whether the rest of the answer is nothing but units and their powers."""
     for token in parser.tokens[parser.position : -1]:
         single = token.kind == "name" and token.text in units.SINGLE_LETTERS
         known = token.kind == "word" and units.is_unit(token.text)
@@ -81,6 +82,7 @@ def fraction_of_units(parser: Parser) -> bool:
 
 
 def quantity(parser: Parser, value: Node) -> Node:
+    """A number with the unit that follows it; raises Unparsed for words that are none."""
     pieces: list[str] = []
     value = multiplied(parser, value)
     if parser.peek().kind not in ("word", "text", "name", "cur") and not parser.at("/"):
@@ -123,6 +125,7 @@ def multiplied(parser: Parser, value: Node) -> Node:
 
 
 def unit_power(parser: Parser) -> str:
+    """What follows the `^` of a unit, as `^2` or `^-1`."""
     braced = parser.accept("{")
     sign = "-" if parser.accept("-") else ""
     token = parser.take()

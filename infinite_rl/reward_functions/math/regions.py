@@ -36,6 +36,7 @@ class Span(NamedTuple):
 
     @property
     def empty(self) -> bool:
+        """Whether no number lies in it."""
         return bool(
             self.low > self.high or (self.low == self.high and not (self.has_low and self.has_high))
         )

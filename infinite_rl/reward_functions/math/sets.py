@@ -47,6 +47,7 @@ def _mark(parser: Parser) -> str:
 
 
 def builder(parser: Parser, closer: str) -> Node:
+    """A set by the condition on its members, up to the brace that closes it."""
     name = parser.take().text
     field = "R"
     if parser.accept("in"):

@@ -16,10 +16,13 @@ from .units import CURRENCIES, is_unit
 
 
 def words(text: str) -> frozenset[str]:
+    """The words of a table that is written as one text."""
     return frozenset(text.split())
 
 
 class Token(NamedTuple):
+    """One token: its kind, and its text in the vocabulary above."""
+
     kind: str
     text: str
     spaced: bool = False  # white space stands before it

@@ -71,10 +71,12 @@ _MOST_BITS = 2_000  # that are shown: Python refuses to print integers of more t
 
 
 def number(value: Fraction | int) -> Node:
+    """An exact number."""
     return Node("num", (), value if type(value) is Fraction else Fraction(value))
 
 
 def symbol(name: str) -> Node:
+    """A variable."""
     return Node("sym", (), name)
 
 
@@ -84,6 +86,7 @@ def constant(name: str) -> Node:
 
 
 def negated(node: Node) -> Node:
+    """`-node`, of a numeral or an amount with the sign inside."""
     if node.op == "num" and type(node.value) is Fraction:
         return number(-node.value)
     if node.op == "quantity":
@@ -116,6 +119,7 @@ def product_of(factors: list[Node]) -> Node:
 
 
 def is_expression(node: Node) -> bool:
+    """Whether the node has a number for a value."""
     return node.op in EXPRESSIONS
 
 

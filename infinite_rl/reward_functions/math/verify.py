@@ -45,6 +45,7 @@ class Verdict:
 
     @property
     def equal(self) -> bool:
+        """Whether the two mean the same."""
         return self.status == "equal"
 
 
