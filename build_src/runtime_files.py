@@ -25,7 +25,7 @@ _DERIVED = {"__pycache__", "node_modules"}
 
 
 class Runtime(Protocol):
-    """What is needed of a row of `infinite_rl.runtimes.RUNTIMES`."""
+    """What is needed of a row of `infinite_rl.runtimes.RUNTIMES`; its fields are told there."""
 
     @property
     def name(self) -> str: ...

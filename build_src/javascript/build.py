@@ -152,6 +152,7 @@ class Quickjs:
         return 0
 
     def call(self, name: str, *arguments: int) -> Any:
+        """What one of the engine's functions returns."""
         function = self._exports[name]
         assert isinstance(function, Func)
         return function(self.store, *arguments)
@@ -164,6 +165,7 @@ class Quickjs:
         return address, len(data)
 
     def property(self, box: int, name: str) -> int:
+        """A property of a value."""
         return int(self.call("qjs_get_prop_string", box, self.string(name)[0]))
 
     def checked(self, box: int) -> int:
@@ -175,6 +177,7 @@ class Quickjs:
         raise SystemExit("the prelude failed: " + "\n".join(parts))
 
     def text(self, box: int) -> str:
+        """A value as text."""
         size = self.call("wasm_malloc", 4)
         address = self.call("qjs_get_string_len", box, size)
         length = int.from_bytes(self.memory.read(self.store, size, size + 4), "little")
@@ -186,6 +189,7 @@ class Quickjs:
         return memoryview(bytes(self.memory.read(self.store, 0, size))).cast("Q")
 
     def stack_pointer(self) -> int:
+        """The address below which the stack is free."""
         return int(self._stack_pointer().value(self.store))
 
     def new_stack(self, size: int) -> range:
@@ -276,6 +280,7 @@ def random_state(quickjs: Quickjs) -> int:
 
 
 def xorshift(state: int) -> int:
+    """The state of 64 bits that follows this one."""
     state ^= state >> 12
     state ^= state << 25 & (1 << 64) - 1
     return state ^ state >> 27

@@ -16,7 +16,7 @@ _CHUNK = 4096  # memory is kept in pieces of this size; pieces of zeros are left
 _CUSTOM, _IMPORT, _FUNCTION, _MEMORY, _GLOBAL, _EXPORT = 0, 2, 3, 5, 6, 7
 _START, _DATA_COUNT, _CODE, _DATA = 8, 12, 10, 11
 _KIND_FUNCTION, _KIND_GLOBAL = 0, 3
-_I32, _I32_CONST, _CALL, _END = 0x7F, 0x41, 0x10, 0x0B
+_I32, I32_CONST, _CALL, _END = 0x7F, 0x41, 0x10, 0x0B
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,10 @@ def _unsigned(value: int) -> bytes:
     return bytes(encoded)
 
 
-def _signed(value: int) -> bytes:
+def signed(value: int, size: int = 1) -> bytes:
+    """A number as signed LEB128 (WebAssembly 2.0, 5.2.2), in `size` bytes at least."""
     encoded = bytearray()
-    while not -0x40 <= value < 0x40:
+    while not -0x40 <= value < 0x40 or len(encoded) < size - 1:
         encoded.append(value & 0x7F | 0x80)
         value >>= 7
     encoded.append(value & 0x7F)
@@ -119,15 +120,15 @@ def _loop_over_jobs(is_pending: int, execute: int) -> bytes:
     code = bytes([0])  # no local variables
     code += bytes([0x03, 0x40])  # loop
     code += bytes([_CALL]) + _unsigned(is_pending)
-    code += bytes([0x45, 0x04, 0x40, _I32_CONST, 0x00, 0x0F, _END])  # if none: return 0
+    code += bytes([0x45, 0x04, 0x40, I32_CONST, 0x00, 0x0F, _END])  # if none: return 0
     code += bytes([_CALL]) + _unsigned(execute)
-    code += bytes([_I32_CONST, 0x00, 0x48, 0x04, 0x40, _I32_CONST, 0x7F, 0x0F, _END])  # < 0: -1
+    code += bytes([I32_CONST, 0x00, 0x48, 0x04, 0x40, I32_CONST, 0x7F, 0x0F, _END])  # < 0: -1
     code += bytes([0x0C, 0x00, _END, 0x00, _END])  # again; end of loop; never reached; end
     return _unsigned(len(code)) + code
 
 
 def _constant(value: int) -> bytes:
-    return bytes([_I32, 0, _I32_CONST]) + _signed(value) + bytes([_END])
+    return bytes([_I32, 0, I32_CONST]) + signed(value) + bytes([_END])
 
 
 def _segments(memory: bytes) -> list[bytes]:
@@ -140,7 +141,7 @@ def _segments(memory: bytes) -> list[bytes]:
             else:
                 runs.append((start, start + _CHUNK))
     return [
-        b"\0" + bytes([_I32_CONST]) + _signed(a) + bytes([_END]) + _unsigned(b - a) + memory[a:b]
+        b"\0" + bytes([I32_CONST]) + signed(a) + bytes([_END]) + _unsigned(b - a) + memory[a:b]
         for a, b in runs
     ]
 
@@ -152,9 +153,9 @@ def _vector(items: Sequence[bytes]) -> bytes:
 def _globals(section: bytes, stack_pointer: int, constants: Sequence[int]) -> bytes:
     """The stack pointer, which must be the module's only global, and the constants."""
     reader = _Reader(section)
-    if reader.unsigned() != 1 or reader.take(3) != bytes([_I32, 1, _I32_CONST]):
+    if reader.unsigned() != 1 or reader.take(3) != bytes([_I32, 1, I32_CONST]):
         raise ValueError("the module has other globals than its stack pointer")
-    pointer = bytes([_I32, 1, _I32_CONST]) + _signed(stack_pointer) + bytes([_END])
+    pointer = bytes([_I32, 1, I32_CONST]) + signed(stack_pointer) + bytes([_END])
     return _vector([pointer, *map(_constant, constants)])
 
 

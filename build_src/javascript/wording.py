@@ -7,6 +7,9 @@ the same arguments can be exchanged so: QuickJS does not know the `f` of "f is n
 
 from __future__ import annotations
 
+from .snapshot import I32_CONST, signed
+
+_ADDRESS = bytes([I32_CONST])
 WORDS = {
     "cannot read property '%s' of null": "Cannot read properties of null (reading '%s')",
     "cannot read property '%s' of undefined": "Cannot read properties of undefined (reading '%s')",
@@ -38,15 +41,13 @@ _PROPERTY = "Cannot assign to read only property '%s' of object '#<Object>'"
 _CONSTANT = "Assignment to constant variable."
 READ_ONLY_AT = (_PROPERTY, _CONSTANT, _CONSTANT, _PROPERTY)
 
-_I32_CONST = b"\x41"
-
 
 def reworded(wasm: bytes, memory: bytearray, room: range) -> bytes:
     """The module with other messages, which are written into `memory` at `room`, unused so far."""
     at = room.start
     for old, texts in (*((old, (new,)) for old, new in WORDS.items()), (READ_ONLY, READ_ONLY_AT)):
         before = memory.find(f"\0{old}\0".encode())
-        wanted = _I32_CONST + _signed(before + 1)
+        wanted = _ADDRESS + signed(before + 1)
         first, *rest = wasm.split(wanted)
         if before < 0 or not rest or len(texts) not in (1, len(rest)):
             raise SystemExit(f"{old!r} is used in {len(rest)} places of the engine")
@@ -59,17 +60,8 @@ def reworded(wasm: bytes, memory: bytearray, room: range) -> bytes:
         if len(texts) == 1:
             addresses *= len(rest)
         for address, part in zip(addresses, rest, strict=True):
-            first += _I32_CONST + _signed(address, len(wanted) - 1) + part
+            first += _ADDRESS + signed(address, len(wanted) - 1) + part
         wasm = first
     if at > room.stop:
         raise SystemExit("no room for the messages")
     return wasm
-
-
-def _signed(number: int, size: int = 1) -> bytes:
-    """A positive number as signed LEB128, in `size` bytes at least."""
-    made: list[int] = []
-    while number > 63 or len(made) < size - 1:
-        made.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*made, number])

@@ -103,7 +103,7 @@ class _Run:
             self.execute(code, filename)
         except SystemExit as leaving:
             return self._exit_code(leaving)
-        except BaseException as error:
+        except BaseException as error:  # whatever the program raises ends it
             self._uncaught(error)
             return 1
         return None
@@ -121,7 +121,7 @@ class _Run:
         """Run what is left of the threads. Returns 1 where they wait for one another, else 0."""
         try:
             green.finish()
-        except BaseException as error:
+        except BaseException as error:  # the same of its threads
             self._uncaught(error)
             return 1
         return 0
@@ -151,7 +151,7 @@ class _Run:
             self.execute(source, filename)
             if entry_point:
                 self._named("check")(self._named(entry_point))
-        except BaseException as error:
+        except BaseException as error:  # whatever is raised fails the test
             return self._brief(error, filename)
         return None
 

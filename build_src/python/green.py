@@ -72,7 +72,7 @@ class _Task:
             yield from _steps(_twin(self.thread.run)())
         except SystemExit:
             pass
-        except BaseException as error:
+        except BaseException as error:  # as Python does: of a thread the hook is told
             trace = error.__traceback__
             while trace and trace.tb_frame.f_code.co_filename == _FILE:
                 trace = trace.tb_next
@@ -748,7 +748,7 @@ def _submit(pool: Any, fn: Callable[..., Any], /, *args: Any, **options: Any) ->
         if future.set_running_or_notify_cancel():
             try:
                 future.set_result((yield from _steps(_twin(fn)(*args, **options))))
-            except BaseException as error:
+            except BaseException as error:  # it belongs to whoever asks for the result
                 future.set_exception(error)
         slots.remove(slot)
 

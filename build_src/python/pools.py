@@ -16,7 +16,7 @@ class Result:
         self._value, self._error = None, None
         try:
             self._value = call()
-        except Exception as error:
+        except Exception as error:  # it belongs to whoever asks for the result
             self._error = error
         told = callback if self._error is None else error_callback
         if told is not None:

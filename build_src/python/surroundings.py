@@ -177,7 +177,7 @@ def _call(func: Callable[..., Any], args: Any, options: Any) -> concurrent.futur
     future: concurrent.futures.Future[Any] = concurrent.futures.Future()
     try:
         future.set_result(func(*args, **options))
-    except Exception as error:
+    except Exception as error:  # it belongs to whoever asks for the result
         future.set_exception(error)
     return future
 
