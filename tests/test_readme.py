@@ -111,6 +111,8 @@ def test_each_table_that_a_new_thing_needs_a_row_in_is_where_the_guide_says() ->
 @pytest.mark.parametrize(
     "room",
     [
+        *("adapters", "reward_functions", "reward_functions/instruction", "reward_functions/math"),
+        "runtimes",
         *("dataset", "dataset/export", "dataset/report", "evaluation", "evaluation/backends"),
         *("files", "generation", "launch", "proof", "providers", "storage", "training", "workers"),
     ],

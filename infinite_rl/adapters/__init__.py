@@ -1,5 +1,15 @@
 """The native rewards as each trainer calls them, one file a host (docs/adapters.md).
 
+    scorer.py         what all of them do: judge, and say what the trainer gets
+    trl.py            TRL: a reward function for GRPOTrainer and RLOOTrainer
+    verl.py           verl: a custom reward function
+    openrlhf.py       OpenRLHF: the file of a remote reward
+    open_instruct.py  open-instruct: a verifier
+    skyrl.py          SkyRL: an environment of one step
+    nemo_gym.py       NeMo Gym: a resources server
+    verifiers.py      verifiers 0.4 and prime-rl: a taskset
+    rubric.py         verifiers before 0.4: a function of a rubric
+
 Modules that a host loads by its path import the package by its name: they have no parent then.
 """
 

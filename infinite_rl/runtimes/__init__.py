@@ -1,4 +1,31 @@
-"""WebAssembly runtimes: one row a language. Light: nothing here loads the sandbox engine."""
+"""WebAssembly runtimes: one row a language, whose guest says how a program ended.
+
+    guest.py                what a guest is, and the limits of a run
+    engine.py               the engine that all share: its clock, its threads, compiled code
+    faults.py               the process's handlers of faults, which the engine needs
+
+    python_guest.py         Python programs, and what their tests tell the host
+    python_tests.py         tests, read: what the guest computes, what the host judges
+    python_prepare.py       their assertions, written in fewer ways first
+    python_suites.py        what pytest or unittest would run of them, written out
+    python_records.py       tables whose rows are read by key
+    python_tables.py        loops over what a test spells out
+    python_forms.py         what an assertion says: relations between expressions
+    python_closed.py        which expressions mean the same wherever they are computed
+    python_own.py           which make objects of the program's own classes
+    python_values.py        values as the guest reports them, read and shown
+    python_verdicts.py      what was reported, judged
+
+    javascript_guest.py     JavaScript programs, and what comes out of them
+    javascript_machine.py   one instance of the engine QuickJS: values, calls, memory
+    javascript_modules.py   `import` and `export` as a script has them
+    javascript_tokens.py    source as tokens
+    javascript_tests.py     tests, read: what each assertion asks, and what it expects
+    javascript_verdicts.py  what was reported, judged away from the program
+
+How the `.wasm` files are made, and what runs inside of them, is in `build_src/`. Importing this
+package does not load the engine.
+"""
 
 from __future__ import annotations
 

@@ -4,13 +4,27 @@ After Zhou et al. 2023, "Instruction-Following Evaluation for Large Language Mod
 (arXiv 2311.07911), and the definitions of its reference implementation (google-research,
 `instruction_following_eval`). No chance, no download, and time in proportion to the text.
 
+    reward.py     the share of a row's instructions that a completion follows
+    reference.py  a row's instructions, read from JSON
+    checks.py     the table of instructions: what checks each, and its arguments
+    arguments.py  what an argument may be
+    compare.py    "less than" and "at least"
+
+    case.py       capital and small letters
+    content.py    placeholders, a postscript, commas
+    edges.py      how a text begins and ends, and two texts in one
+    form.py       bullets, highlights, sections, a title, JSON
+    keywords.py   words and letters, and how often
+    length.py     words, sentences, paragraphs
+    language.py   which language a text is in
+    words.py      how a text is cut into words and sentences
+
 A row's answer is JSON, in one of two forms. Names with the value null count as absent:
 
     [{"instruction_id": "startend:end_checker", "kwargs": {"end_phrase": "Peace!"}}, ...]
     {"instruction_id_list": ["punctuation:no_comma", ...], "kwargs": [{}, ...]}
 
-`checks.py` is the table of instructions and their arguments. All arguments must be given: nothing
-is drawn at random. Keywords are text, never patterns.
+All arguments must be given: nothing is drawn at random. Keywords are text, never patterns.
 
 Where IFEval leaves a choice, or its code and its instruction part, this is what holds here:
 

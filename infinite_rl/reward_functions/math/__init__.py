@@ -3,26 +3,48 @@ r"""Mathematical answers compared by meaning: `verify`, and the reward on top of
     >>> verify(r"so the answer is \boxed{\frac{1}{2}}", "0.5").status
     'equal'
 
-How two texts become a verdict, a file or more for each step:
+How two texts become a verdict:
 
-1. `extract`: where the answer stands in a text: in a tag, in the last box, after a marker.
-2. `tokens`: LaTeX, plain ASCII and Unicode spellings as one small vocabulary.
-3. `parse`: a bounded precedence parser, tokens to a `tree` of our own. Parts of its grammar have
-   files: `numerals`, `quantities` (with `units`), `environments`, `sets`, `functions`,
-   `calculus`, `linear` (vectors).
-4. `normal`: one typed form for many spellings. What is language more than mathematics is read by
-   `spoken`, `number_words` (`five dozen`) and `dates` (and times of day); `respell` comes before.
-5. `settle`: integrals, sums, limits and derivatives become their closed forms (`algebra`), chains
-   of equal signs are checked, sets of numbers sorted (`regions`). Only closed forms that follow no
-   simple rule (`elementary`, `sums`, `limits`) are work for sympy: on trees built by its
-   constructors, in a process (`solver`) whose forks are killed at the deadline.
-6. `decide`: two forms are compared kind by kind, functions by cases on every stretch (`piecewise`),
-   expressions by arithmetic and polynomials (`exact`), and where these do not tell, by values at
-   50 digits and more (`numeric`).
-7. `verify`: the steps in turn, for one pair or for many; `reward`: scores.
+    extract.py       where the answer stands: in a tag, in the last box, after a marker
+    tokens.py        LaTeX, plain ASCII and Unicode spellings as one small vocabulary
 
-Model text is never evaluated. Every size and every loop is bounded (`bounds`); no signals are used,
-and any thread may call.
+    parse.py         a bounded precedence parser, tokens to a tree; parts of its grammar are
+    numerals.py      decimals, cycles, powers of ten, other bases
+    quantities.py    numbers with units
+    units.py         the table of units
+    environments.py  matrices, cases, systems of equations
+    sets.py          sets described by a condition
+    functions.py     functions with a base, an exponent, a bar; sums and products
+    calculus.py      integrals, limits, derivatives
+    linear.py        vectors, and classes such as `5k + 3`
+    tree.py          the tree: what all that follows reads
+
+    normal.py        one typed form for many spellings; what is language more than mathematics is
+    respell.py       spelled again
+    spoken.py        a choice, a named set, a sentence
+    number_words.py  a number in words
+    dates.py         a date, a time of day
+
+    settle.py        what a form holds, worked out, checked and put in order
+    regions.py       sets of real numbers as sorted intervals
+    algebra.py       integrals, sums, limits and derivatives as their closed forms
+    elementary.py    those that follow simple rules
+    sums.py          sums over whole numbers
+    limits.py        limits by power series
+    solver.py        the others: sympy, on trees built by its constructors, in a process whose
+                     forks are killed at the deadline
+
+    decide.py        two forms, compared kind by kind
+    piecewise.py     functions by cases, on every stretch
+    exact.py         expressions by arithmetic and polynomials
+    numeric.py       and where these do not tell, by values at 50 digits and more
+
+    verify.py        the steps in turn, for one pair or for many
+    reward.py        scores
+    bounds.py        how much of everything there may be
+
+Model text is never evaluated. Every size and every loop is bounded; no signals are used, and any
+thread may call.
 
 Conventions. Each example is a test: `==` are equal, `!=` are different, `??` cannot be read.
 
