@@ -43,7 +43,15 @@ class UnknownName(UsageError):
     """A name that is not in its table; the message lists the names that are."""
 
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
-        super().__init__(f"unknown {kind} {name!r}; known: {', '.join(sorted(known))}")
+        super().__init__(f"unknown {kind} {shown(name)}; known: {', '.join(sorted(known))}")
+
+
+def shown(value: object) -> str:
+    """A value as errors show it: the first 80 characters of its `repr`, or what kind it is."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):  # of thousands of digits, nested too deeply
+        return f"a value of type {type(value).__name__}"
 
 
 def reason_of(error: BaseException) -> str:

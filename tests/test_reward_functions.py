@@ -138,6 +138,18 @@ class EveryReward(unittest.TestCase):
                 self.assertEqual((given.status, given.correctness_score), ("unscored", 0.0))
                 self.assertTrue(given.error_msg)
 
+    def test_a_reference_that_cannot_even_be_shown_cannot_be_judged(self) -> None:
+        deep: list[Any] = []
+        for _ in range(3000):
+            deep = [deep]
+        huge = 10**5000
+        references = [deep, huge, {"instruction_id": deep}, lambda _: deep, lambda _: huge]
+        references += [{"task": deep, "config": {}, "entry": {}}, {"output": deep, "compare": huge}]
+        for name, (_, right, _) in SAMPLES.items():
+            for number, reference in enumerate(references):
+                with self.subTest(name, number=number):
+                    self.assertNotEqual(score(name, right, reference).status, "passed")
+
     def test_whatever_a_model_writes_is_scored(self) -> None:
         hostile: list[Any] = [
             *(None, "", "\x00", "\ud800", "<answer>", "</answer>", "<answer></answer>"),

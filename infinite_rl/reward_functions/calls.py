@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..errors import shown
 from .reference import Call, Calls, Tests
 from .reward_function import BadReference
 
@@ -91,7 +92,7 @@ def _javascript(value: Any) -> str:
 def _member(member: tuple[Any, Any]) -> str:
     key, value = member
     if not isinstance(key, str):
-        raise BadReference(f"a key of a JavaScript object must be a text, not {key!r}")
+        raise BadReference(f"a key of a JavaScript object must be a text, not {shown(key)}")
     # In brackets, for a bare `__proto__` is not a key but sets the prototype.
     return f"[{json.dumps(key)}]: {_javascript(value)}"
 
@@ -102,7 +103,7 @@ def _number(value: Any) -> str:
     if isinstance(value, float) and math.isinf(value):
         return "1e999" if value > 0 else "-1e999"
     if not isinstance(value, int | float):
-        raise BadReference(f"a case holds what is no JSON: {value!r:.80}")
+        raise BadReference(f"a case holds what is no JSON: {shown(value)}")
     try:
         return int.__repr__(value) if isinstance(value, int) else float.__repr__(value)
     except ValueError:  # more digits than Python writes

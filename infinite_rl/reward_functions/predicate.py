@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
+from ..errors import shown
 from ..types import RewardFunctionScore
 from .reward_function import BadReference, unscored
 
@@ -21,10 +21,10 @@ def predicate_share(predicate: Callable[[str], Any], text: str) -> float:
         result = predicate(text)
     except Exception as fault:  # the caller's own code may raise whatever it likes
         raise BadReference(f"the predicate raised {type(fault).__name__}: {fault}") from fault
-    if isinstance(result, (bool, int, float)) and math.isfinite(result) and 0 <= result <= 1:
+    if isinstance(result, (bool, int, float)) and 0 <= result <= 1:
         return float(result)
     raise BadReference(
-        f"the predicate returned {result!r:.80}, neither a bool nor a number from 0 to 1"
+        f"the predicate returned {shown(result)}, neither a bool nor a number from 0 to 1"
     )
 
 

@@ -22,7 +22,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import SandboxError, UsageError
+from ..errors import SandboxError, UsageError, shown
 from ..layout import ANSWER_TAG
 from ..parser_tags import format_of, tag_matches
 from ..types import RewardFunctionScore
@@ -149,7 +149,8 @@ def read_task(expected: object) -> dict[str, Any]:
     if not isinstance(value, Mapping) or value.keys() != {"task", "config", "entry"}:
         raise BadReference("the reference is no object with a task, its config and its entry")
     if not isinstance(value["task"], str) or value["task"] in REFUSED:
-        raise BadReference(f"{value['task']!r}: {REFUSED.get(str(value['task']), 'no task')}")
+        reason = REFUSED.get(value["task"]) if isinstance(value["task"], str) else None
+        raise BadReference(f"{shown(value['task'])}: {reason or 'no task'}")
     return dict(value)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
+from ..errors import shown
 from ..parser_fences import CodeBlock, code_blocks
 from ..runtimes import language_of
 from .reward_function import BadReference
@@ -211,7 +212,7 @@ def _allow(spec: Mapping[str, Any], *known: str) -> None:
 def _is_exact(spec: Mapping[str, Any]) -> bool:
     compare = spec.get("compare", "tolerant")
     if compare not in _COMPARE:
-        raise BadReference(f"compare must be one of {', '.join(_COMPARE)}, not {compare!r}")
+        raise BadReference(f"compare must be one of {', '.join(_COMPARE)}, not {shown(compare)}")
     return bool(compare == "exact")
 
 

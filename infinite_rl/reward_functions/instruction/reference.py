@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ...errors import UnknownName, UsageError
+from ...errors import UnknownName, UsageError, shown
 from .checks import CHECKS
 
 
@@ -51,7 +51,7 @@ def _pairs(expected: Any) -> list[tuple[Any, Any]]:
         return list(zip(names, all_kwargs, strict=True))
     each = [expected] if isinstance(expected, Mapping) else expected
     if not _is_list(each) or not all(isinstance(one, Mapping) for one in each):
-        raise UsageError(f"no list of instructions: {expected!r:.80}")
+        raise UsageError(f"no list of instructions: {shown(expected)}")
     return [(one.get("instruction_id"), one.get("kwargs")) for one in each]
 
 
@@ -63,7 +63,7 @@ def _read(name: object, kwargs: object) -> Instruction:
     if not isinstance(name, str) or name not in CHECKS:
         raise UnknownName("instruction", name, CHECKS)
     if not isinstance(kwargs, Mapping | None):
-        raise UsageError(f"the kwargs of {name} are no object: {kwargs!r:.80}")
+        raise UsageError(f"the kwargs of {name} are no object: {shown(kwargs)}")
     given = {key: value for key, value in (kwargs or {}).items() if value is not None}
     wanted = CHECKS[name].arguments
     if given.keys() != wanted.keys():
@@ -80,4 +80,4 @@ def _argument(name: str, key: str, value: object) -> object:
     try:
         return CHECKS[name].arguments[key](value)
     except ValueError as error:
-        raise UsageError(f"{key} of {name} {error}, not {value!r:.80}") from None
+        raise UsageError(f"{key} of {name} {error}, not {shown(value)}") from None

@@ -143,7 +143,10 @@ def reference_text(expected: object) -> str:
     if isinstance(expected, float) and not math.isfinite(expected):
         raise Unparsed(f"the reference {expected!r}")
     if isinstance(expected, (bool, int, float)):
-        return str(expected)
+        try:
+            return str(expected)
+        except ValueError:  # more digits than Python writes
+            raise Unparsed("a reference of thousands of digits") from None
     if isinstance(expected, Mapping):
         for key in _ENVELOPE_KEYS:
             if key in expected and not isinstance(expected[key], Mapping):
