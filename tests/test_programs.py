@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from infinite_rl.reward_functions.programs import Program, defines, program_in, until_complete
+from infinite_rl.reward_functions.programs import Excerpt, defines, program_in, until_complete
 
 GOOD = "def f(x):\n    return x + 1\n"
 
@@ -124,7 +124,7 @@ def test_a_name_counts_whole_and_at_the_top_level_alone() -> None:
 
 def test_a_fence_that_is_left_open_is_damaged() -> None:
     assert program_in(f"```python\n{GOOD}", ["f"], "answer", "python").ended == "damaged"
-    assert program_in(GOOD, ["f"], "answer", "python") == Program(GOOD, "no")
+    assert program_in(GOOD, ["f"], "answer", "python") == Excerpt(GOOD, "no")
 
 
 @pytest.mark.parametrize("output", ["", "\n \n", "<answer></answer>", "[DONE]", "<think>def f(x):"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .coding import CodingRewardFunction, Submission
-from .programs import Program, program_in
+from .programs import Excerpt, program_in
 from .reference import Tests, read_reference
 from .reward_function import BadReference, Expected
 
@@ -29,7 +29,7 @@ class MbppRewardFunction(CodingRewardFunction):
         return handed_in(program)
 
 
-def handed_in(program: Program) -> Submission:
+def handed_in(program: Excerpt) -> Submission:
     """A program with its format score."""
     if not program.code.strip():
         return Submission(0.0, error="the completion holds no code")

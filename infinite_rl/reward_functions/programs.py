@@ -44,14 +44,14 @@ _PREFIX = re.compile(r".*[^a-z]", re.DOTALL)  # what is before the letters at th
 
 
 @dataclass(frozen=True)
-class Program:
+class Excerpt:
     """Code, and whether something marked its end: "yes", "no", or a "damaged" fence."""
 
     code: str
     ended: str
 
 
-def program_in(output: str, asked: Collection[str], tag: str, language: str) -> Program:
+def program_in(output: str, asked: Collection[str], tag: str, language: str) -> Excerpt:
     """The program of a completion by the rules above; `asked` are names that it is to define."""
     found = marked(output, asked, tag, language)
     if found.ended == "yes" or language != "python":
@@ -61,7 +61,7 @@ def program_in(output: str, asked: Collection[str], tag: str, language: str) -> 
 
 def marked(
     output: str, asked: Collection[str], tag: str = ANSWER_TAG, language: str = "python"
-) -> Program:
+) -> Excerpt:
     """The code as far as tags, fences and `[DONE]` mark it."""
     visible, _ = split_thinking(output)
     tags = tag_matches(output, tag)
@@ -72,9 +72,9 @@ def marked(
     text = text[begun.end() :] if begun else text
     blocks = code_blocks(text)
     if block := _chosen(blocks, asked, language):
-        return Program(block.code, "yes" if block.closed or done else "damaged")
+        return Excerpt(block.code, "yes" if block.closed or done else "damaged")
     well_formed = tags and tags[-1].how == "well_formed"
-    return Program(text, "yes" if well_formed or done else "no")
+    return Excerpt(text, "yes" if well_formed or done else "no")
 
 
 def defines(code: str, name: str) -> bool:
