@@ -38,6 +38,8 @@ def gsm8k(output: str, gold: Any = "18", **options: Any) -> RewardFunctionScore:
         "First 20, then <answer>$18</answer>",
         "It is \\boxed{18}.",
         "The answer is 18.",
+        "A box has 6, so the answer is 6 a box. For three, the answer is 18.",
+        "\\boxed{6} in a box, and \\boxed{18} in three.",
         "**Answer:** 18 eggs",
         "<think>#### 17</think>\n#### 18",
         "#### Step 1: 16 - 7 = 9\n#### 2. Take it times 2\nThe answer is 18.",

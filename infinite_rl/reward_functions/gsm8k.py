@@ -78,12 +78,13 @@ class Gsm8kRewardFunction(MathRewardFunction):
     Where a text might be read in two ways, there is one rule: **who states two numbers, or takes
     one back, has stated none.** So several tags, and several numbers behind `####`, must mean the
     same, also where the second corrects the first (think before you mark), and so must what "any"
-    finds in the other places behind the answer, and behind `####` before it. Of boxes the last
-    counts. A sentence states its number if that is the only one and no word counts, compares or
-    denies ("She makes $18 a day", not "more than 18", "18 or nine"). A statement that is denied,
-    asked, part of a calculation, or taken back right behind it, is none; a remark that ends in the
-    same number confirms it. A tag that was cut off is read. The text ends at a mark such as
-    `<|im_end|>`, and with the next question of its own ("Question: ...").
+    finds in the other places behind the answer, and behind `####` before it. Of boxes, and of
+    sentences such as "The answer is 5", the last counts. A sentence states its number if that is
+    the only one and no word counts, compares or denies ("She makes $18 a day", not "more than 18",
+    "18 or nine"). A statement that is denied, asked, part of a calculation, or taken back right
+    behind it, is none; a remark that ends in the same number confirms it. A tag that was cut off is
+    read. The text ends at a mark such as `<|im_end|>`, and with the next question of its own
+    ("Question: ...").
 
     Format: 1.0 where it stands there, 0.4 for a tag that is damaged or not alone, and 0.0 without.
     """
