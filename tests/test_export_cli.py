@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from infinite_rl.cli import export, main
+from infinite_rl.cli import main
 from infinite_rl.dataset import load_dataset
-from infinite_rl.dataset.export import FORMATS, read_export
+from infinite_rl.dataset.export import read_export
 from infinite_rl.dataset.rows import write
 
 ROWS = [
@@ -22,10 +22,6 @@ ROWS = [
 def source(tmp_path: Path) -> Path:
     write(ROWS, tmp_path / "rows.jsonl")
     return tmp_path / "rows.jsonl"
-
-
-def test_every_format_is_offered() -> None:
-    assert tuple(FORMATS) == export._FORMATS
 
 
 def test_it_says_how_many_responses_did_not_pass(

@@ -14,13 +14,10 @@ from .terminal import DONE, counted, counting, one_line, show_logs, tell
 if TYPE_CHECKING:
     from ..dataset.export import Statistics
 
-_FORMATS = (
-    *("trl", "verl", "openrlhf", "open-instruct", "verifiers", "nemo-gym", "skyrl"),
-    *("sharegpt", "sft", "jsonl", "parquet"),
-)
-
 
 def add(verbs: arguments.Verbs) -> None:
+    from ..dataset.export.formats import FORMATS
+
     parser = verbs.add_parser(
         "export",
         help="write rows in the columns that a trainer reads, with a dataset card",
@@ -34,7 +31,7 @@ def add(verbs: arguments.Verbs) -> None:
     )
     parser.add_argument("source", type=Path, metavar="SOURCE", help="the rows")
     parser.add_argument(
-        "--to", required=True, choices=_FORMATS, metavar="FORMAT", help=", ".join(_FORMATS)
+        "--to", required=True, choices=list(FORMATS), metavar="FORMAT", help=", ".join(FORMATS)
     )
     parser.add_argument(
         *("-o", "--out"), required=True, type=Path, metavar="OUT", help="the folder to write"
