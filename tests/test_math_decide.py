@@ -45,7 +45,7 @@ def test_two_ways_to_say_the_same_are_equal(first: str, second: str) -> None:
         ("x < y", r"x \le y", "the forms differ"),
         ("(1, 3)", ROW, "member 2 differs"),
         (r"\infty", "x", "infinity and something else"),
-        (r"\{\ln(-1 - x^2), 1\}", r"\{2, 1\}", "a member has no partner"),  # it has no value
+        (r"\{\frac{1}{0}, 1\}", r"\{2, 1\}", "a member has no partner"),  # it has no value
         ("x = 1 + 1 = 2", "y = 2", "the equations differ"),
         ("e^x = 1", "e^x = 2", "the equations differ"),
         (r"\text{Area} = 5", r"\text{Perimeter} = 5", "the names differ"),

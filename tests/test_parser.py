@@ -242,6 +242,7 @@ class Tags(unittest.TestCase):
     def test_an_end_of_thinking_without_beginning_ends_all_before_it(self) -> None:
         text = "<think>a</think><answer>1</answer>\nstill unsure\n</think>\n<answer>2</answer>"
         self.assertEqual(self.extract(text), ["2"])
+        self.assertEqual(self.extract("<answer>0</answer>\n" + text), ["2"])
 
     def test_a_program_may_speak_of_the_end_of_thinking(self) -> None:
         text = '<answer>print("</think>")</answer>'
@@ -296,6 +297,16 @@ class Tags(unittest.TestCase):
         self.assertEqual((match.content, match.how), ("so 2", "orphan_close"))
         (match,) = tag_matches("x <answer 42</answer>")
         self.assertEqual((match.content, match.how), ("x <answer 42", "orphan_close"))
+
+    def test_only_what_a_cut_tag_began_is_cut(self) -> None:
+        for text, content in (("x <b", "x <b"), ("x </ans", "x"), ("</ans", ""), ("ab", "ab")):
+            (match,) = tag_matches("<answer>" + text)
+            self.assertEqual((match.content, match.how), (content, "unclosed"), text)
+
+    def test_a_tag_beside_more_content_is_not_peeled(self) -> None:
+        for inner in ("<answer>1</answer> x", "x <answer>1</answer>"):
+            self.assertEqual(self.extract(f"<answer>{inner}</answer>"), [inner])
+        self.assertEqual(self.extract("<answer> <answer>1</answer> </answer>"), ["1"])
 
     def test_a_text_that_speaks_of_thoughts_has_no_thinking_part(self) -> None:
         for text in ("I thought of thinking.", "a", ""):
