@@ -366,6 +366,7 @@ class Fences(unittest.TestCase):
 
     def test_prose_about_backticks_is_no_fence(self) -> None:
         self.assertEqual(code_blocks("Put it in ```\nand ``` `x` and ~~~gone~~~"), [])
+        self.assertEqual(code_blocks("it is ~~~gone~~~\nx"), [])
         self.assertEqual(code_blocks(None), [])
 
     def test_a_block_knows_its_place(self) -> None:
