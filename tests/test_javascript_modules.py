@@ -154,9 +154,9 @@ def test_an_export_that_throws_is_an_error_of_the_program(guest: JavaScriptGuest
     ],
 )
 def test_hostile_sources_take_linear_time(source: str) -> None:
-    started = time.process_time()
+    started = time.thread_time()
     as_script(source)
-    assert time.process_time() - started < 1
+    assert time.thread_time() - started < 1
 
 
 # --- a program's own last resorts ----------------------------------------------------------------
