@@ -438,6 +438,7 @@ PATTERNS = [
     *("*.log", "/a", "a/", "b/**", "**/c", "a/**/d", "!keep", "[ab]x", "[!a]y", "#no", "\\#yes"),
     *("a*b", "?c", "sub/a", "/sub/*", "!/sub/a", "d ", "e\\ ", "**", "a**b", "[a-", "x/y/", "!x"),
     *("*", "!*/", "**/", "[[:digit:]]", "[]a]", "\\!b", "sub/**/x", "/**/a", "c/*", "!c/d"),
+    *("*a*", "**/b/**/d", "a/**/**/c", "?*.*g", "*/*/x", "[a-c]*[!b]", "**/*a*/**"),
 ]
 PARTS = ["a", "b", "c", "d", "ax", "ay", "sub", "keep", "x", "y", "a.log", "#yes", "ab", "1", "]"]
 
@@ -458,6 +459,12 @@ def tree(draw: random.Random, root: Path) -> None:
 def test_gitignore_files_mean_what_they_mean_to_git(tmp_path: Path, seed: int) -> None:
     tree(random.Random(seed), tmp_path)
     assert sorted(ignored.kept(tmp_path)) == listed(tmp_path)
+
+
+@pytest.mark.parametrize("pattern", ["*a" * 60, "**/a*/" * 60 + "b", "a/**/*" * 60])
+def test_a_pattern_of_many_stars_takes_no_time(pattern: str) -> None:
+    path = "/".join(["a" * 60] * 60)
+    assert [rule.regex.fullmatch(path) for rule in ignored.rules(f"{pattern}b")] == [None]
 
 
 # Requests.

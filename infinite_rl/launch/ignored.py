@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 _FILE = ".gitignore"
@@ -80,35 +81,69 @@ def _rule(line: str) -> Rule | None:
     return Rule(regex, folders_only, ignores)
 
 
-# Each piece of a pattern, and the regular expression of what it fits.
-_PIECES: tuple[tuple[str, str], ...] = (
-    (r"^\*\*/", "(?:.*/)?"),
-    (r"/\*\*/", "/(?:.*/)?"),
-    (r"/\*\*$", "/.+"),
-    (r"\*+", "[^/]*"),
-    (r"\?", "[^/]"),
+# What stands in a pattern, and the pieces of a regular expression that it becomes.
+_NAME, _FOLDERS = "[^/]*", "(?:.*/)?"
+_WILD: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
+    (re.compile(r"/(?:\*\*/)+"), ("/", _FOLDERS)),
+    (re.compile(r"/\*\*$"), ("/", ".+")),
+    (re.compile(r"\*+"), (_NAME,)),
+    (re.compile(r"\?"), ("[^/]",)),
 )
 _BRACKETS = re.compile(r"\[([!^]?)(\]?(?:\\.|\[:\w+:\]|[^\]\\])*)\]")
 
 
 def _regex(pattern: str) -> str:
-    made, place = "", 0
-    while place < len(pattern):
-        for piece, regex in _PIECES:
-            if piece.startswith("^") and place:
-                continue
-            if found := re.compile(piece.removeprefix("^")).match(pattern, place):
-                made, place = made + regex, found.end()
-                break
+    """A pattern as a regular expression that tries no combinations of what its stars may hold."""
+    inner = re.sub(r"^(\*\*/)+", "", pattern)
+    pieces = [_FOLDERS] if inner != pattern else []
+    place = 0
+    while place < len(inner):
+        found, place = _pieces_at(inner, place)
+        pieces += found
+    names = (f"g{number}" for number in count())
+
+    def of_name(name: list[str]) -> str:
+        return _in_order(["".join(each) for each in _cut(name, _NAME)], _NAME, names)
+
+    paths = ["/".join(map(of_name, _cut(path, "/"))) for path in _cut(pieces, _FOLDERS)]
+    return _in_order(paths, _FOLDERS, names)
+
+
+def _pieces_at(pattern: str, place: int) -> tuple[Sequence[str], int]:
+    """What a pattern has at a place, as pieces of a regular expression, and where it goes on."""
+    for wild, pieces in _WILD:
+        if found := wild.match(pattern, place):
+            return pieces, found.end()
+    if found := _BRACKETS.match(pattern, place):
+        none = "^" if found[1] else ""
+        return [f"(?!/)[{none}{_inside(found[2])}]"], found.end()
+    if pattern[place] == "\\" and place + 1 < len(pattern):
+        place += 1
+    return [re.escape(pattern[place])], place + 1
+
+
+def _cut(pieces: Sequence[str], at: str) -> list[list[str]]:
+    """What lies between the pieces that are `at`."""
+    found: list[list[str]] = [[]]
+    for piece in pieces:
+        if piece == at:
+            found.append([])
         else:
-            if found := _BRACKETS.match(pattern, place):
-                none = "^" if found[1] else ""
-                made, place = made + f"(?!/)[{none}{_inside(found[2])}]", found.end()
-                continue
-            if pattern[place] == "\\" and place + 1 < len(pattern):
-                place += 1
-            made, place = made + re.escape(pattern[place]), place + 1
-    return made
+            found[-1].append(piece)
+    return found
+
+
+def _in_order(parts: Sequence[str], wild: str, names: Iterator[str]) -> str:
+    """Parts with anything that is `wild` between them.
+
+    But for the first and the last, each is found where it first comes, and nowhere else is tried:
+    a later place leaves less for the others. (Python 3.10 has no atomic groups but these.)
+    """
+    made, first = parts[0], wild.replace("*", "*?").replace(")?", ")??")
+    for part in parts[1:-1]:
+        name = next(names)
+        made += f"(?=(?P<{name}>{first}{part}))(?P={name})"
+    return made + (wild + parts[-1] if len(parts) > 1 else "")
 
 
 _CLASSES = {
