@@ -176,8 +176,8 @@ class answering:
                 connection, _ = self._listener.accept()
             except OSError:
                 return
-            with connection:
+            with connection, suppress(OSError):  # who asks may leave at any moment
                 request = b""
-                while b"\r\n\r\n" not in request:
-                    request += connection.recv(65536)
+                while b"\r\n\r\n" not in request and (piece := connection.recv(65536)):
+                    request += piece
                 connection.sendall(self._reply(request))
