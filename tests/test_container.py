@@ -562,7 +562,7 @@ def test_the_newest_whole_checkpoint_is_fetched_with_what_happened_before_it(
     assert (run / "checkpoints" / "step_4" / "trainer_state.pt").read_text() == "state 4"
     with RunFolder.open(run) as folder:
         folder.resumed(4)
-        assert [event["step"] for event in folder.events("train")] == [2, 4]
+        assert [event["step"] for event in read_events(run, "train")] == [2, 4]
     assert {path.name for path in run.parent.iterdir()} == {before.run}
     assert begun.fetched(told) == run  # what is here stays: no event is lost
     assert [event["step"] for event in read_events(run, "resumed")] == [4]
@@ -620,6 +620,17 @@ def test_what_is_wrong_with_a_job_is_said_in_one_line_and_left_for_sagemaker(
     assert errors.startswith("error: ") and errors.count("\n") == 1
     assert "train.yaml: unknown key 'stepz'; did you mean steps?" in errors
     assert (tmp_path / "output" / "failure").read_text() in errors
+
+
+def test_without_a_config_and_a_job_one_clear_line_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    assert container_program.main(["--input", str(tmp_path / "input")]) == 2
+    signal.signal(signal.SIGTERM, before)
+    said = capsys.readouterr().err
+    assert said.startswith("error: no job has begun here: there is no ") and said.count("\n") == 1
+    assert "hyperparameters.json; name a CONFIG" in said and "Errno" not in said
 
 
 def test_an_interruption_before_the_training_is_said_in_one_word(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -246,4 +247,14 @@ def test_json_is_the_summary_and_nothing_else(
 
 def test_another_kind_of_picture_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["timeline", str(run), "-o", str(run / "a.html")]) == 2
-    assert "let it end in .png or .svg" in capsys.readouterr().err
+    shown = capsys.readouterr()
+    assert "let it end in .png or .svg" in shown.err and not shown.out
+
+
+def test_without_matplotlib_it_is_refused_before_anything_is_said(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert main(["timeline", str(run)]) == 2
+    shown = capsys.readouterr()
+    assert "plots need matplotlib: pip install" in shown.err and not shown.out

@@ -95,11 +95,10 @@ def run(given: argparse.Namespace) -> int:
     if given.local:
         return _local(given, asked)
     if given.dry_run:
-        from ..launch.request import shown
         from ..launch.submit import dry_run
 
-        text = shown(dry_run(asked, _now()))
-        tell(given, json.loads(text), text.removesuffix("\n"))
+        request = dry_run(asked, _now())
+        tell(given, request, json.dumps(request, indent=2, sort_keys=True))
         return DONE
     return _submitted(given, asked)
 

@@ -42,13 +42,10 @@ def run(given: argparse.Namespace) -> int:
     timeline = read(given.run)
     found = summary(timeline)
     other = summary(read(given.against)) if given.against else None
-    if not given.json:  # said before it is drawn, which may fail
-        for line in _lines(found, other):
-            print(line)
     paths = [given.out] if given.out else pictures(given.run)
     draw(timeline, paths, given.run.resolve().name)
     values = {**found, **({"against": other} if other else {})}
-    tell(given, values, f"in {', '.join(plain(str(path)) for path in paths)}")
+    tell(given, values, *_lines(found, other), f"in {', '.join(map(plain, map(str, paths)))}")
     return DONE
 
 

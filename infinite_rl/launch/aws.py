@@ -64,6 +64,7 @@ class Aws:
                 yield from page.get(key, ())
 
     def client(self, service: str) -> Any:
+        """boto3's client of a service, the same each time."""
         if service not in self._clients:
             self._clients[service] = _session().client(
                 service, region_name=self.place.region or None, config=_config()

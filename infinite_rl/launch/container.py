@@ -149,7 +149,10 @@ def _asked(given: argparse.Namespace, work: Path) -> tuple[dict[str, Any], Path 
     if given.config:
         path = fetch(given.config)
     else:
-        told = mapping_of(given.input / "config" / "hyperparameters.json")
+        settings = given.input / "config" / "hyperparameters.json"
+        if not settings.is_file():
+            raise UsageError(f"no job has begun here: there is no {settings}; name a CONFIG")
+        told = mapping_of(settings)
         archive = given.input / "data" / "source" / "source.tar.gz"
         if archive.is_file():
             _unpack(archive, work / "source")

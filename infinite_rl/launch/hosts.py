@@ -59,10 +59,12 @@ class Hosts:
 
     @property
     def head(self) -> str:
+        """The name of the host that starts Ray, and trains."""
         return self.names[0]
 
     @property
     def is_head(self) -> bool:
+        """Whether this host is the head."""
         return self.current == self.head
 
 
@@ -235,6 +237,7 @@ class Guest:
         return self._code if self.over.wait(wait_s) else None
 
     def close(self) -> None:
+        """Leave the meeting."""
         _close(self._connection)
         self._ear.join(_SAY_S)
 

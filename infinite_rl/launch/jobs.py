@@ -14,7 +14,6 @@ from .names import check_name
 
 COMPLETED, FAILED, STOPPED = "Completed", "Failed", "Stopped"
 ENDED = (COMPLETED, FAILED, STOPPED)
-STATES = ("InProgress", *ENDED, "Stopping")
 GROUP = "/aws/sagemaker/TrainingJobs"
 _POLL_S = 30.0
 _PATIENCE = 20  # polls without an answer, one after the other, before waiting is given up
@@ -27,9 +26,9 @@ class NoJob(UsageError):
 
 @dataclass(frozen=True)
 class State:
-    """How a job is: `status` is one of STATES, `detail` its step, `reason` why it failed.
+    """How a job is: `status` is SageMaker's word, `detail` its step, `reason` why it failed.
 
-    `told` is what its container was told: see `request`.
+    `seconds` are those of training so far, `told` is what its container was told: see `request`.
     """
 
     name: str
@@ -44,6 +43,7 @@ class State:
 
     @property
     def is_over(self) -> bool:
+        """Whether nothing more comes of it."""
         return self.status in ENDED
 
     @classmethod

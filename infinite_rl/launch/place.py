@@ -88,6 +88,7 @@ class Place(Settings):
 
     @property
     def role_arn(self) -> str:
+        """The role's ARN."""
         if self.role.startswith("arn:"):
             return self.role
         return f"arn:{self.partition}:iam::{self.account}:role/{self.role}"
@@ -98,6 +99,7 @@ class Place(Settings):
 
     @property
     def max_seconds(self) -> int:
+        """`max_days` in seconds."""
         return int(self.max_days * _DAY_S)
 
 

@@ -16,13 +16,11 @@ not by SageMaker's own copying of a folder, which does not.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
-from ..training.redact import redact
 from .names import check_name
 from .place import Place
 
@@ -117,11 +115,6 @@ def create_training_job(job: Job, place: Place) -> dict[str, Any]:
 def tags(place: Place) -> Mapping[str, str]:
     """The tags of all that is made for a job."""
     return {"application": "infinite-rl", **place.tags}
-
-
-def shown(request: Mapping[str, Any]) -> str:
-    """A request as JSON: the same bytes for the same request, secrets of its environment out."""
-    return json.dumps(redact(request), indent=2, sort_keys=True, ensure_ascii=True) + "\n"
 
 
 def _channel(name: str, uri: str) -> dict[str, Any]:

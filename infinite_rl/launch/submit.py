@@ -68,6 +68,7 @@ class Prepared:
     traces: str
 
     def job(self, name: str, image: str) -> Job:
+        """The job of that name that runs the image. Raises UsageError for a wrong name or image."""
         evaluated = EVAL in self.configs
         return Job(name, image, self.source.digest, evaluated, self.checkpoints, self.traces)
 
@@ -133,13 +134,14 @@ def resolved(asked: Asked) -> Place:
 
 
 def dry_run(asked: Asked, now: datetime) -> dict[str, Any]:
-    """The exact request that a submission would make; nothing is changed anywhere.
+    """The exact request that a submission would make, without the secrets of its environment.
 
-    AWS's STS is asked for the account, where nothing else says it.
+    Nothing is changed anywhere. AWS's STS is asked for the account, where nothing else says it.
     """
     with prepared(asked) as found:
         where = resolved(asked)
-        return create_training_job(_job(asked, where, found, now), where)
+        request: dict[str, Any] = redact(create_training_job(_job(asked, where, found, now), where))
+        return request
 
 
 def submit(
