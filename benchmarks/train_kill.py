@@ -219,10 +219,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20, help="for each kind of run")
     parser.add_argument("--steps", type=int, default=200, help="of each kind of run")
     parser.add_argument("--only", choices=RUNS, help="this kind of run")
-    parser.add_argument("--child", nargs=2, metavar=("CONFIG", "RESUME"), help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.child:
-        return child(*given.child)
     print("| run | kills | in the middle of a save | begun anew | resumed | steps | faults |")
     print("|---|---:|---:|---:|---:|---:|---|")
     for name in [given.only] if given.only else RUNS:

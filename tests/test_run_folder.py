@@ -212,25 +212,25 @@ def test_lines_are_read_back_as_they_were_written(run: RunFolder) -> None:
     run.event("train", 1, loss=0.5, reward=None)
     run.event("eval", 1, note='a "line"\n\u2028 ü \ud800')
     run.rollout(1, prompt="p", ids=[1, 2])
-    assert [event["kind"] for event in run.events()] == ["train", "eval"]
-    (event,) = run.events("train")
+    assert [event["kind"] for event in read_events(run.path)] == ["train", "eval"]
+    (event,) = read_events(run.path, "train")
     assert (event["step"], event["loss"], event["reward"]) == (1, 0.5, None)
     assert event["time"] > 1.7e9
-    assert next(run.events("eval"))["note"] == 'a "line"\n\u2028 ü \ud800'
-    assert list(run.rollouts()) == [{"step": 1, "prompt": "p", "ids": [1, 2]}]
+    assert next(read_events(run.path, "eval"))["note"] == 'a "line"\n\u2028 ü \ud800'
+    assert list(read_rollouts(run.path)) == [{"step": 1, "prompt": "p", "ids": [1, 2]}]
 
 
 def test_a_number_that_is_not_finite_is_null(run: RunFolder) -> None:
     run.event("train", 1, loss=math.nan, parts={"kl": [math.inf, 1.0]}, pair=(-math.inf, 2))
     assert "NaN" not in (run.path / "events.jsonl").read_text()
-    (event,) = run.events()
+    (event,) = read_events(run.path)
     assert (event["loss"], event["parts"], event["pair"]) == (None, {"kl": [None, 1.0]}, [None, 2])
 
 
 def test_what_json_cannot_say_is_refused_and_nothing_written(run: RunFolder) -> None:
     with pytest.raises(UsageError, match="cannot be written as JSON: .*set"):
         run.event("train", 1, loss={1})
-    assert not list(run.events())
+    assert not list(read_events(run.path))
 
 
 @pytest.mark.parametrize("torn", [b'{"kind": "tra', b"{", b"\xff\x00", b'{"kind": "train"}'])
@@ -246,8 +246,8 @@ def test_a_torn_last_line_is_left_out_and_owed_again(run: RunFolder, torn: bytes
     with RunFolder.open(run.path) as again:
         again.event("train", 2)
         again.rollout(2, text="b")
-        assert [event["step"] for event in again.events()] == [1, 2]
-        assert [record["text"] for record in again.rollouts()] == ["a", "b"]
+        assert [event["step"] for event in read_events(again.path)] == [1, 2]
+        assert [record["text"] for record in read_rollouts(again.path)] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -279,17 +279,19 @@ def test_steps_that_are_done_again_are_there_once(run: RunFolder) -> None:
     run.resumed(4)
     steps(5, mark="c")
     expected = [(1, "a"), (2, "a"), (3, "b"), (4, "b"), (5, "c")]
-    assert [(event["step"], event["mark"]) for event in run.events("train")] == expected
-    assert [(record["step"], record["mark"]) for record in run.rollouts()] == expected
-    assert [event["step"] for event in run.events("resumed")] == [2, 4, 4]
+    assert [(event["step"], event["mark"]) for event in read_events(run.path, "train")] == expected
+    assert [(record["step"], record["mark"]) for record in read_rollouts(run.path)] == expected
+    assert [event["step"] for event in read_events(run.path, "resumed")] == [2, 4, 4]
     run.resumed(1)
-    assert [(event["step"], event["mark"]) for event in run.events("train")] == [(1, "a")]
-    assert [record["step"] for record in run.rollouts()] == [1]
+    assert [(event["step"], event["mark"]) for event in read_events(run.path, "train")] == [
+        (1, "a")
+    ]
+    assert [record["step"] for record in read_rollouts(run.path)] == [1]
 
 
 def test_a_text_that_speaks_of_resuming_resumes_nothing(run: RunFolder) -> None:
     run.rollout(5, text='{"kind": "resumed", "step": 0}', kind_of="resumed")
-    assert len(list(run.rollouts())) == 1
+    assert len(list(read_rollouts(run.path))) == 1
 
 
 def test_rollouts_stop_at_their_size_and_one_event_says_so(tmp_path: Path) -> None:
@@ -300,10 +302,10 @@ def test_rollouts_stop_at_their_size_and_one_event_says_so(tmp_path: Path) -> No
         path = run.path
     with RunFolder.open(path, rollout_bytes=120) as run:
         run.rollout(5, text="")
-        assert [record["step"] for record in run.rollouts()] == [1, 2]
+        assert [record["step"] for record in read_rollouts(run.path)] == [1, 2]
         size = (path / "rollouts.jsonl").stat().st_size
         assert size <= 120
-        (event,) = run.events("rollouts_capped")
+        (event,) = read_events(run.path, "rollouts_capped")
         assert (event["step"], event["bytes"]) == (3, size)
 
 
@@ -317,7 +319,7 @@ def test_lines_of_many_threads_are_whole(run: RunFolder) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    found = [(event["thread"], event["step"]) for event in run.events()]
+    found = [(event["thread"], event["step"]) for event in read_events(run.path)]
     assert sorted(found) == [(number, step) for number in range(4) for step in range(50)]
 
 
@@ -365,7 +367,7 @@ def test_a_full_disk_is_said_in_one_line_and_leaves_no_half_line(
         with pytest.raises(DiskFull, match=r"^cannot write .*/events.jsonl: No space left .*$"):
             run.event("train", 2)
     run.event("train", 3)
-    assert [event["step"] for event in run.events()] == [1, 3]
+    assert [event["step"] for event in read_events(run.path)] == [1, 3]
 
 
 def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

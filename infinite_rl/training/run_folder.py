@@ -163,16 +163,8 @@ class RunFolder:
         self._events.sync()
         self._rollouts.sync()
 
-    def events(self, *kinds: str) -> Iterator[dict[str, Any]]:
-        """The events so far: see `read_events`."""
-        return read_events(self.path, *kinds)
-
-    def rollouts(self) -> Iterator[dict[str, Any]]:
-        """The rollouts so far: see `read_rollouts`."""
-        return read_rollouts(self.path)
-
     def _is_capped(self) -> bool:
-        return any(True for _ in self.events(CAPPED))
+        return any(True for _ in read_events(self.path, CAPPED))
 
 
 def read_events(run: Path, *kinds: str) -> Iterator[dict[str, Any]]:
