@@ -185,13 +185,14 @@ MADE: Mapping[str, Callable[[int], tuple[Row, str]]] = {
 
 def trained(config: TrainingConfig, killed: Sequence[str] = ()) -> Path:
     """The run of a config, in which the first worker of these roles is killed on the way."""
-    from infinite_rl.training import scorer_of
+    from infinite_rl.adapters.scorer import Scorer
     from infinite_rl.training.async_engine import in_threads, run_on
     from infinite_rl.training.mixed import rows_of
+    from infinite_rl.training.run_log import Training
 
-    scorer = scorer_of(config)
-    rows = rows_of(config, scorer)
-    return run_on(killing(in_threads, killed), rows, scorer, config).parent.parent
+    scorer = Scorer.of(config.reward)
+    training = Training(rows_of(config, scorer), scorer, config)
+    return run_on(killing(in_threads, killed), training).parent.parent
 
 
 def trained_on_ray(config: TrainingConfig, out: Path) -> Path:

@@ -60,7 +60,7 @@ def test_every_name_of_the_core_is_where_it_is_said_to_be() -> None:
 
 def test_the_engines_are_those_of_the_table() -> None:
     table = PAGE.split("## The engines")[1].split("\n## ")[0]
-    assert tuple(re.findall(r"^\| `(\w+)` \|", table, re.M)[1:]) == ENGINES
+    assert tuple(re.findall(r"^\| `(\w+)` \|", table, re.M)[1:]) == tuple(ENGINES)
 
 
 def test_the_folder_holds_what_is_said() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -21,6 +22,7 @@ from infinite_rl.storage import Published, Transfer, fetch, ready  # noqa: E402
 from infinite_rl.training import TrainingConfig, checkpoint, publishing  # noqa: E402
 from infinite_rl.training.publishing import PUBLISHED, UNPUBLISHED, Publisher  # noqa: E402
 from infinite_rl.training.run_folder import RunFolder, read_events  # noqa: E402
+from infinite_rl.training.run_log import Training, run_log  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -165,7 +167,7 @@ def test_what_failed_is_told_of_and_tried_again_at_the_next_checkpoint(
         assert failed.wait(60)
         publisher.saved(save(folder, 2))
     assert there(folder, told.checkpoints) == {"step1": 1, "step2": 2, "final": 2}
-    (event,) = folder.events(UNPUBLISHED)
+    (event,) = read_events(folder.path, UNPUBLISHED)
     assert event["step"] == 1 and "the line is dead" in event["reason"]
     assert "_step1: " in caplog.text and "not published:" not in caplog.text
 
@@ -317,13 +319,31 @@ def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield client
 
 
+def begun(tmp_path: Path, name: str, place: str) -> None:
+    """A run that is to publish there begins; it is to have no folder where it cannot."""
+    told = config(tmp_path, out=str(tmp_path / "none"), **{name: place})
+    try:
+        with run_log(Training([], lambda *_: [], told)):
+            pass
+    finally:
+        assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "traces"])
 def test_a_bucket_that_is_not_there_ends_the_run_before_it_begins(
-    s3: Any, folder: RunFolder, tmp_path: Path
+    s3: Any, tmp_path: Path, name: str
 ) -> None:
-    for name in ("checkpoints", "traces"):
-        told = config(tmp_path, **{name: "s3://no-such-bucket/a/"})
-        with pytest.raises(UsageError, match="no bucket no-such-bucket"):
-            Publisher(folder, told).__enter__()
+    with pytest.raises(UsageError, match="no bucket no-such-bucket"):
+        begun(tmp_path, name, "s3://no-such-bucket/a/")
+
+
+def test_without_boto3_a_run_that_publishes_to_s3_gets_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    monkeypatch.setitem(sys.modules, "boto3.session", None)
+    with pytest.raises(UsageError, match="S3 needs boto3"):
+        begun(tmp_path, "traces", "s3://bucket/traces/")
 
 
 @pytest.fixture

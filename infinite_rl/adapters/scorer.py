@@ -6,6 +6,7 @@ import functools
 import json
 import logging
 from collections.abc import Iterable, Mapping
+from inspect import signature
 from typing import Any
 
 from ..errors import UsageError, look_up
@@ -57,6 +58,19 @@ class Scorer:
         """Another process gets a scorer of the same settings, with sandboxes of its own."""
         return functools.partial(Scorer, **self._settings), ()
 
+    @classmethod
+    def of(cls, options: Mapping[str, Any], **others: Any) -> Scorer:
+        """The scorer of settings as a file can say them, all but `extra`, and of `others`.
+
+        Raises:
+            UsageError: there is no such setting, or none of such a value.
+        """
+        known = [name for name in signature(cls).parameters if name != "extra"]
+        for name in options:
+            if name not in known:
+                raise UsageError(f"reward has no option {name!r}; known: {', '.join(known)}")
+        return cls(**{**others, **options})
+
     def but(self, options: Mapping[str, Any]) -> Scorer:
         """A scorer of these settings and, in all else, this one's; the same for the same.
 
@@ -67,12 +81,7 @@ class Scorer:
             return self
         key = json.dumps(options, sort_keys=True, default=repr)
         if key not in self._others:
-            # `extra` holds objects, which no file can say.
-            known = [name for name in self._settings if name != "extra"]
-            for name in options:
-                if name not in known:
-                    raise UsageError(f"reward has no option {name!r}; known: {', '.join(known)}")
-            self._others.setdefault(key, Scorer(**{**self._settings, **options}))
+            self._others.setdefault(key, Scorer.of(options, **self._settings))
         return self._others[key]
 
     def judge(self, pairs: Iterable[tuple[Sample, str]]) -> list[RewardFunctionScore]:

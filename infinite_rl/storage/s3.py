@@ -173,7 +173,7 @@ def _download(client: Any, files: list[_File], transfer: Transfer) -> None:
         try:
             _all(moved, transfer)
             _all([pool.submit(_verify, file) for file in files if file.entry.sha256], transfer)
-        except BaseException:
+        except BaseException:  # whatever it is, Ctrl-C too: the parts under way must not go on
             meter.over.set()
             pool.shutdown(wait=False, cancel_futures=True)  # nothing of what is left is begun
             raise

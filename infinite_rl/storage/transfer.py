@@ -60,6 +60,7 @@ class Meter:
         self.over = threading.Event()
 
     def add(self, count: int) -> None:
+        """So many bytes more have been moved."""
         with self._turn:
             self._done += count
             self._transfer.told(self._done, self._total)

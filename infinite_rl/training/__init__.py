@@ -62,24 +62,18 @@ from ..adapters.scorer import Scorer
 from ..dataset.rows import Row, Source, read
 from ..errors import UsageError, look_up
 from . import checkpoint, tracking
-from .config import TrainingConfig
+from .config import ENGINES, TrainingConfig
 from .mixed import rows_of
+from .resuming import start_of
+from .run_log import Training, publish_what_is_owed
 from .telling import Telling
 
 if TYPE_CHECKING:
     from .rollouts import Reward
 
-__all__ = ["ENGINES", "TrainingConfig", "scorer_of", "train"]
+__all__ = ["TrainingConfig", "train"]
 
 logger = logging.getLogger(__name__)
-
-# By the name that a config calls it: the module whose `run` trains, and the extras that it needs.
-ENGINES: Mapping[str, tuple[str, str]] = {
-    "local": (".local", "train"),
-    "trl": (".trl_engine", "trl"),
-    "asyncio": (".async_engine", "train"),
-    "ray": (".ray_engine", "train,ray"),
-}
 
 
 def train(
@@ -106,17 +100,15 @@ def train(
         StoreError: the run's folder cannot be written.
         Diverged: a gradient was not finite.
     """
-    module, extras = look_up("engine", config.engine, ENGINES)
-    try:
-        engine = import_module(module, __name__)
-        if config.engine == "ray" and find_spec("ray") is None:  # or a run's folder would be made
-            raise ModuleNotFoundError(name="ray")
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"training needs {error.name}: pip install 'infinite-rl[{extras}]'"
-        ) from None
+    engine = _engine(config)
     tracking.check(config.tracking)
-    reward = scorer_of(config) if reward is None else reward
+    source = start_of(Path(resume), config) if resume is not None else None
+    if source and checkpoint.step_of(source) >= config.steps:
+        if tracking.is_main_process():
+            publish_what_is_owed(source, config)
+        return _ended(source)
+    if reward is None:
+        reward = Scorer.of(config.reward)
     telling = Telling(config)
 
     def stepped(step: int, values: Mapping[str, Any]) -> None:
@@ -124,18 +116,23 @@ def train(
         if on_step:
             on_step(step, values)
 
-    found: Path = engine.run(
-        list(read(rows)) if rows is not None else _named(config, reward),
-        reward,
-        config,
-        resume=Path(resume) if resume is not None else None,
-        command=command,
-        on_step=stepped,
-    )
+    asked = list(read(rows)) if rows is not None else _named(config, reward)
+    found: Path = engine.run(Training(asked, reward, config, source, command, stepped))
     telling.end()
-    checkpoint.finish(found)
-    _draw(found)
-    return found
+    return _ended(found)
+
+
+def _engine(config: TrainingConfig) -> Any:
+    """The module whose `run` trains. Raises UsageError where a package is missing."""
+    module, extras = look_up("engine", config.engine, ENGINES)
+    try:
+        if config.engine == "ray" and find_spec("ray") is None:  # or a run's folder would be made
+            raise ModuleNotFoundError(name="ray")
+        return import_module(module, __name__)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"training needs {error.name}: pip install 'infinite-rl[{extras}]'"
+        ) from None
 
 
 def _named(config: TrainingConfig, reward: Reward) -> list[Row]:
@@ -145,16 +142,13 @@ def _named(config: TrainingConfig, reward: Reward) -> list[Row]:
     return rows_of(config)
 
 
-def scorer_of(config: TrainingConfig) -> Scorer:
-    """The scorer with the config's `reward` as its keywords. Raises UsageError for another key."""
-    return Scorer().but(config.reward)
-
-
-def _draw(found: Path) -> None:
-    """Draw the curves of the run of a checkpoint; a run that is done does not fail for a plot."""
+def _ended(last: Path) -> Path:
+    """Note that a run has ended with a checkpoint, and draw its curves, if that can be done."""
     from .plots import plot
 
+    checkpoint.finish(last)
     try:
-        plot(found.parent.parent)
+        plot(last.parent.parent)
     except UsageError as error:
         logger.warning("no plots: %s", error)
+    return last

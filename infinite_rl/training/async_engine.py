@@ -20,21 +20,18 @@ from typing import Any, TypeVar
 
 import torch
 
-from ..adapters.scorer import Scorer
 from ..errors import UsageError
 from . import checkpoint
 from .blocking import BlockingReward, BlockingRollout, BlockingTrainer, Job
 from .config import TrainingConfig
 from .encoding import Prompt
 from .flow import Flow
-from .grpo import advantages, usable
+from .grpo import advantages, recorded, usable
 from .learner import load_shape, load_tokenizer, most_tokens
-from .local import try_out
 from .mixed import by_dataset
-from .resuming import start_of
 from .roles import Group, Placement, Task, WorkerLost, in_time, time_to_begin
-from .rollouts import Reward, Row, name_of
-from .run_log import OnStep, RunLog, publish_what_is_owed, run_log
+from .rollouts import name_of, try_out
+from .run_log import RunLog, Training, run_log
 from .sampling import Sampled
 from .schedule import Schedule
 
@@ -45,36 +42,23 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
-def run_on(
-    place: Place,
-    rows: Sequence[Row],
-    reward: Reward,
-    config: TrainingConfig,
-    *,
-    resume: Path | None = None,
-    command: Sequence[str] = (),
-    on_step: OnStep | None = None,
-) -> Path:
+def run_on(place: Place, training: Training) -> Path:
     """Train as the config says, with the roles where `place` puts them: see `training.train`.
 
     All that can be checked is, before anything is placed.
     """
-    source = start_of(resume, config)
-    done = checkpoint.step_of(source) if source else 0
-    if source and done >= config.steps:
-        publish_what_is_owed(source, config)
-        return source
+    config, source = training.config, training.source
     state = _state(source) if source else None
     tokenizer = load_tokenizer(config, source)
-    asked = usable(rows, tokenizer, most_tokens(config, load_shape(config, source)), config)
-    if isinstance(reward, Scorer):
-        try_out(reward, rows)
+    asked = usable(
+        training.rows, tokenizer, most_tokens(config, load_shape(config, source)), config
+    )
+    try_out(training.reward, training.rows)
     with ExitStack() as opened:
-        log = opened.enter_context(
-            run_log(config, resume=resume, done=done, command=command, on_step=on_step)
-        )
+        log = opened.enter_context(run_log(training))
         told = _Told(log, asked, config, newest=source)
-        job = Job([prompt.row for prompt in asked], reward, config, log.folder.path, source)
+        rows = [prompt.row for prompt in asked]
+        job = Job(rows, training.reward, config, log.folder.path, source)
         placement = opened.enter_context(place(job, log.folder.event))
         order = config.order("prompts")
         ids = [prompt.id for prompt in asked]
@@ -84,7 +68,7 @@ def run_on(
             schedule,
             placement,
             told,
-            step=done,
+            step=training.done,
             state=state,
             sampling=name_of(config, asked),
         )
@@ -145,18 +129,8 @@ class _Told:
         prompt = self.prompts[group.task.place]
         found = advantages(group.answers, self.config).tolist()
         for answer, advantage in zip(group.answers, found, strict=True):
-            self.log.folder.rollout(
-                step,
-                version=group.version,
-                row=prompt.id,
-                prompt=prompt.said.text,
-                completion=answer.text,
-                reward=answer.reward,
-                advantage=advantage,
-                tokens=len(answer.ids),
-                finish_reason=answer.finish_reason,
-                fate=fate,
-            )
+            told = recorded(prompt, answer, advantage)
+            self.log.folder.rollout(step, version=group.version, **told, fate=fate)
 
     def stepped(self, step: int, values: Mapping[str, Any]) -> None:
         judged = [

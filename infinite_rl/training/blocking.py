@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from . import checkpoint
 from .config import TrainingConfig
@@ -16,8 +14,8 @@ from .grpo import PolicyGradient, usable
 from .learner import Learner
 from .optimizer import restore
 from .roles import Group, Task
-from .rollouts import Reward, Row, judge, random_numbers, sample_groups
-from .sampling import Sampled
+from .rollouts import Reward, Row, judge, sample_groups
+from .sampling import Sampled, random_numbers
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class BlockingTrainer:
     """The model that learns, with its optimizer and, where `kl` is positive, the reference."""
 
     def __init__(self, job: Job) -> None:
-        self._run, self._config = job.run, job.config
+        self._run = job.run
         self._learner = Learner(job.config, job.source)
         self._algorithm = PolicyGradient(self._learner, job.rows)
         if job.source:
@@ -50,7 +48,7 @@ class BlockingTrainer:
 
     def learn(self, step: int, groups: Sequence[Group]) -> dict[str, float]:
         """One update by the groups: see `PolicyGradient.learn`."""
-        torch.manual_seed(random_numbers(self._config.seed, "dropout", step).initial_seed())
+        self._learner.begin(step)
         answers = list(chain.from_iterable(group.answers for group in groups))
         turns = self._algorithm.turns([group.task.place for group in groups], answers)
         return self._algorithm.learn(step, turns)
@@ -68,10 +66,7 @@ class BlockingTrainer:
 
     def save(self, step: int, state: Mapping[str, Any]) -> Path:
         """A checkpoint in the run's folder, with the flow's state beside the optimizer's."""
-        learner = self._learner
-        whole = {"optimizer": learner.optimizer.state_dict(), "flow": dict(state)}
-        keep = self._config.keep
-        return checkpoint.save(self._run, step, learner.model, learner.tokenizer, whole, keep=keep)
+        return self._learner.save(self._run, step, flow=dict(state))
 
 
 class BlockingRollout:
@@ -92,11 +87,7 @@ class BlockingRollout:
         prompts = [self._prompts[task.place] for task in tasks]
         seed = learner.config.seed
         numbers = [random_numbers(seed, "sample", task.epoch, task.place) for task in tasks]
-        groups = sample_groups(learner, learner.model, prompts, numbers)
-        return [
-            [replace(each, text=prompt.said.response(each.text)) for each in group]
-            for prompt, group in zip(prompts, groups, strict=True)
-        ]
+        return sample_groups(learner, learner.model, prompts, numbers)
 
 
 class BlockingReward:

@@ -11,7 +11,13 @@ from ..errors import UsageError
 from ..settings import Settings, check_device, one_of, ranged
 
 ALGORITHMS = ("sft", "grpo")
-ENGINES = ("local", "trl", "asyncio", "ray")
+# The module whose `run` trains, and the extras that it needs.
+ENGINES: Mapping[str, tuple[str, str]] = {
+    "local": (".local", "train"),
+    "trl": (".trl_engine", "trl"),
+    "asyncio": (".async_engine", "train"),
+    "ray": (".ray_engine", "train,ray"),
+}
 AT_SCALE = ("asyncio", "ray")  # the engines whose parts run beside each other
 LOSSES = ("reinforce", "grpo", "dr_grpo", "dapo", "dapo_group", "gspo")  # loss.PRESETS
 MODES = ("shuffled", "sequential", "weighted")  # dataset.mix.MODES
@@ -119,7 +125,7 @@ class TrainingConfig(Settings):
     datasets: Sequence[Mapping[str, Any]] = ()
     mode: str = one_of("shuffled", MODES)
     out: str = "artifacts/runs"
-    engine: str = one_of("local", ENGINES)
+    engine: str = one_of("local", tuple(ENGINES))
     engine_options: Mapping[str, Any] = field(default_factory=dict)
     style: str = "chat"
     reward: Mapping[str, Any] = field(default_factory=dict)

@@ -31,7 +31,6 @@ from ..errors import InfiniteRLError
 from .buffer import Buffer
 from .config import TrainingConfig
 from .roles import (
-    Answer,
     Group,
     Observer,
     Placement,
@@ -39,7 +38,7 @@ from .roles import (
     RolloutWorker,
     Trainer,
     WorkerLost,
-    credited,
+    answered,
     in_time,
 )
 from .schedule import TRIES, Schedule, Task
@@ -359,7 +358,7 @@ class Flow:
             call = worker.judge([drawn.task.place] * len(texts), texts)
             rewards = await self._in_time(worker, call)
         answers = [
-            _answer(self._config, each, reward)
+            answered(self._config, each, reward)
             for each, reward in zip(drawn.answers, rewards, strict=True)
         ]
         self._arrived(Group(drawn.task, drawn.version, answers))
@@ -448,8 +447,3 @@ class Flow:
         while not ready():
             await self._changed.wait()
         self._spans.idle(name, began, self._weights[0])
-
-
-def _answer(config: TrainingConfig, said: Sampled, reward: float | None) -> Answer:
-    worth = credited(config, reward, said.finish_reason == "length")
-    return Answer(said.ids, said.log_probs, said.text, said.finish_reason, worth)

@@ -190,18 +190,8 @@ class GRPO(PolicyGradient):
     def _tell(self, step: int, rollout: Rollout, turns: Sequence[Turn], record: Record) -> None:
         for turn in turns:
             prompt = self.prompts[rollout.places[turn.group]]
-            answer = turn.answer
-            record(
-                step + 1,
-                version=rollout.version,
-                row=prompt.id,
-                prompt=prompt.said.text,
-                completion=answer.text,
-                reward=answer.reward,
-                advantage=turn.advantage,
-                tokens=len(answer.ids),
-                finish_reason=answer.finish_reason,
-            )
+            told = recorded(prompt, turn.answer, turn.advantage)
+            record(step + 1, version=rollout.version, **told)
 
 
 def usable(rows: Sequence[Row], tokenizer: Any, most: int, config: TrainingConfig) -> list[Prompt]:
@@ -217,6 +207,19 @@ def usable(rows: Sequence[Row], tokenizer: Any, most: int, config: TrainingConfi
             f"may have {most} tokens, by the model's context and tokens_per_batch"
         )
     return prompts(rows, tokenizer, config.style, left)
+
+
+def recorded(prompt: Prompt, answer: Answer, advantage: float) -> dict[str, Any]:
+    """What a line of rollouts.jsonl says of an answer."""
+    return {
+        "row": prompt.id,
+        "prompt": prompt.said.text,
+        "completion": answer.text,
+        "reward": answer.reward,
+        "advantage": advantage,
+        "tokens": len(answer.ids),
+        "finish_reason": answer.finish_reason,
+    }
 
 
 def advantages(answers: Sequence[Answer], config: TrainingConfig) -> Tensor:

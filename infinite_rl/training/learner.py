@@ -13,9 +13,11 @@ import torch
 from torch import Tensor
 
 from ..errors import UsageError, reason_of
+from . import checkpoint
 from .config import TrainingConfig
 from .optimizer import make_optimizer, update
 from .prefill import answer_log_probs, shares_prompts
+from .sampling import random_numbers
 from .tensors import get_response_log_probs, pad_id_of, shifted
 
 # Dense bf16 operations a second, by a part of the GPU's name: NVIDIA's data sheets.
@@ -109,6 +111,19 @@ class Learner:
     def update(self, step: int) -> dict[str, float]:
         """One step of the optimizer: see `optimizer.update`."""
         return update(self.model, self.optimizer, step, self.config)
+
+    def begin(self, step: int) -> None:
+        """Have the dropout of the update number `step`, from 0, follow from the seed."""
+        torch.manual_seed(random_numbers(self.config.seed, "dropout", step).initial_seed())
+
+    def save(self, run: Path, step: int, **state: Any) -> Path:
+        """A checkpoint in a run's folder, with this state beside the optimizer's.
+
+        Raises as `checkpoint.save`.
+        """
+        whole = {"optimizer": self.optimizer.state_dict(), **state}
+        keep = self.config.keep
+        return checkpoint.save(run, step, self.model, self.tokenizer, whole, keep=keep)
 
     def speed(self, tokens: int, seconds: float) -> dict[str, float]:
         """Tokens that were trained on a second; on a known GPU, in bfloat16, also the MFU.

@@ -19,7 +19,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from types import TracebackType
 
@@ -51,14 +51,16 @@ class Publisher:
 
     Use it as a context manager, inside that of the run's folder. When it ends well, what is left
     and the newest checkpoint are published before it returns, as the run's last one; what could not
-    be is said in one line.
+    be is said in one line. `there` is what `published` gave; it is asked where that is None.
 
     Raises:
         UsageError: a place cannot be written to, as far as can be told before training.
     """
 
-    def __init__(self, folder: RunFolder, config: TrainingConfig) -> None:
-        self._folder, self._config = folder, config
+    def __init__(
+        self, folder: RunFolder, config: TrainingConfig, there: Collection[str] | None = None
+    ) -> None:
+        self._folder, self._config, self._there = folder, config, there
         self._room, self._run = folder.path / FOLDER, folder.path.name
         self._transfer = Transfer()
         self._changed = threading.Condition()
@@ -73,8 +75,8 @@ class Publisher:
         self._thread = threading.Thread(target=self._work, name="publisher", daemon=True)
 
     def __enter__(self) -> Publisher:
-        if place := self._config.checkpoints:
-            there = _names_at(place)
+        there = published(self._config) if self._there is None else self._there
+        if self._config.checkpoints:
             left = [path for path in self._room.glob("step_*") if checkpoint.is_ready(path)]
             self._owed = sorted(left, key=checkpoint.step_of)  # of a run that was killed
             for path in checkpoint.ready(self._folder.path):
@@ -82,8 +84,6 @@ class Publisher:
                     self._done.append(checkpoint.step_of(path))
                 else:
                     self._owe(path, self._room / path.name)
-        if self._config.traces:
-            _names_at(self._config.traces)
         if self._config.checkpoints or self._config.traces:
             self._thread.start()
         return self
@@ -257,17 +257,21 @@ class Publisher:
             logger.warning("%s", error)
 
 
-def _names_at(place: str) -> set[str]:
-    """What is published at a place, which tells also whether it can be written to at all.
+def published(config: TrainingConfig) -> set[str]:
+    """The names of the checkpoints that are published where the config says.
+
+    Asking tells also whether anything can be published there, traces included.
 
     Raises:
         UsageError: it cannot. That the network is down is no reason not to train.
     """
-    try:
-        return {each.name for each in ready(place)}
-    except StoreError as error:
-        logger.warning("nothing can be published now: %s", redact(str(error)))
-        return set()
+    found = {}
+    for place in filter(None, {config.checkpoints: None, config.traces: None}):
+        try:
+            found[place] = {each.name for each in ready(place)}
+        except StoreError as error:
+            logger.warning("nothing can be published now: %s", redact(str(error)))
+    return found.get(config.checkpoints, set())
 
 
 def _linked(path: Path, link: Path, more: Iterable[Path]) -> None:

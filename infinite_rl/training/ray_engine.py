@@ -301,6 +301,7 @@ class RayPlacement:
         self._logged: set[str] = set()
 
     async def trainer(self) -> _Trainer:
+        """The trainer, on this host."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         here = self._ray.get_runtime_context().get_node_id()
@@ -310,9 +311,11 @@ class RayPlacement:
         return trainer
 
     async def rollout_worker(self, number: int) -> _Rollouts:
+        """A rollout worker, wherever there is room."""
         return await self._start(_Rollouts, "rollout", f"rollout-{number}")
 
     async def reward_worker(self, number: int) -> _Rewards:
+        """A reward worker, wherever there is room."""
         return await self._start(_Rewards, "reward", f"reward-{number}")
 
     async def gone(self) -> None:

@@ -24,16 +24,14 @@ MAY_CHANGE = frozenset(
 )  # fmt: skip
 
 
-def start_of(resume: Path | None, config: TrainingConfig) -> Path | None:
-    """The checkpoint that a run goes on from; None where no run is resumed.
+def start_of(resume: Path, config: TrainingConfig) -> Path:
+    """The checkpoint that the run in a folder goes on from.
 
     Raises:
         UsageError: it has no whole one, or the config is not the run's own in a key that is not
             among `MAY_CHANGE`; the message names all such keys.
         StoreError: another process writes to the run's folder.
     """
-    if resume is None:
-        return None
     start = checkpoint.newest(resume)
     done = checkpoint.step_of(start) if start else 0
     newer = [

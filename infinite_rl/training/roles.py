@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer", "Group", "Observer", "Placement", "RewardWorker", "RolloutWorker", "Task", "Trainer",
-    "WorkerLost", "credited", "in_time", "time_to_begin",
+    "WorkerLost", "answered", "credited", "in_time", "time_to_begin",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -77,6 +77,12 @@ def credited(config: TrainingConfig, reward: float | None, cut_off: bool) -> flo
     if reward is None or not cut_off or config.reward_cut_off:
         return reward
     return min(reward, 0.0)
+
+
+def answered(config: TrainingConfig, sampled: Sampled, reward: float | None) -> Answer:
+    """What was sampled, whose `text` is what was judged, with its credit for the reward."""
+    worth = credited(config, reward, sampled.finish_reason == "length")
+    return Answer(sampled.ids, sampled.log_probs, sampled.text, sampled.finish_reason, worth)
 
 
 async def in_time(call: Awaitable[T], seconds: float) -> T:

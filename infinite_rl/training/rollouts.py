@@ -13,8 +13,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
-from random import Random
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 import torch
@@ -27,8 +26,8 @@ from .config import TrainingConfig
 from .encoding import Prompt
 from .learner import Learner
 from .mixed import scorer_of_row
-from .roles import Answer, credited
-from .sampling import Sampled, sample
+from .roles import Answer, answered
+from .sampling import Sampled, random_numbers, sample
 
 Row: TypeAlias = "Mapping[str, Any]"
 Record: TypeAlias = "Callable[..., None]"  # takes a step and what is to be told of a sample
@@ -63,6 +62,20 @@ def judge(reward: Reward, rows: Sequence[Row], texts: Sequence[str]) -> list[flo
     return [None if each is None else _number(each) for each in found]
 
 
+def try_out(reward: Reward, rows: Sequence[Row]) -> None:
+    """See that a scorer has a reward, and its runtime, for every kind of row, before hours of work.
+
+    A reward of the caller's own is not tried.
+
+    Raises:
+        UnknownName: there is no such reward, or language.
+        RuntimeMissing, SandboxError: nothing can be judged.
+    """
+    if isinstance(reward, Scorer):
+        kinds = {(row.get("type"), row.get("language") or ""): row for row in rows}
+        reward.judge((sample_of(row), "") for row in kinds.values())
+
+
 def _judged(
     scorers: Sequence[Scorer], rows: Sequence[Row], texts: Sequence[str]
 ) -> list[float | None]:
@@ -83,11 +96,6 @@ def _number(value: Any) -> float:
     if not -float("inf") < number < float("inf"):
         raise UsageError(f"the reward gave {value!r}, which is no finite number")
     return number
-
-
-def random_numbers(*name: object) -> torch.Generator:
-    """Random numbers, the same on every device, that follow from a name."""
-    return torch.Generator().manual_seed(Random("/".join(map(str, name))).getrandbits(63))
 
 
 class Rollouts:
@@ -172,20 +180,10 @@ class Rollouts:
         asked = [self._prompts[place] for place in places]
         sampled = sum(sample_groups(self._learner, model, asked, generator), [])
         judging = time.perf_counter()
-        asked = [self._prompts[place] for place in places for _ in range(config.group_size)]
-        pairs = list(zip(asked, sampled, strict=True))
-        texts = [prompt.said.response(each.text) for prompt, each in pairs]
-        rewards = judge(self._reward, [prompt.row for prompt in asked], texts)
-        answers = [
-            Answer(
-                each.ids,
-                each.log_probs,
-                text,
-                each.finish_reason,
-                credited(config, reward, each.finish_reason == "length"),
-            )
-            for each, text, reward in zip(sampled, texts, rewards, strict=True)
-        ]
+        rows = [prompt.row for prompt in asked for _ in range(config.group_size)]
+        rewards = judge(self._reward, rows, [each.text for each in sampled])
+        pairs = zip(sampled, rewards, strict=True)
+        answers = [answered(config, *pair) for pair in pairs]
         return Rollout(version, places, answers, judging - began, time.perf_counter() - judging)
 
 
@@ -195,7 +193,10 @@ def sample_groups(
     prompts: Sequence[Prompt],
     generator: torch.Generator | Sequence[torch.Generator],
 ) -> list[list[Sampled]]:
-    """`group_size` answers to each prompt, as the learner's config says; see `sample`."""
+    """`group_size` answers to each prompt, as the learner's config says; see `sample`.
+
+    The `text` of each is what is to be judged, with what the prompt has begun of it.
+    """
     config = learner.config
     by_stop: dict[tuple[str, ...], list[int]] = {}
     for place, prompt in enumerate(prompts):
@@ -218,7 +219,10 @@ def sample_groups(
                 tokens_per_batch=_CACHED * config.tokens_per_batch,
             )
             found.update(zip(places, groups, strict=True))
-    return [found[place] for place in range(len(prompts))]
+    return [
+        [replace(each, text=prompt.said.response(each.text)) for each in found[place]]
+        for place, prompt in enumerate(prompts)
+    ]
 
 
 # How many tokens may be in the cache for one that is trained on: that one keeps 34 bytes of a

@@ -7,18 +7,45 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import checkpoint
 from .config import TrainingConfig
-from .publishing import Publisher
+from .publishing import Publisher, published
 from .run_folder import RunFolder
 from .tracking import Tracking
+
+if TYPE_CHECKING:
+    from .rollouts import Reward, Row
 
 logger = logging.getLogger(__name__)
 
 EVENT = "train"  # the kind of a step's event
 OnStep = Callable[[int, Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Training:
+    """What an engine is told of one run.
+
+    rows     what is learned from, with the columns of a `Sample`
+    reward   what judges answers; SFT asks for none
+    source   the checkpoint that it goes on from, if it does
+    command  is kept in the run's manifest
+    on_step  is called after each update with its number, from 1, and its values
+    """
+
+    rows: Sequence[Row]
+    reward: Reward
+    config: TrainingConfig
+    source: Path | None = None
+    command: Sequence[str] = ()
+    on_step: OnStep | None = None
+
+    @property
+    def done(self) -> int:
+        """How many updates the run has behind it."""
+        return checkpoint.step_of(self.source) if self.source else 0
 
 
 @dataclass(frozen=True)
@@ -43,33 +70,29 @@ class RunLog:
 
 
 @contextmanager
-def run_log(
-    config: TrainingConfig,
-    *,
-    resume: Path | None,
-    done: int,
-    command: Sequence[str] = (),
-    on_step: OnStep | None = None,
-) -> Iterator[RunLog]:
-    """The log of a new run, or of the one in the folder `resume`, which goes on from step `done`.
+def run_log(training: Training) -> Iterator[RunLog]:
+    """The log of a new run, or of the one whose checkpoint is the `source`, which goes on.
 
     Raises:
-        UsageError: a tracker, or a place to publish to, cannot be used.
+        UsageError: a tracker, or a place to publish to, cannot be used; a new run has no folder.
         StoreError: the run's folder cannot be written.
     """
-    made = (
-        RunFolder.open(resume) if resume else RunFolder.create(config.out, config.values(), command)
-    )
-    with made as folder:
-        if resume:
-            folder.resumed(done)
-        resumed_at = done or None
+    config, source = training.config, training.source
+    there = published(config)  # where it cannot be, no folder is made for the run
+    with (
+        RunFolder.open(source.parent.parent)
+        if source
+        else RunFolder.create(config.out, config.values(), training.command)
+    ) as folder:
+        if source:
+            folder.resumed(training.done)
+        resumed_at = training.done or None
         with (
             Tracking(config.tracking, folder.path, config.values(), resumed_at=resumed_at) as told,
-            Publisher(folder, config) as publisher,
+            Publisher(folder, config, there) as publisher,
             _how_to_go_on(folder.path, config.algorithm),
         ):
-            yield RunLog(folder, told, publisher, on_step)
+            yield RunLog(folder, told, publisher, training.on_step)
 
 
 def publish_what_is_owed(last: Path, config: TrainingConfig) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import torch
@@ -84,6 +85,11 @@ def sample(
             )
     found = [each.sampled() for each in growing]
     return [found[first : first + n] for first in range(0, len(found), n)]
+
+
+def random_numbers(*name: object) -> torch.Generator:
+    """Random numbers, the same on every device, that follow from a name."""
+    return torch.Generator().manual_seed(Random("/".join(map(str, name))).getrandbits(63))
 
 
 def _parts(

@@ -26,7 +26,9 @@ class Encoder(Protocol):
     pad_token_id: Any
     eos_token_id: Any
 
-    def encode(self, text: str, *, add_special_tokens: bool = ...) -> Any: ...
+    def encode(self, text: str, *, add_special_tokens: bool = ...) -> Any:
+        """The ids of a text."""
+        ...
 
 
 def tokenize_prompt_and_output(

@@ -35,13 +35,13 @@ from ..errors import UsageError
 from ..store import sample_of
 from . import checkpoint
 from .config import TrainingConfig
-from .encoding import Prompt, examples, prompts
+from .encoding import Prompt, examples
+from .grpo import usable
 from .learner import load_model, load_tokenizer, most_tokens
 from .mixed import REWARD
-from .resuming import start_of
 from .roles import credited
-from .rollouts import Reward, Row, judge
-from .run_log import OnStep, RunLog, publish_what_is_owed, run_log
+from .rollouts import Reward, judge
+from .run_log import RunLog, Training, run_log
 from .sampling import end_ids
 from .trl_options import arguments, check, peft_of
 
@@ -56,40 +56,23 @@ NAMES = {
 }
 
 
-def run(
-    rows: Sequence[Row],
-    reward: Reward,
-    config: TrainingConfig,
-    *,
-    resume: Path | None = None,
-    command: Sequence[str] = (),
-    on_step: OnStep | None = None,
-) -> Path:
+def run(training: Training) -> Path:
     """Train as the config says: see `training.train`.
 
     Raises:
         UsageError: an option is not known to TRL, or the config asks for what TRL has not.
     """
+    config, start = training.config, training.source
     check(config)
-    start = start_of(resume, config)
     is_main = PartialState(cpu=config.device == "cpu").is_main_process
-    if start and checkpoint.step_of(start) >= config.steps:
-        if is_main:
-            publish_what_is_owed(start, config)
-        return start
     tokenizer = load_tokenizer(config)
     with ExitStack() as opened:
-        log = None
-        if is_main:
-            done = checkpoint.step_of(start) if start else 0
-            log = opened.enter_context(
-                run_log(config, resume=resume, done=done, command=command, on_step=on_step)
-            )
+        log = opened.enter_context(run_log(training)) if is_main else None
         [name] = broadcast_object_list([str(log.folder.path) if log else ""])
         path = Path(name)
         watch = _Watch(path, log, config)
         make = _sft if config.algorithm == "sft" else _grpo
-        trainer = make(rows, reward, config, tokenizer, path, watch)
+        trainer = make(training, tokenizer, path, watch)
         trainer.remove_callback(PrinterCallback)  # the progress is ours to show
         trainer.add_callback(watch)
         trainer.train(resume_from_checkpoint=str(start) if start else None)
@@ -98,16 +81,10 @@ def run(
     return found
 
 
-def _sft(
-    rows: Sequence[Row],
-    reward: Reward,  # noqa: ARG001 -- what is learnt is the rows' responses
-    config: TrainingConfig,
-    tokenizer: Any,
-    path: Path,
-    watch: _Watch,  # noqa: ARG001
-) -> Any:
+def _sft(training: Training, tokenizer: Any, path: Path, watch: _Watch) -> Any:  # noqa: ARG001
+    config = training.config
     model = _model(config)
-    found = examples(rows, tokenizer, config.style, most_tokens(config, model.config))
+    found = examples(training.rows, tokenizer, config.style, most_tokens(config, model.config))
     data = [
         {
             "input_ids": each.prompt + each.response,
@@ -124,17 +101,10 @@ def _sft(
     )
 
 
-def _grpo(
-    rows: Sequence[Row],
-    reward: Reward,
-    config: TrainingConfig,
-    tokenizer: Any,
-    path: Path,
-    watch: _Watch,
-) -> Any:
+def _grpo(training: Training, tokenizer: Any, path: Path, watch: _Watch) -> Any:
+    config = training.config
     model = _model(config)
-    room = most_tokens(config, model.config) - config.max_new_tokens
-    asked = prompts(rows, tokenizer, config.style, room)
+    asked = usable(training.rows, tokenizer, most_tokens(config, model.config), config)
     ends = _end_turns(model, tokenizer, asked, config)
     data = [
         {"prompt": _as_read(each, tokenizer), "ground_truth": pack(sample_of(each.row)), "place": n}
@@ -145,7 +115,7 @@ def _grpo(
     limit = _Limit(told.max_completion_length, end_ids(model, tokenizer))
     return trl.GRPOTrainer(
         model,
-        _reward(reward, asked, watch, config, limit),
+        _reward(training.reward, asked, watch, config, limit),
         told,
         Dataset.from_list(_enough(data, config.batch_size * (config.max_staleness + 1))),
         processing_class=tokenizer,

@@ -27,8 +27,7 @@ from .encoding import Prompt
 from .grpo import usable
 from .learner import load_shape, load_tokenizer, most_tokens
 from .roles import Task
-from .rollouts import random_numbers
-from .sampling import Sampled
+from .sampling import Sampled, random_numbers
 
 _MEMORY = Path("/dev/shm")  # a folder in main memory, where there is one
 
