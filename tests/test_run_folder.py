@@ -294,13 +294,16 @@ def test_a_text_that_speaks_of_resuming_resumes_nothing(run: RunFolder) -> None:
     assert len(list(read_rollouts(run.path))) == 1
 
 
-def test_rollouts_stop_at_their_size_and_one_event_says_so(tmp_path: Path) -> None:
-    with RunFolder.create(tmp_path, CONFIG, rollout_bytes=120) as run:
+def test_rollouts_stop_at_their_size_and_one_event_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_folder, "ROLLOUT_BYTES", 120)
+    with RunFolder.create(tmp_path, CONFIG) as run:
         for step in (1, 2, 3):
             run.rollout(step, text="x" * 30)
         run.rollout(4, text="")  # would have room, but what is there has no gaps
         path = run.path
-    with RunFolder.open(path, rollout_bytes=120) as run:
+    with RunFolder.open(path) as run:
         run.rollout(5, text="")
         assert [record["step"] for record in read_rollouts(run.path)] == [1, 2]
         size = (path / "rollouts.jsonl").stat().st_size

@@ -10,8 +10,9 @@ import pytest
 
 from infinite_rl.cli import parsed
 from infinite_rl.dataset.loaders import BENCHMARKS
+from infinite_rl.dataset.mix import MODES
 from infinite_rl.training import timeline
-from infinite_rl.training.config import MODES, Dataset, TrainingConfig
+from infinite_rl.training.config import Dataset, TrainingConfig
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "training-at-scale.md").read_text(encoding="utf-8")

@@ -11,10 +11,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from infinite_rl.adapters.scorer import Scorer
-from infinite_rl.dataset import mix
 from infinite_rl.dataset.rows import write
 from infinite_rl.errors import UsageError
-from infinite_rl.training import config as training_config
 from infinite_rl.training.config import TrainingConfig
 from infinite_rl.training.mixed import by_dataset, id_of, rows_of
 
@@ -240,10 +238,6 @@ def test_what_cannot_be_said_of_datasets_is_refused(values: dict[str, Any], said
 def test_weights_are_refused_where_they_would_do_nothing() -> None:
     with pytest.raises(UsageError, match="weights are for the mode weighted"):
         rows_of(told({**A, "weight": 2}))
-
-
-def test_the_modes_are_those_of_mix() -> None:
-    assert set(training_config.MODES) == set(mix.MODES)
 
 
 def test_one_file_of_rows_is_as_it_was(folder: Path) -> None:

@@ -91,10 +91,9 @@ def stop(aws: Aws, name: str) -> State:
     return status(aws, name)
 
 
-def listed(aws: Aws, most: int, containing: str = "", state: str = "") -> list[State]:
+def listed(aws: Aws, most: int, containing: str = "") -> list[State]:
     """The newest jobs of the account in this region, the newest first."""
-    filters = {"NameContains": containing, "StatusEquals": state}
-    given = {key: value for key, value in filters.items() if value}
+    given = {"NameContains": containing} if containing else {}
     found: list[State] = []
     pages = aws.pages(
         *("sagemaker", "list_training_jobs", "TrainingJobSummaries"),

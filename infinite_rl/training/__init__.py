@@ -32,7 +32,7 @@
     trl_engine.py     the engine `trl`
     trl_options.py    a config in TRL's keywords
 
-    run_log.py        all that an engine writes to while it trains
+    run_log.py        what an engine is told, and all that it writes to while it trains
     run_folder.py     the run's folder: events, rollouts, manifest
     tracking.py       TensorBoard and Weights & Biases
     publishing.py     checkpoints and traces, copied elsewhere

@@ -60,9 +60,7 @@ def run_on(place: Place, training: Training) -> Path:
         rows = [prompt.row for prompt in asked]
         job = Job(rows, training.reward, config, log.folder.path, source)
         placement = opened.enter_context(place(job, log.folder.event))
-        order = config.order("prompts")
-        ids = [prompt.id for prompt in asked]
-        schedule = Schedule(ids, seed=order, shuffle=order is not None)
+        schedule = Schedule([prompt.id for prompt in asked], seed=config.order("prompts"))
         flow = Flow(
             config,
             schedule,

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..dataset.mix import MODES
 from ..errors import UsageError
 from ..settings import Settings, check_device, one_of, ranged
+from .tracking import TRACKERS
 
 ALGORITHMS = ("sft", "grpo")
 # The module whose `run` trains, and the extras that it needs.
@@ -20,10 +22,8 @@ ENGINES: Mapping[str, tuple[str, str]] = {
 }
 AT_SCALE = ("asyncio", "ray")  # the engines whose parts run beside each other
 LOSSES = ("reinforce", "grpo", "dr_grpo", "dapo", "dapo_group", "gspo")  # loss.PRESETS
-MODES = ("shuffled", "sequential", "weighted")  # dataset.mix.MODES
 ROLLOUTS = ("transformers", "vllm")
 DTYPES = ("float32", "bfloat16")
-TRACKERS = ("tensorboard", "wandb")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
 
 
@@ -162,7 +162,7 @@ class TrainingConfig(Settings):
     dtype: str = one_of("float32", DTYPES)
     device: str = "auto"
     seed: int = ranged(42, 0, 2**32 - 1)
-    tracking: Sequence[str] = one_of((), TRACKERS)
+    tracking: Sequence[str] = one_of((), tuple(TRACKERS))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 CONFIG, MANIFEST = "config.yaml", "run_manifest.json"
 EVENTS, ROLLOUTS = "events.jsonl", "rollouts.jsonl"
 REQUIREMENTS, HARDWARE = "locks/requirements.lock.txt", "sys/hardware.json"
-ROLLOUT_BYTES = 256 * 2**20  # how long rollouts.jsonl may get
+ROLLOUT_BYTES = 256 * 2**20  # the most that rollouts.jsonl may have
 RESUMED, CAPPED = "resumed", "rollouts_capped"
 _PACKAGES = ("torch", "transformers", "trl", "accelerate", "peft", "tokenizers", "numpy")
 
@@ -55,11 +55,10 @@ class RunFolder:
         StoreError: the folder is not a run's, another process writes to it, or it is not writable.
     """
 
-    def __init__(self, path: Path, *, rollout_bytes: int = ROLLOUT_BYTES) -> None:
+    def __init__(self, path: Path) -> None:
         if not (path / MANIFEST).is_file():
             raise StoreError(f"{path} is not the folder of a run: it has no {MANIFEST}")
         self.path = path
-        self._most = rollout_bytes
         with ExitStack() as opened:
             opened.enter_context(locked(path))
             self._events = opened.enter_context(_Lines(path / EVENTS))
@@ -69,19 +68,12 @@ class RunFolder:
 
     @classmethod
     def create(
-        cls,
-        root: str | Path,
-        config: Mapping[str, Any],
-        command: Sequence[str] = (),
-        *,
-        seeds: Mapping[str, int] | None = None,
-        rollout_bytes: int = ROLLOUT_BYTES,
+        cls, root: str | Path, config: Mapping[str, Any], command: Sequence[str] = ()
     ) -> RunFolder:
         """Make the folder `root`/<UTC stamp>_<commit> and write what the run is started with.
 
         The commit is that of the working directory, "nogit" where it has none. A second run of one
-        second gets "-2" behind its name. `seeds` are `config`'s `seed` unless told. Secrets are
-        taken out of all that is written (see `redact`).
+        second gets "-2" behind its name. Secrets are taken out of all that is written (`redact`).
 
         Raises:
             StoreError: it cannot be made or written.
@@ -90,13 +82,11 @@ class RunFolder:
         began = datetime.now(timezone.utc)
         found = commit(Path.cwd())
         path = _made(Path(root), f"{began:%Y%m%dT%H%M%SZ}_{found[0][:8] if found else 'nogit'}")
-        if seeds is None:
-            seeds = {name: config[name] for name in ("seed",) if name in config}
         manifest = {
             "command": redact(list(command)),
             "began": began.isoformat(timespec="seconds"),
             "commit": found and {"sha": found[0], "changed": found[1]},
-            "seeds": dict(seeds),
+            "seeds": {name: config[name] for name in ("seed",) if name in config},
             "working_directory": str(Path.cwd()),
             **surroundings(*_PACKAGES),
         }
@@ -105,12 +95,12 @@ class RunFolder:
         write_text(path / HARDWARE, json.dumps(hardware(), indent=2) + "\n")
         write_text(path / MANIFEST, json.dumps(manifest, indent=2) + "\n")  # last: now it is a run
         logger.info("the run's folder: %s", path)  # how to go on with it, should it be interrupted
-        return cls(path, rollout_bytes=rollout_bytes)
+        return cls(path)
 
     @classmethod
-    def open(cls, path: str | Path, *, rollout_bytes: int = ROLLOUT_BYTES) -> RunFolder:
+    def open(cls, path: str | Path) -> RunFolder:
         """Go on in a folder that `create` made; half a line at the end of a file is dropped."""
-        return cls(Path(path), rollout_bytes=rollout_bytes)
+        return cls(Path(path))
 
     def __enter__(self) -> RunFolder:
         return self
@@ -138,14 +128,14 @@ class RunFolder:
     def rollout(self, step: int, **record: Any) -> None:
         """Append one sampled completion to rollouts.jsonl; raises as `event` does.
 
-        From the first one on that would make the file longer than `rollout_bytes` nothing is
+        From the first one on that would make the file longer than ROLLOUT_BYTES nothing is
         written there, and one event, `rollouts_capped`, says so.
         """
         if self._capped:
             return
         line = to_line(_finite({"step": step, **record}))
         size = (self.path / ROLLOUTS).stat().st_size
-        if size + len(line) > self._most:
+        if size + len(line) > ROLLOUT_BYTES:
             self._capped = True
             self.event(CAPPED, step, bytes=size)
         else:

@@ -49,9 +49,10 @@ class Counts:
 class Schedule:
     """Hands out each prompt once an epoch, for `epochs` epochs, without end where it is None.
 
-    With `shuffle` each epoch has an order of its own, which follows from the seed (that of
-    `batches.rows_of_step`); without, all have the order that is given. A prompt whose asking has
-    failed `tries` times in an epoch is failed for good. Ids need not differ: a place counts.
+    Each epoch has an order of its own, which follows from the seed (that of
+    `batches.rows_of_step`); where the seed is None, all have the order that is given. A
+    prompt whose asking has failed `tries` times in an epoch is failed for good. Ids need not
+    differ: a place counts.
 
     It belongs to one thread. `take` takes constant time, but for an epoch's first.
 
@@ -64,7 +65,6 @@ class Schedule:
         ids: Sequence[str],
         *,
         seed: object = 0,
-        shuffle: bool = True,
         epochs: int | None = None,
         tries: int = TRIES,
     ) -> None:
@@ -72,7 +72,7 @@ class Schedule:
             raise UsageError("there are no prompts")
         if epochs is not None and epochs < 1 or tries < 1:
             raise UsageError(f"epochs ({epochs}) and tries ({tries}) must be at least 1")
-        self._ids, self._seed = ids, f"{seed}" if shuffle else None
+        self._ids, self._seed = ids, None if seed is None else f"{seed}"
         self._epochs, self._tries = epochs, tries
         self._digest = ""
         self._done = self._failed = 0
