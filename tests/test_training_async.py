@@ -65,7 +65,8 @@ def test_without_ray_its_engine_is_refused_before_a_folder_is_made(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("infinite_rl.training.find_spec", lambda _: None)
-    with pytest.raises(UsageError, match=r"training needs ray: pip install 'infinite-rl\[ray\]'"):
+    said = r"training needs ray: pip install 'infinite-rl\[train,ray\]'"
+    with pytest.raises(UsageError, match=said):
         train(ROWS, digits, config(model, tmp_path, engine="ray"))
     assert not list(tmp_path.iterdir())
 
