@@ -20,7 +20,7 @@ _UNKNOWN_KEYS = (
     *("InvalidAccessKeyId", "AuthFailure", "InvalidSignatureException", "IncompleteSignature"),
 )
 _DENIED = ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "403")
-_THROTTLED = (
+THROTTLED = (
     *("Throttling", "ThrottlingException", "ThrottledException", "TooManyRequestsException"),
     *("RequestLimitExceeded", "SlowDown", "LimitExceededException"),
 )
@@ -108,7 +108,7 @@ class Aws:
             return UsageError(f"AWS does not know these credentials ({code}): {_RENEW}")
         if code in _DENIED:
             return UsageError(explain(service, error.operation_name, message, self.place))
-        if code in _THROTTLED:
+        if code in THROTTLED:
             more = "wait a minute and run this again"
             return Refused(f"AWS {service} is throttling ({_line(message)}): {more}", code)
         if code in ("ResourceLimitExceeded", "ServiceQuotaExceededException"):

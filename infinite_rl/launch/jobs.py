@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from ..errors import LaunchError, UsageError
-from .aws import Aws, Refused, Unanswered
+from .aws import THROTTLED, Aws, Refused, Unanswered
 from .names import check_name
 
 COMPLETED, FAILED, STOPPED = "Completed", "Failed", "Stopped"
@@ -195,7 +195,8 @@ def wait(
 
 def _passes(error: LaunchError) -> bool:
     """Whether a later call may do better."""
-    return isinstance(error, Unanswered) or "throttling" in str(error)
+    throttled = isinstance(error, Refused) and error.code in THROTTLED
+    return throttled or isinstance(error, Unanswered)
 
 
 def _unknown(error: Refused, name: str, aws: Aws) -> Exception:
