@@ -385,8 +385,10 @@ def _client() -> Any:
 def _cut_off() -> tuple[type[Exception], ...]:
     """What is raised where a connection ends while an object is read."""
     from botocore import exceptions as known
+    from urllib3.exceptions import ProtocolError  # which not every botocore makes its own
 
     return (
+        ProtocolError,
         *(known.ReadTimeoutError, known.ResponseStreamingError, known.IncompleteReadError),
         *(known.FlexibleChecksumError, ConnectionError, TimeoutError),
     )
