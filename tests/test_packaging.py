@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import shutil
@@ -18,11 +19,13 @@ import yaml
 
 from build_src.fetch_runtimes import CHECKSUMS, PREFIX
 from build_src.runtime_files import tools
+from infinite_rl.cli import VERBS
 from infinite_rl.runtimes import RUNTIMES
 
 TOML = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 ROOT = Path(__file__).parent.parent
 VERSION = (ROOT / "VERSION.txt").read_text(encoding="utf-8").strip()
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 FILES = [runtime.filename for runtime in RUNTIMES]
 RECORDS = [f"{runtime.filename}.sha256" for runtime in RUNTIMES if not runtime.sha256]
@@ -83,7 +86,7 @@ def test_ci_runs_both_commands_of_the_readme() -> None:
 
 def test_ci_covers_every_supported_python_and_system() -> None:
     matrix = workflow(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]["readme"]["strategy"]
-    assert matrix["matrix"]["python"] == ["3.10", "3.11", "3.12", "3.13"]
+    assert matrix["matrix"]["python"] == [*PYTHONS]
     assert {os.split("-")[0] for os in matrix["matrix"]["os"]} == {"ubuntu", "macos"}
 
 
@@ -169,21 +172,21 @@ def contents(packages: Path) -> tuple[set[str], set[str]]:
 
 
 @pytest.mark.slow
-def test_the_wheel_carries_runtimes_records_examples_and_types(packages: Path) -> None:
+def test_the_wheel_carries_the_package_as_it_is_the_runtimes_and_the_licences(
+    tree: Path, packages: Path
+) -> None:
+    built = {f"infinite_rl/runtimes/{name}" for name in FILES + RECORDS}
+    source = {
+        path.relative_to(tree).as_posix()
+        for path in (tree / "infinite_rl").rglob("*")
+        if path.is_file() and path.parent.name != "__pycache__"
+    }
     _, wheel = contents(packages)
-    assert {f"infinite_rl/runtimes/{name}" for name in FILES + RECORDS} <= wheel
-    for example in (ROOT / "infinite_rl" / "examples").glob("*.md"):
-        assert f"infinite_rl/examples/{example.name}" in wheel
-    for part in (ROOT / "infinite_rl" / "dataset" / "report").iterdir():
-        assert f"infinite_rl/dataset/report/{part.name}" in wheel or part.is_dir()
-    assert "infinite_rl/py.typed" in wheel
+    told = {name for name in wheel if not name.startswith(f"infinite_rl-{VERSION}.dist-info/")}
+    assert told == source | built
     for licence in (ROOT / "build_src" / "licenses").iterdir():
         folder = f"infinite_rl-{VERSION}.dist-info/licenses/build_src/licenses"
         assert f"{folder}/{licence.name}" in wheel
-    assert {name.partition("/")[0] for name in wheel} == {
-        "infinite_rl",
-        f"infinite_rl-{VERSION}.dist-info",
-    }
 
 
 @pytest.mark.slow
@@ -195,18 +198,61 @@ def test_the_sdist_carries_what_a_build_needs_and_no_build_product(packages: Pat
     assert not [name for name in sdist if name.endswith((".wasm", ".sha256"))]
 
 
+def python_of(version: str) -> str | None:
+    """A Python of that version that can make environments, by its whole path; None without one."""
+    named = shutil.which(f"python{version}")
+    there = [sys.executable, *Path.home().glob(f".pyenv/versions/{version}.*/bin/python")]
+    code = f"import ensurepip, sys; sys.exit('%d.%d' % sys.version_info[:2] != '{version}')"
+    for python in map(str, [*there, *([named] if named else [])]):
+        if subprocess.run([python, "-c", code], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder that is empty, but for what the first of the Pythons compiles there."""
+    return tmp_path_factory.mktemp("home")
+
+
+# Each verb's help, as in an environment in which no extra is.
+HELP_OF_ALL = """
+from infinite_rl.cli import VERBS, main
+for verb in VERBS:
+    try:
+        main([verb.replace("_", "-"), "--help"])
+    except SystemExit as end:
+        assert end.code == 0, verb
+"""
+
+
 @pytest.mark.slow
-def test_the_wheel_runs_programs_in_an_empty_environment(packages: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", PYTHONS)
+def test_the_wheel_works_in_an_empty_environment(
+    packages: Path, home: Path, tmp_path: Path, version: str
+) -> None:
+    python = python_of(version)
+    if python is None:
+        pytest.skip(f"there is no Python {version} here that can make an environment")
     (wheel,) = packages.glob("*.whl")
-    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
-    python = str(tmp_path / "venv" / "bin" / "python")
-    subprocess.run([python, "-m", "pip", "install", "-q", str(wheel)], check=True)
-    program = (
-        "from infinite_rl import RewardExecutor\n"
-        "for code, lang in ('print(6 * 7)', 'python'), ('console.log(6 * 7)', 'javascript'):\n"
-        "    assert RewardExecutor(timeout=60).run_single(code, lang) == ('42', ''), lang\n"
-    )
-    subprocess.run([python, "-I", "-c", program], check=True, cwd=tmp_path)
+    subprocess.run([python, "-m", "venv", str(tmp_path / "venv")], check=True)
+    programs = tmp_path / "venv" / "bin"
+    subprocess.run([str(programs / "python"), "-m", "pip", "install", "-q", wheel], check=True)
+    nothing = {"HOME": str(home), "PATH": f"{programs}:/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+    def run(*words: str) -> str:
+        words = (str(programs / words[0]), *words[1:])
+        done = subprocess.run(words, cwd=tmp_path, env=nothing, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert run("infinite-rl", "--version") == f"infinite-rl {VERSION}\n"
+    assert run("python", "-m", "infinite_rl.run_examples").endswith("3 of 3 examples pass\n")
+    run("infinite-rl", "generate", "--num_samples", "6")
+    with (tmp_path / "data" / "dataset.csv").open(encoding="utf-8", newline="") as rows:
+        assert len(list(csv.DictReader(rows))) == 6
+    assert f"infinite-rl {VERSION}" in run("infinite-rl", "doctor")
+    assert run("python", "-I", "-c", HELP_OF_ALL).count("usage: infinite-rl") == len(VERBS)
 
 
 @pytest.mark.slow
