@@ -66,6 +66,11 @@ def test_docstrings_and_annotations_are_left_alone() -> None:
         assert "x: int" in mutant.code
 
 
+def test_the_type_of_a_variable_is_no_mutant() -> None:
+    code = "async def f() -> 'int | str':\n    best: int | None = g()\n    return best"
+    assert {mutant.change for mutant in mutants("python", code)} == {"dropped return"}
+
+
 def test_comments_and_the_text_of_strings_are_no_operators() -> None:
     for mutant in mutants("javascript", JAVASCRIPT):
         assert "// a < b" in mutant.code

@@ -204,8 +204,10 @@ def _changeable(tree: ast.AST) -> list[ast.AST]:
             left_out |= {node, node.value}
         elif isinstance(node, ast.JoinedStr | ast.arg):
             left_out |= set(ast.walk(node))
-        elif isinstance(node, ast.FunctionDef) and node.returns:
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns:
             left_out |= set(ast.walk(node.returns))
+        elif isinstance(node, ast.AnnAssign):
+            left_out |= set(ast.walk(node.annotation))
     return [node for node in ast.walk(tree) if node not in left_out]
 
 
