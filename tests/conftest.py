@@ -25,6 +25,10 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # or guests would be freed after wasmtime's own module, which is said line by line
+
+
 @pytest.fixture(autouse=True)
 def _log_levels() -> Iterator[None]:
     """The command line shows log lines for the rest of its process: not those of later tests."""
