@@ -26,7 +26,7 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_unconfigure() -> None:
-    gc.unfreeze()  # or guests would be freed after wasmtime's own module, which is said line by line
+    gc.unfreeze()  # or guests are freed after wasmtime's own module, and each says so
 
 
 @pytest.fixture(autouse=True)

@@ -924,6 +924,29 @@ def test_a_test_that_expects_a_syntax_error_is_no_broken_one(
     assert score.status == "failed"
 
 
+def test_a_program_cannot_make_a_package_that_the_sandbox_lacks() -> None:
+    code = (
+        "import sys, types\nnumpy = types.ModuleType('numpy')\nnumpy.allclose = lambda *_: True\n"
+    )
+    code += "sys.modules['numpy'] = numpy\ndef f(x): return 0"
+    for reference in (
+        {"tests": ["import numpy as np\nassert np.allclose(f(1), 1)"]},
+        {"setup": "import numpy as np", "tests": ["assert np.allclose(f(1), 1)"]},
+    ):
+        score = CodingRewardFunction().compute_reward(f"<answer>{code}</answer>", reference)
+        assert score.status == "unscored"
+
+
+@pytest.mark.parametrize("key", ["test", "case"])
+def test_a_misspelt_reference_is_not_blamed_on_the_program(key: str) -> None:
+    reference: dict[str, Any] = {key: ["assert f(1) == 1"]}
+    for expected in (reference, json.dumps(reference)):
+        score = CodingRewardFunction().compute_reward(
+            "<answer>def f(x): return x</answer>", expected
+        )
+        assert score.status == "unscored" and f"{key}s" in score.error_msg
+
+
 def test_a_reference_in_a_language_that_cannot_be_run_is_no_text() -> None:
     score = CodingRewardFunction().compute_reward(
         "<answer>print(4)</answer>", "```ruby\nputs 4\n```"

@@ -922,6 +922,21 @@ def test_open_flow() -> None:
     assert passed(run("python", code, test)) == [True]
 
 
+def test_open_names() -> None:
+    code = "def f(x): return ref(x)"
+    assert passed(run("python", code, "def ref(x): return x + 1\nassert f(3) == ref(3)")) == [True]
+    code = "def f(x): return next(v[x] for v in globals().values() if type(v) is dict and x in v)"
+    test = "expected = {1: 2}\nfor x in expected: assert f(x) == expected[x], print(expected)"
+    assert passed(run("python", code, "table = {1: 2}", test)) == [True, True]
+
+
+def test_open_members() -> None:
+    code = "class I(list):\n  def __iter__(self): return iter(())\n  def __len__(self): return 5\n"
+    code += "def f(x): return I()"
+    test = "r = f(5)\nassert len(r) == 5\nassert all(x > 100 for x in r)"
+    assert passed(run("python", code, test)) == [True]
+
+
 def test_open_methods() -> None:
     code = "function f(x) { return { every: () => true } }"
     test = "const r = f(1); console.assert(r.every((x) => x === 1))"

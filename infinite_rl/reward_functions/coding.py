@@ -54,6 +54,7 @@ _BROKEN = re.compile(
     r"|Error: Cannot find module\b)",
     re.MULTILINE,
 )
+_IMPORT = re.compile(r"\bimport|\b__import__")
 
 
 class Sandbox(Protocol):
@@ -382,6 +383,10 @@ class CodingRewardFunction(RewardFunction):
         passed = sum(result.passed for result in results)
         details = {"tests": count, "tests_passed": passed, **_limit_of(execution)}
         if passed == count == len(results) and execution.status == "ok":
+            if language == "python" and _IMPORT.search(
+                "\n".join((reference.setup, *reference.tests))
+            ):
+                self._check_tests(reference, language)  # a program can make what the sandbox lacks
             return _Verdict(1.0, True, "", details)
         if any(map(_BROKEN.search, (execution.stderr, *(each.message for each in results)))):
             self._check_tests(reference, language)

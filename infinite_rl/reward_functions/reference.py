@@ -22,6 +22,7 @@ _NOT_RUN = re.compile(
     r"|ruby|rust|scala|sh|sql|swift"
 )
 _COMPARE = ("tolerant", "exact")
+_MISSPELT = {"test": "tests", "case": "cases"}  # with a list, no output that a program prints
 _FENCES_IN_FENCES = 8  # a fence around a sample, one around its answer, and some to spare
 
 
@@ -155,8 +156,9 @@ def _read_bare(text: str) -> Reference:
 
 
 def _is_spec(value: Mapping[str, Any]) -> bool:
-    """Whether a mapping says how to judge. Any other is a value to be printed."""
-    return bool(value.keys() & {"tests", "cases"}) or value.keys() == {"output", "compare"}
+    """Whether a mapping says how to judge, or means to. Any other is a value to be printed."""
+    meant = any(isinstance(value.get(key), list) for key in _MISSPELT)
+    return meant or bool(value.keys() & {"tests", "cases"}) or value.keys() == {"output", "compare"}
 
 
 def _only_fences(text: str, blocks: list[CodeBlock]) -> bool:
@@ -190,6 +192,9 @@ def _read_code(blocks: list[CodeBlock]) -> ReferenceCode:
 
 
 def _read_spec(spec: Mapping[str, Any]) -> Reference:
+    for key, meant in _MISSPELT.items():
+        if key in spec and meant not in spec:
+            raise BadReference(f"there is no key {key!r} here, but {meant!r}")
     if "tests" in spec:
         _allow(spec, "tests", "entry_point", "setup")
         return _read_tests(spec)
