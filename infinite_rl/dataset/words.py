@@ -14,12 +14,13 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import NoColumn
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 Hashes: TypeAlias = "npt.NDArray[np.uint64]"
 
@@ -122,6 +123,8 @@ def hash_of(text: str) -> int:
 
 def hashes(found: Sequence[str]) -> Hashes:
     """The hash of each word."""
+    import numpy as np  # not for those who only read tokens
+
     return np.array([_remembered(word[:_LONG]) for word in found], dtype=np.uint64)
 
 
