@@ -442,6 +442,29 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "generate --num-smaples 5",
+            "infinite-rl generate: error: unrecognized arguments: "
+            "--num_smaples 5; did you mean --num_samples?",
+        ),
+        (
+            "train demo --no-such",
+            "infinite-rl train demo: error: unrecognized arguments: --no_such "
+            "(see infinite-rl train demo --help)",
+        ),
+    ],
+)
+def test_a_misspelt_option_is_one_line_of_the_verb(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="^2$"):
+        cli.parsed(words.split())
+    assert capsys.readouterr().err == f"{said}\n"
+
+
 def test_each_file_of_the_package_is_a_verb_and_has_its_row() -> None:
     files = {path.stem for path in Path(cli.__file__).parent.glob("*.py")}
     shared = {"__init__", "arguments", "display", "solving", "terminal", "training_display"}

@@ -17,8 +17,10 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 
 from .. import __version__
@@ -87,9 +89,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         return NOT_DONE
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says of an option that there is not which verb lacks it, and which one may be meant."""
+
+    def parse_known_args(  # type: ignore[override]  # its overloads are for other namespaces
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        said, rest = super().parse_known_args(args, namespace)
+        if rest:
+            options = re.findall(r"--\w+", self.format_help())
+            meant = get_close_matches(rest[0].partition("=")[0], options, 1, 0.75)
+            hint = f"; did you mean {meant[0]}?" if meant else f" (see {self.prog} --help)"
+            self.exit(2, f"{self.prog}: error: unrecognized arguments: {' '.join(rest)}{hint}\n")
+        return said, rest
+
+
 def parser(names: Sequence[str] = VERBS) -> argparse.ArgumentParser:
     """What reads a command line, with the verbs of these modules."""
-    found = argparse.ArgumentParser(
+    found = _Parser(
         prog="infinite-rl",
         description="Make reinforcement-learning data that is proven before it is kept.",
         epilog="In the name of an option a dash is an underscore: --num-samples is --num_samples.",
