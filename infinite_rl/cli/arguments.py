@@ -101,10 +101,10 @@ def timeout(parser: argparse.ArgumentParser, default: float | None = 5.0) -> Non
     option(parser, "--timeout", default, help_text, float)
 
 
-def rows_in(parser: argparse.ArgumentParser, help_text: str = "") -> None:
+def rows_in(parser: argparse.ArgumentParser) -> None:
     """The rows that a verb takes."""
     kinds = "a file (.csv, .jsonl, .jsonl.gz, .json, .parquet), or a folder"
-    parser.add_argument("source", metavar="FILE", help=help_text or f"the rows: {kinds}")
+    parser.add_argument("source", metavar="FILE", help=f"the rows: {kinds}")
 
 
 def rows_out(parser: argparse.ArgumentParser, help_text: str = "") -> None:
