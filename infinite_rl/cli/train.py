@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..training import TrainingConfig
     from ..training.demo import Found
 
-_LIMITS = "Exit code: 0 done, 1 not done, 2 wrong usage."
+_CODES = "Exit code: 0 done, 1 not done, 2 wrong usage."
 
 
 def add(verbs: arguments.Verbs) -> None:
@@ -26,7 +26,7 @@ def add(verbs: arguments.Verbs) -> None:
         help="SFT or GRPO on rows, by the rewards that the rows name; or a demo of both",
         description="Fine-tune a model on verified rows.",
         epilog="Examples: infinite-rl train grpo configs/train/gsm8k_grpo.yaml --seed 7. "
-        f"infinite-rl train demo. {_LIMITS}",
+        f"infinite-rl train demo. {_CODES}",
     )
     kinds = parser.add_subparsers(required=True, metavar="ALGORITHM")
     _add_algorithm(kinds, "sft", "learn the responses of rows")
@@ -44,7 +44,7 @@ def _add_algorithm(kinds: arguments.Verbs, name: str, what: str) -> None:
         "events, samples, plots and checkpoints; a run that was interrupted goes on from its "
         "newest checkpoint where CONFIG is its folder. What neither a flag nor CONFIG says has the "
         "default.",
-        epilog=f"Example: infinite-rl train {name} config.yaml --steps 500. {_LIMITS}",
+        epilog=f"Example: infinite-rl train {name} config.yaml --steps 500. {_CODES}",
     )
     parser.add_argument(
         "source", type=Path, metavar="CONFIG", help="a YAML file, or the folder of a run to go on"
@@ -63,7 +63,7 @@ def _add_demo(kinds: arguments.Verbs) -> None:
         description="Make a tokenizer, a tiny model and rows, train by SFT on answers of which "
         "three in ten are wrong, then by GRPO with the project's own reward, and say how many of "
         "1,000 other prompts are answered rightly before and after. Nothing is downloaded.",
-        epilog=f"Example: infinite-rl train demo -o demo. {_LIMITS}",
+        epilog=f"Example: infinite-rl train demo -o demo. {_CODES}",
     )
     parser.add_argument(
         "-o", "--out", type=Path, default=Path("artifacts/demo"), metavar="PATH",
