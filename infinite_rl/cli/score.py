@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from ..errors import UsageError
+from ..types import ScoreStatus
 from . import arguments
 from .terminal import DONE, NOT_DONE, counting, one_line, show_logs, tell
 
@@ -80,7 +81,7 @@ def run(given: argparse.Namespace) -> int:
 def _print(given: argparse.Namespace, found: Summary) -> None:
     before = f", there before: {found.there_before}" if found.there_before else ""
     rewards = {
-        reward: {status: found.counts[reward, status] for status in _STATUSES}
+        reward: {status: found.counts[reward, status] for status in get_args(ScoreStatus)}
         for reward in sorted({name for name, _ in found.counts})
     }
     lines = [f"rows judged: {found.rows}{before}"]
@@ -92,6 +93,3 @@ def _print(given: argparse.Namespace, found: Summary) -> None:
         print(f"without a verdict: {more} more", file=sys.stderr)
     values = {**vars(found), "counts": rewards, "without_verdict": found.without_verdict}
     tell(given, {**values, "out": given.out}, *lines, f"in {given.out}")
-
-
-_STATUSES = ("passed", "failed", "unscored")
