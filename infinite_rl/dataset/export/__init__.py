@@ -24,7 +24,7 @@ from .. import parquet
 from ..ground_truth import unpack
 from ..rows import Row, id_of, put_down, read, sample_of
 from .card import CARD, MARK, About, Statistics, card, not_passed
-from .formats import FORMATS, Format, Item
+from .formats import FORMATS, Format, Found, Item
 from .schema import ANY, TEXT, fault_of
 
 __all__ = [
@@ -109,7 +109,7 @@ def read_export(
                 raise UsageError(
                     f"{path} is no export for {format_.name}: in row {number}, {fault}"
                 )
-            yield _found(row, format_, system) | {"split": path.stem} if format_.find else row
+            yield _found(format_.find(row), system, path.stem) if format_.find else row
 
 
 def format_named(name: str | Format) -> Format:
@@ -224,10 +224,7 @@ def _write_lines(lines: Iterable[tuple[str, str]], folder: Path) -> None:
 # --- reading back --------------------------------------------------------------------------------
 
 
-def _found(row: Row, format_: Format, system: str | None) -> Row:
-    if not format_.find:
-        return row
-    found = format_.find(row)
+def _found(found: Found, system: str | None, split: str) -> Row:
     sample = unpack(found.truth)
     told = default_system(sample) if system is None else system
     if isinstance(found.task, str):
@@ -241,4 +238,5 @@ def _found(row: Row, format_: Format, system: str | None) -> Row:
         "response": found.more.get("response", ""),
         "language": sample.language,
         "id": found.more.get("id", ""),
+        "split": split,
     }
