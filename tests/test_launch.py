@@ -25,7 +25,7 @@ from infinite_rl.launch.names import check_name, default_name
 from infinite_rl.launch.place import Place, read, resolve
 from infinite_rl.launch.request import Job, create_training_job, tags
 from infinite_rl.launch.source import Source, archived, listed, named
-from infinite_rl.training.redact import redact
+from infinite_rl.redact import redact
 
 pytest.importorskip("yaml")
 HERE = Path(__file__).parent

@@ -33,7 +33,7 @@ PACKAGE = ROOT / "infinite_rl"
 LAYERS = (
     {"types", "layout", "parser_fences"},
     {"errors", "parser_heads", "parser_tags", "tasks"},
-    {"parser", "prompts", "files", "workers", "settings", "estimators", "vllm_library"},
+    {"parser", "prompts", "files", "workers", "settings", "redact", "estimators", "vllm_library"},
     {"providers", "runtimes", "storage", "store"},
     {"executor", "manifest"},
     {"reward_functions", "doctor"},

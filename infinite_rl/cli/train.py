@@ -92,8 +92,8 @@ def run(given: argparse.Namespace) -> int:
 
 def _config(given: argparse.Namespace) -> TrainingConfig:
     """The file's values or the run's, and those of the flags in their place."""
+    from ..redact import REDACTED
     from ..training.config import TrainingConfig
-    from ..training.redact import REDACTED
     from ..training.run_folder import CONFIG
 
     path, algorithm = given.source, given.algorithm

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import LaunchError, UsageError
+from ..redact import REDACTED
 from .aws import Aws, Refused
 from .place import Place
 from .request import tags
@@ -84,7 +85,7 @@ def push(name: str, image: str, aws: Aws) -> None:
     words = [name, "login", "--username", user, "--password-stdin", registry]
     done = subprocess.run(words, input=password.encode(), capture_output=True)
     if done.returncode:
-        said = _last_line(done.stderr.decode(errors="replace").replace(password, "[redacted]"))
+        said = _last_line(done.stderr.decode(errors="replace").replace(password, REDACTED))
         raise LaunchError(f"{name} could not log in to {registry}: {said}")
     try:
         _run([name, "push", image], Path())

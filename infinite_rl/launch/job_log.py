@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from ..errors import StoreError
-from ..training.redact import redact
+from ..redact import redact
 
 FILE = Path("docs") / "job_log.md"
 _TITLE = "# Jobs\n"

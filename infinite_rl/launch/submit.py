@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ..errors import InfiniteRLError, LaunchError, UsageError
+from ..redact import redact
 from ..settings import read_yaml
-from ..training.redact import redact
 from . import image, job_log, place, source
 from .aws import Aws, Refused, Unanswered
 from .jobs import NoJob, status

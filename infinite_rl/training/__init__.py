@@ -39,7 +39,6 @@
     telling.py        a warning where groups of answers tell nothing
     checkpoint.py     what a run goes on from, whole or not there
     machine.py        on what a run is made
-    redact.py         keeps secrets out of all that
 
     plots.py          its curves
     timeline.py       where its time went

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 
-from .redact import redact
+from ..redact import redact
 
 # What of the environment changes how a run computes; nothing else of it is ever written down.
 _VARIABLES = (

@@ -24,10 +24,10 @@ from pathlib import Path
 from types import TracebackType
 
 from ..errors import InfiniteRLError, StoreError
+from ..redact import redact
 from ..storage import Transfer, publish, ready
 from . import checkpoint
 from .config import TrainingConfig
-from .redact import redact
 from .run_folder import (
     CONFIG,
     EVENTS,

@@ -6,10 +6,10 @@ import logging
 from pathlib import Path
 
 from ..errors import UsageError
+from ..redact import redact
 from ..store import locked
 from . import checkpoint
 from .config import AT_SCALE, TrainingConfig
-from .redact import redact
 from .run_folder import read_config
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError, look_up, reason_of
-from .redact import redact
+from ..redact import redact
 
 
 def is_main_process() -> bool:

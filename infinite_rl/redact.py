@@ -1,4 +1,4 @@
-"""Keeps keys and passwords out of what a run writes about itself."""
+"""Keeps keys and passwords out of what runs and jobs write about themselves."""
 
 from __future__ import annotations
 
