@@ -23,17 +23,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from infinite_rl.files.csv_log import read_rows
 from infinite_rl.generation.journal import answers
 from infinite_rl.generation.plan import slot_seed
 from infinite_rl.layout import render, tagged
-from infinite_rl.store import (
-    DATASET,
-    DATASET_COLUMNS,
-    FAILED,
-    FAILED_COLUMNS,
-    JOURNAL,
-    read_rows,
-)
+from infinite_rl.store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, JOURNAL
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))

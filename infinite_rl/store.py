@@ -7,26 +7,19 @@ again.
 
 from __future__ import annotations
 
-import csv
-import fcntl
 import json
-import logging
-import os
-import re
-import sys
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 from .errors import NoColumn, StoreError, UsageError
-from .files.append_only import AppendOnlyFile, damaged, read_lines
+from .files.append_only import damaged
+from .files.csv_log import ENCODING, ERRORS, CsvLog
+from .files.lock import locked
 from .types import REASONS, Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
-
-logger = logging.getLogger(__name__)
 
 DATASET, FAILED = "dataset.csv", "failed_dataset.csv"
 JOURNAL = "journal.jsonl"  # of a model's answers, which `generation.journal` keeps
@@ -47,124 +40,7 @@ _OF_A_SAMPLE = ("type", "prompt", "answer", "response", "language")
 # What is remembered of a row, and of a failure.
 _OF_A_ROW = ("slot", "type", "language", "prompt")
 _OF_A_REJECTION = ("slot", "format_score", "correctness_score", "error_msg")
-
-# UTF-8 cannot hold half a surrogate pair, but a model's JSON can: such text must survive as well.
-_ENCODING, _ERRORS = "utf-8", "surrogatepass"
-_QUOTED = re.compile(r'[",\r\n]')
 _EXCERPT, _SHOWN = 300, 3  # characters and number of the earlier prompts that a model is shown
-
-
-def read_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, str]]:
-    """The whole rows of a CSV file as exact strings; a torn last row is left out.
-
-    Raises:
-        StoreError: the header is not `columns` (where given), or the file is damaged.
-    """
-    rows = _scan(path, columns)
-    header, _ = next(rows, ([], 0))
-    for fields, _ in rows:
-        yield dict(zip(header, fields))  # noqa: B905 -- as many of each
-
-
-def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[list[str], int]]:
-    """The fields of each whole row, with the offset of its end in bytes; the header comes first."""
-    csv.field_size_limit(2**31 - 1)  # the default of 128 KiB is less than a long response
-    size, offset, last = path.stat().st_size, 0, b""
-
-    def texts() -> Iterator[str]:
-        nonlocal offset, last
-        for offset, last in read_lines(path):  # noqa: B007 -- it is looked at below
-            yield last.decode(_ENCODING, _ERRORS)
-
-    header: list[str] | None = None
-    try:
-        for fields in csv.reader(texts(), strict=True):
-            if not last.endswith(b"\n"):
-                return
-            if header is None:
-                header = _checked_header(path, fields, columns)
-            elif len(fields) != len(header):
-                raise damaged(path, offset, f"{len(fields)} fields instead of {len(header)}")
-            yield fields, offset
-    except (csv.Error, UnicodeDecodeError) as error:
-        if offset < size:  # else the file ends inside a row
-            raise damaged(path, offset, str(error)) from None
-
-
-def _checked_header(path: Path, fields: list[str], columns: Sequence[str] | None) -> list[str]:
-    if columns is not None and fields != list(columns):
-        what = f"its columns are {', '.join(fields)[:200]}"
-        if fields[:1] == ["\ufeff" + columns[0]]:
-            what = "a spreadsheet saved it, which may change values (007 becomes 7)"
-        raise StoreError(
-            f"{path} was not written by this version: {what}. "
-            "Move it away or choose another output folder; it was left as it is."
-        )
-    return fields
-
-
-class CsvLog(AppendOnlyFile):
-    """One append-only CSV file with fixed columns."""
-
-    comfort = "nothing was lost"  # as the journal holds the answer
-
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        super().__init__(path)
-        self.columns = columns
-
-    def recover(self, *columns: str) -> Iterator[tuple[str, ...]]:
-        """Yield some columns, at least two, of the rows that are there; then move a torn end aside,
-        or write the header.
-
-        Raises:
-            StoreError: the file is foreign or damaged.
-        """
-        end, wanted = 0, itemgetter(*map(self.columns.index, columns))
-        for fields, offset in _scan(self.path, self.columns):
-            if end:  # the first are the header
-                yield wanted(fields)
-            end = offset
-        if end < self.path.stat().st_size:
-            self._move_torn_end_aside(end)
-        if end == 0:
-            self._write(_line(self.columns))
-
-    def append(self, row: Mapping[str, str]) -> None:
-        """Write one whole row. Raises StoreError, and leaves no half row, where that fails."""
-        self._write(_line([row[column] for column in self.columns]))
-
-    def _move_torn_end_aside(self, end: int) -> None:
-        with self.path.open("rb") as file:
-            file.seek(end)
-            torn = file.read()
-        if end == 0 and not _line(self.columns).startswith(torn):
-            raise damaged(self.path, None, "no complete header")
-        aside = self.path.with_name(self.path.name + ".torn")
-        with aside.open("ab") as copy:
-            copy.write(torn + b"\n")
-            os.fsync(copy.fileno())
-        os.truncate(self.path, end)
-        logger.warning(
-            "%s ended in half a row; its %d bytes are in %s", self.path, len(torn), aside
-        )
-
-
-def _line(fields: Sequence[str]) -> bytes:
-    return csv_line(fields).encode(_ENCODING, _ERRORS)
-
-
-def csv_line(fields: Sequence[str], end: str = "\r\n") -> str:
-    """A line of CSV by RFC 4180.
-
-    The csv module of before Python 3.13 may leave a lone carriage return bare, and that of 3.10
-    takes no NUL, which is U+FFFD there.
-    """
-    if sys.version_info < (3, 11):
-        fields = [field.replace("\0", "\ufffd") for field in fields]
-    quoted = (
-        '"' + field.replace('"', '""') + '"' if _QUOTED.search(field) else field for field in fields
-    )
-    return ('""' if list(fields) == [""] else ",".join(quoted)) + end
 
 
 def answer_of(value: object) -> str | None:
@@ -265,6 +141,12 @@ class Rejection:
         )
 
 
+class _Table(CsvLog):
+    """Rows of which the journal holds the answers."""
+
+    comfort = "nothing was lost"
+
+
 class Store:
     """One output folder, opened by one run at a time; only one thread may use it.
 
@@ -286,11 +168,11 @@ class Store:
         )
         with ExitStack() as opened:  # closes what was opened when something is refused
             opened.enter_context(locked(out_dir))
-            self._accepted = CsvLog(out_dir / DATASET, DATASET_COLUMNS)
+            self._accepted = _Table(out_dir / DATASET, DATASET_COLUMNS)
             opened.callback(self._accepted.close)
             for row in self._accepted.recover(*_OF_A_ROW):
                 self._remember(*row)
-            self._failed = CsvLog(out_dir / FAILED, FAILED_COLUMNS)
+            self._failed = _Table(out_dir / FAILED, FAILED_COLUMNS)
             opened.callback(self._failed.close)
             for row in self._failed.recover(*_OF_A_REJECTION):
                 self._remember_rejected(*row)
@@ -352,7 +234,7 @@ class Store:
         """Write one file into `debug_prompts/`."""
         folder = self.out_dir / "debug_prompts"
         folder.mkdir(exist_ok=True)
-        (folder / f"{name}.txt").write_text(text, encoding=_ENCODING, errors=_ERRORS)
+        (folder / f"{name}.txt").write_text(text, encoding=ENCODING, errors=ERRORS)
 
     def _accept(self, row: Mapping[str, str]) -> None:
         self._accepted.append(row)
@@ -380,21 +262,3 @@ class Store:
         if reason in REASONS:
             score = RewardFunctionScore(*scores, error)
             self.rejected[place] = Rejection(cast(Reason, reason), score)
-
-
-def locked(out_dir: Path) -> IO[bytes]:
-    """An open, locked file in the folder, which is made where it is missing.
-
-    The lock goes with the process, so a killed run leaves none behind.
-    """
-    try:
-        out_dir.mkdir(parents=True, exist_ok=True)
-        file = (out_dir / ".lock").open("wb")
-    except OSError as error:
-        raise StoreError(f"cannot write to the folder {out_dir}: {error.strerror}") from None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise StoreError(f"another run is writing to the folder {out_dir}") from None
-    return file

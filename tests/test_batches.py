@@ -15,6 +15,7 @@ import pytest
 
 from infinite_rl.dataset import load_dataset
 from infinite_rl.errors import ProviderUnavailable, UsageError
+from infinite_rl.files.csv_log import read_rows
 from infinite_rl.generation.journal import batches
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
@@ -23,7 +24,7 @@ from infinite_rl.providers.gemini_batch import GeminiBatches
 from infinite_rl.providers.limits import RetryPolicy
 from infinite_rl.providers.prices import Price
 from infinite_rl.providers.scripted import ScriptedProvider
-from infinite_rl.store import FAILED, read_rows
+from infinite_rl.store import FAILED
 
 pytestmark = pytest.mark.slow
 

@@ -16,12 +16,13 @@ import gemini_server as gemini
 import pytest
 
 from infinite_rl.errors import UsageError
+from infinite_rl.files.csv_log import read_rows
 from infinite_rl.generation.cluster import generate_on_ray
 from infinite_rl.generation.journal import answers
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.shards import shard_folders
 from infinite_rl.layout import render, tagged
-from infinite_rl.store import DATASET, FAILED, read_rows
+from infinite_rl.store import DATASET, FAILED
 
 pytestmark = pytest.mark.slow
 

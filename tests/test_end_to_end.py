@@ -10,6 +10,7 @@ import gemini_server as gemini
 import pytest
 
 from infinite_rl.dataset import load_dataset
+from infinite_rl.files.csv_log import read_rows
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
@@ -17,7 +18,7 @@ from infinite_rl.providers.gemini import GeminiProvider
 from infinite_rl.providers.limits import RetryPolicy
 from infinite_rl.providers.procedural import ProceduralProvider
 from infinite_rl.reward_functions import get_reward_functions
-from infinite_rl.store import FAILED, read_rows
+from infinite_rl.store import FAILED
 
 AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)
 _PROCEDURAL = ProceduralProvider()

@@ -20,6 +20,7 @@ from infinite_rl.errors import (
     UnknownName,
     UsageError,
 )
+from infinite_rl.files.csv_log import read_rows
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
@@ -28,7 +29,7 @@ from infinite_rl.providers.limits import RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.reward_functions.reward_function import Expected, RewardFunction
-from infinite_rl.store import DATASET, FAILED, JOURNAL, read_rows
+from infinite_rl.store import DATASET, FAILED, JOURNAL
 from infinite_rl.tasks import TASKS
 from infinite_rl.types import Completion, RewardFunctionScore, TaskType, Usage
 

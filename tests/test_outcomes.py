@@ -10,12 +10,13 @@ import pytest
 
 from infinite_rl.dataset import load_dataset
 from infinite_rl.errors import NoCompletion, ProviderRefused, UsageError
+from infinite_rl.files.csv_log import read_rows
 from infinite_rl.generation.journal import answers
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
 from infinite_rl.providers.scripted import ScriptedProvider
-from infinite_rl.store import FAILED, read_rows
+from infinite_rl.store import FAILED
 from infinite_rl.types import Completion, Usage
 
 

@@ -13,11 +13,12 @@ from infinite_rl import cli
 from infinite_rl.dataset import load_dataset, rows
 from infinite_rl.dataset.pairs import Found, pairs
 from infinite_rl.errors import UsageError
+from infinite_rl.files.csv_log import read_rows
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import fenced, render, tagged
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.reward_functions import get_reward_functions
-from infinite_rl.store import FAILED, FAILED_COLUMNS, read_rows
+from infinite_rl.store import FAILED, FAILED_COLUMNS
 from infinite_rl.types import Sample
 
 QUOTED = re.compile(r"What is (\d+) \+ 1\?")

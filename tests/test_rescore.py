@@ -10,6 +10,7 @@ import pytest
 
 from infinite_rl.dataset import load_dataset
 from infinite_rl.errors import NoCompletion, ProviderRefused, StoreError, UsageError
+from infinite_rl.files.csv_log import read_rows
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.rescore import rescore
 from infinite_rl.generator import generate_dataset
@@ -19,7 +20,7 @@ from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.reward_functions.math import MathRewardFunction
 from infinite_rl.reward_functions.reward_function import Expected, RewardFunction
-from infinite_rl.store import DATASET, FAILED, JOURNAL, read_rows
+from infinite_rl.store import DATASET, FAILED, JOURNAL
 from infinite_rl.types import RewardFunctionScore
 
 

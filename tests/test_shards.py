@@ -15,6 +15,7 @@ import gemini_server as gemini
 import pytest
 
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
+from infinite_rl.files.csv_log import read_rows
 from infinite_rl.generation import cluster
 from infinite_rl.generation.cluster import Failure, Job, ShardWorker, generate_on_ray
 from infinite_rl.generation.journal import answers
@@ -27,7 +28,7 @@ from infinite_rl.layout import render, tagged
 from infinite_rl.proof.reprove import reprove
 from infinite_rl.providers.limits import Limits
 from infinite_rl.reward_functions import get_reward_functions
-from infinite_rl.store import DATASET, FAILED, read_rows
+from infinite_rl.store import DATASET, FAILED
 
 
 class Local:

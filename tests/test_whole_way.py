@@ -20,13 +20,14 @@ from infinite_rl.dataset.pairs import pairs
 from infinite_rl.dataset.rows import Row, id_of, read, sample_of, write
 from infinite_rl.dataset.solving import Asking
 from infinite_rl.dataset.split import LEFT_OUT, split
+from infinite_rl.files.csv_log import read_rows
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
 from infinite_rl.proof.reprove import reprove
 from infinite_rl.providers.limits import RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.reward_functions import get_reward_functions
-from infinite_rl.store import DATASET, read_rows
+from infinite_rl.store import DATASET
 
 GSM8K = Path(__file__).parents[2] / "shared" / "data" / "gsm8k" / "test.jsonl"
 NAMES = ("Ada", "Bela", "Chidi", "Dana", "Emre", "Fatou", "Goran", "Hana")

@@ -41,7 +41,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import StoreError
-from ..store import DATASET, DATASET_COLUMNS, read_rows
+from ..files.csv_log import read_rows
+from ..store import DATASET, DATASET_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd

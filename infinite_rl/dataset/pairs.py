@@ -16,8 +16,9 @@ from random import Random
 from typing import Any
 
 from ..errors import NoColumn, UsageError
+from ..files.csv_log import read_rows
 from ..settings import check_range
-from ..store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, read_rows
+from ..store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS
 from ..types import Slot
 from . import rows
 from .rows import Row

@@ -20,16 +20,9 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from ..errors import NoColumn, StoreError, UsageError, reason_of
+from ..files.csv_log import csv_line, read_rows
 from ..files.replacing import replacing
-from ..store import (
-    DATASET,
-    DATASET_COLUMNS,
-    FAILED_COLUMNS,
-    JOURNAL,
-    csv_line,
-    read_rows,
-    sample_of,
-)
+from ..store import DATASET, DATASET_COLUMNS, FAILED_COLUMNS, JOURNAL, sample_of
 from . import parquet
 from .shelf import Shelf, to_json, to_line
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import InfiniteRLError, NoCompletion, look_up
+from ..files.lock import locked
 from ..generation.budget import Budget, estimate_calls
 from ..generation.calls import Asked, Patience
 from ..generation.journal import Call, Journal, Source
@@ -33,7 +34,7 @@ from ..providers.provider import Provider
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 from ..settings import check_range
-from ..store import JOURNAL, locked
+from ..store import JOURNAL
 from ..types import Completion, RewardFunctionScore, Sample, Slot
 from ..workers.pool import in_order
 from . import rows

@@ -24,10 +24,11 @@ from ..dataset.prompt_styles import STYLES
 from ..dataset.rows import Row
 from ..dataset.scoring import Judging, score_file
 from ..errors import ProviderError, Stopped, UsageError, look_up
+from ..files.lock import locked
 from ..manifest import read_manifest, surroundings, write_manifest
 from ..providers.gate import RetryPolicy
 from ..providers.provider import Provider
-from ..store import locked, sample_of
+from ..store import sample_of
 from .answers import Keeper, Kept
 from .backends import Asking, Backend, Question, make_backend
 from .benchmarks import Task, tasks_of

@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import InfiniteRLError, UsageError
+from ..files.csv_log import read_rows
 from ..generator import generate_dataset
 from ..providers import resolve_provider
 from ..providers.limits import Limits
 from ..reward_functions import get_reward_functions
 from ..settings import check_range
-from ..store import DATASET, JOURNAL, Store, read_rows
+from ..store import DATASET, JOURNAL, Store
 from ..tasks import TASKS
 from ..types import Usage
 from ..workers.ray_cluster import connected

@@ -13,11 +13,12 @@ from itertools import islice
 from pathlib import Path
 
 from ..errors import StoreError, UsageError
+from ..files.csv_log import read_rows
 from ..manifest import judging_timeout, read_manifest, write_manifest
 from ..proof.solves import MIN_AGREEMENT
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
-from ..store import DATASET, FAILED, JOURNAL, Store, read_rows
+from ..store import DATASET, FAILED, JOURNAL, Store
 from ..tasks import TASKS
 from ..types import Attempt, Completion, Outcome, Slot, TaskType
 from ..workers.pool import default_count

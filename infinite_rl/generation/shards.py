@@ -16,8 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..errors import StoreError, UsageError
+from ..files.csv_log import read_rows
 from ..providers.gate import Limits
-from ..store import DATASET, DATASET_COLUMNS, Store, read_rows
+from ..store import DATASET, DATASET_COLUMNS, Store
 from .plan import Shard
 
 SHARDS = "shards"

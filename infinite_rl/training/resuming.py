@@ -6,8 +6,8 @@ import logging
 from pathlib import Path
 
 from ..errors import UsageError
+from ..files.lock import locked
 from ..redact import redact
-from ..store import locked
 from . import checkpoint
 from .config import AT_SCALE, TrainingConfig
 from .run_folder import read_config

@@ -28,11 +28,11 @@ from typing import Any
 from ..dataset.shelf import to_line
 from ..errors import StoreError, UsageError
 from ..files.append_only import AppendOnlyFile, damaged, whole_lines
+from ..files.lock import locked
 from ..files.replacing import write_text
 from ..manifest import surroundings
 from ..redact import redact
 from ..settings import read_yaml, to_yaml
-from ..store import locked
 from . import checkpoint
 from .machine import commit, hardware, requirements
 

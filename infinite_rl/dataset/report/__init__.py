@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...files.csv_log import read_rows
 from ...files.replacing import write_text
 from ...manifest import read_manifest
-from ...store import DATASET, FAILED, FAILED_COLUMNS, PROOF_COLUMNS, read_rows
+from ...store import DATASET, FAILED, FAILED_COLUMNS, PROOF_COLUMNS
 from ...types import REASONS
 from ..rows import Row, Source, read
 from .nearest import nearest

@@ -1,0 +1,132 @@
+"""CSV files that only grow, by whole rows, and are read back as exact strings."""
+
+from __future__ import annotations
+
+import csv
+import logging
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
+from pathlib import Path
+
+from ..errors import StoreError
+from .append_only import AppendOnlyFile, damaged, read_lines
+
+logger = logging.getLogger(__name__)
+
+# UTF-8 cannot hold half a surrogate pair, but a model's JSON can: such text must survive as well.
+ENCODING, ERRORS = "utf-8", "surrogatepass"
+_QUOTED = re.compile(r'[",\r\n]')
+
+
+def read_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, str]]:
+    """The whole rows of a CSV file as exact strings; a torn last row is left out.
+
+    Raises:
+        StoreError: the header is not `columns` (where given), or the file is damaged.
+    """
+    rows = _scan(path, columns)
+    header, _ = next(rows, ([], 0))
+    for fields, _ in rows:
+        yield dict(zip(header, fields))  # noqa: B905 -- as many of each
+
+
+def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[list[str], int]]:
+    """The fields of each whole row, with the offset of its end in bytes; the header comes first."""
+    csv.field_size_limit(2**31 - 1)  # the default of 128 KiB is less than a long response
+    size, offset, last = path.stat().st_size, 0, b""
+
+    def texts() -> Iterator[str]:
+        nonlocal offset, last
+        for offset, last in read_lines(path):  # noqa: B007 -- it is looked at below
+            yield last.decode(ENCODING, ERRORS)
+
+    header: list[str] | None = None
+    try:
+        for fields in csv.reader(texts(), strict=True):
+            if not last.endswith(b"\n"):
+                return
+            if header is None:
+                header = _checked_header(path, fields, columns)
+            elif len(fields) != len(header):
+                raise damaged(path, offset, f"{len(fields)} fields instead of {len(header)}")
+            yield fields, offset
+    except (csv.Error, UnicodeDecodeError) as error:
+        if offset < size:  # else the file ends inside a row
+            raise damaged(path, offset, str(error)) from None
+
+
+def _checked_header(path: Path, fields: list[str], columns: Sequence[str] | None) -> list[str]:
+    if columns is not None and fields != list(columns):
+        what = f"its columns are {', '.join(fields)[:200]}"
+        if fields[:1] == ["\ufeff" + columns[0]]:
+            what = "a spreadsheet saved it, which may change values (007 becomes 7)"
+        raise StoreError(
+            f"{path} was not written by this version: {what}. "
+            "Move it away or choose another output folder; it was left as it is."
+        )
+    return fields
+
+
+class CsvLog(AppendOnlyFile):
+    """One append-only CSV file with fixed columns."""
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        super().__init__(path)
+        self.columns = columns
+
+    def recover(self, *columns: str) -> Iterator[tuple[str, ...]]:
+        """Yield some columns, at least two, of the rows that are there; then move a torn end aside,
+        or write the header.
+
+        Raises:
+            StoreError: the file is foreign or damaged.
+        """
+        end, wanted = 0, itemgetter(*map(self.columns.index, columns))
+        for fields, offset in _scan(self.path, self.columns):
+            if end:  # the first are the header
+                yield wanted(fields)
+            end = offset
+        if end < self.path.stat().st_size:
+            self._move_torn_end_aside(end)
+        if end == 0:
+            self._write(_line(self.columns))
+
+    def append(self, row: Mapping[str, str]) -> None:
+        """Write one whole row. Raises StoreError, and leaves no half row, where that fails."""
+        self._write(_line([row[column] for column in self.columns]))
+
+    def _move_torn_end_aside(self, end: int) -> None:
+        with self.path.open("rb") as file:
+            file.seek(end)
+            torn = file.read()
+        if end == 0 and not _line(self.columns).startswith(torn):
+            raise damaged(self.path, None, "no complete header")
+        aside = self.path.with_name(self.path.name + ".torn")
+        with aside.open("ab") as copy:
+            copy.write(torn + b"\n")
+            os.fsync(copy.fileno())
+        os.truncate(self.path, end)
+        logger.warning(
+            "%s ended in half a row; its %d bytes are in %s", self.path, len(torn), aside
+        )
+
+
+def _line(fields: Sequence[str]) -> bytes:
+    return csv_line(fields).encode(ENCODING, ERRORS)
+
+
+def csv_line(fields: Sequence[str], end: str = "\r\n") -> str:
+    """A line of CSV by RFC 4180.
+
+    The csv module of before Python 3.13 may leave a lone carriage return bare, and that of 3.10
+    takes no NUL, which is U+FFFD there.
+    """
+    if sys.version_info < (3, 11):
+        fields = [field.replace("\0", "\ufffd") for field in fields]
+    quoted = (
+        '"' + field.replace('"', '""') + '"' if _QUOTED.search(field) else field for field in fields
+    )
+    return ('""' if list(fields) == [""] else ",".join(quoted)) + end

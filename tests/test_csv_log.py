@@ -1,0 +1,22 @@
+"""CSV files that only grow: what is appended is read back as it was."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from infinite_rl.files.csv_log import CsvLog, read_rows
+
+
+@given(st.lists(st.text(), min_size=2, max_size=2))
+@settings(max_examples=200, deadline=None)
+def test_any_unicode_survives(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    log = CsvLog(path, ("a", "b"))
+    assert list(log.recover("a", "b")) == []
+    row = dict(zip("ab", (text.replace("\0", "") for text in texts), strict=True))
+    log.append(row)
+    log.append(row)
+    log.close()
+    assert list(read_rows(path)) == [row, row]
