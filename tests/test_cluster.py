@@ -14,6 +14,7 @@ from typing import Any
 
 import gemini_server as gemini
 import pytest
+from ray_nodes import ROOT, nodes
 
 from infinite_rl.errors import UsageError
 from infinite_rl.files.csv_log import read_rows
@@ -26,7 +27,6 @@ from infinite_rl.store import DATASET, FAILED
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parent.parent
 ROWS, THREADS = 40, 2
 
 pytest.importorskip("ray")
@@ -61,17 +61,9 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
 
 
 @pytest.fixture
-def cluster(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    from ray.cluster_utils import Cluster
-
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, sys.path)]))
-    cluster = Cluster(True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    try:
-        cluster.add_node(num_cpus=1)
+def cluster(service: Service) -> Iterator[Any]:  # noqa: ARG001 -- its nodes ask that
+    with nodes(1, 1) as cluster:
         yield cluster
-    finally:
-        cluster.shutdown()
 
 
 def holder(path: Path) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("ray")
 
+from ray_nodes import nodes  # noqa: E402
 from test_training_local import ROWS, config, cut_at, digits  # noqa: E402
 from tiny_models import save_tiny  # noqa: E402
 
@@ -25,7 +25,6 @@ from infinite_rl.training import TrainingConfig, checkpoint, ray_engine, train  
 from infinite_rl.training.ray_engine import packed, unpacked  # noqa: E402
 from infinite_rl.training.run_folder import read_events, read_rollouts  # noqa: E402
 
-ROOT = Path(__file__).parent.parent
 ROWS = [{**row, "id": f"sum-{place}"} for place, row in enumerate(ROWS)]
 
 
@@ -63,26 +62,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # --- on a cluster --------------------------------------------------------------------------------
 
 
-def set_up(patch: pytest.MonkeyPatch) -> None:
-    """The environment of Ray's processes."""
-    patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    patch.setenv("OMP_NUM_THREADS", "1")
-    patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, sys.path)]))
-
-
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Two nodes on this machine, for all tests of this file: one has room for a trainer alone."""
-    from ray.cluster_utils import Cluster
-
-    with pytest.MonkeyPatch.context() as patch:
-        set_up(patch)
-        cluster = Cluster(True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-        try:
-            cluster.add_node(num_cpus=5)
-            yield cluster
-        finally:
-            cluster.shutdown()
+def cluster() -> Iterator[Any]:
+    """Two nodes for all tests of this file: one has room for a trainer alone."""
+    with nodes(1, 5) as cluster:
+        yield cluster
 
 
 FEW = {"rollout_workers": 1, "reward_workers": 1}
@@ -236,23 +220,17 @@ def test_a_process_that_never_answers_is_ended_and_replaced(
 def test_a_cluster_whose_head_is_gone_ends_the_run_with_one_line(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ray.cluster_utils import Cluster
-
-    set_up(monkeypatch)
     monkeypatch.setattr(ray_engine, "_REACH_S", 10.0)
-    cluster = Cluster(True, head_node_args={"num_cpus": 3, "include_dashboard": False})
+    with nodes(3) as cluster:
 
-    def kill(step: int, values: Mapping[str, Any]) -> None:
-        if step == 2:
-            (server,) = cluster.head_node.all_processes["gcs_server"]
-            server.process.kill()
+        def kill(step: int, values: Mapping[str, Any]) -> None:
+            if step == 2:
+                (server,) = cluster.head_node.all_processes["gcs_server"]
+                server.process.kill()
 
-    settings = at_scale(model, tmp_path, cluster, steps=1000, **FEW)
-    try:
+        settings = at_scale(model, tmp_path, cluster, steps=1000, **FEW)
         with pytest.raises(InfiniteRLError, match="^the Ray cluster at .* is gone: .* resumed"):
             train(ROWS, digits, settings, on_step=kill)
-    finally:
-        cluster.shutdown()
 
 
 @pytest.mark.slow
