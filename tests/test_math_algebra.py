@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import importlib.util
-import time
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -22,6 +23,7 @@ from infinite_rl.reward_functions.math import algebra as algebra_module
 from infinite_rl.reward_functions.math.bounds import Unparsed
 from infinite_rl.reward_functions.math.parse import parse
 from infinite_rl.reward_functions.math.tree import show
+from infinite_rl.workers.worker import NoWorkers
 
 needs_sympy = pytest.mark.skipif(
     importlib.util.find_spec("sympy") is None, reason="sympy is not installed"
@@ -253,11 +255,24 @@ def test_a_batch_needs_its_time_once_for_each_core() -> None:
 # -- the workers ----------------------------------------------------------------------------------
 
 
-def test_a_worker_that_is_not_there_yet_holds_nobody_up() -> None:
-    algebra_module.close()
-    start = time.perf_counter()
-    status = verify(r"\int_0^1 9^{9^{9^9}} \, dx", "3", timeout=0.02).status
-    assert status in ("timeout", "budget") and time.perf_counter() - start < 0.5
+def test_a_worker_that_is_not_there_yet_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    over, there = threading.Event(), threading.Event()
+
+    def worker() -> NoReturn:
+        over.wait(60)
+        there.set()
+        raise NoWorkers("the test is over")
+
+    monkeypatch.setattr(algebra_module, "_solvers", algebra_module._Solvers())
+    monkeypatch.setattr(algebra_module, "Worker", worker)
+    try:
+        verdict = verify(r"\int_0^1 12x e^{6x^2} \, dx", "e^6 - 1", timeout=0.02)
+        assert verdict.status == "timeout" and verdict.missing and not there.is_set()
+    finally:
+        over.set()
+        for thread in threading.enumerate():
+            if thread.name == "algebra":
+                thread.join()  # before the real workers are back
 
 
 @pytest.mark.slow
