@@ -123,11 +123,8 @@ def generate_dataset(
     check_range("max_retries", max_retries, 1)
     stop = stop or threading.Event()
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
-    plan = Plan.of(num_samples, task_dist, {**TASKS, **(extra_tasks or {})}, languages, rewards)
-    if shard:
-        plan = replace(plan, targets=dict(shard.targets), shard=shard)
-    elif shard_count(Path(out_dir)):
-        raise UsageError(f"{out_dir} is made of shards: go on with it by --engine ray")
+    tasks = {**TASKS, **(extra_tasks or {})}
+    plan = _part(Plan.of(num_samples, task_dist, tasks, languages, rewards), shard, Path(out_dir))
     patience = Patience(limits or Limits(), num_threads, retry, stop)
     options = {"temperature": temperature, "max_output_tokens": max_output_tokens}
     asked = Asked.by(
@@ -151,8 +148,7 @@ def generate_dataset(
         _prepare(plan, progress, rewards)
         if journal.under_way and not batch:
             raise UsageError(f"a batch is under way: `infinite-rl batch resume {out_dir}` goes on")
-        answers = collecting if batch else journal
-        seed_of = partial(slot_seed, seed)
+        answers, seed_of = collecting if batch else journal, partial(slot_seed, seed)
         run = Run(
             asker=Asker(plan.tasks, tuple(topics), seed, store, journal),
             store=store,
@@ -167,16 +163,21 @@ def generate_dataset(
             on_progress=patience.telling(on_progress),
             free=plan.free_indices,
         )
-        record.begin()
-        try:
+        with _recorded(record, progress, patience):
             if batch:
                 _go_in_batches(run, num_threads, asked.batches(journal), collecting)
             else:
                 run.go(num_threads)
-        finally:
-            progress.retries = len(patience.waits)
-            record.end(progress)
     return progress
+
+
+def _part(plan: Plan, shard: Shard | None, out_dir: Path) -> Plan:
+    """The shard's part of a plan, or all of it; raises UsageError where that is for a cluster."""
+    if shard:
+        return replace(plan, targets=dict(shard.targets), shard=shard)
+    if shard_count(out_dir):
+        raise UsageError(f"{out_dir} is made of shards: go on with it by --engine ray")
+    return plan
 
 
 @contextmanager
@@ -212,6 +213,17 @@ def _prepare(plan: Plan, progress: Progress, rewards: Mapping[str, RewardFunctio
     for family, kinds in plan.tasks.items():
         for task in kinds if progress.missing(family) else ():
             rewards[task.reward].prepare(task.language)
+
+
+@contextmanager
+def _recorded(record: Record, progress: Progress, patience: Patience) -> Iterator[None]:
+    """Has the folder's manifest tell of the run, however it ends."""
+    record.begin()
+    try:
+        yield
+    finally:
+        progress.retries = len(patience.waits)
+        record.end(progress)
 
 
 def _go_in_batches(run: Run, threads: int, batches: Batches, answers: Collecting) -> None:
