@@ -16,7 +16,6 @@ from ..types import Attempt, Outcome
 from ..workers.waits import taken
 from .attempts import Asker
 from .journal import Journal, Pending
-from .plan import free_indices
 from .progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -45,7 +44,7 @@ class Run:
     save_every: int
     debug: bool
     on_progress: Callable[[Progress], None]
-    free: Callable[[str, Collection[int]], Iterator[int]] = lambda _, filled: free_indices(filled)
+    free: Callable[[str, Collection[int]], Iterator[int]]
     waiting: deque[Attempt] = field(default_factory=deque)  # what follows rejected attempts
     begun: Counter[str] = field(default_factory=Counter)  # samples not settled yet, per family
     failures: Counter[str] = field(default_factory=Counter)  # failed samples in a row, per family
