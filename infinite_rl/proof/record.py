@@ -10,19 +10,19 @@ from ..types import RewardFunctionScore, TaskType
 
 
 def proof_of(score: RewardFunctionScore, task: TaskType, reward: RewardFunction) -> dict[str, Any]:
-    """The proof of a score, as JSON values.
+    """The proof of a score, as JSON values: what judged it, and in `status` with which verdict."""
+    return {**judge_of(task, reward), "status": score.status}
 
-    `reward` and `reward_version` say what judged, `limits` within what, `status` with which
-    verdict. A task with a language of the package has its `runtime`, and the `runtime_sha256` that
-    its file must have. Raises `RuntimeMissing` where no hash is recorded.
+
+def judge_of(task: TaskType, reward: RewardFunction) -> dict[str, Any]:
+    """What judges a task, as JSON values.
+
+    `reward` and `reward_version` say what, `limits` within what. A task with a language of the
+    package has its `runtime`, and the `runtime_sha256` that its file must have. Raises
+    `RuntimeMissing` where no hash is recorded.
     """
-    proof = {
-        "reward": task.reward,
-        "reward_version": reward.version,
-        "limits": reward.limits,
-        "status": score.status,
-    }
+    judge = {"reward": task.reward, "reward_version": reward.version, "limits": reward.limits}
     if language := language_of(task.language):
         runtime = runtime_named(language)
-        proof |= {"runtime": runtime.name, "runtime_sha256": recorded_hash(runtime)}
-    return proof
+        judge |= {"runtime": runtime.name, "runtime_sha256": recorded_hash(runtime)}
+    return judge

@@ -8,14 +8,15 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..reward_functions.reward_function import RewardFunction
-from ..runtimes import language_of, recorded_hash, runtime_named
 from ..store import sample_of
 from ..tasks import TASKS
 from ..types import RewardFunctionScore, Sample, TaskType
 from .corruptions import empty_response
+from .record import judge_of
 from .self_test import self_test
 
 _TOGETHER = 256  # rows that are held, and judged, at a time
+_WHICH = ("reward_version", "runtime_sha256")
 _SCORES = ("format_score", "correctness_score", "aux_score", "quality_score")
 
 
@@ -62,13 +63,9 @@ def reprove(
 
 
 def _judge_of(task: TaskType, rewards: Mapping[str, RewardFunction]) -> dict[str, str]:
-    """What judges a task today, as far as a row records it."""
-    if task.reward not in rewards:
-        return {}
-    found = {"reward_version": rewards[task.reward].version}
-    if language := language_of(task.language):
-        found["runtime_sha256"] = recorded_hash(runtime_named(language))
-    return found
+    """Which version and which build judge a task today."""
+    found = judge_of(task, rewards[task.reward]) if task.reward in rewards else {}
+    return {name: found[name] for name in _WHICH if name in found}
 
 
 def _changes(row: _Row, judge: Mapping[str, str]) -> str:
