@@ -28,14 +28,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
 from ..errors import InfiniteRLError, UsageError, reason_of
 from ..workers.ray_cluster import connected
-from .async_engine import run_on
+from .async_engine import Tell, run_on
 from .blocking import BlockingReward, BlockingRollout, BlockingTrainer, Job
 from .checkpoint import step_of
 from .config import TrainingConfig
@@ -46,8 +46,6 @@ logger = logging.getLogger(__name__)
 
 _ROOM_S = 120.0  # how often one is told that there is no room for an actor
 _REACH_S = 40.0  # how long a cluster may not answer; after 60 s Ray itself ends this process
-
-Tell: TypeAlias = "Callable[..., None]"  # takes the kind of an event, its step and its values
 
 
 # --- weights -------------------------------------------------------------------------------------
