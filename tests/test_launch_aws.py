@@ -691,7 +691,7 @@ def test_waiting_shows_each_step_and_ends_with_the_jobs_success(
     code: int,
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(jobs.wait, "__kwdefaults__", {"sleep": waits.append, "every_s": 30.0})
+    monkeypatch.setattr(jobs.wait, "__kwdefaults__", {"sleep": waits.append})
     running = ["InProgress:Downloading", "InProgress:Training", "InProgress:Training"]
     aws.lives[job] = states(*running, end)
     if end == "Failed":

@@ -15,7 +15,7 @@ from .names import check_name
 COMPLETED, FAILED, STOPPED = "Completed", "Failed", "Stopped"
 ENDED = (COMPLETED, FAILED, STOPPED)
 GROUP = "/aws/sagemaker/TrainingJobs"
-_POLL_S = 30.0
+_POLL_S, _FOLLOW_S = 30.0, 5.0
 _PATIENCE = 20  # polls without an answer, one after the other, before waiting is given up
 _LATE_MS = 120_000  # a host's lines may come this much after those of another
 
@@ -138,11 +138,7 @@ def logs(aws: Aws, name: str, since_ms: int = 0) -> Iterator[tuple[str, int, str
 
 
 def followed(
-    aws: Aws,
-    name: str,
-    *,
-    sleep: Callable[[float], object] = time.sleep,
-    every_s: float = 5.0,
+    aws: Aws, name: str, *, sleep: Callable[[float], object] = time.sleep
 ) -> Iterator[tuple[str, str]]:
     """A job's lines (host, text), those that come later too, until it is over."""
     newest, seen = 0, dict[str, int]()
@@ -156,7 +152,7 @@ def followed(
         seen = {key: when for key, when in seen.items() if when >= newest - 2 * _LATE_MS}
         if over:
             return
-        sleep(every_s)
+        sleep(_FOLLOW_S)
 
 
 def wait(
@@ -165,7 +161,6 @@ def wait(
     on_change: Callable[[State], object],
     *,
     sleep: Callable[[float], object] = time.sleep,
-    every_s: float = _POLL_S,
 ) -> State:
     """How a job ended; `on_change` is told each time it is otherwise than before.
 
@@ -190,7 +185,7 @@ def wait(
             last = found.status, found.detail
             if found.is_over:
                 return found
-        sleep(every_s)
+        sleep(_POLL_S)
 
 
 def _passes(error: LaunchError) -> bool:
