@@ -21,7 +21,7 @@ from rich.text import Text
 from ..generation.progress import Estimate, Progress, Spending
 from ..providers.gate import Traffic
 
-_PLAIN_EVERY_S = 5.0
+PLAIN_EVERY_S = 5.0  # between two lines where there are no bars
 _NARROW = 60  # columns under which bars would push out the numbers
 
 
@@ -98,6 +98,11 @@ def planned(progress: Progress) -> str:
     return "\n".join((*rows, estimated(plan)))
 
 
+def has_room(console: Console) -> bool:
+    """Whether bars can be drawn there."""
+    return console.is_terminal and console.width >= _NARROW
+
+
 class NotedBars(Bars):
     """Bars with a line under them, which may be long and takes no width from them."""
 
@@ -172,7 +177,7 @@ class PlainDisplay:
         now = time.monotonic()
         if not self._start:  # the first call: the run begins
             self._start = self._last = now
-        if now - self._last < _PLAIN_EVERY_S:
+        if now - self._last < PLAIN_EVERY_S:
             return
         self._last = now
         made = sum(progress.accepted.values())
@@ -194,5 +199,4 @@ class PlainDisplay:
 
 def display(console: Console) -> LiveDisplay | PlainDisplay:
     """The display that fits the console."""
-    wide = console.is_terminal and console.width >= _NARROW
-    return LiveDisplay(console) if wide else PlainDisplay(console)
+    return LiveDisplay(console) if has_room(console) else PlainDisplay(console)

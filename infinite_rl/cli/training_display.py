@@ -15,10 +15,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from .display import NotedBars
+from .display import PLAIN_EVERY_S, NotedBars, has_room
 
-_PLAIN_EVERY_S = 5.0
-_NARROW = 60  # columns under which a bar would push out the numbers
 # What is shown of a step, where it has it, and how.
 _SHOWN: Mapping[str, str] = {
     "reward": "reward {:.3f}",
@@ -87,7 +85,7 @@ class PlainDisplay:
 
     def __call__(self, step: int, values: Mapping[str, Any]) -> None:
         now = time.monotonic()
-        if now - self._last < _PLAIN_EVERY_S and step < self._steps:
+        if now - self._last < PLAIN_EVERY_S and step < self._steps:
             return
         self._last = now
         left = (now - self._start) / max(1, step - self._begun) * (self._steps - step)
@@ -101,5 +99,4 @@ def display(console: Console, steps: int, *, begun: int = 0) -> LiveDisplay | Pl
 
     It is a context manager, and is called with each step's number and values.
     """
-    wide = console.is_terminal and console.width >= _NARROW
-    return (LiveDisplay if wide else PlainDisplay)(console, steps, begun)
+    return (LiveDisplay if has_room(console) else PlainDisplay)(console, steps, begun)
