@@ -40,11 +40,13 @@ from ..training.config import TrainingConfig
 from .begun import Begun
 from .hosts import Guest, Hosts, Meeting, code_of, mapping_of
 from .inputs import fetched
+from .place import CONFIG_INPUT, SOURCE_INPUT
 from .ray_job import PORT, Settings, end, follow, lead, trained
+from .request import INPUT, TRAIN
+from .source import ARCHIVE
 
 logger = logging.getLogger("infinite_rl.launch.container")  # also where it is __main__
 
-INPUT = Path("/opt/ml/input")
 EVALUATION = "evaluation"  # the folder beside the traces that its results are published to
 _PROGRAM = (sys.executable, "-m", "infinite_rl")
 _EVALUATION_S = 3600.0
@@ -145,7 +147,7 @@ def _asked(given: argparse.Namespace, work: Path) -> tuple[dict[str, Any], Path 
     from ..cli import arguments
 
     told: dict[str, Any] = {}
-    configs = given.input / "data" / "config"
+    configs = given.input / "data" / CONFIG_INPUT
     if given.config:
         path = fetch(given.config)
     else:
@@ -153,10 +155,10 @@ def _asked(given: argparse.Namespace, work: Path) -> tuple[dict[str, Any], Path 
         if not settings.is_file():
             raise UsageError(f"no job has begun here: there is no {settings}; name a CONFIG")
         told = mapping_of(settings)
-        archive = given.input / "data" / "source" / "source.tar.gz"
+        archive = given.input / "data" / SOURCE_INPUT / ARCHIVE
         if archive.is_file():
             _unpack(archive, work / "source")
-        path = configs / str(told.get("config", "train.yaml"))
+        path = configs / str(told.get("config", TRAIN))
     own = {key: told[key] for key in ("checkpoints", "traces") if told.get(key)}
     try:
         values = {**own, **read_yaml(path), **arguments.keys_given(given, TrainingConfig)}
@@ -298,7 +300,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("config", nargs="?", help="a YAML file; without it the input of a job")
     option = arguments.option
-    option(parser, "--input", INPUT, "the input of a job", Path)
+    option(parser, "--input", Path(INPUT), "the input of a job", Path)
     option(parser, "--work", "", "where the source is unpacked, the same on every host")
     option(parser, "--mirror", "", "s3://BUCKET/FOLDER to look in before the hub")
     option(parser, "--port", PORT, "of the head, where the hosts meet", int)

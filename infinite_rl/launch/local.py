@@ -16,7 +16,8 @@ from typing import Any
 
 from ..errors import StoreError, UsageError
 from .names import check_name, default_name
-from .request import CONFIG_INPUT, MODULE, SOURCE_INPUT, arguments, hyperparameters
+from .place import CONFIG_INPUT, SOURCE_INPUT
+from .request import MODULE, arguments, hyperparameters
 from .source import ARCHIVE
 from .submit import Asked, Prepared, prepared
 

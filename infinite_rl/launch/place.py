@@ -125,7 +125,7 @@ _TEXTS: Mapping[str, tuple[str, str]] = {
     "tags": (r"[\w .:/=+@-]{1,128}", r"[\w .:/=+@-]{0,256}"),
     "inputs": (r"[\w.-]{1,64}", r"s3://[^/]+/?.{0,1000}"),
 }
-OWN_INPUTS = ("config", "source")  # the names that every job's own files have
+CONFIG_INPUT, SOURCE_INPUT = "config", "source"  # what every job's own files are found under
 _MOST = {"environment": 80, "tags": 40, "inputs": 18}  # what is left of the service's limit
 
 
@@ -140,7 +140,7 @@ def _check_texts(key: str, given: Mapping[str, Any]) -> None:
             raise UsageError(f"{key} cannot hold the name {name!r}")
         if not re.fullmatch(values, value):
             raise UsageError(f"{key}.{name} cannot be what it is: too long, or of another form")
-        if key == "inputs" and name in OWN_INPUTS:
+        if key == "inputs" and name in (CONFIG_INPUT, SOURCE_INPUT):
             raise UsageError(f"inputs.{name}: every job has an input of that name already")
 
 

@@ -22,10 +22,9 @@ from typing import Any
 
 from ..errors import UsageError
 from .names import check_name
-from .place import Place
+from .place import CONFIG_INPUT, SOURCE_INPUT, Place
 
 TRAIN, EVAL = "train.yaml", "eval.yaml"
-CONFIG_INPUT, SOURCE_INPUT = "config", "source"
 MODULE = "infinite_rl.launch.container"
 INPUT, WORK = "/opt/ml/input", "/opt/ml/work"
 _LONGEST_IMAGE = 255
