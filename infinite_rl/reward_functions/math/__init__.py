@@ -91,6 +91,7 @@ Conventions. Each example is a test: `==` are equal, `!=` are different, `??` ca
       \begin{cases} x & x \ge 0 \\ -x & x < 0 \end{cases} == |x|
 - Tuples are ordered; brace sets, lists of solutions and lists of points are not.
       (1,2) != (2,1)    \{1,2\} == \{2,1\}    x = 1, x = 2 == 2, 1    (1,2), (3,4) == (3,4), (1,2)
+      x = 1, y = 2; x = 2, y = 1 == (2,1), (1,2)    x = 1 or y = 2 != (1, 2)
 - Each plus-minus is free; beside a minus-plus all go together.
       1 \pm \sqrt{2} == 1 + \sqrt{2}, 1 - \sqrt{2}    \pm 2 \pm 3 == 5, 1, -1, -5
       \pm 2 \mp 3 == 1, -1    (\pm 2, 0) == (2, 0), (-2, 0)

@@ -346,7 +346,12 @@ def _list(node: Node) -> Node:
     if first.op == "rel" and first.value == "!=" and all(map(is_expression, others)):
         others = [Node("rel", (first.args[0], other), "!=") for other in others]
         return Node("intersection", tuple(map(normal, [first, *others])))  # "x is not 2, 3"
-    members = [normal(arg) for arg in node.args]
+    if first.op == "rel" and first.value == "=" and first.args[0].op == "tuple":
+        others = [  # "(x, y) = (1, 2), (3, 4)"
+            Node("rel", (first.args[0], other), "=") if other.op == "tuple" else other
+            for other in others
+        ]
+    members = [normal(arg) for arg in (first, *others)]
     if node.value == "or" and all(member.op in ("region", "interval") for member in members):
         return _region(tuple(members))
     holes = any(member.op == "region" and len(member.args) > 1 for member in members)
@@ -361,15 +366,35 @@ def _list(node: Node) -> Node:
         if both is not None:
             return both
     names = [str(member.value) for member in members if member.op == "named"]
-    if len(names) == len(members) and len(set(names)) == len(names):
-        ordered = sorted(members, key=lambda member: str(member.value))
-        values = tuple(member.args[0] for member in ordered)
-        return Node("tuple", values, ",".join(sorted(names)))
+    assigned = _assigned(members, str(node.value)) if len(names) == len(members) else None
+    if assigned is not None:
+        return assigned
     if names and len(set(names)) == 1 and members[0].op == "named":
         values = tuple(member.args[0] if member.op == "named" else member for member in members)
         return Node("named", (Node("list", tuple(_flat(values)), ","),), names[0])
     letters = all(member.op == "sym" for member in members)
     return Node("list", tuple(_flat(members)), node.value if letters else ",")
+
+
+def _assigned(members: Sequence[Node], joint: str) -> Node | None:
+    """`x = 1, y = 2` as a tuple, and `x = 1, y = 2; x = 2, y = 1` as a list of them.
+
+    None where the names do not come back in turns of all; "or" between different names is kept.
+    """
+    names = sorted({str(member.value) for member in members})
+    width = len(names)
+    turns = [
+        sorted(members[place : place + width], key=lambda member: str(member.value))
+        for place in range(0, len(members), width)
+    ]
+    if width == 1 or any([member.value for member in turn] != names for turn in turns):
+        return None
+    if joint == "or" and len(turns) == 1:
+        return Node("list", tuple(members), "or")
+    found = [
+        Node("tuple", tuple(member.args[0] for member in turn), ",".join(names)) for turn in turns
+    ]
+    return found[0] if len(found) == 1 else Node("list", tuple(found), ",")
 
 
 # -- relations ------------------------------------------------------------------------------------
