@@ -39,10 +39,11 @@ _AFTER_BASE = frozenset(["!", "%", "degree", "^", "'", "_"])
 _NAMES = frozenset("fghFG")  # of functions, where one is of another
 _ATOM_KINDS = frozenset(["name", "vector", "greek", "const", "func"])
 _ATOM_COMMANDS = words("frac sqrt surd binom begin total product limit int bar")
-_FUNCTION_HEAD = re.compile(
-    r"\s*([A-Za-z](?:_\{?[A-Za-z0-9]{1,3}\}?)?(?:\^\{-1\}|'{0,2}))\s*(?:\\left\s*)?"
-    r"\(\s*([A-Za-z0-9](?:\s*,\s*[A-Za-z0-9]){0,3})\s*(?:\\right\s*)?\)\s*=(?!=)"
+_FUNCTION_HEAD = re.compile(  # in the texts of tokens: `f_1(x)=`, `f^{-1}(2)=`, `f''(x,y)=`
+    r"([A-Za-z](?:_\{?[A-Za-z0-9]{1,3}\}?)?(?:\^\{-1\}|'{0,2})\([A-Za-z0-9](?:,[A-Za-z0-9]){0,3}\))="
 )
+_LONGEST_HEAD = 18  # tokens
+_BEHIND_NAME = frozenset(["(", "_", "^", "'"])
 _DERIVATIVE_HEAD = re.compile(r"\s*\\[dt]?frac\{d([a-z])\}\{d([a-z])\}\s*=(?!=)")
 
 
@@ -51,14 +52,10 @@ def parse(text: str, *, units: bool = True) -> Node:
 
     Without `units` the letters of the short ones are variables: `mg` is m times g.
     """
-    head = _FUNCTION_HEAD.match(text) or _DERIVATIVE_HEAD.match(text)
+    head = _DERIVATIVE_HEAD.match(text)
     tokens = tokenize(text[head.end() :] if head else text)
     node = Parser(tokens if units else quantities.as_letters(tokens)).whole()
-    if head:
-        prime = "'" if head.re is _DERIVATIVE_HEAD else ""
-        name = re.sub(r"\s|[{}]", "", f"{head[1]}{prime}({head[2]})")
-        return Node("rel", (symbol(name), node), "=")
-    return node
+    return Node("rel", (symbol(f"{head[1]}'({head[2]})"), node), "=") if head else node
 
 
 class Parser:
@@ -165,13 +162,25 @@ class Parser:
 
     def relation(self) -> Node:
         """`2 < x <= 7`, `x = 3 (mod 5)`, or one side alone."""
-        parts, operators = [self.union()], []
+        parts, operators = [self.function_head() or self.union()], []
         while self.peek().kind == "op" and self.peek().text in RELATIONS:
             operators.append(self.take().text)
             parts.append(self.union())
         node = Node("rel", tuple(parts), " ".join(operators)) if operators else parts[0]
         modulus = self.modulus()
         return node if modulus is None else _congruence(node, modulus)
+
+    def function_head(self) -> Node | None:
+        """The name in `f(x) = ...`, no product there; `f(2) = 3` is one of its values."""
+        if self.peek().kind not in ("name", "const") or self.peek(1).text not in _BEHIND_NAME:
+            return None
+        ahead = self.tokens[self.position : self.position + _LONGEST_HEAD]
+        found = _FUNCTION_HEAD.match("".join(token.text for token in ahead))
+        if found is None:
+            return None
+        while not self.at("="):
+            self.take()
+        return symbol(re.sub("[{}]", "", found[1]))
 
     def modulus(self) -> Node | None:
         """What follows `\\pmod`, `mod` or stands in `(mod 5)`."""
