@@ -110,6 +110,7 @@ Conventions. Each example is a test: `==` are equal, `!=` are different, `??` ca
 - A congruence has a modulus. `x = 5k + 3` is one where it says that `k` is whole.
       x = 5k + 3, k \in \mathbb{Z} == x \equiv 3 \pmod 5    x = 5k + 3 != x \equiv 3 \pmod 5
       x \equiv 8 \pmod 5 == x \equiv 3 \pmod 5    x \equiv 8 \pmod 5 != 3
+      \{5k + 3 : k \in \mathbb{Z}\} == x \equiv 3 \pmod 5
 - An integral, a limit, a derivative, an endless sum is its closed form, if numbers confirm it.
       \int_0^1 2x \, dx == 1    \int_0^1 x^x \, dx ?? 0.78
 - A constant of integration may be missing; with one each, antiderivatives may differ by a number.

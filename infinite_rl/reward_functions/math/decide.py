@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 
 from . import normal, units
@@ -423,9 +423,8 @@ def _antiderivative(first: Node, second: Node, budget: Budget) -> str:
     whole, written = first.args
     if second.op == "antiderivative":
         gap = minus(whole, second.args[0])
-        names = sorted(symbols(gap) & normal.INTEGRATED)
-        there = {name: number(Fraction(7 + place, 11)) for place, name in enumerate(names)}
-        shifted = Node("add", (second.args[0], substituted(gap, there)))
+        constant_gap = _somewhere(gap, symbols(gap) & normal.INTEGRATED)
+        shifted = Node("add", (second.args[0], constant_gap))
         return expressions(whole, shifted, budget)
     if written.value == "C":
         return difference(whole, second, budget)
@@ -515,14 +514,23 @@ def _turns(first: Node, second: Node, modulus: Node, budget: Budget) -> bool:
 
 
 def _fraction(node: Node, budget: Budget) -> Fraction | None:
-    """A constant as a fraction, also where what is irrational in it goes away: `2 pi / (4 pi)`."""
+    """A constant as a fraction, where what else is in it goes away: `2 pi / 4 pi`, `a + 4 - a`."""
     value = rational(node, budget)
-    if value is not None or symbols(node):
+    if value is not None:
         return value
-    from .numeric import nearly  # loads mpmath
+    somewhere = _somewhere(node, symbols(node))
+    value = rational(somewhere, budget)
+    if value is None:
+        from .numeric import nearly  # loads mpmath
 
-    value = nearly(node, budget).limit_denominator(MAX_MEMBERS)
+        value = nearly(somewhere, budget).limit_denominator(MAX_MEMBERS)
     return None if expressions(node, number(value), budget) else value
+
+
+def _somewhere(node: Node, names: Collection[str]) -> Node:
+    """The tree with a fraction in the place of each of these variables."""
+    there = {name: number(Fraction(7 + place, 11)) for place, name in enumerate(sorted(names))}
+    return substituted(node, there)
 
 
 def _piecewise(first: Node, second: Node, budget: Budget) -> str:

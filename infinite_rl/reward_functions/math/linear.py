@@ -60,12 +60,13 @@ def _with_vector_i(node: Node) -> Node:
 
 
 def residues(nodes: Sequence[Node], name: str) -> list[Node]:
-    """`5k + 3` for all whole `k` as the congruence `3 (mod 5)`; `x = 5k + 3` keeps its name.
+    """`5k + 3` for all whole `k` as the congruence `3 (mod 5)`; `x = 5k + 3` keeps its name, which
+    holds for those behind it as well.
 
     Nothing where one of them is no such class, or where they are on several variables.
     """
-    names = {str(node.value) if node.op == "named" else "" for node in nodes}
-    called = names.pop()
+    called = str(nodes[0].value) if nodes[0].op == "named" else ""
+    names = {str(node.value) for node in nodes if node.op == "named"} - {called}
     members = [node.args[0] if node.op == "named" else node for node in nodes]
     values = [arg for node in members for arg in (node.args if node.op == "list" else (node,))]
     if names or not all(

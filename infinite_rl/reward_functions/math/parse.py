@@ -541,6 +541,9 @@ class Parser:
             return Node("set")
         if sets.at_builder(self):
             return sets.builder(self, closer)
+        classes = sets.classes(self, closer)
+        if classes is not None:
+            return classes
         items, _ = self.items()
         self.expect(closer)
         if opener == "{" and len(items) == 1:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from . import environments
 from .bounds import Unparsed
 from .tokens import Token
-from .tree import Node
+from .tree import Node, symbol
 
 if TYPE_CHECKING:
     from .parse import Parser
@@ -24,6 +24,27 @@ def at_builder(parser: Parser) -> bool:
     if parser.peek(1)[:2] == ("op", "in") and parser.peek(2).kind == "field":
         place = 3
     return parser.peek(place)[:2] in (("op", "|"), ("op", ":"))
+
+
+def classes(parser: Parser, closer: str) -> Node | None:
+    """What `5k + 3 : k \\in \\mathbb{Z}` holds, up to its closing brace: a list as without braces.
+
+    None, and nothing read, where this is no set of that kind.
+    """
+    end = parser.position
+    while parser.tokens[end].text != closer:
+        if parser.tokens[end].kind == "end":
+            return None
+        end += 1
+    if end < parser.position + 5:
+        return None
+    bar, name, sign, whole = parser.tokens[end - 4 : end]
+    if bar.text not in ("|", ":") or sign.text != "in" or whole.text != "Z":
+        return None
+    value = parser.part(end - 4)
+    parser.position += 5
+    inside = Node("rel", (symbol(name.text), Node("field", (), "Z")), "in")
+    return Node("list", (value, inside), ",")
 
 
 def field(parser: Parser, name: str) -> Node:

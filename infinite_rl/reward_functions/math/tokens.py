@@ -68,8 +68,8 @@ _WORD_OPERATORS = {
     "and": "and", "or": "or", "percent": "%", "pm": "pm", "mod": "mod", "to": "to",
 }  # fmt: skip
 _SPACING = words(
-    "left right big Big bigg Bigg bigl bigr Bigl Bigr quad qquad displaystyle textstyle limits "
-    "hspace thinspace enspace large Large LARGE huge Huge small normalsize scriptstyle"
+    "left right middle big Big bigg Bigg bigl bigr Bigl Bigr quad qquad displaystyle textstyle "
+    "limits hspace thinspace enspace large Large LARGE huge Huge small normalsize scriptstyle"
 )
 _FONTS = words("mathbf mathit mathcal mathbb boldsymbol bm mathsf mathfrak")
 _ARROWS = {"vec": "vec", "overrightarrow": "vec", "hat": "hat", "widehat": "hat"}
