@@ -146,6 +146,8 @@ Disputable conventions, where others may decide otherwise:
       30 == 30^\circ    \pi/6 == 30^\circ
 - A point and an open interval are written alike, and the other side decides.
       (2, 5) == 2 < x < 5
+- So are the point C and a number of choices.
+      C(5, 2) == 10    C(5, 2) == (5, 2)
 """
 
 from __future__ import annotations

@@ -136,7 +136,14 @@ def _named(first: Node, second: Node, budget: Budget) -> str:
         return difference(value, second.args[0], budget)
     if second.op == "equation":
         return _equations(first, second, budget)
+    if first.value == "C" and value.op == "tuple" and is_expression(second):
+        value = _choices(value)
     return difference(value, second, budget)
+
+
+def _choices(point: Node) -> Node:
+    """`C(52, 5)`, a point, as the number of choices that it is beside a number."""
+    return Node("binom", point.args) if len(point.args) == 2 else point
 
 
 def _kind_of_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Respellings of more than one token: `{}_5C_2`, `1h30`, `\\$1.2M`, `5k + 3` for any integer k."""
+"""Respellings of more than one token: `{}_5C_2`, `1h30`, `\\$1.2M`, `[1 2; 3 4]`, `5'6"`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ _SHORT_MONEY = re.compile(  # "$1.2M"
 )
 _IN_FULL = {"k": "thousand", "m": "million", "b": "billion"}
 _HOURS = re.compile(r"^([0-9]{1,2}) ?h ?([0-5][0-9]|[0-9](?= ?m))(?: ?m(?:in|ins)?)?$")  # "1h30"
+_FEET = re.compile(r"^([0-9]{1,9})\s?['′’]\s?([0-9]{1,9}(?:\.[0-9]+)?)\s?(?:[\"″”]|'')$")  # 5'6"
+_NUMBER = r"-?[0-9]+(?:[./][0-9]+)?"
+_ROW = rf"{_NUMBER}(?:(?:\s*,\s*|\s+){_NUMBER})+"
+_ROWS = re.compile(rf"\[\s*({_ROW}(?:\s*;\s*{_ROW})+)\s*\]")  # "[1 2; 3 4]"
+_ANGLES = re.compile(r"^<([^<>=]+,[^<>=]+)>$")  # "<1, 2>"
 _TEXT_DIGITS = re.compile(r"\\(?:text|mathrm)\{([0-9A-Z]+)\}(?=_)")  # "\text{1F}_{16}"
 _BASE_IN_BRACKETS = re.compile(r"(?<=[0-9])_\{\(([0-9]{1,2})\)\}")
 # "15^\\prime": a mark of minutes, or of a derivative.
@@ -49,6 +54,12 @@ def respelled(text: str) -> str:
             text = _COUNTED_PLAIN.sub(_counted, text)
     if "\\prime" in text:
         text = _PRIMES.sub(lambda found: "'" * found[0].count("prime"), text)
+    if text[-1:] in "\"'″”":
+        text = _FEET.sub(r"\1 ft \2 in", text)
+    if ";" in text:
+        text = _ROWS.sub(_matrix, text)
+    if text[:1] == "<":
+        text = _ANGLES.sub(r"(\1)", text)
     if "h" in text:
         text = _HOURS.sub(r"\1 h \2 min", text)
     if "%" in text:
@@ -70,6 +81,11 @@ def _each_under(found: re.Match[str]) -> str:
     units = [re.sub("[0-9^]", "", unit) for unit in found.groups()]
     known = all(unit in SINGLE_LETTERS or is_unit(unit) for unit in units)
     return f"/{found[1]}/{found[2]}" if known else found[0]
+
+
+def _matrix(found: re.Match[str]) -> str:
+    rows = [" & ".join(re.findall(_NUMBER, row)) for row in found[1].split(";")]
+    return r"\begin{pmatrix} " + r" \\ ".join(rows) + r" \end{pmatrix}"
 
 
 def _counted(found: re.Match[str]) -> str:
