@@ -130,6 +130,7 @@ def generate_dataset(
     asked = Asked.by(
         provider, model_name, verify_model, price,
         {**options, "base_url": base_url}, patience, structured=structured, batch=batch,
+        dry_run=dry_run,
     )  # fmt: skip
     solves = BlindSolves(asked.solver, verify, min_agreement)
     settings = {**asked.settings(), "seed": seed, **plan.settings(), "topics": list(topics)}

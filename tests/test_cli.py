@@ -135,6 +135,22 @@ def test_asking_for_gemini_without_a_key_names_the_variable(here: Here, tmp_path
     assert "Traceback" not in done.stderr
 
 
+def test_an_estimate_needs_no_key(here: Here, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"type": "math", "prompt": "1 + 1?", "answer": "2"}\n')
+    options = ("--provider", "gemini", "--dry_run")
+    for words in (
+        ("generate", "--num_samples", "7", "--verify", "2", "--verify_model", "m", "--structured"),
+        ("generate", "--num_samples", "7", "--batch"),
+        ("difficulty", rows, "-o", tmp_path / "rated.jsonl"),
+    ):
+        out = ("--out_dir", tmp_path / "out") if words[0] == "generate" else ()
+        done = here(*words, *out, *options)
+        assert done.returncode == 0, done.stderr
+        assert "estimate, by rule of thumb" in done.stdout
+    assert list(tmp_path.iterdir()) == [rows]
+
+
 @pytest.mark.slow
 def test_a_foreign_data_set_is_refused_in_one_line(here: Here, tmp_path: Path) -> None:
     (tmp_path / "dataset.csv").write_text("a,b\n1,2\n", encoding="utf-8")

@@ -86,8 +86,10 @@ class Asking:
         patience = Patience(self.limits, self.threads, self.retry, self.stop, asked=self.asked)
         options = {"temperature": self.temperature, "max_output_tokens": self.max_output_tokens}
         given = {**options, "base_url": self.base_url}
-        asked = Asked.by(self.provider, self.model, "", self.price, given, patience).writer
-        return Solver(asked, self.attempts, self.seed, self.system, options)
+        asked = Asked.by(
+            self.provider, self.model, "", self.price, given, patience, dry_run=self.dry_run
+        )
+        return Solver(asked.writer, self.attempts, self.seed, self.system, options)
 
 
 @dataclass

@@ -18,6 +18,7 @@ from .journal import Journal, Source
 from .progress import Progress
 
 WRITER, SOLVER = "writer", "solver"
+_NO_KEY = "none"  # what a provider is made with that is never asked
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,12 @@ class Asked:
         *,
         structured: bool = False,
         batch: bool = False,
+        dry_run: bool = False,
     ) -> Asked:
         """Providers by name or as they are; `solver` names a model of the same kind, or is "".
 
         `options` are those of `make_provider`. A solver is not held to a schema: it writes no task.
+        For a `dry_run` they need no API key, and are not to be asked.
 
         Raises:
             UsageError, ProviderRefused: a provider cannot be set up.
@@ -92,7 +95,7 @@ class Asked:
             kind = resolve_provider(provider)
             if not PROVIDERS[kind].asks_a_model:
                 price, structured = Price(0.0, 0.0), False
-            options = {**options, "batch": batch}
+            options = {**options, "batch": batch, "api_key": _NO_KEY if dry_run else None}
             if isinstance(solver, str) and (solver or structured):
                 solver = make_provider(kind, solver or model, **options)
             provider = make_provider(kind, model, structured=structured, **options)

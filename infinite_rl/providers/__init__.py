@@ -96,11 +96,13 @@ def make_provider(
     base_url: str | None = None,
     structured: bool = False,
     batch: bool = False,
+    api_key: str | None = None,
 ) -> Provider:
     """The provider that `name` means; one that asks no model has no use for the other arguments.
 
     A provider that is not in the table, such as `ScriptedProvider` or your own, needs no name: pass
-    the object itself. With `batch`, it is a `BatchProvider` as well.
+    the object itself. With `batch`, it is a `BatchProvider` as well. `api_key` is by default
+    that of the environment.
 
     Raises:
         UnknownName: no provider has this name.
@@ -117,6 +119,7 @@ def make_provider(
         "max_output_tokens": max_output_tokens,
         "base_url": base_url,
         "structured": structured,
+        "api_key": api_key,
     }
     kind = resolve_name(row.batches if batch else row.place)
     provider: Provider = kind(model, **settings) if row.asks_a_model else kind()
