@@ -27,6 +27,7 @@ from .generation.progress import Progress
 from .generation.run import Run
 from .generation.run_record import Record
 from .generation.shards import shard_count
+from .manifest import MANIFEST
 from .proof.solves import MIN_AGREEMENT
 from .providers.limits import Limits, RetryPolicy
 from .providers.prices import Price
@@ -34,7 +35,7 @@ from .providers.provider import Provider
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
 from .settings import check_range
-from .store import Store
+from .store import DATASET, FAILED, JOURNAL, Store
 from .tasks import TASKS
 from .types import TaskType
 
@@ -190,9 +191,9 @@ def _opened(
     extend: bool,
     dry_run: bool,
 ) -> Iterator[tuple[Store, Journal, Record]]:
-    """What is in the folder; for a dry run that of an empty one, where `out_dir` is not there."""
+    """What is in the folder; for a dry run that of an empty one, where no run is there yet."""
     with ExitStack() as opened:
-        if dry_run and not out_dir.exists():
+        if dry_run and not out_dir.is_file() and not _has_run(out_dir):
             out_dir = Path(opened.enter_context(tempfile.TemporaryDirectory()))
         store = opened.enter_context(Store(out_dir))
         journal = opened.enter_context(closing(Journal(out_dir)))
@@ -200,6 +201,10 @@ def _opened(
         if not extend and (store.counts or journal.spending.calls):
             record.check()
         yield store, journal, record
+
+
+def _has_run(folder: Path) -> bool:
+    return any((folder / name).exists() for name in (DATASET, FAILED, JOURNAL, MANIFEST))
 
 
 def _standing(plan: Plan, store: Store, journal: Journal) -> Progress:

@@ -110,6 +110,8 @@ def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path) -> None:
     )
     assert not provider.calls
     assert not (tmp_path / "out").exists()
+    generate_dataset("m", 70, tmp_path, provider=provider, price=DOLLAR_EACH, dry_run=True)
+    assert not list(tmp_path.iterdir())
     assert progress.estimate
     assert progress.estimate.rows == {"coding": 35, "math": 35}
     assert progress.estimate.calls == 100
