@@ -670,10 +670,14 @@ def test_a_plan_for_a_cluster_needs_none(here: Here, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["verify", "rescore"])
-def test_a_folder_without_a_data_set_gives_one_line(here: Here, tmp_path: Path, name: str) -> None:
-    done = here(name, tmp_path / "nowhere")
-    assert done.returncode == 1
+@pytest.mark.parametrize(
+    "words",
+    ["verify nowhere", "rescore nowhere", "batch status nowhere", "batch resume nowhere"]
+    + ["score nowhere -o a.csv", "report nowhere -o a.html", "export nowhere --to jsonl -o a"],
+)
+def test_a_folder_that_is_not_there_is_wrong_usage_in_one_line(here: Here, words: str) -> None:
+    done = here(*words.split())
+    assert done.returncode == 2
     assert re.fullmatch(r"error: there is no .*nowhere.*\n", done.stderr)
 
 

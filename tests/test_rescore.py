@@ -185,6 +185,6 @@ def test_a_threshold_outside_its_range_is_refused(tmp_path: Path, share: float) 
 
 
 def test_a_folder_without_a_journal_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="journal"):
+    with pytest.raises(UsageError, match=r"there is no .*journal\.jsonl"):
         rescore(tmp_path)
     assert not list(tmp_path.iterdir())

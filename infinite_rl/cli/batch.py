@@ -72,7 +72,7 @@ def _begun(path: Path) -> argparse.Namespace:
     try:
         again = parsed(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
-        raise StoreError(f"there is no {path}: no run in batches was begun here") from None
+        raise UsageError(f"there is no {path}: no run in batches was begun here") from None
     except (OSError, ValueError, TypeError) as error:
         raise StoreError(f"cannot read {path}: {error}") from None
     if again.verb != generate.run:

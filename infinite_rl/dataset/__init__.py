@@ -40,7 +40,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import StoreError
+from ..errors import UsageError
 from ..files.csv_log import read_rows
 from ..store import DATASET, DATASET_COLUMNS
 
@@ -57,7 +57,8 @@ def load_dataset(out_dir: str | Path) -> pd.DataFrame:
     is not whole yet is left out.
 
     Raises:
-        StoreError: there is no such file, or it is foreign or damaged.
+        UsageError: there is no such file.
+        StoreError: it is foreign or damaged.
     """
     import pandas as pd  # imported here: reading a table should be all that costs a second
 
@@ -68,11 +69,11 @@ def load_dataset(out_dir: str | Path) -> pd.DataFrame:
 
 
 def dataset_file(out_dir: str | Path) -> Path:
-    """The `dataset.csv` of a folder, or the file itself. Raises StoreError if it is missing."""
+    """The `dataset.csv` of a folder, or the file itself. Raises UsageError if it is missing."""
     path = Path(out_dir)
     path = path if path.is_file() else path / DATASET
     if not path.is_file():
-        raise StoreError(f"there is no {path}")
+        raise UsageError(f"there is no {path}")
     return path
 
 

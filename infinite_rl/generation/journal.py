@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from ..errors import NoCompletion, ProviderError, ProviderUnavailable, StoreError
+from ..errors import NoCompletion, ProviderError, ProviderUnavailable, UsageError
 from ..files.append_only import AppendOnlyFile, DiskFull, damaged, whole_lines
 from ..providers.prices import Price, cost
 from ..store import JOURNAL
@@ -357,7 +357,7 @@ def _answer(line: Mapping[str, Any]) -> Completion | NoCompletion:
 def calls(folder: Path) -> Iterator[Call]:
     """Every call that a folder's journal holds, in the order in which they were asked.
 
-    Their system prompts are "", those of their tasks. Raises `StoreError` as `answers` does.
+    Their system prompts are "", those of their tasks. Raises as `answers` does.
     """
     for line in _read(folder):
         if line["kind"] in _ASKING:
@@ -366,7 +366,7 @@ def calls(folder: Path) -> Iterator[Call]:
 
 
 def batches(folder: Path) -> list[Batch]:
-    """Every batch of a folder. Raises `StoreError` as `answers` does."""
+    """Every batch of a folder. Raises as `answers` does."""
     sent = _Sent()
     for line in _read(folder):
         sent.note(line)
@@ -377,7 +377,8 @@ def answers(folder: Path) -> Iterator[tuple[Slot, Completion | NoCompletion]]:
     """Every answer of a folder's journal, in the order in which they came.
 
     Raises:
-        StoreError: there is no journal, or it is damaged.
+        UsageError: there is no journal.
+        StoreError: it is damaged.
     """
     for line in _read(folder):
         if line["kind"] in ("answered", "empty"):
@@ -387,6 +388,6 @@ def answers(folder: Path) -> Iterator[tuple[Slot, Completion | NoCompletion]]:
 def _read(folder: Path) -> Iterator[dict[str, Any]]:
     path = folder / JOURNAL
     if not path.is_file():
-        raise StoreError(f"there is no {path}")
+        raise UsageError(f"there is no {path}")
     for end, line, _ in _lines(path):
         yield _parsed(path, end, line)

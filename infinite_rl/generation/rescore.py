@@ -98,8 +98,8 @@ def rescore(
     run by default; `on_progress` is told how many answers are judged.
 
     Raises:
-        UsageError: `min_agreement` is not in [0, 1], `timeout` not positive, or a task is not
-            known.
+        UsageError: there is no journal, `min_agreement` is not in [0, 1], `timeout` not positive,
+            or a task is not known.
         StoreError: the folder cannot be used, or its rows have no answers in its journal.
     """
     folder, tasks = Path(out_dir), {**TASKS, **(extra_tasks or {})}
