@@ -464,7 +464,7 @@ def _read(terminal: int) -> bytes:
         (
             "generate --num-smaples 5",
             "infinite-rl generate: error: unrecognized arguments: "
-            "--num_smaples 5; did you mean --num_samples?",
+            "--num_smaples 5; did you mean --num_samples? (see infinite-rl generate --help)",
         ),
         (
             "train demo --no-such",
@@ -479,6 +479,43 @@ def test_a_misspelt_option_is_one_line_of_the_verb(
     with pytest.raises(SystemExit, match="^2$"):
         cli.parsed(words.split())
     assert capsys.readouterr().err == f"{said}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "infinite-rl: error: the following arguments are required: VERB"),
+        (["export", "a"], "infinite-rl export: error: the following arguments are required: "),
+        (["generate", "--seed", "x"], "infinite-rl generate: error: argument --seed: invalid int"),
+        (["generate", "--out_dir", ""], "infinite-rl generate: error: argument --out_dir: the na"),
+        (["verify", ""], "infinite-rl verify: error: argument OUT_DIR: the name is empty"),
+        (["score", "a", "-o", ""], "infinite-rl score: error: argument -o/--out: the name is em"),
+    ],
+)
+def test_words_that_cannot_be_read_are_told_in_one_line_that_points_to_the_help(
+    here: Here, words: list[str], said: str
+) -> None:
+    done = here(*words)
+    verb = said.partition(":")[0]
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(said) and done.stderr.endswith(f" (see {verb} --help)\n")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("verb", "hint"),
+    [
+        ("generat", "; did you mean generate?"),
+        ("run_examples", "; did you mean run-examples?"),
+        ("xyzzy", "; infinite-rl --help lists those that there are"),
+        ("", "; infinite-rl --help lists those that there are"),
+    ],
+)
+def test_a_verb_that_there_is_not_is_told_with_the_nearest(
+    here: Here, verb: str, hint: str
+) -> None:
+    done = here(verb)
+    assert (done.returncode, done.stderr) == (2, f"error: there is no verb {verb!r}{hint}\n")
 
 
 def test_each_file_of_the_package_is_a_verb_and_has_its_row() -> None:

@@ -22,9 +22,12 @@ import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
 
 from .. import __version__
-from ..errors import InfiniteRLError, UsageError
+from ..errors import InfiniteRLError, UsageError, shown
+from ..settings import nearest
 from .arguments import spelt
 from .terminal import INTERRUPTED, NOT_DONE, WRONG_USAGE, plain, stdout_for_machines
 
@@ -90,7 +93,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says of an option that there is not which verb lacks it, and which one may be meant."""
+    """Says in one line what cannot be read: of an option that there is not, which may be meant."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.register("type", Path, _path)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(WRONG_USAGE, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
     def parse_known_args(  # type: ignore[override]  # its overloads are for other namespaces
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -99,9 +109,16 @@ class _Parser(argparse.ArgumentParser):
         if rest:
             options = re.findall(r"--\w+", self.format_help())
             meant = get_close_matches(rest[0].partition("=")[0], options, 1, 0.75)
-            hint = f"; did you mean {meant[0]}?" if meant else f" (see {self.prog} --help)"
-            self.exit(2, f"{self.prog}: error: unrecognized arguments: {' '.join(rest)}{hint}\n")
+            hint = f"; did you mean {meant[0]}?" if meant else ""
+            self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return said, rest
+
+
+def _path(text: str) -> Path:
+    """A path that was given: of an empty text, such as an unset variable, it would be "."."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return Path(text)
 
 
 def parser(names: Sequence[str] = VERBS) -> argparse.ArgumentParser:
@@ -123,10 +140,17 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
 
     Raises:
         SystemExit: they ask for help, or cannot be read; argparse has then said what there is.
+        UsageError: there is no such verb; the nearest one is named.
     """
+    modules = {name.replace("_", "-"): name for name in VERBS}
+    verb = next((word for word in words[:1] if not word.startswith("-")), None)
+    if verb is not None and verb not in modules:
+        hint = nearest(verb, modules) or "; infinite-rl --help lists those that there are"
+        raise UsageError(f"there is no verb {shown(verb)}{hint}")
     # One verb's parser is a twentieth of the work of all.
-    named = [name for name in VERBS if words and words[0] == name.replace("_", "-")]
-    return parser(named or VERBS).parse_args(spelt(words), argparse.Namespace(words=list(words)))
+    return parser([modules[verb]] if verb else VERBS).parse_args(
+        spelt(words), argparse.Namespace(words=list(words))
+    )
 
 
 def _how_to_install(error: ModuleNotFoundError) -> str:
