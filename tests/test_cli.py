@@ -111,7 +111,7 @@ def test_with_a_key_it_asks_gemini_and_says_so(tmp_path: Path) -> None:
         (["--task_dist", "a,b"], "numbers"),
         (["--num_samples", "0"], "num_samples"),
         (["--num_samples", "many"], "invalid int"),
-        (["--threads", "0"], "threads"),
+        (["--threads", "0"], "error: --threads must be at least 1, not 0"),
         (["--languages", "cobol"], "cobol"),
         (["--provider", "oracle"], "oracle"),
         (["--timeout", "-1"], "timeout"),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ..errors import StoreError, UsageError
 from ..proof.solves import MIN_AGREEMENT
 from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
+from ..settings import check_range
 from .arguments import Verbs, for_machines, option, switch, timeout
 from .terminal import (
     DONE,
@@ -113,6 +114,7 @@ def run(given: argparse.Namespace) -> int:
     from .display import planned
 
     show_logs(debug=given.debug)
+    check_range("--threads", given.threads, 1)  # which the library calls num_threads
     provider, engine = _chosen_provider(given), _chosen_engine(given)
     try:
         progress = _generated(given, provider, engine)
