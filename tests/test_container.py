@@ -345,15 +345,16 @@ def kill_all(host: subprocess.Popen[str]) -> None:
     host.communicate()
 
 
-def ray_processes(folder: Path) -> list[str]:
-    found = []
+def ray_processes(folder: Path) -> dict[int, str]:
+    """Those of Ray that still run there, by their number."""
+    found = {}
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = process.read_bytes()
         except OSError:
             continue
         if str(folder).encode() in words and b"-c\0" not in words:
-            found.append(words.decode(errors="replace")[:80])
+            found[int(process.parent.name)] = words.decode(errors="replace")[:80]
     return found
 
 
@@ -364,6 +365,9 @@ def folder() -> Iterator[Path]:
 
     with tempfile.TemporaryDirectory(prefix="ray") as made:
         yield Path(made)
+        for number in ray_processes(Path(made)):  # of a head that was killed: nobody else ends them
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
 
 
 @linux
