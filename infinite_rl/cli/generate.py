@@ -210,8 +210,8 @@ def _print_summary(progress: Progress, given: argparse.Namespace) -> None:
     if len(frame):
         table = summarise(frame)
         lines.append(table.to_string(index=False, float_format=lambda value: f"{value:g}"))
-    lines.append(f"in {given.out_dir / 'dataset.csv'}")
-    tell(given, _values(progress, given), *lines)
+    values = _values(progress, given)
+    tell(given, values, *lines, f"in {values['out']}")
     for line in lacking(progress):
         print(plain(line), file=sys.stderr)
 
