@@ -26,7 +26,6 @@ from ..dataset.scoring import Judging, score_file
 from ..errors import ProviderError, Stopped, UsageError, look_up
 from ..files.lock import locked
 from ..manifest import read_manifest, surroundings, write_manifest
-from ..providers.gate import RetryPolicy
 from ..providers.provider import Provider
 from ..store import sample_of
 from .answers import Keeper, Kept
@@ -144,7 +143,6 @@ def evaluate(
     config: EvaluationConfig,
     *,
     provider: Provider | None = None,
-    retry: RetryPolicy | None = None,
     stop: threading.Event | None = None,
     on_answer: Callable[[int], None] = lambda _: None,
 ) -> dict[str, Score]:
@@ -173,7 +171,7 @@ def evaluate(
         for work in works:
             begin(work)
         try:
-            _answer_all(works, provider, retry, stop, on_answer)
+            _answer_all(works, provider, stop, on_answer)
         except ProviderError as error:
             error.args = (f"{error}; {_there(works)}",)
             raise
@@ -187,7 +185,6 @@ def evaluate(
 def _answer_all(
     works: Sequence[Work],
     provider: Provider | None,
-    retry: RetryPolicy | None,
     stop: threading.Event,
     on_answer: Callable[[int], None],
 ) -> None:
@@ -204,7 +201,7 @@ def _answer_all(
     if provider or config.backend == "server":
         from .backends.server import Server
 
-        backend: Backend = Server(config, stop, provider, retry)
+        backend: Backend = Server(config, stop, provider)
     else:
         backend = make_backend(config, stop)
     answer(works, backend, on_answer=lambda new: on_answer(there + new))

@@ -12,7 +12,7 @@ from ...dataset.rows import Row
 from ...errors import NoCompletion, ProviderError, Stopped, UsageError
 from ...generation.calls import Patience
 from ...providers import make_provider
-from ...providers.gate import Limits, RetryPolicy
+from ...providers.gate import Limits
 from ...providers.provider import Provider
 from ...store import sample_of
 from ...types import Sample, Usage
@@ -37,18 +37,14 @@ class Server:
     """
 
     def __init__(
-        self,
-        config: EvaluationConfig,
-        stop: threading.Event,
-        provider: Provider | None = None,
-        retry: RetryPolicy | None = None,
+        self, config: EvaluationConfig, stop: threading.Event, provider: Provider | None = None
     ) -> None:
         if config.top_p != 1:
             raise UsageError("top_p cannot be told to a server: leave it at 1")
         self._config, self._provider = config, provider
         self._stop = stop
         self._halt = threading.Event()  # also set where a call has failed for good
-        self._patience = Patience(Limits(), config.threads, retry, self._halt)
+        self._patience = Patience(Limits(), config.threads, policy=None, stop=self._halt)
         if provider is None and not config.base_url:
             raise UsageError("the backend server needs base_url, such as http://localhost:8000/v1")
 
