@@ -28,6 +28,7 @@ from infinite_rl.runtimes.python_tests import read_tests
 from infinite_rl.types import Execution
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+_RUNS = 100  # of the smallest program
 
 
 @dataclass(frozen=True)
@@ -160,10 +161,10 @@ def run_suite(suite: Suite, path: Path, executor: RewardExecutor, threads: int) 
             print(f"  {problem.name}: {why(execution)}")
 
 
-def hello(executor: RewardExecutor, language: str, code: str, runs: int = 100) -> None:
+def hello(executor: RewardExecutor, language: str, code: str) -> None:
     """Print how long the smallest program takes."""
     executor.execute(code, language)
-    times = sorted(executor.execute(code, language).duration_s * 1000 for _ in range(runs))
+    times = sorted(executor.execute(code, language).duration_s * 1000 for _ in range(_RUNS))
     median = statistics.median(times)
     print(f"hello world, {language}: {median:.2f} ms (median), {times[0]:.2f} ms (best)")
 

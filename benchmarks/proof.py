@@ -28,7 +28,13 @@ from benchmarks.humaneval import DATA
 from benchmarks.sandbox import machine
 from infinite_rl.generation.plan import slot_seed
 from infinite_rl.layout import tagged
-from infinite_rl.proof.solves import decide, judge_solves, needed_of, solve_request
+from infinite_rl.proof.solves import (
+    MIN_AGREEMENT,
+    decide,
+    judge_solves,
+    needed_of,
+    solve_request,
+)
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.reward_functions.math import MathRewardFunction
 from infinite_rl.tasks import TASKS
@@ -146,10 +152,10 @@ def run(
     return tallies, len(provider.calls)
 
 
-def chance_kept(count: int, agree: float, rival: float, min_agreement: float = 0.25) -> float:
+def chance_kept(count: int, agree: float, rival: float) -> float:
     """The probability that `decide` keeps a row: the sum in its docstring."""
     total = 0.0
-    for i in range(needed_of(count, count, min_agreement), count + 1):
+    for i in range(needed_of(count, count, MIN_AGREEMENT), count + 1):
         for j in range(min(i, count - i + 1)):
             rest = count - i - j
             ways = math.comb(count, i) * math.comb(count - i, j)

@@ -26,15 +26,16 @@ def refusal(code: str, message: str = "", status: int = 400) -> Fault:
 
 
 def s3_refusal(code: str, message: str = "Access Denied", status: int = 403) -> Fault:
-    """The same of S3 and STS, which speak XML."""
+    """The same of S3, which speaks XML."""
     error = f"<Code>{code}</Code><Message>{message}</Message>"
     xml = f"<Error>{error}</Error>"
     return lambda: (status, xml.encode())
 
 
-def sts_refusal(code: str, message: str = "no", status: int = 403) -> Fault:
-    error = f"<Error><Type>Sender</Type><Code>{code}</Code><Message>{message}</Message></Error>"
-    return lambda: (status, f"<ErrorResponse>{error}</ErrorResponse>".encode())
+def sts_refusal(code: str) -> Fault:
+    """The same of STS, which speaks another XML."""
+    error = f"<Error><Type>Sender</Type><Code>{code}</Code><Message>no</Message></Error>"
+    return lambda: (403, f"<ErrorResponse>{error}</ErrorResponse>".encode())
 
 
 def lost() -> Answer:

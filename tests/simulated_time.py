@@ -25,8 +25,8 @@ class _Task:
 class SimulatedTime:
     """The clock `now`, in seconds, and the threads that live by it."""
 
-    def __init__(self, now: float = 100.0) -> None:
-        self.now = now
+    def __init__(self) -> None:
+        self.now = 100.0
         self._sleepers: list[_Task] = []
         self._running: _Task | None = None
         self._kernel = threading.Semaphore(0)
