@@ -69,7 +69,8 @@ _WORD_OPERATORS = {
 }  # fmt: skip
 _SPACING = words(
     "left right middle big Big bigg Bigg bigl bigr Bigl Bigr quad qquad displaystyle textstyle "
-    "limits hspace thinspace enspace large Large LARGE huge Huge small normalsize scriptstyle"
+    "limits underline hspace thinspace enspace large Large LARGE huge Huge small normalsize "
+    "scriptstyle"
 )
 _FONTS = words("mathbf mathit mathcal mathbb boldsymbol bm mathsf mathfrak")
 _ARROWS = {"vec": "vec", "overrightarrow": "vec", "hat": "hat", "widehat": "hat"}
@@ -281,6 +282,8 @@ class _Lexer:
         if name in _SPACING:
             if name in ("left", "right") and self.text.startswith(".", self.position):
                 raise Unparsed("a bracket without a partner")
+        elif name in ("color", "textcolor"):
+            self.group()
         elif name in _OPERATORS:
             self.operator(_OPERATORS[name])
         elif name in _COMMANDS:
