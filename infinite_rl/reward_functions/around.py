@@ -13,6 +13,8 @@ _ENDED = re.compile(
     r"<\|(?:im_end|endoftext|end_of_text|eot_id|eom_id|end_of_turn|return)\|>"
     r"|<end_of_turn>|<eos>|<｜end▁of▁sentence｜>|</s>"
 )
+# A base model goes on with the next exercise of its own making.
+NEXT_QUESTION = re.compile(r"^(?:Q|Question|Problem)[ \t]{0,3}\d{0,6}[ \t]{0,3}[:.]", re.MULTILINE)
 _LONGEST = 400  # characters of a sentence that is read
 _NUMERAL = r"\d[\d,]*(?:\.\d+)?|\.\d+"
 _SENTENCE = re.compile(
@@ -55,6 +57,18 @@ _ON_THE_WAY = """
     say sure certain a an final value result in x y n text textbf mathrm quad qquad
 """
 _LEADING = frozenset(_ON_THE_WAY.split())
+# What a sentence leaves open right before a number: "it might be", "suppose x is", "if it were".
+_SUPPOSED = re.compile(
+    r"\b(?:suppos(?:e|ing)|assum(?:e|ing)|imagine|pretend)\b"
+    r"(?:\s+(?:that|the|final|correct|answer|it|is|was|were|equals?|value|of|\$?[a-z](?![a-z])))*"
+    r"[\s$=({]*\Z"
+    r"|\b(?:might|(?:it|this|that|answer|result)\s+(?:may|could))\s+(?:be|equal|have\s+been)"
+    r"(?:\s+to)?[\s$=({]*\Z"
+    r"|(?:(?<!\bi )\bwould|\b(?:might|may|could))\s+(?:think|guess|believe)\b[^.,;:!?\n]*\Z"
+    r"|\b(?:might|may|could)\s+say\b[^.,;:!?\n]*\Z"
+    r"|\bif\b[^.,;:\n]{0,60}\bwere(?:\s+equal\s+to)?[\s$=({]*\Z",
+    re.IGNORECASE,
+)
 _PIECE = re.compile(r"[^\s$*:(\[\]\\={}&_]+")
 _NEAR = 80  # characters that are looked at before a statement, and for words
 _PHRASE = 50
@@ -70,7 +84,7 @@ _COUNTED_BEFORE = re.compile(
     rf"){_OPENED}"
     rf"|(?:\d|(?<![-\u2212])[-\u2212]|(?<![A-Za-z\\])[b-z]){_TOUCHING}"
     r"|(?:\\[dtc]?frac|\\binom)(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})?\s*\{\s*\Z"
-    r"|(?:~~|\\x?b?cancel\{|\\sout\{|\\overline\{)[\s$]*\Z"
+    r"|(?:~~|\\[hv]?phantom\{|\\x?b?cancel\{|\\sout\{|\\overline\{)[\s$]*\Z"
 )
 # Behind it: more digits, a calculation, a factor.
 _LETTER = "[b-zB-HJ-Z](?![A-Za-z])"
@@ -95,7 +109,7 @@ _UNIT = re.compile(
 )
 _ASKED = re.compile(r"[\s$*)\]}.\\]{0,6}\?")
 _DOUBT = re.compile(
-    r"\b(?:wrong|incorrect|false|mistaken?|forgot|scratch\s+that)\b"
+    r"\b(?:wrong|incorrect|false|mistaken?|made\s+an\s+error|forgot|(?:scratch|strike)\s+that)\b"
     r"|(?:\bnot|n['\u2019]t)\s+(?:(?:be|look|seem|sound)\s+)?(?:right|correct|it\b|the\s+(?:right|correct|final|answer))",
     re.IGNORECASE,
 )
@@ -107,9 +121,20 @@ _HARMLESS = re.compile(
 _OTHERWISE = re.compile(
     r"(?:\A[\s$*)\]}\\.,(]*(?:\\text\s*\{\s*)?or"
     r"|(?:\A|[.,;:!?(\n])[\s$*)\]}\\.]*(?:\\text\s*\{\s*)?(?:hmm+,?\s*)?"
-    r"\b(?:no|instead|rather|hold\s+on|wait|actually|correction|oops|sorry|i\s+mean"
-    r"|(?:but|however|alternatively)\b(?=[^\d]{0,40}(?:\b(?:is|be|answer|gets?|gives?)\b|'s\b|[=,])"
+    r"\b(?:no|instead|rather|hold\s+on|wait|actually|hmm+|correction|edit(?=:)|oops|sorry|i\s+mean"
+    r"|on\s+second\s+thoughts?|it\s+(?:could|might|may)\s+(?:also\s+|even\s+)?be(?=[\s$\\(]+\d)"
+    r"|(?:but|however|alternatively)\b(?=[^\d]{0,40}(?:\b(?:is|be|answer|gets?|gives?)\b|'s\b|[=,:])"
     r"[\s$*(\\]{0,9}\d)))\b",
+    re.IGNORECASE,
+)
+# What is said of a number that stands before it: "does not work", "is too large".
+_FAILS = re.compile(
+    r"(?:[\s$*)\]}]|\\[)\]])*(?:,\s*which\s+|,?\s*but\s+(?:this|that|it)\s+)?"
+    r"(?:(?:does|do|did)(?:\s+not|n['\u2019]t)\s+(?:work|satisfy|fit|hold|suffice)\b"
+    r"|(?:is|are|was)(?:\s+not|n['\u2019]t)\s+(?:possible|valid|allowed|acceptable|a\s+(?:valid\s+)?solution)\b"
+    r"|(?:can\s*not|can['\u2019]t)\s+(?:work|hold|be\s+(?:the|right|correct|true|it|an?)\b)"
+    r"|(?:is|are|was|seems|looks)\s+(?:too\s+\w+|impossible|rejected|extraneous|invalid|excluded|ruled\s+out)\b"
+    r"|(?:fails|contradicts|violates|leads\s+to\s+a\s+contradiction)\b)",
     re.IGNORECASE,
 )
 _BEHIND = 200  # characters that are looked at
@@ -160,7 +185,7 @@ def fault_before(before: str, *, box: bool = False) -> str:
     A `box` may also be part of a formula.
     """
     near = before[-_NEAR:]
-    if _denied(near[-_PHRASE:]):
+    if _denied(near[-_PHRASE:]) or _SUPPOSED.search(near):
         return "an answer that is denied or left open"
     return _CALCULATED if box and _counted(near) else ""
 
@@ -210,6 +235,8 @@ def fault_behind(behind: str, answer: str) -> str:
         return ""  # most often
     if _COUNTED_BEHIND.match(behind):
         return _CALCULATED
+    if _FAILS.match(behind):
+        return "an answer that is rejected"
     if _ASKED.match(behind):
         return "an answer that is asked, not stated"
     sentences = _END_OF_SENTENCE.split(_ALONE.sub(r"\1,", behind[:_BEHIND]))

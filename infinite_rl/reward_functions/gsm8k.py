@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..layout import ANSWER_TAG
 from ..parser_tags import format_of
 from ..types import RewardFunctionScore
-from .around import fault_before, fault_behind, number_in, unit_behind
+from .around import NEXT_QUESTION, fault_before, fault_behind, number_in, unit_behind
 from .math.bounds import Unparsed
 from .math.extract import (
     BOXES,
@@ -41,8 +41,6 @@ _CALCULATION = re.compile(r"<<[^<>\n]{0,200}>>")
 _PERCENT = re.compile(r"(?:\\?%|(?<![a-z])per ?cent)[ \t\n.$]*\Z", re.IGNORECASE)
 _ORNAMENTS = "\ufe0f\u200d"  # in emoji
 _LONGEST_PERCENT = 40  # characters at the end of an answer
-# A base model goes on with the next exercise of its own making.
-_NEXT = re.compile(r"^(?:Q|Question|Problem)[ \t]{0,3}\d{0,6}[ \t]{0,3}[:.]", re.MULTILINE)
 _MOST_QUESTIONS = 100  # that are told apart
 # `#### She makes 18 dollars`: the last line, or it is a heading.
 _LAST_LINE = re.compile(r"####[ \t]*([^\n#]*?\d[^\n]*)\s*\Z")
@@ -168,7 +166,7 @@ def _number(answer: str) -> str:
 
 def _until_next(text: str, place: int) -> str:
     """A text up to the first question of its own behind a place."""
-    found = _NEXT.search(text, place)
+    found = NEXT_QUESTION.search(text, place)
     return text[: found.start()] if found else text
 
 
@@ -214,7 +212,7 @@ def _boxed(text: str) -> _Statement | None:
 
 def _said(text: str) -> _Statement | None:
     begin = 0
-    questions = islice(_NEXT.finditer(text), _MOST_QUESTIONS)
+    questions = islice(NEXT_QUESTION.finditer(text), _MOST_QUESTIONS)
     for end in [*(match.start() for match in questions), len(text)]:
         part = text[begin:end].replace("####", "")  # what is left of it are headings
         found = after_marker(part)

@@ -133,8 +133,8 @@ Disputable conventions, where others may decide otherwise:
       2:30 != 2:30 pm    14:30 == 2:30 pm
 - A ratio of two parts is also their quotient.
       3:4 == 3/4
-- A box states the answer, unless the words or signs around it deny it, ask, count with it, or take
-  it back right behind it.
+- A box states the answer, unless the words or signs around it deny it, suppose it, ask, count with
+  it, or take it back right behind it, as another plain number does that "the answer is".
       \boxed{5}, as 6 is even == 5    \boxed{5}. Wait, no, it is 6. ?? 5    2\boxed{5} ?? 5
 - A date in numerals has the month first, unless the year leads.
       01/02/2020 == January 2, 2020    2020-01-02 == January 2, 2020

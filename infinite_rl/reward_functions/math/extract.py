@@ -6,11 +6,12 @@ All scans are linear. Nothing is guessed: a text without any of these is itself 
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from ...layout import ANSWER_TAG
 from ...parser_tags import TagMatch, split_thinking, tag_matches
-from ..around import fault_around, unit_behind, until_ended
+from ..around import NEXT_QUESTION, fault_around, fault_behind, unit_behind, until_ended
 from .bounds import Unparsed
 
 Convention = Literal["tag", "math", "gsm8k", "last_number"]
@@ -80,7 +81,9 @@ _TAKEN_BACK = re.compile(
 # Where the statement of an answer ends: at a sentence's end, or where its reason begins.
 _ENDING = re.compile(
     r"[.!?][*\s]\s*(?=[A-Z(])|,?(?<!\s)\s+\(?(?:because|since|which|where|so that|and so)\b"
+    r"|(?:,|\s\()\s?not\s(?=[-\d$\\(])"
 )
+_PLAIN = re.compile(r"\$?(-?[0-9][0-9,]*(?:\.[0-9]+)?)\$?\.?")
 _NUMBER = re.compile(r"[-+\u2212]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)")
 # Words before a marker, in its clause, that take its answer back or leave it open.
 _HEDGE = re.compile(
@@ -96,7 +99,7 @@ _DISOWNED = re.compile(
     r"^[^.\n]{0,100}\b(?:which|that|this|but)\b[^.,\n]{0,30}\b(?:wrong|incorrect|mistake|impossible)",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[.,;:!?\n](?=\s|$)")
+_CLAUSE = re.compile(r"[.,;:!?](?=\s|$)|\n")
 
 
 def answer_text(text: str, convention: Convention = "tag", *, reference: bool = False) -> str:
@@ -210,10 +213,23 @@ def _stated_box(text: str) -> str | None:
     if "or" in answer:
         before = _EITHER.sub("", before)
     fault = fault_around(before, behind, answer)
-    if fault:
-        raise Unparsed(fault)
+    if fault or _stated_otherwise(behind, answer):
+        raise Unparsed(fault or "another answer behind the box")
     unit = unit_behind(behind) if behind else ""
     return f"{answer} {unit}" if unit[-1:].isalpha() and "cent" not in unit.lower() else answer
+
+
+def _stated_otherwise(behind: str, answer: str) -> bool:
+    """Whether "The answer is 6" follows a box with another plain number."""
+    boxed = _PLAIN.fullmatch(answer) if "answer" in behind.lower() else None
+    if boxed is None:
+        return False
+    try:
+        later = _PLAIN.fullmatch(after_marker(NEXT_QUESTION.split(behind)[0]) or "")
+    except Unparsed:
+        return False
+    one, other = (Fraction(found[1].replace(",", "")) for found in (boxed, later or boxed))
+    return one != other
 
 
 def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
@@ -312,11 +328,16 @@ def after_marker(text: str) -> str | None:
     clause = _CLAUSE.split(text[max(0, place - 200) : place])[-1]
     if _HEDGE.search(clause):
         raise Unparsed("an answer that is denied or left open")
-    rest = text[place + length :].lstrip(" \t:*\n")
+    rest = text[place + length :].lstrip(" \t:*\n}")
     if _DISOWNED.match(rest):
         raise Unparsed("an answer that is called wrong")
     taken_back = list(_TAKEN_BACK.finditer(rest))
-    return _statement(rest[taken_back[-1].end() :] if taken_back else rest)
+    rest = rest[taken_back[-1].end() :] if taken_back else rest
+    statement = _statement(rest)
+    fault = fault_behind(rest.partition(statement)[2], statement) if statement else ""
+    if fault:
+        raise Unparsed(fault)
+    return statement
 
 
 def _statement(rest: str) -> str:

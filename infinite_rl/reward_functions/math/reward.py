@@ -27,8 +27,9 @@ class MathRewardFunction(RewardFunction):
 
     Format: 1.0 for exactly one well-formed answer tag, 0.4 for several or for a damaged one, 0.0
     for none. Without a tag the last `\\boxed{}` is still judged, so that correctness tells what
-    the model knew. A box states no answer where the words or signs around it deny it, ask, count
-    with it, or take it back right behind it. The text ends at a mark such as `<|im_end|>`.
+    the model knew. A box states no answer where the words or signs around it deny it, suppose it,
+    ask, count with it, or take it back right behind it. The text ends at a mark such as
+    `<|im_end|>`.
 
     Correctness: 1.0 where `verify` finds the answer equal to the reference, else 0.0. Of several
     tags the last one after the thinking counts, and they must all mean the same: who answers twice
