@@ -10,6 +10,8 @@ _INFO = re.compile(r"[{.\s]*([\w+#-]*)")
 _LANGUAGE_WORD = re.compile(r"[ \t]*[{.]*[A-Za-z][\w+#.:-]*")
 # What may stand before a fence on its line: nothing, a tag, a head, a label or a list marker.
 _LEAD = re.compile(r"\s*|.*[>\]】:：*+-]\s*|\s*\d{1,3}[.)]\s*", re.DOTALL)
+# What may stand before a fence that is part of a comment in code: `* `, `# `, `// `.
+_COMMENT = re.compile(r"\s*(?:\*|#|//)\s*")
 _INLINE_LANGUAGES = frozenset({"python", "python3", "py", "javascript", "js", "json", "text"})
 
 
@@ -39,6 +41,7 @@ class _Open:
     start: int
     indent: int
     lines: list[str] = field(default_factory=list)
+    quotes: int = 0  # triple ones: after an odd number, a string of Python is open
 
     def block(self, end: int, closed: bool) -> CodeBlock:
         return CodeBlock(self.language, "\n".join(self.lines), closed, self.start, end)
@@ -47,6 +50,11 @@ class _Open:
         """Keep a line of code, less the indentation that its fence has too."""
         margin = min(self.indent, len(line) - len(line.lstrip(" \t")))
         self.lines.append(line[margin:].removesuffix("\r"))
+        self.quotes += line.count('"""') + line.count("'''")
+
+    def quotes_it(self, line: str) -> bool:
+        """Whether a fence on this line stands in a docstring of the code."""
+        return self.quotes % 2 == 1 and len(line) - len(line.lstrip(" \t")) > self.indent
 
 
 def code_blocks(text: str | None) -> list[CodeBlock]:
@@ -55,7 +63,8 @@ def code_blocks(text: str | None) -> list[CodeBlock]:
     Fences are three or more backticks or tildes, at any indentation, also right behind a tag, a
     head or a label (`<answer>```python`) and right before a tag (```` ```</answer> ````). A line
     that names a language while a block is open means that the open one was never closed. A single
-    line ```` ```print(1)``` ```` is a block too.
+    line ```` ```print(1)``` ```` is a block too. A fence in a comment or, indented, in a docstring
+    of the code is a part of it.
     """
     text = text or ""
     blocks = list(scan(text))
@@ -86,6 +95,8 @@ def scan(text: str) -> Iterator[CodeBlock]:
                 yield inline
             else:
                 fence = _opening(line, offset)
+        elif fence.quotes_it(line):
+            fence.add(line)
         elif (end := _closing(line, fence)) is not None:
             yield fence.block(offset + end, closed=True)
             fence = None
@@ -142,7 +153,7 @@ def _closing(line: str, fence: _Open) -> int | None:
 def _closing_after_code(line: str, fence: _Open) -> int | None:
     """The same for a fence at the end of a line of code, or between that code and a tag."""
     run = line.find(fence.marker * fence.size)
-    if run < 0 or fence.marker == "~":
+    if run < 0 or fence.marker == "~" or _COMMENT.fullmatch(line[:run]):
         return None
     rest = line[run:].lstrip(fence.marker)
     if rest.strip() and not rest.lstrip().startswith("</"):

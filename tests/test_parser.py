@@ -353,6 +353,17 @@ class Fences(unittest.TestCase):
         text = "1. So:\n   ```python\n   if x:\n       y()\n   ```"
         self.assertEqual(code_blocks(text), [CodeBlock("python", "if x:\n    y()")])
 
+    def test_a_fence_in_a_docstring_or_comment_is_code(self) -> None:
+        for code in (
+            'def f(x):\n    """Use:\n\n    ```python\n    f(1)\n    ```\n    """\n    return x',
+            "def f(x):\n    '''\n    ```\n    f(1)\n    ```\n    '''\n    return x",
+            "/**\n * ```\n * f(1)\n * ```\n */\nconst f = (x) => x",
+            "# ```\n# f(1)\n# ```\nf = abs\n// ```",
+        ):
+            self.assertEqual(code_blocks(f"```x\n{code}\n```"), [CodeBlock("x", code)])
+            indented = "\n".join(f"  {line}" for line in ["```x", *code.split("\n"), "```"])
+            self.assertEqual(code_blocks(indented), [CodeBlock("x", code)], indented)
+
     def test_a_missing_fence_is_told(self) -> None:
         self.assertEqual(code_blocks("```python\nx"), [CodeBlock("python", "x", closed=False)])
         self.assertEqual(code_blocks("x = 1\n```"), [CodeBlock("", "x = 1", closed=False)])
