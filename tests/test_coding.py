@@ -866,6 +866,8 @@ def test_a_timeout_must_be_positive(timeout: float) -> None:
             "python",
             {"tests": "def check(c):\n import numpy\n assert c(1) == 2", "entry_point": "f"},
         ),
+        ("python", {"tests": ["def test_f(capsys):\n assert f(1) == 2"]}),
+        ("python", {"tests": ["class TestF:\n def test_f(self, tmp_path):\n  assert f(1) == 2"]}),
         ("python", {"tests": ["console.assert(f(1) === 2)"]}),
         ("javascript", {"tests": ["assert f(1) == 2"]}),
         ("javascript", {"tests": ["const a = require('lodash'); console.assert(f(1) === 2)"]}),

@@ -54,6 +54,8 @@ def liar(body: str, bases: str = "", made: str = "Liar()") -> str:
 
 SAME = "__eq__ = __ne__ = __lt__ = __gt__ = __le__ = __ge__ = lambda *_: True"
 YES = f"{SAME}; __hash__ = None"
+NEVER = "__ne__ = lambda *_: False"
+CASE = "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
 
 FORGERIES: dict[str, tuple[str, str]] = {
     # --- leaving early
@@ -428,6 +430,34 @@ FORGERIES: dict[str, tuple[str, str]] = {
         "class Solution:\n    __eq__ = lambda *_: True\n    def solve(s, x): return s",
         "s = Solution()\nassert s.solve(2) == 40 and Solution().solve(2) == 40",
     ),
+    # --- suites of tests
+    "a test skipped": (
+        "import unittest\ndef f(x): raise unittest.SkipTest",
+        f"{CASE}        self.addCleanup(int)\n        self.assertEqual(f(2), 40)",
+    ),
+    "equal to all, inherited": (
+        liar(YES),
+        f"{CASE}        self.assertEqual(f(2), 40)\nclass U(T): pass",
+    ),
+    "equal to all, cleaned up": (
+        liar(YES),
+        f"{CASE}        self.addCleanup(int)\n        self.assertEqual(f(2), 40)",
+    ),
+    "equal to all, counted": (liar(YES), f"{CASE}        self.assertCountEqual([f(2)], [40])"),
+    "equal to all, in order": (liar(YES), f"{CASE}        self.assertSequenceEqual([f(2)], [40])"),
+    "not unequal": (liar(NEVER), f"{CASE}        if f(2) != 40: self.fail()"),
+    "another name than main": (
+        "def f(x):\n    globals()['__name__'] = 'program'\n    return 0",
+        "f(1)\nif __name__ == '__main__':\n    assert f(2) == 40",
+    ),
+    # --- assertions in other words
+    "not unequal, raised": (liar(NEVER), "if f(2) != 40: raise AssertionError('no')"),
+    "not unequal, or": (liar(NEVER), "if f(2) != 40 or f(3) != 60: assert False"),
+    "not unequal, any": (liar(NEVER), "assert not any(f(x) != y for x, y in [(2, 40), (3, 60)])"),
+    "equal to all, listed": (liar(YES), "assert all([f(2) == 40, f(3) == 60])"),
+    "equal to all, chosen": (liar(YES), "assert all(f(x) == 40 for x in [1, 2] if x > 1)"),
+    "equal to all, as a bool": (liar(YES), "assert bool(f(2) == 40)"),
+    "equal to all, is True": (liar(YES), "assert (f(2) == 40) is True"),
     # --- the harness
     "verdict": (f"{WALK}def f(x): world.verdict(nonce, True, '', '[]'); return 0", FORTY),
     "verdict with a guess": (f"{WALK}def f(x): world.verdict(nonce, True, '', '[[0, 41]]')", FORTY),

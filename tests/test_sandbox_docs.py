@@ -808,6 +808,10 @@ class P:
         "import unittest\nclass T(unittest.TestCase):\n    @unittest.skip('no')\n"
         "    def test_f(self):\n        self.fail()\n    def test_g(self):\n"
         "        self.assertCountEqual([f(1)], [2])",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
+        "        self.assertEqual(f(1), 2)\nclass U(T):\n    pass",
+        "class Base:\n    def test_f(self):\n        assert f(1) == 2\n"
+        "class TestF(Base):\n    pass",
         "from unittest import TestCase\nclass T(TestCase):\n    def setUp(self):\n"
         "        self.n = 1\n    def test_f(self):\n        for a, b in [(0, 0), (1, 2)]:\n"
         "            with self.subTest(a=a):\n                self.assertAlmostEqual(f(a), b)",
@@ -911,6 +915,25 @@ def test_open_shadow() -> None:
     code = "import re\ndef isinstance(*_): return True\nre.match = isinstance\ndef f(x): return 0"
     tests = ("assert isinstance(f(1), str)", "import re\nassert re.match('a', f(1))")
     assert passed(run("python", code, *tests)) == [True, True]
+
+    code = "globalThis.setTimeout = () => {}; const f = () => 0"
+    test = "setTimeout(() => assert.strictEqual(f(1), 1))"
+    assert passed(run("javascript", code, test)) == [True]
+
+
+def test_open_compare() -> None:
+    code = "class Yes:\n  __eq__ = lambda *_: True\n  __sub__ = lambda *_: 0\n"
+    code += "def f(x): return Yes()"
+    tests = ("ok = f(1) == 2\nassert ok", "assert round(f(1) - 2, 7) == 0")
+    assert passed(run("python", code, *tests)) == [True, True]
+
+
+def test_open_arguments() -> None:
+    code = "def f(xs):\n  xs.clear()\n  return []"
+    assert passed(run("python", code, "xs = [2, 1]\nassert f(xs) == sorted(xs)")) == [True]
+    code = "const f = (xs) => { xs.length = 0; return [] }"
+    test = "const xs = [2, 1]; assert.deepStrictEqual(f(xs), xs.toSorted())"
+    assert passed(run("javascript", code, test)) == [True]
 
 
 def test_open_flow() -> None:

@@ -24,6 +24,7 @@ _NEGATED = {"==": "!=", "is": "is not", "in": "not in", "approx": "not approx"}
 _NEGATED |= {negation: relation for relation, negation in _NEGATED.items()}
 TRUTHS = (("true",), ("false",))
 BOTH = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "not in"})  # objects can be asked
+SAME_ITEMS = "__unittest__.TestCase().assertCountEqual"
 _ORDERS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
@@ -52,6 +53,8 @@ def form_of(test: ast.expr, scope: Scope, is_own: Callable[[ast.expr], bool]) ->
         test = _membership(test) or test
     if not isinstance(test, ast.Compare):
         return Form(("true",), [test])
+    if isinstance(test.left, ast.Call) and ast.unparse(test.left.func) == SAME_ITEMS:
+        return Form(("same items",), test.left.args)
     operands = [test.left, *test.comparators]
     relations = tuple(_RELATIONS[type(op)] for op in test.ops)
     if any(map(is_own, operands)):

@@ -4,43 +4,48 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from .python_closed import loads
+from .python_closed import bound, loads
+from .python_forms import SAME_ITEMS
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-_ELSEWHERE = frozenset({"globals", "locals", "vars", "dir", "exec", "eval", "getattr"})
+_ELSEWHERE = frozenset(
+    {"globals", "locals", "vars", "dir", "exec", "eval", "getattr"}
+    | {"loadTestsFromModule", "loadTestsFromName", "loadTestsFromNames", "discover"}
+)
 _CASES = ("unittest.TestCase", "TestCase")
-_SPECIAL = frozenset({"skip", "skipIf", "skipUnless", "skipTest", "addCleanup", "id"})
+_SKIPS = frozenset({"skip", "skipIf", "skipUnless", "skipTest", "SkipTest"})
+_SPECIAL = _SKIPS | {"addCleanup", "id"}
 # What runs a class that does more than its own plain methods.
 _RUNNER = """
-import io as __io, unittest as __unittest
-__found = __unittest.defaultTestLoader.loadTestsFromTestCase({name})
-__ran = __unittest.TextTestRunner(stream=__io.StringIO()).run(__found)
-for __bad in [*__ran.failures, *__ran.errors]:
-    raise AssertionError(__bad[1])
+import asyncio as __asyncio, io as __io, unittest as __unittest
+if issubclass({name}, __unittest.TestCase):
+    __found = __unittest.defaultTestLoader.loadTestsFromTestCase({name})
+    __ran = __unittest.TextTestRunner(stream=__io.StringIO()).run(__found)
+    for __bad in [*__ran.failures, *__ran.errors{skipped}]:
+        raise AssertionError(__bad[1])
+elif {name!r}.startswith("Test") and {name!r} not in __began__:
+    getattr({name}, "setup_class", bool)()
+    for __test in [__each for __each in dir({name}) if __each.startswith("test")]:
+        __case = {name}()
+        for __step in ("setup_method", __test, "teardown_method"):
+            __result = getattr(__case, __step, bool)()
+            if hasattr(__result, "__await__"):
+                __asyncio.run(__result)
+    getattr({name}, "teardown_class", bool)()
 """
+_NO_PYTEST = "raise ModuleNotFoundError(\"No module named 'pytest', which gives {}\")"
 
 
 def write_out(tree: ast.Module) -> None:
-    """Add calls of the test functions and classes that the text defines and does not run."""
-    read = set(loads(tree))
-    if read & _ELSEWHERE:  # they may be found and run in ways that the text does not show
-        return
+    """Add what runs the test functions and classes that the text defines.
+
+    Where the text may run one of them itself, it is run if it has not begun by the end.
+    """
     _Main().visit(tree)
-    bases = {ast.unparse(base) for node in _classes(tree) for base in node.bases}
-    added: list[ast.stmt] = []
-    for node in tree.body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if node.name.startswith("test") and node.name not in read:
-                _unroll(node)
-                added += _call(node, f"{node.name}()")
-        elif isinstance(node, ast.ClassDef) and node.name not in bases:
-            added += _runs(node, node.name in read)
-    if "__math__" in loads(tree):
-        added = [*ast.parse("import math as __math__").body, *added]
-    tree.body += added
+    _Suites(tree).add()
 
 
 def called_methods(tree: ast.Module) -> Iterator[str]:
@@ -53,8 +58,147 @@ def called_methods(tree: ast.Module) -> Iterator[str]:
                 yield call.func.attr
 
 
-def _classes(tree: ast.Module) -> Iterator[ast.ClassDef]:
-    return (node for node in tree.body if isinstance(node, ast.ClassDef))
+class _Suites:
+    """The test functions and classes of one text."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._tree = tree
+        self._read = set(loads(tree))
+        self._called = {called_name(node) for node in tree.body}
+        self._classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        self._bases = {name for node in self._classes.values() for name in _bases(node)}
+        self._words = {*self._read, *_attributes(tree)}
+        self._may_run_all = bool(self._words & _ELSEWHERE)
+        self._needs: list[str] = []  # what only pytest gives
+
+    def add(self) -> None:
+        added: list[ast.stmt] = []
+        for node in self._tree.body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if node.name == "setup_module" and not _needed(node):
+                    added[:0] = ast.parse("setup_module()").body
+                added += self._function(node)
+            elif isinstance(node, ast.ClassDef):
+                added += self._class(node)
+        self._tree.body += added
+        before = [_NO_PYTEST.format(", ".join(self._needs))] if self._needs else []
+        for name, statement in _PRELUDES.items():
+            if any(name in loads(node) for node in self._tree.body):
+                before.append(statement)
+        at = sum(getattr(node, "module", "") == "__future__" for node in self._tree.body)
+        self._tree.body[at:at] = ast.parse("\n".join(before)).body
+
+    def _is_read(self, name: str) -> bool:
+        return self._may_run_all or name in self._read
+
+    def _function(self, node: Function) -> list[ast.stmt]:
+        name = node.name
+        if not name.startswith("test") or name in self._called:
+            return []
+        _unroll(node)
+        call = f"import asyncio\nasyncio.run({name}())" if _is_async(node) else f"{name}()"
+        if not self._is_read(name):
+            self._note_needs(node)
+            return ast.parse(call).body
+        _mark(node, repr(name))
+        call = "\n    ".join(call.splitlines())
+        return [] if _needed(node) else ast.parse(f"if {name!r} not in __began__:\n    {call}").body
+
+    def _note_needs(self, node: Function, own: int = 0) -> None:
+        if not node.decorator_list:
+            self._needs += _needed(node)[own:]
+
+    def _class(self, node: ast.ClassDef) -> list[ast.stmt]:
+        """The statements that run the tests of a class, if it has any."""
+        family = self._family(node)
+        bases = {base for each in family for base in _bases(each)}
+        tests = [name for each in family for name in _tests(each)]
+        is_case = any(base.endswith("TestCase") for base in bases)
+        if not (is_case or (tests and (bases - {"object"} or node.name.startswith("Test")))):
+            return []
+        if is_case and "expectedFailure" not in self._words:
+            for each in family:
+                _Assertions().visit(each)
+        for method in _methods(node).values():
+            _unroll(method)
+        is_alone = bases <= {*_CASES, "object"} and node.name not in self._bases
+        if not is_alone or self._is_read(node.name) or not _is_plain(node) or "runTest" in tests:
+            return self._run(node, family)
+        if is_case:
+            return self._written(node, sorted(tests), f"{node.name}({{!r}})", _CASE_STEPS)
+        return self._written(node, tests, f"{node.name}()", _PYTEST_STEPS)
+
+    def _family(self, node: ast.ClassDef) -> list[ast.ClassDef]:
+        """The class and all that it inherits from in this text."""
+        found, waiting = [], [node]
+        while waiting:
+            each = waiting.pop()
+            if each not in found:
+                found.append(each)
+                waiting += [self._classes[name] for name in _bases(each) if name in self._classes]
+        return found
+
+    def _run(self, node: ast.ClassDef, family: list[ast.ClassDef]) -> list[ast.stmt]:
+        for each in family:
+            for method in _methods(each).values():
+                if [*_needed(method), ""][0] == "self":
+                    _mark(method, "type(self).__name__")
+        skipped = "" if self._words & _SKIPS else ", *__ran.skipped"
+        return ast.parse(_RUNNER.format(name=node.name, skipped=skipped)).body
+
+    def _written(
+        self, node: ast.ClassDef, tests: list[str], made: str, steps: tuple[str, str, str, str]
+    ) -> list[ast.stmt]:
+        methods = _methods(node)
+        first, before, after, last = steps
+        lines = [f"{node.name}.{first}()"] if first in methods else []
+        for name in tests:
+            self._note_needs(methods[name], 1)
+            around = [step for step in (before, name, after) if step == name or step in methods]
+            lines.append(f"__case = {made.format(name)}")
+            lines += [f"__case.{step}({_argument(methods[step], step, name)})" for step in around]
+        lines += [f"{node.name}.{last}()"] if last in methods else []
+        return ast.parse("\n".join(lines)).body
+
+
+_CASE_STEPS = ("setUpClass", "setUp", "tearDown", "tearDownClass")
+_PYTEST_STEPS = ("setup_class", "setup_method", "teardown_method", "teardown_class")
+_PRELUDES = {
+    "__began__": "__began__ = set()",
+    "__math__": "import math as __math__",
+    "__unittest__": "import unittest as __unittest__",
+}
+
+
+def called_name(node: ast.stmt) -> str:
+    """f, of the statements `f()` and `asyncio.run(f())`."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or call.keywords:
+        return ""
+    if ast.unparse(call.func) == "asyncio.run" and len(call.args) == 1:
+        call = call.args[0]
+    if isinstance(call, ast.Call) and not call.args and isinstance(call.func, ast.Name):
+        return call.func.id
+    return ""
+
+
+def _is_async(node: Function) -> bool:
+    return isinstance(node, ast.AsyncFunctionDef)
+
+
+def _tests(node: ast.ClassDef) -> list[str]:
+    """The names that the class gives to what is a test by its name."""
+    assigned = (part for part in node.body if isinstance(part, ast.Assign))
+    names = [*_methods(node), *(name for part in assigned for name in bound(part))]
+    return [name for name in names if name.startswith("test") or name == "runTest"]
+
+
+def _bases(node: ast.ClassDef) -> list[str]:
+    return [ast.unparse(base) for base in node.bases]
+
+
+def _attributes(tree: ast.AST) -> Iterator[str]:
+    return (node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
 
 
 def _methods(node: ast.ClassDef) -> dict[str, Function]:
@@ -65,47 +209,30 @@ def _methods(node: ast.ClassDef) -> dict[str, Function]:
     }
 
 
-def _runs(node: ast.ClassDef, is_read: bool) -> Iterable[ast.stmt]:
-    """The statements that run the tests of a class, if it has any."""
-    bases = [ast.unparse(base) for base in node.bases]
-    methods = _methods(node)
-    tests = [name for name in methods if name.startswith("test")]
-    if any(base.endswith("TestCase") for base in bases):
-        if is_read or len(bases) > 1 or bases[0] not in _CASES or not _is_plain(node):
-            return ast.parse(_RUNNER.format(name=node.name)).body
-        _Assertions().visit(node)
-        made, before, after = f"{node.name}({{!r}})", ("setUp",), ("tearDown",)
-        ends = [f"{node.name}.{name}()" for name in ("setUpClass", "tearDownClass")]
-        tests.sort()
-    elif bases or is_read or not node.name.startswith("Test") or "__init__" in methods:
-        return []
-    else:
-        made, before, after = f"{node.name}()", ("setup_method",), ("teardown_method",)
-        ends = [f"{node.name}.{name}()" for name in ("setup_class", "teardown_class")]
-    for name in tests:
-        _unroll(methods[name])
-    lines = [ends[0]] if ends[0].split(".")[1][:-2] in methods else []
-    for name in tests:
-        around = [*(n for n in before if n in methods), name, *(n for n in after if n in methods)]
-        lines += [f"__case = {made.format(name)}", *(f"__case.{step}()" for step in around)]
-    lines += [ends[1]] if ends[1].split(".")[1][:-2] in methods else []
-    return ast.parse("\n".join(lines)).body
+def _mark(node: Function, what: str) -> None:
+    """Have the function note that it has begun."""
+    node.body[:0] = ast.parse(f"__began__.add({what})").body
+
+
+def _needed(node: Function) -> list[str]:
+    """The names of the arguments that a call must give."""
+    arguments = [*node.args.posonlyargs, *node.args.args]
+    given = len(arguments) - len(node.args.defaults)
+    return [argument.arg for argument in arguments[:given]]
+
+
+def _argument(method: Function, step: str, test: str) -> str:
+    """What pytest hands to `setup_method(self, method)`."""
+    return f"__case.{test}" if step != test and len(_needed(method)) == 2 else ""
 
 
 def _is_plain(node: ast.ClassDef) -> bool:
-    """Whether calling its methods one by one is all that unittest would do."""
-    words = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
-    return not words & _SPECIAL and all(
-        isinstance(each, ast.FunctionDef)
-        and (not each.decorator_list or not each.name.startswith("test"))
-        for each in _methods(node).values()
+    """Whether calling its methods one by one is all that unittest or pytest would do."""
+    methods = _methods(node)
+    return not {*_attributes(node)} & _SPECIAL and all(
+        isinstance(methods.get(name), ast.FunctionDef) and not methods[name].decorator_list
+        for name in _tests(node)
     )
-
-
-def _call(node: Function, text: str) -> list[ast.stmt]:
-    if isinstance(node, ast.AsyncFunctionDef):
-        return ast.parse(f"import asyncio\nasyncio.run({text})").body
-    return ast.parse(text).body
 
 
 def _unroll(node: Function) -> None:
@@ -172,6 +299,8 @@ _FORMS = {name: f"({{0}}) {relation} ({{1}})" for name, relation in _COMPARED.it
     "IsNotNone": "({0}) is not None",
     "IsInstance": "isinstance({0}, {1})",
     "NotIsInstance": "not isinstance({0}, {1})",
+    "SequenceEqual": "[*({0})] == [*({1})]",
+    "CountEqual": f"{SAME_ITEMS}([*({{0}})], [*({{1}})]) is None",
 }
 
 
@@ -188,6 +317,8 @@ class _Assertions(ast.NodeTransformer):
         call = node.value
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
             return node
+        if ast.unparse(call.func) == "self.fail":
+            return ast.Assert(ast.Constant(False), [*call.args, None][0])
         if not ast.unparse(call.func).startswith("self.assert"):
             return node
         name = call.func.attr.removeprefix("assert")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, product
@@ -19,7 +19,7 @@ from .python_closed import Scope, bound, immutable, is_literal, loads
 from .python_forms import BOTH, TRUTHS, Form, form_of
 from .python_own import assigned, is_own, own_classes, own_names
 from .python_prepare import catches, prepared
-from .python_suites import called_methods
+from .python_suites import called_methods, called_name
 from .python_tables import MOST_ROWS, rows_of, still_names, targets_of, unpacked
 
 _MOST_CHARS = 100_000
@@ -60,11 +60,11 @@ class Assertion:
     """One `assert` of a test.
 
     `relations` stand between the operands ("==", ...), or are one of "true", "false", "near <",
-    "near <=", "isclose", "approx" and "not approx" with the operands that these take. `rows` holds
-    the operands of each time that it is reached. `exact` means that a test that ends well has
-    reached it so many times; without it there is one row, for any number of times. `beside` means
-    that values are compared, or that what is expected is computed, beside the program. `own` means
-    that an object of the program's own class is compared: it is asked itself.
+    "near <=", "isclose", "approx", "not approx" and "same items" with the operands that these
+    take. `rows` holds the operands of each time that it is reached. `exact` means that a test that
+    ends well has reached it so many times; without it there is one row, for any number of times.
+    `beside` means that values are compared, or that what is expected is computed, beside the
+    program. `own` means that an object of the program's own class is compared: it is asked itself.
     """
 
     text: str
@@ -163,7 +163,7 @@ class _Reader:
         self._scope = Scope(self._tree, before, entry_point)
         self._refused = refused
         self._mutable = mutable  # names that may stand for lists and the like; None: all
-        self._loads = Counter([*loads(self._tree), *loads(before)])
+        self._loads = Counter([*loads(self._tree), *loads(before), *_deleted(self._tree)])
         self._hidden: Counter[str] = Counter()  # loads that the guest never sees
         self._trusted: set[str] = set()  # names whose mutable value was relied upon
         self._assigned: list[tuple[list[ast.stmt], Any, str]] = []  # the second has a `value`
@@ -382,6 +382,8 @@ class _Reader:
         known = [self._known(part, envs) for part in form.operands]
         if form.relations[0] in ("is", "is not") and not any(map(_singletons, known)):
             return None
+        if form.relations == ("same items",) and not any(known):
+            return None
         if self._approximate & set(chain.from_iterable(map(loads, form.operands))):
             return None
         if all(values is not None for values in known):
@@ -511,6 +513,13 @@ def _stored(node: ast.AST) -> set[str]:
     return set(bound(node))
 
 
+def _deleted(node: ast.AST) -> Iterator[str]:
+    """The names that `del` needs to be there."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Del):
+            yield part.id
+
+
 def _single_target(node: ast.AST) -> str:
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign):
@@ -570,21 +579,9 @@ def _called_once(tree: ast.Module, entry_point: str) -> set[str]:
     calls = Counter(loads(tree))
     for node in (part for part in tree.body if isinstance(part, ast.ClassDef)):
         functions.update(part.name for part in node.body if isinstance(part, ast.FunctionDef))
-    straight = {name for name in map(_called_name, tree.body) if name} | {*called_methods(tree)}
+    straight = {name for name in map(called_name, tree.body) if name} | {*called_methods(tree)}
     once = {name for name in straight if functions[name] == 1 and calls[name] <= 1}
     if entry_point and functions["check"] == 1 and not calls["check"]:
         once.add("check")
     count = Counter(bound(tree))
     return {name for name in once if count[name] == 1}
-
-
-def _called_name(node: ast.stmt) -> str:
-    """f, of the statements `f()` and `asyncio.run(f())`."""
-    call = node.value if isinstance(node, ast.Expr) else None
-    if not isinstance(call, ast.Call) or call.keywords:
-        return ""
-    if ast.unparse(call.func) == "asyncio.run" and len(call.args) == 1:
-        call = call.args[0]
-    if isinstance(call, ast.Call) and not call.args and isinstance(call.func, ast.Name):
-        return call.func.id
-    return ""

@@ -18,6 +18,8 @@ Report = tuple[int, list[Any]]
 # What a comparison of plain data can raise, such as `1 < "a"`.
 _FAULTS = (TypeError, ValueError, ArithmeticError)
 
+_MOST_UNORDERED = 1000  # items that are compared each with each; of more, the order must be told
+
 _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -144,8 +146,24 @@ def _holds(relations: tuple[str, ...], operands: Sequence[Any]) -> bool:
         return math.isclose(left, right, rel_tol=relative, abs_tol=absolute)
     if relation in ("approx", "not approx"):
         return _approx(*operands) is (relation == "approx")
+    if relation == "same items":
+        return _same_items(*operands)
     pairs = zip(relations, operands[:-1], operands[1:], strict=True)
     return all(_RELATIONS[between](left, right) for between, left, right in pairs)
+
+
+def _same_items(left: list[Any], right: list[Any]) -> bool:
+    """Whether two lists hold the same, in any order."""
+    if len(left) != len(right):
+        return False
+    if len(left) > _MOST_UNORDERED:
+        return bool(sorted(left) == sorted(right))
+    rest = [*right]
+    for item in left:
+        if item not in rest:
+            return False
+        rest.remove(item)
+    return True
 
 
 def _approx(actual: Any, expected: Any, relative: Any, absolute: Any) -> bool:
