@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from infinite_rl.reward_functions.programs import Excerpt, defines, program_in, until_complete
+from infinite_rl.reward_functions.programs import Excerpt, definition, program_in, until_complete
 
 GOOD = "def f(x):\n    return x + 1\n"
 
@@ -117,9 +117,9 @@ def test_code_that_defines_nothing_of_it_is_left_as_it_is() -> None:
 
 
 def test_a_name_counts_whole_and_at_the_top_level_alone() -> None:
-    assert defines("async  def f (x):", "f") and defines("class f: pass", "f")
+    assert definition("async  def f (x):", "f") and definition("class f: pass", "f")
     for text in ("def f2(x):", "  def f(x):", "# def f(x):", "undef f(x)", "def (f)", ""):
-        assert not defines(text, "f")
+        assert not definition(text, "f")
 
 
 def test_a_fence_that_is_left_open_is_damaged() -> None:

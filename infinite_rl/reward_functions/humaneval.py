@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from .coding import CodingRewardFunction, Submission
 from .mbpp import handed_in
-from .programs import defines, from_first_line, marked, until_complete
+from .programs import definition, from_first_line, marked, until_complete
 from .reference import Reference, read_reference
 from .reward_function import BadReference, Expected
 
@@ -59,11 +59,11 @@ class HumanEvalRewardFunction(CodingRewardFunction):
 def completed(prompt: str, code: str, name: str) -> str:
     """The whole program: `code` after the prompt, or where it has the function, after its start."""
     text = code if code.lstrip("\r\n")[:1].isspace() else from_first_line(code)
-    goes_on = text.lstrip("\r\n")[:1].isspace() or not (name and defines(text, name))
+    goes_on = text.lstrip("\r\n")[:1].isspace() or not (name and definition(text, name))
     if goes_on:
         body = _as_deep(prompt, code)
         return f"{prompt}{body}" if prompt.endswith("\n") or not prompt else f"{prompt}\n{body}"
-    begun = re.search(rf"^(?:async[ \t]+)?(?:def|class)[ \t]+{re.escape(name)}\b", prompt, re.M)
+    begun = definition(prompt, name)
     start = prompt[: begun.start()] if begun else ""
     return text if text.startswith(start.strip()) else f"{start}{text}"
 

@@ -77,9 +77,9 @@ def marked(
     return Excerpt(text, "yes" if well_formed or done else "no")
 
 
-def defines(code: str, name: str) -> bool:
-    """Whether a line of the code defines a function or a class of that name, at its top level."""
-    return bool(re.search(rf"^(?:(?:async[ \t]+)?def|class)[ \t]+{re.escape(name)}\b", code, re.M))
+def definition(code: str, name: str) -> re.Match[str] | None:
+    """Where a line of the code defines a function or a class of that name, at its top level."""
+    return re.search(rf"^(?:(?:async[ \t]+)?def|class)[ \t]+{re.escape(name)}\b", code, re.M)
 
 
 def until_complete(code: str, asked: Collection[str]) -> str:
@@ -169,7 +169,7 @@ def from_first_line(code: str) -> str:
 
 def _chosen(blocks: list[CodeBlock], asked: Collection[str], language: str) -> CodeBlock | None:
     named = [b for b in blocks if language in (b.language, language_of(b.language))]
-    defining = [b for b in blocks if any(defines(b.code, name) for name in asked)]
+    defining = [b for b in blocks if any(definition(b.code, name) for name in asked)]
     return next(iter([*defining, *named, *blocks]), None)
 
 
