@@ -79,7 +79,7 @@ def _names(text: str) -> list[str]:
     return sorted(set(re.findall(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b", text)) - NO_NAMES)
 
 
-def _reordered(text: str, chance: random.Random) -> str | None:  # noqa: ARG001
+def _reordered(text: str, chance: random.Random) -> str | None:  # noqa: ARG001 -- a row's form
     sentences = re.split(r"(?<=[.?!]) +", text)
     return " ".join([*sentences[1:-1], sentences[0], sentences[-1]]) if len(sentences) > 3 else None
 
@@ -128,7 +128,7 @@ def _other_noun(text: str, chance: random.Random) -> str | None:
     return re.sub(rf"\b{noun}\b", new, text).replace(noun[:-1] + " ", new[:-1] + " ")
 
 
-def _swapped(text: str, chance: random.Random) -> str | None:  # noqa: ARG001
+def _swapped(text: str, chance: random.Random) -> str | None:  # noqa: ARG001 -- a row's form
     """Another of its people is asked for."""
     start, end, question = text.rpartition(". ")
     here = [name for name in _names(text) if name in question]
@@ -300,7 +300,7 @@ def found_leaks(rows: Iterable[Row]) -> list[Leak]:
     return told
 
 
-def leaks(rows: int) -> None:  # noqa: ARG001
+def leaks(rows: int) -> None:  # noqa: ARG001 -- a section's form
     """Texts of benchmarks, whole, in part and in other text, in real and procedural rows."""
     planted = planted_leaks()
     everything = planted.rows
@@ -363,7 +363,7 @@ def split_copies(few: bool = False) -> Sides:
     return Sides(len(base), len(copies), sizes, moved, apart, by_chance)
 
 
-def sides(rows: int) -> None:  # noqa: ARG001
+def sides(rows: int) -> None:  # noqa: ARG001 -- a section's form
     """Near-duplicates across a split, and rows that move when others are added."""
     found = split_copies()
     print(f"{found.rows} rows and {found.copies} copies: {dict(found.sizes)}")

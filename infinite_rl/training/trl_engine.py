@@ -81,7 +81,12 @@ def run(training: Training) -> Path:
     return found
 
 
-def _sft(training: Training, tokenizer: Any, path: Path, watch: _Watch) -> Any:  # noqa: ARG001
+def _sft(
+    training: Training,
+    tokenizer: Any,
+    path: Path,
+    watch: _Watch,  # noqa: ARG001 -- as `_grpo`, whose samples it is told
+) -> Any:
     config = training.config
     model = _model(config)
     found = examples(training.rows, tokenizer, config.style, most_tokens(config, model.config))
@@ -239,7 +244,7 @@ class _Watch(TrainerCallback):
         self._path, self._log, self._config = path, log, config
         self._tokens, self._time = 0.0, time.perf_counter()
 
-    def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002
+    def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002 -- TRL's form
         """A step is done."""
         logs: Mapping[str, Any] = given.get("logs") or {}
         if not self._log or not logs or "train_runtime" in logs:
@@ -251,7 +256,7 @@ class _Watch(TrainerCallback):
             self._tokens, self._time = tokens, now
         self._log.step(state.global_step, values)
 
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 -- as above
         """TRL's checkpoint, from which it can go on, becomes one of the run's."""
         if self._log:
             step = state.global_step

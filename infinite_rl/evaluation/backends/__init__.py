@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pkgutil import resolve_name
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from ...dataset.prompt_styles import Prompted, prompt_text, token_ids
 from ...dataset.rows import Row
@@ -40,9 +40,9 @@ class Question:
         What stands behind one would not have been written: then the answer was not cut off.
         """
         stopped = any(stop in raw for stop in self.prompted.stop)
-        finish_reason = "length" if cut_off and not stopped else "stop"
+        finish_reason: Literal["stop", "length"] = "length" if cut_off and not stopped else "stop"
         text = self.prompted.response(raw)
-        return Answer(self.key, number, text, finish_reason, tokens)  # type: ignore[arg-type]
+        return Answer(self.key, number, text, finish_reason, tokens)
 
     def ids(self, tokenizer: Any, room: int) -> list[int]:
         """The prompt's tokens. Raises UsageError where the model has no room for an answer."""
