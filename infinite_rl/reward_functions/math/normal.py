@@ -352,8 +352,10 @@ def _list(node: Node) -> Node:
             for other in others
         ]
     members = [normal(arg) for arg in (first, *others)]
-    if node.value == "or" and all(member.op in ("region", "interval") for member in members):
-        return _region(tuple(members))
+    if node.value == "or":
+        members = _with_points(members)
+        if all(member.op in ("region", "interval") for member in members):
+            return _region(tuple(members))
     holes = any(member.op == "region" and len(member.args) > 1 for member in members)
     if (members[0] == REALS or holes) and all(member.op in _CONDITIONS for member in members):
         return Node(
@@ -374,6 +376,17 @@ def _list(node: Node) -> Node:
         return Node("named", (Node("list", tuple(_flat(values)), ","),), names[0])
     letters = all(member.op == "sym" for member in members)
     return Node("list", tuple(_flat(members)), node.value if letters else ",")
+
+
+def _with_points(members: Sequence[Node]) -> list[Node]:
+    """Where "x < -2 or x = 0" is told, the single values as intervals."""
+    bounded = {member.value for member in members if member.op == "region" and member.value}
+    return [
+        Node("region", (Node("interval", (member.args[0], member.args[0]), "[]"),), member.value)
+        if member.op == "named" and member.value in bounded and is_expression(member.args[0])
+        else member
+        for member in members
+    ]
 
 
 def _assigned(members: Sequence[Node], joint: str) -> Node | None:

@@ -40,7 +40,9 @@ _NAMES = frozenset("fghFG")  # of functions, where one is of another
 _ATOM_KINDS = frozenset(["name", "vector", "greek", "const", "func"])
 _ATOM_COMMANDS = words("frac sqrt surd binom begin total product limit int bar")
 _FUNCTION_HEAD = re.compile(  # in the texts of tokens: `f_1(x)=`, `f^{-1}(2)=`, `f''(x,y)=`
-    r"([A-Za-z](?:_\{?[A-Za-z0-9]{1,3}\}?)?(?:\^\{-1\}|'{0,2})\([A-Za-z0-9](?:,[A-Za-z0-9]){0,3}\))="
+    r"(?!C\([0-9],[0-9]\))"  # a number of choices
+    r"([A-Za-z](?:_\{?[A-Za-z0-9]{1,3}\}?)?(?:\^\{-1\}|'{0,2})"
+    r"\([A-Za-z0-9](?:,[A-Za-z0-9]){0,3}\))="
 )
 _LONGEST_HEAD = 18  # tokens
 _BEHIND_NAME = frozenset(["(", "_", "^", "'"])
