@@ -198,7 +198,7 @@ def normal(node: Node) -> Node:
     if node.op in ("intersection", "difference"):
         return Node(node.op, tuple(_region((normal(arg),)) for arg in node.args))
     if node.op == "builder":
-        return Node("builder", (normal(node.args[0]),), node.value)
+        return Node("builder", (normal(node.args[0]), *node.args[1:]), node.value)
     if node.op == "field":
         return _field(node)
     if node.op == "piecewise":

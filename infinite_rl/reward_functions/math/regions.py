@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -76,11 +77,11 @@ def _spans(node: Node, budget: Budget) -> tuple[list[Span], str]:
     if node.op == "builder":  # its variable is bound
         condition = node.args[0]
         if condition.op in ("equation", "named"):
-            return _spans(_solutions(condition, str(node.value), budget), budget)
+            condition = _solutions(condition, str(node.value), budget)
         found, name = _spans(condition, budget)
         if name and name != node.value:
             raise Unparsed("a set described by another variable")
-        return found, ""
+        return (found if len(node.args) == 1 else _whole(found)), ""
     parts = [_spans(arg, budget) for arg in node.args]
     names = {name for _, name in parts if name}
     if len(names) > 1:
@@ -92,6 +93,21 @@ def _spans(node: Node, budget: Budget) -> tuple[list[Span], str]:
         else:
             found = meeting(found, outside(spans) if node.op == "difference" else spans)
     return found, names.pop() if names else ""
+
+
+def _whole(spans: Sequence[Span]) -> list[Span]:
+    """The whole numbers in these. Raises OverBudget for too many, NoNumbers for endlessly many."""
+    found: list[Span] = []
+    for span in spans:
+        if not (isinstance(span.low, Fraction) and isinstance(span.high, Fraction)):
+            raise NoNumbers
+        first = math.ceil(span.low) + (span.low.denominator == 1 and not span.has_low)
+        last = math.floor(span.high) - (span.high.denominator == 1 and not span.has_high)
+        if last - first >= _MOST_INTERVALS:
+            raise OverBudget(f"more than {_MOST_INTERVALS} whole numbers")
+        points = (number(value) for value in range(first, last + 1))
+        found += [Span(p.value, p.value, True, True, (p, p)) for p in points]
+    return found
 
 
 def _point(node: Node) -> Node:

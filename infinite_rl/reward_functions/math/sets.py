@@ -76,6 +76,7 @@ def builder(parser: Parser, closer: str) -> Node:
     parser.take()
     items, kind = parser.items()
     parser.expect(closer)
-    if field != "R":
-        raise Unparsed("a set described over other numbers than the real ones")
-    return Node("builder", (environments.conditions(items, kind),), name)
+    if field not in ("R", "Z"):
+        raise Unparsed("a set described over other numbers than the real or the whole ones")
+    whole = (Node("field", (), "Z"),) if field == "Z" else ()
+    return Node("builder", (environments.conditions(items, kind), *whole), name)

@@ -18,7 +18,8 @@ Structures that the parser builds:
     tuple set list    members; of a list `value` says how they are joined: "or", "and" or ","
     interval          low and high end; `value` is "(]" and the like
     union intersection difference   of sets
-    builder           a set described by a condition; the name of its variable
+    builder           the condition that describes a set, and the field Z where its members are
+                      whole; the name of its variable
     field             R, Z, N, Q or C
     matrix, row       rows, entries
     piecewise         rows of a value and its condition
