@@ -422,7 +422,9 @@ def ray_actor(timeout: float, symbolic: int) -> Report:
             return examine(timeout, symbolic)
 
     environment = {"env_vars": {"PYTHONPATH": str(ROOT)}}
-    ray.init(num_cpus=1, include_dashboard=False, runtime_env=environment, log_to_driver=False)
+    ray.init(
+        "local", num_cpus=1, include_dashboard=False, runtime_env=environment, log_to_driver=False
+    )
     try:
         return _report(ray.get(ray.remote(Judge).remote().examine.remote()))
     finally:

@@ -128,7 +128,7 @@ def test_the_sandbox_still_takes_traps_when_ray_has_come_and_gone() -> None:
         "from infinite_rl.executor import RewardExecutor\n"
         "sandbox = RewardExecutor(timeout=5)\n"
         "sandbox.run_single('1', 'javascript')\n"
-        "options = {'num_cpus': 1, 'include_dashboard': False, 'log_to_driver': False}\n"
+        "options = {'address': 'local', 'num_cpus': 1, 'include_dashboard': False}\n"
         "for call in (lambda: ray.init(**options), ray.shutdown):\n"
         "    call()\n"
         "    said = sandbox.run_single('function f() { return f() + 1 } f()', 'javascript')\n"

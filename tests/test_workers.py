@@ -427,7 +427,8 @@ def test_a_ray_actor_can_use_them_and_the_math_verdict(monkeypatch: pytest.Monke
     ray = pytest.importorskip("ray")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
-    ray.init(num_cpus=1, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}})
+    environment = {"env_vars": {"PYTHONPATH": path}}
+    ray.init("local", num_cpus=1, include_dashboard=False, runtime_env=environment)
 
     @ray.remote
     class Actor:
