@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,3 +22,14 @@ def test_any_unicode_survives(tmp_path_factory: pytest.TempPathFactory, texts: l
     log.append(row)
     log.close()
     assert list(read_rows(path)) == [row, row]
+
+
+@pytest.mark.parametrize("torn", ["math,", 'math,"12\n', ""])
+def test_a_torn_last_row_is_left_out_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, torn: str
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(f"type,answer\r\nmath,1\r\n{torn}".encode())
+    assert list(read_rows(path)) == [{"type": "math", "answer": "1"}]
+    said = f"{path} ends in half a row, which is left out"
+    assert caplog.messages == ([said] if torn else [])

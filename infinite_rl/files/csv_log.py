@@ -22,15 +22,17 @@ _QUOTED = re.compile(r'[",\r\n]')
 
 
 def read_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, str]]:
-    """The whole rows of a CSV file as exact strings; a torn last row is left out.
+    """The whole rows of a CSV file as exact strings; a torn last row is left out, with a warning.
 
     Raises:
         StoreError: the header is not `columns` (where given), or the file is damaged.
     """
-    rows = _scan(path, columns)
-    header, _ = next(rows, ([], 0))
-    for fields, _ in rows:
+    size, rows = path.stat().st_size, _scan(path, columns)
+    header, end = next(rows, ([], 0))
+    for fields, end in rows:  # noqa: B007 -- it is looked at below
         yield dict(zip(header, fields))  # noqa: B905 -- as many of each
+    if 0 < end < size:  # of a file that grows meanwhile, the end is past what it was
+        logger.warning("%s ends in half a row, which is left out", path)
 
 
 def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[list[str], int]]:
