@@ -32,6 +32,7 @@ from .proof.solves import MIN_AGREEMENT
 from .providers.limits import Limits, RetryPolicy
 from .providers.prices import Price
 from .providers.provider import Provider
+from .providers.remote import check_settings
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
 from .settings import check_range
@@ -122,6 +123,9 @@ def generate_dataset(
     check_range("num_threads", num_threads, 1)
     check_range("save_every", save_every, 1)
     check_range("max_retries", max_retries, 1)
+    check_settings(
+        temperature, max_output_tokens
+    )  # also where nobody heeds them: they are recorded
     stop = stop or threading.Event()
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
     tasks = {**TASKS, **(extra_tasks or {})}

@@ -410,6 +410,8 @@ def test_debug_writes_what_was_asked_and_answered(tmp_path: Path) -> None:
         ({"num_threads": 0}, "num_threads"),
         ({"save_every": 0}, "save_every"),
         ({"max_retries": 0}, "max_retries"),
+        ({"temperature": float("nan")}, "temperature"),
+        ({"max_output_tokens": 0}, "max_output_tokens"),
         ({"languages": ["cobol"]}, "cobol"),
         ({"timeout": 0}, "timeout"),
         ({"languages": [], "task_dist": "1,1"}, "no language"),
