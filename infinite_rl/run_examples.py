@@ -59,4 +59,4 @@ def run_examples(folder: str | Path = EXAMPLES) -> bool:
 if __name__ == "__main__":
     from .cli import main  # which says in one line whatever goes wrong
 
-    sys.exit(main(["run-examples"]))
+    sys.exit(main(["run-examples", *sys.argv[1:]]))

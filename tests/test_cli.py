@@ -8,6 +8,7 @@ import logging
 import os
 import pty
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -385,6 +386,29 @@ def test_an_interrupt_is_one_word_wherever_it_strikes(
     monkeypatch.setattr("infinite_rl.cli.run_examples.run", interrupted)
     assert cli.main(["run-examples"]) == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_a_file_that_the_system_refuses_is_named(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(given: object) -> int:
+        raise PermissionError(13, "Permission denied", "locked/run.json")
+
+    monkeypatch.setattr("infinite_rl.cli.run_examples.run", refused)
+    monkeypatch.setattr(cli, "_discard_output", lambda: None)
+    done = here("run-examples")
+    assert done.returncode == 1
+    assert done.stderr == "error: cannot use locked/run.json: Permission denied\n"
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+def test_the_examples_as_a_module_take_the_options_of_the_verb(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["run_examples.py", "nowhere"])
+    with pytest.raises(SystemExit, match="^2$"):
+        runpy.run_module("infinite_rl.run_examples", run_name="__main__")
+    assert "unrecognized arguments: nowhere" in capsys.readouterr().err
 
 
 @pytest.mark.slow

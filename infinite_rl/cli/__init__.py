@@ -86,8 +86,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_output()
         return NOT_DONE
     except OSError as error:  # as from a print on a full disk
-        where = f" ({error.filename})" if error.filename else ""
-        print(f"error: {plain(f'{error.strerror or error}{where}')}", file=sys.stderr)
+        what = f"cannot use {error.filename}: " if error.filename else ""
+        print(f"error: {plain(f'{what}{error.strerror or error}')}", file=sys.stderr)
         _discard_output()
         return NOT_DONE
 
