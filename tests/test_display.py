@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from infinite_rl.cli.display import PlainDisplay, display, in_flight, rejections
-from infinite_rl.generation.progress import Progress
+from infinite_rl.cli.display import PlainDisplay, display, estimated, in_flight, rejections
+from infinite_rl.generation.progress import Estimate, Progress
+from infinite_rl.types import Usage
 
 
 def terminal(width: int) -> tuple[Console, io.StringIO]:
@@ -65,3 +66,9 @@ def test_a_run_that_its_provider_has_slowed_says_so_on_any_screen() -> None:
 def test_rejections_are_counted_by_reason() -> None:
     assert rejections(Counter()) == "0 rejected"
     assert rejections(Counter(wrong=9, cut=3)) == "12 rejected (wrong 9, cut 3)"
+
+
+def test_an_estimate_of_many_calls_can_be_read() -> None:
+    said = estimated(Estimate({}, 14_286, Usage(13_000_260, 21_429_000), 12.5, measured=True))
+    calls, tokens = "14,286 calls", "13,000,260 tokens in, 21,429,000 out"
+    assert said == f"estimate, by the calls so far: {calls}, {tokens}, $12.50"

@@ -82,8 +82,8 @@ def estimated(plan: Estimate) -> str:
     """What a run may take, in one line."""
     basis = "by the calls so far" if plan.measured else "by rule of thumb: no calls to go by yet"
     return (
-        f"estimate, {basis}: {plan.calls} calls, {plan.usage.input_tokens} tokens in, "
-        f"{plan.usage.output_tokens} out, {dollars(plan.cost)}"
+        f"estimate, {basis}: {plan.calls:,} calls, {plan.usage.input_tokens:,} tokens in, "
+        f"{plan.usage.output_tokens:,} out, {dollars(plan.cost)}"
     )
 
 
