@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from infinite_rl.errors import NoCompletion, ProviderUnavailable, StoreError
+from infinite_rl.errors import NoCompletion, ProviderUnavailable, StoreError, UsageError
 from infinite_rl.generation.journal import Batch, Call, Journal, Source, answers, batches
 from infinite_rl.providers.prices import Price
 from infinite_rl.store import JOURNAL
@@ -271,5 +271,5 @@ def test_the_reserve_is_gone_when_the_run_is_over(tmp_path: Path) -> None:
 
 
 def test_a_missing_journal_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no .*journal"):
+    with pytest.raises(UsageError, match="no .*journal"):
         list(answers(tmp_path))

@@ -400,7 +400,7 @@ def test_a_summary_counts_rows_by_type_and_model(tmp_path: Path) -> None:
 
 
 def test_a_missing_data_set_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"no .*dataset\.csv"):
+    with pytest.raises(UsageError, match=r"no .*dataset\.csv"):
         load_dataset(tmp_path)
 
 
