@@ -18,6 +18,7 @@ def test_a_steps_numbers_are_put_into_words() -> None:
     assert numbers(STEP) == WORDS
     assert numbers({"loss": 2, "reward": None, "note": "x"}) == "loss 2.0000"
     assert numbers({}) == ""
+    assert numbers({"loss": -1e-9}) == "loss 0.0000"
     assert numbers({"staleness": 0.0, "idle": 0.0}) == "0% idle"
     assert numbers({"staleness": 1.25, "idle": 0.318}) == "1.2 updates old, 32% idle"
 

@@ -38,7 +38,7 @@ def numbers(values: Mapping[str, Any]) -> str:
     """A step's numbers in words: "reward 0.512, KL 0.0031, 87 tokens, 1,203 tokens/s"."""
     found = {name: values.get(name) for name in _SHOWN}
     return ", ".join(
-        _SHOWN[name].format(value)
+        _SHOWN[name].format(round(value, 4) + 0)  # no -0.0000
         for name, value in found.items()
         if isinstance(value, int | float) and (value or name not in _AS_A_RULE_NONE)
     )
