@@ -265,6 +265,17 @@ def test_long_work_shows_how_far_it_is(
     assert shown in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("verb", ["score", "dedup", "split", "pairs", "report"])
+def test_rows_of_no_name_are_not_those_of_the_folder_one_is_in(
+    verb: str, file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    out = {"report": "out.html", "split": "out"}.get(verb, "out.jsonl")
+    assert run(verb, "", "-o", out) == 2
+    assert capsys.readouterr().err == "error: the name of the rows is empty\n"
+    assert list(file.parent.iterdir()) == [file]
+
+
 @pytest.mark.parametrize(
     "verb",
     [

@@ -211,6 +211,8 @@ def test_a_damaged_file_is_said_to_be_so(
 def test_what_cannot_be_read_or_written_is_the_callers_fault(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no .*nowhere"):
         list(read(tmp_path / "nowhere"))
+    with pytest.raises(UsageError, match="the name of the rows is empty"):
+        list(read(""))
     with pytest.raises(UsageError, match="no data file"):
         list(read(tmp_path))
     with pytest.raises(UsageError, match="no known kind"):

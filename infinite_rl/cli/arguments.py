@@ -169,7 +169,7 @@ def refuse_existing(
 def _refuse_inside(file: Path, folder: object) -> None:
     from ..store import DATASET
 
-    if not isinstance(folder, str | Path) or not Path(folder).is_dir():
+    if not isinstance(folder, str | Path) or folder == "" or not Path(folder).is_dir():
         return
     if Path(folder).resolve() in file.resolve().parents and not Path(folder, DATASET).is_file():
         raise UsageError(f"{file} would be read with the files of {folder}: put it elsewhere")

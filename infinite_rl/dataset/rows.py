@@ -62,6 +62,8 @@ def read(source: Source) -> Iterator[Row]:
         UsageError: there is no such file, or it is of a kind that is not known.
         StoreError: it cannot be read, or is damaged; the message names the line.
     """
+    if isinstance(source, str) and not source:  # as a path it would be the folder one is in
+        raise UsageError("the name of the rows is empty")
     if isinstance(source, str | Path) and _is_saved(Path(source)):
         yield from _saved(Path(source))
     elif isinstance(source, str | Path):
