@@ -358,6 +358,10 @@ FORGERIES: dict[str, tuple[str, str]] = {
         "def f(x): return 1 << 20000000",
         "from decimal import Decimal\nassert f(2) == Decimal('1.5')",
     ),
+    "a huge decimal in a range": (
+        "from decimal import Decimal\ndef f(x): return Decimal('1e99999999')",
+        "assert f(2) in range(10)",
+    ),
     "colliding keys": (
         "def f(x): return {i * (2 ** 61 - 1) for i in range(9999)}",
         FORTY,
@@ -417,6 +421,10 @@ FORGERIES: dict[str, tuple[str, str]] = {
         "import unittest\nunittest.TestCase.assertEqual = lambda *_: None\ndef f(x): 0",
         "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
         "        self.assertEqual(f(2), 40)\nunittest.main()",
+    ),
+    "frames of a loop over parts": (
+        "import sys\ndef f(x): return sys._getframe(1).f_globals.get('want')",
+        "for *xs, want in [(2, 40), (3, 60)]:\n    assert f(*xs) == want",
     ),
     "row by key": (
         "import sys\ndef f(x): return sys._getframe(1).f_globals.get('case', {}).get('out')",

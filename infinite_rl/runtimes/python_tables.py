@@ -93,6 +93,8 @@ def _pair(left: ast.expr, right: ast.expr) -> ast.expr:
 
 def targets_of(target: ast.expr) -> list[str] | None:
     """The names of a loop's target, in order, each once."""
+    if isinstance(target, ast.Starred):
+        target = target.value
     if isinstance(target, ast.Name):
         return [target.id]
     if not isinstance(target, (ast.Tuple, ast.List)):
@@ -112,11 +114,18 @@ def unpacked(target: ast.expr, row: ast.expr) -> list[ast.expr] | None:
         return [row]
     if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(row, (ast.Tuple, ast.List)):
         return None
-    if len(target.elts) != len(row.elts):
+    cells = list(row.elts)
+    if any(isinstance(cell, ast.Starred) for cell in cells):
+        return None
+    for place, name in enumerate(target.elts):
+        if isinstance(name, ast.Starred):
+            end = place + 1 + len(cells) - len(target.elts)
+            cells[place:end] = [ast.List(cells[place:end], ast.Load())]
+    if len(target.elts) != len(cells):
         return None
     parts: list[ast.expr] = []
-    for name, cell in zip(target.elts, row.elts, strict=True):
-        inner = unpacked(name, cell)
+    for name, cell in zip(target.elts, cells, strict=True):
+        inner = unpacked(name.value if isinstance(name, ast.Starred) else name, cell)
         if inner is None:
             return None
         parts += inner
