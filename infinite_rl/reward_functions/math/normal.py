@@ -66,6 +66,7 @@ _ANOTHER_CHOICE = re.compile(r"\s\(?[A-J]\)(?:\s|$)")  # "B) 5 C) 6"
 _OPENED, _CLOSED = re.compile(r"(?<!\\)\\\("), re.compile(r"(?<!\\)\\\)")
 _COMPUTED = re.compile(r"[0-9]|\\pi(?![a-z])")  # in what is no mere name
 _BRACED_MARK = re.compile(r"(?<=[0-9])\{([:.])\}(?=[0-9])")
+_PER_CENT = re.compile(r"\bper cent\b")
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
 
 
@@ -143,6 +144,8 @@ def clean(text: str) -> str:
             break
     if "**" in text and " " in text:
         text = _BOLD.sub(r"\1", text)
+    if "per cent" in text:
+        text = _PER_CENT.sub("percent", text)
     if "{:}" in text or "{.}" in text:  # braces against the space around a mark
         text = _BRACED_MARK.sub(r"\1", text)
     if "\\(" in text and len(_OPENED.findall(text)) == len(_CLOSED.findall(text)):
