@@ -66,6 +66,8 @@ _SUPPOSED = re.compile(
     r"(?:\s+to)?[\s$=({]*\Z"
     r"|(?:(?<!\bi )\bwould|\b(?:might|may|could))\s+(?:think|guess|believe)\b[^.,;:!?\n]*\Z"
     r"|\b(?:might|may|could)\s+say\b[^.,;:!?\n]*\Z"
+    r"|\b(?:(?:wrong|incorrect|false|mistaken|trap|tempting|naive|previous|old)\)?\s+"
+    r"(?:answer|guess|solution)|mistake)(?:\s+(?:is|was|would|be|to|say|get|write))*[\s$=:({]*\Z"
     r"|\bif\b[^.,;:\n]{0,60}\bwere(?:\s+equal\s+to)?[\s$=({]*\Z",
     re.IGNORECASE,
 )
@@ -107,7 +109,7 @@ _UNIT = re.compile(
     r"(\\?%|per ?cent\b|(?:hundred|thousand|million|billion|trillion|dozen)s?\b)",
     re.IGNORECASE,
 )
-_ASKED = re.compile(r"[\s$*)\]}.\\]{0,6}\?")
+_ASKED = re.compile(r"[\s$*)\]}.\\]{0,6}(?:,?\s+or\s[a-z\s]{1,30})?\?")
 _DOUBT = re.compile(
     r"\b(?:wrong|incorrect|false|mistaken?|made\s+an\s+error|forgot|(?:scratch|strike)\s+that)\b"
     r"|(?:\bnot|n['\u2019]t)\s+(?:(?:be|look|seem|sound)\s+)?(?:right|correct|it\b|the\s+(?:right|correct|final|answer))",
@@ -122,7 +124,8 @@ _OTHERWISE = re.compile(
     r"(?:\A[\s$*)\]}\\.,(]*(?:\\text\s*\{\s*)?or"
     r"|(?:\A|[.,;:!?(\n])[\s$*)\]}\\.]*(?:\\text\s*\{\s*)?(?:hmm+,?\s*)?"
     r"\b(?:no|instead|rather|hold\s+on|wait|actually|hmm+|correction|edit(?=:)|oops|sorry|i\s+mean"
-    r"|on\s+second\s+thoughts?|it\s+(?:could|might|may)\s+(?:also\s+|even\s+)?be(?=[\s$\\(]+\d)"
+    r"|on\s+second\s+thoughts?|another\s+(?:possible\s+|valid\s+)?answer|also\s+possible"
+    r"|alternatively(?=\s+\$?\d)|it\s+(?:could|might|may)\s+(?:also\s+|even\s+)?be(?=[\s$\\(]+\d)"
     r"|(?:but|however|alternatively)\b(?=[^\d]{0,40}(?:\b(?:is|be|answer|gets?|gives?)\b|'s\b|[=,:])"
     r"[\s$*(\\]{0,9}\d)))\b",
     re.IGNORECASE,
@@ -133,7 +136,7 @@ _FAILS = re.compile(
     r"(?:(?:does|do|did)(?:\s+not|n['\u2019]t)\s+(?:work|satisfy|fit|hold|suffice)\b"
     r"|(?:is|are|was)(?:\s+not|n['\u2019]t)\s+(?:possible|valid|allowed|acceptable|a\s+(?:valid\s+)?solution)\b"
     r"|(?:can\s*not|can['\u2019]t)\s+(?:work|hold|be\s+(?:the|right|correct|true|it|an?)\b)"
-    r"|(?:is|are|was|seems|looks)\s+(?:too\s+\w+|impossible|rejected|extraneous|invalid|excluded|ruled\s+out)\b"
+    r"|(?:is|are|was|seems|looks)\s+(?:too\s+\w+(?!\s+to\b)\b|impossible|rejected|extraneous|invalid|excluded|ruled\s+out)\b"
     r"|(?:fails|contradicts|violates|leads\s+to\s+a\s+contradiction)\b)",
     re.IGNORECASE,
 )
