@@ -235,6 +235,7 @@ def test_without_sympy_nobody_is_blamed(monkeypatch: pytest.MonkeyPatch) -> None
     solvers = algebra_module._Solvers()
     solvers._missing = "sympy is not installed"
     monkeypatch.setattr(algebra_module, "_solvers", solvers)
+    monkeypatch.setattr(algebra_module, "_known", {})
     verdict = verify(r"\int_0^1 12x e^{6x^2} \, dx", "e^6 - 1")
     assert verdict.status == "budget" and verdict.missing
     assert verdict.reason == "prediction: algebra is not to be had: sympy is not installed"
@@ -265,6 +266,7 @@ def test_a_worker_that_is_not_there_yet_holds_nobody_up(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(algebra_module, "_solvers", algebra_module._Solvers())
     monkeypatch.setattr(algebra_module, "Worker", worker)
+    monkeypatch.setattr(algebra_module, "_known", {})
     try:
         verdict = verify(r"\int_0^1 12x e^{6x^2} \, dx", "e^6 - 1", timeout=0.02)
         assert verdict.status == "timeout" and verdict.missing and not there.is_set()
