@@ -75,8 +75,8 @@ class _Suites:
         added: list[ast.stmt] = []
         for node in self._tree.body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                if node.name == "setup_module" and not _needed(node):
-                    added[:0] = ast.parse("setup_module()").body
+                if node.name in ("setup_module", "setUpModule") and not _needed(node):
+                    added[:0] = ast.parse(f"{node.name}()").body
                 added += self._function(node)
             elif isinstance(node, ast.ClassDef):
                 added += self._class(node)
