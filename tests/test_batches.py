@@ -220,5 +220,5 @@ def test_the_command_goes_on_by_itself_with_what_it_was_told(tmp_path: Path) -> 
     for seconds in ("nan", "-1", "1e300"):
         assert command("batch", "resume", out, "--wait", seconds).returncode == 2
     empty = command("batch", "resume", tmp_path)
-    assert empty.returncode == 1
+    assert empty.returncode == 2
     assert "no run in batches was begun here" in empty.stderr

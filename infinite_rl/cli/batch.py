@@ -70,10 +70,13 @@ def _resume(given: argparse.Namespace) -> int:
 def _begun(path: Path) -> argparse.Namespace:
     """What `generate` was told when it began the run."""
     try:
-        again = parsed(json.loads(path.read_text(encoding="utf-8")))
+        words = json.loads(path.read_text(encoding="utf-8"))
+        if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+            raise ValueError("it is no list of words")
+        again = parsed(words)
     except FileNotFoundError:
         raise UsageError(f"there is no {path}: no run in batches was begun here") from None
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise StoreError(f"cannot read {path}: {error}") from None
     if again.verb != generate.run:
         raise StoreError(f"{path} is damaged: it is not what `generate` was told")
