@@ -206,7 +206,7 @@ def test_open_instruct_gets_one_message_since_it_may_drop_the_last_of_several(
 
 
 def test_a_line_for_nemo_gym_is_a_request_to_the_responses_api(tmp_path: Path) -> None:
-    pytest.importorskip("openai")
+    pytest.importorskip("openai.types.responses", reason="openai before 1.66 has none")
     from openai.types.responses import EasyInputMessageParam
     from pydantic import TypeAdapter
 
