@@ -724,14 +724,14 @@ def test_whatever_the_model_wrote_is_scored(output: str) -> None:
 
 
 class Reports:
-    """An executor that says what it was told to."""
+    """An executor that says what it was told to, of programs; without one nothing passes."""
 
     def __init__(self, *passed: bool, status: Any = "ok") -> None:
         results = tuple(TestResult(each, "" if each else "wrong") for each in passed)
         self.execution = Execution("", "", int(status != "ok"), status, tests=results)
 
-    def execute(self, *_: Any, **__: Any) -> Execution:
-        return self.execution
+    def execute(self, code: str, *_: Any, **__: Any) -> Execution:
+        return self.execution if code else Execution("", "", 1, "error")
 
 
 @pytest.mark.parametrize(
@@ -882,6 +882,65 @@ def test_tests_that_cannot_run_at_all_are_the_references_fault(
         f"<answer>{code}</answer>", reference, language=language
     )
     assert score.status == "unscored" and "cannot run" in score.error_msg
+
+
+@pytest.mark.parametrize(
+    ("language", "tests"),
+    [
+        ("python", {"tests": ["pass"]}),
+        ("python", {"tests": ["if True:\n def test_a(): assert f(2) == 4"]}),
+        ("python", {"tests": ["test_a = lambda: check(f(2) == 4)"]}),
+        ("python", {"tests": ["def test_a():\n yield f(2) == 4"]}),
+        ("python", {"tests": ["class T:\n class TestIn:\n  def test_a(self): assert f(2) == 4"]}),
+        ("python", {"tests": ["import doctest\ndoctest.testmod()"]}),
+        ("python", {"tests": "def check(g):\n def test(): assert g(2) == 4", "entry_point": "f"}),
+        ("javascript", {"tests": ["function testA() { console.assert(f(2) === 4) }"]}),
+    ],
+)
+def test_tests_that_pass_without_a_program_prove_none(language: str, tests: dict[str, Any]) -> None:
+    code = {"python": "def f(x): return 4", "javascript": "const f = x => 4"}[language]
+    score = CodingRewardFunction().compute_reward(
+        f"<answer>{code}</answer>", tests, language=language
+    )
+    assert score.status == "unscored" and "pass without a program" in score.error_msg
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "tests"),
+    [
+        ("python", "def f(x): raise ValueError", {"tests": ["try: f(1)\nexcept Exception: pass"]}),
+        ("python", "def f(x): pass", {"tests": ["f(1)"]}),
+        ("python", "def f(x): pass", {"tests": ["pass", "f(1)"]}),
+        ("python", "def f(): 0", {"tests": "def check(g): assert g() is None", "entry_point": "f"}),
+        ("javascript", "function f() { throw 1 }", {"tests": ["assert.throws(() => f(1))"]}),
+    ],
+)
+def test_tests_that_need_a_program_prove_one(
+    language: str, code: str, tests: dict[str, Any]
+) -> None:
+    setup = "const assert = require('assert')" if language == "javascript" else ""
+    score = CodingRewardFunction().compute_reward(
+        f"<answer>{code}</answer>", {**tests, "setup": setup}, language=language
+    )
+    assert score.passed, score.error_msg
+
+
+@pytest.mark.parametrize("runner", ["test", "it", "describe"])
+def test_tests_for_a_runner_that_is_not_there_fail_nobody(runner: str) -> None:
+    tests = [f"{runner}('f', () => {{ expect(f(2)).toBe(4) }})"]
+    score = CodingRewardFunction().compute_reward(
+        "<answer>const f = x => 4</answer>", {"tests": tests}, language="javascript"
+    )
+    assert score.status == "unscored" and "cannot run" in score.error_msg
+
+
+def test_a_program_that_lacks_the_function_test_has_failed() -> None:
+    score = CodingRewardFunction().compute_reward(
+        "<answer>const f = x => 4</answer>",
+        {"tests": ["console.assert(test(2) === 4)"]},
+        language="javascript",
+    )
+    assert score.status == "failed"
 
 
 @pytest.mark.parametrize(

@@ -837,6 +837,20 @@ def test_verdict_unscored(language: str) -> None:
     ):
         answer = f"<answer>{code[language]}</answer>"
         assert reward.compute_reward(answer, {"tests": [tests]}, language=language).status == status
+    jest = {"tests": ["test('f', () => { expect(f(1)).toBe(2) })"]}
+    answer = f"<answer>{right['javascript']}</answer>"
+    assert reward.compute_reward(answer, jest, language="javascript").status == "unscored"
+
+
+def test_verdict_vacuous() -> None:
+    reward = CodingRewardFunction()
+    for tests, status in (
+        ("if f:\n def test_f(): assert f(1) == 2", "passed"),  # it asks whether there is an f
+        ("if 1:\n def test_f(): assert f(1) == 2", "unscored"),
+        ("try: f(1)\nexcept TypeError: pass", "passed"),
+    ):
+        told = reward.compute_reward("<answer>def f(x): return 9</answer>", {"tests": [tests]})
+        assert told.status == status
 
 
 def test_verdict_names() -> None:

@@ -54,7 +54,12 @@ _BROKEN = re.compile(
     r"|Error: Cannot find module\b)",
     re.MULTILINE,
 )
-_IMPORT = re.compile(r"\bimport|\b__import__")
+# What Jest and its like bring along. A program may have to define a `test`, but beside no `expect`.
+_NO_RUNNER = re.compile(r"ReferenceError: (?:describe|expect|it|test) is not defined")
+# A test that expects an error may well pass without a program: that there is none is one, too.
+_EXPECTS_ERROR = re.compile(
+    r"raises|throws|rejects|\bexcept\b|\bcatch\b|\bsuppress\b", re.IGNORECASE
+)
 
 
 class Sandbox(Protocol):
@@ -382,13 +387,12 @@ class CodingRewardFunction(RewardFunction):
         count, results = len(reference.tests), execution.tests
         passed = sum(result.passed for result in results)
         details = {"tests": count, "tests_passed": passed, **_limit_of(execution)}
-        if passed == count == len(results) and execution.status == "ok":
-            if language == "python" and _IMPORT.search(
-                "\n".join((reference.setup, *reference.tests))
-            ):
-                self._check_tests(reference, language)  # a program can make what the sandbox lacks
+        if _all_pass(reference, execution):
+            self._check_tests(reference, language)  # a program can make what the sandbox lacks
             return _Verdict(1.0, True, "", details)
-        if any(map(_BROKEN.search, (execution.stderr, *(each.message for each in results)))):
+        if _BROKEN.search(execution.stderr) or any(
+            map(_cannot_run, reference.tests, (each.message for each in results))
+        ):
             self._check_tests(reference, language)
         ended = _ending(execution, self.timeout)
         if passed >= count:  # all passed, yet it ended badly: nothing it reported is believed
@@ -405,23 +409,35 @@ class CodingRewardFunction(RewardFunction):
         return _Verdict(passed / count, False, error, details, _compiled(execution))
 
     def _check_tests(self, tests: Tests, language: str) -> None:
-        """Raise `BadReference` where no program could pass: the setup or a test cannot run at all.
+        """Raise `BadReference` where tests say nothing: no program could pass, or every one does.
 
-        That shows in an instance without a program, so that none has a say in it. There is a
-        function to be checked, else a `check` in Python would not come to its imports.
+        That shows in an instance without a program, so that none has a say in it, once for all
+        completions of a group.
         """
         fault = self._test_faults.get((tests, language))
         if fault is None:
-            is_checked = tests.entry_point and language == "python"
-            code = f"def {tests.entry_point}(*args, **kwargs): pass" if is_checked else ""
-            execution = self._run(code, language, **vars(tests))
+            execution = self._run_without(tests, language, "pass")
             fault = _fault_of(tests, execution)
+            if _all_pass(tests, execution) and not _EXPECTS_ERROR.search(_text_of(tests)):
+                execution = self._run_without(tests, language, "raise NameError")
+                if _all_pass(tests, execution):
+                    fault = "the tests pass without a program"
             if len(self._test_faults) >= _CACHED_REFERENCES:
                 self._test_faults.clear()
             if execution.status in ("ok", "error"):  # else it may be that the machine was busy
                 self._test_faults[tests, language] = fault
         if fault:
             raise BadReference(fault)
+
+    def _run_without(self, tests: Tests, language: str, body: str) -> Execution:
+        """Run tests without a program.
+
+        What a `check` in Python is called with is there, and does what `body` says: else the check
+        would not come to its imports.
+        """
+        is_checked = tests.entry_point and language == "python"
+        code = f"def {tests.entry_point}(*args, **kwargs): {body}" if is_checked else ""
+        return self._run(code, language, **vars(tests))
 
     def _judge_cases(self, code: str, reference: Cases, language: str) -> _Verdict:
         """Run the program once a case. After a run that met a limit the others count as failed.
@@ -491,12 +507,27 @@ def _judge_output(stdout: str, expected: Output) -> _Verdict:
     return _Verdict(match.score, match.passed, "" if match.passed else error, {"rung": match.rung})
 
 
+def _text_of(tests: Tests) -> str:
+    return "\n".join((tests.setup, *tests.tests))
+
+
+def _all_pass(tests: Tests, execution: Execution) -> bool:
+    passed = sum(result.passed for result in execution.tests)
+    return passed == len(tests.tests) == len(execution.tests) and execution.status == "ok"
+
+
+def _cannot_run(test: str, message: str) -> bool:
+    """Whether a test's failure may be one of its own."""
+    runs_by_itself = "expect(" not in test or not _NO_RUNNER.search(message)
+    return bool(_BROKEN.search(message)) or not runs_by_itself
+
+
 def _fault_of(tests: Tests, execution: Execution) -> str:
     """What in the tests cannot run at all, as their run without a program shows; else ""."""
     if _BROKEN.search(execution.stderr):
         return f"the setup cannot run: {_brief(execution.stderr)}"
     for number, (test, result) in enumerate(zip(tests.tests, execution.tests, strict=False), 1):
-        if _BROKEN.search(result.message):
+        if _cannot_run(test, result.message):
             return f"test {number} cannot run: {_brief(result.message)} in: {_quote(test.strip())}"
     return ""
 
