@@ -261,7 +261,8 @@ def test_a_reference_that_an_empty_solution_passes_is_rejected(tmp_path: Path) -
     def vacuous(system: str, prompt: str, seed: int) -> str:
         body = "def f(n):\n    return n"
         answer = f"{tagged(chr(10) + '```python' + chr(10) + body + chr(10) + '```' + chr(10))}"
-        return render(f"Write f, {seed}.", '{"tests": ["assert True"]}', answer)
+        tests = '{"tests": ["try: f()\\nexcept Exception: pass"]}'
+        return render(f"Write f, {seed}.", tests, answer)
 
     progress = make(tmp_path, vacuous, 1, task_dist="1,0", languages=["python"], max_retries=1)
     assert set(progress.rejected) == {"vacuous"}

@@ -122,7 +122,7 @@ def test_a_response_that_fails_its_tests_is_found() -> None:
 
 
 def test_a_reference_that_accepts_an_empty_solution_is_found() -> None:
-    row = signed(made("javascript"), answer='{"tests": ["1 + 1"]}')
+    row = signed(made("javascript"), answer=json.dumps({"tests": ["try { f() } catch {}"]}))
     assert fault(row) == "its reference accepts an empty solution"
 
 

@@ -180,7 +180,7 @@ class CodingRewardFunction(RewardFunction):
     """
 
     name = "coding"
-    version = "2"
+    version = "3"
 
     def __init__(
         self,
