@@ -551,7 +551,8 @@ def test_the_rule_for_names_is_the_services_own() -> None:
     from infinite_rl.launch import names
 
     shape = sagemaker("CreateTrainingJob").input_shape.members["TrainingJobName"]
-    assert names._NAME.pattern == shape.metadata["pattern"]
+    pattern = shape.metadata["pattern"]  # older models of the service leave its first sign out
+    assert names._NAME.pattern.removeprefix("^") == pattern.removeprefix("^")
     assert shape.metadata["max"] == 63
 
 
