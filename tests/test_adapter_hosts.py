@@ -33,6 +33,7 @@ def there(module: str) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.soak
 @pytest.mark.parametrize("situation", SITUATIONS)
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ if find_spec("trl") is None:
     raise SkipTest("TRL is not installed")  # this one unittest's discovery understands, too
 from trl_step import PROMPT, trainer  # noqa: E402  TRL first
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.slow, pytest.mark.soak]
 SEVEN = pack(Sample("math", "", "7", ""))
 
 
