@@ -71,6 +71,12 @@ _SUPPOSED = re.compile(
     r"|\bif\b[^.,;:\n]{0,60}\bwere(?:\s+equal\s+to)?[\s$=({]*\Z",
     re.IGNORECASE,
 )
+# One of these is in all that it finds; to look for them takes a tenth of the time.
+_IN_ALL = """
+    suppos assum imagine pretend might may could think guess believe wrong incorrect false mistake
+    trap tempting naive previous old were
+"""
+_SUPPOSING = _IN_ALL.split()
 _PIECE = re.compile(r"[^\s$*:(\[\]\\={}&_]+")
 _NEAR = 80  # characters that are looked at before a statement, and for words
 _PHRASE = 50
@@ -188,9 +194,15 @@ def fault_before(before: str, *, box: bool = False) -> str:
     A `box` may also be part of a formula.
     """
     near = before[-_NEAR:]
-    if _denied(near[-_PHRASE:]) or _SUPPOSED.search(near):
+    if _denied(near[-_PHRASE:]) or _supposed(near):
         return "an answer that is denied or left open"
     return _CALCULATED if box and _counted(near) else ""
+
+
+def _supposed(before: str) -> bool:
+    """Whether a number right behind is supposed or thought of, not stated."""
+    low = before.casefold()
+    return any(map(low.__contains__, _SUPPOSING)) and bool(_SUPPOSED.search(before))
 
 
 def _denied(near: str) -> bool:
