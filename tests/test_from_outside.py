@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,9 @@ from infinite_rl import (
 )
 from infinite_rl.dataset import load_dataset
 from infinite_rl.dataset.export import Format, export
+from infinite_rl.generation.rescore import rescore
 from infinite_rl.layout import render, tagged
+from infinite_rl.proof.reprove import reprove
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.runtimes import Limits
 
@@ -51,6 +54,17 @@ class SumReward(RewardFunction):
         run = self.executor.execute(program, "sums")
         right = run.status == "ok" and run.stdout == expected_output
         return RewardFunctionScore(1.0, float(right), status="passed" if right else "failed")
+
+
+class SmallSums(SumReward):
+    """A stricter reward: it takes sums of less than five alone."""
+
+    def compute_reward(
+        self, model_output: str, expected_output: Any, answer_tag: str = "answer"
+    ) -> RewardFunctionScore:
+        if int(expected_output) < 5:
+            return super().compute_reward(model_output, expected_output, answer_tag)
+        return RewardFunctionScore(1.0, 0.0, status="failed")
 
 
 @dataclass
@@ -94,6 +108,25 @@ def test_a_task_a_reward_a_provider_and_a_runtime_of_ones_own_make_rows(tmp_path
     rows = load_dataset(tmp_path)
     assert list(rows["type"]) == ["sums"] * 3
     assert all(int(answer) % 2 == 0 for answer in rows["answer"]), "wrong sums are kept out"
+
+
+def test_a_run_with_them_is_judged_anew_by_a_stricter_reward(tmp_path: Path) -> None:
+    made(tmp_path)
+    rescored = rescore(
+        tmp_path, extra_tasks={"sums": SUMS}, extra_rewards={"sum": SmallSums("sum")}
+    )
+    assert list(load_dataset(tmp_path)["answer"]) == ["4"] and rescored.kept == 1
+
+
+def test_rows_of_theirs_are_proven_again(tmp_path: Path) -> None:
+    made(tmp_path)
+    rows = [*csv.DictReader(io.StringIO((tmp_path / "dataset.csv").read_text("utf-8")))]
+    for reward, faults in (
+        (SumReward("sum"), [False] * 3),
+        (SmallSums("sum"), [False, True, True]),
+    ):
+        proven = reprove(rows, {"sum": reward}, {"sums": SUMS})
+        assert [bool(each.fault) for each in proven] == faults
 
 
 def test_an_export_of_ones_own_writes_them(tmp_path: Path) -> None:
