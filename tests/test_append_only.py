@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from infinite_rl.errors import StoreError
 from infinite_rl.files.append_only import AppendOnlyFile, DiskFull, damaged, read_lines, whole_lines
+from infinite_rl.files.lock import locked
 
 
 class Failing:
@@ -43,6 +46,38 @@ def broken(file: AppendOnlyFile, monkeypatch: pytest.MonkeyPatch) -> Break:
     return lambda writes, error: monkeypatch.setattr(
         file, "_file", Failing(file._file, writes, error)
     )
+
+
+def test_a_closed_file_is_free_though_a_child_holds_a_copy_of_it(file: AppendOnlyFile) -> None:
+    file._claim()
+    copy = os.dup(file._file.fileno())  # as one that was forked does until it runs its program
+    file.close()
+    AppendOnlyFile(file.path)._claim()
+    file.close()  # again does nothing
+    os.close(copy)
+
+
+def test_a_folder_is_free_after_the_block_though_a_child_holds_a_copy(tmp_path: Path) -> None:
+    with locked(tmp_path):
+        copies = [os.dup(number) for number in open_files(tmp_path / ".lock")]
+        with pytest.raises(StoreError, match="another run"), locked(tmp_path):
+            pass
+    assert copies
+    with locked(tmp_path):
+        pass
+    for copy in copies:
+        os.close(copy)
+
+
+def open_files(path: Path) -> list[int]:
+    """The numbers under which this process has the file open."""
+    there = path.stat()
+    found = []
+    for number in range(3, 1000):
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(number), there):
+                found.append(number)
+    return found
 
 
 def test_a_record_comes_after_what_is_there_and_its_place_is_told(file: AppendOnlyFile) -> None:

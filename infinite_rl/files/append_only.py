@@ -39,7 +39,13 @@ class AppendOnlyFile:
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Close the file; what was appended is with the system."""
+        """Close the file; what was appended is with the system.
+
+        Another may write it at once, also where a process that is only being started, or was
+        forked, holds a copy of what is open here.
+        """
+        if not self._file.closed:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
         self._file.close()
 
     def _claim(self) -> None:

@@ -42,8 +42,8 @@ def start_of(resume: Path, config: TrainingConfig) -> Path:
     if start is None:
         lack = f"{resume} has no whole checkpoint to go on from"
         raise UsageError("; ".join([lack, *newer, "begin anew with its config.yaml"]))
-    locked(resume).close()  # one that is under way would throw the checkpoint away meanwhile
-    check_settings(resume, config)
+    with locked(resume):  # a run that is under way would throw the checkpoint away meanwhile
+        check_settings(resume, config)
     if newer:
         logger.warning("%s; the run goes on from %s", "; ".join(newer), start.name)
     return start
