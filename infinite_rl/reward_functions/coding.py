@@ -416,28 +416,18 @@ class CodingRewardFunction(RewardFunction):
         """
         fault = self._test_faults.get((tests, language))
         if fault is None:
-            execution = self._run_without(tests, language, "pass")
-            fault = _fault_of(tests, execution)
-            if _all_pass(tests, execution) and not _EXPECTS_ERROR.search(_text_of(tests)):
-                execution = self._run_without(tests, language, "raise NameError")
-                if _all_pass(tests, execution):
-                    fault = "the tests pass without a program"
+            fault = "the tests pass without a program"
+            for code in _no_programs(tests, language):
+                execution = self._run(code, language, **vars(tests))
+                if not _all_pass(tests, execution) or _expects_error(tests):
+                    fault = _fault_of(tests, execution)
+                    break
             if len(self._test_faults) >= _CACHED_REFERENCES:
                 self._test_faults.clear()
             if execution.status in ("ok", "error"):  # else it may be that the machine was busy
                 self._test_faults[tests, language] = fault
         if fault:
             raise BadReference(fault)
-
-    def _run_without(self, tests: Tests, language: str, body: str) -> Execution:
-        """Run tests without a program.
-
-        What a `check` in Python is called with is there, and does what `body` says: else the check
-        would not come to its imports.
-        """
-        is_checked = tests.entry_point and language == "python"
-        code = f"def {tests.entry_point}(*args, **kwargs): {body}" if is_checked else ""
-        return self._run(code, language, **vars(tests))
 
     def _judge_cases(self, code: str, reference: Cases, language: str) -> _Verdict:
         """Run the program once a case. After a run that met a limit the others count as failed.
@@ -507,19 +497,30 @@ def _judge_output(stdout: str, expected: Output) -> _Verdict:
     return _Verdict(match.score, match.passed, "" if match.passed else error, {"rung": match.rung})
 
 
-def _text_of(tests: Tests) -> str:
-    return "\n".join((tests.setup, *tests.tests))
-
-
 def _all_pass(tests: Tests, execution: Execution) -> bool:
     passed = sum(result.passed for result in execution.tests)
     return passed == len(tests.tests) == len(execution.tests) and execution.status == "ok"
 
 
+def _no_programs(tests: Tests, language: str) -> Sequence[str]:
+    """What no program at all is, or what does nothing and what fails in its place.
+
+    A `check` in Python is called with a function, which must be there for the check to come to its
+    imports.
+    """
+    if language != "python" or not tests.entry_point:
+        return ("",)
+    return [f"def {tests.entry_point}(*args, **kwargs): {do}" for do in ("pass", "raise NameError")]
+
+
+def _expects_error(tests: Tests) -> bool:
+    return any(map(_EXPECTS_ERROR.search, (tests.setup, *tests.tests)))
+
+
 def _cannot_run(test: str, message: str) -> bool:
     """Whether a test's failure may be one of its own."""
-    runs_by_itself = "expect(" not in test or not _NO_RUNNER.search(message)
-    return bool(_BROKEN.search(message)) or not runs_by_itself
+    lacks_runner = "expect(" in test and _NO_RUNNER.search(message)
+    return bool(lacks_runner or _BROKEN.search(message))
 
 
 def _fault_of(tests: Tests, execution: Execution) -> str:
