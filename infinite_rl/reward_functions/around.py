@@ -157,6 +157,12 @@ def until_ended(text: str) -> str:
     return text[: found.start()] if found else text
 
 
+def until_next(text: str, place: int = 0) -> str:
+    """A text up to the first question of its own behind a place."""
+    found = NEXT_QUESTION.search(text, place)
+    return text[: found.start()] if found else text
+
+
 def number_in(sentence: str) -> str:
     """The number of a sentence such as "She makes $18 a day.", or else the sentence as it is.
 

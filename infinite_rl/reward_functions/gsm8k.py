@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..layout import ANSWER_TAG
 from ..parser_tags import format_of
 from ..types import RewardFunctionScore
-from .around import NEXT_QUESTION, fault_before, fault_behind, number_in, unit_behind
+from .around import NEXT_QUESTION, fault_before, fault_behind, number_in, unit_behind, until_next
 from .math.bounds import Unparsed
 from .math.extract import (
     BOXES,
@@ -164,17 +164,11 @@ def _number(answer: str) -> str:
 # --- the places ----------------------------------------------------------------------------------
 
 
-def _until_next(text: str, place: int) -> str:
-    """A text up to the first question of its own behind a place."""
-    found = NEXT_QUESTION.search(text, place)
-    return text[: found.start()] if found else text
-
-
 def _tagged(text: str, tag: str) -> _Statement | None:
     tags = answer_tags(text, tag)
     if not tags:
         return None
-    text = _until_next(text, tags[0].start)
+    text = until_next(text, tags[0].start)
     tags = answer_tags(text, tag) or tags
     last = tags[-1]
     end = text.find(last.content, last.start) + len(last.content)
@@ -190,7 +184,7 @@ def _hashed(text: str) -> _Statement | None:
     first = _HASH.search(text) or _LAST_LINE.search(text)
     if first is None:
         return None
-    text = _until_next(text, first.end())
+    text = until_next(text, first.end())
     found = list(_HASH.finditer(text)) or [first]
     last = found[-1]
     before = text[: last.start()].rpartition("\n")[2]
@@ -201,7 +195,7 @@ def _boxed(text: str) -> _Statement | None:
     places = [place for place in map(text.find, BOXES) if place >= 0]
     if not places:
         return None
-    text = _until_next(text, min(places))
+    text = until_next(text, min(places))
     box = found_box(text)
     if box is None:
         return None

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from ...layout import ANSWER_TAG
 from ...parser_tags import TagMatch, split_thinking, tag_matches
-from ..around import NEXT_QUESTION, fault_around, fault_behind, unit_behind, until_ended
+from ..around import fault_around, fault_behind, unit_behind, until_ended, until_next
 from .bounds import Unparsed
 
 Convention = Literal["tag", "math", "gsm8k", "last_number"]
@@ -225,10 +225,12 @@ def _stated_otherwise(behind: str, answer: str) -> bool:
     if boxed is None:
         return False
     try:
-        later = _PLAIN.fullmatch(after_marker(NEXT_QUESTION.split(behind)[0]) or "")
+        later = _PLAIN.fullmatch(after_marker(until_next(behind)) or "")
     except Unparsed:
         return False
-    one, other = (Fraction(found[1].replace(",", "")) for found in (boxed, later or boxed))
+    if later is None:
+        return False
+    one, other = (Fraction(found[1].replace(",", "")) for found in (boxed, later))
     return one != other
 
 
