@@ -123,9 +123,7 @@ def generate_dataset(
     check_range("num_threads", num_threads, 1)
     check_range("save_every", save_every, 1)
     check_range("max_retries", max_retries, 1)
-    check_settings(
-        temperature, max_output_tokens
-    )  # also where nobody heeds them: they are recorded
+    check_settings(temperature, max_output_tokens)  # recorded also where nobody heeds them
     stop = stop or threading.Event()
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
     tasks = {**TASKS, **(extra_tasks or {})}

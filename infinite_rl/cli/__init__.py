@@ -143,7 +143,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
         UsageError: there is no such verb; the nearest one is named.
     """
     modules = {name.replace("_", "-"): name for name in VERBS}
-    verb = next((word for word in words[:1] if not word.startswith("-")), None)
+    verb = words[0] if words and not words[0].startswith("-") else None
     if verb is not None and verb not in modules:
         hint = nearest(verb, modules) or "; infinite-rl --help lists those that there are"
         raise UsageError(f"there is no verb {shown(verb)}{hint}")

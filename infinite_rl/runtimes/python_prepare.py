@@ -217,7 +217,7 @@ def _guard(node: ast.If) -> ast.Assert | None:
         kind = made.func if isinstance(made, ast.Call) else made
         if not (isinstance(kind, ast.Name) and kind.id in _FAILURES):
             return None
-        note = [*made.args, None][0] if isinstance(made, ast.Call) else None
+        note = next(iter(made.args), None) if isinstance(made, ast.Call) else None
     return ast.Assert(ast.UnaryOp(ast.Not(), node.test), note)
 
 

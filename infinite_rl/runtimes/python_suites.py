@@ -141,7 +141,7 @@ class _Suites:
     def _run(self, node: ast.ClassDef, family: list[ast.ClassDef]) -> list[ast.stmt]:
         for each in family:
             for method in _methods(each).values():
-                if [*_needed(method), ""][0] == "self":
+                if _needed(method)[:1] == ["self"]:
                     _mark(method, "type(self).__name__")
         skipped = "" if self._words & _SKIPS else ", *__ran.skipped"
         return ast.parse(_RUNNER.format(name=node.name, skipped=skipped)).body
@@ -318,7 +318,7 @@ class _Assertions(ast.NodeTransformer):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
             return node
         if ast.unparse(call.func) == "self.fail":
-            return ast.Assert(ast.Constant(False), [*call.args, None][0])
+            return ast.Assert(ast.Constant(False), next(iter(call.args), None))
         if not ast.unparse(call.func).startswith("self.assert"):
             return node
         name = call.func.attr.removeprefix("assert")
