@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from .errors import NoColumn, StoreError, UsageError
 from .files.append_only import damaged
-from .files.csv_log import ENCODING, ERRORS, CsvLog
+from .files.csv_log import ENCODING, ERRORS, CsvLog, is_header
 from .files.lock import locked
 from .types import REASONS, Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
 
@@ -34,8 +34,11 @@ DATASET_COLUMNS = (
 )
 FAILED_COLUMNS = (
     *("type", "prompt", "answer", "response", "format_score", "correctness_score"),
-    *("error_msg", "raw_text", "rectified", "slot"),
+    *("error_msg", "raw_text", "rectified", "slot", "reason", "model", "cost"),
 )
+# The columns that files of an earlier version may lack.
+DATASET_LATER: frozenset[str] = frozenset()
+FAILED_LATER = frozenset({"reason", "model", "cost"})
 _OF_A_SAMPLE = ("type", "prompt", "answer", "response", "language")
 # What is remembered of a row, and of a failure.
 _OF_A_ROW = ("slot", "type", "language", "prompt")
@@ -81,6 +84,13 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
     return Sample(**texts, metadata=more)
 
 
+def is_of_a_run(header: Sequence[str]) -> bool:
+    """Whether the columns of a CSV file are those of a data set or of its failures."""
+    return is_header(header, DATASET_COLUMNS, DATASET_LATER) or is_header(
+        header, FAILED_COLUMNS, FAILED_LATER
+    )
+
+
 def dataset_row(outcome: Outcome) -> dict[str, str]:
     """An accepted outcome as a row of `dataset.csv`."""
     sample, score, attempt = outcome.sample, outcome.score, outcome.attempt
@@ -106,7 +116,7 @@ def dataset_row(outcome: Outcome) -> dict[str, str]:
 
 def failed_row(outcome: Outcome) -> dict[str, str]:
     """A rejected outcome as a row of `failed_dataset.csv`."""
-    sample, score = outcome.sample, outcome.score
+    sample, score, completion = outcome.sample, outcome.score, outcome.completion
     return {
         "type": sample.type,
         "prompt": sample.prompt,
@@ -115,9 +125,12 @@ def failed_row(outcome: Outcome) -> dict[str, str]:
         "format_score": repr(score.format_score),
         "correctness_score": repr(score.correctness_score),
         "error_msg": ": ".join(filter(None, (outcome.reason, score.error_msg))),
-        "raw_text": outcome.completion.text if outcome.completion else "",
+        "raw_text": completion.text if completion else "",
         "rectified": str(outcome.attempt.slot.repair > 0),
         "slot": str(outcome.attempt.slot),
+        "reason": outcome.reason,
+        "model": completion.model if completion else "",
+        "cost": "" if completion is None or completion.cost is None else repr(completion.cost),
     }
 
 
@@ -168,11 +181,11 @@ class Store:
         )
         with ExitStack() as opened:  # closes what was opened when something is refused
             opened.enter_context(locked(out_dir))
-            self._accepted = _Table(out_dir / DATASET, DATASET_COLUMNS)
+            self._accepted = _Table(out_dir / DATASET, DATASET_COLUMNS, DATASET_LATER)
             opened.callback(self._accepted.close)
             for row in self._accepted.recover(*_OF_A_ROW):
                 self._remember(*row)
-            self._failed = _Table(out_dir / FAILED, FAILED_COLUMNS)
+            self._failed = _Table(out_dir / FAILED, FAILED_COLUMNS, FAILED_LATER)
             opened.callback(self._failed.close)
             for row in self._failed.recover(*_OF_A_REJECTION):
                 self._remember_rejected(*row)
@@ -216,8 +229,13 @@ class Store:
         if not self.has_prompt(row["prompt"]):
             self._accept(row)
             return
-        error = "duplicate: a row of another shard asks the same"
-        failed = {**row, "error_msg": error, "raw_text": "", "rectified": str(slot.repair > 0)}
+        failed = {
+            **row,
+            "error_msg": "duplicate: a row of another shard asks the same",
+            "raw_text": "",
+            "rectified": str(slot.repair > 0),
+            "reason": "duplicate",
+        }
         self._failed.append(failed)
         self._remember_rejected(*(failed[column] for column in _OF_A_REJECTION))
 

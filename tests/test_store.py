@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import logging
 import os
 import re
@@ -15,12 +16,13 @@ import pytest
 
 from infinite_rl.dataset import load_dataset, summarise
 from infinite_rl.errors import StoreError, UsageError
-from infinite_rl.files.csv_log import read_rows
+from infinite_rl.files.csv_log import csv_line, read_rows
 from infinite_rl.store import (
     DATASET,
     DATASET_COLUMNS,
     FAILED,
     FAILED_COLUMNS,
+    FAILED_LATER,
     PROOF_COLUMNS,
     Store,
     sample_of,
@@ -86,8 +88,64 @@ def test_columns_are_those_that_users_know(tmp_path: Path) -> None:
     header = (tmp_path / FAILED).read_text(encoding="utf-8").splitlines()[0]
     assert header == (
         "type,prompt,answer,response,format_score,correctness_score,"
-        "error_msg,raw_text,rectified,slot"
+        "error_msg,raw_text,rectified,slot,reason,model,cost"
     )
+
+
+def without_later_columns(path: Path, columns: tuple[str, ...], later: frozenset[str]) -> None:
+    """Write a file anew as the version before its later columns did."""
+    earlier = [name for name in columns if name not in later]
+    rows = [[row[name] for name in earlier] for row in read_rows(path)]
+    text = "".join(csv_line(fields) for fields in [earlier, *rows])
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def test_failures_of_an_earlier_version_are_read_and_gone_on_with(tmp_path: Path) -> None:
+    """Its file gets the columns that it lacks, and keeps every other byte of its rows."""
+    with Store(tmp_path) as store:
+        for index, text in enumerate(UGLY):
+            failed = outcome("p", index=index, answer=text, response=text)
+            store.settle(failed.rejected("wrong", "expected 5"))
+    written = (tmp_path / FAILED).read_bytes()
+    without_later_columns(tmp_path / FAILED, FAILED_COLUMNS, FAILED_LATER)
+    earlier = (tmp_path / FAILED).read_bytes()
+    assert earlier.startswith(b"type,") and b"reason" not in earlier
+    for row in read_rows(tmp_path / FAILED, FAILED_COLUMNS, FAILED_LATER):
+        assert (row["reason"], row["model"], row["cost"]) == ("", "", "")
+    (tmp_path / FAILED).write_bytes(earlier + b'math,"half a r')
+    with Store(tmp_path) as store:
+        assert len(store.rejected) == len(UGLY)
+        store.settle(outcome("q", index=99).rejected("wrong", ""))
+    *rows, new = read_rows(tmp_path / FAILED, FAILED_COLUMNS)
+    assert [(row["answer"], row["response"]) for row in rows] == [(text, text) for text in UGLY]
+    assert {(row["reason"], row["model"]) for row in rows} == {("", "")}
+    assert (new["reason"], new["model"]) == ("wrong", "a-model")
+    assert b"half a r" in (tmp_path / f"{FAILED}.torn").read_bytes()
+    assert len(written) > len(earlier)
+
+
+def test_an_earlier_file_stays_as_it_is_where_its_new_columns_have_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store(tmp_path) as store:
+        store.settle(outcome("p").rejected("wrong", "no"))
+    without_later_columns(tmp_path / FAILED, FAILED_COLUMNS, FAILED_LATER)
+    earlier = (tmp_path / FAILED).read_bytes()
+
+    def full(_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("infinite_rl.files.csv_log.os.fsync", full)
+    with pytest.raises(StoreError, match="No space left on device"):
+        Store(tmp_path)
+    assert (tmp_path / FAILED).read_bytes() == earlier
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_file_that_lacks_a_column_of_the_first_version_is_foreign(tmp_path: Path) -> None:
+    (tmp_path / FAILED).write_text("type,prompt,answer,reason,model,cost\n", encoding="utf-8")
+    with pytest.raises(StoreError, match="was not written by this version"):
+        Store(tmp_path)
 
 
 def test_a_row_is_on_disk_as_soon_as_it_is_accepted(tmp_path: Path) -> None:
@@ -324,7 +382,7 @@ def test_a_failure_keeps_its_raw_text_and_reason(tmp_path: Path) -> None:
         Attempt(Slot("math", 0, 0, 1), TASKS["math"], "", 1),
         failed.sample,
         RewardFunctionScore(1.0, 0.0, "expected 5, got 6"),
-        Completion("the whole text\r\n", "m"),
+        Completion("the whole text\r\n", "m", cost=0.5),
         "wrong",
     )
     with Store(tmp_path) as store:
@@ -342,6 +400,9 @@ def test_a_failure_keeps_its_raw_text_and_reason(tmp_path: Path) -> None:
             "raw_text": "the whole text\r\n",
             "rectified": "True",
             "slot": "math/0/0/1",
+            "reason": "wrong",
+            "model": "m",
+            "cost": "0.5",
         }
     ]
 
@@ -358,6 +419,7 @@ def test_what_is_not_known_of_an_outcome_is_empty(tmp_path: Path) -> None:
     assert (priced["model"], priced["cost"]) == ("m", "0.25")
     _, failed = read_rows(tmp_path / FAILED)
     assert (failed["raw_text"], failed["rectified"], failed["error_msg"]) == ("", "False", "wrong")
+    assert (failed["reason"], failed["model"], failed["cost"]) == ("wrong", "", "")
 
 
 def test_both_files_are_on_the_disk_when_a_store_is_left(

@@ -32,7 +32,7 @@ def run(given: argparse.Namespace) -> int:
     from ..manifest import judging_timeout
     from ..proof.reprove import reprove
     from ..reward_functions import get_reward_functions
-    from ..store import DATASET_COLUMNS
+    from ..store import DATASET_COLUMNS, DATASET_LATER
 
     show_logs()
     path = dataset_file(given.out_dir)
@@ -40,7 +40,7 @@ def run(given: argparse.Namespace) -> int:
     number, faults = 0, list[dict[str, object]]()
     changes: Counter[str] = Counter()
     with counting("rows proven") as count:
-        rows = read_rows(path, DATASET_COLUMNS)
+        rows = read_rows(path, DATASET_COLUMNS, DATASET_LATER)
         for row in reprove(rows, get_reward_functions(timeout)):
             number = row.number
             if row.fault:

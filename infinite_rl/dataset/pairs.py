@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import NoColumn, UsageError
 from ..files.csv_log import read_rows
 from ..settings import check_range
-from ..store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS
+from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER, FAILED, FAILED_COLUMNS, FAILED_LATER
 from ..types import Slot
 from . import rows
 from .rows import Row
@@ -154,13 +154,13 @@ def _of_run(folder: Path, timeout: float) -> Iterator[Row]:
     """The accepted rows of a run, and the attempts that failed before them, judged anew."""
     accepted, shelf = folder / DATASET, Shelf()
     places: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
-    for number, row in enumerate(read_rows(accepted, DATASET_COLUMNS), 1):
+    for number, row in enumerate(read_rows(accepted, DATASET_COLUMNS, DATASET_LATER), 1):
         yield from _attempt(row, row["response"], "", f"row {number} of {accepted}")
         places[_place(row)].append(shelf.add(row))
     if (folder / FAILED).is_file():
         failed = (
             answer
-            for failure in read_rows(folder / FAILED, FAILED_COLUMNS)
+            for failure in read_rows(folder / FAILED, FAILED_COLUMNS, FAILED_LATER)
             for answer in _answers(failure, map(shelf.__getitem__, places.get(_place(failure), ())))
         )
         for row in score_rows(failed, Judging("completion", timeout=timeout)):

@@ -22,7 +22,7 @@ from typing import IO, Any, TypeAlias
 from ..errors import NoColumn, StoreError, UsageError, reason_of
 from ..files.csv_log import csv_line, read_rows
 from ..files.replacing import replacing
-from ..store import DATASET, DATASET_COLUMNS, FAILED_COLUMNS, JOURNAL, sample_of
+from ..store import DATASET, JOURNAL, is_of_a_run, sample_of
 from . import parquet
 from .shelf import Shelf, to_json, to_line
 
@@ -47,7 +47,6 @@ _KINDS = {
 }
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 PINS = "pinned.json"  # beside rows that are pinned: what they must be
-_OURS = (list(DATASET_COLUMNS), list(FAILED_COLUMNS))
 
 
 def read(source: Source) -> Iterator[Row]:
@@ -210,7 +209,7 @@ def _read_csv(path: Path) -> Iterator[Row]:
         lines = csv.reader(file, strict=True)
         try:
             header = next(lines, [])
-            if header in _OURS:
+            if is_of_a_run(header):
                 yield from read_rows(path)  # knows of a row that is just being written
                 return
             if twice := [name for name in header if header.count(name) > 1]:

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from ..errors import InfiniteRLError, NoColumn, StoreError, UsageError, look_up
 from ..reward_functions import REWARDS
 from ..reward_functions.reward_function import RewardFunction, unscored
-from ..store import FAILED_COLUMNS, answer_of
+from ..store import FAILED_COLUMNS, FAILED_LATER, answer_of
 from ..types import RewardFunctionScore, Sample
 from ..workers.pool import Lost, default_count, in_threads, in_workers
 from ..workers.ray_cluster import connected
@@ -213,7 +213,7 @@ def _without_score(row: Mapping[str, Any]) -> Row:
 
 def _is_scored(row: Mapping[str, Any]) -> bool:
     """Whether its scores are of this package."""
-    return row.keys() >= _OURS or row.keys() >= set(FAILED_COLUMNS)
+    return row.keys() >= _OURS or row.keys() >= {*FAILED_COLUMNS} - FAILED_LATER
 
 
 def _refuse_own(row: Mapping[str, Any], number: int) -> None:

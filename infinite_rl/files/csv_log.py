@@ -7,12 +7,13 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 
 from ..errors import StoreError
 from .append_only import AppendOnlyFile, damaged, read_lines
+from .replacing import replacing
 
 logger = logging.getLogger(__name__)
 
@@ -21,21 +22,33 @@ ENCODING, ERRORS = "utf-8", "surrogatepass"
 _QUOTED = re.compile(r'[",\r\n]')
 
 
-def read_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, str]]:
+def read_rows(
+    path: Path, columns: Sequence[str] | None = None, later: Collection[str] = ()
+) -> Iterator[dict[str, str]]:
     """The whole rows of a CSV file as exact strings; a torn last row is left out, with a warning.
+
+    A file of an earlier version may lack `later` columns, which are "" in its rows.
 
     Raises:
         StoreError: the header is not `columns` (where given), or the file is damaged.
     """
-    size, rows = path.stat().st_size, _scan(path, columns)
+    size, rows = path.stat().st_size, _scan(path, columns, later)
     header, end = next(rows, ([], 0))
+    lacking = dict.fromkeys(set(columns or ()).difference(header), "")
     for fields, end in rows:  # noqa: B007 -- it is looked at below
-        yield dict(zip(header, fields))  # noqa: B905 -- as many of each
+        yield dict(zip(header, fields)) | lacking  # noqa: B905 -- as many of each
     if 0 < end < size:  # of a file that grows meanwhile, the end is past what it was
         logger.warning("%s ends in half a row, which is left out", path)
 
 
-def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[list[str], int]]:
+def is_header(fields: Sequence[str], columns: Sequence[str], later: Collection[str] = ()) -> bool:
+    """Whether fields are the columns of a file, of which `later` ones may be missing."""
+    return list(fields) == [name for name in columns if name in fields or name not in later]
+
+
+def _scan(
+    path: Path, columns: Sequence[str] | None, later: Collection[str] = ()
+) -> Iterator[tuple[list[str], int]]:
     """The fields of each whole row, with the offset of its end in bytes; the header comes first."""
     csv.field_size_limit(2**31 - 1)  # the default of 128 KiB is less than a long response
     size, offset, last = path.stat().st_size, 0, b""
@@ -51,7 +64,7 @@ def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[list[str]
             if not last.endswith(b"\n"):
                 return
             if header is None:
-                header = _checked_header(path, fields, columns)
+                header = _checked_header(path, fields, columns, later)
             elif len(fields) != len(header):
                 raise damaged(path, offset, f"{len(fields)} fields instead of {len(header)}")
             yield fields, offset
@@ -60,8 +73,10 @@ def _scan(path: Path, columns: Sequence[str] | None) -> Iterator[tuple[list[str]
             raise damaged(path, offset, str(error)) from None
 
 
-def _checked_header(path: Path, fields: list[str], columns: Sequence[str] | None) -> list[str]:
-    if columns is not None and fields != list(columns):
+def _checked_header(
+    path: Path, fields: list[str], columns: Sequence[str] | None, later: Collection[str]
+) -> list[str]:
+    if columns is not None and not is_header(fields, columns, later):
         what = f"its columns are {', '.join(fields)[:200]}"
         if fields[:1] == ["\ufeff" + columns[0]]:
             what = "a spreadsheet saved it, which may change values (007 becomes 7)"
@@ -73,9 +88,15 @@ def _checked_header(path: Path, fields: list[str], columns: Sequence[str] | None
 
 
 class CsvLog(AppendOnlyFile):
-    """One append-only CSV file with fixed columns."""
+    """One append-only CSV file with fixed columns.
 
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+    A file of an earlier version, which lacks some of the `later` columns, gets them, empty in the
+    rows that are there: whole or not at all.
+    """
+
+    def __init__(self, path: Path, columns: Sequence[str], later: Collection[str] = ()) -> None:
+        if later and path.is_file():
+            _add_columns(path, columns, later)
         super().__init__(path)
         self.columns = columns
 
@@ -114,6 +135,22 @@ class CsvLog(AppendOnlyFile):
         logger.warning(
             "%s ended in half a row; its %d bytes are in %s", self.path, len(torn), aside
         )
+
+
+def _add_columns(path: Path, columns: Sequence[str], later: Collection[str]) -> None:
+    rows = _scan(path, columns, later)
+    header, end = next(rows, (list(columns), 0))
+    if header == list(columns):
+        return
+    with replacing(path) as draft, path.open("rb") as before, draft.open("wb") as file:
+        file.write(_line(columns))
+        for fields, end in rows:  # noqa: B007 -- it is looked at below
+            row = dict(zip(header, fields, strict=True))
+            file.write(_line([row.get(name, "") for name in columns]))
+        before.seek(end)
+        file.write(before.read())  # half a row at the end, which is no row of either
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _line(fields: Sequence[str]) -> bytes:

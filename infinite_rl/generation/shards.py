@@ -18,7 +18,7 @@ from pathlib import Path
 from ..errors import StoreError, UsageError
 from ..files.csv_log import read_rows
 from ..providers.gate import Limits
-from ..store import DATASET, DATASET_COLUMNS, Store
+from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER, Store
 from .plan import Shard
 
 SHARDS = "shards"
@@ -49,7 +49,7 @@ def shard_rows(folders: Sequence[Path]) -> Iterator[tuple[int, dict[str, str]]]:
     """Every row of the shards, with the number of its shard."""
     for number, folder in enumerate(folders):
         if (folder / DATASET).exists():
-            for row in read_rows(folder / DATASET, DATASET_COLUMNS):
+            for row in read_rows(folder / DATASET, DATASET_COLUMNS, DATASET_LATER):
                 yield number, row
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from ...files.csv_log import read_rows
 from ...files.replacing import write_text
 from ...manifest import read_manifest
-from ...store import DATASET, FAILED, FAILED_COLUMNS, PROOF_COLUMNS
+from ...store import DATASET, FAILED, FAILED_COLUMNS, FAILED_LATER, PROOF_COLUMNS
 from ...types import REASONS
 from ..rows import Row, Source, read
 from .nearest import nearest
@@ -84,7 +84,7 @@ def _rows(source: Source) -> Iterator[Row]:
     for row in read(folder):
         yield {OUTCOME: KEPT, **row}
     if (folder / FAILED).is_file():
-        for row in read_rows(folder / FAILED, FAILED_COLUMNS):
+        for row in read_rows(folder / FAILED, FAILED_COLUMNS, FAILED_LATER):
             yield {OUTCOME: _reason(row["error_msg"]), **row}
 
 
