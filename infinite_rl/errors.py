@@ -102,16 +102,26 @@ class ProviderError(InfiniteRLError):
 class ProviderUnavailable(ProviderError):
     """Passing trouble: rate limit, server error, network. The same call may be made again.
 
-    `retry_after` is the delay the server asked for, in seconds, or None where it named none.
-    `status` is the HTTP status it answered with, None where it did not answer.
+    `retry_after` is the delay the server asked for, in seconds, or None if it named none. `status`
+    is the HTTP status, None if the server sent none. `kind` names the trouble in counts of retries:
+    the status, or "timeout", "reset" (the connection broke), "unreachable" (it was never made),
+    "garbled" or "other". `rate_limit` is true if the server named a quota per minute.
     """
 
     def __init__(
-        self, message: str, *, retry_after: float | None = None, status: int | None = None
+        self,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        status: int | None = None,
+        kind: str = "",
+        rate_limit: bool = False,
     ) -> None:
         super().__init__(message)
         self.retry_after = retry_after
         self.status = status
+        self.kind = kind or str(status or "other")
+        self.rate_limit = rate_limit
 
 
 class Stopped(ProviderUnavailable):

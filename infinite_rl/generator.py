@@ -230,7 +230,7 @@ def _recorded(record: Record, progress: Progress, patience: Patience) -> Iterato
     try:
         yield
     finally:
-        progress.retries = len(patience.waits)
+        progress.retries = patience.retries
         record.end(progress)
 
 

@@ -130,9 +130,14 @@ def error(
     return json_reply(kind or f"error {code}", code, {"error": told}, headers)
 
 
-def rate_limited(retry_delay: str | None = None, retry_after: str | None = None) -> Reply:
-    """A 429, with its delay in the body ("13s") or in the header ("13"), or without one."""
-    details: list[Json] = [{"@type": "type.googleapis.com/google.rpc.QuotaFailure"}]
+def rate_limited(
+    retry_delay: str | None = None, retry_after: str | None = None, quota: str = ""
+) -> Reply:
+    """A 429 that may name its delay, in the body ("13s") or in the header ("13"), and a quota."""
+    violations = [{"quotaId": quota, "quotaValue": "15"}] if quota else []
+    details: list[Json] = [
+        {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": violations}
+    ]
     if retry_delay is not None:
         info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": retry_delay}
         details.append(info)

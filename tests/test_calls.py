@@ -32,12 +32,19 @@ def test_as_many_requests_as_threads_are_in_flight_where_no_limit_says_otherwise
     assert limited.with_provider(provider).traffic.cap == 2
 
 
-def test_each_call_that_is_made_again_leaves_its_wait() -> None:
+def test_calls_made_again_are_counted_by_the_kind_of_trouble() -> None:
     calm = patience()
-    trouble = ProviderUnavailable("later")
-    provider = calm.with_provider(ScriptedProvider([trouble, trouble, "one"]))
+    troubles = [
+        ProviderUnavailable("later", status=429),
+        ProviderUnavailable("slow", kind="timeout"),
+        ProviderUnavailable("later", status=429),
+    ]
+    provider = calm.with_provider(ScriptedProvider([*troubles, "one"]))
     assert provider.complete("", "ask", 1).text == "one"
-    assert len(calm.waits) == 2
+    assert calm.retries == {"429": 2, "timeout": 1}
+    shown = Progress({}, {})
+    calm.telling(lambda progress: None)(shown)
+    assert shown.retries == calm.retries
 
 
 def test_who_looks_on_is_told_how_far_trouble_has_slowed_the_calls() -> None:

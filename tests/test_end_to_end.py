@@ -64,8 +64,8 @@ def test_faults_of_all_kinds_cost_nothing_but_calls(tmp_path: Path) -> None:
         rows = load_dataset(tmp_path)
         assert Counter(rows["type"]) == {"coding": 30, "math": 30}
         assert rows["prompt"].str.casefold().is_unique
-        assert calls == progress.calls + progress.retries
-        assert progress.retries == sum(repeated.values())
+        assert calls == progress.calls + progress.retries.total()
+        assert progress.retries.total() == sum(repeated.values())
         duplicates = progress.rejected["duplicate"]
         logged = list(read_rows(tmp_path / FAILED))
         assert len(logged) == sum(failed.values()) + duplicates == sum(progress.rejected.values())

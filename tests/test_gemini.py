@@ -238,6 +238,44 @@ def test_rate_limits_and_server_errors_may_be_tried_again(
 
 
 @pytest.mark.parametrize(
+    ("reply", "is_evidence"),
+    [
+        (gs.rate_limited(), False),
+        (gs.rate_limited("2s"), False),
+        (gs.rate_limited(quota="GenerateRequestsPerMinutePerProjectPerModel"), True),
+        (gs.rate_limited(quota="GenerateContentInputTokensPerModelPerMinute-FreeTier"), True),
+        (gs.error(429, "RESOURCE_EXHAUSTED", "generate_requests_per_minute_per_project"), True),
+        (gs.error(503, "UNAVAILABLE", "requests per minute"), False),
+        (gs.error(429, "X", "m", [{"violations": [5, {"quotaId": ["PerMinute"]}]}]), False),
+        (gs.error(429, "X", "m", [{"metadata": {"quota_limit": "APerMinutePerB"}}]), True),
+    ],
+)
+def test_only_a_429_that_names_a_quota_per_minute_is_a_rate_limit(
+    service: Service, reply: gs.Reply, is_evidence: bool
+) -> None:
+    error = failure(service, reply)
+    assert isinstance(error, ProviderUnavailable)
+    assert (error.rate_limit, error.kind) == (is_evidence, str(reply.status))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        gs.rate_limited("5s", quota="GenerateRequestsPerDayPerProjectPerModel-FreeTier"),
+        gs.error(429, "X", "Your project has exceeded its monthly spending cap."),
+        gs.error(429, "X", "Your prepayment credits are depleted. Please go to AI Studio"),
+    ],
+)
+def test_no_retry_helps_where_the_day_or_the_money_is_used_up(
+    service: Service, reply: gs.Reply
+) -> None:
+    error = failure(service, reply)
+    assert isinstance(error, ProviderRefused)
+    assert "a daily quota or a spending cap is used up" in str(error)
+    assert any(name in str(error) for name in ("PerDay", "spending cap.", "prepayment credits"))
+
+
+@pytest.mark.parametrize(
     "body",
     [
         b"",
@@ -266,7 +304,7 @@ def test_a_garbled_body_may_be_tried_again(service: Service, body: bytes) -> Non
 def test_a_closed_connection_may_be_tried_again(service: Service) -> None:
     error = failure(service, gs.nothing())
     assert isinstance(error, ProviderUnavailable)
-    assert "no answer from Gemini" in str(error)
+    assert "no answer from Gemini" in str(error) and error.kind == "reset"
 
 
 def test_silence_ends_at_the_timeout() -> None:
@@ -282,8 +320,31 @@ def test_a_server_that_is_not_there_may_be_tried_again() -> None:
     with socket.socket() as taken:  # bound and not listening: a port where nobody answers
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(ProviderUnavailable, match="no answer from Gemini"):
+        with pytest.raises(ProviderUnavailable, match=f"nothing listens at {url[7:]}") as caught:
             GeminiProvider(api_key=gs.KEY, base_url=url).complete("", "prompt", 1)
+        assert caught.value.kind == "unreachable"
+
+
+def test_a_host_without_an_address_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(ProviderUnavailable, match=r"there is no host gone\.test:80") as caught:
+        GeminiProvider(api_key=gs.KEY, base_url="http://gone.test:80").complete("", "prompt", 1)
+    assert caught.value.kind == "unreachable"
+
+
+def test_a_dead_proxy_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        proxy = f"127.0.0.1:{taken.getsockname()[1]}"
+        monkeypatch.setenv("http_proxy", f"http://me:secretword@{proxy}")
+        monkeypatch.setenv("no_proxy", "")
+        monkeypatch.setenv("NO_PROXY", "")
+        with pytest.raises(ProviderUnavailable, match=f"listens at the proxy {proxy}") as caught:
+            GeminiProvider(api_key=gs.KEY, base_url="http://far.test").complete("", "prompt", 1)
+    assert "secretword" not in str(caught.value)
 
 
 # Refusals

@@ -273,7 +273,20 @@ def test_a_rate_limit_holds_the_delay_that_the_server_named(
 ) -> None:
     error = failure(service, oas.error(429, "Slow down.", "rate_limit_exceeded", headers))
     assert isinstance(error, ProviderUnavailable)
-    assert error.retry_after == delay
+    assert error.retry_after == delay and not error.rate_limit
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Rate limit reached on requests per min (RPM): Limit 3, Used 3. Please try again in 20s.",
+        "Rate limit reached on tokens per min. Limit: 10000",
+        "Rate limit exceeded: free-models-per-min.",
+    ],
+)
+def test_a_limit_per_minute_that_is_named_is_a_rate_limit(service: Service, message: str) -> None:
+    error = failure(service, oas.error(429, message, "rate_limit_exceeded"))
+    assert isinstance(error, ProviderUnavailable) and error.rate_limit
 
 
 @pytest.mark.parametrize(
@@ -339,7 +352,7 @@ def test_a_server_that_is_not_there_may_be_tried_again() -> None:
     with socket.socket() as taken:  # bound and not listening: a port where nobody answers
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        with pytest.raises(ProviderUnavailable, match="no answer from 127"):
+        with pytest.raises(ProviderUnavailable, match="nothing listens at 127"):
             OpenAICompatibleProvider("m", base_url=url).complete("", "prompt", 1)
 
 
@@ -368,11 +381,16 @@ def test_a_server_that_asks_for_a_key_says_which_variable_to_set(service: Servic
     "reply",
     [
         oas.error(429, "You exceeded your current quota.", "insufficient_quota"),
+        oas.error(429, "Billing hard limit has been reached", "billing_hard_limit_reached"),
+        oas.error(429, "Rate limit exceeded: free-models-per-day. Add 10 credits", 429),
+        oas.error(429, "Rate limit reached on requests per day (RPD): Limit 200, Used 200"),
         oas.error(402, "Insufficient Balance"),
         oas.json_reply("inside", 200, {"error": {"code": 402, "message": "no credits"}}),
     ],
 )
-def test_no_retry_helps_an_empty_account(service: Service, reply: oas.Reply) -> None:
+def test_no_retry_helps_an_empty_account_or_a_used_up_day(
+    service: Service, reply: oas.Reply
+) -> None:
     assert isinstance(failure(service, reply), ProviderRefused)
 
 

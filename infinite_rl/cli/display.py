@@ -63,7 +63,7 @@ def done(progress: Progress) -> str:
     made, present = progress.accepted.total(), sum(progress.present.values())
     rows = f"rows made: {made}, there before: {present}, {rejections(progress.rejected)}"
     lost = f", lost when a run died: {progress.lost}" if progress.lost else ""
-    calls = f"calls answered: {progress.calls}, repeated: {progress.retries}{lost}"
+    calls = f"calls answered: {progress.calls}, repeated: {progress.retries.total()}{lost}"
     costs = f"\n{spent(progress.spending)}" if progress.spending.calls else ""
     return f"{rows}; {calls}{costs}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,14 +27,13 @@ class Patience:
     """How providers are asked: within `limits`, and again while trouble passes, until `stop`.
 
     Each provider has the limits for itself; where none is set on the requests in flight, it is
-    `threads`. `waits` are the seconds before each call that was made again, `asked` the providers.
+    `threads`. `asked` are the providers.
     """
 
     limits: Limits
     threads: int
     policy: RetryPolicy | None
     stop: threading.Event
-    waits: list[float] = field(default_factory=list)  # which any thread may append to
     asked: list[LimitedProvider] = field(default_factory=list)
 
     def with_provider(self, provider: Provider) -> LimitedProvider:
@@ -44,17 +44,25 @@ class Patience:
             self.policy,
             limits=replace(self.limits, max_concurrency=most),
             stop=self.stop,
-            on_retry=lambda _, wait_s: self.waits.append(wait_s),
         )
         self.asked.append(limited)
         return limited
 
+    @property
+    def retries(self) -> Counter[str]:
+        """The calls that were made again, by the kind of trouble."""
+        return sum((each.traffic.retries for each in self.asked), Counter[str]())
+
     def telling(self, show: Callable[[Progress], None]) -> Callable[[Progress], None]:
-        """`show`, told also how many calls may be in flight: at the provider that allows least."""
+        """`show`, told also of retries, and of the pace at the provider that allows least."""
 
         def told(progress: Progress) -> None:
-            looks = ((look.cap, look.most) for look in (each.traffic for each in self.asked))
-            progress.cap, progress.most = min(looks, default=(0, 0))
+            looks = [each.traffic for each in self.asked]
+            progress.retries = self.retries
+            progress.cap, progress.most = min(
+                ((look.cap, look.most) for look in looks), default=(0, 0)
+            )
+            progress.pace = next((look.pace for look in looks if look.pace), "")
             show(progress)
 
         return told

@@ -257,8 +257,9 @@ class _Filling:
             in_flight=sum(each.in_flight for each in now.values()),
             cap=sum(each.cap for each in now.values()),
             most=sum(each.most for each in now.values()),
+            pace=next((each.pace for each in now.values() if each.pace), ""),
             calls=sum(each.calls for each in every),
-            retries=sum(each.retries for each in every),
+            retries=sum((each.retries for each in every), Counter[str]()),
             lost=sum(each.lost for each in latest),
             spending=_total(each.spending for each in latest),
         )

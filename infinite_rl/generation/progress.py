@@ -53,12 +53,14 @@ class Progress:
     """Where a run stands.
 
     `targets`, `present` and `accepted` are rows per family: the total wanted, those found at the
-    start, and those made since. `calls` counts the answered ones, `retries` those that met passing
-    trouble, `lost` those that were under way when an earlier run died; `given_up` holds a reason
-    per family, `stopped` why the whole run ended early. `spending` is that of the whole folder,
-    earlier runs included; `estimate` is what the missing rows may take, made at the start.
-    `batches` names the batches that are under way. At most `most` calls may be in flight at once,
-    and `cap` of them where a provider's trouble has slowed them; both are 0 until the run begins.
+    start, and those made since. `calls` counts the answered ones, `retries` those that were made
+    again, by the kind of trouble ("429", "503", "timeout", "reset"), `lost` those that were under
+    way when an earlier run died; `given_up` holds a reason per family, `stopped` why the whole run
+    ended early. `spending` is that of the whole folder, earlier runs included; `estimate` is what
+    the missing rows may take, made at the start. `batches` names the batches that are under way. At
+    most `most` calls may be in flight at once, and `cap` of them where a provider's trouble has
+    slowed them; both are 0 until the run begins. `pace` says in one line what the provider's
+    refusals have slowed, and the option that overrides it; "" where nothing is slowed.
     """
 
     targets: dict[str, int]
@@ -68,8 +70,9 @@ class Progress:
     in_flight: int = 0
     cap: int = 0
     most: int = 0
+    pace: str = ""
     calls: int = 0
-    retries: int = 0
+    retries: Counter[str] = field(default_factory=Counter)
     lost: int = 0
     spending: Spending = field(default_factory=Spending)
     estimate: Estimate | None = None

@@ -78,7 +78,7 @@ class Record:
             "accepted": dict(progress.accepted),
             "rejected": dict(progress.rejected),
             "calls": progress.calls,
-            "retries": progress.retries,
+            "retries": dict(progress.retries),
             "lost": progress.lost,
             "given_up": progress.given_up,
             "stopped": progress.stopped,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -81,7 +82,8 @@ class Traffic(NamedTuple):
     """A look at a gate: calls in flight, how many may be, calls that wait, pauses so far.
 
     `most` is how many may be in flight where nothing has slowed them, and `rpm` the pace that
-    refusals have taught, None while there is none.
+    refusals have taught, None while there is none. `retries` counts the calls that were made again,
+    by the kind of trouble (`ProviderUnavailable.kind`).
     """
 
     in_flight: int
@@ -90,6 +92,17 @@ class Traffic(NamedTuple):
     pauses: int
     rpm: float | None
     most: int
+    retries: Counter[str]
+
+    @property
+    def pace(self) -> str:
+        """What refusals have slowed, and the option that overrides it; "" where nothing is."""
+        slowed = []
+        if self.rpm is not None:
+            slowed.append(f"at most {self.rpm:.0f} calls a minute (--rpm overrides)")
+        if self.cap < self.most:
+            slowed.append(f"{self.cap} of {self.most} calls at once (--max_concurrency bounds)")
+        return f"slowed by the provider to {' and '.join(slowed)}" if slowed else ""
 
 
 class Call(NamedTuple):

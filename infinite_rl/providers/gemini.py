@@ -31,12 +31,14 @@ from .remote import (
     check_base_url,
     check_settings,
     http_settings,
+    named_quota,
     one_line,
     redacted,
     seconds,
     sendable,
     token_count,
     transport_errors,
+    transport_trouble,
 )
 from .structured import instructed, three_heads
 
@@ -52,6 +54,7 @@ DEFAULT_MODEL = "gemini-2.0-flash-exp"
 KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 
 _API_VERSION = "v1beta"  # the one that serves experimental models; the client's default varies
+_ADDRESS = "https://generativelanguage.googleapis.com"
 _THREADS_A_CLIENT = 32  # each call looks at all connections of its client
 _MOST_CLIENTS = 64
 _PASSING = frozenset({408, 429})  # and every 5xx
@@ -122,6 +125,7 @@ class GeminiProvider:
         base_url = base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or None
         if base_url is not None:
             check_base_url(base_url)
+        self._address = base_url or _ADDRESS
 
         from google import genai
         from google.genai import errors, types
@@ -204,7 +208,8 @@ class GeminiProvider:
         except self._transport_errors as error:
             failure = self._transport_failure(error)
         except GARBAGE as error:
-            failure = ProviderUnavailable(f"Gemini's answer is garbled ({type(error).__name__})")
+            said = f"Gemini's answer is garbled ({type(error).__name__})"
+            failure = ProviderUnavailable(said, kind="garbled")
         # Raised out here so that not even __context__ leads to a text with the key in it.
         raise failure
 
@@ -255,7 +260,8 @@ class GeminiProvider:
         if reason := _of(str, _of(dict, response, "promptFeedback"), "blockReason"):
             return NoCompletion(f"Gemini blocked the prompt ({self._clean(reason)})", usage=usage)
         if not response.keys() & {"promptFeedback", "usageMetadata"}:
-            return ProviderUnavailable("Gemini's answer is garbled (no part of it is known)")
+            said = "Gemini's answer is garbled (no part of it is known)"
+            return ProviderUnavailable(said, kind="garbled")
         return NoCompletion("Gemini sent no candidate", usage=usage)
 
     def _api_failure(self, error: APIError, missing: str) -> ProviderError:
@@ -269,9 +275,21 @@ class GeminiProvider:
         self, code: int, said: str, body: Mapping[str, Any], delay: float | None = None
     ) -> ProviderError:
         """The error of ours that a status stands for, with what the service `said` of it."""
-        said = self._clean(said)
+        names = _quota_names(body)
+        quota = named_quota(" ".join([said, *names])) if code == 429 else ""
+        said = self._clean(", ".join([said, *names]))
+        if quota == "long":
+            return ProviderRefused(
+                f"a daily quota or a spending cap is used up ({said}); "
+                "run the same command again when it is renewed or raised"
+            )
         if code in _PASSING or code >= 500:
-            return ProviderUnavailable(f"Gemini answered {said}", retry_after=delay, status=code)
+            return ProviderUnavailable(
+                f"Gemini answered {said}",
+                retry_after=delay,
+                status=code,
+                rate_limit=quota == "minute",
+            )
         if code in _KEY_CODES or _blames_the_key(body):
             return ProviderRefused(
                 f"Gemini refused the key from {self._key_source} ({said}); "
@@ -288,9 +306,13 @@ class GeminiProvider:
 
     def _transport_failure(self, error: Exception) -> ProviderUnavailable:
         name = type(error).__name__
-        if "Timeout" in name:
-            return ProviderUnavailable(f"Gemini sent nothing for {self._timeout_s:g} s ({name})")
-        return ProviderUnavailable(f"no answer from Gemini ({name}: {self._clean(str(error))})")
+        kind, where = transport_trouble(error, self._address)
+        if kind == "timeout":
+            said = f"Gemini sent nothing for {self._timeout_s:g} s ({name})"
+        else:
+            said = where or f"{name}: {self._clean(str(error))}"
+            said = f"no answer from Gemini ({said})"
+        return ProviderUnavailable(said, kind=kind)
 
     def _clean(self, text: str) -> str:
         return one_line(text, self._key)
@@ -381,6 +403,19 @@ def _error_body(error: APIError) -> Mapping[str, Any]:
 def _error_details(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     details = body.get("details")
     return [d for d in details if isinstance(d, dict)] if isinstance(details, list) else []
+
+
+def _quota_names(body: Mapping[str, Any]) -> list[str]:
+    """The quotas that a `google.rpc.QuotaFailure` lists, or the one of a `google.rpc.ErrorInfo`."""
+    names: list[object] = []
+    for detail in _error_details(body):
+        violations, about = detail.get("violations"), detail.get("metadata")
+        for each in violations if isinstance(violations, list) else ():
+            if isinstance(each, dict):
+                names.append(each.get("quotaId") or each.get("description"))
+        if isinstance(about, dict):
+            names.append(about.get("quota_limit"))
+    return [name for name in names if isinstance(name, str)]
 
 
 def _blames_the_key(body: Mapping[str, Any]) -> bool:

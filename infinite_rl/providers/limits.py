@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
@@ -62,6 +63,7 @@ class LimitedProvider:
         self._on_retry = on_retry
         self._lock = threading.Lock()
         self._numbers = 0
+        self._retries: Counter[str] = Counter()
         self._line: list[_Turn] = []  # a heap: they may begin when the gate opens
         self._later: list[tuple[float, _Turn]] = []  # a heap: they join the line at that time
         self._keeper: _Turn | None = None  # its thread, of those that wait, looks at the clock
@@ -77,7 +79,15 @@ class LimitedProvider:
         """A look at the gate, and at who waits before it."""
         with self._lock:
             gate, waiting = self._gate, len(self._line) + len(self._later)
-            return Traffic(gate.in_flight, gate.cap, waiting, gate.pauses, gate.rpm, gate.most)
+            return Traffic(
+                gate.in_flight,
+                gate.cap,
+                waiting,
+                gate.pauses,
+                gate.rpm,
+                gate.most,
+                self._retries.copy(),
+            )
 
     def complete(self, system: str, prompt: str, seed: int) -> Completion:
         """Answer as the provider does, after as many tries as it takes.
@@ -206,6 +216,7 @@ class LimitedProvider:
                 self._on_retry(error, wait_s)
             logger.info("%s: %s failed, again in %.1f s: %s", self.model, tries, wait_s, error)
         with self._lock:
+            self._retries[error.kind] += 1
             heappush(self._later, (now + wait_s, turn))
 
     def _end_all(self, why: str) -> None:

@@ -28,12 +28,14 @@ from .remote import (
     check_base_url,
     check_settings,
     http_settings,
+    named_quota,
     one_line,
     redacted,
     seconds,
     sendable,
     token_count,
     transport_errors,
+    transport_trouble,
 )
 from .structured import SCHEMA, instructed, three_heads
 
@@ -46,6 +48,7 @@ _MOST_DOLLARS = 1e6  # no call costs more
 _NO_KEY = "none"  # what servers that ask for no key are sent: the client wants one
 _PASSING = frozenset({408, 409, 429})  # and every 5xx
 _KEY_CODES = frozenset({401, 403})
+_UNPAID = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _FINISHED: Mapping[str, Literal["stop", "length"]] = {
     "": "stop",  # where the server does not say
     "stop": "stop",
@@ -96,7 +99,7 @@ class OpenAICompatibleProvider:
             raise UsageError(f"not a model name: {model!r}")
         check_settings(temperature, max_output_tokens)
         base_url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-        self._host = _checked_host(base_url)
+        self._address, self._host = base_url, _checked_host(base_url)
         self._model = model
         self._key, self._key_source = _checked_key(api_key, self._host)
         self._timeout_s = timeout_s
@@ -147,8 +150,8 @@ class OpenAICompatibleProvider:
         except (self._openai.APIConnectionError, *self._transport_errors) as error:
             failure = self._transport_failure(error)
         except (self._openai.OpenAIError, *GARBAGE) as error:
-            name = type(error).__name__
-            failure = ProviderUnavailable(f"the answer of {self._host} is garbled ({name})")
+            said = f"the answer of {self._host} is garbled ({type(error).__name__})"
+            failure = ProviderUnavailable(said, kind="garbled")
         else:
             return self._completion(body)
         # Raised out here so that not even __context__ leads to a text with the key in it.
@@ -170,7 +173,8 @@ class OpenAICompatibleProvider:
         message = choice.get("message")
         text = _object(message).get("content") or ""
         if not isinstance(message, dict) or not isinstance(text, str):
-            raise ProviderUnavailable(f"the answer of {self._host} is garbled (no message)")
+            said = f"the answer of {self._host} is garbled (no message)"
+            raise ProviderUnavailable(said, kind="garbled")
         reason, usage = self._clean(str(choice.get("finish_reason") or "")), _usage(answer)
         self._check_end(text, message, reason, usage)
         text, reasoning = redacted(text, self._key), redacted(_reasoning(message), self._key)
@@ -200,11 +204,20 @@ class OpenAICompatibleProvider:
         """The error of ours that a status and its body stand for."""
         trouble = _object(_object(body).get("error")) or _object(body)
         said = self._clean(f"{code}: {_message(body) or 'no message'}")
-        if trouble.get("code") == "insufficient_quota":  # a 429 that no waiting ends
+        if code == 402 or trouble.get("code") in _UNPAID:  # also of a 429 that no waiting ends
             return ProviderRefused(f"{self._host} wants to be paid first ({said})")
+        quota = named_quota(said) if code == 429 else ""
+        if quota == "long":
+            return ProviderRefused(
+                f"{self._host}: a daily quota or a spending cap is used up ({said}); "
+                "run the same command again when it is renewed or raised"
+            )
         if code in _PASSING or code >= 500:
             return ProviderUnavailable(
-                f"{self._host} answered {said}", retry_after=_delay(response), status=code
+                f"{self._host} answered {said}",
+                retry_after=_delay(response),
+                status=code,
+                rate_limit=quota == "minute",
             )
         if _blames_the_prompt(trouble):
             return NoCompletion(f"{self._host} refused the prompt ({said})")
@@ -219,11 +232,13 @@ class OpenAICompatibleProvider:
 
     def _transport_failure(self, error: Exception) -> ProviderUnavailable:
         cause = error.__cause__ or error
-        name = type(cause).__name__
-        if "Timeout" in name:
-            return ProviderUnavailable(f"{self._host} sent nothing for {self._timeout_s:g} s")
-        said = self._clean(str(cause))
-        return ProviderUnavailable(f"no answer from {self._host} ({name}: {said})")
+        kind, where = transport_trouble(cause, self._address)
+        if kind == "timeout":
+            said = f"{self._host} sent nothing for {self._timeout_s:g} s"
+        else:
+            said = where or f"{type(cause).__name__}: {self._clean(str(cause))}"
+            said = f"no answer from {self._host} ({said})"
+        return ProviderUnavailable(said, kind=kind)
 
     def _clean(self, text: str) -> str:
         return one_line(text, self._key)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import socket
 import sys
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from ..errors import UsageError
 from ..settings import check_range
@@ -20,6 +22,12 @@ GARBAGE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 _MOST_TOKENS = 10**9  # no call has more
 _SHORTEST_SECRET = 8  # shorter "keys" (of local servers) also occur in ordinary text
 _MESSAGE_CHARS = 300
+# How Gemini (quota ids), OpenAI, Groq and OpenRouter (messages) name what a 429 is about.
+_LONG_QUOTA = re.compile(
+    r"per[ _-]?(day|month)|\b[RT]PD\b|spend(ing)? cap|monthly spend|prepay\w* credits?",
+    re.IGNORECASE,
+)
+_MINUTE_QUOTA = re.compile(r"per[ _-]?min|\b[RT]PM\b", re.IGNORECASE)
 
 
 def redacted(text: str, secret: str) -> str:
@@ -77,6 +85,41 @@ def http_settings() -> dict[str, Any]:
 def transport_errors() -> tuple[type[Exception], ...]:
     """The base errors of the HTTP libraries that clients have loaded."""
     return tuple(library.HTTPError for library in _http_libraries())
+
+
+def named_quota(text: str) -> Literal["minute", "long", ""]:
+    """The kind of quota that a refusal names: per minute, or one that no wait of ours outlasts."""
+    if _LONG_QUOTA.search(text):
+        return "long"
+    return "minute" if _MINUTE_QUOTA.search(text) else ""
+
+
+def transport_trouble(error: BaseException, base_url: str) -> tuple[str, str]:
+    """The kind of a transport error, as `ProviderUnavailable.kind`, and a text where it tells more.
+
+    Only a connection that was never made has a text: which address did not accept it.
+    """
+    name = type(error).__name__
+    if name in ("ConnectError", "ConnectTimeout", "ProxyError"):
+        return "unreachable", _unreachable(error, base_url)
+    return ("timeout" if "Timeout" in name else "reset"), ""
+
+
+def _unreachable(error: BaseException, base_url: str) -> str:
+    url = urlsplit(base_url)
+    proxy = urlsplit(getproxies().get(url.scheme, ""))
+    if proxy.hostname and not proxy_bypass(url.netloc):
+        at = f"the proxy {proxy.hostname}:{proxy.port or 80}"
+    else:
+        at = url.netloc
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ConnectionRefusedError):
+            return f"nothing listens at {at}"
+        if isinstance(cause, socket.gaierror):
+            return f"there is no host {at}"
+        cause = cause.__cause__ or cause.__context__
+    return f"no connection to {at}"
 
 
 def _http_libraries() -> list[Any]:
