@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import logging
@@ -27,6 +28,7 @@ from infinite_rl import cli, runtimes
 from infinite_rl.cli import terminal
 from infinite_rl.cli.arguments import spelt
 from infinite_rl.dataset import load_dataset
+from infinite_rl.launch import container
 from infinite_rl.providers import KEY_VARIABLES
 from infinite_rl.providers.procedural import ProceduralProvider
 from infinite_rl.reward_functions import RewardFunction, get_reward_functions
@@ -495,6 +497,26 @@ def _read(terminal: int) -> bytes:
             "infinite-rl train demo: error: unrecognized arguments: --no_such "
             "(see infinite-rl train demo --help)",
         ),
+        (
+            "generate --num-sample 5",
+            "infinite-rl generate: error: unrecognized arguments: "
+            "--num_sample 5; did you mean --num_samples? (see infinite-rl generate --help)",
+        ),
+        (
+            "generate --dry",
+            "infinite-rl generate: error: unrecognized arguments: --dry; "
+            "did you mean --dry_run? (see infinite-rl generate --help)",
+        ),
+        (
+            "generate --max_co=1",
+            "infinite-rl generate: error: unrecognized arguments: --max_co=1; "
+            "did you mean --max_concurrency or --max_cost? (see infinite-rl generate --help)",
+        ),
+        (
+            "batch resume data --wai 5",
+            "infinite-rl batch resume: error: unrecognized arguments: --wai 5; "
+            "did you mean --wait? (see infinite-rl batch resume --help)",
+        ),
     ],
 )
 def test_a_misspelt_option_is_one_line_of_the_verb(
@@ -508,7 +530,7 @@ def test_a_misspelt_option_is_one_line_of_the_verb(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "infinite-rl: error: the following arguments are required: VERB"),
+        (["--json"], "infinite-rl: error: the following arguments are required: VERB"),
         (["export", "a"], "infinite-rl export: error: the following arguments are required: "),
         (["generate", "--seed", "x"], "infinite-rl generate: error: argument --seed: invalid int"),
         (["generate", "--out_dir", ""], "infinite-rl generate: error: argument --out_dir: the na"),
@@ -524,6 +546,37 @@ def test_words_that_cannot_be_read_are_told_in_one_line_that_points_to_the_help(
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(said) and done.stderr.endswith(f" (see {verb} --help)\n")
     assert done.stderr.count("\n") == 1
+
+
+def test_no_command_takes_an_abbreviation() -> None:
+    verbs = [cli.parser()]
+    for parser in verbs:
+        assert not parser.allow_abbrev, parser.prog
+        for each in parser._actions:
+            if isinstance(each, argparse._SubParsersAction):
+                verbs += each.choices.values()
+    assert not container._parser().allow_abbrev
+    assert len(verbs) > len(cli.VERBS)
+
+
+def test_no_verb_at_all_is_answered_with_the_help_and_is_wrong_usage(here: Here) -> None:
+    done, help_ = here(), here("--help")
+    assert (done.returncode, help_.returncode, done.stdout) == (2, 0, "")
+    assert done.stderr == help_.stdout
+    assert "generate" in done.stderr and "usage: infinite-rl" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_script_without_arguments_makes_ten_rows(tmp_path: Path) -> None:
+    done = subprocess.run(
+        command(),
+        env={**os.environ, **NO_KEY, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(load_dataset(tmp_path / "data")) == 10
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ came of it, and returns an exit code. A verb loads its own module, `infinite-rl 
 what is heavy is imported inside `run`. What came of it goes through `terminal.tell`, which prints
 lines for people, or under --json an object for machines.
 
-Options have underscores in their names, as in `--out_dir`; dashes in their places are the same.
+Options have underscores in their names, as in `--out_dir`; dashes in their places are the same. An
+abbreviation is refused, with the full name: a later option could give it another meaning.
 
 Exit codes: 0 done, 1 not done (the reason is printed), 2 wrong usage, 3 a batch is under way, 130
-interrupted.
+interrupted. No verb at all is wrong usage, answered with the help on stderr.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -96,7 +96,7 @@ class _Parser(argparse.ArgumentParser):
     """Says in one line what cannot be read: of an option that there is not, which may be meant."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
+        super().__init__(**options, allow_abbrev=False)
         self.register("type", Path, _path)
 
     def error(self, message: str) -> NoReturn:
@@ -107,11 +107,15 @@ class _Parser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         said, rest = super().parse_known_args(args, namespace)
         if rest:
-            options = re.findall(r"--\w+", self.format_help())
-            meant = get_close_matches(rest[0].partition("=")[0], options, 1, 0.75)
-            hint = f"; did you mean {meant[0]}?" if meant else ""
-            self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+            self.error(f"unrecognized arguments: {' '.join(rest)}{self._meant(rest[0])}")
         return said, rest
+
+    def _meant(self, word: str) -> str:
+        """The options that a word abbreviates, else the one that is spelt nearly so."""
+        name, options = word.partition("=")[0], sorted(set(self._option_string_actions))
+        meant = [each for each in options if len(name) > 2 and each.startswith(name)]
+        meant = meant[:5] or get_close_matches(name, options, 1, 0.75)
+        return f"; did you mean {' or '.join(meant)}?" if meant else ""
 
 
 def _path(text: str) -> Path:
@@ -139,9 +143,13 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
     """What the words of a command line say: `verb` is what to run; `words` are kept.
 
     Raises:
-        SystemExit: they ask for help, or cannot be read; argparse has then said what there is.
+        SystemExit: there are none, they ask for help, or cannot be read; argparse has then said
+            what there is.
         UsageError: there is no such verb; the nearest one is named.
     """
+    if not words:
+        parser().print_help(sys.stderr)
+        raise SystemExit(WRONG_USAGE)
     modules = {name.replace("_", "-"): name for name in VERBS}
     verb = words[0] if words and not words[0].startswith("-") else None
     if verb is not None and verb not in modules:

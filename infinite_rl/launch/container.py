@@ -297,6 +297,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m infinite_rl.launch.container",
         description="Run a training config on all hosts of a job: start Ray over them, fetch the "
         "model and the data, train, and end with the exit code of the training on every host.",
+        allow_abbrev=False,
     )
     parser.add_argument("config", nargs="?", help="a YAML file; without it the input of a job")
     option = arguments.option
