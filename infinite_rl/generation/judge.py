@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -11,17 +12,39 @@ from ..reward_functions.reward_function import RewardFunction
 from ..types import Attempt, Completion, Outcome, Reason, RewardFunctionScore, Sample, TaskType
 
 _NO_SCORE = RewardFunctionScore(0.0, 0.0)
+# Characters that nobody sees and that show a text in another order than it runs, or hide one: byte
+# order marks, bidirectional embeddings, overrides and isolates ("Trojan Source", CVE-2021-42574),
+# the deprecated format characters, interlinear annotations, and tags, but those of a flag's emoji.
+_HIDING = re.compile(
+    "(\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f)"
+    "|[\ufeff\u202a-\u202e\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e007f]+"
+)
+# One variation selector says how a character looks; further ones can carry any bytes.
+_SELECTORS = re.compile(
+    "([\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]+"
+)
+
+
+def visible(text: str) -> str:
+    """A model's text as a reader sees it: without the characters that hide or reorder text.
+
+    They are removed, not refused: the row is judged without them, so what is shown is what was
+    verified. What scripts and emoji need stays: joiners (ZWJ, ZWNJ), direction marks (LRM, RLM,
+    ALM), zero-width spaces, soft hyphens, a variation selector; and escapes such as "\\u202e".
+    """
+    return _SELECTORS.sub(r"\1", _HIDING.sub(lambda found: found[1] or "", text))
 
 
 def judge(
     attempt: Attempt, completion: Completion, rewards: Mapping[str, RewardFunction]
 ) -> Outcome:
-    """Judge one completion.
+    """Judge one completion, whose text the outcome has as `visible`.
 
     A sample is accepted when it is complete, its format scores 1.0, its response passes the reward
     against its own reference, and an empty response does not.
     """
     task = attempt.task
+    completion = replace(completion, text=visible(completion.text))
     parsed = ExampleParser.parse_text(completion.text)
     sample = sample_from(task, parsed)
     outcome = Outcome(attempt, sample, _NO_SCORE, completion)
