@@ -29,7 +29,7 @@ from infinite_rl.cli import terminal
 from infinite_rl.cli.arguments import spelt
 from infinite_rl.dataset import load_dataset
 from infinite_rl.launch import container
-from infinite_rl.providers import KEY_VARIABLES
+from infinite_rl.providers import DEFAULT_MODEL, KEY_VARIABLES
 from infinite_rl.providers.procedural import ProceduralProvider
 from infinite_rl.reward_functions import RewardFunction, get_reward_functions
 
@@ -103,7 +103,7 @@ def test_with_a_key_it_asks_gemini_and_says_so(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "provider: gemini" in done.stderr
     assert (sent["temperature"], sent["maxOutputTokens"]) == (0.5, 4096)
-    assert list(load_dataset(tmp_path)["model"]) == ["gemini-2.0-flash-exp"] * 2
+    assert list(load_dataset(tmp_path)["model"]) == [DEFAULT_MODEL] * 2
 
 
 @pytest.mark.parametrize(

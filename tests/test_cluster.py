@@ -23,6 +23,7 @@ from infinite_rl.generation.journal import answers
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.shards import shard_folders
 from infinite_rl.layout import render, tagged
+from infinite_rl.providers import DEFAULT_MODEL
 from infinite_rl.store import DATASET, FAILED
 
 pytestmark = pytest.mark.slow
@@ -94,7 +95,7 @@ def test_a_killed_worker_loses_nothing(cluster: Any, service: Service, tmp_path:
             service.killed.set()
 
     done = generate_on_ray(
-        "gemini-2.5-flash",
+        DEFAULT_MODEL,
         ROWS,
         tmp_path,
         address=cluster.address,

@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from infinite_rl.errors import UsageError
-from infinite_rl.providers.prices import BATCH_FACTOR, PRICES, Price, cost, parse_price, price_of
+from infinite_rl.providers.prices import (
+    ALIASES,
+    BATCH_FACTOR,
+    MODELS,
+    Price,
+    cost,
+    known_as,
+    parse_price,
+    price_of,
+)
 from infinite_rl.types import Usage
 
 MILLION = 1_000_000
 
 
-@pytest.mark.parametrize("model", sorted(PRICES))
-def test_every_price_is_a_price(model: str) -> None:
-    price = PRICES[model]
-    assert 0 < price.input < price.output
+BEFORE, AFTER = date(2026, 11, 22), date(2027, 1, 1)
+
+
+@pytest.mark.parametrize("day", [BEFORE, AFTER])
+@pytest.mark.parametrize("model", sorted({*MODELS, *ALIASES}))
+def test_every_price_is_a_price(model: str, day: date) -> None:
+    price = price_of(model, day)
+    assert price and 0 < price.input < price.output
     assert price.cached is None or 0 < price.cached < price.input
-    assert price_of(model) == price
+
+
+def test_a_price_that_ends_is_followed_by_the_next_one() -> None:
+    assert price_of("gemini-3.8-flash", date(2026, 12, 31)) == Price(0.75, 3.75, 0.075)
+    assert price_of("gemini-3.8-flash", AFTER) == Price(1.50, 7.50, 0.15)
+
+
+@pytest.mark.parametrize("name", sorted(ALIASES))
+def test_another_name_costs_what_its_model_costs(name: str) -> None:
+    assert price_of(name, AFTER) == price_of(ALIASES[name], AFTER)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +59,8 @@ def test_every_price_is_a_price(model: str) -> None:
     ],
 )
 def test_a_release_costs_what_its_model_costs(model: str, priced_as: str) -> None:
-    assert price_of(model) == PRICES[priced_as]
+    assert known_as(model) == priced_as
+    assert price_of(model, BEFORE) == price_of(priced_as, BEFORE)
 
 
 @pytest.mark.parametrize(

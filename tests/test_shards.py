@@ -26,6 +26,7 @@ from infinite_rl.generation.shards import divided, shard_count, shard_folders, s
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
 from infinite_rl.proof.reprove import reprove
+from infinite_rl.providers import DEFAULT_MODEL
 from infinite_rl.providers.limits import Limits
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.store import DATASET, FAILED
@@ -82,7 +83,7 @@ def test_the_target_is_met_with_no_slot_and_no_prompt_twice(
     tmp_path: Path, repeating: gemini.GeminiServer
 ) -> None:
     crew = Local(3)
-    done = fill(tmp_path, 30, crew, "gemini-2.5-flash", provider="gemini")
+    done = fill(tmp_path, 30, crew, DEFAULT_MODEL, provider="gemini")
     rows = kept(tmp_path)
     assert done.complete and len(rows) == 30 and len(crew.rounds) > 1
     for name in ("slot", "prompt"):

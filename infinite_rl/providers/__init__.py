@@ -12,7 +12,8 @@
     limits.py              a provider asked within limits, and again while trouble passes
     gate.py                when its next call may begin
     pace.py                how far apart calls begin
-    prices.py              what a call costs
+    prices.py              the table of models, and what a call costs
+    models.py              the default model, another one to check it, and those shut down
 
 A provider makes each call once: when, and whether again, is for `limits.py` alone.
 """
@@ -26,7 +27,8 @@ from types import MappingProxyType
 
 from ..errors import UnknownName, UsageError
 from . import gemini, openai_compatible
-from .gemini import DEFAULT_MODEL, environment_key
+from .gemini import environment_key
+from .models import DEFAULT_MODEL, other_model
 from .provider import Provider
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "PROVIDERS",
     "Provider",
     "make_provider",
+    "other_model",
     "resolve_provider",
 ]
 

@@ -25,6 +25,7 @@ from ..errors import (
 )
 from ..layout import SECTIONS
 from ..types import Completion, Usage
+from .models import DEFAULT_MODEL
 from .remote import (
     GARBAGE,
     SEED_MASK,
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-DEFAULT_MODEL = "gemini-2.0-flash-exp"
 # In the order in which Google's client prefers them, should both be set.
 KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 

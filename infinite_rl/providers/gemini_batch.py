@@ -1,6 +1,6 @@
 """Gemini at half price: requests go up as one file and are answered within a day or two.
 
-    batches = GeminiBatches("gemini-2.5-flash")
+    batches = GeminiBatches("gemini-3.8-flash")
     name = batches.submit({"math/0/0/0": (system, prompt, seed)}, label="run-7")
     batches.state(name)  # "pending", "running", and in the end "done"
     for key, answer in batches.results(name): ...
