@@ -147,6 +147,8 @@ def generate_dataset(
         )
         progress = _standing(plan, store, journal)
         progress.estimate = estimate(progress, prices, plan.prompt_chars)
+        if not progress.complete:
+            budget.check()
         if dry_run:
             return progress
         _prepare(plan, progress, rewards)

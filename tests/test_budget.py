@@ -60,6 +60,34 @@ def test_a_refusal_says_what_is_spent_and_what_to_do() -> None:
     assert "--max_cost" in said
 
 
+def test_a_limit_below_one_call_is_said_as_such_before_anything_is_asked(tmp_path: Path) -> None:
+    provider = ScriptedProvider(right)
+
+    def make(folder: Path, most: float, *, dry_run: bool = False) -> Progress:
+        return generate_dataset(
+            "m", 4, folder, provider=provider, task_dist="0,1", price=DOLLAR_EACH,
+            max_cost=most, max_output_tokens=2, dry_run=dry_run, verify=0,
+        )  # fmt: skip
+
+    for dry_run in (True, False):
+        with pytest.raises(UsageError, match=r"of \$1.5 is too small for one call: ") as refused:
+            make(tmp_path / "out", 1.5, dry_run=dry_run)
+        said = "may cost $2.0000, with answers of 2 tokens, which --max_output_tokens bounds"
+        assert said in str(refused.value)
+    assert not provider.calls
+    assert make(tmp_path, 8).complete
+    assert make(tmp_path, 1.5).complete, "nothing is missing, so nothing costs anything"
+
+
+def test_a_limit_below_a_verified_row_counts_the_calls_that_verify_it() -> None:
+    budget = Budget(5.0, [DOLLAR_EACH] * 3, spent(20, 2.0), 100)
+    said = "$5 is too small for one call and the 2 that may verify its row: that may cost $7.5000"
+    assert said in budget.refusal(0)
+    with pytest.raises(UsageError, match="by the dearest call so far and a quarter"):
+        budget.check()
+    Budget(None, [None], Spending(), 100).check()
+
+
 def test_a_service_that_counts_no_tokens_cannot_spend_past_a_limit(tmp_path: Path) -> None:
     def uncounted(system: str, prompt: str, seed: int) -> Completion:
         return replace(right(system, prompt, seed), usage=Usage(7, 0))

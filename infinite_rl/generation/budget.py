@@ -48,6 +48,11 @@ class Budget:
         if None in self.prices:
             raise UsageError("max_cost needs the model's price, which is not known: give --price")
 
+    def check(self) -> None:
+        """Raise UsageError where the limit is less than one call may cost."""
+        if self.most is not None and self._dearest() > self.most:
+            raise UsageError(self._too_small())
+
     def refusal(self, in_flight: int) -> str:
         """ "" where one more attempt may be paid for, beside those in flight; else why not."""
         if self.most is None:
@@ -57,9 +62,25 @@ class Budget:
         dearest = self._dearest()
         if self.spending.cost + (in_flight + len(self.put_down) + 1) * dearest <= self.most:
             return ""
+        if dearest > self.most:
+            return self._too_small()
         return (
             f"the limit of ${self.most:g} is reached: ${self.spending.cost:.4f} is spent, and "
             f"one more sample may cost ${dearest:.4f}; --max_cost raises it"
+        )
+
+    def _too_small(self) -> str:
+        calls = "one call"
+        if more := len(self.prices) - 1:
+            calls += f" and the {more} that may verify its row"
+        if self.spending.calls >= _KNOWN_AFTER:
+            basis = "by the dearest call so far and a quarter"
+        else:
+            longest = f"{self.longest_output or _UNKNOWN_OUTPUT:,}"
+            basis = f"with answers of {longest} tokens, which --max_output_tokens bounds"
+        return (
+            f"max_cost of ${self.most:g} is too small for {calls}: that may cost "
+            f"${self._dearest():.4f}, {basis}"
         )
 
     def _dearest(self) -> float:
