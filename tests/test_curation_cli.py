@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import random
 import re
 from pathlib import Path
 
@@ -294,3 +296,36 @@ def test_the_help_has_examples_that_are_understood(
     assert examples and "Exit code: 0 done" in said
     for example in examples:
         assert parsed(example.rstrip(".;").split()).words[0] == verb
+
+
+def test_split_says_where_it_cannot_meet_the_shares(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nine rows ask for the same and stay together; of one row alone no second side is filled."""
+    alike = [{"prompt": f"{LEAK} How many does he sell?{' ' * n}"} for n in range(9)]
+    write([*alike, {"prompt": "Name a river."}], tmp_path / "alike.jsonl")
+    write(alike[:1], tmp_path / "one.jsonl")
+    shares = ("--shares", "train=0.5,test=0.5")
+    assert run("split", tmp_path / "alike.jsonl", "-o", tmp_path / "a.jsonl", *shares) == 0
+    said = capsys.readouterr().out
+    sides = [row["split"] for row in read(tmp_path / "a.jsonl")]
+    for side in ("train", "test"):
+        share = f"{sides.count(side) / 10:.2%}"
+        assert f"share not met: {side} has {share} of the rows, asked for 50.00%" in said
+    assert len({*sides[:9]}) == 1 and "another --seed splits otherwise" in said
+    assert run("split", tmp_path / "one.jsonl", "-o", tmp_path / "b.jsonl", *shares, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [each["rows"] for each in told["unmet"].values()] == [0.0], "the side that is empty"
+    assert {each["asked"] for each in told["unmet"].values()} == {0.5}
+
+
+def test_split_is_silent_where_the_shares_are_met(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance = random.Random(1)
+    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=9)) for _ in range(12_000)]
+    rows = [{"prompt": " ".join(words[n : n + 6])} for n in range(0, 12_000, 6)]
+    write(rows, tmp_path / "rows.jsonl")
+    shares = ("--shares", "train=0.98,test=0.02,none=0")
+    assert run("split", tmp_path / "rows.jsonl", "-o", tmp_path / "a.jsonl", *shares) == 0
+    assert "share not met" not in capsys.readouterr().out

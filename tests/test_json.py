@@ -162,7 +162,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> A
         ),
         (
             "split rows.jsonl --shares train=1 -o out.jsonl",
-            {"rows": 4, "splits": {"train": 4}, "left_out": 0},
+            {"rows": 4, "splits": {"train": 4}, "left_out": 0, "unmet": {}},
         ),
         (
             "score rows.jsonl -o out.jsonl",

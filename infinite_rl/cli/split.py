@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..dataset.rows import Row
 
 _SHARES = "train=0.9,validation=0.05,test=0.05"
+_OFF = 0.01  # of all rows: how far a side may be from its share before it is said
 
 
 def add(verbs: arguments.Verbs) -> None:
@@ -73,9 +74,29 @@ def run(given: argparse.Namespace) -> int:
     lines = [f"rows: {len(sides)}, " + ", ".join(f"{name}: {n}" for name, n in splits.items())]
     if left_out:
         lines.append(f"left out, as they are close to rows of different sides: {left_out}")
-    values = {"rows": len(sides), "splits": splits, "left_out": left_out, "out": given.out}
-    tell(given, values, *lines, f"in {given.out}")
+    unmet = _unmet(splits, shares)
+    lines += [
+        f"share not met: {name} has {each['rows']:.2%} of the rows, asked for {each['asked']:.2%}"
+        for name, each in unmet.items()
+    ]
+    if unmet:
+        lines.append(
+            "a row goes where a hash of it falls, and rows that ask for the same stay together: "
+            "few rows, or many alike, miss the shares; another --seed splits otherwise"
+        )
+    values = {"rows": len(sides), "splits": splits, "left_out": left_out, "unmet": unmet}
+    tell(given, {**values, "out": given.out}, *lines, f"in {given.out}")
     return DONE
+
+
+def _unmet(splits: Mapping[str, int], shares: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """The sides that are farther from their share than one row and one percent, or empty."""
+    total = sum(splits.values())
+    return {
+        name: {"asked": share, "rows": splits[name] / max(1, total)}
+        for name, share in shares.items()
+        if abs(splits[name] - share * total) > max(1, _OFF * total) or (share and not splits[name])
+    }
 
 
 def _files(given: argparse.Namespace, names: list[str]) -> dict[Path, list[str]]:
