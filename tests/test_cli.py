@@ -768,6 +768,10 @@ def test_answers_are_judged_again_without_a_call(here: Here, tmp_path: Path) -> 
     done = here("rescore", tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("rows kept: 4, gained: 0, dropped: 0, ")
+    assert done.stdout.endswith(f"in {tmp_path / 'rescored_1'}\n")
+    dry = here("rescore", tmp_path, "--dry_run")
+    assert dry.stdout.endswith("dry run: nothing is written\n")
+    assert not (tmp_path / "rescored_2").exists()
 
 
 def test_what_concerns_a_cluster_is_refused_without_one(here: Here, tmp_path: Path) -> None:

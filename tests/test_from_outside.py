@@ -115,7 +115,8 @@ def test_a_run_with_them_is_judged_anew_by_a_stricter_reward(tmp_path: Path) -> 
     rescored = rescore(
         tmp_path, extra_tasks={"sums": SUMS}, extra_rewards={"sum": SmallSums("sum")}
     )
-    assert list(load_dataset(tmp_path)["answer"]) == ["4"] and rescored.kept == 1
+    assert rescored.out and rescored.kept == 1
+    assert list(load_dataset(rescored.out)["answer"]) == ["4"]
 
 
 def test_rows_of_theirs_are_proven_again(tmp_path: Path) -> None:

@@ -231,6 +231,8 @@ def test_a_run_is_told_from_its_plan_to_its_proof(
 
     again = told(capsys, "rescore", out)
     assert (again["kept"], again["dropped"]) == (1, 0)
+    assert (again["out"], again["dry_run"]) == (str(out / "rescored_1"), False)
+    assert told(capsys, "rescore", out, "--dry_run")["out"] is None
     whole = told(capsys, "verify", out)
     assert (whole["rows"], whole["proven"], whole["faults"]) == (1, 1, [])
     assert told(capsys, "batch", "status", out) == {"batches": []}

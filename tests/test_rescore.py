@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -49,26 +51,81 @@ class Strict(MathRewardFunction):
         return super().compute_reward(model_output, expected_output, answer_tag)
 
 
-def test_the_same_rewards_give_the_same_files(tmp_path: Path) -> None:
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder but its lock, with its content and when it was changed."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() + str(path.stat().st_mtime_ns).encode()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+def test_the_same_rewards_give_the_same_files_beside_those_of_the_run(tmp_path: Path) -> None:
     make(tmp_path)
-    before = {name: (tmp_path / name).read_bytes() for name in (DATASET, FAILED)}
+    before = files_of(tmp_path)
     found = rescore(tmp_path)
     assert (found.kept, found.gained, found.dropped) == (30, 0, 0)
-    for name, data in before.items():
-        assert sorted((tmp_path / name).read_bytes().splitlines()) == sorted(data.splitlines())
-        assert (tmp_path / f"{name}.before").read_bytes() == data
-    assert make(tmp_path, []).calls == 0, "and the folder is complete as it was"
+    assert found.out == tmp_path / "rescored_1"
+    for name in (DATASET, FAILED):
+        old, new = (tmp_path / name).read_bytes(), (found.out / name).read_bytes()
+        assert sorted(new.splitlines()) == sorted(old.splitlines())
+    assert (found.out / JOURNAL).read_bytes() == (tmp_path / JOURNAL).read_bytes()
+    assert files_of(tmp_path).items() >= before.items(), "what was there is as it was"
+    assert make(found.out, []).calls == 0, "and the new folder is complete, too"
+
+
+def test_no_earlier_file_is_ever_replaced(tmp_path: Path) -> None:
+    make(tmp_path)
+    outs = []
+    for _ in range(3):
+        before = files_of(tmp_path)
+        outs.append(rescore(tmp_path).out)
+        assert files_of(tmp_path).items() >= before.items()
+    assert outs == [tmp_path / f"rescored_{n}" for n in (1, 2, 3)]
+    for there in (tmp_path, tmp_path / "rescored_1", tmp_path / DATASET):
+        with pytest.raises(UsageError, match="is there already: name another folder"):
+            rescore(tmp_path, to=there)
+    assert rescore(tmp_path / "rescored_1", to=tmp_path / "a" / "b").out == tmp_path / "a" / "b"
+    assert len(load_dataset(tmp_path / "a" / "b")) == 30
+
+
+def test_a_dry_run_counts_and_writes_nothing(tmp_path: Path) -> None:
+    make(tmp_path)
+    before = files_of(tmp_path)
+    strict = {"math": Strict("math")}
+    planned = rescore(tmp_path, extra_rewards=strict, dry_run=True)
+    assert files_of(tmp_path) == before and planned.out is None and planned.dropped > 0
+    found = rescore(tmp_path, extra_rewards=strict)
+    assert {**vars(found), "out": None} == vars(planned)
+
+
+def test_where_nothing_can_be_written_the_run_is_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path)
+    before = files_of(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("infinite_rl.generation.rescore.shutil.copyfile", full)
+    with pytest.raises(StoreError, match=r"cannot write .*rescored_1.* No space left on device"):
+        rescore(tmp_path)
+    assert files_of(tmp_path) == before
 
 
 def test_another_reward_drops_rows_and_the_next_run_makes_others(tmp_path: Path) -> None:
     make(tmp_path)
     found = rescore(tmp_path, extra_rewards={"math": Strict("math")})
-    rows = load_dataset(tmp_path)
+    assert found.out
+    assert len(load_dataset(tmp_path)) == 30
+    rows = load_dataset(found.out)
     assert found.dropped > 0
     assert len(rows) == found.kept == 30 - found.dropped
     assert all(int(answer) <= 2**30 for answer in rows["answer"])
     assert found.rejected["wrong"] >= found.dropped
-    assert make(tmp_path, extra_rewards={"math": Strict("math")}).complete
+    assert make(found.out, extra_rewards={"math": Strict("math")}).complete
+    assert len(load_dataset(found.out)) == 30
 
 
 def test_a_milder_threshold_gains_rows_without_a_call(tmp_path: Path) -> None:
@@ -86,9 +143,11 @@ def test_a_milder_threshold_gains_rows_without_a_call(tmp_path: Path) -> None:
     found = rescore(tmp_path, min_agreement=0.5)
     assert found.kept == 10
     assert len(solver.calls) == calls
-    assert read_manifest(tmp_path)["settings"]["min_agreement"] == 0.5
-    assert set(load_dataset(tmp_path)["agreement"]) >= {"0.75", "1.0"} - {"1.0"}
-    assert make(tmp_path, right, 10, min_agreement=0.5, **options).complete
+    assert found.out
+    assert read_manifest(tmp_path)["settings"]["min_agreement"] == 0.75
+    assert read_manifest(found.out)["settings"]["min_agreement"] == 0.5
+    assert set(load_dataset(found.out)["agreement"]) >= {"0.75", "1.0"} - {"1.0"}
+    assert make(found.out, right, 10, min_agreement=0.5, **options).complete
 
 
 def test_a_threshold_of_zero_stays_that_of_the_run(tmp_path: Path) -> None:
@@ -101,8 +160,9 @@ def test_a_threshold_of_zero_stays_that_of_the_run(tmp_path: Path) -> None:
     options = {"verify": 16, "verify_model": ScriptedProvider(solves)}
     make(tmp_path, right, 20, min_agreement=0.0, **options)
     assert min(load_dataset(tmp_path)["agreement"].astype(float)) < 0.25
-    assert rescore(tmp_path).dropped == 0
-    assert read_manifest(tmp_path)["settings"]["min_agreement"] == 0.0
+    found = rescore(tmp_path)
+    assert found.dropped == 0 and found.out
+    assert read_manifest(found.out)["settings"]["min_agreement"] == 0.0
 
 
 def test_what_was_never_solved_blind_is_left_to_the_next_run(tmp_path: Path) -> None:
@@ -116,12 +176,14 @@ def test_what_was_never_solved_blind_is_left_to_the_next_run(tmp_path: Path) -> 
     assert not found.rejected
 
 
-def test_a_rescoring_that_was_killed_is_done_again(tmp_path: Path) -> None:
+def test_a_rescoring_that_was_killed_leaves_nothing_and_is_done_again(tmp_path: Path) -> None:
     make(tmp_path)
-    (tmp_path / "rescored.new").mkdir()
-    (tmp_path / "rescored.new" / DATASET).write_text("half a fi", encoding="utf-8")
-    assert rescore(tmp_path).kept == 30
-    assert not (tmp_path / "rescored.new").exists()
+    killed = tmp_path / ".killed.part" / "new" / "rescored_1"
+    killed.mkdir(parents=True)
+    (killed / DATASET).write_text("half a fi", encoding="utf-8")
+    found = rescore(tmp_path)
+    assert found.kept == 30 and found.out == tmp_path / "rescored_1"
+    assert not list(tmp_path.glob(".*.part"))
 
 
 def test_rows_without_answers_in_the_journal_are_not_thrown_away(tmp_path: Path) -> None:
@@ -147,8 +209,10 @@ def test_answers_are_judged_in_the_runs_own_time_unless_another_is_given(
 
     monkeypatch.setattr("infinite_rl.generation.rescore.get_reward_functions", rewards)
     make(tmp_path, count=2, timeout=7)
+    folder: Path | None = tmp_path
     for timeout in (None, 2.5, None):
-        rescore(tmp_path, timeout=timeout)
+        assert folder
+        folder = rescore(folder, timeout=timeout).out
     assert times == [7, 2.5, 2.5]
 
 

@@ -259,10 +259,11 @@ def test_judging_again_judges_the_shards_and_merges_them(tmp_path: Path) -> None
     counted: list[int] = []
     found = rescore(tmp_path, on_progress=counted.append)
     assert (found.kept, found.gained, found.dropped) == (7, 0, 1)
-    after = {row["slot"]: row["id"] for row in kept(tmp_path)}
+    assert found.out and kept(tmp_path) == before
+    after = {row["slot"]: row["id"] for row in kept(found.out)}
     assert after == {row["slot"]: row["id"] for row in before if row["slot"] != dropped}
     assert counted == sorted(counted) and counted[-1] >= 8
-    assert fill(tmp_path, 8, Local(2)).accepted["math"] == 1
+    assert fill(found.out, 8, Local(2)).accepted["math"] == 1
 
 
 def test_the_merged_rows_hold_when_they_are_proven_again(tmp_path: Path) -> None:

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import os
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 
 from ..errors import StoreError, UsageError
 from ..files.csv_log import read_rows
+from ..files.lock import locked
+from ..files.replacing import clear_abandoned, replacing_folder
 from ..manifest import judging_timeout, read_manifest, write_manifest
 from ..proof.solves import MIN_AGREEMENT
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
-from ..store import DATASET, FAILED, JOURNAL, Store
+from ..settings import check_range
+from ..store import DATASET, JOURNAL, Store
 from ..tasks import TASKS
 from ..types import Attempt, Completion, Outcome, Slot, TaskType
 from ..workers.pool import default_count
 from .journal import Call, Journal, Source, calls
 from .outcomes import Answering, BlindSolves
 from .plan import slot_seed
-from .shards import shard_count, shard_folders, shard_rows
+from .shards import SHARDS, shard_count, shard_folders, shard_rows
 
-_FOLDER = "rescored.new"
+_FOLDER = "rescored_"  # and a number, from 1
 _TOGETHER = 256  # answers that are held at a time
 
 
@@ -36,7 +40,7 @@ class Rescored:
     """What came of it: rows `kept` that were there, `gained`, and `dropped`; and what is rejected.
 
     `unproven` rows would be kept, but their blind solves were never paid for: the next run of
-    `generate` sees to them.
+    `generate` in the folder `out` sees to them. It is None where nothing was written.
     """
 
     kept: int = 0
@@ -44,6 +48,7 @@ class Rescored:
     dropped: int = 0
     unproven: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
+    out: Path | None = None
 
     def count(self, outcome: Outcome, before: Collection[str]) -> None:
         """Count what became of an answer; `before` are the slots whose rows were there."""
@@ -83,23 +88,29 @@ class _Recorded:
 def rescore(
     out_dir: str | Path,
     *,
+    to: str | Path | None = None,
+    dry_run: bool = False,
     timeout: float | None = None,
     min_agreement: float | None = None,
     extra_tasks: Mapping[str, TaskType] | None = None,
     extra_rewards: Mapping[str, RewardFunction] | None = None,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> Rescored:
-    """Write `dataset.csv` and `failed_dataset.csv` anew, as if today's rewards had judged the run.
+    """Write the folder beside the run that today's rewards would have made of its answers.
 
-    Rows that are there stay where they still hold; every other answer that holds is added. The
-    files that were there stay beside the new ones, with ".before" at the end of their names.
-    Of a folder that is made of shards each is judged anew, and all are merged anew.
+    The run's own folder stays as it is. The new one, `to`, is a run's folder as well: rows and
+    failures as they are judged now, with copies of the journal and the manifest, so `generate` goes
+    on there. By default it is the first of `rescored_1`, `rescored_2`, ... in the run's folder that
+    is not there yet. It is there whole or not at all; a `dry_run` only counts.
+
+    Rows come first that hold as before, then every other answer that holds. Of a folder that is
+    made of shards each is judged anew, and all are merged anew.
     `timeout`, the seconds that one run of a program may take, and `min_agreement` are those of the
     run by default; `on_progress` is told how many answers are judged.
 
     Raises:
         UsageError: there is no journal, `min_agreement` is not in [0, 1], `timeout` not positive,
-            or a task is not known.
+            a task is not known, or there is something in the folder `to`.
         StoreError: the folder cannot be used, or its rows have no answers in its journal.
     """
     folder, tasks = Path(out_dir), {**TASKS, **(extra_tasks or {})}
@@ -107,83 +118,113 @@ def rescore(
     if min_agreement is None:
         recorded = manifest.get("settings", {}).get("min_agreement")  # which may be 0
         min_agreement = MIN_AGREEMENT if recorded is None else recorded
+    check_range("min_agreement", min_agreement, 0, 1)
     timeout = judging_timeout(folder) if timeout is None else timeout
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
+    judge = partial(_rescored, min_agreement=min_agreement, tasks=tasks, rewards=rewards)
     record = partial(_record, timeout=timeout, min_agreement=min_agreement)
-    judge = partial(
-        _rescored, min_agreement=min_agreement, tasks=tasks, rewards=rewards, record=record
-    )
-    if count := shard_count(folder):
-        found = _rescored_shards(folder, shard_folders(folder, count), judge, on_progress)
-        record(folder)
-        return found
-    return judge(folder, on_progress)
+    number = shard_count(folder)
+    if not number and next(calls(folder), None) is None:
+        raise StoreError(f"no call is in the journal of {folder}")
+    target = None if dry_run else _target(folder, to)
+    with _draft(target) as draft:
+        if number:
+            shards = shard_folders(folder, number)
+            found = _rescored_shards(folder, draft, shards, judge, on_progress)
+        else:
+            found = judge(folder, draft, on_progress)
+        if target:
+            for made in (draft, *draft.glob(f"{SHARDS}/*")):
+                record(folder / made.relative_to(draft), made)
+    found.out = target
+    return found
+
+
+def _target(folder: Path, to: str | Path | None) -> Path:
+    """The folder to make. Raises UsageError where something is in it."""
+    if to is None:
+        return next(new for n in count(1) if not (new := folder / f"{_FOLDER}{n}").exists())
+    target = Path(to)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise UsageError(f"{target} is there already: name another folder, nothing is replaced")
+    return target
+
+
+@contextmanager
+def _draft(target: Path | None) -> Iterator[Path]:
+    """Where the new folder is made, which then becomes `target`; without one, it is removed."""
+    if target is None:
+        with tempfile.TemporaryDirectory() as room:
+            yield Path(room)
+        return
+    try:
+        with replacing_folder(target) as draft:
+            clear_abandoned(target.parent)
+            yield draft
+    except OSError as error:
+        raise StoreError(f"cannot write {target}: {error}") from None
 
 
 def _rescored(
     folder: Path,
+    draft: Path,
     on_progress: Callable[[int], None],
     *,
     min_agreement: float,
     tasks: Mapping[str, TaskType],
     rewards: Mapping[str, RewardFunction],
-    record: Callable[[Path], None],
 ) -> Rescored:
     verify = int(read_manifest(folder).get("settings", {}).get("verify", 0))
     blind = Source(_nobody)
     solves = BlindSolves(blind, verify, min_agreement)
-    if next(calls(folder), None) is None:  # looked at before a store would make its files
-        raise StoreError(f"no call is in the journal of {folder}")
-    with Store(folder) as store, closing(Journal(folder)) as journal:
+    with locked(folder), closing(Journal(folder)) as journal:
         before = _row_slots(folder)
         if strays := sum(slot not in journal for slot in before):
             raise StoreError(f"{strays} rows of {folder / DATASET} have no answer in the journal")
         seed_of = partial(slot_seed, 0)
         answering = Answering(_Recorded(journal), blind, rewards, seed_of, lambda _: False, solves)
         attempts = _attempts(folder, tasks, before)
-        found = _judged_anew(folder / _FOLDER, attempts, answering, before, on_progress)
-        store.sync()
-        _put_in_place(folder)
-    record(folder)
-    return found
+        return _judged_anew(draft, attempts, answering, before, on_progress)
 
 
 def _rescored_shards(
     folder: Path,
+    draft: Path,
     shards: Sequence[Path],
-    judge: Callable[[Path, Callable[[int], None]], Rescored],
+    judge: Callable[[Path, Path, Callable[[int], None]], Rescored],
     on_progress: Callable[[int], None],
 ) -> Rescored:
     """Each shard judged anew, and their rows merged anew: first those that were there."""
     found, judged = Rescored(), Counter[Path]()
-    with Store(folder) as store:
+    copies = shard_folders(draft, len(shards))
+    with locked(folder):
         before = _row_slots(folder)
-        for shard in filter(_has_calls, shards):
+        for shard, copy in zip(shards, copies, strict=True):
+            if not _has_calls(shard):
+                continue
 
             def note(number: int, shard: Path = shard) -> None:
                 judged[shard] = number
                 on_progress(judged.total())
 
-            part = judge(shard, note)
+            part = judge(shard, copy, note)
             found.unproven += part.unproven
             found.rejected += part.rejected
-        _clear(folder / _FOLDER)
-        with Store(folder / _FOLDER) as merged:
+        with Store(draft) as merged:
             for there in (True, False):
-                for _, row in shard_rows(shards):
+                for _, row in shard_rows(copies):
                     if (row["slot"] in before) == there:
                         merged.take(row)
-            after = _row_slots(folder / _FOLDER)
+            after = _row_slots(draft)
             found.rejected["duplicate"] += len(merged.rejected)
-        store.sync()
-        _put_in_place(folder)
     found.kept, found.gained = len(before & after), len(after - before)
     found.dropped = len(before - after)
     return found
 
 
 def _row_slots(folder: Path) -> set[str]:
-    return {row["slot"] for row in read_rows(folder / DATASET)}
+    path = folder / DATASET
+    return {row["slot"] for row in read_rows(path)} if path.is_file() else set()
 
 
 def _has_calls(folder: Path) -> bool:
@@ -191,13 +232,15 @@ def _has_calls(folder: Path) -> bool:
     return (folder / JOURNAL).is_file() and next(calls(folder), None) is not None
 
 
-def _record(folder: Path, *, timeout: float, min_agreement: float) -> None:
-    """Let the folder be gone on with, and its rows be proven again, by what judged them now."""
+def _record(folder: Path, draft: Path, *, timeout: float, min_agreement: float) -> None:
+    """Let the new folder be gone on with, and its rows be proven again, by what judged them now."""
+    if (folder / JOURNAL).is_file():
+        shutil.copyfile(folder / JOURNAL, draft / JOURNAL)
     if manifest := read_manifest(folder):
         settings = manifest["settings"]
         if settings.get("verify"):
             settings = {**settings, "min_agreement": min_agreement}
-        write_manifest(folder, {**manifest, "settings": settings, "timeout": timeout})
+        write_manifest(draft, {**manifest, "settings": settings, "timeout": timeout})
 
 
 def _nobody(*_: object) -> Completion:
@@ -226,7 +269,6 @@ def _judged_anew(
     on_progress: Callable[[int], None],
 ) -> Rescored:
     found, number = Rescored(), 0
-    _clear(folder)
     with Store(folder) as store, ThreadPoolExecutor(default_count()) as pool:
         while some := list(islice(attempts, _TOGETHER)):
             for outcome in pool.map(partial(_outcome, answering), some):
@@ -240,12 +282,6 @@ def _judged_anew(
     return found
 
 
-def _clear(folder: Path) -> None:
-    """Remove what a rescoring that was killed has left."""
-    for name in (DATASET, FAILED):
-        (folder / name).unlink(missing_ok=True)
-
-
 def _outcome(answering: Answering, attempt: Attempt) -> Outcome | _Unpaid | None:
     if str(attempt.slot) in answering.journal.lost:
         return None
@@ -253,16 +289,3 @@ def _outcome(answering: Answering, attempt: Attempt) -> Outcome | _Unpaid | None
         return answering(attempt)
     except _Unpaid as missing:
         return missing if missing.slot.solve else None
-
-
-def _put_in_place(folder: Path) -> None:
-    """Replace both files; the failures first, so that no row is ever in neither."""
-    new = folder / _FOLDER
-    for name in (FAILED, DATASET):
-        kept = folder / f"{name}.before"
-        kept.unlink(missing_ok=True)
-        os.link(folder / name, kept)
-        (new / name).replace(folder / name)
-    for leftover in new.iterdir():
-        leftover.unlink()
-    new.rmdir()
