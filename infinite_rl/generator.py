@@ -25,6 +25,7 @@ from .generation.outcomes import Answering, BlindSolves
 from .generation.plan import Plan, Shard, slot_seed
 from .generation.progress import Progress
 from .generation.run import Run
+from .generation.run_log import RunLog
 from .generation.run_record import Record
 from .generation.shards import shard_count
 from .manifest import MANIFEST
@@ -110,7 +111,8 @@ def generate_dataset(
         shard: make only this part, in a folder of its own, with its targets in place of
             `num_samples`; `cluster` does so for all of them, and merges them.
         stop: set it from anywhere to end the run; calls under way are still waited for and kept.
-        on_progress: called by this thread when the run begins and after every outcome.
+        on_progress: called by this thread when the run begins, after every outcome, and now and
+            then while it waits for one.
 
     Raises:
         UsageError: an argument cannot be used, the folder was made with other settings, or a batch
@@ -128,7 +130,8 @@ def generate_dataset(
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
     tasks = {**TASKS, **(extra_tasks or {})}
     plan = _part(Plan.of(num_samples, task_dist, tasks, languages, rewards), shard, Path(out_dir))
-    patience = Patience(limits or Limits(), num_threads, retry, stop)
+    log = RunLog(Path(out_dir))
+    patience = Patience(limits or Limits(), num_threads, retry, stop, log)
     options = {"temperature": temperature, "max_output_tokens": max_output_tokens}
     asked = Asked.by(
         provider, model_name, verify_model, price,
@@ -167,9 +170,10 @@ def generate_dataset(
             save_every=save_every,
             debug=debug,
             on_progress=patience.telling(on_progress),
+            log=log,
             free=plan.free_indices,
         )
-        with _recorded(record, progress, patience):
+        with closing(log), _recorded(record, progress, patience, log):
             if batch:
                 _go_in_batches(run, num_threads, asked.batches(journal), collecting)
             else:
@@ -226,12 +230,17 @@ def _prepare(plan: Plan, progress: Progress, rewards: Mapping[str, RewardFunctio
 
 
 @contextmanager
-def _recorded(record: Record, progress: Progress, patience: Patience) -> Iterator[None]:
-    """Has the folder's manifest tell of the run, however it ends."""
+def _recorded(
+    record: Record, progress: Progress, patience: Patience, log: RunLog
+) -> Iterator[None]:
+    """Has the folder's manifest and its log tell of the run, however it ends."""
     record.begin()
+    log.write("began", f"rows wanted: {progress.targets}, there: {progress.present}")
     try:
         yield
     finally:
+        made, rejected = dict(progress.accepted), dict(progress.rejected)
+        log.write("ended", f"rows made: {made}, rejected: {rejected}")
         progress.retries = patience.retries
         record.end(progress)
 

@@ -29,6 +29,7 @@ from infinite_rl.cli import terminal
 from infinite_rl.cli.arguments import spelt
 from infinite_rl.dataset import load_dataset
 from infinite_rl.launch import container
+from infinite_rl.layout import render, tagged
 from infinite_rl.providers import DEFAULT_MODEL, KEY_VARIABLES
 from infinite_rl.providers.procedural import ProceduralProvider
 from infinite_rl.reward_functions import RewardFunction, get_reward_functions
@@ -211,13 +212,41 @@ def test_a_signal_stops_cleanly_and_keeps_everything(
     assert "rows made: 2" in output
 
 
+def a_run_with_a_retry_and_a_rejection() -> gemini.GeminiServer:
+    replies = iter([gemini.rate_limited("0.01s"), gemini.text("no sample at all")])
+    right = gemini.text(render("What is 1 + 1?", "2", tagged("2")))
+    return gemini.GeminiServer(lambda _: next(replies, right))
+
+
+@pytest.mark.slow
+def test_retries_are_counted_and_with_v_printed_one_by_one_and_with_q_not_at_all(
+    here: Here, tmp_path: Path
+) -> None:
+    options = ("--num_samples", "1", "--task_dist", "0,1", "--verify", "0", "--out_dir")
+    told = {}
+    for flag in ("--seed=0", "-v", "-q"):
+        with a_run_with_a_retry_and_a_rejection() as server:
+            done = here("generate", *options, tmp_path / flag, flag, **server.environment)
+        assert done.returncode == 0, done.stderr
+        assert "1 rejected (incomplete 1)" in done.stdout
+        assert "repeated: 1 (429 x1)" in done.stdout
+        log = (tmp_path / flag / "run.log").read_text("utf-8")
+        assert " retry " in log and " rejected math/0/0/0 incomplete: " in log
+        assert gemini.KEY not in log
+        told[flag] = done.stderr
+    for kind in ("1 try failed, again in", "rejected math/0/0/0 incomplete"):
+        assert [kind in each for each in told.values()] == [False, True, False]
+    assert told["-q"] == "", "the end is on stdout, and nothing went wrong"
+    assert here("generate", "-q", "-v").returncode == 2
+
+
 @pytest.mark.slow
 def test_debug_logs_verbosely_and_never_the_key(tmp_path: Path) -> None:
     with gemini.GeminiServer(lambda _: f"the key is {gemini.KEY}") as server:
         options = ("--num_samples", "1", "--debug", "--max_retries", "1", "--out_dir", tmp_path)
         done = run(*options, **server.environment)
     assert gemini.KEY not in done.stdout + done.stderr
-    assert "DEBUG infinite_rl.generation.run: coding/0/4/2 incomplete" in done.stderr
+    assert "INFO infinite_rl.generation.run: rejected coding/0/4/2 incomplete" in done.stderr
     assert list((tmp_path / "debug_prompts").iterdir())
 
 

@@ -58,3 +58,9 @@ def test_the_error_of_a_future_is_its_own_also_if_it_tells_of_time() -> None:
     future.set_exception(TimeoutError("the job's own"))
     with pytest.raises(TimeoutError, match="the job's own"):
         settled(future)
+
+
+def test_something_may_be_done_while_nothing_comes() -> None:
+    """As to show how far a run is, while its calls wait for their provider."""
+    queue: SimpleQueue[int] = SimpleQueue()
+    assert taken(queue, lambda: queue.put(1)) == 1

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
 
-from rich.console import Console, RenderableType
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bars
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
 from rich.text import Text
 
 from ..generation.progress import Estimate, Progress, Spending
 from ..providers.gate import Traffic
 
 PLAIN_EVERY_S = 5.0  # between two lines where there are no bars
+_PICTURES_A_S = 4
 _NARROW = 60  # columns under which bars would push out the numbers
+_LONGEST_NAME = 20  # columns of a family's
 
 
 def rejections(rejected: Counter[str]) -> str:
@@ -30,23 +28,26 @@ def rejections(rejected: Counter[str]) -> str:
     total = sum(rejected.values())
     if not total:
         return "0 rejected"
-    parts = ", ".join(f"{reason} {count}" for reason, count in rejected.most_common())
-    return f"{total} rejected ({parts})"
+    parts = ", ".join(f"{reason} {count:,}" for reason, count in rejected.most_common())
+    return f"{total:,} rejected ({parts})"
 
 
 def dollars(cost: float | None) -> str:
     """An amount of US dollars: "$0.0123", "$12.35", or that it is not known."""
     if cost is None:
         return "cost unknown (say --price)"
-    return f"${cost:.2f}" if cost >= 10 else f"${cost:.4f}"
+    return f"${cost:,.2f}" if cost >= 10 else f"${cost:.4f}"
+
+
+def tokens(spending: Spending) -> str:
+    """Tokens, of thoughts as well: "12,345 tokens in, 6,789 out"."""
+    out = spending.usage.output_tokens + spending.usage.thinking_tokens
+    return f"{spending.usage.input_tokens:,} tokens in, {out:,} out"
 
 
 def spent(spending: Spending) -> str:
     """Tokens and cost: "12,345 tokens in, 6,789 out, $0.0123"."""
-    usage = spending.usage
-    out = usage.output_tokens + usage.thinking_tokens
-    cost = dollars(None if spending.unpriced else spending.cost)
-    return f"{usage.input_tokens:,} tokens in, {out:,} out, {cost}"
+    return f"{tokens(spending)}, {dollars(None if spending.unpriced else spending.cost)}"
 
 
 def in_flight(progress: Progress | Traffic) -> str:
@@ -58,14 +59,72 @@ def in_flight(progress: Progress | Traffic) -> str:
     return f"{shown}, {slowed}"
 
 
-def done(progress: Progress) -> str:
-    """What a run has done: a line of its rows and calls, and one of what the folder has cost."""
+def retried(retries: Counter[str]) -> str:
+    """Calls that were made again, by the kind of trouble: "429 x12, 503 x7"."""
+    return ", ".join(f"{kind} x{count:,}" for kind, count in retries.most_common())
+
+
+def judged(progress: Progress) -> str:
+    """Rows made, the acceptance rate, and what was rejected: "900 rows made (79 % ...), ..."."""
+    made, rate = progress.accepted.total(), progress.acceptance_rate
+    share = "" if rate is None else f" ({rate:.0%} of {made + progress.rejected.total():,} judged)"
+    return f"{made:,} rows made{share}, {rejections(progress.rejected)}"
+
+
+def costs(progress: Progress) -> str:
+    """What the folder has cost, may cost in all, and costs a row, with its tokens; "" for free."""
+    spending, each, whole = progress.spending, progress.cost_per_row, progress.projected_cost
+    if spending.unpriced:
+        return f"{dollars(None)}; {tokens(spending)}"
+    if not spending.cost and not whole:
+        return ""
+    parts = [f"{dollars(spending.cost)} spent"]
+    if whole is not None:
+        parts.append(f"about {dollars(whole)} in all")
+    if each is not None:
+        parts.append(f"{dollars(each)} a row")
+    return f"{', '.join(parts)}; {tokens(spending)}"
+
+
+def pace(progress: Progress, elapsed_s: float) -> str:
+    """How fast rows are made, and for how long still: "1.2 rows/s, 0:10:20 gone, ..."."""
+    made = progress.accepted.total()
+    parts = [f"{timedelta(seconds=int(elapsed_s))} gone"]
+    if made and elapsed_s >= 1:
+        rate = made / elapsed_s
+        parts.insert(0, f"{rate:.1f} rows/s" if rate >= 1 else f"{60 * rate:.1f} rows/min")
+        parts.append(f"about {timedelta(seconds=int(progress.left / rate))} left")
+    return ", ".join(parts)
+
+
+def standing(progress: Progress, elapsed_s: float) -> list[str]:
+    """Where a run stands, in a few lines: rows, dollars, pace, and what the provider does."""
+    again = f"calls made again: {retried(progress.retries)}" if progress.retries else ""
+    timing = f"{pace(progress, elapsed_s)}; {progress.in_flight} in flight"
+    return [*filter(None, (judged(progress), costs(progress), timing, again, progress.pace))]
+
+
+def done(progress: Progress, *, verified: bool = False) -> str:
+    """What a run has done: its rows, its calls, and what the folder has cost.
+
+    `verified` says that independent solutions checked the rows: then it says what they stopped.
+    """
     made, present = progress.accepted.total(), sum(progress.present.values())
-    rows = f"rows made: {made}, there before: {present}, {rejections(progress.rejected)}"
+    rate = progress.acceptance_rate
+    accepted = "" if rate is None else f", acceptance rate {rate:.0%}"
+    rows = f"rows made: {made}, there before: {present}, {rejections(progress.rejected)}{accepted}"
     lost = f", lost when a run died: {progress.lost}" if progress.lost else ""
-    calls = f"calls answered: {progress.calls}, repeated: {progress.retries.total()}{lost}"
-    costs = f"\n{spent(progress.spending)}" if progress.spending.calls else ""
-    return f"{rows}; {calls}{costs}"
+    kinds = f" ({retried(progress.retries)})" if progress.retries else ""
+    calls = f"calls answered: {progress.calls}, repeated: {progress.retries.total()}{kinds}{lost}"
+    stopped = progress.wrong_answers_stopped
+    lines = [f"{rows}; {calls}"]
+    if verified or stopped:
+        lines.append(f"wrong answers stopped by independent solutions: {stopped}")
+    if progress.spending.calls:
+        each = progress.cost_per_row
+        a_row = "" if each is None else f", {dollars(each)} a row"
+        lines.append(f"{spent(progress.spending)}{a_row}")
+    return "\n".join([*lines, *filter(None, [progress.pace])])
 
 
 def lacking(progress: Progress) -> list[str]:
@@ -103,68 +162,74 @@ def has_room(console: Console) -> bool:
     return console.is_terminal and console.width >= _NARROW
 
 
-class NotedBars(Bars):
-    """Bars with a line under them, which may be long and takes no width from them."""
-
-    note = ""
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        yield from super().get_renderables()
-        yield Text(self.note, style="dim", no_wrap=True, overflow="ellipsis")
-
-
 class LiveDisplay:
-    """A bar per family with its rate and time left, and a line of counts."""
+    """A bar per family, and under them the lines of `standing`, each as long as it has to be."""
 
-    def __init__(self, console: Console) -> None:
-        self._bars = NotedBars(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=min(40, console.width - 52)),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}", style="dim", markup=False),
-            console=console,
-        )
-        self._tasks: dict[str, TaskID] = {}
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console, self._clock = console, clock
+        self._progress: Progress | None = None
         self._start = 0.0
+        self._live = Live(
+            get_renderable=self._picture, console=console, refresh_per_second=_PICTURES_A_S
+        )
 
     def __enter__(self) -> LiveDisplay:
-        self._bars.start()
+        self._live.start()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._bars.stop()
+        self._live.stop()
 
     def __call__(self, progress: Progress) -> None:
-        self._start = self._start or time.monotonic()  # the first call: the run begins
-        elapsed = time.monotonic() - self._start
-        for family, target in progress.targets.items():
-            made = progress.accepted[family]
-            self._show(
-                family,
-                total=target,
-                completed=progress.present[family] + made,
-                rate=f"{made / elapsed:.1f}/s" if elapsed >= 1 else "",
-                note="given up" if family in progress.given_up else "",
-            )
-        counts = f"{in_flight(progress)}, {rejections(progress.rejected)}"
-        self._bars.note = f"{counts}, {spent(progress.spending)}"
-        done = sum(progress.present.values()) + sum(progress.accepted.values())
-        self._show("all", total=sum(progress.targets.values()), completed=done, rate="", note="")
+        self._start = self._start or self._clock()  # the first call: the run begins
+        # Pictures are made in a thread of their own, while the run changes its counters.
+        self._progress = replace(
+            progress,
+            accepted=progress.accepted.copy(),
+            rejected=progress.rejected.copy(),
+            retries=progress.retries.copy(),
+            given_up=progress.given_up.copy(),
+            spending=replace(progress.spending),
+        )
 
-    def _show(self, name: str, *, total: int, completed: int, rate: str, note: str) -> None:
-        if name not in self._tasks:
-            self._tasks[name] = self._bars.add_task(name, total=total, rate=rate, note=note)
-        self._bars.update(self._tasks[name], completed=completed, rate=rate, note=note)
+    def _picture(self) -> RenderableType:
+        progress = self._progress
+        if progress is None:
+            return Text()
+        lines = standing(progress, self._clock() - self._start)
+        said = (Text(line, style="dim", overflow="fold") for line in lines)
+        return Group(self._bars(progress), *said)
+
+    def _bars(self, progress: Progress) -> Table:
+        bars = [*_bars(progress)]
+        counts = [f"{completed:,}/{total:,}" for _, completed, total, _ in bars]
+        names = [Text(name) for name, *_ in bars]
+        for name in names:
+            name.truncate(_LONGEST_NAME, overflow="ellipsis")
+        taken = max(name.cell_len for name in names) + max(map(len, counts))
+        taken += max(len(note) for *_, note in bars) + 4  # and a column after each
+        width = max(4, min(40, self._console.width - taken))
+        grid = Table.grid(padding=(0, 1))
+        for name, count, (_, completed, total, note) in zip(names, counts, bars, strict=True):
+            bar = ProgressBar(total=max(1, total), completed=completed, width=width)
+            grid.add_row(name, bar, Text(count, no_wrap=True), Text(note, style="dim"))
+        return grid
+
+
+def _bars(progress: Progress) -> Iterator[tuple[str, int, int, str]]:
+    """A name, the rows that are there and wanted, and a note, for each family and for all."""
+    for family, target in progress.targets.items():
+        completed = progress.present[family] + progress.accepted[family]
+        yield family, completed, target, "given up" if family in progress.given_up else ""
+    if len(progress.targets) > 1:
+        yield "all", progress.rows, sum(progress.targets.values()), ""
 
 
 class PlainDisplay:
     """A line every few seconds."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console, self._clock = console, clock
         self._start = self._last = 0.0
 
     def __enter__(self) -> PlainDisplay:
@@ -174,29 +239,35 @@ class PlainDisplay:
         pass
 
     def __call__(self, progress: Progress) -> None:
-        now = time.monotonic()
+        now = self._clock()
         if not self._start:  # the first call: the run begins
             self._start = self._last = now
         if now - self._last < PLAIN_EVERY_S:
             return
         self._last = now
-        made = sum(progress.accepted.values())
-        left = sum(progress.missing(family) for family in progress.targets)
-        rate = made / (now - self._start)
         counts = ", ".join(
-            f"{family} {progress.present[family] + progress.accepted[family]}/{target}"
+            f"{family} {progress.present[family] + progress.accepted[family]:,}/{target:,}"
             for family, target in progress.targets.items()
         )
-        eta = f", {left / rate:.0f} s left" if rate else ""
-        self._console.print(
-            f"{counts}, {rejections(progress.rejected)}, {in_flight(progress)}, "
-            f"{rate:.1f}/s, {spent(progress.spending)}{eta}",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
+        line = "; ".join([counts, *standing(progress, now - self._start)])
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def display(console: Console) -> LiveDisplay | PlainDisplay:
-    """The display that fits the console."""
+class NoDisplay:
+    """Nothing, until the run has ended."""
+
+    def __enter__(self) -> NoDisplay:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        pass
+
+    def __call__(self, progress: Progress) -> None:
+        pass
+
+
+def display(console: Console, *, quiet: bool = False) -> LiveDisplay | PlainDisplay | NoDisplay:
+    """The display that fits the console, or none."""
+    if quiet:
+        return NoDisplay()
     return LiveDisplay(console) if has_room(console) else PlainDisplay(console)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -106,6 +107,14 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
     opt("--workers", None, "processes of the cluster (default: one for each of its CPUs)", int)
     opt("--ray_address", None, "of the cluster (default: $RAY_ADDRESS, else one made here)")
     turn("--extend", "go on in a folder that was made with other settings")
+    said = parser.add_mutually_exclusive_group()
+    said.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="print each retry and rejection, too, which OUT_DIR/run.log holds in any case",
+    )
+    said.add_argument("-q", "--quiet", action="store_true", help="print the end alone")
     for_machines(parser)
 
 
@@ -113,7 +122,7 @@ def run(given: argparse.Namespace) -> int:
     from ..generation.run import STOPPED_ON_REQUEST
     from .display import planned
 
-    show_logs(debug=given.debug)
+    show_logs(debug=given.debug, level=logging.INFO if given.verbose else logging.WARNING)
     check_range("--threads", given.threads, 1)  # which the library calls num_threads
     provider, engine = _chosen_provider(given), _chosen_engine(given)
     try:
@@ -143,8 +152,9 @@ def _generated(
     from ..providers.limits import Limits
     from .display import display
 
-    with stop_on_signals() as stop, display(Console(stderr=True)) as show:
-        told = given.verify and not given.dry_run
+    screen = display(Console(stderr=True), quiet=given.quiet)
+    with stop_on_signals() as stop, screen as show:
+        told = given.verify and not given.dry_run and not given.quiet
         return engine(
             given.model_name,
             given.num_samples,
@@ -197,8 +207,11 @@ def _values(progress: Progress, given: argparse.Namespace) -> dict[str, object]:
     """Where the run stands; `estimate` is what the rows missing at its start may take."""
     passing = ("in_flight", "cap", "most")
     stands = {name: value for name, value in vars(progress).items() if name not in passing}
+    stands |= {"retries": progress.retries.total(), "retries_by_kind": progress.retries}
     missing = {family: progress.missing(family) for family in progress.targets}
     more = {"missing": missing, "complete": progress.complete, "dry_run": given.dry_run}
+    figures = ("acceptance_rate", "cost_per_row", "projected_cost", "wrong_answers_stopped")
+    more |= {name: getattr(progress, name) for name in figures}
     return {**stands, **more, "out": given.out_dir / "dataset.csv"}
 
 
@@ -206,7 +219,9 @@ def _print_summary(progress: Progress, given: argparse.Namespace) -> None:
     from ..dataset import load_dataset, summarise
     from .display import done, lacking
 
-    lines, frame = [done(progress)], load_dataset(given.out_dir)
+    asks_a_model = PROVIDERS[resolve_provider(given.provider)].asks_a_model
+    verified = asks_a_model and given.verify != 0
+    lines, frame = [done(progress, verified=verified)], load_dataset(given.out_dir)
     if len(frame):
         table = summarise(frame)
         lines.append(table.to_string(index=False, float_format=lambda value: f"{value:g}"))
@@ -241,7 +256,7 @@ def _chosen_provider(given: argparse.Namespace) -> str:
         if chosen == "openai_compatible":
             raise UsageError("say which model to ask: --model_name")
         given.model_name = DEFAULT_MODEL
-    if given.provider == AUTO:
+    if given.provider == AUTO and not given.quiet:
         why = (
             f"an API key is set, asking {given.model_name}"
             if chosen == "gemini"

@@ -113,15 +113,15 @@ class _Stderr:
         sys.stderr.flush()
 
 
-def show_logs(*, debug: bool = False) -> None:
-    """Show this package's log lines on stderr, with `debug` all of them."""
+def show_logs(*, debug: bool = False, level: int = logging.INFO) -> None:
+    """Show this package's log lines on stderr from a level on, with `debug` all of them."""
     handler = logging.StreamHandler(_Stderr())
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s" if debug else "%(message)s"
     handler.setFormatter(_Plain(form))
     # Ours only: the HTTP libraries' debug output is noise and shows whole requests.
     logger = logging.getLogger("infinite_rl")
     logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG if debug else logging.INFO)
+    logger.setLevel(logging.DEBUG if debug else level)
 
 
 def hide_progress_of_others() -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
+    Progress,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
-from .display import PLAIN_EVERY_S, NotedBars, has_room
+from .display import PLAIN_EVERY_S, has_room
 
 # What is shown of a step, where it has it, and how.
 _SHOWN: Mapping[str, str] = {
@@ -42,6 +44,16 @@ def numbers(values: Mapping[str, Any]) -> str:
         for name, value in found.items()
         if isinstance(value, int | float) and (value or name not in _AS_A_RULE_NONE)
     )
+
+
+class NotedBars(Progress):
+    """Bars with a line under them, which may be long and takes no width from them."""
+
+    note = ""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        yield Text(self.note, style="dim", no_wrap=True, overflow="ellipsis")
 
 
 class LiveDisplay:

@@ -9,6 +9,7 @@
     budget.py      what may still be spent
     run.py         hands out attempts, and is the one consumer of their outcomes
     progress.py    where a run stands, and what its calls have cost
+    run_log.py     run.log: each retry, rejection and stop
     run_record.py  what it leaves in the manifest
     journal.py     every answer that was paid for
     rescore.py     the answers of a journal, judged anew

@@ -6,9 +6,10 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import ProviderUnavailable, UsageError
 from ..providers import PROVIDERS, make_provider, resolve_provider
 from ..providers.gate import Limits, RetryPolicy
 from ..providers.limits import LimitedProvider
@@ -17,6 +18,7 @@ from ..providers.provider import BatchProvider, Provider
 from .batches import Batches
 from .journal import Journal, Source
 from .progress import Progress
+from .run_log import RunLog
 
 WRITER, SOLVER = "writer", "solver"
 _NO_KEY = "none"  # what a provider is made with that is never asked
@@ -27,13 +29,14 @@ class Patience:
     """How providers are asked: within `limits`, and again while trouble passes, until `stop`.
 
     Each provider has the limits for itself; where none is set on the requests in flight, it is
-    `threads`. `asked` are the providers.
+    `threads`. `asked` are the providers; `log` has a line for each call that is made again.
     """
 
     limits: Limits
     threads: int
     policy: RetryPolicy | None
     stop: threading.Event
+    log: RunLog | None = None
     asked: list[LimitedProvider] = field(default_factory=list)
 
     def with_provider(self, provider: Provider) -> LimitedProvider:
@@ -44,9 +47,14 @@ class Patience:
             self.policy,
             limits=replace(self.limits, max_concurrency=most),
             stop=self.stop,
+            on_retry=partial(self._note_retry, provider.model),
         )
         self.asked.append(limited)
         return limited
+
+    def _note_retry(self, model: str, error: ProviderUnavailable, wait_s: float) -> None:
+        if self.log:
+            self.log.write("retry", f"{model} again in {wait_s:.1f} s: {error.kind}: {error}")
 
     @property
     def retries(self) -> Counter[str]:

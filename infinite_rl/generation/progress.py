@@ -85,6 +85,45 @@ class Progress:
         return max(0, self.targets[family] - self.present[family] - self.accepted[family])
 
     @property
+    def rows(self) -> int:
+        """Rows that are there."""
+        return sum(self.present.values()) + self.accepted.total()
+
+    @property
+    def left(self) -> int:
+        """Rows still to be made, but those of families that are given up."""
+        return sum(self.missing(each) for each in self.targets if each not in self.given_up)
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """The share of this run's judged answers that made rows; None before the first."""
+        judged = self.accepted.total() + self.rejected.total()
+        return self.accepted.total() / judged if judged else None
+
+    @property
+    def cost_per_row(self) -> float | None:
+        """US dollars of all calls of the folder for each row; None where that is not known."""
+        return None if self.spending.unpriced or not self.rows else self.spending.cost / self.rows
+
+    @property
+    def projected_cost(self) -> float | None:
+        """US dollars that the folder will have cost once no row is missing; None if not known.
+
+        By its cost a row so far, before the first row by the estimate of the start.
+        """
+        each = self.cost_per_row
+        if each is not None:
+            return self.spending.cost + self.left * each
+        if self.spending.unpriced or self.estimate is None or self.estimate.cost is None:
+            return None
+        return max(self.spending.cost, self.estimate.cost)
+
+    @property
+    def wrong_answers_stopped(self) -> int:
+        """Rows that this run did not keep because independent solutions disagree with them."""
+        return self.rejected["disagreement"]
+
+    @property
     def complete(self) -> bool:
         """Whether no family lacks rows."""
         return not any(self.missing(family) for family in self.targets)

@@ -17,6 +17,7 @@ from ..workers.waits import taken
 from .attempts import Asker
 from .journal import Journal, Pending
 from .progress import Progress
+from .run_log import RunLog
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +45,7 @@ class Run:
     save_every: int
     debug: bool
     on_progress: Callable[[Progress], None]
+    log: RunLog
     free: Callable[[str, Collection[int]], Iterator[int]]
     waiting: deque[Attempt] = field(default_factory=deque)  # what follows rejected attempts
     begun: Counter[str] = field(default_factory=Counter)  # samples not settled yet, per family
@@ -68,7 +70,7 @@ class Run:
                     pool.submit(self.answer, attempt).add_done_callback(done.put)
                 if not self.progress.in_flight:
                     break
-                future = taken(done)
+                future = taken(done, lambda: self.on_progress(self.progress))
                 self.progress.in_flight -= 1
                 failure = future.exception()
                 if failure is None:
@@ -89,6 +91,7 @@ class Run:
         """Stop the run. The first reason counts: once stopped, calls fail for that alone."""
         if not self.progress.stopped:
             self.progress.stopped = STOPPED_ON_REQUEST if self.stop.is_set() else why
+            self.log.write("stopped", self.progress.stopped)
         self.stop.set()
 
     def _next(self) -> Attempt | None:
@@ -118,8 +121,12 @@ class Run:
     def _settle(self, outcome: Outcome) -> None:
         self.progress.calls = self.journal.made
         outcome = self.store.settle(outcome)
-        verdict = f"{outcome.reason}: {outcome.score.error_msg}" if outcome.reason else "accepted"
-        logger.debug("%s %s", outcome.attempt.slot, verdict)
+        if outcome.accepted:
+            logger.debug("%s accepted", outcome.attempt.slot)
+        else:
+            verdict = f"{outcome.attempt.slot} {outcome.reason}: {outcome.score.error_msg}"
+            logger.info("rejected %s", verdict)
+            self.log.write("rejected", verdict)
         if self.debug:
             self._write_debug(outcome)
         if outcome.accepted:
@@ -156,6 +163,7 @@ class Run:
         self.progress.given_up[family] = (
             f"{self.max_retries} samples in a row failed, the last as {error[:200]!r}"
         )
+        self.log.write("given up", f"{family}: {self.progress.given_up[family]}")
         self.waiting = deque(next_ for next_ in self.waiting if next_.slot.family != family)
 
     def _write_debug(self, outcome: Outcome) -> None:

@@ -70,7 +70,7 @@ class Record:
             family: progress.present[family] + progress.accepted[family]
             for family in progress.targets
         }
-        spending, made = progress.spending, sum(rows.values())
+        spending = progress.spending
         run = {
             "began": self._began.isoformat(timespec="seconds"),
             "ended": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -88,7 +88,7 @@ class Record:
             "calls": spending.calls,
             "tokens": asdict(spending.usage),
             "cost": None if spending.unpriced else round(spending.cost, 9),
-            "cost_per_row": None if spending.unpriced or not made else spending.cost / made,
+            "cost_per_row": progress.cost_per_row,
         }
         runs = [*cast("list[object]", self._manifest["runs"]), run]
         write_manifest(self._folder, {**self._manifest, "totals": totals, "runs": runs})

@@ -6,6 +6,7 @@ the thread falls asleep is not seen before it wakes. So it wakes now and then.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
@@ -17,11 +18,12 @@ T = TypeVar("T")
 _LOOK_S = 0.5
 
 
-def taken(queue: SimpleQueue[T]) -> T:
-    """The next item of a queue. Raises what a signal handler raises."""
+def taken(queue: SimpleQueue[T], meanwhile: Callable[[], object] = lambda: None) -> T:
+    """The next item of a queue; `meanwhile` is called now and then. Raises as a signal handler."""
     while True:
         with suppress(Empty):
             return queue.get(timeout=_LOOK_S)
+        meanwhile()
 
 
 def settled(future: Future[T]) -> T:
