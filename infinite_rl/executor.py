@@ -73,6 +73,8 @@ class RewardExecutor:
         tests: Iterable[str] = (),
         entry_point: str = "",
         setup: str = "",
+        expected: Iterable[Any] = (),
+        file: str = "",
         fuel: int | None = None,
         seed: int | None = None,
     ) -> Execution:
@@ -88,7 +90,8 @@ class RewardExecutor:
             RuntimeMissing: the language's runtime has not been built.
             SandboxError: the sandbox itself broke.
         """
-        program = _checked(Program(code, stdin, _sequence(tests), entry_point, setup))
+        texts, values = _sequence(tests), tuple(expected)
+        program = _checked(Program(code, stdin, texts, entry_point, setup, values, file))
         return self._guest(lang).run(program, self._limits(timeout, fuel, seed))
 
     def run_single(self, code: str, lang: str) -> tuple[str, str]:
@@ -212,7 +215,8 @@ Executor = RewardExecutor  # the short name
 def run_job(job: tuple[str, dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
     """A worker's half of `execute_many`: a runtime's name, a program and limits, as JSON values."""
     name, fields, limits = job
-    program = Program(**{**fields, "tests": tuple(fields["tests"])})
+    sequences = {name: tuple(fields[name]) for name in ("tests", "expected")}
+    program = Program(**{**fields, **sequences})
     execution = load_guest(runtime_named(name)).run(program, Limits(**limits))
     return {**vars(execution), "tests": [vars(test) for test in execution.tests]}
 
@@ -229,9 +233,13 @@ def _lost(lost: Lost) -> Execution:
 def _checked(program: Program) -> Program:
     if not isinstance(program, Program):
         raise UsageError(f"a program must be a Program, not {type(program).__name__}")
-    for name in ("code", "stdin", "setup", "entry_point"):
+    for name in ("code", "stdin", "setup", "entry_point", "file"):
         if not isinstance(getattr(program, name), str):
             raise UsageError(f"{name} must be text")
+    if program.expected and len(program.expected) != len(program.tests):
+        raise UsageError("expected must hold one value for each test, or none")
+    if program.expected and program.entry_point:
+        raise UsageError("tests that are expressions have no entry_point")
     return replace(program, tests=_sequence(program.tests))
 
 

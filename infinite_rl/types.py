@@ -103,6 +103,10 @@ class Program:
     without an exception (JavaScript: and without a failed `console.assert`). With `entry_point`,
     `tests` are texts that define `check(candidate)`, which is called with the named function.
     `setup` is run after the code and before the tests, such as the imports that they need.
+
+    With `expected`, each of `tests` is an expression, and passes when its value is the JSON value
+    in the same place (see `runtimes/json_values.py`). Tests can import the program as `solution`,
+    as `main`, and under the name of its `file`, such as "bank.py".
     """
 
     code: str
@@ -110,6 +114,8 @@ class Program:
     tests: tuple[str, ...] = ()
     entry_point: str = ""
     setup: str = ""
+    expected: tuple[Any, ...] = ()
+    file: str = ""
 
 
 @dataclass(frozen=True)

@@ -842,6 +842,31 @@ def test_verdict_unscored(language: str) -> None:
     assert reward.compute_reward(answer, jest, language="javascript").status == "unscored"
 
 
+@either
+def test_verdict_module(language: str) -> None:
+    tests = {
+        "python": "from {} import f\nassert f(1) == 1",
+        "javascript": "const {{ f }} = require('./{}');\nconsole.assert(f(1) === 1)",
+    }
+    for name in ("solution", "main", "bank"):
+        test = tests[language].format(name)
+        assert passed(run(language, ZERO[language].replace("0", "1"), test, file="bank.py")) == [
+            True
+        ]
+        assert passed(run(language, ZERO[language], test, file="bank.py")) == [False]
+
+
+@either
+def test_verdict_json(language: str) -> None:
+    code = {
+        "python": "def f(): return (1, 0.1 + 0.2)",
+        "javascript": "const f = () => [1, 0.1 + 0.2]",
+    }
+    wanted = ([1, 0.3], [1.0, 0.3], [True, 0.3], [1, 0.30001], ["1", 0.3])
+    told = run(language, code[language], *["f()"] * len(wanted), expected=wanted)
+    assert passed(told) == [True, True, False, False, False]
+
+
 def test_verdict_vacuous() -> None:
     reward = CodingRewardFunction()
     for tests, status in (

@@ -3,6 +3,7 @@
     guest.py                what a guest is, and the limits of a run
     engine.py               the engine that all share: its clock, its threads, compiled code
     faults.py               the process's handlers of faults, which the engine needs
+    json_values.py          whether a value is the JSON value that was expected
 
     python_guest.py         Python programs, and what their tests tell the host
     python_tests.py         tests, read: what the guest computes, what the host judges
@@ -21,6 +22,8 @@
     javascript_modules.py   `import` and `export` as a script has them
     javascript_tokens.py    source as tokens
     javascript_tests.py     tests, read: what each assertion asks, and what it expects
+    javascript_values.py    values as the guest reports them, read as JSON
+    javascript_runners.py   which test runner a test is written for
     javascript_verdicts.py  what was reported, judged away from the program
 
 How the `.wasm` files are made, and what runs inside of them, is in `build_src/`. Importing this

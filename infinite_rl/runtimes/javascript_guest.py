@@ -28,9 +28,9 @@ from .javascript_machine import (
     Machine,
     OutOfMemory,
 )
-from .javascript_modules import as_script
-from .javascript_tests import TestReading, read_test
-from .javascript_verdicts import Ended, Question, Verdicts
+from .javascript_modules import as_script, lending
+from .javascript_tests import TestReading, read_call, read_test
+from .javascript_verdicts import Ended, Question, Returned, Verdicts
 
 _RECOVERY_S = 0.1  # for handing over, after a trap, what was printed before it
 _UNSETTLED = 13  # Node's exit code where a top-level await never ends
@@ -151,7 +151,7 @@ class _Run:
         self._started_ns = time.monotonic_ns()
         self._skipped_ns = 0  # time that timers jumped over
         self._rejected: dict[int, tuple[int, int]] = {}  # promises nobody handles, by identity
-        self.ended: list[Ended] = []  # one for each test that came to its end
+        self.ended: list[Ended | Returned] = []  # one for each test that came to its end
         self._reports: list[str] = []  # of the test that runs
         self._report_room = _REPORT_CHARS
 
@@ -258,12 +258,19 @@ class _Run:
             self._error("the program's own assertions failed", 1)
             machine.drive("flush")
             return
-        for test in self._program.tests:
+        if script := lending((self._program.setup, *self._program.tests)):
+            self._ended(machine.evaluate(script, "test_name", GLOBAL_SCRIPT))
+            machine.drive("arm")
+        for number, test in enumerate(self._program.tests):
             self._reports = []
             self._report_room = _REPORT_CHARS
-            reading = read_test(test, self._program.entry_point, self._program.setup)
-            message = self._test(reading)
-            self.ended.append(Ended(reading, message, self._reports))
+            if self._program.expected:
+                value = self._program.expected[number]
+                message = self._test(read_call(test))
+                self.ended.append(Returned(test, value, message, self._reports))
+            else:
+                reading = read_test(test, self._program.entry_point, self._program.setup)
+                self.ended.append(Ended(reading, self._test(reading), self._reports))
             machine.drive("arm")
 
     def _test(self, test: TestReading) -> str:

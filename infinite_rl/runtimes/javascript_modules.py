@@ -6,7 +6,7 @@ A true module would hide its top-level names from the tests, which are scripts o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .javascript_tokens import tokens
 
@@ -35,6 +35,14 @@ _LISTED = re.compile(
 _RENAMED = re.compile(rf"(?P<inner>{_NAME})(?: as (?P<outer>{_NAME}))?")
 _EXPORTS = "require.main.exports"
 _MOST_TOKENS = 100_000
+_PROGRAM = r"require(?:\.import)?\(\s*['\"]\.{1,2}/[^'\"\n]*['\"]\s*\)"
+REQUIRES_PROGRAM = re.compile(
+    rf"{_PROGRAM}|\b(?:from|import)\s*\(?['\"]\.{{1,2}}/"
+)  # whatever the path: there is no other file
+_PICKED = re.compile(rf"\{{(?P<names>[^{{}}]{{0,4000}})\}}\s*=\s*(?:await\s+)?{_PROGRAM}(?!\.)")
+_MEMBER = re.compile(rf"{_PROGRAM}\.(?P<name>{_NAME})")
+_WHOLE = re.compile(rf"(?P<name>{_NAME})\s*=\s*(?:await\s+)?{_PROGRAM}(?!\.)")
+_DEFAULTED = re.compile(rf"(?P<name>{_NAME})\s*=\s*{_PROGRAM}\.default\b")
 
 
 class _NotAModule(Exception):
@@ -66,6 +74,42 @@ def as_script(source: str) -> str:
     strict = '"use strict";' if is_module else ""
     closing = f"\n;{exported}" if exported else ""
     return f"{strict}{''.join(parts)}{source[at:]}{closing}"
+
+
+def lending(texts: Sequence[str]) -> str:
+    """The script that adds to a program's exports the names that tests take from them.
+
+    A program that defines `f` and exports nothing is then still a module with `f`, as in Python.
+    What it exports itself stays. "" where no test requires the program.
+    """
+    source = "\n".join(texts)
+    if not REQUIRES_PROGRAM.search(source):
+        return ""
+    script = "\n".join(map(as_script, texts))
+    pairs = {found["name"]: found["name"] for found in _MEMBER.finditer(script)}
+    for found in _PICKED.finditer(script):
+        pairs |= {name: name for name in _keys(found["names"])}
+    for found in _WHOLE.finditer(script):
+        name = re.escape(found["name"])
+        members = re.finditer(rf"(?<![\w$.]){name}\.({_NAME})", script)
+        pairs |= {member[1]: member[1] for member in members}
+        for taken in re.finditer(rf"\{{([^{{}}]{{0,4000}})\}}\s*=\s*{name}\b", script):
+            pairs |= {key: key for key in _keys(taken[1])}
+    pairs.pop("default", None)
+    for found in _DEFAULTED.finditer(script):
+        pairs["default"] = found["name"]
+    added = "".join(
+        f'try {{ if (!("{key}" in own)) own["{key}"] = {name}; }} catch {{}}\n'
+        for key, name in pairs.items()
+    )
+    return f'{{ const own = require("./main");\n{added}}}'
+
+
+def _keys(names: str) -> Iterator[str]:
+    """The keys of a pattern such as `a, b: c, d = 1`."""
+    for part in names.split(","):
+        if found := re.match(rf"\s*({_NAME})\s*(?:[:=]|$)", part):
+            yield found[1]
 
 
 def _edits(source: str) -> Iterator[tuple[int, int, str, str]]:

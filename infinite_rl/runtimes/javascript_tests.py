@@ -115,6 +115,11 @@ def read_test(test: str, entry_point: str = "", setup: str = "") -> TestReading:
     return _Reader(source, reporter, entry_point, as_script(setup)).read()
 
 
+def read_call(expression: str) -> TestReading:
+    """A test that reports the value of an expression, for the host to compare."""
+    return TestReading(f"$report(0, [{expression}\n]);", "$report", {0: Asked("", True)})
+
+
 class _Brackets:
     """For each bracket its partner, for each token the bracket that it stands in (-1: none)."""
 

@@ -6,10 +6,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..types import TestResult
 from .javascript_tests import TestReading
+from .javascript_values import NotJson, read_value
+from .json_values import same_json, shown_json
 
 _REMEMBERED = 8192  # verdicts
 _REMEMBERED_CHARS = 4096  # of one value; longer ones are judged each time
@@ -62,6 +64,37 @@ class Ended:
         return TestResult(not self.message, self.message)
 
 
+@dataclass(frozen=True)
+class Returned:
+    """A test that asks for the value of an expression, which is to be a JSON value."""
+
+    expression: str
+    expected: Any
+    message: str
+    reports: Sequence[str] = ()
+
+    def questions(self) -> Iterable[Question]:
+        """None: the host compares."""
+        return ()
+
+    def result(self, _answers: Answers) -> TestResult:
+        """Passed where the test ended well, and has reported the value that was expected once."""
+        reports = [_parts(report) for report in self.reports]
+        if self.message or len(reports) != 1:
+            return TestResult(False, self.message or "the value was not reported once")
+        ((_, mark, text),) = reports
+        if mark != "=":
+            return TestResult(False, text or "the value could not be read")
+        try:
+            value = read_value(text)
+        except NotJson as error:
+            return TestResult(False, f"the value of {self.expression} is no JSON: {error}")
+        if same_json(value, self.expected):
+            return TestResult(True)
+        wanted, got = shown_json(self.expected), shown_json(value)
+        return TestResult(False, f"{self.expression} is {got}, and should be {wanted}")
+
+
 def _parts(report: str) -> tuple[int, str, str]:
     at = next((n for n, character in enumerate(report) if not character.isdigit()), 0)
     return (int(report[:at]) if at else -1), report[at : at + 1], report[at + 1 :]
@@ -75,7 +108,9 @@ class Verdicts:
         self._lock = threading.Lock()
 
     def results(
-        self, tests: Sequence[Ended], judge: Callable[[Sequence[Question]], Sequence[str]]
+        self,
+        tests: Sequence[Ended | Returned],
+        judge: Callable[[Sequence[Question]], Sequence[str]],
     ) -> tuple[TestResult, ...]:
         """One result for each test. `judge` says of each question why it fails, or "", until it
         meets a limit of the run.

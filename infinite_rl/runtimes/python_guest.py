@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import re
 import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Any, NoReturn
 
 from wasmtime import ExitTrap, Store, Trap, WasiConfig, WasmtimeError
@@ -18,7 +20,7 @@ from ..types import Execution, ExecutionStatus, Program, TestResult
 from . import runtime_named
 from .engine import deadline, engine_for, fresh_store, load_component, shielded
 from .guest import FUEL_EPOCH_NS, FUEL_PER_NS, STOPPED, STOPPED_FOR_TIME, Limits, too_long
-from .python_tests import Reading, Test, read_tests
+from .python_tests import Reading, Test, read_calls, read_tests
 from .python_values import Unreadable, read_reports
 from .python_verdicts import Forged, first_failure, is_opaque, judge
 
@@ -26,6 +28,7 @@ _Interfaces = dict[str, dict[str, Callable[..., Any]]]  # function by name by in
 _RANDOM_BYTES = 65536  # at once: the binding is slow with lists
 _MESSAGE_CHARS = 500
 _REPORTS_CHARS = 8_000_000  # of all values that tests ask for; the host holds some times as much
+_ALIASES = '__import__("sys").modules.update(dict.fromkeys({}, __import__("__main__")))'
 _CACHED = 256  # one plan serves every program that is judged by the same tests
 
 
@@ -221,6 +224,8 @@ class PythonGuest:
 
     def _plan(self, program: Program, limits: Limits) -> _Plan:
         """How the tests are to be run; what they expect is computed where no program ever was."""
+        if program.expected:
+            return _Plan(read_calls(tuple(map(_clean, program.tests)), program.expected))
         key = (program.tests, program.setup, program.entry_point)
         if known := self._plans.get(key):
             return known
@@ -366,9 +371,25 @@ def _refuse_to_wait(*_arguments: object) -> NoReturn:
 def _arguments(program: Program, session: _Session) -> tuple[Any, ...]:
     """What `run` is called with."""
     code = _clean(program.code).removeprefix("\ufeff")  # a byte order mark, as in a file
-    texts = _clean(program.stdin), _clean(program.setup)
+    texts = _clean(program.stdin), _with_modules(program)
     seed = None if session.seed is None else session.seed % 2**64
     return code, *texts, session.tests, _clean(program.entry_point), session.nonce, seed
+
+
+def _with_modules(program: Program) -> str:
+    """The setup, with what lets tests import the program where they do so by one of its names.
+
+    That is an expression: it defines no name that a program could lack.
+    """
+    setup = _clean(program.setup)
+    names = sorted({"solution", "main", PurePosixPath(program.file).stem} - {""})
+    source = "\n".join([setup, *program.tests])
+    if "import" not in source or not any(name in source for name in names):
+        return setup
+    # An import from `__future__` must come first.
+    future = list(re.finditer(r"^from __future__ import [^\n]*\n?", setup, re.MULTILINE))
+    at = future[-1].end() if future else 0
+    return f"{setup[:at]}\n{_ALIASES.format(names)}\n{setup[at:]}"
 
 
 def _with_traps(tests: Sequence[Test]) -> tuple[list[str], frozenset[int]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from .python_own import assigned, is_own, own_classes, own_names
 from .python_prepare import catches, prepared
 from .python_suites import called_methods, called_name
 from .python_tables import MOST_ROWS, rows_of, still_names, targets_of, unpacked
+from .python_values import shown
 
 _MOST_CHARS = 100_000
 _MOST_VALUES = 5000  # that the clean instance computes for one program's tests
@@ -60,10 +62,10 @@ class Assertion:
     """One `assert` of a test.
 
     `relations` stand between the operands ("==", ...), or are one of "true", "false", "near <",
-    "near <=", "isclose", "approx", "not approx" and "same items" with the operands that these
-    take. `rows` holds the operands of each time that it is reached. `exact` means that a test that
-    ends well has reached it so many times; without it there is one row, for any number of times.
-    `beside` means that values are compared, or that what is expected is computed, beside the
+    "near <=", "isclose", "approx", "not approx", "same items" and "json" with the operands that
+    these take. `rows` holds the operands of each time that it is reached. `exact` means that a test
+    that ends well has reached it so many times; without it there is one row, for any number of
+    times. `beside` means that values are compared, or that what is expected is computed, beside the
     program. `own` means that an object of the program's own class is compared: it is asked itself.
     """
 
@@ -106,6 +108,18 @@ def read_tests(
     classes = own_classes((setup, *tests))
     read = tuple(_read(text, setup, entry_point, closed, refused, classes) for text in tests)
     return Reading(read, tuple(closed))
+
+
+def read_calls(expressions: Sequence[str], expected: Sequence[Any]) -> Reading:
+    """Tests that each ask for the value of an expression; the values expected stay here."""
+    made = []
+    for text, value in zip(expressions, expected, strict=True):
+        row = (Asked(0), Literal(value))
+        message = f"assert {text} == {shown(value)}"
+        made.append(
+            Test(f"__judge__(0, {text}\n)", (Assertion(message, ("json",), (row,), True, False),))
+        )
+    return Reading(tuple(made))
 
 
 def _read(
@@ -170,7 +184,7 @@ class _Reader:
         self._loops: list[_Loop] = []
         self._still = still_names(self._tree)
         self._prints: list[tuple[list[ast.stmt], ast.stmt]] = []
-        self._classes = classes - self._scope.bound.keys()
+        self._classes = classes - (self._scope.bound - Counter(_from_program(self._tree))).keys()
         self._own = own_names(self._tree, self._classes)
         self._approximate = {"__approx__"} | {
             name for name, value in assigned(self._tree) if "__approx__" in loads(value)
@@ -511,6 +525,13 @@ _CAPTURES = frozenset({"redirect_stdout", "contextlib", "io", "StringIO", "sys",
 def _stored(node: ast.AST) -> set[str]:
     """The names that a statement binds, in any of its parts."""
     return set(bound(node))
+
+
+def _from_program(tree: ast.AST) -> Iterator[str]:
+    """The names that the test imports from no module of Python's: they are the program's."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module not in sys.stdlib_module_names:
+            yield from (alias.name for alias in node.names if not alias.asname)
 
 
 def _deleted(node: ast.AST) -> Iterator[str]:

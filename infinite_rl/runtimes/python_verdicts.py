@@ -10,6 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from .json_values import same_json
 from .python_tests import Asked, Assertion, Closed, Operand, Test
 from .python_values import Opaque, shown
 
@@ -152,6 +153,8 @@ def _holds(relations: tuple[str, ...], operands: Sequence[Any]) -> bool:
         return _approx(*operands) is (relation == "approx")
     if relation == "same items":
         return _same_items(*operands)
+    if relation == "json":
+        return same_json(*operands)
     pairs = zip(relations, operands[:-1], operands[1:], strict=True)
     return all(_RELATIONS[between](left, right) for between, left, right in pairs)
 

@@ -1,0 +1,101 @@
+"""Reads the values that the JavaScript guest reports, as far as they are JSON.
+
+`build_src/javascript/prelude/encode.js` writes them. What is read is a program's own, so it may be
+any value of that code; it is no other text.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_EXACT = 2**53  # a larger whole number is written with zeros for digits that it need not have
+_MOST_PARTS = 2_000_000  # of a value, what it holds in two places counted twice
+_KINDS = {"u": "undefined", "i": "a bigint", "y": "a symbol", "k": "a builtin", "!": "an error"}
+_OBJECTS = {
+    "f": "a function",
+    "m": "a Map",
+    "s": "a Set",
+    "d": "a Date",
+    "x": "a pattern",
+    "e": "an Error",
+    "b": "an ArrayBuffer",
+    "t": "a typed array",
+    "w": "a promise",
+    "x1": "a boxed value",
+}
+_PROTOTYPES = {"a": (["k", "Array.prototype"],), "o": (["k", "Object.prototype"], None)}
+
+
+class NotJson(Exception):
+    """The value holds what JSON has not; the message names it."""
+
+
+def read_value(text: str) -> Any:
+    """The one value of a report: None, booleans, numbers, texts, lists and dicts.
+
+    The numbers that JSON lacks are there too. Raises `NotJson` for all that is no plain data.
+    """
+    try:
+        (code,) = json.loads(text)
+        return _Reader().value(code)
+    except RecursionError:
+        raise NotJson("it is nested too deeply") from None
+
+
+class _Reader:
+    """Reads one value. The writer numbers the objects in the order in which it meets them."""
+
+    def __init__(self) -> None:
+        self._made: list[Any] = []
+        self._sizes: dict[int, int] = {}  # of the lists and dicts that are whole, by identity
+
+    def value(self, code: Any) -> Any:
+        if type(code) is int:
+            return code if abs(code) <= _EXACT else float(code)
+        if not isinstance(code, list):
+            return code
+        kind = code[0]
+        if kind == "n":
+            return float(code[1].replace("Infinity", "inf"))
+        if kind == "r":
+            return self._again(code[1])
+        if kind in _KINDS:
+            raise NotJson(f"it holds {_KINDS[kind]}")
+        if kind in _OBJECTS:
+            raise NotJson(f"it holds {_OBJECTS[kind]}")
+        if code[-1] not in _PROTOTYPES[kind]:
+            raise NotJson("it holds an object of a class")
+        return self._array(code) if kind == "a" else self._object(code[2])
+
+    def _again(self, number: int) -> Any:
+        known = self._made[number]
+        if id(known) not in self._sizes:
+            raise NotJson("it holds itself")
+        return known
+
+    def _array(self, code: list[Any]) -> list[Any]:
+        _, length, items, properties, _ = code
+        made: list[Any] = []
+        self._made.append(made)
+        made.extend(map(self.value, items))
+        if properties or len(items) != length:
+            raise NotJson("it holds an array with holes or keys")
+        self._whole(made, made)
+        return made
+
+    def _object(self, parts: list[Any]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        self._made.append(made)
+        for key, item in zip(parts[::2], parts[1::2], strict=True):
+            if not isinstance(key, str):
+                raise NotJson("it holds a symbol")
+            made[key] = self.value(item)
+        self._whole(made, list(made.values()))
+        return made
+
+    def _whole(self, made: Any, items: list[Any]) -> None:
+        size = 1 + sum(self._sizes.get(id(item), 1) for item in items)
+        if size > _MOST_PARTS:
+            raise NotJson("it is too large")
+        self._sizes[id(made)] = size

@@ -1,0 +1,87 @@
+"""Whether a value that a program returned is the JSON value that was expected. Pure, on the host.
+
+A tuple is an array, as `json.dumps` has it. Numbers are compared by what they are worth: 3 is 3.0,
+and `true` is no number. Where one of the two is not whole, they may differ as roundings do.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+_RELATIVE = 1e-9
+_ZERO = 1e-12  # against an expected 0, of which nothing is a share
+_WHOLE = 1e-6  # a whole number and one that is not are also as close as this
+_EXACT = 2**53  # every whole number up to here is a float, and none is another's rounding
+_SHOWN_CHARS = 160
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
+
+
+def shown_json(value: Any) -> str:
+    """A value as JSON, cut to some 160 characters."""
+    text, parts = "", _ENCODER.iterencode(value)
+    while len(text) <= _SHOWN_CHARS and (part := next(parts, "")):
+        text += part
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
+
+
+def same_json(actual: Any, expected: Any) -> bool:
+    """Whether `actual` is the JSON value `expected`.
+
+    `actual` is plain data. `expected` consists of None, booleans, numbers, texts, lists, tuples and
+    mappings. NaN is NaN here. Work is linear in the size of `expected`. Never raises.
+    """
+    pairs = [(actual, expected)]  # a list of what is left to do, since nesting may be deep
+    while pairs:
+        one, other = pairs.pop()
+        if isinstance(other, Mapping):
+            if not isinstance(one, Mapping) or len(one) != len(other):
+                return False
+            keys = {(type(key) is bool, key): key for key in one}  # True is no 1 here either
+            if keys.keys() != {(type(key) is bool, key) for key in other}:
+                return False
+            pairs.extend((one[key], item) for key, item in other.items())
+        elif isinstance(other, (list, tuple)):
+            if not isinstance(one, (list, tuple)) or len(one) != len(other):
+                return False
+            pairs.extend(zip(one, other, strict=True))
+        elif not _same_leaf(one, other):
+            return False
+    return True
+
+
+def _same_leaf(actual: Any, expected: Any) -> bool:
+    if expected is None or isinstance(expected, bool):
+        return actual is expected
+    if isinstance(expected, str):
+        return isinstance(actual, str) and actual == expected
+    if isinstance(actual, bool) or not isinstance(actual, (int, float, Decimal, Fraction, complex)):
+        return False
+    try:
+        return bool(actual == expected) or _is_rounding(actual, expected)
+    except (ValueError, ArithmeticError):  # a huge integer beside a decimal or a float
+        return False
+
+
+def _is_rounding(actual: Any, expected: Any) -> bool:
+    """Whether two unequal numbers may be roundings of one.
+
+    Whole numbers are not: a program that counts one too many is wrong, however many there are.
+    """
+    is_float = [isinstance(number, float) for number in (actual, expected)]
+    if isinstance(actual, complex) or not any(is_float):
+        return False
+    one, other = float(actual), float(expected)
+    if not (math.isfinite(one) and math.isfinite(other)):
+        return math.isnan(one) and math.isnan(other)
+    gap, size = abs(one - other), max(abs(one), abs(other))
+    if other == 0:
+        return gap <= _ZERO
+    whole = one.is_integer() + other.is_integer()
+    if whole == 2 and not (all(is_float) and size > _EXACT):
+        return False
+    return gap <= _RELATIVE * size and (whole != 1 or gap <= _WHOLE)
