@@ -1,4 +1,4 @@
-"""Function-call cases written out as tests, in the language of the program. Pure."""
+"""Function-call cases written out as expressions, in the language of the program. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..errors import shown
-from .reference import Call, Calls, Tests
+from .reference import Call, Calls, Tests, split_method
 from .reward_function import BadReference
 
 _EXACT = 2**53  # JavaScript's numbers hold every integer up to here
@@ -17,18 +17,24 @@ _DEPTH = 100  # CPython's parser gives up at 200 brackets
 
 
 def call_tests(calls: Calls, language: str) -> Tests:
-    """One test for each call: in Python an `==`, in JavaScript a `deepStrictEqual`.
+    """One test for each call: an expression, and the JSON value that it must have.
 
     Raises:
-        BadReference: a value or a name that the language cannot write, or a language that is
-            neither.
+        WrongLanguage: a value or a name that the language cannot write, or a language that is
+            neither of the two.
+        BadReference: a value that is no JSON.
     """
-    write = {"python": _python_test, "javascript": _javascript_test}.get(language)
+    write = {"python": _python_call, "javascript": _javascript_call}.get(language)
     if write is None:
-        raise BadReference(f"cases with arguments are for python and javascript, not {language}")
+        raise WrongLanguage(f"cases with arguments are for python and javascript, not {language}")
     for call in calls.calls:
         _check_depth([*call.args, *call.kwargs.values(), call.output])
-    return Tests(tuple(write(calls.entry_point, call) for call in calls.calls))
+    texts = tuple(write(calls.entry_point, call) for call in calls.calls)
+    return Tests(texts, expected=tuple(call.output for call in calls.calls))
+
+
+class WrongLanguage(BadReference):
+    """The reference is none for a program in this language; it may be for another."""
 
 
 def _check_depth(values: list[Any]) -> None:
@@ -45,21 +51,23 @@ def _parts(value: Any) -> Iterable[Any]:
     return value if isinstance(value, list | tuple) else ()
 
 
-def _python_test(name: str, call: Call) -> str:
-    for word in (name, *call.kwargs):
+def _python_call(name: str, call: Call) -> str:
+    names = split_method(name) if split_method(name)[0] else (name,)
+    for word in (*names, *call.kwargs):
         if not word.isidentifier() or keyword.iskeyword(word):
-            raise BadReference(f"{word!r} is no name in Python")
+            raise WrongLanguage(f"{word!r} is no name in Python")
+    _python(call.output)
     arguments = [_python(value) for value in call.args]
     arguments += [f"{key}={_python(value)}" for key, value in call.kwargs.items()]
-    return f"assert {name}({', '.join(arguments)}) == {_python(call.output)}"
+    return f"{name}({', '.join(arguments)})"
 
 
-def _javascript_test(name: str, call: Call) -> str:
+def _javascript_call(name: str, call: Call) -> str:
     if call.kwargs:
-        raise BadReference("JavaScript has no keyword arguments")
+        raise WrongLanguage("JavaScript has no keyword arguments")
     arguments = ", ".join(map(_javascript, call.args))
-    output = _javascript(call.output)
-    return f"require('assert').deepStrictEqual({name}({arguments}), {output});"
+    _javascript(call.output)
+    return f"{'new ' if split_method(name)[0] else ''}{name}({arguments})"
 
 
 def _python(value: Any) -> str:
@@ -85,21 +93,21 @@ def _javascript(value: Any) -> str:
     if value is None or isinstance(value, bool | str):
         return json.dumps(value)
     if isinstance(value, int) and abs(value) > _EXACT:
-        raise BadReference(f"JavaScript has no number that is exactly {_number(value)}")
+        raise WrongLanguage(f"JavaScript has no number that is exactly {_number(value)}")
     return _number(value)
 
 
 def _member(member: tuple[Any, Any]) -> str:
     key, value = member
     if not isinstance(key, str):
-        raise BadReference(f"a key of a JavaScript object must be a text, not {shown(key)}")
+        raise WrongLanguage(f"a key of a JavaScript object must be a text, not {shown(key)}")
     # In brackets, for a bare `__proto__` is not a key but sets the prototype.
     return f"[{json.dumps(key)}]: {_javascript(value)}"
 
 
 def _number(value: Any) -> str:
     if isinstance(value, float) and math.isnan(value):
-        raise BadReference("a case holds NaN, which equals nothing")
+        return "(1e999 - 1e999)"
     if isinstance(value, float) and math.isinf(value):
         return "1e999" if value > 0 else "-1e999"
     if not isinstance(value, int | float):

@@ -6,23 +6,27 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..errors import UnknownName
 from ..executor import FEW, RewardExecutor
 from ..layout import ANSWER_TAG
-from ..parser_fences import code_blocks
+from ..parser_fences import CodeBlock, code_blocks
 from ..parser_tags import tag_matches
-from ..runtimes import language_of, runtime_named
+from ..runtimes import RUNTIMES, language_of, runtime_named
+from ..runtimes.javascript_modules import REQUIRES_PROGRAM
+from ..runtimes.javascript_runners import runner_of
 from ..types import Execution, RewardFunctionScore, Sample, ScoreStatus
 from ..workers.pool import Lost, default_count, in_workers
 from . import REWARDS
-from .calls import call_tests
+from .calls import WrongLanguage, call_tests
 from .compare import compare, compare_exactly
 from .predicate import predicate_share
 from .reference import (
+    TYPESCRIPT,
     Calls,
     Cases,
     Output,
@@ -30,7 +34,9 @@ from .reference import (
     Reference,
     ReferenceCode,
     Tests,
+    named_language,
     read_reference,
+    split_method,
 )
 from .reward_function import BadReference, Expected, RewardFunction, paired, unscored
 
@@ -54,12 +60,13 @@ _BROKEN = re.compile(
     r"|Error: Cannot find module\b)",
     re.MULTILINE,
 )
-# What Jest and its like bring along. A program may have to define a `test`, but beside no `expect`.
-_NO_RUNNER = re.compile(r"ReferenceError: (?:describe|expect|it|test) is not defined")
 # A test that expects an error may well pass without a program: that there is none is one, too.
 _EXPECTS_ERROR = re.compile(
     r"raises|throws|rejects|\bexcept\b|\bcatch\b|\bsuppress\b", re.IGNORECASE
 )
+
+
+_NO_TYPESCRIPT = "TypeScript cannot be run"
 
 
 class Sandbox(Protocol):
@@ -75,6 +82,8 @@ class Sandbox(Protocol):
         tests: Sequence[str] = (),
         entry_point: str = "",
         setup: str = "",
+        expected: Sequence[Any] = (),
+        file: str = "",
     ) -> Execution:
         """As `RewardExecutor.execute`."""
         ...
@@ -82,11 +91,15 @@ class Sandbox(Protocol):
 
 @dataclass(frozen=True)
 class Submission:
-    """The code that a completion hands in. `error` says why there is none to run."""
+    """The code that a completion hands in. `error` says why there is none to run.
+
+    `language` is the programming language that its fence names, "" where it names none.
+    """
 
     format_score: float
     code: str = ""
     error: str = ""
+    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,20 +130,25 @@ def read_submission(model_output: str, answer_tag: str, language: str) -> Submis
     if closed:
         named = [b for b in closed if language in (b.language, language_of(b.language))]
         unnamed = [b for b in closed if not b.language]
-        return _submission(1.0, [*named, *unnamed, *closed][0].code)
+        return _submission(1.0, *_parts([*named, *unnamed, *closed][0]))
     if not blocks and "```" not in content:
         return _submission(0.5, content)
-    code = blocks[0].code if blocks else content.replace("```", "")
+    code, label = _parts(blocks[0]) if blocks else (content.replace("```", ""), "")
     if len(code.strip()) <= _DAMAGED_CHARS:
-        return Submission(0.2, error="the code fence is damaged and holds no code")
-    return _submission(0.3, code)
+        return Submission(0.2, error="the code fence is damaged and holds no code", language=label)
+    return _submission(0.3, code, label)
 
 
-def _submission(format_score: float, code: str) -> Submission:
+def _parts(block: CodeBlock) -> tuple[str, str]:
+    return block.code, named_language(block.language)
+
+
+def _submission(format_score: float, code: str, language: str = "") -> Submission:
     """This code, handed in. Code that is blank is none."""
     if code.lstrip("\r\n")[:1].isspace():  # all of it was indented, fence and code alike
         code = textwrap.dedent(code)
-    return Submission(format_score, code, "" if code.strip() else "the answer holds no code")
+    error = "" if code.strip() else "the answer holds no code"
+    return Submission(format_score, code, error, language)
 
 
 @dataclass(frozen=True)
@@ -175,12 +193,16 @@ class CodingRewardFunction(RewardFunction):
     `timeout` holds for each run: one for all tests, one for each case. All cases of one program
     together may take twenty timeouts.
 
-    `language` is what answers are written in unless a call says otherwise. `executor` is where
-    programs run; by default a `RewardExecutor`.
+    The language that a program must be in is the reference's; else the one that the call or the row
+    names, else that of `set_language`. A fence that names another is a failed answer. Where nothing
+    of that says a language, the fence's decides, else it is Python; a fence in a language that the
+    tests or the calls are not written for is a failed answer, too. TypeScript is "unscored".
+
+    `executor` is where programs run; by default a `RewardExecutor`.
     """
 
     name = "coding"
-    version = "3"
+    version = "4"
 
     def __init__(
         self,
@@ -192,11 +214,12 @@ class CodingRewardFunction(RewardFunction):
     ) -> None:
         super().__init__(task_name or self.name, timeout, shaping=shaping)
         self.language = "python"
+        self._is_set = False  # the language, by `set_language`
         self._own_executor = executor is not None
         self._executor = executor or RewardExecutor(timeout=timeout)
         self._shaping = shaping
         self._reference_outputs: dict[tuple[str, str], str] = {}
-        self._test_faults: dict[tuple[Tests, str], str] = {}
+        self._test_faults: dict[tuple[Tests, str], BadReference | None] = {}
 
     @property
     def limits(self) -> dict[str, Any]:
@@ -208,7 +231,7 @@ class CodingRewardFunction(RewardFunction):
 
     def set_language(self, language: str) -> None:
         """Set the language of the calls that name none. Raises `UnknownName`."""
-        self.language = self._known(language)
+        self.language, self._is_set = self._known(language), True
 
     def prepare(self, language: str = "") -> None:
         """Load the language's sandbox, which is compiled when a machine meets it first."""
@@ -235,12 +258,20 @@ class CodingRewardFunction(RewardFunction):
             UnknownName: no such language.
             RuntimeMissing, SandboxError: nothing can be run; never what the model wrote.
         """
-        wanted = self._known(language or self.language)
+        stated = self._stated(language)
         model_output = model_output if isinstance(model_output, str) else ""
-        submission = self._submission(model_output, expected_output, answer_tag, wanted)
+        wanted = stated or self.language
+        submission = None
         try:
-            verdict = self._judge(submission, self._reference(expected_output), wanted)
+            reference = self._reference(expected_output)
+            stated = self._agreed(reference, stated)
+            wanted = stated or self.language
+            submission = self._submission(model_output, expected_output, answer_tag, wanted)
+            verdict = self._judge(submission, reference, stated)
         except BadReference as fault:
+            submission = submission or self._submission(
+                model_output, expected_output, answer_tag, wanted
+            )
             return self.shaped(unscored(submission.format_score, str(fault)), model_output)
         status: ScoreStatus = "passed" if verdict.passed else "failed"
         score = RewardFunctionScore(
@@ -265,9 +296,9 @@ class CodingRewardFunction(RewardFunction):
         A completion whose worker process died twice is "unscored". Raises as `compute_reward`, and
         `UsageError` where there are not as many of the one as of the other.
         """
-        known = self._known(language or self.language)
+        stated = self._stated(language)
         pairs = paired(model_outputs, expected_outputs)
-        return self._answer([_Question(*pair, answer_tag, known) for pair in pairs])
+        return self._answer([_Question(*pair, answer_tag, stated) for pair in pairs])
 
     def score_many(self, pairs: Iterable[tuple[Sample, str]]) -> list[RewardFunctionScore]:
         """`score` for each pair of a row and a completion, in their order, on all cores.
@@ -278,9 +309,7 @@ class CodingRewardFunction(RewardFunction):
             return super().score_many(pairs)
         return self._answer(
             [
-                _Question(
-                    output, row.answer, ANSWER_TAG, self._known(row.language or self.language)
-                )
+                _Question(output, row.answer, ANSWER_TAG, self._stated(row.language))
                 for row, output in pairs
             ]
         )
@@ -301,6 +330,29 @@ class CodingRewardFunction(RewardFunction):
         return self.compute_reward(
             question.output, question.expected, question.answer_tag, language=question.language
         )
+
+    def _stated(self, language: str | None) -> str:
+        """The language that a call names, or `set_language`; "" where neither did."""
+        name = language or (self.language if self._is_set else "")
+        return TYPESCRIPT if named_language(name) == TYPESCRIPT else name and self._known(name)
+
+    def _agreed(self, reference: Reference, stated: str) -> str:
+        """The language of the program by its reference, or by the call; "" where neither says.
+
+        Raises `BadReference`.
+        """
+        if isinstance(reference, (Predicate, ReferenceCode)) or not reference.language:
+            agreed = stated
+        elif reference.language == TYPESCRIPT:
+            agreed = TYPESCRIPT
+        else:
+            try:
+                agreed = self._known(reference.language)
+            except UnknownName:
+                raise BadReference(f"{reference.language} cannot be run") from None
+        if agreed == TYPESCRIPT:
+            raise BadReference(_NO_TYPESCRIPT)
+        return agreed
 
     def _settings(self) -> str:
         """What makes an equal reward in another process, as JSON; "" where nothing does."""
@@ -331,7 +383,10 @@ class CodingRewardFunction(RewardFunction):
     def _score(self, question: _Question, result: dict[str, Any] | Lost) -> RewardFunctionScore:
         if not isinstance(result, Lost):
             return RewardFunctionScore(**result)
-        submission = self._submission(*vars(question).values())
+        stated = question.language or self.language
+        submission = self._submission(
+            question.output, question.expected, question.answer_tag, stated
+        )
         return unscored(submission.format_score, result.reason)
 
     def _known(self, language: str) -> str:
@@ -341,7 +396,55 @@ class CodingRewardFunction(RewardFunction):
             return name
         return runtime_named(name).name
 
-    def _judge(self, submission: Submission, reference: Reference, language: str) -> _Verdict:
+    def _judge(self, submission: Submission, reference: Reference, stated: str) -> _Verdict:
+        """Judge a program, in the language that is `stated` or, where none is, its fence's."""
+        label = submission.language
+        if stated:
+            self._check(reference, stated)
+            if label and label != stated and language_of(stated):
+                return _Verdict(0.0, False, f"the reference says {stated}, and the fence {label}")
+            return self._judge_in(submission, reference, stated)
+        language = "javascript" if label == TYPESCRIPT else label or self.language
+        if not language_of(language):
+            return _Verdict(0.0, False, f"the fence says {label}, which cannot be run")
+        try:
+            self._check(reference, language)
+            if label == TYPESCRIPT:
+                if isinstance(reference, Tests):
+                    self._check_tests(reference, language)
+                raise BadReference(_NO_TYPESCRIPT)
+            return self._judge_in(submission, reference, language)
+        except WrongLanguage:
+            other = self._other_language(reference, language)
+            if not other:
+                raise
+        if label:
+            return _Verdict(0.0, False, f"the reference is for {other}, and the fence says {label}")
+        return self._judge_in(submission, reference, other)
+
+    def _other_language(self, reference: Reference, language: str) -> str:
+        """A language that tests or calls are written for, where it is not `language`; else ""."""
+        for other in (runtime.name for runtime in RUNTIMES if runtime.name != language):
+            try:
+                self._check(reference, other)
+                if isinstance(reference, Tests):
+                    self._check_tests(reference, other)
+            except BadReference:
+                continue
+            return other
+        return ""
+
+    def _check(self, reference: Reference, language: str) -> None:
+        """Raise `BadReference` for what can be read of a reference to be none for the language."""
+        if isinstance(reference, Calls):
+            call_tests(reference, language)
+        if isinstance(reference, Tests) and language == "javascript":
+            own = (reference.entry_point,)
+            for test in reference.tests:
+                if runner := runner_of(test, reference.setup, own):
+                    raise BadReference(f"the tests cannot run: they are written for {runner}")
+
+    def _judge_in(self, submission: Submission, reference: Reference, language: str) -> _Verdict:
         if submission.error:
             return _Verdict(0.0, False, submission.error)
         if isinstance(reference, Calls):
@@ -351,7 +454,8 @@ class CodingRewardFunction(RewardFunction):
         if isinstance(reference, Cases):
             return self._judge_cases(submission.code, reference, language)
         if isinstance(reference, ReferenceCode):
-            reference = self._run_reference(reference.code, reference.language or language)
+            code_language = reference.language or self.language
+            reference = self._run_reference(reference.code, code_language)
         execution = self._run(submission.code, language)
         if execution.status != "ok":
             return self._failed_run(execution)
@@ -383,16 +487,14 @@ class CodingRewardFunction(RewardFunction):
 
     def _judge_tests(self, code: str, reference: Tests, language: str) -> _Verdict:
         """Run all tests after the program, in one sandbox."""
-        execution = self._run(code, language, **vars(reference))
+        execution = self._run_tests(code, reference, language)
         count, results = len(reference.tests), execution.tests
         passed = sum(result.passed for result in results)
         details = {"tests": count, "tests_passed": passed, **_limit_of(execution)}
         if _all_pass(reference, execution):
             self._check_tests(reference, language)  # a program can make what the sandbox lacks
             return _Verdict(1.0, True, "", details)
-        if _BROKEN.search(execution.stderr) or any(
-            map(_cannot_run, reference.tests, (each.message for each in results))
-        ):
+        if any(map(_BROKEN.search, (execution.stderr, *(each.message for each in results)))):
             self._check_tests(reference, language)
         ended = _ending(execution, self.timeout)
         if passed >= count:  # all passed, yet it ended badly: nothing it reported is believed
@@ -414,11 +516,12 @@ class CodingRewardFunction(RewardFunction):
         That shows in an instance without a program, so that none has a say in it, once for all
         completions of a group.
         """
-        fault = self._test_faults.get((tests, language))
-        if fault is None:
-            fault = "the tests pass without a program"
+        if (tests, language) in self._test_faults:
+            fault = self._test_faults[tests, language]
+        else:
+            fault = BadReference("the tests pass without a program")
             for code in _no_programs(tests, language):
-                execution = self._run(code, language, **vars(tests))
+                execution = self._run_tests(code, tests, language)
                 if not _all_pass(tests, execution) or _expects_error(tests):
                     fault = _fault_of(tests, execution)
                     break
@@ -427,7 +530,10 @@ class CodingRewardFunction(RewardFunction):
             if execution.status in ("ok", "error"):  # else it may be that the machine was busy
                 self._test_faults[tests, language] = fault
         if fault:
-            raise BadReference(fault)
+            raise type(fault)(str(fault))
+
+    def _run_tests(self, code: str, tests: Tests, language: str) -> Execution:
+        return self._run(code, language, **_as_run(tests, language).arguments())
 
     def _judge_cases(self, code: str, reference: Cases, language: str) -> _Verdict:
         """Run the program once a case. After a run that met a limit the others count as failed.
@@ -440,7 +546,9 @@ class CodingRewardFunction(RewardFunction):
         for number, (given, wanted) in enumerate(reference.cases, start=1):
             execution = self._run(code, language, stdin=given)
             if execution.status == "ok":
-                verdict = _judge_output(execution.stdout, Output(wanted, reference.exact))
+                verdict = _judge_output(
+                    execution.stdout, Output(wanted, reference.exact, reference.tolerance)
+                )
             else:
                 verdict = self._failed_run(execution)
                 compiled = verdict.compiled
@@ -489,7 +597,10 @@ def judge_job(job: tuple[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _judge_output(stdout: str, expected: Output) -> _Verdict:
-    match = (compare_exactly if expected.exact else compare)(stdout, expected.text)
+    if expected.exact:
+        match = compare_exactly(stdout, expected.text)
+    else:
+        match = compare(stdout, expected.text, expected.tolerance)
     wanted, got = expected.text, stdout
     if not expected.exact:  # what does not count is not shown
         wanted, got = wanted.strip(), got.strip()
@@ -502,6 +613,25 @@ def _all_pass(tests: Tests, execution: Execution) -> bool:
     return passed == len(tests.tests) == len(execution.tests) and execution.status == "ok"
 
 
+def _as_run(tests: Tests, language: str) -> Tests:
+    """The tests as an executor takes them.
+
+    A method that is to be checked gets the name of a function. A setup of JavaScript that requires
+    the program runs in each test, for it is a part of the program's own script.
+    """
+    owner, method = split_method(tests.entry_point)
+    if language == "javascript":
+        if owner:
+            tests = replace(tests, entry_point=f"((o) => o.{method}.bind(o))(new {owner}())")
+        if REQUIRES_PROGRAM.search(tests.setup):
+            texts = tuple(f"{tests.setup}\n{test}" for test in tests.tests)
+            tests = replace(tests, tests=texts, setup="")
+    elif owner:
+        setup = f"{tests.setup}\n__candidate__ = {tests.entry_point}"
+        tests = replace(tests, setup=setup, entry_point="__candidate__")
+    return tests
+
+
 def _no_programs(tests: Tests, language: str) -> Sequence[str]:
     """What no program at all is, or what does nothing and what fails in its place.
 
@@ -510,27 +640,26 @@ def _no_programs(tests: Tests, language: str) -> Sequence[str]:
     """
     if language != "python" or not tests.entry_point:
         return ("",)
-    return [f"def {tests.entry_point}(*args, **kwargs): {do}" for do in ("pass", "raise NameError")]
+    owner, method = split_method(tests.entry_point)
+    name, head = (method, f"class {owner}:\n ") if owner else (tests.entry_point, "")
+    return [f"{head}def {name}(*args, **kwargs): {do}" for do in ("pass", "raise NameError")]
 
 
 def _expects_error(tests: Tests) -> bool:
     return any(map(_EXPECTS_ERROR.search, (tests.setup, *tests.tests)))
 
 
-def _cannot_run(test: str, message: str) -> bool:
-    """Whether a test's failure may be one of its own."""
-    lacks_runner = "expect(" in test and _NO_RUNNER.search(message)
-    return bool(lacks_runner or _BROKEN.search(message))
-
-
-def _fault_of(tests: Tests, execution: Execution) -> str:
-    """What in the tests cannot run at all, as their run without a program shows; else ""."""
+def _fault_of(tests: Tests, execution: Execution) -> BadReference | None:
+    """What in the tests cannot run at all, as their run without a program shows."""
     if _BROKEN.search(execution.stderr):
-        return f"the setup cannot run: {_brief(execution.stderr)}"
+        kind = WrongLanguage if _SYNTAX_ERROR.search(execution.stderr) else BadReference
+        return kind(f"the setup cannot run: {_brief(execution.stderr)}")
     for number, (test, result) in enumerate(zip(tests.tests, execution.tests, strict=False), 1):
-        if _cannot_run(test, result.message):
-            return f"test {number} cannot run: {_brief(result.message)} in: {_quote(test.strip())}"
-    return ""
+        if _BROKEN.search(result.message):
+            kind = WrongLanguage if _SYNTAX_ERROR.search(result.message) else BadReference
+            reason = f"{_brief(result.message)} in: {_quote(test.strip())}"
+            return kind(f"test {number} cannot run: {reason}")
+    return None
 
 
 def _judge_predicate(stdout: str, reference: Predicate) -> _Verdict:

@@ -7,7 +7,12 @@ The ladder, tried in order; a pair of texts stands on the first rung that holds:
     number      1.0   equal numbers, however they are written: 7, 7.0, 0.7e1
     close       0.99  numbers that differ by rounding only
     spaces      0.95  equal once each run of blank space is one space; letter case counts here
+    tolerance   1.0   as `spaces`, but numbers may differ as far as a reference allows
     similarity  else  a ratio in [0, 0.94]: a number for shaping, never a pass
+
+With a tolerance, texts are compared word by word, and the numbers in two words one by one: they may
+stand in brackets or before commas. Whole numbers written without a point must be equal, for no
+program rounds when it counts. NaN and infinities are words.
 """
 
 from __future__ import annotations
@@ -16,12 +21,16 @@ import json
 import re
 from decimal import Context, Decimal
 from difflib import SequenceMatcher
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-Rung = Literal["exact", "json", "number", "close", "spaces", "similarity"]
+if TYPE_CHECKING:
+    from .reference import Tolerance
+
+Rung = Literal["exact", "json", "number", "close", "spaces", "tolerance", "similarity"]
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?")
+_INNER_NUMBER = re.compile(rf"(?<![\w.])({_NUMBER.pattern})(?!\w|\.\w)")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 _JSON_CHARS = 2_000_000
@@ -44,7 +53,7 @@ class Match(NamedTuple):
         return self.rung != "similarity"
 
 
-def compare(actual: str, expected: str) -> Match:
+def compare(actual: str, expected: str, tolerance: Tolerance | None = None) -> Match:
     """Grade the printed text `actual` against the text `expected`, by the ladder above.
 
     The order of lines and of words matters. Two empty texts are equal. Work is linear in the
@@ -59,6 +68,8 @@ def compare(actual: str, expected: str) -> Match:
         return number
     if actual.split() == expected.split():
         return Match(0.95, "spaces")
+    if tolerance and _within(actual.split(), expected.split(), tolerance):
+        return Match(1.0, "tolerance")
     return Match(_similarity(actual.lower(), expected.lower()), "similarity")
 
 
@@ -167,6 +178,31 @@ def _close(left: Decimal, right: Decimal) -> bool:
     small = _DECIMAL.multiply(min(size, Decimal(1)), Decimal("1e-9"))
     large = _DECIMAL.multiply(size, Decimal("1e-12"))
     return gap <= max(small, large)
+
+
+def _within(actual: list[str], expected: list[str], tolerance: Tolerance) -> bool:
+    """Whether all words are equal, but for numbers that differ by no more than the tolerance."""
+    if len(actual) != len(expected):
+        return False
+    for one, other in zip(actual, expected, strict=True):
+        parts, wanted = _INNER_NUMBER.split(one), _INNER_NUMBER.split(other)
+        if len(parts) != len(wanted) or parts[::2] != wanted[::2]:
+            return False
+        pairs = zip(parts[1::2], wanted[1::2], strict=True)
+        if not all(_is_near(left, right, tolerance) for left, right in pairs):
+            return False
+    return True
+
+
+def _is_near(actual: str, expected: str, tolerance: Tolerance) -> bool:
+    left, right = Decimal(actual), Decimal(expected)
+    if left == right:
+        return True
+    if _INTEGER.fullmatch(actual) and _INTEGER.fullmatch(expected):
+        return False
+    share = _DECIMAL.multiply(Decimal(tolerance.relative), right.copy_abs())
+    gap = _DECIMAL.subtract(left, right).copy_abs()
+    return gap <= max(Decimal(tolerance.absolute), share)
 
 
 def _similarity(one: str, other: str) -> float:

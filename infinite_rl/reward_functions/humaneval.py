@@ -42,7 +42,7 @@ class HumanEvalRewardFunction(CodingRewardFunction):
     ) -> Submission:
         try:
             prompt, rest = parted(expected)
-            name = str(rest.get("entry_point") or "")
+            name = str(rest.get("entry_point") or "").partition("(")[0]  # of a method, its class
         except BadReference:
             prompt = name = ""
         program = marked(model_output, [name] if name else [], answer_tag, language)

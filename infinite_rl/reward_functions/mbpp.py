@@ -33,7 +33,8 @@ def handed_in(program: Excerpt) -> Submission:
     """A program with its format score."""
     if not program.code.strip():
         return Submission(0.0, error="the completion holds no code")
-    return Submission(0.3 if program.ended == "damaged" else 1.0, program.code)
+    format_score = 0.3 if program.ended == "damaged" else 1.0
+    return Submission(format_score, program.code, language=program.language)
 
 
 def called_names(expected: object) -> list[str]:

@@ -24,6 +24,7 @@ from ..layout import ANSWER_TAG
 from ..parser_fences import CodeBlock, code_blocks
 from ..parser_tags import split_thinking, tag_matches
 from ..runtimes import language_of
+from .reference import named_language
 
 _BEGIN = re.compile(r"^[` \t]*\[BEGIN\][ \t]*\n?", re.MULTILINE)
 _DONE = re.compile(r"^[` \t]*\[DONE\]", re.MULTILINE)
@@ -45,10 +46,14 @@ _PREFIX = re.compile(r".*[^a-z]", re.DOTALL)  # what is before the letters at th
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Code, and whether something marked its end: "yes", "no", or a "damaged" fence."""
+    """Code, and whether something marked its end: "yes", "no", or a "damaged" fence.
+
+    `language` is the one that its fence names, or "".
+    """
 
     code: str
     ended: str
+    language: str = ""
 
 
 def program_in(output: str, asked: Collection[str], tag: str, language: str) -> Excerpt:
@@ -72,7 +77,8 @@ def marked(
     text = text[begun.end() :] if begun else text
     blocks = code_blocks(text)
     if block := _chosen(blocks, asked, language):
-        return Excerpt(block.code, "yes" if block.closed or done else "damaged")
+        ended = "yes" if block.closed or done else "damaged"
+        return Excerpt(block.code, ended, named_language(block.language))
     well_formed = tags and tags[-1].how == "well_formed"
     return Excerpt(text, "yes" if well_formed or done else "no")
 

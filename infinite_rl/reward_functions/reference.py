@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any, TypeAlias, TypeVar
 
 from ..errors import shown
@@ -16,22 +18,42 @@ from ..parser_fences import CodeBlock, code_blocks
 from ..runtimes import language_of
 from .reward_function import BadReference
 
-_SPEC_START = re.compile(r"""\{\s*["'](?:tests|cases|entry_point|setup|compare)["']\s*:""")
+_SPEC_START = re.compile(
+    r"""\{\s*["'](?:tests|cases|entry_point|setup|compare|language|file|tolerance)["']\s*:"""
+)
+TYPESCRIPT = "typescript"
 _NOT_RUN = re.compile(
     r"bash|c|c#|c\+\+|cpp|cs|csharp|dart|go|golang|haskell|java|julia|kotlin|lua|perl|php|r|rb|rs"
-    r"|ruby|rust|scala|sh|sql|swift"
+    r"|ruby|rust|scala|sh|sql|swift|typescript"
 )
+_TYPESCRIPT_LABELS = ("ts", "tsx", "mts", "cts", TYPESCRIPT)
+_METHOD = re.compile(r"(?P<class>[^\W\d]\w*)\(\)\.(?P<method>[^\W\d]\w*)")
 _COMPARE = ("tolerant", "exact")
+_FOR_PRINTED = ("tolerance", "language")
 _MISSPELT = {"test": "tests", "case": "cases"}  # with a list, no output that a program prints
+_MOST = 1e300  # a tolerance that is no infinity
 _FENCES_IN_FENCES = 8  # a fence around a sample, one around its answer, and some to spare
 
 
 @dataclass(frozen=True)
+class Tolerance:
+    """How far a printed number may be from the expected one: either of the two is enough."""
+
+    absolute: float = 0.0
+    relative: float = 0.0
+
+
+@dataclass(frozen=True)
 class Output:
-    """The program must print this text; with `exact` to the letter, but for one last newline."""
+    """The program must print this text; with `exact` to the letter, but for one last newline.
+
+    `language` is what the program is to be written in, here and below; "" where that is not said.
+    """
 
     text: str
     exact: bool = False
+    tolerance: Tolerance | None = None
+    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +76,8 @@ class Tests:
     """Each test must pass in the program's namespace. `setup` runs after the program, before them.
 
     With `entry_point`, tests define `check(candidate)`, which is called with the named function.
+    With `expected`, each test is an expression that must have that JSON value. `file` is a name by
+    which tests import the program.
     """
 
     __test__ = False  # a noun of ours, not a test class for pytest to collect
@@ -61,6 +85,15 @@ class Tests:
     tests: tuple[str, ...]
     entry_point: str = ""
     setup: str = ""
+    expected: tuple[Any, ...] = field(default=(), hash=False)
+    file: str = ""
+    language: str = ""
+
+    def arguments(self) -> dict[str, Any]:
+        """What an executor is to be told; `expected` and `file` only where there are any."""
+        told: dict[str, Any] = {"tests": self.tests, "entry_point": self.entry_point}
+        more = {"expected": self.expected, "file": self.file}
+        return told | {"setup": self.setup} | {name: each for name, each in more.items() if each}
 
 
 @dataclass(frozen=True)
@@ -69,6 +102,8 @@ class Cases:
 
     cases: tuple[tuple[str, str], ...]
     exact: bool = False
+    tolerance: Tolerance | None = None
+    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,10 +117,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Calls:
-    """Each call of the function `entry_point` must return its output."""
+    """Each call of the function `entry_point` must return its output.
+
+    `entry_point` may be a method of a new object, as in "Solution().f".
+    """
 
     entry_point: str
     calls: tuple[Call, ...]
+    language: str = ""
 
 
 Case = TypeVar("Case")
@@ -101,7 +140,10 @@ def read_reference(expected: object) -> Reference:
         entry_point, cases of args, output      calls and their values; kwargs may be there, too
         cases of input, output                  what is printed; input may be left out
         output, compare                         what is printed
-      compare is "tolerant" (see `compare`; the default for cases) or "exact"
+      compare is "tolerant" (see `compare`; the default for cases) or "exact". Where outputs are
+      printed, tolerance says how far numbers may be off: a number below 1, which is enough as an
+      absolute or as a relative error, or an object with "absolute", "relative" or both. language
+      may be there in each, and file beside tests. entry_point is a function, or "Solution().f"
     - text that is nothing but code fences in a language that can be run, or in none: code
     - any other text, number or JSON: the text to be printed
 
@@ -118,6 +160,20 @@ def read_reference(expected: object) -> Reference:
     if isinstance(expected, Mapping) and _is_spec(expected):
         return _read_spec(expected)
     return Output(_printed(expected))
+
+
+def named_language(label: str) -> str:
+    """The programming language that the label of a fence names; "" where it names none."""
+    label = label.lower()
+    if label in _TYPESCRIPT_LABELS:
+        return TYPESCRIPT
+    return language_of(label) or (label if _NOT_RUN.fullmatch(label) else "")
+
+
+def split_method(entry_point: str) -> tuple[str, str]:
+    """The class and the method of "Solution().f"; ("", "") for the name of a function."""
+    found = _METHOD.fullmatch(entry_point)
+    return (found["class"], found["method"]) if found else ("", "")
 
 
 def _printed(value: object) -> str:
@@ -158,7 +214,8 @@ def _read_bare(text: str) -> Reference:
 def _is_spec(value: Mapping[str, Any]) -> bool:
     """Whether a mapping says how to judge, or means to. Any other is a value to be printed."""
     meant = any(isinstance(value.get(key), list) for key in _MISSPELT)
-    return meant or bool(value.keys() & {"tests", "cases"}) or value.keys() == {"output", "compare"}
+    printed = {"output", "compare"} <= value.keys() <= {"output", "compare", *_FOR_PRINTED}
+    return meant or bool(value.keys() & {"tests", "cases"}) or printed
 
 
 def _only_fences(text: str, blocks: list[CodeBlock]) -> bool:
@@ -176,8 +233,9 @@ def _hold_code(blocks: list[CodeBlock]) -> bool:
     Raises `BadReference` for code in a language that cannot be run.
     """
     for block in blocks:
-        if _NOT_RUN.fullmatch(block.language):
-            raise BadReference(f"the reference code is in {block.language}, which cannot be run")
+        named = named_language(block.language)
+        if named and not language_of(named):
+            raise BadReference(f"the reference code is in {named}, which cannot be run")
     return not all(block.language and not language_of(block.language) for block in blocks)
 
 
@@ -195,18 +253,21 @@ def _read_spec(spec: Mapping[str, Any]) -> Reference:
     for key, meant in _MISSPELT.items():
         if key in spec and meant not in spec:
             raise BadReference(f"there is no key {key!r} here, but {meant!r}")
+    language = _read_language(spec)
     if "tests" in spec:
-        _allow(spec, "tests", "entry_point", "setup")
-        return _read_tests(spec)
+        _allow(spec, "tests", "entry_point", "setup", "file", "language")
+        return _read_tests(spec, language)
     if "cases" not in spec:
         if spec["output"] is None:
             raise BadReference("there is no expected output")
-        return Output(_printed(spec["output"]), _is_exact(spec))
+        return Output(_printed(spec["output"]), *_read_compare(spec), language)
     if spec.get("entry_point"):
-        _allow(spec, "cases", "entry_point")
-        return Calls(_read_name(spec["entry_point"]), _read_each(spec["cases"], _read_call))
-    _allow(spec, "cases", "compare")
-    return Cases(_read_each(spec["cases"], _read_case), _is_exact(spec))
+        _allow(spec, "cases", "entry_point", "language")
+        return Calls(
+            _read_name(spec["entry_point"]), _read_each(spec["cases"], _read_call), language
+        )
+    _allow(spec, "cases", "compare", "tolerance", "language")
+    return Cases(_read_each(spec["cases"], _read_case), *_read_compare(spec), language)
 
 
 def _allow(spec: Mapping[str, Any], *known: str) -> None:
@@ -214,22 +275,61 @@ def _allow(spec: Mapping[str, Any], *known: str) -> None:
         raise BadReference(f"keys that have no meaning here: {', '.join(unknown)}")
 
 
-def _is_exact(spec: Mapping[str, Any]) -> bool:
+def _read_language(spec: Mapping[str, Any]) -> str:
+    label = spec.get("language", "")
+    if not isinstance(label, str):
+        raise BadReference(f"language must be a text, not {shown(label)}")
+    return named_language(label) or label.lower()
+
+
+def _read_file(spec: Mapping[str, Any]) -> str:
+    """The name of the program's file, as "bank.py" or "src/bank.js"."""
+    name = spec.get("file") or ""
+    stem = PurePosixPath(name).stem if isinstance(name, str) else ""
+    if name and not stem:
+        raise BadReference(f"file must be the name of the program's file, not {shown(name)}")
+    if stem in sys.stdlib_module_names or stem == "program":
+        raise BadReference(f"file may not have the name of a module of Python's: {stem}")
+    return str(name)
+
+
+def _read_compare(spec: Mapping[str, Any]) -> tuple[bool, Tolerance | None]:
     compare = spec.get("compare", "tolerant")
     if compare not in _COMPARE:
         raise BadReference(f"compare must be one of {', '.join(_COMPARE)}, not {shown(compare)}")
-    return bool(compare == "exact")
+    if "tolerance" not in spec:
+        return compare == "exact", None
+    if compare == "exact":
+        raise BadReference("an exact comparison has no tolerance")
+    return False, _read_tolerance(spec["tolerance"])
+
+
+def _read_tolerance(value: object) -> Tolerance:
+    """One number is both errors, as in the checkers of contests."""
+    errors: Mapping[Any, Any] = (
+        value if isinstance(value, Mapping) else {"absolute": value, "relative": value}
+    )
+    if not errors or errors.keys() - {"absolute", "relative"}:
+        raise BadReference('tolerance must be a number, or have "absolute", "relative" or both')
+    for name, error in errors.items():
+        if isinstance(error, bool) or not isinstance(error, (int, float)) or not 0 <= error < _MOST:
+            raise BadReference(f"the {name} tolerance must be a number from 0 on: {shown(error)}")
+    if errors.get("relative", 0) >= 1:
+        raise BadReference("a relative tolerance must be below 1")
+    return Tolerance(**{name: float(error) for name, error in errors.items()})
 
 
 def _read_name(name: object) -> str:
     if not isinstance(name, str):
         raise BadReference("entry_point must be a text")
-    if name and not name.replace("$", "_").isidentifier():
-        raise BadReference(f"entry_point must be the name of a function, not {name!r}")
+    if name and not (name.replace("$", "_").isidentifier() or _METHOD.fullmatch(name)):
+        raise BadReference(
+            f'entry_point must be the name of a function, or "Solution().f": {name!r}'
+        )
     return name
 
 
-def _read_tests(spec: Mapping[str, Any]) -> Tests:
+def _read_tests(spec: Mapping[str, Any], language: str) -> Tests:
     tests, entry_point = spec["tests"], _read_name(spec.get("entry_point") or "")
     setup = spec.get("setup") or ""
     if isinstance(setup, list | tuple) and all(isinstance(line, str) for line in setup):
@@ -244,7 +344,7 @@ def _read_tests(spec: Mapping[str, Any]) -> Tests:
         raise BadReference("there are no tests")
     if not all(isinstance(test, str) and test.strip() for test in tests):
         raise BadReference("each test must be a text that is not empty")
-    return Tests(tuple(tests), entry_point, setup)
+    return Tests(tuple(tests), entry_point, setup, (), _read_file(spec), language)
 
 
 def _read_each(cases: object, read: Callable[[object], Case]) -> tuple[Case, ...]:
