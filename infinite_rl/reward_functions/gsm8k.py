@@ -87,7 +87,7 @@ class Gsm8kRewardFunction(MathRewardFunction):
     Format: 1.0 where it stands there, 0.4 for a tag that is damaged or not alone, and 0.0 without.
     """
 
-    version = "4"
+    version = "5"
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ r"""Mathematical answers compared by meaning: `verify`, and the reward on top of
 How two texts become a verdict:
 
     extract.py       where the answer stands: in a tag, in the last box, after a marker
+    joints.py        which boxes are one list: what stands between them
     tokens.py        LaTeX, plain ASCII and Unicode spellings as one small vocabulary
 
     parse.py         a bounded precedence parser, tokens to a tree; parts of its grammar are
@@ -22,6 +23,7 @@ How two texts become a verdict:
     normal.py        one typed form for many spellings; what is language more than mathematics is
     respell.py       spelled again
     spoken.py        a choice, a named set, a sentence
+    quantifiers.py   remarks such as "for all real x"
     number_words.py  a number in words
     dates.py         a date, a time of day
 
@@ -68,9 +70,13 @@ Conventions. Each example is a test: `==` are equal, `!=` are different, `??` ca
       25\% == 1/4    25\% != 25
 - A comma between thousands is no decimal point; inside brackets it separates.
       12,345 == 12345    12,345 != 12.345    (12,345) == (12, 345)
-- The last box wins. Boxes joined by a comma, "and" or "or" are one list; names stay with them.
+- The last box wins. Boxes joined by a comma, "and" or "or", by lines of their own or as the parts
+  (a) and (b) are one list; names stay with them, and other words between them join nothing.
       \boxed{4}, so it is \boxed{5} == 5    \boxed{4} or \boxed{5} != 5
       x = \boxed{4} or x = \boxed{5} == 4, 5    x = \boxed{4}, y = \boxed{5} == (4, 5)
+      (a) \boxed{4} (b) \boxed{5} == 4, 5    \(\boxed{4}\) and \(\boxed{5}\) != 5
+- "For all x" is a remark and no factor; behind `5k + 3` "for all integers k" makes a class.
+      f(x) = 1 \text{ for all } x == f(x) = 1    f(x) = 1 \text{ for all } x != f(x) = x
 - An answer tag goes before a box outside of it, and both before thinking.
       <answer>3</answer> \boxed{4} == 3    <think>\boxed{4}</think> \boxed{3} == 3
 - What takes an answer back wins, and what denies one answers nothing.

@@ -13,6 +13,7 @@ from ...layout import ANSWER_TAG
 from ...parser_tags import TagMatch, split_thinking, tag_matches
 from ..around import fault_around, fault_behind, unit_behind, until_ended, until_next
 from .bounds import Unparsed
+from .joints import VARIABLE, joint, plain_name, same_number
 
 Convention = Literal["tag", "math", "gsm8k", "last_number"]
 MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
@@ -26,33 +27,25 @@ _UNBRACED = re.compile(
     r"(\\f?box(?:ed)?)[ \t]+([-+]?[0-9][0-9.,/]*|[A-Za-z])(?=\.?[ \t]*(?:\$|\\[)\]]|\n|$))"
 )
 _FARTHEST = 8_000  # characters between the openings of two boxes, one in the other
-_VARIABLE = r"[A-Za-z](?:_\{?[0-9]\}?)?"
-# Between two boxes of one list; both may be named: "$x = \\boxed{1}$ and $x = \\boxed{2}$".
-_JOINT = re.compile(
-    r"[\s$]*(,?\s*(?:\\text\s*\{\s*)?(?:and|or)(?:\s*\})?|[,;])[\s$]*"
-    rf"(?P<name>{_VARIABLE}\s*=\s*)?"
-)
-_NAMED = re.compile(rf"(?:^|[$(:.]\s*|[A-Za-z]{{2}}[:,]?\s+)({_VARIABLE}\s*=\s*)$")
+_NAMED = re.compile(rf"(?:^|[$(:.,;&\n]\s*|\\[(\[]\s*|[A-Za-z]{{2}}[:,]?\s+)({VARIABLE}\s*&?=\s*)$")
 # What makes another number of a box: `\boxed{2}^3`, but not `\boxed{45}^\circ`.
 _RAISED = re.compile(
     r"\s*(?:\^(?!\s*\{?\s*(?:\\circ|\\text|\\mathrm|\\prime|st|nd|rd|th))"
     r"|(?:\\times|\\cdot|\u00d7)\s*10\s*\^)"
 )
-# `\\boxed{1}\\boxed{8}`: neither is the answer.
-_ADJACENT = re.compile(r"(?:[ \t$.]|\\[(),;:! ])*")
 # `\\boxed{\\frac{1}{2}}` or 0.5; what is near it is not another answer.
 _OR_ELSE = re.compile(
     r"(?:[\s$*)\]},.(]|\\q?quad|\\text\s*\{|\\[)\],;: ])*\bor\b"
     r"(?:(?P<near>\s+(?:about|approximately|roughly)\b|\\approx\b|\u2248)"
-    rf"|[\s$*}}(]|\\q?quad|\\[(,;: ]|{_VARIABLE}\s*=)*"
+    rf"|[\s$*}}(]|\\q?quad|\\[(,;: ]|{VARIABLE}\s*=)*"
     r"(?:(?<=\s)|(?<=[$(=}]))(?P<number>[-\u2212]?(?:\\[dt]?frac\{[^{}]{1,30}\}\{[^{}]{1,30}\}"
     r"|\\?\$?\d[\d,]*(?:\.\d+)?(?:/\d+)?(?:\\?%)?))(?![\w^\\])"
 )
-_EITHER = re.compile(rf"\beither(?:[\s$]|{_VARIABLE}\s*=)*\Z", re.IGNORECASE)
+_EITHER = re.compile(rf"\beither(?:[\s$]|{VARIABLE}\s*=)*\Z", re.IGNORECASE)
 _FAR = 200  # characters that are read before and behind a box
 _LONGEST_NAME = 20  # characters that are looked at before a box
 _MOST_BOXES = 20  # that are read as one list
-_WIDEST_JOINT = 60  # characters between two of them
+_WIDEST_JOINT = 120  # characters between two of them
 _MARKERS = (
     "answer is",
     "answer is:",
@@ -169,8 +162,8 @@ class Box(NamedTuple):
 def last_box(text: str) -> str | None:
     """The content of the last `\\boxed{...}` or `\\fbox{...}`, None where there is none.
 
-    Boxes with nothing but a comma, "and" or "or" between them are one list: `\\boxed{3}` or
-    `\\boxed{4}` is a hedge. So are boxes that each have a name, which stays with them.
+    Boxes that are joined (see `joints.py`) are one list: `\\boxed{3}` or `\\boxed{4}` is a hedge.
+    So are boxes that each have a name, which stays with them.
     """
     box = found_box(text)
     return None if box is None else box.content
@@ -242,23 +235,26 @@ def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
         try:
             start, opening = _box(text, stop)
             end = closing_brace(text, opening) if start >= 0 else stop
-            near = stop - end <= _WIDEST_JOINT
-            joint = _JOINT.fullmatch(text, end + 1, stop) if near else None
-            content = _content(text, opening, end) if joint else ""
+            near = start >= 0 and stop - end <= _WIDEST_JOINT
+            content = _content(text, opening, end) if near else ""
         except Unparsed:
             return stop, answer  # only the last box must be whole
-        if joint is None:
-            if near and start >= 0 and _ADJACENT.fullmatch(text, end + 1, stop):
-                raise Unparsed("several boxes in a row")
+        joined = joint(text, end + 1, stop) if near else None
+        if joined is None:
             return stop, answer
-        if joint["name"]:
-            named = _NAMED.search(text[max(0, start - _LONGEST_NAME) : start])
-            if named is None:
-                return stop, answer
-            second = answer if answer.startswith(joint["name"]) else joint["name"] + answer
-            answer = f"{named[1]}{content} {joint[1]} {second}"
-        elif content != last:
-            answer = f"{content} {joint[1]} {answer}"
+        if joined.repeats and (content == last or same_number(content, last)):
+            continue
+        if not joined.sign:
+            raise Unparsed("several boxes in a row")
+        named = _NAMED.search(text[max(0, start - _LONGEST_NAME) : start])
+        if joined.name and not named and not joined.part and joined.sign in (",", ";"):
+            return stop, answer  # "We get \\boxed{3}, x = \\boxed{4}": a statement of its own
+        if named and joined.name:
+            answer = answer if answer.startswith(joined.name) else joined.name + answer
+            content = plain_name(named[1]) + content
+        elif content == last and not joined.part:
+            continue
+        answer = f"{content} {joined.sign} {answer}"
     raise Unparsed(f"more than {_MOST_BOXES} boxes in a row")
 
 

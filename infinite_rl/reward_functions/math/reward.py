@@ -44,7 +44,7 @@ class MathRewardFunction(RewardFunction):
     stands there, 0.4 for the last number in place of `#### `, and 0.0 without one.
     """
 
-    version = "3"
+    version = "4"
 
     def __init__(
         self,

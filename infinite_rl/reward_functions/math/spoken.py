@@ -6,6 +6,7 @@ import re
 
 from . import units
 from .number_words import number_in_words, ordinal
+from .quantifiers import without_quantifiers
 from .respell import respelled
 from .tokens import FUNCTIONS, GREEK
 from .tree import REALS, Node, number
@@ -78,9 +79,11 @@ DENIALS = frozenset([
 _VALUE_OF = re.compile(r"(?:(?:the\s+)?value\s+of\s+)?([b-hj-z])", re.IGNORECASE)
 _LEAD = re.compile(
     r"^(?:\\text\{\s*)?(?:the\s+)?(?:final\s+)?answer(?:\s+is|\s*:)\s*:?\s*\}?|"
-    r"(?:\\text\{\s*(?:for\s+)?all(?:\s+real)?\s*\}|(?:for\s+)?all(?:\s+real)?\s)\s*(?=[a-z](?![a-z]))",
+    r"^(?:\\text\{\s*(?:for\s+)?all(?:\s+real)?\s*\}|(?:for\s+)?all(?:\s+real)?\s)\s*"
+    r"(?=[a-z](?![a-z])\s*(?:[<>=≤≥≠∈]|\\(?:[lg]e|ne|lt|gt|in)))",
     re.IGNORECASE,
 )
+_QUANTIFIED = re.compile(r"(?i:\bfor\s)|\\forall|∀")
 _ANGLE = re.compile(r"(?<![A-Za-z])m?\\angle\s*\{?([A-Z]{1,3})(?![A-Za-z])\}?")
 _EXCEPT = re.compile(
     r"(?:\\text\{\s*)?all\s+real\s+(?:(?:numbers|values)\s*)?(?:x\s+)?(?:except|other\s+than)(?:\s+for)?\s*\}?"
@@ -161,6 +164,8 @@ def plain_text(text: str) -> str:
 
 def spelled_out(text: str) -> str:
     """Respellings that need more than one token: `101 base 2`, `USD 5`, cases as an array."""
+    if _QUANTIFIED.search(text):
+        text = without_quantifiers(text)
     if "all" in text or "All" in text or "nswer" in text:
         text = _EXCEPT.sub(r"\\mathbb{R} \\setminus \\{\1\\}", _LEAD.sub("", text))
     if text.endswith(")"):
