@@ -519,3 +519,44 @@ def test_sentences(text: str, count: int) -> None:
 def test_words_keep_their_marks() -> None:
     assert words("It's e-mail_1, naïve.") == ["It", "s", "e", "mail_1", "naïve"]
     assert len(words("हिन्दी में")) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RED, BLUE, GREEN",
+        "APPLES, BANANAS, CHERRIES",
+        "1. MILK\n2. EGGS\n3. BREAD",
+        "LONDON, PARIS, BERLIN, MADRID",
+        "* SMITH\n* GARCIA\n* MARTINEZ\n* LOPEZ",
+        "PIZZA, PASTA, RISOTTO",
+        "TACO, BURRITO, QUESADILLA",
+        "TITANIC\nAVATAR\nINCEPTION\nGLADIATOR",
+        "TOKYO, KYOTO, OSAKA, NAGOYA",
+        "YES",
+    ],
+)
+def test_a_short_list_of_names_is_not_taken_for_another_language(text: str) -> None:
+    assert CHECKS["change_case:english_capital"].follows(text)
+    assert CHECKS["change_case:english_lowercase"].follows(text.lower())
+    assert not CHECKS["change_case:english_lowercase"].follows(text)
+    for language in ("hi", "ko", "ru", "ar", "th"):
+        assert not CHECKS["language:response_language"].follows(text, language=language)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LA VIDA ES BELLA",
+        "NON LO SO",
+        "C'EST LA VIE",
+        "JE NE SAIS PAS",
+        "LECHE, HUEVOS, PAN",
+        "EINS, ZWEI, DREI",
+        "TERIMA KASIH",
+        "DAS IST EIN KURZER SATZ UND NICHT ENGLISCH",
+    ],
+)
+def test_a_short_text_that_tells_its_language_is_judged(text: str) -> None:
+    assert not CHECKS["change_case:english_capital"].follows(text)
+    assert not CHECKS["change_case:english_lowercase"].follows(text.lower())

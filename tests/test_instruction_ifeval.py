@@ -56,3 +56,28 @@ def test_no_answer_does_for_every_row() -> None:
     wanted = rows()
     for text in GOOD.values():
         assert not all(REWARD.compute_reward(text, wanted[key]).passed for key in GOOD)
+
+
+ENGLISH = "I would like to thank you for the letter that you have sent me about our plans."
+LANGUAGE = (
+    "language:response_language",
+    "change_case:english_capital",
+    "change_case:english_lowercase",
+)
+
+
+def test_every_instruction_on_language_judges_sentences_and_lets_short_lists_pass() -> None:
+    judged: Counter[str] = Counter()
+    for row in rows().values():
+        for name, kwargs in zip(row["instruction_id_list"], row["kwargs"], strict=True):
+            if name not in LANGUAGE:
+                continue
+            judged[name] += 1
+            (each,) = read_instructions([{"instruction_id": name, "kwargs": kwargs}])
+            asked = {key: value for key, value in kwargs.items() if value}.get("language", "en")
+            text = ENGLISH.upper() if name == LANGUAGE[1] else ENGLISH.lower()
+            names = "LONDON, PARIS, BERLIN" if name == LANGUAGE[1] else "london, paris, berlin"
+            assert each.follows(text) == (asked == "en"), (row["key"], text)
+            assert asked != "en" or each.follows(names), row["key"]
+            assert not each.follows("123 🙂")
+    assert judged == {LANGUAGE[0]: 31, LANGUAGE[1]: 25, LANGUAGE[2]: 39}

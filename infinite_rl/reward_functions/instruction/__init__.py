@@ -35,7 +35,9 @@ Where IFEval leaves a choice, or its code and its instruction part, this is what
   "1." of a list for a sentence.
 - A language is the likeliest of 54, by the model of `py3langid`, on the first 10,000 characters.
   Capital letters are made small first. IFEval asks `langdetect`, whose answers are drawn at random.
-  A text without a letter is in no language.
+  A text without a letter is in no language; one of fewer than 60 letters, of which no language is
+  as likely as not, is in all that are plausible: a list of names is not judged. (IFEval counts as
+  followed whatever `langdetect` raises on.)
 - A comma is a comma in any writing: "，" and "،" too.
 - A placeholder has content: `[]` and `[ ]` are none.
 - A bullet is a line that begins with `*` or `-` and has content. A rule (`---`, `* * *`), bold

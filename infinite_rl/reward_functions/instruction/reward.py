@@ -36,6 +36,8 @@ class InstructionRewardFunction(RewardFunction):
     text: as it is, without its first line, its last, or both, and each of these without asterisks.
     """
 
+    version = "2"
+
     def __init__(
         self,
         task_name: str = "instruction",
