@@ -235,14 +235,18 @@ def _recorded(
 ) -> Iterator[None]:
     """Has the folder's manifest and its log tell of the run, however it ends."""
     record.begin()
-    log.write("began", f"rows wanted: {progress.targets}, there: {progress.present}")
+    log.write("began", f"rows wanted: {_said(progress.targets)}; there: {_said(progress.present)}")
     try:
         yield
     finally:
-        made, rejected = dict(progress.accepted), dict(progress.rejected)
-        log.write("ended", f"rows made: {made}, rejected: {rejected}")
+        made, rejected = _said(progress.accepted), _said(progress.rejected)
+        log.write("ended", f"rows made: {made or 0}; rejected: {rejected or 0}")
         progress.retries = patience.retries
         record.end(progress)
+
+
+def _said(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
 def _go_in_batches(run: Run, threads: int, batches: Batches, answers: Collecting) -> None:

@@ -15,6 +15,7 @@ from infinite_rl.cli.display import (
     PlainDisplay,
     costs,
     display,
+    dollars,
     done,
     estimated,
     in_flight,
@@ -179,6 +180,14 @@ def test_before_the_first_row_the_whole_cost_is_the_estimate_of_the_start() -> N
     assert begun.projected_cost == 0.5, "no more is made of what is given up"
 
 
+def test_a_small_price_of_a_row_is_no_zero() -> None:
+    amounts = [None, 0.0, 0.000021, 0.00123, 0.5, 12.3456, 12_345.6]
+    assert [dollars(each) for each in amounts] == [
+        "cost unknown (say --price)",
+        *("$0.0000", "$0.000021", "$0.0012", "$0.5000", "$12.35", "$12,345.60"),
+    ]
+
+
 def test_a_slow_pace_is_told_by_the_minute() -> None:
     slow = Progress({"math": 10}, {"math": 0}, accepted=Counter(math=3))
     assert pace(slow, 0.4) == "0:00:00 gone"
@@ -188,15 +197,16 @@ def test_a_slow_pace_is_told_by_the_minute() -> None:
 def test_the_end_says_what_was_made_stopped_repeated_and_paid() -> None:
     said = done(a_run_with_trouble()).splitlines()
     assert said[0].startswith("rows made: 900000, there before: 110000, 245,000 rejected (wrong ")
-    assert "acceptance rate 79%; calls answered: 0, repeated: 127012 (429 x120,000, 503" in said[0]
+    assert said[0].endswith(", incomplete 1,000), acceptance rate 79%")
     assert said[1:] == [
+        "calls answered: 0, repeated: 127012 (429 x120,000, 503 x7,000, timeout x12)",
         "wrong answers stopped by independent solutions: 2000",
         "12,345,678,901 tokens in, 6,789,012,345 out, $12,345.68, $0.0122 a row",
         SLOWED,
     ]
     nothing = Progress({"math": 1}, {"math": 1})
     assert done(nothing) == (
-        "rows made: 0, there before: 1, 0 rejected; calls answered: 0, repeated: 0"
+        "rows made: 0, there before: 1, 0 rejected\ncalls answered: 0, repeated: 0"
     )
     assert "wrong answers stopped by independent solutions: 0" in done(nothing, verified=True)
 

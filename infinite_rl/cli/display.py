@@ -33,9 +33,11 @@ def rejections(rejected: Counter[str]) -> str:
 
 
 def dollars(cost: float | None) -> str:
-    """An amount of US dollars: "$0.0123", "$12.35", or that it is not known."""
+    """An amount of US dollars: "$0.000021", "$0.0123", "$12.35", or that it is not known."""
     if cost is None:
         return "cost unknown (say --price)"
+    if 0 < cost < 0.001:
+        return f"${cost:.6f}"
     return f"${cost:,.2f}" if cost >= 10 else f"${cost:.4f}"
 
 
@@ -117,12 +119,12 @@ def done(progress: Progress, *, verified: bool = False) -> str:
     kinds = f" ({retried(progress.retries)})" if progress.retries else ""
     calls = f"calls answered: {progress.calls}, repeated: {progress.retries.total()}{kinds}{lost}"
     stopped = progress.wrong_answers_stopped
-    lines = [f"{rows}; {calls}"]
+    lines = [rows, calls]
     if verified or stopped:
         lines.append(f"wrong answers stopped by independent solutions: {stopped}")
     if progress.spending.calls:
         each = progress.cost_per_row
-        a_row = "" if each is None else f", {dollars(each)} a row"
+        a_row = f", {dollars(each)} a row" if each else ""
         lines.append(f"{spent(progress.spending)}{a_row}")
     return "\n".join([*lines, *filter(None, [progress.pace])])
 
