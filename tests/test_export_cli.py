@@ -87,7 +87,7 @@ def test_a_runs_folder_goes_out_whole_with_its_provenance(tmp_path: Path) -> Non
     assert main(["export", str(run), "--to", "openrlhf", "-o", str(out)]) == 0
     assert [row["id"] for row in read_export(out, "openrlhf")] == list(load_dataset(run)["id"])
     text = (out / "README.md").read_text(encoding="utf-8").replace("\\", "")
-    assert "procedural-1: 2" in text and "| the run accepted | math: 2 |" in text
+    assert "procedural-2: 2" in text and "| the run accepted | math: 2 |" in text
 
     shutil.copy(run / "dataset.csv", tmp_path / "curated.csv")
     moved = ["export", str(tmp_path / "curated.csv"), "--to", "sft", "-o", str(tmp_path / "sft")]

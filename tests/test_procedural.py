@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import math
 import os
 import re
 import shutil
@@ -57,7 +56,7 @@ def problems(task: str, family: str, count: int) -> Iterator[tuple[str, Problem]
 def test_every_task_is_recognised_by_its_system_prompt(task: str) -> None:
     completion = ProceduralProvider().complete(TASKS[task].system_prompt, "go", 7)
     assert completion.text == ProceduralProvider().complete(TASKS[task].system_prompt, "", 7).text
-    assert completion.model == "procedural-1"
+    assert completion.model == "procedural-2"
 
 
 @pytest.mark.parametrize("task", sorted(TASKS))
@@ -119,8 +118,8 @@ print(json.dumps({task: digest(task) for task in ("math", "python", "javascript"
 # A change of wording or of the families changes a value on purpose; nothing else may.
 GOLDEN = {
     "math": "3daf4fccef691ba5fcbd5c720a7fa8296cd795d1de76d025dc0eaf73b1604777",
-    "python": "bf20bdccf18b4b29197668bc7192defb064bc9ca65e6dd988a1862e99e787b06",
-    "javascript": "bc1e2aa99c4c978b1f1acdc93bb70084b093b6fda771f5d72db66fb5c313d070",
+    "python": "e7d408bff0599c059c732227b06be12f96fd6b2c994378355f4137995659f8c4",
+    "javascript": "fe7761992a0eecab28a8d14c1b6cd81567bf791a13f59318fd42988b4ffcbb1e",
 }
 
 
@@ -221,100 +220,6 @@ def number(text: str) -> Fraction:
         source,
     )
     return Fraction(eval(source.replace("^", "**").replace(")(", ")*("), {"F": Fraction}))
-
-
-def readable(expression: str) -> str:
-    """Mathematics as our texts write it, as Python."""
-    source = expression.replace("^", "**").replace("·", "*").replace("ln", "log")
-    source = re.sub(r"(\d)(?=[a-zA-Z(])", r"\1*", source)
-    source = re.sub(r"\)(?=[a-zA-Z(])", ")*", source)
-    return re.sub(r"\b([b-df-z])\(", r"\1*(", source)
-
-
-def value(expression: str, variable: str, at: float | Fraction) -> Any:
-    names = {name: getattr(math, name) for name in ("sin", "cos", "log", "sqrt", "e")}
-    # The text was written by our own code in this very test.
-    return eval(readable(expression), {**names, variable: at})
-
-
-def test_the_root_of_a_linear_equation_satisfies_it() -> None:
-    checked = 0
-    for name, problem in problems("math", "linear", 200):
-        match = re.match(
-            r"(?:Solve for|Isolate) (\w)(?: in the equation|:) (.+?) = (.+?)\.", problem.prompt
-        )
-        if match:
-            x, left, right = match.groups()
-            root = Fraction(problem.answer)
-            left, right = (re.sub(r"(\d+)", r"F(\1)", side) for side in (left, right))
-            sides = (re.sub(r"\)(?=[a-z(])", ")*", side) for side in (left, right))
-            one, two = (eval(side, {"F": Fraction, x: root}) for side in sides)
-            assert one == two, name
-            checked += 1
-    assert checked > 20
-
-
-SOLUTION_SET = re.compile(
-    r"(?:Solve (?=.+ and give the set)|Find the set of all solutions of the equation "
-    r"|Work out the set of all solutions, given |Consider (?=.+ is the set of all))"
-    r"(?P<equation>.+? = .+?)(?: and give|, where|\.)"
-)
-
-
-def test_the_solutions_of_a_quadratic_equation_satisfy_it() -> None:
-    checked = 0
-    for name, problem in problems("math", "quadratic", 300):
-        match = SOLUTION_SET.match(problem.prompt)
-        if match:
-            left, right = match["equation"].split(" = ")
-            x = next(letter for letter in left if letter.isalpha())
-            for text in problem.answer.strip("{}").split(", "):
-                root = float(eval(text.replace("sqrt", "math.sqrt"), {"math": math}))
-                assert math.isclose(value(left, x, root), value(right, x, root), abs_tol=1e-9), name
-            checked += 1
-    assert checked > 20
-
-
-def test_a_derivative_is_the_slope_of_its_function() -> None:
-    checked = 0
-    for name, problem in problems("math", "derivatives", 300):
-        match = re.match(r"Compute d/d(\w) of (.+?)\.(?: |$)", problem.prompt)
-        if match:
-            x, function = match.groups()
-            for at in (0.7, 1.3):
-                with contextlib.suppress(ValueError, TypeError):  # outside the real domain
-                    rise = value(function, x, at + 1e-6) - value(function, x, at - 1e-6)
-                    slope = value(problem.answer, x, at)
-                    assert math.isclose(rise / 2e-6, slope, rel_tol=1e-4, abs_tol=1e-3), name
-                    checked += 1
-    assert checked > 40
-
-
-def test_number_theory_answers_agree_with_trying_everything() -> None:
-    checked = Counter[str]()
-    for name, problem in problems("math", "integers", 400):
-        for kind, expected in tried_out(problem.prompt):
-            assert int(problem.answer) == expected, name
-            checked[kind] += 1
-    assert set(checked) == {"power", "multiples", "divisors", "common"}
-
-
-def tried_out(prompt: str) -> Iterator[tuple[str, int]]:
-    """What brute force says to the questions it can read."""
-    if match := re.match(r"Compute (\d+)\^(\d+) modulo (\d+)", prompt):
-        base, exponent, m = map(int, match.groups())
-        yield "power", base**exponent % m
-    if match := re.match(
-        r"How many integers from (\d+) to (\d+) .* by neither (\d+) nor (\d+)", prompt
-    ):
-        low, high, a, b = map(int, match.groups())
-        yield "multiples", sum(1 for n in range(low, high + 1) if n % a and n % b)
-    if match := re.search(r"the number of positive divisors of (\d+)", prompt):
-        n = int(match.group(1))
-        yield "divisors", sum(1 for d in range(1, n + 1) if n % d == 0)
-    if match := re.match(r"Find the (greatest|least) common \w+ of (.+)\.", prompt):
-        numbers = [int(text) for text in re.findall(r"\d+", match.group(2))]
-        yield "common", (math.gcd if match.group(1) == "greatest" else math.lcm)(*numbers)
 
 
 def test_polynomials_are_written_as_people_write_them() -> None:

@@ -22,7 +22,7 @@ class ProceduralProvider:
     (easy to hard), or None to draw one from the seed. Raises `UsageError` for another level.
     """
 
-    model = "procedural-1"
+    model = "procedural-2"
 
     def __init__(
         self, tasks: Mapping[str, TaskType] | None = None, level: int | None = None

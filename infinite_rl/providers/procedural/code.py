@@ -50,6 +50,8 @@ KINDS = {
         "an array of integers and of further such arrays",
     ),
 }
+# Bounds that prompts state: with them no result exceeds the exact integers of JavaScript (2^53).
+BOUNDED, MANY = "between -1000000 and 1000000", "at most 100"
 ONE_LINE = ("ints", "text", "words", "int")  # kinds that a line of text can hold
 
 

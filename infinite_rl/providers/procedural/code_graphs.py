@@ -45,7 +45,8 @@ def make(draw: Draw, level: int) -> CodingTask:
         returns=returns,
         story=story,
         rules=(
-            f"Each entry is a link (from, to, length): two different {noun}s, which are strings, and a positive integer.",
+            f"Each entry is a link (from, to, length): two different {noun}s, which are non-empty strings, and a positive integer of at most 1000000.",
+            "The alphabetical order of two names is that of the operator `<`.",
             f"A {noun} of which every link is ignored is as if it had never been mentioned.",
             draw.pick(
                 (
@@ -141,7 +142,7 @@ def forwards() -> Step:
     return keeping(
         "ignore all links that do not lead forwards in the alphabet (from an earlier name to a later one)",
         "start < end",
-        lambda link: ord(link[0]) < ord(link[1]),
+        lambda link: sorted(link[:2]) == [*link[:2]],
         "forward",
     )
 
@@ -419,7 +420,7 @@ def counts(draw: Draw, names: list[str]) -> tuple[Ending, ...]:
             Step(
                 f"return for each name at which some link {word}s the total length of the links that {word} there",
                 f"OUT: dict[str, int] = {{}}\nfor {'a, _, length' if index == 0 else '_, a, length'} in IT:\n    OUT[a] = OUT.get(a, 0) + length",
-                f"const OUT = {{}};\nfor (const [{'a, , length' if index == 0 else ', a, length'}] of IT) OUT[a] = (OUT[a] ?? 0) + length;",
+                f"const sums = new Map();\nfor (const [{'a, , length' if index == 0 else ', a, length'}] of IT) sums.set(a, (sums.get(a) ?? 0) + length);\nconst OUT = Object.fromEntries(sums);",
                 lambda links: {
                     name: sum(link[2] for link in links if link[index] == name)
                     for name in sorted({link[index] for link in links})
@@ -448,7 +449,7 @@ def counts(draw: Draw, names: list[str]) -> tuple[Ending, ...]:
             Step(
                 "return how many pairs of names are linked in both directions",
                 "pairs = {link[:2] for link in IT}\nOUT = sum(1 for a, b in pairs if a < b and (b, a) in pairs)",
-                "const pairs = new Set(IT.map(([a, b]) => a + b));\nconst OUT = [...pairs].filter(([a, b]) => a < b && pairs.has(b + a)).length;",
+                "const ends = new Map();\nfor (const [a, b] of IT) ends.set(a, new Set(ends.get(a)).add(b));\nlet OUT = 0;\nfor (const [a, others] of ends) {\n  for (const b of others) if (a < b && ends.get(b)?.has(a)) OUT += 1;\n}",
                 lambda links: sum(
                     any(link[:2] == (a, b) for link in links)
                     and any(link[:2] == (b, a) for link in links)
@@ -459,7 +460,7 @@ def counts(draw: Draw, names: list[str]) -> tuple[Ending, ...]:
                 "mutual",
             ),
             "int",
-            "A set of directed pairs makes it easy to look for the pair the other way round.",
+            "Once the links are in sets, it is easy to look for a pair the other way round.",
         ),
     )
 
@@ -483,7 +484,7 @@ def orders(draw: Draw, names: list[str]) -> tuple[Ending, ...]:
             Step(
                 f"return the largest {what} of a way along links, from any name to any other (0 if there are no links)",
                 f"best: dict[str, int] = {{}}\nfor a, b, length in sorted(IT, reverse=True):\n    best[a] = max(best.get(a, 0), {own} + best.get(b, 0))\nOUT = max(best.values(), default=0)",
-                f"const best = new Map();\nfor (const [a, b, length] of IT.slice().sort((x, y) => y[0].localeCompare(x[0]))) {{\n  best.set(a, Math.max(best.get(a) ?? 0, {own} + (best.get(b) ?? 0)));\n}}\nconst OUT = Math.max(0, ...best.values());",
+                f"const best = new Map();\nfor (const [a, b, length] of IT.slice().sort(([x], [y]) => (x < y ? 1 : x > y ? -1 : 0))) {{\n  best.set(a, Math.max(best.get(a) ?? 0, {own} + (best.get(b) ?? 0)));\n}}\nconst OUT = Math.max(0, ...best.values());",
                 longest,
                 "longest",
             ),
@@ -494,7 +495,7 @@ def orders(draw: Draw, names: list[str]) -> tuple[Ending, ...]:
             Step(
                 f"return the number of different ways along links from {start} to {goal}, where several links between the same names count as different",
                 f'ways = {{"{goal}": 1}}\nfor a, b, _ in sorted(IT, reverse=True):\n    ways[a] = ways.get(a, 0) + ways.get(b, 0)\nOUT = ways.get("{start}", 0)',
-                f"const ways = new Map([['{goal}', 1]]);\nfor (const [a, b] of IT.slice().sort((x, y) => y[0].localeCompare(x[0]))) {{\n  ways.set(a, (ways.get(a) ?? 0) + (ways.get(b) ?? 0));\n}}\nconst OUT = ways.get('{start}') ?? 0;",
+                f"const ways = new Map([['{goal}', 1]]);\nfor (const [a, b] of IT.slice().sort(([x], [y]) => (x < y ? 1 : x > y ? -1 : 0))) {{\n  ways.set(a, (ways.get(a) ?? 0) + (ways.get(b) ?? 0));\n}}\nconst OUT = ways.get('{start}') ?? 0;",
                 lambda links: sum(1 for _ in routes(links, start, goal)),
                 "count",
             ),

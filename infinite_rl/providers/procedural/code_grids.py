@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .code import CodingTask, Step, task_of_steps
+from .code import BOUNDED, CodingTask, Step, task_of_steps
 from .draw import Draw
 
 Grid = list[list[int]]
@@ -52,7 +52,10 @@ def make(draw: Draw, level: int) -> CodingTask:
         param=(name, "grid"),
         returns=returns,
         story=story,
-        rules=(rule, "Rows and columns are counted from 0, starting at the top left."),
+        rules=(
+            f"{rule} Its numbers lie {BOUNDED}.",
+            "Rows and columns are counted from 0, starting at the top left.",
+        ),
         plan=plan(steps),
         edges=edges,
         fresh=fresh,

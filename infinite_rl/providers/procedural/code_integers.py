@@ -302,7 +302,7 @@ def search(draw: Draw, level: int) -> CodingTask:
                     f"The range holds no number when `{high}` is less than `{low}`.",
                 )
             ),
-            "All numbers in the range are positive.",
+            "All numbers in the range are positive and at most 100000.",
         ),
         plan=(
             f"We run through the range once and collect the integers that {said}.",
@@ -414,7 +414,7 @@ def follow(draw: Draw, level: int) -> CodingTask:
             ending.say,
         ),
         rules=(
-            "`n` is a non-negative integer.",
+            "`n` is a non-negative integer of at most 1000000.",
             f"If `n` is {stop} at the start, no round is made.",
         ),
         plan=(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import combinations
 
-from .code import CodingTask, Ending, Step, task_of_steps, told_in_order
+from .code import BOUNDED, CodingTask, Ending, Step, task_of_steps, told_in_order
 from .draw import Draw
 
 Spans = list[list[int]]
@@ -39,7 +39,7 @@ def make(draw: Draw, level: int) -> CodingTask:
         returns=returns,
         story=story,
         rules=(
-            f"Each {noun} is an interval [start, end] with start < end, which covers everything from its start up to, but not including, its end.",
+            f"Each {noun} is an interval [start, end] with start < end, both integers {BOUNDED}, which covers everything from its start up to, but not including, its end.",
             draw.pick(
                 (
                     f"`{noun}s` is in no particular order and may be empty.",

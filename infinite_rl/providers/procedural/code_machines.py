@@ -117,7 +117,7 @@ def counter(draw: Draw, level: int) -> CodingTask:
                 )
                 * bounded
             ),
-            "`commands` holds no other characters; it may be empty.",
+            "`commands` holds no other characters; it may be empty and has at most 30 of them.",
         ),
         plan=(
             "A loop over the commands changes the value in one branch for each letter.",
@@ -429,7 +429,7 @@ def queue(draw: Draw, level: int) -> CodingTask:
             f"return {report.say}",
         ),
         rules=(
-            "The simulation ends with the last entry of `arrivals`, which may be empty; the entries are not negative.",
+            "The simulation ends with the last entry of `arrivals`, which may be empty; the entries lie between 0 and 1000000.",
         ),
         plan=(
             "One number, how many are waiting, is the whole state.",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import code_sequences as numbers
-from .code import CodingTask, Step, task_of_steps, told_in_order
+from .code import MANY, CodingTask, Step, task_of_steps, told_in_order
 from .draw import Draw
 
 OPERATIONS: dict[str, Callable[[int, int], int]] = {
@@ -60,7 +60,7 @@ def make(draw: Draw, level: int) -> CodingTask:
         story=draw.pick(STORIES),
         rules=(
             f"`{name}` has one or more parts, separated by {said}. {language.form}",
-            draw.pick(("The text is always well formed.", "Malformed texts do not occur.")),
+            f"{draw.pick(('The text is always well formed.', 'Malformed texts do not occur.'))} A text gives {MANY} integers, and no number in it, read or computed, exceeds 1000000.",
         ),
         plan=(*told_in_order(steps), language.how),
         edges=[(edge,) for edge in (*language.edges, separator.join(language.edges))],

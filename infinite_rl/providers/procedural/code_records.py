@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .code import CodingTask, Step, task_of_steps, told_in_order
+from .code import BOUNDED, CodingTask, Step, task_of_steps, told_in_order
 from .draw import Draw
 
 Pairs = list[tuple[str, int]]
@@ -112,8 +112,8 @@ def make(draw: Draw, level: int) -> CodingTask:
         rules=(
             draw.pick(
                 (
-                    f"In each pair, the first entry is the {world.name}, the second its {world.amount} (an integer).",
-                    f"A pair consists of the {world.name} (a string) and the {world.amount} (an integer).",
+                    f"In each pair, the first entry is the {world.name} (a non-empty string), the second its {world.amount} (an integer {BOUNDED}).",
+                    f"A pair consists of the {world.name} (a string that is not empty) and the {world.amount} (an integer {BOUNDED}).",
                 )
             ),
             draw.pick(
@@ -172,7 +172,7 @@ def by_name_length(draw: Draw, world: World) -> Step:
     return selecting(
         f"whose {world.name} has more than {k} characters",
         f"len(name) > {k}",
-        f"name.length > {k}",
+        f"[...name].length > {k}",
         lambda name, _: bool(name[k:]),
     )
 
@@ -219,19 +219,19 @@ GROUPINGS = (
     Part(
         "first letter of the {name} in lower case",
         "name[0].lower()",
-        "name[0].toLowerCase()",
+        "[...name][0].toLowerCase()",
         lambda name: name.lower()[0],
     ),
     Part(
         "{name} without regard to case (in lower case)",
         "name.lower()",
         "name.toLowerCase()",
-        lambda name: name.casefold(),
+        lambda name: "".join(name.lower()),
     ),
     Part(
         "number of characters of the {name}, written as a string",
         "str(len(name))",
-        "String(name.length)",
+        "String([...name].length)",
         lambda name: f"{len(name)}",
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
-from .code import CodingTask, telling_inputs
+from .code import BOUNDED, CodingTask, telling_inputs
 from .draw import Draw
 from .wording import listing
 
@@ -69,7 +69,7 @@ def climb(draw: Draw, level: int) -> CodingTask:
         ),
         rules=(
             "The order of the moves matters.",
-            "For `n` = 0 there is one sequence: the empty one.",
+            "For `n` = 0, the least value of `n`, there is one sequence: the empty one. The largest `n` is 40.",
         ),
         plan=(
             f"The number of ways to stand on a {place} is the sum of the ways to stand where the last move began.",
@@ -175,7 +175,7 @@ def recurrence(draw: Draw, level: int) -> CodingTask:
             f"use the values f(0) = {f0} and f(1) = {f1} and, for n of at least 2, this rule: {rule}",
             say,
         ),
-        rules=("`n` is a non-negative integer.",),
+        rules=("`n` is a non-negative integer of at most 1000.",),
         plan=(
             "Plain recursion would compute the same values again and again, so we build the list of terms from the start.",
             f"The first two terms are {f0} and {f1}; every further one follows from the two before it.",
@@ -294,7 +294,7 @@ def nested(draw: Draw, level: int) -> CodingTask:
         rules=(
             "A number directly in the outer list has depth 1; each list around it adds 1.",
             *more,
-            "Lists may be empty, also inside others.",
+            f"Lists may be empty, also inside others. All numbers lie {BOUNDED}.",
         ),
         plan=(
             "The structure is recursive, so the function that walks through it is, too.",
@@ -380,7 +380,10 @@ def subset(draw: Draw, level: int) -> CodingTask:
             "return the largest possible sum of the chosen entries"
             + (" after these deductions" if fee else ""),
         ),
-        rules=("Entries may be negative.", "Choosing nothing gives the sum 0."),
+        rules=(
+            f"Entries may be negative; all lie {BOUNDED}.",
+            "Choosing nothing gives the sum 0.",
+        ),
         plan=(
             "Let best[i] be the largest sum that uses only the first i entries.",
             f"The i-th entry is either left out, or taken together with the best of what lies more than {gap} places before it.",
@@ -469,7 +472,7 @@ def chain(draw: Draw, level: int) -> CodingTask:
             f"consider subsequences of `{name}` (entries may be left out, the order stays) in which every entry but the first {say}",
             f"return {goal} (0 for an empty list)",
         ),
-        rules=("All entries are positive integers.",),
+        rules=("All entries are positive integers of at most 1000000.",),
         plan=(
             "For every position we store the best value of a subsequence that ends there.",
             "It extends the best one among all earlier positions that may stand before it.",
@@ -536,7 +539,7 @@ def coins(draw: Draw, level: int) -> CodingTask:
             f"At most {limit} {unit}s of each value may be used."
             if limit
             else f"There are as many {unit}s of each value as needed.",
-            "For `amount` = 0 nothing is needed"
+            "`amount` is at least 0 and at most 1000. For `amount` = 0 nothing is needed"
             + (", and that counts as one way." if counts else ": the result is 0."),
         ),
         plan=(
@@ -625,7 +628,7 @@ def paths(draw: Draw, level: int) -> CodingTask:
             )
         ),
         says=says,
-        rules=("The grid is rectangular and has at least one cell.",),
+        rules=(f"The grid is rectangular and has at least one cell; all numbers lie {BOUNDED}.",),
         plan=(
             "Every cell is entered from a few earlier cells only, so we fill a table row by row.",
             "An entry combines the entries of the cells from which one can come with the number of the cell itself."

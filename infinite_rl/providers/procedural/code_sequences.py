@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .code import CodingTask, Step, task_of_steps, told_in_order
+from .code import BOUNDED, MANY, CodingTask, Step, task_of_steps, told_in_order
 from .draw import Draw
 
 STORIES = (
@@ -19,6 +19,7 @@ STORIES = (
     ("", "numbers"),
     ("", "values"),
 )
+BOUND = f"There are {MANY} numbers, each {BOUNDED}"
 VERBS = ("digest", "condense", "evaluate", "summarize", "process", "analyze", "refine", "review")
 
 
@@ -46,7 +47,7 @@ def make(draw: Draw, level: int) -> CodingTask:
         param=(name, "ints"),
         returns=returns,
         story=story,
-        rules=(draw.pick(EMPTY_RULES).format(name=name),),
+        rules=(draw.pick(EMPTY_RULES).format(name=name, bound=BOUND),),
         plan=(
             *told_in_order(steps, last="In the end"),
             "Each stage makes one new value and leaves the input as it was.",
@@ -57,9 +58,9 @@ def make(draw: Draw, level: int) -> CodingTask:
 
 
 EMPTY_RULES = (
-    "`{name}` may be empty.",
-    "An empty `{name}` is allowed; the same steps apply to it.",
-    "Be ready for an empty `{name}`.",
+    "`{name}` may be empty. {bound}.",
+    "An empty `{name}` is allowed; the same steps apply to it. {bound}.",
+    "Be ready for an empty `{name}`. {bound}.",
 )
 
 

@@ -67,7 +67,10 @@ def rules_for(draw: Draw, name: str, vowels: bool) -> tuple[str, ...]:
         )
     )
     empty = draw.pick(
-        (f"`{name}` may be the empty string.", f"An empty `{name}` must not lead to an error.")
+        (
+            f"`{name}` may be the empty string; all its characters are printable ASCII.",
+            f"An empty `{name}` must not lead to an error. Only printable ASCII characters occur.",
+        )
     )
     letters = draw.pick(
         (
@@ -468,9 +471,9 @@ def word_counts(draw: Draw) -> Final:
         Step(
             "return how often each word occurs, with the words as keys",
             "OUT = {}\nfor word in IT:\n    OUT[word] = OUT.get(word, 0) + 1",
-            "const OUT = {};\nfor (const word of IT) OUT[word] = (OUT[word] || 0) + 1;",
+            "const counts = new Map();\nfor (const word of IT) counts.set(word, (counts.get(word) || 0) + 1);\nconst OUT = Object.fromEntries(counts);",
             lambda words: {w: words.count(w) for w in words},
-            "counts",
+            "frequencies",
         ),
         "totals",
     )

@@ -136,7 +136,10 @@ def text_task(
         returns="int",
         story=draw.pick(STORIES),
         says=says,
-        rules=(*rules, f"{named} may be empty."),
+        rules=(
+            *rules,
+            f"{named} may be empty{' and hold' if len(params) > 1 else ' and holds'} at most 30 characters{' each' if len(params) > 1 else ''}, all of them printable ASCII.",
+        ),
         plan=plan,
         python=python,
         javascript=javascript,

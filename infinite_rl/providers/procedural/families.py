@@ -84,7 +84,12 @@ def make_problem(
     level, family = level or drawn_level, family or drawn_family
     if task == "math":
         return MATH[family](draw, level)
-    coding_task = CODING[family](draw, level)
-    while not is_telling(coding_task):
-        coding_task = CODING[family](draw, level)
-    return write_problem(draw, coding_task, task)
+    return write_problem(draw, make_task(draw, level, family), task)
+
+
+def make_task(draw: Draw, level: int, family: str) -> CodingTask:
+    """The next coding task of a draw whose inputs expose a constant and an omitted stage."""
+    task = CODING[family](draw, level)
+    while not is_telling(task):
+        task = CODING[family](draw, level)
+    return task
