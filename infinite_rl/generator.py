@@ -16,19 +16,19 @@ from functools import partial
 from pathlib import Path
 
 from .errors import ProviderError, UsageError
-from .generation.attempts import Asker
+from .generation.attempts import FORM, REPAIRABLE, Asker
 from .generation.batches import Batches, Collecting
 from .generation.budget import Budget, estimate
-from .generation.calls import Asked, Patience
+from .generation.calls import Asked, Patience, Verification
 from .generation.journal import Journal
-from .generation.outcomes import Answering, BlindSolves
+from .generation.outcomes import Answering, SelfConsistency
 from .generation.plan import Plan, Shard, slot_seed
 from .generation.progress import Progress
 from .generation.run import Run
 from .generation.run_log import RunLog
 from .generation.run_record import Record
 from .generation.shards import shard_count
-from .manifest import MANIFEST
+from .manifest import MANIFEST, read_manifest
 from .proof.solves import MIN_AGREEMENT
 from .providers.limits import Limits, RetryPolicy
 from .providers.prices import Price
@@ -65,7 +65,7 @@ def generate_dataset(
     price: str | Price | None = None,
     max_cost: float | None = None,
     dry_run: bool = False,
-    verify: int = 0,
+    verify: int | None = None,
     verify_model: str | Provider = "",
     min_agreement: float = MIN_AGREEMENT,
     base_url: str | None = None,
@@ -97,16 +97,18 @@ def generate_dataset(
             by default that of the table in `prices`.
         max_cost: US dollars that all calls of the folder may cost, those of earlier runs included.
         dry_run: ask and write nothing; the progress tells what is missing, and an estimate.
-        verify: how often each task is solved from its prompt alone before its row is kept.
-        verify_model: the model that solves them, or a provider of your own; by default the one that
-            writes them.
-        min_agreement: the share of these solves that must agree with the row's answer.
+        verify: how many independent solutions of a row, from its prompt alone, may be asked for
+            until they decide whether it is kept: two, and more where they disagree. By default
+            those of the folder's earlier runs, else 4 for a provider that asks a model, else 0.
+        verify_model: the model that solves, or a provider of your own; by default that of the
+            folder's earlier runs, else the one that writes the rows.
+        min_agreement: the share of these solutions that must agree with the row's answer.
         base_url: where a provider that is named sends its requests.
         structured: have the model held to the three sections by a schema.
         batch: send the calls up as file batches, at half price, and return; the same call made
             again keeps what has come down, and sends up what is still owed.
         limits: requests and tokens a minute, and requests in flight, by default as many as threads;
-            a blind solver that is another model has the same ones for itself.
+            a solver that is another model has the same ones for itself.
         retry: how calls that meet passing trouble are repeated.
         shard: make only this part, in a folder of its own, with its targets in place of
             `num_samples`; `cluster` does so for all of them, and merges them.
@@ -133,18 +135,20 @@ def generate_dataset(
     log = RunLog(Path(out_dir))
     patience = Patience(limits or Limits(), num_threads, retry, stop, log)
     options = {"temperature": temperature, "max_output_tokens": max_output_tokens}
+    recorded = read_manifest(Path(out_dir)).get("settings", {})
+    verification = Verification.of(verify, verify_model, provider, model_name, recorded)
     asked = Asked.by(
-        provider, model_name, verify_model, price,
+        provider, model_name, verification.model, price,
         {**options, "base_url": base_url}, patience, structured=structured, batch=batch,
         dry_run=dry_run,
     )  # fmt: skip
-    solves = BlindSolves(asked.solver, verify, min_agreement)
+    solves = SelfConsistency(asked.solver, verification.count, min_agreement, asked.writer.name)
     settings = {**asked.settings(), "seed": seed, **plan.settings(), "topics": list(topics)}
     settings |= {**options, "structured": structured, **solves.settings()}
     with _opened(Path(out_dir), settings, timeout, extend=extend, dry_run=dry_run) as opened:
         store, journal, record = opened
         collecting = Collecting(journal)
-        prices = [asked.writer.price, *[asked.solver.price] * verify]
+        prices = [asked.writer.price, *[asked.solver.price] * solves.count]
         budget = Budget(
             max_cost, prices, journal.spending, plan.prompt_chars, max_output_tokens, collecting
         )
@@ -159,7 +163,14 @@ def generate_dataset(
             raise UsageError(f"a batch is under way: `infinite-rl batch resume {out_dir}` goes on")
         answers, seed_of = collecting if batch else journal, partial(slot_seed, seed)
         run = Run(
-            asker=Asker(plan.tasks, tuple(topics), seed, store, journal),
+            asker=Asker(
+                plan.tasks,
+                tuple(topics),
+                seed,
+                store,
+                journal,
+                REPAIRABLE if solves.count else FORM,
+            ),
             store=store,
             journal=journal,
             progress=progress,

@@ -82,9 +82,15 @@ def _add_what_is_spent(parser: argparse.ArgumentParser) -> None:
     opt("--tpm", None, "tokens a minute, at most", int)
     opt("--max_concurrency", None, "requests in flight, at most (default: as many as threads)", int)
     opt("--base_url", None, "where the provider's requests go, such as http://localhost:8000/v1")
-    opt("--verify", 0, "times that each task is solved blind before its row is kept", int)
-    opt("--verify_model", "", "the model that solves them (default: the one that is asked)")
-    opt("--min_agreement", MIN_AGREEMENT, "share of the solves that must agree", float)
+    opt(
+        "--verify",
+        None,
+        "independent solutions of a row, at most, that decide whether it is kept; 0 for none "
+        "(default: those of the folder's earlier runs, else 4 for a model)",
+        int,
+    )
+    opt("--verify_model", "", "the model that solves (default: the one that is asked)")
+    opt("--min_agreement", MIN_AGREEMENT, "share of the solutions that must agree", float)
     opt("--price", None, "dollars for a million tokens: input,output (default: from a table)")
     opt("--max_cost", None, "dollars that all calls of the folder may cost", float)
 
@@ -153,8 +159,9 @@ def _generated(
     from .display import display
 
     screen = display(Console(stderr=True), quiet=given.quiet)
+    asks = PROVIDERS[provider].asks_a_model
     with stop_on_signals() as stop, screen as show:
-        told = given.verify and not given.dry_run and not given.quiet
+        told = asks and given.verify != 0 and not given.dry_run and not given.quiet
         return engine(
             given.model_name,
             given.num_samples,
@@ -188,7 +195,7 @@ def _generated(
 
 
 def _after_estimate(show: Callable[[Progress], None]) -> Callable[[Progress], None]:
-    """The display, but that it first says what is to be spent: blind solves multiply it."""
+    """The display, but that it first says what is to be spent: solutions multiply it."""
     from .display import estimated
 
     told = False
@@ -250,7 +257,7 @@ def _chosen_provider(given: argparse.Namespace) -> str:
     """The provider's name; where it was left to us, a line says which and why."""
     chosen = resolve_provider(given.provider)
     unused = [] if PROVIDERS[chosen].asks_a_model else _meant_for_a_model(given)
-    if given.verify > 0 and not PROVIDERS[chosen].asks_a_model:
+    if (given.verify or 0) > 0 and not PROVIDERS[chosen].asks_a_model:
         raise UsageError(f"{chosen} solves no tasks: --verify needs a provider that asks a model")
     if given.model_name is None:
         if chosen == "openai_compatible":

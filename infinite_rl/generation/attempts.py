@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import NoCompletion
@@ -14,15 +14,19 @@ from .plan import slot_seed
 
 MAX_DRAFTS = 5  # new tasks tried for one sample
 MAX_REPAIRS = 2  # times that one draft is asked for again, told what failed
-# Not what its proof found ("weak verifier", "disagreement"): told of it, a model would mend its
-# answer until it passes.
-REPAIRABLE = ("incomplete", "unscored", "wrong", "format")
+# Faults of form, and of a reference that cannot be read.
+FORM = ("incomplete", "unscored", "format")
+# Nothing that the proof has found ("weak verifier", "disagreement"): told of it, a model would mend
+# its answer until it passes. A response that fails its own reference is mended only where
+# independent solutions follow: the model may bend the right one of the two.
+REPAIRABLE = (*FORM, "wrong")
 
 
 class Asker:
     """Turns slots into attempts: which task, which topic, what is shown, which seed.
 
     Slots whose calls were lost when a run died are passed over: they may have been paid for.
+    `repairable` are the reasons that are sent back.
     """
 
     def __init__(
@@ -32,8 +36,10 @@ class Asker:
         seed: int,
         store: Store,
         journal: Journal,
+        repairable: Collection[str] = REPAIRABLE,
     ) -> None:
         self._tasks, self._topics, self._seed = tasks, topics, seed
+        self._repairable = repairable
         self._store, self._journal = store, journal
 
     def first(self, family: str, index: int) -> Attempt | None:
@@ -46,7 +52,7 @@ class Asker:
     def after(self, outcome: Outcome) -> Attempt | None:
         """The attempt that follows a rejected one: a repair, else a redraw, else none."""
         slot = outcome.attempt.slot
-        text = self._text(outcome) if outcome.reason in REPAIRABLE else ""
+        text = self._text(outcome) if outcome.reason in self._repairable else ""
         repair = replace(slot, repair=slot.repair + 1)
         while str(repair) in self._journal.lost:
             repair = replace(repair, repair=repair.repair + 1)

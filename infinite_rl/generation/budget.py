@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 
 from ..errors import UsageError
+from ..proof.solves import TYPICAL_SOLUTIONS
 from ..providers.prices import Price, cost
 from ..types import Usage
 from .progress import Estimate, Progress, Spending
@@ -97,17 +98,19 @@ def estimate(progress: Progress, prices: Sequence[Price | None], chars: int) -> 
     """The calls, tokens and dollars for the rows that `progress` lacks.
 
     `chars` is the length of a prompt; `prices` are those of the call that writes a row, and of the
-    further ones that prove it.
+    independent solutions that it may have, of which fewer are to be expected.
     """
     rows = {family: progress.missing(family) for family in progress.targets}
     spent, present, missing = progress.spending, sum(progress.present.values()), sum(rows.values())
     if spent.calls >= _KNOWN_AFTER and present:
         return _extrapolated(rows, missing / present, spent)
-    counts = [round(missing / _TYPICAL_YIELD), *[missing] * (len(prices) - 1)]
-    one = Usage(chars // _CHARS_PER_TOKEN, _TYPICAL_OUTPUT)
-    usage = Usage(sum(counts) * one.input_tokens, sum(counts) * one.output_tokens)
-    costs = [n * cost(one, price) for n, price in zip(counts, prices, strict=True) if price]
-    return Estimate(rows, sum(counts), usage, None if None in prices else sum(costs), False)
+    written = round(missing / _TYPICAL_YIELD)
+    solved = round(missing * min(TYPICAL_SOLUTIONS, len(prices) - 1))
+    calls, one = written + solved, Usage(chars // _CHARS_PER_TOKEN, _TYPICAL_OUTPUT)
+    usage = Usage(calls * one.input_tokens, calls * one.output_tokens)
+    pairs = zip((written, solved), (prices[0], prices[-1]), strict=True)
+    costs = [count * cost(one, price) for count, price in pairs if price]
+    return Estimate(rows, calls, usage, None if None in prices else sum(costs), False)
 
 
 def estimate_calls(calls: int, chars: int, price: Price | None, spent: Spending) -> Estimate:

@@ -1,4 +1,4 @@
-"""Who is asked: the model that writes the tasks, and the one that solves them blind."""
+"""Who is asked: the model that writes the tasks, and the one that solves them independently."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import ProviderUnavailable, UsageError
+from ..proof.solves import MOST_SOLUTIONS
 from ..providers import PROVIDERS, make_provider, resolve_provider
 from ..providers.gate import Limits, RetryPolicy
 from ..providers.limits import LimitedProvider
@@ -22,6 +23,50 @@ from .run_log import RunLog
 
 WRITER, SOLVER = "writer", "solver"
 _NO_KEY = "none"  # what a provider is made with that is never asked
+
+
+@dataclass(frozen=True)
+class Verification:
+    """How many independent solutions a row may have at most, and whose; "" for the author's.
+
+    Raises:
+        UsageError: the provider asks no model that could solve anything.
+    """
+
+    count: int
+    model: str | Provider
+
+    @classmethod
+    def of(
+        cls,
+        verify: int | None,
+        verify_model: str | Provider,
+        provider: str | Provider,
+        model: str,
+        recorded: Mapping[str, object],
+    ) -> Verification:
+        """Those asked for, else those `recorded` in the settings of the folder, else the defaults.
+
+        By default a row of a model has up to four solutions, and one that no model writes none. A
+        provider of your own asks no model where its `asks_a_model` is False.
+        """
+        earlier = {} if "rocedural" in str(recorded.get("provider")) else recorded
+        if isinstance(provider, str):
+            kind = resolve_provider(provider)
+            asks = PROVIDERS[kind].asks_a_model
+            if verify and not asks:
+                raise UsageError(
+                    f"{kind} solves no tasks: verify needs a provider that asks a model"
+                )
+            if not verify_model and earlier.get("verify"):
+                verify_model = str(earlier.get("verify_model") or "")
+            verify_model = "" if verify_model == model else verify_model
+        else:
+            asks = bool(verify_model) or getattr(provider, "asks_a_model", True)
+        if verify is None:
+            kept = earlier.get("verify", MOST_SOLUTIONS)
+            verify = kept if asks and isinstance(kept, int) else 0
+        return cls(verify, verify_model if verify or not isinstance(provider, str) else "")
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from ..errors import InfiniteRLError, UsageError
 from ..files.csv_log import read_rows
 from ..generator import generate_dataset
+from ..manifest import read_manifest
 from ..providers import resolve_provider
 from ..providers.limits import Limits
 from ..reward_functions import get_reward_functions
@@ -29,6 +30,7 @@ from ..store import DATASET, JOURNAL, Store
 from ..tasks import TASKS
 from ..types import Usage
 from ..workers.ray_cluster import connected
+from .calls import Verification
 from .plan import Plan, Shard
 from .progress import Estimate, Progress, Spending
 from .run import STOPPED_ON_REQUEST
@@ -133,9 +135,18 @@ class _Filling:
             raise UsageError("on a cluster a provider must be a name: each worker makes its own")
         check_range("num_samples", num_samples, 1)
         given["provider"] = resolve_provider(given["provider"])
+        folder = Path(out_dir).resolve()
+        verification = Verification.of(
+            given["verify"],
+            given["verify_model"],
+            given["provider"],
+            model_name,
+            read_manifest(folder).get("settings", {}),
+        )
+        given["verify"], given["verify_model"] = verification.count, verification.model
         chosen = given["task_dist"], TASKS, given["languages"]
         plan = Plan.of(num_samples, *chosen, get_reward_functions())
-        return cls(Path(out_dir).resolve(), given, plan)
+        return cls(folder, given, plan)
 
     @property
     def targets(self) -> dict[str, int]:

@@ -1,22 +1,34 @@
-"""From an attempt to its outcome, in a worker thread: ask, judge, and prove what would be kept."""
+"""From an attempt to its outcome, in a worker thread: ask, judge, and prove what would be kept.
+
+What costs least comes first: a row that is there already, then independent solutions, which keep
+out most that is wrong, then the test of the row's verifier.
+"""
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ..errors import NoCompletion
 from ..proof.record import proof_of
 from ..proof.self_test import self_test
-from ..proof.solves import MIN_AGREEMENT, decide, judge_solves, solve_request
+from ..proof.solves import (
+    FIRST_SOLUTIONS,
+    MIN_AGREEMENT,
+    IndependentSolutions,
+    decide,
+    solve_request,
+)
 from ..reward_functions.reward_function import RewardFunction
 from ..settings import check_range
 from ..types import Attempt, Completion, Outcome, Reason, Slot
 from .journal import Call, Pending, Source
 from .judge import judge, no_completion
+
+_COMPUTED = {"ProceduralProvider": "procedural"}  # by the provider: answers by construction
 
 
 class Answers(Protocol):
@@ -33,8 +45,10 @@ class Answers(Protocol):
 
 
 @dataclass(frozen=True)
-class BlindSolves:
-    """Who solves each task from its prompt alone, how often, and the share that must agree.
+class SelfConsistency:
+    """Who solves each task from its prompt alone, how often at most, and the share to agree.
+
+    `writer` is the kind of provider that writes the rows.
 
     Raises:
         UsageError: there are no such numbers.
@@ -43,10 +57,16 @@ class BlindSolves:
     source: Source
     count: int = 0
     min_agreement: float = MIN_AGREEMENT
+    writer: str = ""
 
     def __post_init__(self) -> None:
         check_range("verify", self.count, 0)
         check_range("min_agreement", self.min_agreement, 0, 1)
+
+    @property
+    def verified_by(self) -> str:
+        """How rows that are kept were verified: "self" where nothing but their author agrees."""
+        return "self-consistency" if self.count else _COMPUTED.get(self.writer, "self")
 
     def settings(self) -> dict[str, object]:
         """The part of a run's settings that says how rows are proven."""
@@ -61,7 +81,7 @@ class BlindSolves:
 class Answering:
     """Turns attempts into outcomes; called from many threads.
 
-    `known(prompt)` says whether a row asks the same already: then no solves are paid for.
+    `known(prompt)` says whether a row asks the same already: then nothing more is done for it.
     """
 
     journal: Answers
@@ -69,16 +89,21 @@ class Answering:
     rewards: Mapping[str, RewardFunction]
     seed_of: Callable[[Slot], int]
     known: Callable[[str], bool]
-    solves: BlindSolves
+    solves: SelfConsistency
 
     def __call__(self, attempt: Attempt) -> Outcome:
         """One call and its judgement; for a row that would be kept, also its proof."""
         outcome = self._judged(attempt)
-        if outcome.accepted and not self.known(outcome.sample.prompt):
-            outcome = self._tested(outcome)
-        if outcome.accepted and self.solves.count and not self.known(outcome.sample.prompt):
+        proof = {"verified_by": self.solves.verified_by, "repairs": str(attempt.slot.repair)}
+        outcome = replace(outcome, proof=proof)
+        if self.solves.count and self._is_new(outcome):
             outcome = self._solved(outcome)
+        if self._is_new(outcome):
+            outcome = self._tested(outcome)
         return outcome
+
+    def _is_new(self, outcome: Outcome) -> bool:
+        return outcome.accepted and not self.known(outcome.sample.prompt)
 
     def _judged(self, attempt: Attempt) -> Outcome:
         task = attempt.task
@@ -99,26 +124,43 @@ class Answering:
         return _proven(outcome, columns, "weak verifier", found.fault)
 
     def _solved(self, outcome: Outcome) -> Outcome:
-        attempt, sample, solves = outcome.attempt, outcome.sample, self.solves
-        request = solve_request(sample, attempt.task)
+        """The row after its independent solutions: two, then one after another until it is decided.
+
+        Raises Pending where those that are wanted next are not answered yet.
+        """
+        attempt, solves = outcome.attempt, self.solves
+        reward = self.rewards[attempt.task.reward]
+        solutions = IndependentSolutions(outcome.sample, reward, attempt.seed)
         slots = (replace(attempt.slot, solve=number) for number in itertools.count(1))
         # One that was under way when a run died may have been paid for: another takes its place.
         free = (slot for slot in slots if str(slot) not in self.journal.lost)
+        wanted, fault = min(FIRST_SOLUTIONS, solves.count), None
+        while fault is None:
+            solutions.add(self._solutions(outcome, list(itertools.islice(free, wanted))))
+            found, wanted = solutions.result(), 1
+            fault = decide(
+                found,
+                solves.min_agreement,
+                most=solves.count,
+                repaired=attempt.slot.repair > 0,
+            )
+        return _proven(outcome, found.columns(), "disagreement", fault)
+
+    def _solutions(self, outcome: Outcome, slots: Sequence[Slot]) -> list[Completion | None]:
+        request = solve_request(outcome.sample, outcome.attempt.task)
         completions: list[Completion | None] = []
         pending: Pending | None = None
-        for slot in itertools.islice(free, solves.count):
-            call = Call(slot, attempt.task.name, *request, self.seed_of(slot))
+        for slot in slots:
+            call = Call(slot, outcome.attempt.task.name, *request, self.seed_of(slot))
             try:
-                completions.append(self.journal.complete(call, solves.source))
+                completions.append(self.journal.complete(call, self.solves.source))
             except NoCompletion:
                 completions.append(None)
             except Pending as error:
                 pending = error  # the others are wanted all the same
         if pending:
             raise pending
-        found = judge_solves(sample, completions, self.rewards[attempt.task.reward])
-        fault = decide(found, solves.min_agreement)
-        return _proven(outcome, found.columns(), "disagreement", fault)
+        return completions
 
 
 def _proven(outcome: Outcome, columns: Mapping[str, str], reason: Reason, fault: str) -> Outcome:

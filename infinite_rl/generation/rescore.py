@@ -27,7 +27,7 @@ from ..tasks import TASKS
 from ..types import Attempt, Completion, Outcome, Slot, TaskType
 from ..workers.pool import default_count
 from .journal import Call, Journal, Source, calls
-from .outcomes import Answering, BlindSolves
+from .outcomes import Answering, SelfConsistency
 from .plan import slot_seed
 from .shards import SHARDS, shard_count, shard_folders, shard_rows
 
@@ -39,8 +39,8 @@ _TOGETHER = 256  # answers that are held at a time
 class Rescored:
     """What came of it: rows `kept` that were there, `gained`, and `dropped`; and what is rejected.
 
-    `unproven` rows would be kept, but their blind solves were never paid for: the next run of
-    `generate` in the folder `out` sees to them. It is None where nothing was written.
+    `unproven` rows would be kept, but some of their independent solutions were never paid for: the
+    next run of `generate` in the folder `out` sees to them. It is None where nothing was written.
     """
 
     kept: int = 0
@@ -174,9 +174,11 @@ def _rescored(
     tasks: Mapping[str, TaskType],
     rewards: Mapping[str, RewardFunction],
 ) -> Rescored:
-    verify = int(read_manifest(folder).get("settings", {}).get("verify", 0))
+    settings = read_manifest(folder).get("settings", {})
     blind = Source(_nobody)
-    solves = BlindSolves(blind, verify, min_agreement)
+    solves = SelfConsistency(
+        blind, int(settings.get("verify", 0)), min_agreement, str(settings.get("provider", ""))
+    )
     with locked(folder), closing(Journal(folder)) as journal:
         before = _row_slots(folder)
         if strays := sum(slot not in journal for slot in before):

@@ -21,6 +21,9 @@ from .run_log import RunLog
 
 logger = logging.getLogger(__name__)
 
+# Rows in a row that independent solutions disagreed with, after which a family is given up: with a
+# solver right half of the time, one row in ten meets that fate.
+MOST_DISAGREEMENTS = 40
 STOPPED_ON_REQUEST = "stopped on request"
 
 
@@ -50,6 +53,9 @@ class Run:
     waiting: deque[Attempt] = field(default_factory=deque)  # what follows rejected attempts
     begun: Counter[str] = field(default_factory=Counter)  # samples not settled yet, per family
     failures: Counter[str] = field(default_factory=Counter)  # failed samples in a row, per family
+    # Rows in a row that independent solutions disagreed with, per family; and samples with such.
+    disagreements: Counter[str] = field(default_factory=Counter)
+    disputed: set[tuple[str, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         filled = self.store.filled
@@ -138,32 +144,51 @@ class Run:
         """A row was made."""
         self.progress.accepted[family] += 1
         self.begun[family] -= 1
-        self.failures[family] = 0
+        self.failures[family] = self.disagreements[family] = 0
         if self.progress.accepted.total() % self.save_every == 0:
             self.journal.sync()
             self.store.sync()
 
     def _go_on(self, outcome: Outcome) -> None:
         """Try once more after an outcome that was rejected, or end its sample."""
-        family = outcome.attempt.slot.family
+        slot = outcome.attempt.slot
+        family, sample = slot.family, (slot.family, slot.index)
         self.progress.rejected[outcome.reason] += 1
+        if outcome.reason == "disagreement":
+            self._dispute(outcome)
         following = self.asker.after(outcome)
         if following and family not in self.progress.given_up:
             self.waiting.append(following)
             return
         self.begun[family] -= 1
-        if not self.journal.answered_now(outcome.attempt.slot):
+        if sample in self.disputed:  # its author made rows, though none that is true
+            self.disputed.discard(sample)
+            return
+        if not self.journal.answered_now(slot):
             return  # an earlier run paid for this failure, and counted it
         self.failures[family] += 1
         if self.failures[family] == self.max_retries:
-            self._give_up(family, outcome.score.error_msg)
+            error = outcome.score.error_msg[:200]
+            self._give_up(
+                family, f"{self.max_retries} samples in a row failed, the last as {error!r}"
+            )
 
-    def _give_up(self, family: str, error: str) -> None:
+    def _dispute(self, outcome: Outcome) -> None:
+        """Count a row that is not true; a solver that agrees with none must not cost forever."""
+        slot = outcome.attempt.slot
+        self.disputed.add((slot.family, slot.index))
+        self.disagreements[slot.family] += 1
+        if self.disagreements[slot.family] == MOST_DISAGREEMENTS:
+            self._give_up(
+                slot.family,
+                f"independent solutions disagreed with {MOST_DISAGREEMENTS} rows in a row, the "
+                f"last as {outcome.score.error_msg[:200]!r}: ask another --verify_model",
+            )
+
+    def _give_up(self, family: str, why: str) -> None:
         """End a family's samples, those that are begun as well: each further call costs money."""
-        self.progress.given_up[family] = (
-            f"{self.max_retries} samples in a row failed, the last as {error[:200]!r}"
-        )
-        self.log.write("given up", f"{family}: {self.progress.given_up[family]}")
+        self.progress.given_up[family] = why
+        self.log.write("given up", f"{family}: {why}")
         self.waiting = deque(next_ for next_ in self.waiting if next_.slot.family != family)
 
     def _write_debug(self, outcome: Outcome) -> None:

@@ -10,7 +10,10 @@ from ..types import Completion
 
 
 class Provider(Protocol):
-    """Whatever can answer a prompt. Called from many threads at once."""
+    """Whatever can answer a prompt. Called from many threads at once.
+
+    With an attribute `asks_a_model` that is False, rows are not solved independently by default.
+    """
 
     @property
     def model(self) -> str:

@@ -25,10 +25,13 @@ class ScriptedProvider:
 
     A reply is the text of a completion, a `Completion`, or an exception to raise. `calls` lists
     what was asked, in order. Thread-safe; a function is called in the callers' threads, unlocked.
+    It asks no model, so that its rows are not solved independently unless that is asked for.
 
     Raises:
         UsageError: `replies` is one string, not a list.
     """
+
+    asks_a_model = False
 
     def __init__(
         self,
