@@ -101,7 +101,8 @@ def generate_dataset(
             until they decide whether it is kept: two, and more where they disagree. By default
             those of the folder's earlier runs, else 4 for a provider that asks a model, else 0.
         verify_model: the model that solves, or a provider of your own; by default that of the
-            folder's earlier runs, else the one that writes the rows.
+            folder's earlier runs, else another one of the same kind where one is known, else the
+            one that writes the rows.
         min_agreement: the share of these solutions that must agree with the row's answer.
         base_url: where a provider that is named sends its requests.
         structured: have the model held to the three sections by a schema.

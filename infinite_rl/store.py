@@ -26,6 +26,7 @@ JOURNAL = "journal.jsonl"  # of a model's answers, which `generation.journal` ke
 PROOF_COLUMNS = (
     *("status", "reward", "reward_version", "limits", "runtime", "runtime_sha256"),
     *("mutation_score", "mutants", "agreement", "solve_rate", "majority_answer"),
+    *("verified_by", "repairs", "inputs_compared"),
 )
 DATASET_COLUMNS = (
     *("type", "prompt", "answer", "response", "quality_score"),
@@ -37,7 +38,7 @@ FAILED_COLUMNS = (
     *("error_msg", "raw_text", "rectified", "slot", "reason", "model", "cost"),
 )
 # The columns that files of an earlier version may lack.
-DATASET_LATER: frozenset[str] = frozenset()
+DATASET_LATER = frozenset({"verified_by", "repairs", "inputs_compared"})
 FAILED_LATER = frozenset({"reason", "model", "cost"})
 _OF_A_SAMPLE = ("type", "prompt", "answer", "response", "language")
 # What is remembered of a row, and of a failure.

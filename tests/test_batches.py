@@ -45,7 +45,7 @@ def make(server: gemini.GeminiServer, folder: Path, count: int = 12, **more: Any
     provider = GeminiBatches("a-model", api_key=server.key, base_url=server.base_url)
     return generate_dataset(
         "a-model", count, folder, provider=provider, task_dist="0,1", num_threads=4,
-        retry=AT_ONCE, **{"batch": True, **more},
+        retry=AT_ONCE, **{"batch": True, "verify": 0, **more},
     )  # fmt: skip
 
 
@@ -95,13 +95,22 @@ def test_a_folder_with_a_batch_under_way_makes_no_single_calls(tmp_path: Path) -
             make(server, tmp_path, batch=False)
 
 
-def test_blind_solves_go_up_in_batches_too(tmp_path: Path) -> None:
-    with gemini.GeminiServer(mostly_right) as server:
-        done = until_done(server, tmp_path, verify=3)
+def test_independent_solutions_go_up_in_rounds_until_they_decide(tmp_path: Path) -> None:
+    def now_and_then(request: gemini.Request) -> gemini.Reply | str:
+        """Every fourth solution is wrong, in a way of its own."""
+        solves, seed = request.prompt.startswith("What is"), request.seed or 0
+        return tagged(f"-{seed}") if solves and seed % 4 == 0 else mostly_right(request)
+
+    with gemini.GeminiServer(now_and_then) as server:
+        done = until_done(server, tmp_path, verify=None)
         assert done.complete
         assert not asked_twice(server)
-    rows = load_dataset(tmp_path)
-    assert set(rows["agreement"]) == {"1.0"}
+        keys = [request.key for request in server.requests if "/solve" in request.key]
+    rows, solved = load_dataset(tmp_path), Counter(key.split("/solve")[0] for key in keys)
+    assert set(rows["verified_by"]) == {"self-consistency"}
+    for slot, agreement in zip(rows["slot"], rows["agreement"], strict=True):
+        assert solved[slot] == {"1.0": 2, "0.6667": 3}.get(agreement, 4)
+    assert len(set(solved.values())) > 1, "some needed a third, the others were not asked for it"
 
 
 def test_a_batch_costs_half(tmp_path: Path) -> None:

@@ -46,6 +46,11 @@ def wrong(system: str, prompt: str, seed: int) -> str:
     return render(f"What is {seed} + 1?", f"{seed + 1}", f"Add two. {tagged(str(seed + 2))}")
 
 
+def unreadable(system: str, prompt: str, seed: int) -> str:
+    """A sample with a fault of form: its reference cannot be read, and so it is asked for again."""
+    return render(f"What is {seed} + 1?", "((", f"Add two. {tagged(str(seed + 2))}")
+
+
 def make(folder: Path, reply: Reply | ScriptedProvider, count: int = 5, **more: Any) -> Progress:
     """Generate `count` math rows from a script."""
     provider = reply if isinstance(reply, ScriptedProvider) else ScriptedProvider(reply)
@@ -104,10 +109,10 @@ def test_equal_settings_make_equal_rows_whatever_the_threads(tmp_path: Path) -> 
 
 
 def test_a_rejected_sample_is_asked_for_twice_more_then_drawn_anew(tmp_path: Path) -> None:
-    provider = ScriptedProvider(in_turn(wrong, wrong, wrong, right))
+    provider = ScriptedProvider(in_turn(unreadable, unreadable, unreadable, right))
     progress = make(tmp_path, provider, 1)
     assert progress.complete
-    assert progress.rejected == {"wrong": 3}
+    assert progress.rejected == {"unscored": 3}
     assert [row["rectified"] for row in failures(tmp_path)] == ["False", "True", "True"]
     assert load_dataset(tmp_path)["slot"][0] == "math/0/1/0"
     repair = provider.calls[1].prompt
@@ -118,12 +123,12 @@ def test_a_rejected_sample_is_asked_for_twice_more_then_drawn_anew(tmp_path: Pat
 
 
 def test_a_mended_sample_is_kept(tmp_path: Path) -> None:
-    make(tmp_path, in_turn(wrong, right), 1)
+    make(tmp_path, in_turn(unreadable, right), 1)
     assert load_dataset(tmp_path)["slot"][0] == "math/0/0/1"
 
 
 def test_a_family_is_given_up_after_so_many_failed_samples_in_a_row(tmp_path: Path) -> None:
-    provider = ScriptedProvider(wrong)
+    provider = ScriptedProvider(unreadable)
     progress = make(tmp_path, provider, 10, max_retries=2)
     assert not progress.complete
     assert "2 samples in a row" in progress.given_up["math"]
@@ -176,7 +181,10 @@ def test_a_success_resets_the_count_of_failures(tmp_path: Path) -> None:
     # Every other sample fails in all of its 15 calls.
     calls = itertools.count()
     progress = make(
-        tmp_path, lambda *call: (wrong if next(calls) % 16 < 15 else right)(*call), 4, max_retries=2
+        tmp_path,
+        lambda *call: (unreadable if next(calls) % 16 < 15 else right)(*call),
+        4,
+        max_retries=2,
     )
     assert progress.complete
 
@@ -292,7 +300,7 @@ def test_an_answer_that_was_not_judged_is_judged_by_the_next_run(tmp_path: Path)
 
 
 def test_a_rejected_sample_goes_on_where_it_stood(tmp_path: Path) -> None:
-    make(tmp_path, ScriptedProvider([wrong("", "", 1), ProviderRefused("stop here")]), 1)
+    make(tmp_path, ScriptedProvider([unreadable("", "", 1), ProviderRefused("stop here")]), 1)
     provider = ScriptedProvider(right)
     make(tmp_path, provider, 1)
     (call,) = provider.calls
@@ -394,13 +402,13 @@ def test_progress_is_told_at_the_start_and_after_every_outcome(tmp_path: Path) -
 
 
 def test_debug_writes_what_was_asked_and_answered(tmp_path: Path) -> None:
-    make(tmp_path, in_turn(wrong, right), 1, debug=True)
+    make(tmp_path, in_turn(unreadable, right), 1, debug=True)
     names = sorted(path.name for path in (tmp_path / "debug_prompts").iterdir())
     assert names == ["math_0_0_0.txt", "math_0_0_1.txt"]
     text = (tmp_path / "debug_prompts" / "math_0_0_0.txt").read_text(encoding="utf-8")
     assert TASKS["math"].system_prompt in text
     assert "Add two." in text
-    assert "===== outcome =====\nwrong" in text
+    assert "===== outcome =====\nunscored" in text
 
 
 @pytest.mark.parametrize(

@@ -142,11 +142,12 @@ def test_a_milder_threshold_gains_rows_without_a_call(tmp_path: Path) -> None:
     calls = len(solver.calls)
     found = rescore(tmp_path, min_agreement=0.5)
     assert found.kept == 10
+    assert found.gained > 0
     assert len(solver.calls) == calls
     assert found.out
     assert read_manifest(tmp_path)["settings"]["min_agreement"] == 0.75
     assert read_manifest(found.out)["settings"]["min_agreement"] == 0.5
-    assert set(load_dataset(found.out)["agreement"]) >= {"0.75", "1.0"} - {"1.0"}
+    assert "0.6667" in set(load_dataset(found.out)["agreement"])
     assert make(found.out, right, 10, min_agreement=0.5, **options).complete
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,7 @@ def test_agreement_is_by_meaning() -> None:
         "agreement": "0.75",
         "solve_rate": "0.75",
         "majority_answer": "0.5",
+        "inputs_compared": "",
     }
 
 
@@ -86,7 +88,7 @@ def test_a_solve_that_could_not_be_judged_says_nothing_of_the_answer() -> None:
     unreadable = Sample("math", "p", "((", "r")
     solves = judge_solves(unreadable, said("1", "2"), MATH)
     assert (solves.asked, solves.judged) == (2, 0)
-    assert decide(solves) == "none of 2 blind solves came to an end"
+    assert decide(solves) == "none of 2 independent solutions came to an end"
 
 
 def program(body: str) -> Completion:
@@ -106,22 +108,69 @@ def test_programs_agree_by_what_they_do() -> None:
 # --- the decision
 
 
-def test_two_that_agree_keep_a_row_and_one_does_not() -> None:
-    assert decide(judged("1/2", "0.5", "3", "4")) == ""
-    assert decide(judged("1/2", "2", "3", "4")).startswith("1 of 4 blind solves agree")
-    assert decide(judged("1/2")) == ""
+def test_the_first_answer_that_two_share_decides() -> None:
+    assert decide(judged("1/2", "0.5"), most=4) == ""
+    assert decide(judged("1/2", "3", "0.5"), most=4) == ""
+    refused = "0 of 2 independent solutions agree with the answer, and 2 on another one: 3"
+    assert decide(judged("3", "3.0"), most=4) == refused
+    assert decide(judged("1/2", "1/2", "3", "3.0")), "no more than another answer has"
 
 
-def test_a_row_needs_more_than_any_other_answer_has() -> None:
-    assert "and 2 on another one: 3" in decide(judged("1/2", "1/2", "3", "3.0"))
-    assert decide(judged("1/2", "1/2", "3", "4", "5", "6")) == ""
+def test_another_is_asked_for_only_while_it_can_change_the_decision() -> None:
+    for open_ in (judged("1/2", "3"), judged("3", "4"), judged("1/2", "3", "4")):
+        assert decide(open_, most=4) is None
+    assert decide(judged("3", "4", "5"), most=4) is None, "one that agrees would keep it"
+    assert decide(judged("3", "4", "5"), most=4, repaired=True), "but not a repaired row"
+    assert decide(judged("3", "4"), most=2).startswith("0 of 2 independent solutions agree")
+    assert decide(judged("1/2"), most=1) == ""
+    assert decide(judged("2"), most=1)
+
+
+def test_where_no_answer_is_shared_one_that_agrees_keeps_a_row_that_was_not_repaired() -> None:
+    scattered = judged("1/2", "2", "3", "4")
+    assert decide(scattered) == ""
+    assert decide(scattered, repaired=True).startswith("1 of 4 independent solutions agree")
+    assert decide(judged("1/2", "2", "3", "0.5"), repaired=True) == ""
+    assert decide(judged("2", "3", "4", "5")).startswith("0 of 4 independent solutions agree")
+
+
+def test_no_outcome_of_the_solutions_that_are_not_asked_for_would_change_the_decision() -> None:
+    """Every course of up to six solutions: the decision that ends it is that of all its ends."""
+
+    def ends(asked: int, agreeing: int, rival: int, scattered: int, **rule: Any) -> set[bool]:
+        found = decide(Solves(asked, asked, agreeing, max(rival, min(1, scattered))), **rule)
+        if found is not None and asked >= 2:
+            return {found == ""}
+        assert asked < rule["most"], "the last one always decides"
+        counts = (agreeing, rival, scattered)
+        return set().union(
+            *(
+                ends(asked + 1, *(n + (which == m) for m, n in enumerate(counts)), **rule)
+                for which in range(3)
+            )
+        )
+
+    for most in (2, 3, 4, 5, 6):
+        for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+            for repaired in (False, True):
+                rule = {"most": most, "min_agreement": share, "repaired": repaired}
+                assert ends(0, 0, 0, 0, **rule) == {True, False}, rule
+                for agreeing in range(most + 1):
+                    # An open decision has two ends: else it was fixed, and nothing left to ask.
+                    for asked in range(2, most):
+                        for rival in range(asked - agreeing + 1 if agreeing <= asked else 0):
+                            solves = Solves(asked, asked, agreeing, rival)
+                            if decide(solves, **rule) is None:
+                                left = asked - agreeing - rival
+                                found = ends(asked, agreeing, rival, left, **rule)
+                                assert found == {True, False}, (rule, solves)
 
 
 def test_the_share_that_must_agree_can_be_chosen() -> None:
     solves = judged("1/2", "1/2", "1/2", "4")
     assert decide(solves, 0.75) == ""
-    assert decide(solves, 0.76) == "3 of 4 blind solves agree with the answer, not 4; " + (
-        "most say 1/2"
+    assert decide(solves, 0.76) == (
+        "3 of 4 independent solutions agree with the answer, which is not enough; most say 1/2"
     )
     assert decide(Solves(100, 100, 7), 0.07) == ""
     for share in (-0.1, 1.1, float("nan")):

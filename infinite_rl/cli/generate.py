@@ -89,7 +89,11 @@ def _add_what_is_spent(parser: argparse.ArgumentParser) -> None:
         "(default: those of the folder's earlier runs, else 4 for a model)",
         int,
     )
-    opt("--verify_model", "", "the model that solves (default: the one that is asked)")
+    opt(
+        "--verify_model",
+        "",
+        "the model that solves (default: another one than the author, where one is known)",
+    )
     opt("--min_agreement", MIN_AGREEMENT, "share of the solutions that must agree", float)
     opt("--price", None, "dollars for a million tokens: input,output (default: from a table)")
     opt("--max_cost", None, "dollars that all calls of the folder may cost", float)

@@ -14,6 +14,7 @@ from ..proof.solves import MOST_SOLUTIONS
 from ..providers import PROVIDERS, make_provider, resolve_provider
 from ..providers.gate import Limits, RetryPolicy
 from ..providers.limits import LimitedProvider
+from ..providers.models import other_model
 from ..providers.prices import Price, parse_price, price_of
 from ..providers.provider import BatchProvider, Provider
 from .batches import Batches
@@ -27,7 +28,7 @@ _NO_KEY = "none"  # what a provider is made with that is never asked
 
 @dataclass(frozen=True)
 class Verification:
-    """How many independent solutions a row may have at most, and whose; "" for the author's.
+    """How many independent solutions a row may have at most, and by which model; "": the author.
 
     Raises:
         UsageError: the provider asks no model that could solve anything.
@@ -47,8 +48,9 @@ class Verification:
     ) -> Verification:
         """Those asked for, else those `recorded` in the settings of the folder, else the defaults.
 
-        By default a row of a model has up to four solutions, and one that no model writes none. A
-        provider of your own asks no model where its `asks_a_model` is False.
+        By default a row of a model has up to four solutions, by another model where one is known,
+        and a row that no model writes has none. A provider of your own asks no model where its
+        `asks_a_model` is False.
         """
         earlier = {} if "rocedural" in str(recorded.get("provider")) else recorded
         if isinstance(provider, str):
@@ -59,7 +61,9 @@ class Verification:
                     f"{kind} solves no tasks: verify needs a provider that asks a model"
                 )
             if not verify_model and earlier.get("verify"):
-                verify_model = str(earlier.get("verify_model") or "")
+                verify_model = str(earlier.get("verify_model") or model)
+            elif not verify_model and kind == "gemini":
+                verify_model = other_model(model)
             verify_model = "" if verify_model == model else verify_model
         else:
             asks = bool(verify_model) or getattr(provider, "asks_a_model", True)

@@ -99,7 +99,9 @@ class Solves:
 
     def columns(self) -> dict[str, str]:
         """The result as a row records it."""
+        total = self.compared + self.skipped
         return {
+            "inputs_compared": f"{self.compared} of {total}" if total else "",
             "agreement": repr(round(self.agreement, 4)),
             "solve_rate": repr(round(self.solve_rate, 4)),
             "majority_answer": self.majority_answer,
