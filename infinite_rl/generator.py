@@ -7,6 +7,7 @@ and the same call made again goes on from there.
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from .errors import ProviderError, UsageError
 from .generation.attempts import FORM, REPAIRABLE, Asker
 from .generation.batches import Batches, Collecting
 from .generation.budget import Budget, estimate
-from .generation.calls import Asked, Patience, Verification
+from .generation.calls import Asked, Patience, Verification, model_to_ask
 from .generation.journal import Journal
 from .generation.outcomes import Answering, SelfConsistency
 from .generation.plan import Plan, Shard, slot_seed
@@ -31,9 +32,11 @@ from .generation.shards import shard_count
 from .manifest import MANIFEST, read_manifest
 from .proof.solves import MIN_AGREEMENT
 from .providers.limits import Limits, RetryPolicy
+from .providers.models import check_available, warnings_of
 from .providers.prices import Price
 from .providers.provider import Provider
 from .providers.remote import check_settings
+from .providers.thinking import parse_thinking, thinking_request
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
 from .settings import check_range
@@ -41,9 +44,11 @@ from .store import DATASET, FAILED, JOURNAL, Store
 from .tasks import TASKS
 from .types import TaskType
 
+logger = logging.getLogger(__name__)
+
 
 def generate_dataset(
-    model_name: str,
+    model_name: str | None,
     num_samples: int,
     out_dir: str | Path,
     save_every: int = 10,
@@ -58,6 +63,7 @@ def generate_dataset(
     languages: Sequence[str] = ("python", "javascript"),
     temperature: float | None = None,
     max_output_tokens: int | None = None,
+    thinking: str | int | None = None,
     topics: Sequence[str] = (),
     extra_tasks: Mapping[str, TaskType] | None = None,
     extra_rewards: Mapping[str, RewardFunction] | None = None,
@@ -83,6 +89,7 @@ def generate_dataset(
     answer goes to `journal.jsonl` before it is judged, so that none is paid for twice.
 
     Args:
+        model_name: None is the one that the folder was made with, else `providers.DEFAULT_MODEL`.
         save_every: rows are appended at once; after so many they are forced to the disk.
         max_retries: consecutive failed samples of one family after which that family is given up.
         timeout: seconds that one run of a program, or one comparison, may take.
@@ -90,6 +97,9 @@ def generate_dataset(
             or a mapping by family.
         provider: "auto" (gemini where a key is set, else procedural), another name, or your own.
         seed: of the run; each call's own seed follows from it and from the call's place.
+        max_output_tokens: of an answer; what a model thinks is bounded apart from it.
+        thinking: "off", "minimal", "low", "medium", "high" or a number of tokens, as the model has
+            it; None is what the folder was made with, else the model's own.
         topics: the subjects to go through in turn.
         extra_tasks, extra_rewards: your own, by name, beside or in place of the built-in ones.
         extend: go on in a folder that was made with other settings.
@@ -135,8 +145,12 @@ def generate_dataset(
     plan = _part(Plan.of(num_samples, task_dist, tasks, languages, rewards), shard, Path(out_dir))
     log = RunLog(Path(out_dir))
     patience = Patience(limits or Limits(), num_threads, retry, stop, log)
-    options = {"temperature": temperature, "max_output_tokens": max_output_tokens}
     recorded = read_manifest(Path(out_dir)).get("settings", {})
+    model_name = model_to_ask(model_name, provider, recorded)
+    thinking = parse_thinking(recorded.get("thinking") if thinking is None else thinking)
+    options = {
+        "temperature": temperature, "max_output_tokens": max_output_tokens, "thinking": thinking,
+    }  # fmt: skip
     verification = Verification.of(verify, verify_model, provider, model_name, recorded)
     asked = Asked.by(
         provider, model_name, verification.model, price,
@@ -148,13 +162,26 @@ def generate_dataset(
     settings |= {**options, "structured": structured, **solves.settings()}
     with _opened(Path(out_dir), settings, timeout, extend=extend, dry_run=dry_run) as opened:
         store, journal, record = opened
+        models = [asked.writer.model, *([asked.solver.model] if solves.count else [])]
+        if batch and not journal.under_way:
+            for model in models:
+                check_available(model)
+        for line in warnings_of(models, temperature) if shard is None else ():
+            logger.warning("%s", line)
+        room = max(thinking_request(model, thinking).room for model in models)
         collecting = Collecting(journal)
         prices = [asked.writer.price, *[asked.solver.price] * solves.count]
         budget = Budget(
-            max_cost, prices, journal.spending, plan.prompt_chars, max_output_tokens, collecting
+            max_cost,
+            prices,
+            journal.spending,
+            plan.prompt_chars,
+            max_output_tokens,
+            collecting,
+            room,
         )
         progress = _standing(plan, store, journal)
-        progress.estimate = estimate(progress, prices, plan.prompt_chars)
+        progress.estimate = estimate(progress, prices, plan.prompt_chars, room)
         if not progress.complete:
             budget.check()
         if dry_run:

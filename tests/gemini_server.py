@@ -82,9 +82,14 @@ def text(
     return _candidates(kind, [candidate], usage)
 
 
-def cut(*parts: str) -> Reply:
-    """An answer that ends at the token limit."""
-    return text(*parts, finish="MAX_TOKENS", kind="cut")
+def cut(*parts: str, thoughts: int = 0) -> Reply:
+    """An answer that ends at the token limit, of which so many tokens went to thoughts."""
+    usage: Json | None = None
+    if thoughts:
+        spoken = sum(len(part.split()) for part in parts)
+        usage = {"promptTokenCount": 7, "thoughtsTokenCount": thoughts}
+        usage |= {"candidatesTokenCount": spoken, "totalTokenCount": 7 + thoughts + spoken}
+    return text(*parts, finish="MAX_TOKENS", kind="cut", usage=usage)
 
 
 def stopped(reason: str = "SAFETY", *parts: str) -> Reply:
@@ -164,9 +169,37 @@ def bad_key() -> Reply:
 
 
 def no_model(name: str) -> Reply:
-    """What a retired or misspelt model name gets."""
-    message = f"models/{name} is not found for API version v1beta."
+    """What a misspelt model name gets."""
+    message = (
+        f"models/{name} is not found for API version v1beta, or is not supported for "
+        "generateContent. Call ModelService.ListModels to see the list of available models and "
+        "their supported methods."
+    )
     return error(404, "NOT_FOUND", message, kind="no_model")
+
+
+def no_longer(name: str) -> Reply:
+    """What the name of a model that was shut down gets."""
+    message = (
+        f"This model models/{name} is no longer available. Please update your code to use a newer "
+        "model for the latest features and improvements."
+    )
+    return error(404, "NOT_FOUND", message, kind="no_longer")
+
+
+def models_listed(names: Iterable[str], method: str = "generateContent") -> Reply:
+    """The answer to `models.list`: each model with what it can be asked for."""
+    listed = [
+        {
+            "name": f"models/{name}",
+            "displayName": name,
+            "inputTokenLimit": 1_048_576,
+            "outputTokenLimit": 65_536,
+            "supportedGenerationMethods": [method, "countTokens"],
+        }
+        for name in names
+    ]
+    return json_reply("models listed", 200, {"models": listed})
 
 
 # The kinds of fault that leave no text. The first group is worth the same call again.
@@ -235,6 +268,7 @@ class GeminiServer(loopback.Service[Request]):
         self.batches: dict[str, Batch] = {}
         self.uploads: list[bytes] = []
         self.trouble: dict[str, Reply] = {}  # by the beginning of a path: what to answer instead
+        self.listing: Reply | None = None  # what to answer instead of the list of `models`
         self.models = None if models is None else frozenset(models)
         self._answer = answer
         self._attempts: Counter[int | None] = Counter()
@@ -319,6 +353,8 @@ class GeminiServer(loopback.Service[Request]):
             return bad_key()
         if found := _BATCH_PATH.fullmatch(path):
             return self._create(found[1], call)
+        if path == "/v1beta/models":
+            return self.listing or models_listed(self.models or ())
         if path == "/v1beta/batches":
             told = [self._told(name) for name in self.batches]
             return json_reply("listed", 200, {"operations": told})

@@ -98,12 +98,15 @@ def test_with_a_key_it_asks_gemini_and_says_so(tmp_path: Path) -> None:
         return procedural.complete(request.system, request.prompt, request.seed or 0).text
 
     with gemini.GeminiServer(right) as server:
-        options = ("--num_samples", "2", "--temperature", "0.5", "--max_output_tokens", "4096")
-        done = run(*options, "--verify", "0", "--out_dir", tmp_path, **server.environment)
+        options = ["--num_samples", "2", "--temperature", "0.5", "--max_output_tokens", "4096"]
+        options += ["--thinking", "low", "--verify", "0"]
+        done = run(*options, "--out_dir", tmp_path, **server.environment)
         sent = server.requests[0].body["generationConfig"]
     assert done.returncode == 0, done.stderr
     assert "provider: gemini" in done.stderr
-    assert (sent["temperature"], sent["maxOutputTokens"]) == (0.5, 4096)
+    assert done.stderr.count("does not heed --temperature") == 1
+    assert (sent["temperature"], sent["maxOutputTokens"]) == (0.5, 4096 + 1024)
+    assert sent["thinkingConfig"] == {"thinkingLevel": "LOW"}
     assert list(load_dataset(tmp_path)["model"]) == [DEFAULT_MODEL] * 2
 
 

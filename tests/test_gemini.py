@@ -26,11 +26,16 @@ from infinite_rl.errors import (
     UsageError,
 )
 from infinite_rl.providers.gemini import GeminiProvider
+from infinite_rl.providers.gemini_batch import GeminiBatches
 from infinite_rl.providers.limits import LimitedProvider, RetryPolicy
 from infinite_rl.types import Completion, Usage
 
 TIMEOUT_S = 5.0
 Ask = Callable[..., Completion]
+
+GONE = (
+    "the model some-model is not available (retired or misspelt); choose another with --model_name"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -369,13 +374,56 @@ def test_a_refused_key_says_which_variable_to_set(
     assert "\n" not in str(caught.value)
 
 
-def test_a_retired_model_gives_one_clear_line(service: Service) -> None:
-    error = failure(service, gs.no_model("some-model"))
+@pytest.mark.parametrize("reply", [gs.no_model("some-model"), gs.no_longer("some-model")])
+def test_a_retired_model_gives_one_clear_line(service: Service, reply: gs.Reply) -> None:
+    error = failure(service, reply)
     assert isinstance(error, ProviderRefused)
-    assert str(error) == (
-        "the model some-model is not available (retired or misspelt); "
-        "choose another with --model_name"
-    )
+    assert str(error) == GONE
+
+
+def test_a_model_that_is_not_there_names_those_that_are() -> None:
+    names = ["gemini-3.6-flash", "gemma-4", "gemini-3.8-flash", "gemini-3.5-flash-lite"]
+    with gs.GeminiServer(lambda _: "hello", models=names) as server:
+        provider = GeminiProvider("some-model", api_key=gs.KEY, base_url=server.base_url)
+        for _ in range(2):
+            with pytest.raises(ProviderRefused) as refused:
+                provider.complete("", "p", 1)
+        batches = GeminiBatches("some-model", api_key=gs.KEY, base_url=server.base_url)
+        with pytest.raises(ProviderRefused) as in_batch:
+            batches.submit({"k": ("", "p", 1)})
+    offer = "gemini-3.8-flash, gemini-3.6-flash, gemini-3.5-flash-lite, gemma-4"
+    assert str(refused.value) == str(in_batch.value) == f"{GONE}; the service offers {offer}"
+
+
+HOSTILE_NAMES = ["a b", "../../etc", "\u202egemini", "m\n[red]x", f"gemini-{gs.KEY}", "x" * 65, ""]
+
+
+@pytest.mark.parametrize(
+    ("listing", "offer"),
+    [
+        (gs.server_error(), ""),
+        (gs.bad_key(), ""),
+        (gs.garbage(), ""),
+        (gs.nothing(), ""),
+        (gs.error(404, "NOT_FOUND", "no such method"), ""),
+        (gs.models_listed([]), ""),
+        (gs.models_listed(["gemini-embedding-2"], method="embedContent"), ""),
+        (gs.models_listed(HOSTILE_NAMES), ""),
+        (gs.models_listed([*HOSTILE_NAMES, "gemini-3.8-flash"]), "gemini-3.8-flash"),
+        (
+            gs.models_listed(f"gemini-3.{n:04}" for n in range(1000)),
+            ", ".join(f"gemini-3.{n:04}" for n in range(999, 987, -1)) + " and 988 more",
+        ),
+    ],
+)
+def test_what_is_offered_is_bounded_and_never_hides_the_404(listing: gs.Reply, offer: str) -> None:
+    with gs.GeminiServer(lambda _: "hello", models=["known"]) as server:
+        server.listing = listing
+        with pytest.raises(ProviderRefused) as refused:
+            GeminiProvider("some-model", api_key=gs.KEY, base_url=server.base_url).complete(
+                "", "p", 1
+            )
+    assert str(refused.value) == GONE + (f"; the service offers {offer}" if offer else "")
 
 
 @pytest.mark.parametrize("code", [400, 409, 413, 301])

@@ -13,6 +13,7 @@ from ..settings import Settings, of_texts
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
+THINKING = "off, minimal, low, medium, high, or tokens, as the model has it (default: its own)"
 _OPTION = re.compile(r"\A--(\w[\w-]*)(?==|\Z)", re.ASCII)
 _METAVARS = {
     int: "N",

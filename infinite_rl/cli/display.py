@@ -16,6 +16,7 @@ from rich.text import Text
 
 from ..generation.progress import Estimate, Progress, Spending
 from ..providers.gate import Traffic
+from ..types import Usage
 
 PLAIN_EVERY_S = 5.0  # between two lines where there are no bars
 _PICTURES_A_S = 4
@@ -41,15 +42,15 @@ def dollars(cost: float | None) -> str:
     return f"${cost:,.2f}" if cost >= 10 else f"${cost:.4f}"
 
 
-def tokens(spending: Spending) -> str:
-    """Tokens, of thoughts as well: "12,345 tokens in, 6,789 out"."""
-    out = spending.usage.output_tokens + spending.usage.thinking_tokens
-    return f"{spending.usage.input_tokens:,} tokens in, {out:,} out"
+def tokens(usage: Usage) -> str:
+    """Tokens: "12,345 tokens in, 6,789 out, 4,321 of thought", which is priced as output is."""
+    thought = f", {usage.thinking_tokens:,} of thought" if usage.thinking_tokens else ""
+    return f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out{thought}"
 
 
 def spent(spending: Spending) -> str:
-    """Tokens and cost: "12,345 tokens in, 6,789 out, $0.0123"."""
-    return f"{tokens(spending)}, {dollars(None if spending.unpriced else spending.cost)}"
+    """Tokens and cost: "12,345 tokens in, 6,789 out, 4,321 of thought, $0.0123"."""
+    return f"{tokens(spending.usage)}, {dollars(None if spending.unpriced else spending.cost)}"
 
 
 def in_flight(progress: Progress | Traffic) -> str:
@@ -77,7 +78,7 @@ def costs(progress: Progress) -> str:
     """What the folder has cost, may cost in all, and costs a row, with its tokens; "" for free."""
     spending, each, whole = progress.spending, progress.cost_per_row, progress.projected_cost
     if spending.unpriced:
-        return f"{dollars(None)}; {tokens(spending)}"
+        return f"{dollars(None)}; {tokens(spending.usage)}"
     if not spending.cost and not whole:
         return ""
     parts = [f"{dollars(spending.cost)} spent"]
@@ -85,7 +86,7 @@ def costs(progress: Progress) -> str:
         parts.append(f"about {dollars(whole)} in all")
     if each is not None:
         parts.append(f"{dollars(each)} a row")
-    return f"{', '.join(parts)}; {tokens(spending)}"
+    return f"{', '.join(parts)}; {tokens(spending.usage)}"
 
 
 def pace(progress: Progress, elapsed_s: float) -> str:
@@ -142,10 +143,7 @@ def lacking(progress: Progress) -> list[str]:
 def estimated(plan: Estimate) -> str:
     """What a run may take, in one line."""
     basis = "by the calls so far" if plan.measured else "by rule of thumb: no calls to go by yet"
-    return (
-        f"estimate, {basis}: {plan.calls:,} calls, {plan.usage.input_tokens:,} tokens in, "
-        f"{plan.usage.output_tokens:,} out, {dollars(plan.cost)}"
-    )
+    return f"estimate, {basis}: {plan.calls:,} calls, {tokens(plan.usage)}, {dollars(plan.cost)}"
 
 
 def planned(progress: Progress) -> str:

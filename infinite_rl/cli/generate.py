@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import StoreError, UsageError
+from ..manifest import read_manifest
 from ..proof.solves import MIN_AGREEMENT
 from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
 from ..settings import check_range
-from .arguments import Verbs, for_machines, option, switch, timeout
+from .arguments import THINKING, Verbs, for_machines, option, switch, timeout
 from .terminal import (
     DONE,
     INTERRUPTED,
@@ -56,7 +57,11 @@ def add(verbs: Verbs) -> None:
 def _add_what_is_made(parser: argparse.ArgumentParser) -> None:
     opt = partial(option, parser)
     opt("--num_samples", 10, "rows wanted in all, those present included", int)
-    opt("--model_name", None, f"the model to ask (default: {DEFAULT_MODEL}, of gemini)")
+    opt(
+        "--model_name",
+        None,
+        f"the model to ask (default: that of the folder's rows, else {DEFAULT_MODEL}, of gemini)",
+    )
     opt("--out_dir", Path("data"), "folder of dataset.csv", Path)
     opt("--save_every", 1, "rows after which the disk is forced to write", int)
     opt("--threads", 1, "threads: each makes one call at a time and judges its answer", int)
@@ -67,7 +72,8 @@ def _add_what_is_made(parser: argparse.ArgumentParser) -> None:
     opt("--seed", 0, "seed of the run", int)
     opt("--languages", "python,javascript", "languages of coding tasks")
     opt("--temperature", None, "passed to the model", float)
-    opt("--max_output_tokens", None, "passed to the model", int)
+    opt("--max_output_tokens", None, "of an answer; thoughts are bounded apart from it", int)
+    opt("--thinking", None, THINKING)
     opt("--topics", None, "topics, separated by commas, or a file with one a line")
     switch(
         parser,
@@ -181,6 +187,7 @@ def _generated(
             languages=_listed(given.languages),
             temperature=given.temperature,
             max_output_tokens=given.max_output_tokens,
+            thinking=given.thinking,
             topics=_topics(given.topics),
             extend=given.extend,
             base_url=given.base_url,
@@ -264,9 +271,12 @@ def _chosen_provider(given: argparse.Namespace) -> str:
     if (given.verify or 0) > 0 and not PROVIDERS[chosen].asks_a_model:
         raise UsageError(f"{chosen} solves no tasks: --verify needs a provider that asks a model")
     if given.model_name is None:
-        if chosen == "openai_compatible":
-            raise UsageError("say which model to ask: --model_name")
-        given.model_name = DEFAULT_MODEL
+        from ..generation.calls import model_to_ask
+
+        recorded = read_manifest(given.out_dir).get("settings", {})
+        given.model_name = model_to_ask(None, chosen, recorded)
+        if PROVIDERS[chosen].asks_a_model and given.model_name != DEFAULT_MODEL and not given.quiet:
+            print(f"model: {given.model_name}, as {given.out_dir} was made with", file=sys.stderr)
     if given.provider == AUTO and not given.quiet:
         why = (
             f"an API key is set, asking {given.model_name}"
@@ -295,7 +305,10 @@ def _chosen_engine(given: argparse.Namespace) -> Callable[..., Progress]:
 
 def _meant_for_a_model(given: argparse.Namespace) -> list[str]:
     """The options given that only a model could heed."""
-    names = ("model_name", "temperature", "max_output_tokens", "topics", "base_url", "structured")
+    names = (
+        *("model_name", "temperature", "max_output_tokens", "thinking", "topics", "base_url"),
+        "structured",
+    )
     return [f"--{name}" for name in names if getattr(given, name)]
 
 

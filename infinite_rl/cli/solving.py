@@ -31,7 +31,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     option("--system", None, "what it is told before each prompt (default: the answer's form)")
     option("--seed", 0, "of the attempts: another one makes others", int)
     option("--temperature", None, "passed to the model", float)
-    option("--max_output_tokens", None, "passed to the model", int)
+    option("--max_output_tokens", None, "of an answer, beside thoughts", int)
+    option("--thinking", None, arguments.THINKING)
     option("--threads", 8, "rows that are solved at a time", int)
     option("--rpm", None, "requests a minute, at most", int)
     option("--tpm", None, "tokens a minute, at most", int)
@@ -99,6 +100,7 @@ def _asking(
         seed=given.seed,
         temperature=given.temperature,
         max_output_tokens=given.max_output_tokens,
+        thinking=given.thinking,
         base_url=given.base_url,
         price=given.price,
         max_cost=given.max_cost,

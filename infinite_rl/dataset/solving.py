@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,8 +30,10 @@ from ..layout import tagged
 from ..proof.solves import default_system
 from ..providers.gate import Limits, RetryPolicy
 from ..providers.limits import LimitedProvider
+from ..providers.models import warnings_of
 from ..providers.prices import Price
 from ..providers.provider import Provider
+from ..providers.thinking import parse_thinking, thinking_request
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 from ..settings import check_range
@@ -40,6 +43,7 @@ from ..workers.pool import in_order
 from . import rows
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 CALLS = ".calls"  # after the name of the output: the folder of its journal
 
 
@@ -47,7 +51,8 @@ CALLS = ".calls"  # after the name of the output: the folder of its journal
 class Asking:
     """Who solves rows, how often, and within which limits.
 
-    provider, model, temperature, max_output_tokens, base_url, price: as in `generate_dataset`.
+    provider, model, temperature, max_output_tokens, thinking, base_url, price: as in
+        `generate_dataset`.
     system: what the model is told before each prompt; by default the form of an answer.
     seed: of the attempts: another one makes others.
     max_cost: US dollars that all calls of the folder may cost, those of earlier runs included.
@@ -66,6 +71,7 @@ class Asking:
     seed: int = 0
     temperature: float | None = None
     max_output_tokens: int | None = None
+    thinking: str | int | None = None
     base_url: str | None = None
     price: str | Price | None = None
     max_cost: float | None = None
@@ -84,11 +90,17 @@ class Asking:
     def solver(self) -> Solver:
         """Who is asked. Raises UsageError, ProviderRefused."""
         patience = Patience(self.limits, self.threads, self.retry, self.stop, asked=self.asked)
-        options = {"temperature": self.temperature, "max_output_tokens": self.max_output_tokens}
+        options: dict[str, object] = {
+            "temperature": self.temperature, "max_output_tokens": self.max_output_tokens,
+        }  # fmt: skip
+        if self.thinking is not None:  # else answers of folders that know no such option are found
+            options["thinking"] = parse_thinking(self.thinking)
         given = {**options, "base_url": self.base_url}
         asked = Asked.by(
             self.provider, self.model, "", self.price, given, patience, dry_run=self.dry_run
         )
+        for line in warnings_of([asked.writer.model], self.temperature):
+            logger.warning("%s", line)
         return Solver(asked.writer, self.attempts, self.seed, self.system, options)
 
 
@@ -166,7 +178,9 @@ def solve(
             cost.estimate = _owed(given, solver, journal)
             return
         price, longest = solver.source.price, asking.max_output_tokens
-        purse = _Purse(Budget(asking.max_cost, [price], journal.spending, 0, longest))
+        purse = _Purse(
+            Budget(asking.max_cost, [price], journal.spending, 0, longest, room=solver.room)
+        )
         solving = _Solving(solver, journal, get_reward_functions(asking.timeout), purse)
 
         def done(task: _Task) -> T:
@@ -189,6 +203,11 @@ class Solver:
     seed: int = 0
     system: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def room(self) -> int:
+        """The tokens that an answer's thoughts may have."""
+        return thinking_request(self.source.model, self.options.get("thinking")).room
 
     def told(self, sample: Sample) -> str:
         """What is said before the prompt."""
@@ -218,7 +237,7 @@ def _owed(given: Iterable[Mapping[str, Any]], solver: Solver, journal: Journal |
             if journal is None or str(call.slot) not in journal:
                 calls, chars = calls + 1, chars + len(call.system) + len(call.prompt)
     spent = journal.spending if journal else Spending()
-    return estimate_calls(calls, chars, solver.source.price, spent)
+    return estimate_calls(calls, chars, solver.source.price, spent, solver.room)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ _CHARS_PER_TOKEN = 3  # fewer than English has, so that more tokens are expected
 _UNKNOWN_OUTPUT = 8192  # tokens that an answer may have, where nothing limits it
 _TYPICAL_OUTPUT = 1500  # tokens of an answer, where none has been seen
 _TYPICAL_YIELD = 0.7  # rows a call, where none has been seen
+_TYPICAL_THOUGHT = 0.25  # of the room for thoughts, where none has been seen: tasks are short
 _KNOWN_AFTER = 20  # calls after which what was seen counts for more than what is assumed
 _MARGIN = 1.25  # on the dearest call seen: the next one may be dearer
 
@@ -25,9 +26,10 @@ class Budget:
 
     A call is made only where the dearest one to be expected still fits, with all those under way:
     the dearest of the calls so far and a quarter, or at the beginning a call with the longest
-    answer. `chars` is the length of a prompt; `prices` are those of the calls that one attempt may
-    need, at most; `put_down` are calls to be sent later, in a batch: they are under way, too. Once
-    a call has come back whose cost nobody knows, no further one is made.
+    answer, and thoughts that fill their `room`. `chars` is the length of a prompt; `prices` are
+    those of the calls that one attempt may need, at most; `put_down` are calls to be sent later, in
+    a batch: they are under way, too. Once a call has come back whose cost nobody knows, no further
+    one is made.
 
     Raises:
         UsageError: the limit is not above 0, or the price that it needs is not known.
@@ -39,6 +41,7 @@ class Budget:
     chars: int
     longest_output: int | None = None
     put_down: Sized = ()
+    room: int = 0
 
     def __post_init__(self) -> None:
         self._unpriced_before = self.spending.unpriced
@@ -79,6 +82,8 @@ class Budget:
         else:
             longest = f"{self.longest_output or _UNKNOWN_OUTPUT:,}"
             basis = f"with answers of {longest} tokens, which --max_output_tokens bounds"
+            if self.room:
+                basis += f", and {self.room:,} of thought, which --thinking bounds"
         return (
             f"max_cost of ${self.most:g} is too small for {calls}: that may cost "
             f"${self._dearest():.4f}, {basis}"
@@ -88,17 +93,24 @@ class Budget:
         """What one attempt may cost."""
         if self.spending.calls >= _KNOWN_AFTER:
             return len(self.prices) * self.spending.dearest * _MARGIN
-        longest = Usage(self.chars // _CHARS_PER_TOKEN, self.longest_output or _UNKNOWN_OUTPUT)
+        longest = Usage(
+            self.chars // _CHARS_PER_TOKEN,
+            self.longest_output or _UNKNOWN_OUTPUT,
+            thinking_tokens=self.room,
+        )
         return sum(
             max(self.spending.dearest, cost(longest, price)) for price in self.prices if price
         )
 
 
-def estimate(progress: Progress, prices: Sequence[Price | None], chars: int) -> Estimate:
+def estimate(
+    progress: Progress, prices: Sequence[Price | None], chars: int, room: int = 0
+) -> Estimate:
     """The calls, tokens and dollars for the rows that `progress` lacks.
 
     `chars` is the length of a prompt; `prices` are those of the call that writes a row, and of the
-    independent solutions that it may have, of which fewer are to be expected.
+    independent solutions that it may have, of which fewer are to be expected; `room` is that of the
+    thoughts of one call.
     """
     rows = {family: progress.missing(family) for family in progress.targets}
     spent, present, missing = progress.spending, sum(progress.present.values()), sum(rows.values())
@@ -106,27 +118,43 @@ def estimate(progress: Progress, prices: Sequence[Price | None], chars: int) -> 
         return _extrapolated(rows, missing / present, spent)
     written = round(missing / _TYPICAL_YIELD)
     solved = round(missing * min(TYPICAL_SOLUTIONS, len(prices) - 1))
-    calls, one = written + solved, Usage(chars // _CHARS_PER_TOKEN, _TYPICAL_OUTPUT)
-    usage = Usage(calls * one.input_tokens, calls * one.output_tokens)
+    calls, one = written + solved, _typical(chars, room)
     pairs = zip((written, solved), (prices[0], prices[-1]), strict=True)
     costs = [count * cost(one, price) for count, price in pairs if price]
-    return Estimate(rows, calls, usage, None if None in prices else sum(costs), False)
+    dollars = None if None in prices else sum(costs)
+    return Estimate(rows, calls, _times(one, calls), dollars, False)
 
 
-def estimate_calls(calls: int, chars: int, price: Price | None, spent: Spending) -> Estimate:
+def estimate_calls(
+    calls: int, chars: int, price: Price | None, spent: Spending, room: int = 0
+) -> Estimate:
     """The tokens and dollars of some calls whose prompts have so many characters in all.
 
     `spent` is what calls like them have cost so far.
     """
     if spent.calls >= _KNOWN_AFTER:
         return _extrapolated({}, calls / spent.calls, spent)
-    usage = Usage(chars // _CHARS_PER_TOKEN, calls * _TYPICAL_OUTPUT)
+    usage = _times(_typical(0, room), calls) + Usage(chars // _CHARS_PER_TOKEN)
     return Estimate({}, calls, usage, None if price is None else cost(usage, price), False)
 
 
 def _extrapolated(rows: Mapping[str, int], each: float, spent: Spending) -> Estimate:
     """So many times what is spent."""
-    out = spent.usage.output_tokens + spent.usage.thinking_tokens
-    usage = Usage(round(each * spent.usage.input_tokens), round(each * out))
+    usage = _times(spent.usage, each)
     dollars = None if spent.unpriced else each * spent.cost
     return Estimate(rows, round(each * spent.calls), usage, dollars, True)
+
+
+def _typical(chars: int, room: int) -> Usage:
+    """The tokens of a call like those to be made."""
+    thoughts = round(_TYPICAL_THOUGHT * room)
+    return Usage(chars // _CHARS_PER_TOKEN, _TYPICAL_OUTPUT, thinking_tokens=thoughts)
+
+
+def _times(usage: Usage, each: float) -> Usage:
+    """So many times the tokens."""
+    return Usage(
+        round(each * usage.input_tokens),
+        round(each * usage.output_tokens),
+        thinking_tokens=round(each * usage.thinking_tokens),
+    )

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import ProviderUnavailable, UsageError
 from ..proof.solves import MOST_SOLUTIONS
-from ..providers import PROVIDERS, make_provider, resolve_provider
+from ..providers import DEFAULT_MODEL, PROVIDERS, make_provider, resolve_provider
 from ..providers.gate import Limits, RetryPolicy
 from ..providers.limits import LimitedProvider
 from ..providers.models import other_model
@@ -24,6 +24,30 @@ from .run_log import RunLog
 
 WRITER, SOLVER = "writer", "solver"
 _NO_KEY = "none"  # what a provider is made with that is never asked
+
+
+def model_to_ask(
+    model: str | None, provider: str | Provider, recorded: Mapping[str, object]
+) -> str:
+    """The model that is named, else the one `recorded` in a folder's settings, else the default.
+
+    A recorded one counts only for the provider that recorded it.
+
+    Raises:
+        UsageError: no model is named, and the provider has no default one.
+    """
+    if not isinstance(provider, str):
+        return provider.model
+    if model:
+        return model
+    kind = resolve_provider(provider)
+    row = PROVIDERS[kind]
+    own = {kind, *(place.rpartition(":")[2] for place in (row.place, row.batches))}
+    if recorded.get("model") and recorded.get("provider") in own:
+        return str(recorded["model"])
+    if kind == "openai_compatible":
+        raise UsageError("say which model to ask: --model_name")
+    return DEFAULT_MODEL
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ task, is made in a further round.
 from __future__ import annotations
 
 import inspect
+import logging
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,20 +23,24 @@ from ..errors import InfiniteRLError, UsageError
 from ..files.csv_log import read_rows
 from ..generator import generate_dataset
 from ..manifest import read_manifest
-from ..providers import resolve_provider
+from ..providers import PROVIDERS, resolve_provider
 from ..providers.limits import Limits
+from ..providers.models import warnings_of
+from ..providers.thinking import parse_thinking
 from ..reward_functions import get_reward_functions
 from ..settings import check_range
 from ..store import DATASET, JOURNAL, Store
 from ..tasks import TASKS
 from ..types import Usage
 from ..workers.ray_cluster import connected
-from .calls import Verification
+from .calls import Verification, model_to_ask
 from .plan import Plan, Shard
 from .progress import Estimate, Progress, Spending
 from .run import STOPPED_ON_REQUEST
 from .run_record import Record
 from .shards import divided, merge, shard_count, shard_folders, shard_rows, shares
+
+logger = logging.getLogger(__name__)
 
 _POLL_S = 1.0  # how often the workers are asked how far they are
 _RESTARTS = 20  # of one worker: each may lose the calls that were under way
@@ -74,7 +79,7 @@ class Crew(Protocol):
 
 
 def generate_on_ray(
-    model_name: str,
+    model_name: str | None,
     num_samples: int,
     out_dir: str | Path,
     *,
@@ -121,7 +126,11 @@ class _Filling:
 
     @classmethod
     def by(
-        cls, model_name: str, num_samples: int, out_dir: str | Path, options: Mapping[str, Any]
+        cls,
+        model_name: str | None,
+        num_samples: int,
+        out_dir: str | Path,
+        options: Mapping[str, Any],
     ) -> _Filling:
         bound = inspect.signature(generate_dataset).bind(
             model_name, num_samples, out_dir, **options
@@ -136,14 +145,17 @@ class _Filling:
         check_range("num_samples", num_samples, 1)
         given["provider"] = resolve_provider(given["provider"])
         folder = Path(out_dir).resolve()
+        recorded = read_manifest(folder).get("settings", {})
+        model = model_to_ask(model_name, given["provider"], recorded)
+        thinking = recorded.get("thinking") if given["thinking"] is None else given["thinking"]
         verification = Verification.of(
-            given["verify"],
-            given["verify_model"],
-            given["provider"],
-            model_name,
-            read_manifest(folder).get("settings", {}),
+            given["verify"], given["verify_model"], given["provider"], model, recorded
         )
-        given["verify"], given["verify_model"] = verification.count, verification.model
+        given |= {"model_name": model, "thinking": parse_thinking(thinking)}
+        given |= {"verify": verification.count, "verify_model": verification.model}
+        if PROVIDERS[given["provider"]].asks_a_model:
+            for line in warnings_of([model, given["verify_model"]], given["temperature"]):
+                logger.warning("%s", line)
         chosen = given["task_dist"], TASKS, given["languages"]
         plan = Plan.of(num_samples, *chosen, get_reward_functions())
         return cls(folder, given, plan)
@@ -200,8 +212,8 @@ class _Filling:
         return progress
 
     def _settings(self) -> dict[str, object]:
-        names = ("provider", "seed", "topics", "temperature", "max_output_tokens", "structured")
-        given = {name: self.options[name] for name in names}
+        names = ("provider", "seed", "topics", "temperature", "max_output_tokens", "thinking")
+        given = {name: self.options[name] for name in (*names, "structured")}
         verify = self.options["verify"]
         solves = {name: self.options[name] for name in ("verify_model", "min_agreement") if verify}
         model = {"model": self.options["model_name"]}

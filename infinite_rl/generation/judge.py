@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ..parser import ExampleParser
 from ..proof.corruptions import empty_response
+from ..providers.thinking import cut_off_advice
 from ..reward_functions.reward_function import RewardFunction
 from ..types import Attempt, Completion, Outcome, Reason, RewardFunctionScore, Sample, TaskType
 
@@ -49,7 +50,8 @@ def judge(
     sample = sample_from(task, parsed)
     outcome = Outcome(attempt, sample, _NO_SCORE, completion)
     if completion.finish_reason == "length":
-        return outcome.rejected("cut off", "the text ends at the token limit")
+        advice = cut_off_advice(completion.usage)
+        return outcome.rejected("cut off", f"the text ends at the token limit: {advice}")
     if parsed.lacking:  # an answer taken from the response would prove itself
         return outcome.rejected("incomplete", f"no such section: {', '.join(parsed.lacking)}")
 

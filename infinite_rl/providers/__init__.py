@@ -7,6 +7,7 @@
     procedural/            no model: tasks made here from a seed, with their answers
     scripted.py            says what it was told to, for tests
     remote.py              what those that ask a service share
+    thinking.py            how much a model thinks, and the room that its thoughts need
     structured.py          the three sections as JSON by a schema
 
     limits.py              a provider asked within limits, and again while trouble passes
@@ -98,6 +99,7 @@ def make_provider(
     max_output_tokens: int | None = None,
     base_url: str | None = None,
     structured: bool = False,
+    thinking: str | int | None = None,
     batch: bool = False,
     api_key: str | None = None,
 ) -> Provider:
@@ -122,6 +124,7 @@ def make_provider(
         "max_output_tokens": max_output_tokens,
         "base_url": base_url,
         "structured": structured,
+        "thinking": thinking,
         "api_key": api_key,
     }
     kind = resolve_name(row.batches if batch else row.place)

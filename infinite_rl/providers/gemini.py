@@ -8,11 +8,12 @@ without their cause, whose text may quote the request.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
@@ -25,7 +26,7 @@ from ..errors import (
 )
 from ..layout import SECTIONS
 from ..types import Completion, Usage
-from .models import DEFAULT_MODEL
+from .models import DEFAULT_MODEL, check_available
 from .remote import (
     GARBAGE,
     SEED_MASK,
@@ -42,19 +43,26 @@ from .remote import (
     transport_trouble,
 )
 from .structured import instructed, three_heads
+from .thinking import ThinkingRequest, cut_off_advice, thinking_request
 
 if TYPE_CHECKING:
     from google.genai import Client
     from google.genai.errors import APIError
     from google.genai.types import Content, GenerateContentConfig, HttpOptions
+    from google.genai.types import Model as ListedModel
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 # In the order in which Google's client prefers them, should both be set.
 KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 
 _API_VERSION = "v1beta"  # the one that serves experimental models; the client's default varies
 _ADDRESS = "https://generativelanguage.googleapis.com"
+_MOST_OUTPUT = 65_536  # of all models of the table; above it the service answers 400
+_LISTING_MS = 10_000  # the least that the service takes as a timeout
+_LISTED, _NAMED = 1000, 12  # models asked for, and those that an error names
+_MODEL_NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _THREADS_A_CLIENT = 32  # each call looks at all connections of its client
 _MOST_CLIENTS = 64
 _PASSING = frozenset({408, 429})  # and every 5xx
@@ -90,7 +98,10 @@ def environment_key() -> tuple[str, str] | None:
 class GeminiProvider:
     """Answers prompts with a Gemini model. Thread-safe; a client serves up to 32 threads.
 
-    `temperature` and `max_output_tokens` are the service's own where None. `base_url` (else the
+    `temperature`, `max_output_tokens` and `thinking` are the service's own where None. `thinking`
+    is a level or a number of tokens (`thinking.parse_thinking`). `max_output_tokens` bounds the
+    answer: what is sent is larger by the room for thoughts, which the service counts against it,
+    but never more than 65,536 for that reason. `base_url` (else the
     environment's `GOOGLE_GEMINI_BASE_URL`, else Google) is where requests go. `timeout_s` bounds
     each wait for the server, so it is longer than the longest answer takes; the real service
     refuses values under 10. With `structured`, the service holds the model to the three sections as
@@ -101,7 +112,8 @@ class GeminiProvider:
 
     Raises:
         ProviderRefused: there is no API key, or it cannot be one.
-        UsageError: the model's name or the base URL cannot be one, or a setting has no meaning.
+        UsageError: the model's name or the base URL cannot be one, a setting has no meaning, the
+            model cannot think so, or it is shut down.
     """
 
     def __init__(
@@ -114,12 +126,16 @@ class GeminiProvider:
         base_url: str | None = None,
         timeout_s: float = 300.0,
         structured: bool = False,
+        thinking: str | int | None = None,
     ) -> None:
         self._model = _checked_model(model)
+        self._check_available()
         self._key, self._key_source = _checked_key(api_key)
         check_settings(temperature, max_output_tokens)
         self._temperature = temperature
-        self._max_output_tokens = max_output_tokens
+        request = thinking_request(model, thinking)
+        self._max_output_tokens = _with_room(max_output_tokens, request.room)
+        self._generation_config = _thinking_config(request) | (SCHEMA_CONFIG if structured else {})
         self._timeout_s = timeout_s
         self._structured = structured
         base_url = base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or None
@@ -142,12 +158,16 @@ class GeminiProvider:
         self._mine = threading.local()  # the client of a thread
         self._threads = 0
         self._lock = threading.Lock()
+        self._offer: str | None = None  # the models that there are, once somebody needed to know
         self._types = types
         self._config_type = _quick(types.GenerateContentConfig)
         self._content_type, self._part_type = _quick(types.Content), _quick(types.Part)
-        # Not as the config's schema: the client would then parse the text, and stumble on some.
-        asked = {"generationConfig": SCHEMA_CONFIG}
-        self._http_options = types.HttpOptions(extra_body=asked) if structured else None
+        # Not as the config's schema: the client would then parse the text, and stumble on some. And
+        # it sends the fields of a thinking config by other names than the service documents.
+        asked = {"generationConfig": self._generation_config}
+        self._http_options = (
+            types.HttpOptions(extra_body=asked) if self._generation_config else None
+        )
         self._api_error = errors.APIError
         self._transport_errors = transport_errors()
 
@@ -229,6 +249,29 @@ class GeminiProvider:
             config = config.model_copy(update={"automatic_continuation": False})
         return config
 
+    def _check_available(self) -> None:
+        """Refuse a model that is shut down before anything is asked."""
+        check_available(self._model)
+
+    def _offered(self) -> str:
+        """The models that the service has for this key, as the end of a sentence; asked for once.
+
+        "" where the service does not say: what led here is the error to tell of.
+        """
+        client = self._client
+        with self._lock:
+            if self._offer is None:
+                self._offer = ""
+                quick = self._types.HttpOptions(timeout=_LISTING_MS)
+                config = self._types.ListModelsConfig(page_size=_LISTED, http_options=quick)
+                failures: tuple[type[Exception], ...] = (self._api_error, *GARBAGE)
+                try:
+                    page = client.models.list(config=config).page
+                    self._offer = _offer(page, self._clean)
+                except (*failures, *self._transport_errors) as error:
+                    logger.debug("the models were not listed: %s", type(error).__name__)
+            return self._offer
+
     def _content(self, text: str) -> Content:
         return self._content_type(parts=[self._part_type(text=sendable(text))], role="user")
 
@@ -244,7 +287,7 @@ class GeminiProvider:
         if reason not in _FINISHED:
             raise NoCompletion(f"Gemini stopped the answer ({self._clean(reason)})", usage=usage)
         if not text.strip():
-            advice = ": raise --max_output_tokens" if _FINISHED[reason] == "length" else ""
+            advice = f": {cut_off_advice(usage)}" if _FINISHED[reason] == "length" else ""
             raise NoCompletion(f"Gemini sent no text ({reason}{advice})", usage=usage)
         text = redacted(text, self._key)
         return Completion(
@@ -298,7 +341,7 @@ class GeminiProvider:
         if code == 404:
             return ProviderRefused(
                 f"the model {self._model} is not available (retired or misspelt); "
-                "choose another with --model_name"
+                f"choose another with --model_name{self._offered()}"
             )
         if "exceeds the maximum number of tokens" in said:  # the next prompt may be shorter
             return NoCompletion(f"Gemini refused the prompt ({said})")
@@ -316,6 +359,38 @@ class GeminiProvider:
 
     def _clean(self, text: str) -> str:
         return one_line(text, self._key)
+
+
+def _thinking_config(request: ThinkingRequest) -> dict[str, Any]:
+    """What is asked of the model's thinking, in the service's own JSON; one of two forms, as both
+    are refused together."""
+    tokens = 0 if request.level == "off" else request.tokens
+    if tokens is not None:
+        return {"thinkingConfig": {"thinkingBudget": tokens}}
+    return {"thinkingConfig": {"thinkingLevel": request.level.upper()}} if request.level else {}
+
+
+def _with_room(max_output_tokens: int | None, room: int) -> int | None:
+    """The limit to send, so that the answer may have its tokens beside those of thoughts."""
+    if max_output_tokens is None or not room:
+        return max_output_tokens
+    return max(max_output_tokens, min(max_output_tokens + room, _MOST_OUTPUT))
+
+
+def _offer(models: Iterable[ListedModel], clean: Callable[[str], str]) -> str:
+    """The names of models that write text, newest versions first; some, and how many more."""
+    names = {
+        (model.name or "").removeprefix("models/")
+        for model in models
+        if "generateContent" in (model.supported_actions or ())
+    }
+    usable = sorted((name for name in names if _MODEL_NAME.fullmatch(name)), reverse=True)
+    usable = [name for name in usable if clean(name) == name]
+    usable.sort(key=lambda name: not name.startswith("gemini-"))
+    if not usable:
+        return ""
+    rest = f" and {len(usable) - _NAMED} more" if len(usable) > _NAMED else ""
+    return f"; the service offers {', '.join(usable[:_NAMED])}{rest}"
 
 
 def _checked_model(model: str) -> str:

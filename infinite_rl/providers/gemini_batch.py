@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..errors import ProviderError, ProviderUnavailable, UsageError
 from ..types import Completion
-from .gemini import SCHEMA_CONFIG, GeminiProvider, T
+from .gemini import GeminiProvider, T
+from .models import check_available
 from .remote import GARBAGE, SEED_MASK, sendable
 from .structured import instructed
 
@@ -83,12 +84,13 @@ class GeminiBatches(GeminiProvider):
         Not to be repeated blindly: after `ProviderUnavailable`, `find` says whether it was begun.
 
         Raises:
-            UsageError: there are no requests.
+            UsageError: there are no requests, or the model is shut down.
             ProviderUnavailable: passing trouble, in which the batch may have been begun.
             ProviderRefused: the key, the model or the file is refused; nothing was begun.
         """
         if not requests:
             raise UsageError("a batch without requests")
+        check_available(self.model)
         label = label or "infinite-rl"
         lines = (self._line(key, *request) for key, request in requests.items())
         file = io.BytesIO("".join(lines).encode())
@@ -152,6 +154,9 @@ class GeminiBatches(GeminiProvider):
         """
         self._asked_of(name, lambda: self._client.batches.cancel(name=name))
 
+    def _check_available(self) -> None:
+        """Nothing: the answers of a model that is shut down can still be had. `submit` checks."""
+
     def _line(self, key: str, system: str, prompt: str, seed: int) -> str:
         """One request as a line of the file, in the form of the service's own JSON."""
         if self._structured:
@@ -161,7 +166,7 @@ class GeminiBatches(GeminiProvider):
             config["temperature"] = self._temperature
         if self._max_output_tokens is not None:
             config["maxOutputTokens"] = self._max_output_tokens
-        config |= SCHEMA_CONFIG if self._structured else {}
+        config |= self._generation_config
         request: dict[str, Any] = {
             "contents": [{"role": "user", "parts": [{"text": sendable(prompt)}]}],
             "generationConfig": config,

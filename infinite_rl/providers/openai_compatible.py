@@ -22,6 +22,7 @@ from ..errors import (
     UsageError,
 )
 from ..types import Completion, Usage
+from .models import check_available
 from .remote import (
     GARBAGE,
     SEED_MASK,
@@ -38,6 +39,7 @@ from .remote import (
     transport_trouble,
 )
 from .structured import SCHEMA, instructed, three_heads
+from .thinking import ThinkingRequest, cut_off_advice, thinking_request
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 DEEPSEEK_KEY_VARIABLE = "DEEPSEEK_API_KEY"  # which goes to DeepSeek alone
@@ -72,16 +74,19 @@ class OpenAICompatibleProvider:
     `base_url` (else the environment's `OPENAI_BASE_URL`, else OpenAI) is where requests go, such as
     "http://localhost:8000/v1". The key is the environment's `OPENAI_API_KEY`, whoever's it is, or
     first of all `DEEPSEEK_API_KEY` where it is DeepSeek that is asked; only OpenAI itself must have
-    one. `temperature` and `max_output_tokens` are the server's own where None. `timeout_s` bounds
-    each wait for the server, so it is longer than the longest answer takes. With `structured`, the
-    server holds the model to the three sections as JSON, and the completion is their three-head
-    text. The client's own retries are off.
+    one. `temperature`, `max_output_tokens` and `thinking` are the server's own where None.
+    `thinking` is a level, sent as `reasoning_effort`; the limit on tokens is then larger by a room
+    for thoughts, which servers count against it. `timeout_s` bounds each wait for the server, so it
+    is longer than the longest answer takes. With `structured`, the server holds the model to the
+    three sections as JSON, and the completion is their three-head text. The client's own retries
+    are off.
 
     A key of 8 characters or more is cut out of all that comes back, completions included.
 
     Raises:
         ProviderRefused: the `openai` package is missing, or the key is, or it cannot be one.
-        UsageError: the model's name or the base URL cannot be one, or a setting has no meaning.
+        UsageError: the model's name or the base URL cannot be one, a setting has no meaning, or the
+            model cannot think so.
     """
 
     def __init__(
@@ -94,18 +99,25 @@ class OpenAICompatibleProvider:
         max_output_tokens: int | None = None,
         timeout_s: float = 300.0,
         structured: bool = False,
+        thinking: str | int | None = None,
     ) -> None:
         if not re.fullmatch(r"[!-~]+", model):
             raise UsageError(f"not a model name: {model!r}")
         check_settings(temperature, max_output_tokens)
         base_url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
         self._address, self._host = base_url, _checked_host(base_url)
+        if _is_at(self._host, "googleapis.com"):
+            check_available(model)
         self._model = model
         self._key, self._key_source = _checked_key(api_key, self._host)
         self._timeout_s = timeout_s
         self._structured = structured
         self._settings = _settings(
-            self._host, temperature, max_output_tokens, structured=structured
+            self._host,
+            temperature,
+            max_output_tokens,
+            thinking_request(model, thinking),
+            structured=structured,
         )
         self._openai = _sdk()
         client = self._openai.OpenAI(
@@ -197,7 +209,7 @@ class OpenAICompatibleProvider:
             return
         if refusal := message.get("refusal"):
             raise NoCompletion(f"the model refused ({self._clean(str(refusal))})", usage=usage)
-        advice = ": raise --max_output_tokens" if reason == "length" else ""
+        advice = f": {cut_off_advice(usage)}" if reason == "length" else ""
         raise NoCompletion(f"{self._host} sent no text ({reason or 'stop'}{advice})", usage=usage)
 
     def _refusal(self, code: int, body: object, response: Any = None) -> ProviderError:
@@ -280,7 +292,12 @@ def _checked_key(api_key: str | None, host: str) -> tuple[str, str]:
 
 
 def _settings(
-    host: str, temperature: float | None, max_output_tokens: int | None, *, structured: bool
+    host: str,
+    temperature: float | None,
+    max_output_tokens: int | None,
+    thinking: ThinkingRequest,
+    *,
+    structured: bool,
 ) -> dict[str, Any]:
     """What every request says beside its words.
 
@@ -289,11 +306,15 @@ def _settings(
     not to a schema.
     """
     settings: dict[str, Any] = {}
+    if thinking.tokens is not None:
+        raise UsageError("OpenAI's protocol has no number of thinking tokens: give a level")
+    if thinking.level:
+        settings["reasoning_effort"] = "none" if thinking.level == "off" else thinking.level
     if temperature is not None:
         settings["temperature"] = temperature
     if max_output_tokens is not None:
         name = "max_completion_tokens" if _is_openai(host) else "max_tokens"
-        settings[name] = max_output_tokens
+        settings[name] = max_output_tokens + thinking.room
     if structured and _is_at(host, "deepseek.com"):
         settings["response_format"] = {"type": "json_object"}
     elif structured:
