@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from fractions import Fraction
 from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
 
 import pytest
 
@@ -19,6 +22,7 @@ from infinite_rl.reward_functions.math.bounds import Budget
 from infinite_rl.reward_functions.math.normal import read
 from infinite_rl.reward_functions.reward_function import RewardFunction
 from infinite_rl.types import RewardFunctionScore, Sample
+from infinite_rl.workers.pool import Lost
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 REWARD, CODING = MathRewardFunction(), CodingRewardFunction()
@@ -194,17 +198,17 @@ def test_a_value_is_only_told_where_its_digits_are_known() -> None:
 
 
 def test_corruptions_say_what_must_pass() -> None:
-    found = corruptions(math_row("5"))
+    found = list(corruptions(math_row("5")))
     assert found[0].response == "<answer>5</answer>" and found[0].equal
     assert "<answer>6</answer>" in [each.response for each in found if not each.equal]
-    assert corruptions(Sample("law", "p", "5", "r")) == []
+    assert not list(corruptions(Sample("law", "p", "5", "r")))
 
 
 def test_a_program_is_changed_in_its_response() -> None:
-    found = corruptions(code_row(ADD, "assert add(1, 2) == 3"))
-    assert [each.kind for each in found if each.equal] == ["itself", "rewritten"]
+    found = list(corruptions(code_row(ADD, "assert add(1, 2) == 3")))
+    assert [each.kind for each in found if each.equal] == ["rewritten"]
     assert any("a - b" in each.response for each in found if not each.equal)
-    assert corruptions(Sample("coding", "p", "5", "no code", "python")) == []
+    assert not list(corruptions(Sample("coding", "p", "5", "no code", "python")))
 
 
 # --- the self-test
@@ -250,14 +254,94 @@ def test_a_row_without_corruptions_is_not_judged() -> None:
 
 def test_tests_that_see_the_changes_have_no_fault() -> None:
     result = self_test(code_row(ADD, "assert add(1, 2) == 3"), CODING)
-    assert (result.killed, result.fault) == (result.total, "") and result.total >= 3
-    assert (result.passed_equivalents, result.total_equivalents) == (2, 2)
+    assert (result.killed, result.total, result.fault) == (2, 2, "")
+
+
+@pytest.mark.parametrize(
+    ("code", "test", "runs"),
+    [
+        (ADD, "assert add(1, 2) == 3", 0),  # a call and its value: no spelling changes those
+        (ADD, "r = add(1, 2)\nassert r == 3", 1),
+        ("import random\n" + ADD, "assert add(1, 2) == 3", 1),  # it may do something else
+    ],
+)
+def test_a_program_runs_in_another_spelling_where_that_may_matter(
+    code: str, test: str, runs: int
+) -> None:
+    assert self_test(code_row(code, test), CODING).total_equivalents == runs
+
+
+def test_tests_that_read_the_program_are_a_fault() -> None:
+    code = "def add(a, b):\n    # the sum\n    return a + b\n"
+    row = code_row(code, "assert add.__code__.co_firstlineno + add(0, 1) == 2", "add.x = 1")
+    again = "add.__code__.co_code and add.__code__.co_positions().__next__()[0] == 1"
+    spelled = code_row(code, f"assert list(add.__code__.co_lines())[-1][2] == 3; {again}")
+    assert not self_test(row, CODING).fault
+    assert "rejects what is right (rewritten)" in self_test(spelled, CODING).fault
+
+
+def test_a_slow_program_has_mutants_as_slow() -> None:
+    slow = "def f(n):\n    total = 0\n    for i in range(3_000_000):\n        total += i % 2\n"
+    row = code_row(slow + "    return n + 1\n", "assert f(1) == 2")
+    assert self_test(row, CODING).total > 0
 
 
 def test_tests_that_see_nothing_are_a_fault() -> None:
     result = self_test(code_row(ADD, "assert callable(add)"), CODING)
     assert (result.killed, result.mutation_score) == (0, 0.0)
     assert f"accepts {result.total} of {result.total} programs" in result.fault
+
+
+class Counting(RewardFunction):
+    """Passes the row's own program, and the mutants that `kills` leaves; counts what it judged."""
+
+    def __init__(self, own: str, kills: str) -> None:
+        super().__init__("counting")
+        self.own, self.kills, self.judged = own, iter(kills), []  # shared with copies of this one
+
+    def compute_reward(self, model_output, expected_output, answer_tag="answer"):  # type: ignore
+        self.judged.append(model_output)
+        status = "passed" if self.own in model_output else KILLS[next(self.kills)]
+        return RewardFunctionScore(1.0, 0.0, status=status)
+
+
+KILLS = {"k": "failed", "s": "passed", "u": "unscored"}
+MUTATED = "def f(a, b):\n    c = a + 1\n    d = b * 2\n    return c - d\n"
+
+
+@pytest.mark.parametrize(
+    ("kills", "judged", "fault"),
+    [
+        ("kk", 2, False),  # two of at most six: a quarter of them, however the others end
+        ("skk", 3, False),
+        ("ssssk", 6, True),  # one of six is too little, and four more could not say so before
+        ("uuks", 3, False),  # one of at most four
+        ("ssssss", 6, True),
+    ],
+)
+def test_no_more_mutants_are_run_than_decide(kills: str, judged: int, fault: bool) -> None:
+    reward = Counting(ast.unparse(ast.parse(MUTATED)), kills.ljust(6, "s"))
+    result = self_test(code_row(MUTATED, "assert f(1, 2) == -2"), reward)
+    assert bool(result.fault) == fault
+    assert len(reward.judged) == judged + 1
+    assert result.total == judged - kills[:judged].count("u")
+
+
+def test_one_worker_call_runs_all_programs_of_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def in_one_call(work: str, jobs: list[Any], count: int, bound_s: float) -> list[Any]:
+        calls.append((work, len(jobs)))
+        return [resolve_name(work)(json.loads(json.dumps(job))) for job in jobs]
+
+    monkeypatch.setattr("infinite_rl.proof.self_test.in_workers", in_one_call)
+    assert not self_test(code_row(ADD, "assert add(1, 2) == 3"), CODING).fault
+    assert calls == [("infinite_rl.proof.self_test:self_test_job", 1)]
+
+
+def test_programs_that_end_their_workers_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("infinite_rl.proof.self_test.in_workers", lambda *_: [Lost("it died")])
+    assert self_test(code_row(ADD, "assert add(1, 2) == 3"), CODING) == SelfTest()
 
 
 def test_javascript_is_tested_too() -> None:

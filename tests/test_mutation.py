@@ -93,10 +93,10 @@ def test_what_javascript_becomes(code: str, change: str, mutant: str) -> None:
 
 
 def test_some_mutants_are_the_same_for_the_same_seed_alone() -> None:
-    first = some_mutants("python", PYTHON, 5, "seed")
+    first = list(some_mutants("python", PYTHON, 5, "seed"))
     assert len({mutant.code for mutant in first}) == 5
-    assert some_mutants("python", PYTHON, 5, "seed") == first
-    assert some_mutants("python", PYTHON, 5, "other") != first
+    assert list(some_mutants("python", PYTHON, 5, "seed")) == first
+    assert list(some_mutants("python", PYTHON, 5, "other")) != first
 
 
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
@@ -107,7 +107,7 @@ def test_some_mutants_have_one_of_each_kind_of_change_first(seed: str) -> None:
 
 def test_a_program_of_a_few_changes_has_a_few_mutants_and_never_itself() -> None:
     code = "a || a"
-    found = some_mutants("javascript", code, 6, "seed")
+    found = list(some_mutants("javascript", code, 6, "seed"))
     assert [mutant.code for mutant in found] == ["a && a"]
 
 
@@ -141,11 +141,11 @@ def test_hostile_python_is_no_trouble(code: str) -> None:
     "code", ["{a" * 9000, "if(" * 6000, "a;" * 9000, "`${" * 6000, "(" * 19_999, "/" * 19_999]
 )
 def test_hostile_javascript_is_read_in_linear_time(code: str) -> None:
-    found = some_mutants("javascript", code, 6, "seed")  # a quadratic scan would take minutes
+    found = list(some_mutants("javascript", code, 6, "seed"))  # a quadratic scan would take minutes
     assert all(mutant.code != code for mutant in found)
 
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
 def test_a_program_that_is_too_long_has_no_mutants(language: str) -> None:
-    assert some_mutants(language, "x = 1;\n" * 3000, 6, "seed") == []
-    assert some_mutants("cobol", "x = 1", 6, "seed") == []
+    assert not list(some_mutants(language, "x = 1;\n" * 3000, 6, "seed"))
+    assert not list(some_mutants("cobol", "x = 1", 6, "seed"))

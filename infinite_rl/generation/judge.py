@@ -58,7 +58,7 @@ def judge(
     reward = rewards[task.reward]
     score = reward.score(sample, sample.response)
     outcome = replace(outcome, score=score, reason=_fault(score))
-    if outcome.accepted and reward.score(sample, empty_response(task.language)).passed:
+    if outcome.accepted and reward.accepts_empty(sample, empty_response(task.language)):
         return outcome.rejected("vacuous", "the reference accepts an empty solution")
     return outcome
 

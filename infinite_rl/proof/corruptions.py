@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..layout import ANSWER_TAG, fenced, tagged
@@ -23,16 +24,16 @@ class Corruption:
     equal: bool = False
 
 
-def corruptions(sample: Sample) -> list[Corruption]:
-    """The responses to test a row's verifier with; they follow from the row alone.
+def corruptions(sample: Sample) -> Iterator[Corruption]:
+    """The responses to test a row's verifier with, those that must pass first.
 
-    For mathematics from its answer, for code from the program in its response; none for other
-    types, nor for what cannot be read. The first one that must pass is the row's own answer or
-    response. Nothing of the row is run here.
+    They follow from the row alone: for mathematics from its answer, for code from the program in
+    its response. There are none for other types, nor for what cannot be read. Nothing of the row is
+    run here, and each response is made when it is asked for.
     """
     if sample.language:
         return _of_code(sample)
-    return _of_mathematics(sample) if sample.type == "math" else []
+    return _of_mathematics(sample) if sample.type == "math" else iter(())
 
 
 def empty_response(language: str) -> str:
@@ -41,27 +42,27 @@ def empty_response(language: str) -> str:
     return _program(nothing, language)
 
 
-def _of_mathematics(sample: Sample) -> list[Corruption]:
+def _of_mathematics(sample: Sample) -> Iterator[Corruption]:
     from .math_corruptions import same_answers, wrong_answers  # the parser, which code needs not
 
-    right = [Corruption(kind, tagged(text), True) for kind, text in same_answers(sample.answer)]
-    wrong = wrong_answers(sample.answer, sample.id)
-    return [*right, *(Corruption(kind, tagged(text)) for kind, text in wrong)]
+    for kind, text in same_answers(sample.answer):
+        yield Corruption(kind, tagged(text), True)
+    for kind, text in wrong_answers(sample.answer, sample.id):
+        yield Corruption(kind, tagged(text))
 
 
-def _of_code(sample: Sample) -> list[Corruption]:
+def _of_code(sample: Sample) -> Iterator[Corruption]:
     from ..reward_functions.coding import read_submission
     from .mutation import rewritten, some_mutants
 
     code = read_submission(sample.response, ANSWER_TAG, sample.language).code
     if not code.strip():
-        return []
-    found = [Corruption("itself", sample.response, True)]
-    if again := rewritten(sample.language, code):
-        found.append(Corruption("rewritten", _program(again, sample.language), True))
-    mutants = some_mutants(sample.language, code, MUTANTS, sample.id)
-    found += [Corruption(each.change, _program(each.code, sample.language)) for each in mutants]
-    return found
+        return
+    again = rewritten(sample.language, code)
+    respelled = Corruption("rewritten", _program(again, sample.language), True)
+    yield respelled if again else Corruption("itself", sample.response, True)
+    for each in some_mutants(sample.language, code, MUTANTS, sample.id):
+        yield Corruption(each.change, _program(each.code, sample.language))
 
 
 def _program(code: str, language: str) -> str:

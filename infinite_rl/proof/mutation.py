@@ -49,10 +49,10 @@ def mutants(language: str, code: str) -> Iterator[Mutant]:
             continue
 
 
-def some_mutants(language: str, code: str, count: int, seed: str) -> list[Mutant]:
+def some_mutants(language: str, code: str, count: int, seed: str) -> Iterator[Mutant]:
     """Up to `count` different mutants: of each kind of change one, as far as they go, then any.
 
-    They follow from the seed alone.
+    They follow from the seed alone, and each is written out when it is asked for.
     """
     found = _changes(language, code)
     random.Random(seed).shuffle(found)
@@ -62,17 +62,17 @@ def some_mutants(language: str, code: str, count: int, seed: str) -> list[Mutant
         turns.append(seen.get(change.name, 0))
         seen[change.name] = turns[-1] + 1
     in_turn = sorted(range(len(found)), key=turns.__getitem__)  # stable: the shuffle's order stays
-    chosen: dict[str, Mutant] = {}
+    chosen = {code}
     for at in in_turn:
-        if len(chosen) == count:
+        if len(chosen) > count:
             break
         try:
             changed = found[at].write()
         except _UNREADABLE:
             continue
-        if changed != code:
-            chosen.setdefault(changed, Mutant(found[at].name, changed))
-    return list(chosen.values())
+        if changed not in chosen:
+            chosen.add(changed)
+            yield Mutant(found[at].name, changed)
 
 
 def rewritten(language: str, code: str) -> str:

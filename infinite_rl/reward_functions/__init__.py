@@ -8,6 +8,7 @@
     reference.py        what a program is judged against
     calls.py            cases of a function, written out as tests
     compare.py          how close one printed text is to another
+    plain_calls.py      which tests only call the program and look at values
     programs.py         where a program stands in a text without tags
     mbpp.py             programs as answers to MBPP hand them in
     humaneval.py        functions that the prompt begins

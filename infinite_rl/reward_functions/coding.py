@@ -24,6 +24,7 @@ from ..workers.pool import Lost, default_count, in_workers
 from . import REWARDS
 from .calls import WrongLanguage, call_tests
 from .compare import compare, compare_exactly
+from .plain_calls import are_plain_calls
 from .predicate import predicate_share
 from .reference import (
     TYPESCRIPT,
@@ -229,6 +230,11 @@ class CodingRewardFunction(RewardFunction):
         known = {name: value for name, value in (settings or {}).items() if value is not None}
         return {**known, "timeout": self.timeout}
 
+    @property
+    def bound_s(self) -> float:
+        """The seconds that one judgement may take."""
+        return (_CASES_TIMEOUTS + _OTHER_TIMEOUTS) * self.timeout
+
     def set_language(self, language: str) -> None:
         """Set the language of the calls that name none. Raises `UnknownName`."""
         self.language, self._is_set = self._known(language), True
@@ -240,6 +246,49 @@ class CodingRewardFunction(RewardFunction):
     def score(self, sample: Sample, completion: str) -> RewardFunctionScore:
         """Score a completion of a row against the row's answer, in the row's language."""
         return self.compute_reward(completion, sample.answer, language=sample.language or None)
+
+    def passes(self, sample: Sample, completion: str, *, likely: bool) -> bool | None:
+        """As for any reward: the tests are not checked, and the first case that fails decides.
+
+        A program that is likely to fail runs with the first test alone before it runs with all.
+        None also for code that does not compile, or that a limit stopped.
+        """
+        try:
+            reference, language = self._tests_of(sample)
+            parts = [reference]
+            if isinstance(reference, Tests) and len(reference.tests) > 1 and not likely:
+                parts = [replace(reference, tests=reference.tests[:1]), reference]
+            submission = self._submission(completion, sample.answer, ANSWER_TAG, language)
+            for part in parts:
+                verdict = self._judge_in(submission, part, language, brief=True)
+                if not verdict.passed:
+                    break
+        except BadReference:
+            return None
+        stopped = not verdict.compiled or "limit" in verdict.details
+        return None if stopped else verdict.passed
+
+    def sees_spelling(self, sample: Sample) -> bool:
+        """Whether a row has tests of its own that do more than call the program."""
+        reference, language = self._tests_of(sample)
+        return isinstance(reference, Tests) and not are_plain_calls(reference, language)
+
+    def accepts_empty(self, sample: Sample, empty: str) -> bool:
+        """As for any reward; tests that are known to fail without a program are not run."""
+        tests, language = self._tests_of(sample)
+        if isinstance(tests, Tests) and not _expects_error(tests):
+            checked = self._test_faults.get((tests, language)) == ""
+            if checked or are_plain_calls(tests, language):
+                return False
+        return super().accepts_empty(sample, empty)
+
+    def _tests_of(self, sample: Sample) -> tuple[Reference, str]:
+        """A row's reference, calls as tests, and its language. Raises `BadReference`."""
+        language = self._known(sample.language or self.language)
+        reference = self._reference(sample.answer)
+        if isinstance(reference, Calls):
+            reference = call_tests(reference, language)
+        return reference, language
 
     def compute_reward(
         self,
@@ -316,11 +365,10 @@ class CodingRewardFunction(RewardFunction):
 
     def _answer(self, questions: list[_Question]) -> list[RewardFunctionScore]:
         """In worker processes what can be asked there, the rest here."""
-        settings = self._settings() if len(questions) >= FEW else ""
+        settings = self.settings() if len(questions) >= FEW else ""
         away = [question for question in questions if settings and question.crosses()]
         jobs = ([settings, vars(question)] for question in away)
-        bound_s = (_CASES_TIMEOUTS + _OTHER_TIMEOUTS) * self.timeout
-        results = in_workers(f"{__name__}:judge_job", jobs, default_count(), bound_s)
+        results = in_workers(f"{__name__}:judge_job", jobs, default_count(), self.bound_s)
         scores = {
             id(each): self._score(each, result) for each, result in zip(away, results, strict=True)
         }
@@ -354,7 +402,7 @@ class CodingRewardFunction(RewardFunction):
             raise BadReference(_NO_TYPESCRIPT)
         return agreed
 
-    def _settings(self) -> str:
+    def settings(self) -> str:
         """What makes an equal reward in another process, as JSON; "" where nothing does."""
         executor = self._executor
         limits = executor.settings() if isinstance(executor, RewardExecutor) else None
@@ -444,15 +492,18 @@ class CodingRewardFunction(RewardFunction):
                 if runner := runner_of(test, reference.setup, own):
                     raise BadReference(f"the tests cannot run: they are written for {runner}")
 
-    def _judge_in(self, submission: Submission, reference: Reference, language: str) -> _Verdict:
+    def _judge_in(
+        self, submission: Submission, reference: Reference, language: str, *, brief: bool = False
+    ) -> _Verdict:
+        """The verdict; a brief one ends with the first failure, and takes tests to be sound."""
         if submission.error:
             return _Verdict(0.0, False, submission.error)
         if isinstance(reference, Calls):
             reference = call_tests(reference, language)
         if isinstance(reference, Tests):
-            return self._judge_tests(submission.code, reference, language)
+            return self._judge_tests(submission.code, reference, language, brief=brief)
         if isinstance(reference, Cases):
-            return self._judge_cases(submission.code, reference, language)
+            return self._judge_cases(submission.code, reference, language, brief=brief)
         if isinstance(reference, ReferenceCode):
             code_language = reference.language or self.language
             reference = self._run_reference(reference.code, code_language)
@@ -485,16 +536,18 @@ class CodingRewardFunction(RewardFunction):
         self._reference_outputs[code, language] = execution.stdout
         return Output(execution.stdout)
 
-    def _judge_tests(self, code: str, reference: Tests, language: str) -> _Verdict:
+    def _judge_tests(self, code: str, reference: Tests, language: str, *, brief: bool) -> _Verdict:
         """Run all tests after the program, in one sandbox."""
         execution = self._run_tests(code, reference, language)
         count, results = len(reference.tests), execution.tests
         passed = sum(result.passed for result in results)
         details = {"tests": count, "tests_passed": passed, **_limit_of(execution)}
         if _all_pass(reference, execution):
-            self._check_tests(reference, language)  # a program can make what the sandbox lacks
+            if not brief and not are_plain_calls(reference, language):
+                self._check_tests(reference, language)  # a program can make what the sandbox lacks
             return _Verdict(1.0, True, "", details)
-        if any(map(_BROKEN.search, (execution.stderr, *(each.message for each in results)))):
+        ends = (execution.stderr, *(each.message for each in results))
+        if not brief and any(map(_BROKEN.search, ends)):
             self._check_tests(reference, language)
         ended = _ending(execution, self.timeout)
         if passed >= count:  # all passed, yet it ended badly: nothing it reported is believed
@@ -535,7 +588,7 @@ class CodingRewardFunction(RewardFunction):
     def _run_tests(self, code: str, tests: Tests, language: str) -> Execution:
         return self._run(code, language, **_as_run(tests, language).arguments())
 
-    def _judge_cases(self, code: str, reference: Cases, language: str) -> _Verdict:
+    def _judge_cases(self, code: str, reference: Cases, language: str, *, brief: bool) -> _Verdict:
         """Run the program once a case. After a run that met a limit the others count as failed.
 
         So do those that are left when all runs together took twenty timeouts: a model that writes
@@ -561,7 +614,7 @@ class CodingRewardFunction(RewardFunction):
             if left_s < 0 and number < count:
                 error = error or f"timeout: the first {number} cases took too long together"
                 break
-            if execution.status not in ("ok", "error") or not compiled:
+            if execution.status not in ("ok", "error") or not compiled or (brief and error):
                 break
         details = {"cases": count, "cases_passed": passed, **_limit_of(execution)}
         error = error and f"{passed} of {count} cases passed; {error}"
@@ -573,7 +626,8 @@ class CodingRewardFunction(RewardFunction):
 
 
 @lru_cache(maxsize=8)
-def _reward_like(settings: str) -> CodingRewardFunction:
+def reward_like(settings: str) -> CodingRewardFunction:
+    """The reward that has these settings."""
     where, name, timeout, limits, shaping = json.loads(settings)
     reward: CodingRewardFunction = resolve_name(where)(
         name, timeout, RewardExecutor(**limits), shaping=shaping
@@ -593,7 +647,7 @@ def _of_the_table(kind: type) -> bool:
 def judge_job(job: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     """A worker's half of `compute_rewards`: a reward's settings, a question; JSON values all."""
     settings, question = job
-    return vars(_reward_like(settings)._ask(_Question(**question)))
+    return vars(reward_like(settings)._ask(_Question(**question)))
 
 
 def _judge_output(stdout: str, expected: Output) -> _Verdict:

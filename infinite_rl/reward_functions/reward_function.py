@@ -71,6 +71,26 @@ class RewardFunction(ABC):
         """Score a completion of a row against the row's answer."""
         return self.compute_reward(completion, sample.answer)
 
+    def passes(self, sample: Sample, completion: str, *, likely: bool) -> bool | None:  # noqa: ARG002
+        """Whether a completion passes, at the least cost; None if that cannot be decided.
+
+        For a row whose own response has passed, so that its reference is known to be sound. The
+        verdict does not depend on whether a pass is `likely`, its cost may.
+        """
+        score = self.score(sample, completion)
+        return None if score.status == "unscored" else score.passed
+
+    def sees_spelling(self, sample: Sample) -> bool:  # noqa: ARG002
+        """Whether the verdict on a program may depend on more than what it returns or prints."""
+        return True
+
+    def accepts_empty(self, sample: Sample, empty: str) -> bool:
+        """Whether a row's reference accepts `empty`, a response that solves nothing.
+
+        For a row whose own response has just passed.
+        """
+        return bool(self.passes(sample, empty, likely=False))
+
     def compute_rewards(
         self,
         model_outputs: Iterable[str],
