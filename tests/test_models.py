@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import logging
+from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
+from typing import Any
 
+import gemini_server as gemini
 import pytest
 
+from infinite_rl import cli
+from infinite_rl.dataset import load_dataset
 from infinite_rl.errors import UsageError
-from infinite_rl.providers import DEFAULT_MODEL, other_model
+from infinite_rl.generation.progress import Progress
+from infinite_rl.generator import generate_dataset
+from infinite_rl.layout import render, tagged
+from infinite_rl.manifest import MANIFEST
+from infinite_rl.providers import DEFAULT_MODEL, other_model, prices
+from infinite_rl.providers.gemini_batch import GeminiBatches
 from infinite_rl.providers.models import check_available, warnings_of
 from infinite_rl.providers.prices import ALIASES, MODELS, known_as
 
@@ -71,3 +84,152 @@ def test_parameters_that_a_model_does_not_heed_are_warned_of_once() -> None:
 def test_a_model_that_another_one_answers_for_is_told_apart() -> None:
     (line,) = warnings_of(["gemini-3.7-flash"], day=NOVEMBER)
     assert "is answered by gemini-3.8-flash" in line
+
+
+# In a folder
+
+
+def right(request: gemini.Request) -> gemini.Reply:
+    """A task of its own for each seed, after some thought."""
+    seed = request.seed or 0
+    usage = {"promptTokenCount": 100, "candidatesTokenCount": 50, "thoughtsTokenCount": 400}
+    task = render(f"What is {seed} + 1?", f"{seed + 1}", tagged(str(seed + 1)))
+    return gemini.text(task, usage={**usage, "totalTokenCount": 550})
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[gemini.GeminiServer]:
+    monkeypatch.setattr(prices, "today", lambda: NOVEMBER)
+    with gemini.GeminiServer(right) as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+def make(model: str | None, count: int, folder: Path, **more: Any) -> Progress:
+    options = {"provider": "gemini", "task_dist": "0,1", "verify": 0, **more}
+    return generate_dataset(model, count, folder, **options)
+
+
+def settings(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))["settings"]
+    return found
+
+
+def command(folder: Path, count: int, *more: str) -> int:
+    words = ["generate", "--out_dir", str(folder), "--num_samples", str(count)]
+    return cli.main([*words, "--task_dist", "0,1", "--verify", "0", *more])
+
+
+@pytest.mark.parametrize("more", [{}, {"dry_run": True}, {"batch": True}, {"verify_model": True}])
+def test_nothing_is_asked_of_a_model_that_is_shut_down(
+    tmp_path: Path, service: gemini.GeminiServer, more: dict[str, Any]
+) -> None:
+    gone, model = "gemini-2.0-flash-exp", None
+    if "verify_model" in more:
+        more = {"verify_model": gone, "verify": 2}
+    else:
+        model = gone
+    with pytest.raises(UsageError, match="was shut down on 2026-06-01: use --model_name gemini-3"):
+        make(model, 2, tmp_path, **more)
+    assert not service.exchanges and not service.uploads
+    assert not tmp_path.joinpath("dataset.csv").exists() or not len(load_dataset(tmp_path))
+
+
+def test_the_command_refuses_it_in_one_line_also_when_it_is_dry(
+    tmp_path: Path, service: gemini.GeminiServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for more in ((), ("--dry_run",)):
+        assert command(tmp_path, 2, "--model_name", "gemini-2.0-flash", *more) == 2
+        said = capsys.readouterr().err.splitlines()
+        assert sum("was shut down on 2026-06-01" in line for line in said) == 1
+        assert not any("Traceback" in line for line in said)
+    assert not service.exchanges
+
+
+def test_a_folder_goes_on_with_the_model_and_the_thinking_that_it_was_made_with(
+    tmp_path: Path, service: gemini.GeminiServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(tmp_path, 2, "--model_name", "gemini-3.6-flash", "--thinking", "low") == 0
+    assert settings(tmp_path)["thinking"] == "low"
+    capsys.readouterr()
+    assert command(tmp_path, 4) == 0
+    assert f"model: gemini-3.6-flash, as {tmp_path} was made with" in capsys.readouterr().err
+    assert make(None, 6, tmp_path).complete
+    assert {request.model for request in service.requests} == {"gemini-3.6-flash"}
+    asked = [request.body["generationConfig"]["thinkingConfig"] for request in service.requests]
+    assert asked == [{"thinkingLevel": "LOW"}] * 6
+    assert list(load_dataset(tmp_path)["model"]) == ["gemini-3.6-flash"] * 6
+
+
+def test_another_model_that_is_named_is_refused_unless_the_folder_is_extended(
+    tmp_path: Path, service: gemini.GeminiServer
+) -> None:
+    make("gemini-3.6-flash", 2, tmp_path)
+    for more in ({"model": DEFAULT_MODEL}, {"model": None, "thinking": "high"}):
+        with pytest.raises(UsageError, match="made with other settings: (model|thinking) was"):
+            make(more.pop("model"), 4, tmp_path, **more)
+    assert len(service.exchanges) == 2
+    assert make(DEFAULT_MODEL, 4, tmp_path, thinking="high", extend=True).complete
+    assert settings(tmp_path)["model"] == DEFAULT_MODEL
+
+
+def test_a_folder_of_a_model_that_is_gone_goes_on_with_another_by_extend(
+    tmp_path: Path, service: gemini.GeminiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make("gemini-2.5-flash", 2, tmp_path)
+    monkeypatch.setattr(prices, "today", lambda: date(2026, 12, 1))
+    with pytest.raises(UsageError, match="with --extend"):
+        make(None, 4, tmp_path)
+    assert make("gemini-3.5-flash-lite", 4, tmp_path, extend=True).complete
+
+
+def test_what_there_is_to_know_is_said_once(
+    tmp_path: Path, service: gemini.GeminiServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "infinite_rl"):
+        make(DEFAULT_MODEL, 3, tmp_path / "a", temperature=0.7, num_threads=3)
+        make("gemini-2.5-flash", 2, tmp_path / "b", temperature=0.7)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{DEFAULT_MODEL} does not heed --temperature: it is deprecated for this model",
+        "gemini-2.5-flash is shut down on 2026-12-01; gemini-3.5-flash-lite replaces it",
+    ]
+
+
+def test_thoughts_are_counted_and_cost_what_output_costs(
+    tmp_path: Path, service: gemini.GeminiServer
+) -> None:
+    spending = make(DEFAULT_MODEL, 2, tmp_path).spending
+    assert (spending.usage.output_tokens, spending.usage.thinking_tokens) == (100, 800)
+    assert spending.cost == pytest.approx((200 * 0.75 + 900 * 3.75) / 1e6)
+
+
+def test_a_model_that_does_not_think_so_is_refused_before_anything_is_asked(
+    tmp_path: Path, service: gemini.GeminiServer
+) -> None:
+    for more in ({"dry_run": True}, {}):
+        with pytest.raises(UsageError, match="cannot switch its thinking off"):
+            make(DEFAULT_MODEL, 2, tmp_path, thinking="off", **more)
+    assert not service.exchanges
+
+
+def test_a_batch_that_was_paid_for_comes_down_after_its_model_is_gone(
+    service: gemini.GeminiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches = GeminiBatches("gemini-2.5-flash")
+    name = batches.submit({"k": ("", "p", 1)})
+    monkeypatch.setattr(prices, "today", lambda: date(2026, 12, 1))
+    later = GeminiBatches("gemini-2.5-flash")
+    service.end(name)
+    assert [key for key, _ in later.results(name)] == ["k"]
+    with pytest.raises(UsageError, match="was shut down"):
+        later.submit({"k": ("", "p", 1)})
+
+
+def test_a_run_ends_at_a_404_with_the_models_that_there_are(
+    tmp_path: Path, service: gemini.GeminiServer
+) -> None:
+    service.models = frozenset({"gemini-3.8-flash", "gemini-3.6-flash"})
+    progress = make("gemini-3.9-flash", 2, tmp_path)
+    assert progress.stopped.endswith("; the service offers gemini-3.8-flash, gemini-3.6-flash")
+    assert service.kinds["no_model"] == 1
