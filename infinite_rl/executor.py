@@ -92,7 +92,7 @@ class RewardExecutor:
         """
         texts, values = _sequence(tests), tuple(expected)
         program = _checked(Program(code, stdin, texts, entry_point, setup, values, file))
-        return self._guest(lang).run(program, self._limits(timeout, fuel, seed))
+        return self._guest(lang, program).run(program, self._limits(timeout, fuel, seed))
 
     def run_single(self, code: str, lang: str) -> tuple[str, str]:
         """Run `code`: its stdout and stderr, stripped of whitespace. Raises as `execute`."""
@@ -155,11 +155,11 @@ class RewardExecutor:
     def _on_threads(
         self, programs: Iterator[Program], lang: str, limits: Limits, count: int
     ) -> Iterator[Execution]:
-        guest = self._guest(lang)
+        self._guest(lang)  # loaded once, before many threads ask for it
 
         def run(program: Program) -> Execution:
             if type(self).execute is RewardExecutor.execute:
-                return guest.run(program, limits)
+                return self._guest(lang, program).run(program, limits)
             return self.execute(lang=lang, timeout=limits.timeout_s, **vars(program))
 
         yield from in_threads(run, programs, count)
@@ -191,9 +191,13 @@ class RewardExecutor:
             seed=0 if seed is None and fuel is not None else seed,
         )
 
-    def _guest(self, lang: str) -> Guest:
+    def _guest(self, lang: str, program: Program | None = None) -> Guest:
         known = self._known(lang)
-        return load_guest(known) if isinstance(known, Runtime) else known
+        if isinstance(known, Runtime):
+            return load_guest(known)
+        if program and program.expected:  # it might run the expressions, and compare nothing
+            raise UsageError(f"expected values are for the packaged languages, not for {lang}")
+        return known
 
     def _known(self, lang: str) -> Guest | Runtime:
         """What runs the language. Raises `UnknownName`, and `RuntimeMissing` for no file at all."""

@@ -137,6 +137,13 @@ def test_the_file_that_a_reference_names_is_a_module_too() -> None:
     ).passed
 
 
+def test_a_package_that_lacks_is_known_behind_an_import_of_the_program() -> None:
+    test = "from solution import f\nimport numpy\nassert numpy.all(f(2) == 4)"
+    assert judge(DOUBLE["python"], {"tests": [test]}, "python").status == "unscored"
+    hidden = "import numpy\ndef f(x): return 4"  # the same of the program is its own fault
+    assert judge(hidden, {"tests": [PYTHON_IMPORTS[0]]}, "python").status == "failed"
+
+
 def test_a_setup_may_import_the_program() -> None:
     for setup in ("from solution import f as g", "from __future__ import annotations\nimport main"):
         tests = {"tests": ["assert f(2) == 4"], "setup": setup}
@@ -307,6 +314,25 @@ def test_a_program_that_reports_for_itself_passes_no_call() -> None:
         "Object.defineProperty(Array.prototype, 0, { get: () => 3 }); const f = () => 4;",
     ):
         assert judge(code, calls(3), "javascript").status == "failed"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_rows_of_calls_are_judged_in_brief_as_they_are_in_full(language: str) -> None:
+    cases = [{"args": [number], "output": 2 * number} for number in range(3)]
+    answer = json.dumps({"entry_point": "f", "cases": cases})
+    row, reward = Sample("coding", "", answer, "", language=language), CodingRewardFunction()
+    wrong = DOUBLE[language].replace("2 * x", "2 * x * (x < 2)")
+    for code, passes in ((DOUBLE[language], True), (wrong, False)):
+        completion = tagged(fenced(code, language))
+        assert reward.score(row, completion).passed is passes
+        for likely in (True, False):
+            assert reward.passes(row, completion, likely=likely) is passes
+    assert not reward.accepts_empty(row, tagged(fenced("", language)))
+    assert not reward.sees_spelling(row)
+    builtin = json.dumps(calls([1, 2], entry="sorted", args=[[2, 1]]))
+    assert reward.sees_spelling(Sample("coding", "", builtin, "", language="python"))
+    printed_by_code = Sample("coding", "", fenced("print(4)", ""), "", language="python")
+    assert reward.passes(printed_by_code, tagged(fenced("print(4)", "python")), likely=True)
 
 
 def test_the_message_of_a_call_says_what_it_gave() -> None:
@@ -550,6 +576,8 @@ def test_reference_code_is_not_run_in_the_language_of_the_answer() -> None:
     reference = fenced("print(2 + 2)", "")
     assert judge("console.log(4)", reference, fence="js").passed
     assert judge("console.log(5)", reference, fence="js").status == "failed"
+    javascript = fenced("console.log(2 + 2)", "")
+    assert judge("console.log(4)", javascript, "javascript").passed
 
 
 @pytest.mark.parametrize("fence", ["ts", "typescript", "TypeScript", "tsx"])
@@ -576,6 +604,14 @@ def test_a_reference_for_typescript_fails_nobody() -> None:
     row = Sample("coding", "", "4", "", language="typescript")
     assert CodingRewardFunction().score(row, tagged("1")).status == "unscored"
     assert judge("print(4)", fenced("console.log(4)", "ts")).status == "unscored"
+
+
+def test_of_several_blocks_one_that_can_be_run_is_taken_before_typescript() -> None:
+    answer = tagged(f"{fenced('let x: any', 'ts')}\n{fenced(DOUBLE['javascript'], 'js')}")
+    reward = CodingRewardFunction()
+    assert reward.compute_reward(answer, calls(4, args=[2])).passed
+    wrong = answer.replace("2 * x", "3 * x")
+    assert reward.compute_reward(wrong, calls(4, args=[2])).status == "failed"
 
 
 def test_many_are_judged_in_the_language_of_each_like_one() -> None:

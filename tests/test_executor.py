@@ -10,7 +10,7 @@ import pytest
 from infinite_rl.errors import UsageError
 from infinite_rl.executor import Executor, RewardExecutor
 from infinite_rl.runtimes import Limits
-from infinite_rl.types import Execution, Program
+from infinite_rl.types import Execution, Program, TestResult
 
 
 class Echo:
@@ -229,3 +229,26 @@ def test_one_text_is_no_batch_and_a_text_is_no_program() -> None:
 def test_fuel_too_small_for_a_start_is_a_program_out_of_fuel(language: str) -> None:
     execution = RewardExecutor().execute("1", language, fuel=1)
     assert execution.status == "timeout" and "fuel" in execution.stderr
+
+
+def test_expected_values_are_compared_in_worker_processes_too() -> None:
+    expected = ([1, 0.3], float("nan"), {"a": [True]})
+    program = Program("def f(x): return x", tests=("f((1, 0.1 + 0.2))",) * 3, expected=expected)
+    told = RewardExecutor().execute_many([program] * 4, "python", workers=2)
+    assert [[test.passed for test in each.tests] for each in told] == [[True, False, False]] * 4
+
+
+def test_values_are_expected_of_each_test_or_of_none_and_of_packaged_languages() -> None:
+    class Trusting:
+        def run(self, program: Program, _: Limits) -> Execution:
+            return Execution("", "", 0, "ok", tests=(TestResult(True),) * len(program.tests))
+
+    executor = RewardExecutor(runtimes={"echo": Trusting()})
+    with pytest.raises(UsageError, match="packaged languages, not for echo"):
+        executor.execute("x", "echo", tests=["f()"], expected=[1])
+    with pytest.raises(UsageError, match="packaged languages, not for echo"):
+        list(executor.execute_many([Program("x", tests=("f()",), expected=(1,))], "echo"))
+    with pytest.raises(UsageError, match="one value for each test"):
+        executor.execute("x", "python", tests=["f()", "f()"], expected=[1])
+    with pytest.raises(UsageError, match="no entry_point"):
+        executor.execute("x", "python", tests=["f()"], expected=[1], entry_point="f")

@@ -6,10 +6,11 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ..errors import UnknownName
 from ..executor import FEW, RewardExecutor
@@ -67,7 +68,11 @@ _EXPECTS_ERROR = re.compile(
 )
 
 
+_ANY_NAME = "def __getattr__(name): return print"  # a module that has whatever is imported from it
 _NO_TYPESCRIPT = "TypeScript cannot be run"
+
+
+Runnable: TypeAlias = Output | Predicate | ReferenceCode | Tests | Cases
 
 
 class Sandbox(Protocol):
@@ -120,7 +125,7 @@ def read_submission(model_output: str, answer_tag: str, language: str) -> Submis
     1.0 for a fenced block inside the tag, 0.5 for a tag without a fence; where a fence is missing
     its other half, 0.3 for more than ten characters of code and 0.2 (nothing to run) for less; 0.0
     without a tag. Of several blocks the first in `language` is taken, else the first that names no
-    language, else the first: models mislabel, and code that is not `language` fails by itself.
+    language, else the first in one that can be run, else the first.
     """
     tags = tag_matches(model_output, answer_tag)
     if not tags:
@@ -131,7 +136,8 @@ def read_submission(model_output: str, answer_tag: str, language: str) -> Submis
     if closed:
         named = [b for b in closed if language in (b.language, language_of(b.language))]
         unnamed = [b for b in closed if not b.language]
-        return _submission(1.0, *_parts([*named, *unnamed, *closed][0]))
+        runnable = [b for b in closed if language_of(b.language)]
+        return _submission(1.0, *_parts([*named, *unnamed, *runnable, *closed][0]))
     if not blocks and "```" not in content:
         return _submission(0.5, content)
     code, label = _parts(blocks[0]) if blocks else (content.replace("```", ""), "")
@@ -257,7 +263,8 @@ class CodingRewardFunction(RewardFunction):
             reference, language = self._tests_of(sample)
             parts = [reference]
             if isinstance(reference, Tests) and len(reference.tests) > 1 and not likely:
-                parts = [replace(reference, tests=reference.tests[:1]), reference]
+                tests, expected = reference.tests[:1], reference.expected[:1]
+                parts = [replace(reference, tests=tests, expected=expected), reference]
             submission = self._submission(completion, sample.answer, ANSWER_TAG, language)
             for part in parts:
                 verdict = self._judge_in(submission, part, language, brief=True)
@@ -277,18 +284,17 @@ class CodingRewardFunction(RewardFunction):
         """As for any reward; tests that are known to fail without a program are not run."""
         tests, language = self._tests_of(sample)
         if isinstance(tests, Tests) and not _expects_error(tests):
-            checked = self._test_faults.get((tests, language)) == ""
+            key = (tests, language)
+            checked = key in self._test_faults and self._test_faults[key] is None
             if checked or are_plain_calls(tests, language):
                 return False
         return super().accepts_empty(sample, empty)
 
-    def _tests_of(self, sample: Sample) -> tuple[Reference, str]:
+    def _tests_of(self, sample: Sample) -> tuple[Runnable, str]:
         """A row's reference, calls as tests, and its language. Raises `BadReference`."""
-        language = self._known(sample.language or self.language)
         reference = self._reference(sample.answer)
-        if isinstance(reference, Calls):
-            reference = call_tests(reference, language)
-        return reference, language
+        language = self._agreed(reference, self._stated(sample.language)) or self.language
+        return self._resolved(reference, language), language
 
     def compute_reward(
         self,
@@ -447,8 +453,10 @@ class CodingRewardFunction(RewardFunction):
     def _judge(self, submission: Submission, reference: Reference, stated: str) -> _Verdict:
         """Judge a program, in the language that is `stated` or, where none is, its fence's."""
         label = submission.language
+        if isinstance(reference, ReferenceCode) and not stated:
+            reference = self._resolved(reference, self.language)  # not in the language of a fence
         if stated:
-            self._check(reference, stated)
+            reference = self._resolved(reference, stated)
             if label and label != stated and language_of(stated):
                 return _Verdict(0.0, False, f"the reference says {stated}, and the fence {label}")
             return self._judge_in(submission, reference, stated)
@@ -456,57 +464,52 @@ class CodingRewardFunction(RewardFunction):
         if not language_of(language):
             return _Verdict(0.0, False, f"the fence says {label}, which cannot be run")
         try:
-            self._check(reference, language)
+            resolved = self._resolved(reference, language)
             if label == TYPESCRIPT:
-                if isinstance(reference, Tests):
-                    self._check_tests(reference, language)
+                if isinstance(resolved, Tests):
+                    self._check_tests(resolved, language)
                 raise BadReference(_NO_TYPESCRIPT)
-            return self._judge_in(submission, reference, language)
+            return self._judge_in(submission, resolved, language)
         except WrongLanguage:
-            other = self._other_language(reference, language)
-            if not other:
+            for other in (runtime.name for runtime in RUNTIMES if runtime.name != language):
+                with suppress(BadReference):
+                    resolved = self._resolved(reference, other)
+                    if isinstance(resolved, Tests):
+                        self._check_tests(resolved, other)
+                    break
+            else:
                 raise
         if label:
             return _Verdict(0.0, False, f"the reference is for {other}, and the fence says {label}")
-        return self._judge_in(submission, reference, other)
+        return self._judge_in(submission, resolved, other)
 
-    def _other_language(self, reference: Reference, language: str) -> str:
-        """A language that tests or calls are written for, where it is not `language`; else ""."""
-        for other in (runtime.name for runtime in RUNTIMES if runtime.name != language):
-            try:
-                self._check(reference, other)
-                if isinstance(reference, Tests):
-                    self._check_tests(reference, other)
-            except BadReference:
-                continue
-            return other
-        return ""
+    def _resolved(self, reference: Reference, language: str) -> Runnable:
+        """The reference for a program in the language: calls become tests.
 
-    def _check(self, reference: Reference, language: str) -> None:
-        """Raise `BadReference` for what can be read of a reference to be none for the language."""
+        Raises `BadReference` for what needs no run to be known as none for the language.
+        """
         if isinstance(reference, Calls):
-            call_tests(reference, language)
+            return call_tests(reference, language)
+        if isinstance(reference, ReferenceCode):
+            return replace(reference, language=reference.language or language)
         if isinstance(reference, Tests) and language == "javascript":
-            own = (reference.entry_point,)
             for test in reference.tests:
-                if runner := runner_of(test, reference.setup, own):
+                if runner := runner_of(test, reference.setup, (reference.entry_point,)):
                     raise BadReference(f"the tests cannot run: they are written for {runner}")
+        return reference
 
     def _judge_in(
-        self, submission: Submission, reference: Reference, language: str, *, brief: bool = False
+        self, submission: Submission, reference: Runnable, language: str, *, brief: bool = False
     ) -> _Verdict:
         """The verdict; a brief one ends with the first failure, and takes tests to be sound."""
         if submission.error:
             return _Verdict(0.0, False, submission.error)
-        if isinstance(reference, Calls):
-            reference = call_tests(reference, language)
         if isinstance(reference, Tests):
             return self._judge_tests(submission.code, reference, language, brief=brief)
         if isinstance(reference, Cases):
             return self._judge_cases(submission.code, reference, language, brief=brief)
         if isinstance(reference, ReferenceCode):
-            code_language = reference.language or self.language
-            reference = self._run_reference(reference.code, code_language)
+            reference = self._run_reference(reference.code, reference.language)
         execution = self._run(submission.code, language)
         if execution.status != "ok":
             return self._failed_run(execution)
@@ -578,6 +581,11 @@ class CodingRewardFunction(RewardFunction):
                 if not _all_pass(tests, execution) or _expects_error(tests):
                     fault = _fault_of(tests, execution)
                     break
+            is_importing = any("import" in text for text in (tests.setup, *tests.tests))
+            if fault is None and language == "python" and is_importing:
+                # What cannot be imported may stand behind an import of the program.
+                execution = self._run_tests(_ANY_NAME, tests, language)
+                fault = _fault_of(tests, execution)
             if len(self._test_faults) >= _CACHED_REFERENCES:
                 self._test_faults.clear()
             if execution.status in ("ok", "error"):  # else it may be that the machine was busy

@@ -54,6 +54,10 @@ def are_plain_calls(tests: Tests, language: str) -> bool:
     is_plain = {"python": _is_plain_python, "javascript": _is_plain_javascript}.get(language)
     if is_plain is None or tests.setup or tests.entry_point or not tests.tests:
         return False
+    if tests.expected:  # all call one function, and the host looks at the value
+        name = tests.tests[0].partition("(")[0]
+        is_known = _GLOBALS.fullmatch(name) or hasattr(builtins, name)
+        return not is_known and bool(_PROGRAM_NAME.fullmatch(name))
     return all(len(text) <= _MOST_CHARS and is_plain(text) for text in tests.tests)
 
 

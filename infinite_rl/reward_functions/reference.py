@@ -18,9 +18,7 @@ from ..parser_fences import CodeBlock, code_blocks
 from ..runtimes import language_of
 from .reward_function import BadReference
 
-_SPEC_START = re.compile(
-    r"""\{\s*["'](?:tests|cases|entry_point|setup|compare|language|file|tolerance)["']\s*:"""
-)
+_SPEC_START = re.compile(r"""\{\s*["'](?:tests|cases|entry_point|setup|compare)["']\s*:""")
 TYPESCRIPT = "typescript"
 _NOT_RUN = re.compile(
     r"bash|c|c#|c\+\+|cpp|cs|csharp|dart|go|golang|haskell|java|julia|kotlin|lua|perl|php|r|rb|rs"
