@@ -10,8 +10,9 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..dataset.distinct import MIN_DISTINCT
 from ..errors import StoreError, UsageError
 from ..manifest import read_manifest
 from ..proof.solves import MIN_AGREEMENT
@@ -44,8 +45,8 @@ def add(verbs: Verbs) -> None:
         "after an interruption, and it makes only what is missing.",
         epilog="Example: infinite-rl generate --num_samples 100 --out_dir data. Without "
         "GEMINI_API_KEY or GOOGLE_API_KEY the embedded provider makes the tasks, offline. "
-        "Exit code: 0 target reached, 1 not reached, 2 wrong usage, 3 a batch is under "
-        "way, 130 interrupted.",
+        "Exit code: 0 target reached, 1 not reached or too few distinct tasks, 2 wrong usage, "
+        "3 a batch is under way, 130 interrupted.",
         usage="%(prog)s [options]",
     )
     _add_what_is_made(parser)
@@ -103,6 +104,12 @@ def _add_what_is_spent(parser: argparse.ArgumentParser) -> None:
     opt("--min_agreement", MIN_AGREEMENT, "share of the solutions that must agree", float)
     opt("--price", None, "dollars for a million tokens: input,output (default: from a table)")
     opt("--max_cost", None, "dollars that all calls of the folder may cost", float)
+    opt(
+        "--min_distinct",
+        MIN_DISTINCT,
+        "share of the rows that must be distinct tasks, from 50 rows on; 0 asks for none",
+        float,
+    )
 
 
 def _add_ways(parser: argparse.ArgumentParser) -> None:
@@ -140,6 +147,7 @@ def run(given: argparse.Namespace) -> int:
 
     show_logs(debug=given.debug, level=logging.INFO if given.verbose else logging.WARNING)
     check_range("--threads", given.threads, 1)  # which the library calls num_threads
+    check_range("--min_distinct", given.min_distinct, 0, 1)
     provider, engine = _chosen_provider(given), _chosen_engine(given)
     try:
         progress = _generated(given, provider, engine)
@@ -151,12 +159,12 @@ def run(given: argparse.Namespace) -> int:
         return DONE
     if progress.batches:
         _keep_words(given)
-    _print_summary(progress, given)
+    diverse = _print_summary(progress, given)
     if progress.batches:
         _note_batches(progress, given)
         return UNDER_WAY
     if progress.complete:
-        return DONE
+        return DONE if diverse else NOT_DONE
     return INTERRUPTED if progress.stopped == STOPPED_ON_REQUEST else NOT_DONE
 
 
@@ -233,8 +241,10 @@ def _values(progress: Progress, given: argparse.Namespace) -> dict[str, object]:
     return {**stands, **more, "out": given.out_dir / "dataset.csv"}
 
 
-def _print_summary(progress: Progress, given: argparse.Namespace) -> None:
+def _print_summary(progress: Progress, given: argparse.Namespace) -> bool:
+    """Print what the run came to. False where a model has written the same few tasks again."""
     from ..dataset import load_dataset, summarise
+    from ..dataset.distinct import distinct_tasks
     from .display import done, lacking
 
     asks_a_model = PROVIDERS[resolve_provider(given.provider)].asks_a_model
@@ -244,9 +254,18 @@ def _print_summary(progress: Progress, given: argparse.Namespace) -> None:
         table = summarise(frame)
         lines.append(table.to_string(index=False, float_format=lambda value: f"{value:g}"))
     values = _values(progress, given)
+    # Templates repeat by design: the procedural provider is not measured.
+    records: list[Any] = frame.to_dict("records") if asks_a_model else []
+    distinct = distinct_tasks(records)
+    if asks_a_model:
+        values["distinct_tasks"] = distinct.tasks
+        lines.append(str(distinct))
     tell(given, values, *lines, f"in {values['out']}")
-    for line in lacking(progress):
+    diverse = not distinct.collapsed(given.min_distinct)
+    repeats = [] if diverse else [f"{distinct}, fewer than --min_distinct {given.min_distinct:g}"]
+    for line in [*lacking(progress), *repeats]:
         print(plain(line), file=sys.stderr)
+    return diverse
 
 
 def _keep_words(given: argparse.Namespace) -> None:

@@ -26,6 +26,7 @@
     decontaminate.py  no row that gives a benchmark away
     split.py          train, validation and test that do not know each other
     near.py           which rows ask for the same
+    distinct.py       how many tasks there are, whatever their words and numbers
     bands.py          which may, by their MinHash
     words.py          texts as tokens
 
