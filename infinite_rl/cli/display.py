@@ -195,7 +195,7 @@ class LiveDisplay:
     def _picture(self) -> RenderableType:
         progress = self._progress
         if progress is None:
-            return Text()
+            return Group()
         lines = standing(progress, self._clock() - self._start)
         said = (Text(line, style="dim", overflow="fold") for line in lines)
         return Group(self._bars(progress), *said)
