@@ -8,28 +8,55 @@ The text is the model's, so nothing here raises on it, evaluates it, or takes mo
 
 from __future__ import annotations
 
-import json
+import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import UsageError
 from .layout import ANSWER, ANSWER_TAG, PROMPT, RESPONSE, SECTIONS
 from .parser_fences import CodeBlock, code_blocks, scan
-from .parser_heads import choose, find_heads, spans
-from .parser_tags import TagMatch, answer_tags, split_thinking, tag_matches
+from .parser_fields import dedented, structured_heads, unescaped_cell, unquoted
+from .parser_heads import MARKUP, NAMES, Head, Run, find_heads, find_runs
+from .parser_tags import THINKING, TagMatch, answer_tags, split_thinking, tag_matches
 
 __all__ = ["CodeBlock", "ExampleParser", "Parsed", "TagMatch", "code_blocks", "tag_matches"]
 
 DEFAULT_TAGS = (ANSWER_TAG, "summary")
 
-_DATA_LANGUAGES = frozenset({"", "json", "text", "txt", "plain", "plaintext"})
-_WRAPPER_LANGUAGES = frozenset({"", "markdown", "md", "text", "txt", "plaintext"})
+_DATA = frozenset({"", "json", "text", "txt", "plain", "plaintext"})
+_PROSE = frozenset({"text", "txt", "plain", "plaintext", "markdown", "md"})
+_WRAPPERS = _PROSE | {"", "yaml", "yml", "toml", "html", "xml", "ini"}
 _END_TOKENS = re.compile(
     r"(?:<[|\uff5c][\w\u2581-]{1,30}[|\uff5c]>|<end_of_turn>|(?P<stroke></s>))\s{0,9}\Z"
 )
 _MAX_END_TOKENS = 4
+_ESCAPED_MARK = re.compile(r"\\([<>\[\]])")
+_NARROW = str.maketrans("＜＞／", "<>/")
+# What is said before a sample that takes the place of the one before it.
+_CORRECTS = re.compile(
+    r"\b(?:wait|correct(?:ed|ion|ing)|revis(?:ed|ion)|fix(?:ed|ing)|mistake|wrong|error|redo|rewrit\w+"
+    r"|improved|instead|korr(?:ektur|igier\w+)|falsch|fehler|corrig\w+|erreur|correg\w+|исправ\w+"
+    r"|ошиб\w+)\b|更正|修正|纠正|訂正|错误|수정",
+    re.IGNORECASE,
+)
+_RULE = re.compile(r"\s*([-*_=])\1{2,}\s*")
+_TITLE = re.compile(
+    rf"\s*|{_RULE.pattern}|[\W_]*(?:sample|example|task|problem|item|version|variant|attempt|draft"
+    r"|beispiel|entry)s?\W{0,3}\d{1,3}\W*",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(r"[<({\[](?=[^<>]*[^\W\d_]{3})[^<>]{3,120}[>)}\]]|\.\.\.|…")
+_BEFORE_INLINE = re.compile(
+    r"\A(?!.*\b(?:format|structure|template|sections?|layout|head(?:er)?s?)\b)"
+    r"(?:|.*[\n.:!?)\]>*])[\s*]*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_TWO_WORDS = re.compile(r"\w\W+\w|[^\x00-\x7f]{4}")
+_BLOCK = re.compile(r"[ \t]*[|>][+-]?\d?[+-]?[ \t]*(?:#[^\n]*)?\n")
+_MARKUP_THEN_SPACE = re.compile(MARKUP.pattern + r"\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +65,10 @@ class Parsed(Mapping[str, str]):
 
     A section that is not there is "". It equals any mapping of the same three strings.
 
-    `strategy` says how the text was read: by its heads ("bracket", "markdown", "bold", "label", or
-    "mixed" where they differ), as one JSON object ("json"), by a tag around each section ("xml"),
-    by an answer tag alone ("tag"), or not at all ("none").
+    `strategy` says how the text was read: by its heads ("bracket", "markdown", "bold", "label",
+    "html", "table", "tag" for `<prompt>` alone, or "mixed" where they differ), by the keys, tags or
+    fences of structured text ("json", "yaml", "toml", "xml", "fence"), by an answer tag alone
+    ("tag"), or not at all ("none").
 
     `found` says for each section where it came from: its own "head" (or tag, or key); the
     "preamble" before the first head (a prompt without head); the "tag" of a text or response (an
@@ -83,24 +111,35 @@ class ExampleParser:
     def parse_text(text: str | None) -> Parsed:
         """The prompt, answer and response of a text; never raises.
 
-        Heads are `[PROMPT]`, `[ANSWER]`, `[RESPONSE]`, or the same (or a synonym) as a Markdown or
-        bold heading or a label, in any case. Only a line that is such a head begins a section, and
-        only in the style that structures the text: with bracket heads, `## Solution` is content.
-        Heads in code fences are content. Thinking parts are dropped.
+        A head is a line, or a part of one, that is the name of a section in `section_names.txt`
+        once its decoration is gone, whatever that is. The sequence of heads that fits together
+        best divides the text: with bracket heads, `## Solution` is content. Fields of JSON, YAML,
+        TOML, XML and tables are sections too. Of several complete samples the first counts, or the
+        last that says that it corrects another. Heads in code fences are content. Thinking parts
+        are dropped.
 
         The answer is the last `<answer>` tag of its section, else the section; a fence around it
         goes if it holds data (no language, JSON, text) and stays if it holds a program.
 
         What `layout.render` wrote comes back exactly, up to outer whitespace and Windows line
         ends, unless the texts themselves hold section heads, thinking tags, fences left open, an
-        answer wholly in a tag or a data fence, or a horizontal rule at the end of every section.
+        answer wholly in a tag or a data fence, a prompt wholly in one, placeholders alone, or a
+        horizontal rule at the end of every section.
         """
         text = _plain(text)
-        for strategy in _STRATEGIES:
-            parsed = strategy(text)
-            if parsed is not None:
-                return parsed
-        return Parsed()
+        part = Parsed()
+        for inline in (False, True):
+            for view in filter(None, _views(text)):
+                parsed = _chosen(view, inline)
+                if parsed.complete:
+                    return parsed
+                part = part if part.strategy != "none" else parsed
+        visible = split_thinking(text)[0].strip()
+        matches = tag_matches(visible) if part.strategy == "none" else []
+        if matches:  # no heads at all: the answer is the last tag, the response the whole text
+            found = {PROMPT: "missing", ANSWER: "tag", RESPONSE: "text"}
+            return Parsed("", _unfenced(matches[-1].content), visible, "tag", found)
+        return part
 
     @staticmethod
     def extract_answer_tags(text: str | None, tags: Iterable[str] | str | None = None) -> list[str]:
@@ -144,7 +183,7 @@ class ExampleParser:
 
 def _plain(text: str | None) -> str:
     """Text with Unix line ends, without byte-order mark and without a model's end-of-text marks."""
-    text = (text or "").replace("\r\n", "\n").removeprefix("\ufeff").rstrip()
+    text = (text or "").replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff").rstrip()
     for _ in range(_MAX_END_TOKENS):
         mark = _END_TOKENS.search(text, max(0, len(text) - 50))
         if mark is None or (mark["stroke"] and "<s>" in text):
@@ -153,106 +192,126 @@ def _plain(text: str | None) -> str:
     return text
 
 
-def _from_wrapped(text: str) -> Parsed | None:
-    """The whole sample in one fence: ```` ```markdown ````, then a head."""
-    visible, _ = split_thinking(text)
-    fence = next(scan(visible), None)
-    if fence is None or fence.language not in _WRAPPER_LANGUAGES:
-        return None
-    begin = visible.find("\n", fence.start) + 1
-    inner = visible[begin:].lstrip() if begin else ""
-    heads = find_heads(inner[:200])
-    if not heads or heads[0].start > 0 or find_heads(visible[: fence.start]):
-        return None
-    blocks = list(scan(inner))
-    if blocks and not blocks[-1].closed and not blocks[-1].language:
-        inner = inner[: blocks[-1].start]  # the fence that ends the wrapper opened nothing
-    return _sections(inner)
+def _views(text: str) -> Iterator[str]:
+    """What of a text may hold the sample, the likeliest first."""
+    if (final := text.rfind("<|channel|>final<|message|>")) >= 0:
+        text = text[final:].partition("<|message|>")[2]
+    visible, thought = split_thinking(text)
+    wrapper = next(scan(visible), None)
+    if wrapper and wrapper.language in _WRAPPERS and not find_heads(visible[: wrapper.start]):
+        inner = visible[visible.find("\n", wrapper.start) + 1 :].lstrip()
+        if any(head.start == 0 for head in find_heads(inner[:200])):
+            blocks = list(scan(inner))  # the fence that ends the wrapper opens nothing
+            stray = blocks and not blocks[-1].closed and not blocks[-1].language
+            yield inner[: blocks[-1].start] if stray else inner
+    yield visible
+    yield thought  # a sample behind `<think>` that nothing closes is better than none
+    strays = [found for found in THINKING.finditer(text) if any(found.groups())]
+    if strays and (not visible.strip() or find_heads(visible)):
+        last = strays[-1]  # closes nothing: the sample goes on behind it, or has ended before
+        yield split_thinking(text[: last.start()])[0] + text[last.end() :]
+    if "\n" not in text and text.count("\\n") > 2:
+        yield text.replace("\\n", "\n").replace('\\"', '"')
+    if (clear := html.unescape(_ESCAPED_MARK.sub(r"\1", visible)).translate(_NARROW)) != visible:
+        yield clear
 
 
-def _from_heads(text: str) -> Parsed | None:
-    return _sections(split_thinking(text)[0])
+def _chosen(text: str, inline: bool) -> Parsed:
+    """The first complete sample, or a later one that corrects it; else the best part of one."""
+    readers = [find_heads(text, inline)] if inline else [*structured_heads(text), find_heads(text)]
+    runs = [run for heads in readers for run in find_runs(text, heads)]
+    chosen = part = Parsed()
+    for run in sorted(runs, key=lambda run: text.rfind("\n", 0, run.heads[0][0].start)):
+        start = run.heads[0][0].start
+        if chosen.complete and not _corrects(text, start):
+            continue
+        parsed = _parsed(text, run)
+        data = parsed.strategy in ("json", "yaml", "toml", "table")
+        if all(map(_PLACEHOLDER.fullmatch, parsed.values())):
+            continue
+        if inline and not (
+            _BEFORE_INLINE.search(text[max(0, start - 80) : start])
+            and _TWO_WORDS.search(parsed.prompt)
+        ):
+            continue  # a sentence about the form of a sample
+        if parsed.complete and len(part.lacking) < 2 and (data or parsed.strategy == "xml"):
+            break  # data inside of a sample that lacks a section is content of it
+        if parsed.complete:
+            chosen = parsed
+        elif not data and len(parsed.lacking) < max(len(part.lacking), part.strategy == "none"):
+            part = parsed
+    return chosen if chosen.complete else part
 
 
-def _from_unfinished_thought(text: str) -> Parsed | None:
-    """Heads after a `<think>` that was never closed: better a sample to verify than none."""
-    return _sections(split_thinking(text)[1])
+def _corrects(text: str, start: int) -> bool:
+    """Whether the words before a sample, or its first line, say that it corrects another."""
+    before = text[max(0, start - 300) : start].rstrip()
+    before = before[max(before.rfind(mark) for mark in ("</", "```", "}")) + 1 :]
+    line = text[start : start + 100].partition("\n")[0]
+    return bool(_CORRECTS.search(before[before.rfind("\n\n") + 1 :] + "\n" + line))
 
 
-def _from_json(text: str) -> Parsed | None:
-    """One JSON object, bare or fenced, with the three sections as its keys."""
-    visible = _unfenced(split_thinking(text)[0])
-    if not visible.startswith("{"):
-        return None
-    try:
-        content = json.loads(visible)
-        "".join(value for value in content.values() if isinstance(value, str)).encode()
-    except (ValueError, RecursionError):  # also for half a surrogate pair, which is no text
-        return None
-    sections = {str(key).lower(): value for key, value in content.items()}
-    bodies = {name: sections.get(name) for name in SECTIONS}
-    if not all(isinstance(body, str) for body in bodies.values()):
-        return None
-    return _parsed({name: str(body).strip() for name, body in bodies.items()}, "json")
-
-
-def _from_section_tags(text: str) -> Parsed | None:
-    """`<prompt>...</prompt>` and so on; an answer tag in the response is not the section."""
-    visible, _ = split_thinking(text)
-    prompts, responses = tag_matches(visible, PROMPT), tag_matches(visible, RESPONSE)
-    if not (prompts and responses and prompts[-1].start < responses[-1].start):
-        return None
-    between = visible[prompts[-1].start : responses[-1].start]
-    answers = [match for match in tag_matches(between) if match.how == "well_formed"]
-    bodies = {PROMPT: prompts[-1].content, RESPONSE: responses[-1].content}
-    if answers:
-        bodies[ANSWER] = answers[-1].content
-    return _parsed(bodies, "xml")
-
-
-def _from_tag(text: str) -> Parsed | None:
-    """No heads at all: the answer is the last tag, the response the whole text."""
-    visible = split_thinking(text)[0].strip()
-    matches = tag_matches(visible)
-    if not matches:
-        return None
-    found = {PROMPT: "missing", ANSWER: "tag", RESPONSE: "text"}
-    return Parsed("", _unfenced(matches[-1].content), visible, "tag", found)
-
-
-_STRATEGIES: tuple[Callable[[str], Parsed | None], ...] = (
-    _from_wrapped,
-    _from_heads,
-    _from_unfinished_thought,
-    _from_json,
-    _from_section_tags,
-    _from_tag,
-)
-
-
-def _sections(text: str) -> Parsed | None:
-    """Cut a text at its heads."""
-    choice = choose(text, find_heads(text))
-    if choice is None:
-        return None
-    bodies = {
-        head.section: _without_end_head(text[start:end].strip(), head.name)
-        for head, start, end in spans(choice)
-    }
-    bodies = _without_rules(bodies)
-    styles = {head.style for head in choice.heads}
-    strategy = styles.pop() if len(styles) == 1 else "mixed"
-    return _parsed(bodies, strategy, text[: choice.heads[0].start].strip())
-
-
-def _parsed(bodies: dict[str, str], strategy: str, preamble: str = "") -> Parsed:
-    """The parse of the sections that were found, with what can be said of the others."""
+def _parsed(text: str, run: Run) -> Parsed:
+    """The parse of a run of heads."""
+    heads = [head for head, _ in run.heads]
+    ends = [head.start for head in heads[1:]] + [run.end]
+    spans = list(zip(run.heads, ends, strict=True))
+    bodies = {section: _body(text, head, end, run.closings) for (head, section), end in spans}
+    if any(_BLOCK.match(text, head.body) for head in heads if head.kind == "label"):
+        bodies = {section: unquoted(body) for section, body in bodies.items()}
+    bodies = _parted(bodies, run.end < len(text))
     found = {name: "head" if name in bodies else "missing" for name in SECTIONS}
+    preamble = text[: heads[0].start].strip()
     if preamble and PROMPT not in bodies and len(bodies) > 1:
         bodies[PROMPT], found[PROMPT] = preamble, "preamble"
     _fill_from_tags(bodies, found)
-    sections = {name: bodies.get(name, "") for name in SECTIONS}
-    return Parsed(**sections, strategy=strategy, found=found)
+    for section, languages in ((PROMPT, _PROSE | {""}), (RESPONSE, _PROSE)):
+        bodies[section] = _unfenced(bodies.get(section, ""), languages)
+    strategy = heads[0].kind if len({head.kind for head in heads}) == 1 else "mixed"
+    return Parsed(bodies[PROMPT], bodies.get(ANSWER, ""), bodies[RESPONSE], strategy, found)
+
+
+def _body(text: str, head: Head, end: int, closings: tuple[Head, ...]) -> str:
+    """What stands under a head, without what belongs to the decoration of heads."""
+    if head.value is not None:
+        return head.value.strip()
+    last = bisect_left(closings, end, key=lambda each: each.start) - 1
+    if last >= 0 and NAMES[closings[last].name].keys() & NAMES[head.name].keys():
+        end = max(head.body, closings[last].start)
+    start = head.body
+    if head.remark >= 0 and not text[start:end].strip():
+        start = head.remark  # "[ANSWER] (3, 4)": it was no remark
+    line, newline, more = text[start:end].partition("\n")
+    prefix = text[head.start : head.body]
+    if head.kind == "table":
+        return unescaped_cell(line.rstrip().removesuffix("|"))
+    if head.kind == "label" and _BLOCK.match(text, start):
+        return dedented(more, len(prefix) - len(prefix.lstrip(" -"))).strip()
+    if head.close and line.rstrip().endswith(head.close):
+        line = line.rstrip()[: -len(head.close)]
+    elif head.close and more.rstrip().endswith(head.close):
+        more = more.rstrip()[: -len(head.close)]
+    if prefix[0] == ">" and all(each.lstrip()[:1] in ("", ">") for each in more.split("\n")):
+        more = re.sub(r"(?m)^[ \t]*>[ \t]?", "", more)
+    if not line.strip() or prefix[0] in "-*+":
+        more = dedented(more)
+    body = f"{line}{newline}{more}".strip()
+    return _without_markup(body) if MARKUP.search(prefix) else body
+
+
+def _without_markup(body: str) -> str:
+    """A body without the tags of HTML that begin and end it."""
+    start, end = 0, len(body)
+    while tag := _MARKUP_THEN_SPACE.match(body, start):
+        start = tag.end()
+    while end > start and body[end - 1] == ">":
+        tag = MARKUP.fullmatch(body, max(start, body.rfind("<", max(start, end - 90), end)), end)
+        if not tag:
+            break
+        end = tag.start()
+        while end > start and body[end - 1].isspace():
+            end -= 1
+    return body[start:end]
 
 
 def _fill_from_tags(bodies: dict[str, str], found: dict[str, str]) -> None:
@@ -276,38 +335,31 @@ def _answer(section: str) -> str:
     return _unfenced(matches[-1].content) if matches else bare
 
 
-def _unfenced(text: str) -> str:
+def _unfenced(text: str, languages: Collection[str] = _DATA) -> str:
     """Text without a fence that is around all of it and holds data; a program keeps its fence."""
     text = text.strip()
     blocks = code_blocks(text)
-    if len(blocks) != 1 or blocks[0].language not in _DATA_LANGUAGES:
+    if len(blocks) != 1 or blocks[0].language not in languages:
         return text
     block = blocks[0]
     whole = block.closed and block.start == 0 and block.end == len(text)
     return block.code.strip() if whole else text
 
 
-def _without_end_head(body: str, name: str) -> str:
-    """A section without the `[/PROMPT]` that some models end it with."""
-    end = f"[/{name}]"
-    return body[: -len(end)].rstrip() if body[-len(end) :].lower() == end else body
+def _parted(bodies: dict[str, str], another: bool) -> dict[str, str]:
+    """Sections without the rules or strokes between them, and the title of `another` sample.
 
-
-def _without_rules(bodies: dict[str, str]) -> dict[str, str]:
-    """Sections without the horizontal rules between them, if there is one between any two."""
-    last = list(bodies)[-1]
-    if len(bodies) < 2 or not all(_is_rule(_last_line(bodies[s])) for s in bodies if s != last):
-        return bodies
-    return {
-        section: body[: -len(_last_line(body))].rstrip() if _is_rule(_last_line(body)) else body
-        for section, body in bodies.items()
-    }
-
-
-def _last_line(body: str) -> str:
-    return body[body.rfind("\n") + 1 :]
-
-
-def _is_rule(line: str) -> bool:
-    line = line.strip()
-    return len(line) >= 3 and line.strip(line[0]) == "" and line[0] in "-*_="
+    One rule alone is content: there is one between any two sections, or under each head.
+    """
+    lines = {section: body.strip().split("\n") for section, body in bodies.items()}
+    *others, last = lines
+    while another and len(lines[last]) > 1 and _TITLE.fullmatch(lines[last][-1]):
+        lines[last].pop()
+    for at, sections in ((0, [*lines]), (-1, others)):
+        if others and all(_RULE.fullmatch(lines[section][at]) for section in sections):
+            for body in lines.values():
+                body[at] = "" if _RULE.fullmatch(body[at]) else body[at]
+    if others and all(lines[section][-1].endswith(" |") for section in others):
+        for section in others:
+            lines[section][-1] = lines[section][-1][:-2]
+    return {section: "\n".join(body).strip() for section, body in lines.items()}

@@ -36,7 +36,6 @@ class _Open:
     """A fence that waits for its closing line."""
 
     marker: str
-    size: int
     language: str
     start: int
     indent: int
@@ -48,13 +47,8 @@ class _Open:
 
     def add(self, line: str) -> None:
         """Keep a line of code, less the indentation that its fence has too."""
-        margin = min(self.indent, len(line) - len(line.lstrip(" \t")))
-        self.lines.append(line[margin:].removesuffix("\r"))
+        self.lines.append(line[min(self.indent, _indent(line)) :].removesuffix("\r"))
         self.quotes += line.count('"""') + line.count("'''")
-
-    def quotes_it(self, line: str) -> bool:
-        """Whether a fence on this line stands in a docstring of the code."""
-        return self.quotes % 2 == 1 and len(line) - len(line.lstrip(" \t")) > self.indent
 
 
 def code_blocks(text: str | None) -> list[CodeBlock]:
@@ -68,17 +62,13 @@ def code_blocks(text: str | None) -> list[CodeBlock]:
     """
     text = text or ""
     blocks = list(scan(text))
-    if blocks and _is_stray(blocks[-1]):
-        stray = blocks.pop()
-        if not blocks and text[: stray.start].strip():
-            code = text[: stray.start].replace("\r\n", "\n").strip("\n")
-            blocks.append(CodeBlock("", code, False, 0, stray.end))
+    last = blocks[-1] if blocks else None
+    if last and not (last.closed or last.language or last.code.strip()):
+        blocks.pop()  # a bare fence with nothing after it closes, it opens nothing
+        if not blocks and text[: last.start].strip():
+            code = text[: last.start].replace("\r\n", "\n").strip("\n")
+            blocks.append(CodeBlock("", code, False, 0, last.end))
     return blocks
-
-
-def _is_stray(block: CodeBlock) -> bool:
-    """Whether a block is only a bare fence with nothing after it: it closes, it opens nothing."""
-    return not (block.closed or block.language or block.code.strip())
 
 
 def scan(text: str) -> Iterator[CodeBlock]:
@@ -95,8 +85,8 @@ def scan(text: str) -> Iterator[CodeBlock]:
                 yield inline
             else:
                 fence = _opening(line, offset)
-        elif fence.quotes_it(line):
-            fence.add(line)
+        elif fence.quotes % 2 == 1 and _indent(line) > fence.indent:
+            fence.add(line)  # in a docstring of the code
         elif (end := _closing(line, fence)) is not None:
             yield fence.block(offset + end, closed=True)
             fence = None
@@ -108,6 +98,10 @@ def scan(text: str) -> Iterator[CodeBlock]:
         offset += len(line) + 1
     if fence is not None:
         yield fence.block(len(text), closed=False)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))
 
 
 def _run(line: str) -> tuple[int, int]:
@@ -123,39 +117,25 @@ def _run(line: str) -> tuple[int, int]:
 
 def _opening(line: str, offset: int) -> _Open | None:
     start, stop = _run(line)
-    if start < 0:
-        return None
     before, info = line[:start], line[stop:].strip()
-    if line[start] == "`" and "`" in info:
+    if start < 0 or (line[start] == "`" and "`" in info):
         return None  # inline code
     if not (_LEAD.fullmatch(before) or _LANGUAGE_WORD.fullmatch(info)):
         return None  # prose that speaks of backticks
-    indent = start if not before.strip() else 0
-    return _Open(line[start], stop - start, _language(info), offset + start, indent)
-
-
-def _language(info: str) -> str:
-    found = _INFO.match(info)
-    return found[1].lower() if found else ""
+    language = found[1].lower() if (found := _INFO.match(info)) else ""
+    return _Open(line[start:stop], language, offset + start, 0 if before.strip() else start)
 
 
 def _closing(line: str, fence: _Open) -> int | None:
     """Where on this line the open fence is closed, or None; keeps code that stands before it."""
     stripped = line.strip()
-    if not stripped.startswith(fence.marker * fence.size):
-        return _closing_after_code(line, fence)
-    rest = stripped.lstrip(fence.marker)
-    if rest and rest.lstrip()[0] not in "<[":
+    if stripped.startswith(fence.marker):
+        rest = stripped.lstrip(fence.marker[0])
+        return len(line.rstrip()) - len(rest) if not rest or rest.lstrip()[0] in "<[" else None
+    run = line.find(fence.marker)  # at the end of a line of code, or between that code and a tag
+    if run < 0 or fence.marker[0] == "~" or _COMMENT.fullmatch(line[:run]):
         return None
-    return len(line.rstrip()) - len(rest)
-
-
-def _closing_after_code(line: str, fence: _Open) -> int | None:
-    """The same for a fence at the end of a line of code, or between that code and a tag."""
-    run = line.find(fence.marker * fence.size)
-    if run < 0 or fence.marker == "~" or _COMMENT.fullmatch(line[:run]):
-        return None
-    rest = line[run:].lstrip(fence.marker)
+    rest = line[run:].lstrip("`")
     if rest.strip() and not rest.lstrip().startswith("</"):
         return None
     fence.add(line[:run])
@@ -163,22 +143,18 @@ def _closing_after_code(line: str, fence: _Open) -> int | None:
 
 
 def _reopens(line: str, fence: _Open) -> bool:
-    stripped = line.strip()
-    rest = stripped.lstrip(fence.marker)
-    size = len(stripped) - len(rest)
-    return size >= fence.size and _LANGUAGE_WORD.fullmatch(rest) is not None
+    rest = line.strip().lstrip(fence.marker[0])
+    return line.strip().startswith(fence.marker) and bool(_LANGUAGE_WORD.fullmatch(rest))
 
 
 def _inline(line: str, offset: int) -> CodeBlock | None:
     """A block whose two fences stand on one line."""
     start, stop = _run(line)
-    if start < 0 or line[start] != "`" or not _LEAD.fullmatch(line[:start]):
+    close = line.find(line[start:stop], stop) if start >= 0 and line[start] == "`" else -1
+    if close < 0 or not _LEAD.fullmatch(line[:start]):
         return None
-    close = line.find("`" * (stop - start), stop)
-    if close < 0:
-        return None
-    code, language = line[stop:close].strip(), ""
-    first, _, others = code.partition(" ")
-    if others and first.lower() in _INLINE_LANGUAGES:
-        code, language = others.strip(), first.lower()
-    return CodeBlock(language, code, True, offset + start, offset + close + stop - start)
+    language, _, code = line[stop:close].strip().partition(" ")
+    if not code or language.lower() not in _INLINE_LANGUAGES:
+        language, code = "", line[stop:close]
+    end = offset + close + stop - start
+    return CodeBlock(language.lower(), code.strip(), True, offset + start, end)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Literal
 
 from .layout import ANSWER_TAG
@@ -14,12 +16,9 @@ from .parser_fences import code_blocks
 
 How = Literal["well_formed", "malformed", "unclosed", "orphan_close"]
 
-_THINKING = re.compile(
-    r"<(/?)think(?:ing)?>|<(/?)thought>|\[(/?)THINK\]|◁(/?)think▷", re.IGNORECASE
-)
-_TAG_MARKS = ("<", "&lt;", "[", "`")  # what a tag, or what is meant as one, begins with
-_ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&amp;", "&"))
-_NEAR = ("'", '"', "`", "\\")  # beside a tag, they may make it a word of the text
+THINKING = re.compile(r"<(/?)think(?:ing)?>|<(/?)thought>|\[(/?)THINK\]|◁(/?)think▷", re.IGNORECASE)
+_TAG_MARKS = ("<", "＜", "&lt;", "[", "`")  # what a tag, or what is meant as one, begins with
+_NEAR = frozenset("'\"`\\")  # beside a tag, they may make it a word of the text
 _MAX_PEEL = 4  # a tag in a tag in a tag: deeper nesting is no slip of a model
 
 
@@ -56,9 +55,6 @@ class _Token:
     proper: bool
 
 
-_Pair = tuple[_Token, _Token]
-
-
 def tag_matches(text: str | None, tag: str = ANSWER_TAG) -> list[TagMatch]:
     """Every content of one tag in order; the last is the one that counts. Never raises.
 
@@ -69,7 +65,8 @@ def tag_matches(text: str | None, tag: str = ANSWER_TAG) -> list[TagMatch]:
     """
     text = text or ""
     lowered = text.lower()
-    if tag.lower() not in lowered or not any(mark in lowered for mark in _TAG_MARKS):
+    named = tag.lower() in lowered or (len(tag) > 4 and f"/{tag[0].lower()}" in lowered)
+    if not named or not any(mark in lowered for mark in _TAG_MARKS):
         return []  # most texts of a benchmark have a box instead: looking for that is quick
     visible, _ = split_thinking(text)
     return _one_plain_pair(visible, tag) or _best_reading(visible, tag)
@@ -83,34 +80,26 @@ def _one_plain_pair(text: str, tag: str) -> list[TagMatch]:
         return []  # beyond ASCII, letters may be equal but for their case that do not look so
     if text.lower().count(tag.lower()) != 2:
         return []
-    if before[-1:] in _NEAR or content[:1] in _NEAR or content[-1:] in _NEAR or after[:1] in _NEAR:
-        return []
-    return [TagMatch(content.strip(), "well_formed", len(before))]
+    near = {before[-1:], content[:1], content[-1:], after[:1]}
+    return [] if near & _NEAR else [TagMatch(content.strip(), "well_formed", len(before))]
 
 
 def _best_reading(visible: str, tag: str) -> list[TagMatch]:
     tokens = _tokens(visible, tag)
-    if not tokens:
-        return []
     proper = [token for token in tokens if token.proper]
-    tries: tuple[tuple[How, list[_Token]], ...] = (
-        ("well_formed", _outside_fences(visible, proper)),
-        ("well_formed", proper),
-        ("malformed", _outside_fences(visible, tokens)),
-        ("malformed", tokens),
-    )
-    for how, candidates in tries:
-        pairs = _pairs(candidates)
-        if pairs:
-            return [_match(visible, pair, how, tag) for pair in pairs]
+    tries: tuple[tuple[How, list[_Token]], ...] = (("well_formed", proper), ("malformed", tokens))
+    for how, every in tries if tokens else ():
+        for candidates in (_outside_fences(visible, every), every):
+            if pairs := _pairs(candidates):
+                return [_match(visible, *pair, how, tag) for pair in pairs]
     return _lone(visible, proper, tag)
 
 
 def answer_tags(text: str | None, tags: Iterable[str] | str) -> list[str]:
     """The contents of several tags, in the order of the text; each tag is read on its own."""
     names = [tags] if isinstance(tags, str) else dict.fromkeys(tags)
-    found = [match for name in names for match in tag_matches(text, name)]
-    return [match.content for match in sorted(found, key=lambda match: match.start)]
+    matches = [match for name in names for match in tag_matches(text, name)]
+    return [match.content for match in sorted(matches, key=lambda match: match.start)]
 
 
 def split_thinking(text: str) -> tuple[str, str]:
@@ -121,19 +110,20 @@ def split_thinking(text: str) -> tuple[str, str]:
     often put the opening tag into the prompt. `<thinking>`, `<thought>`, `[THINK]` and `◁think▷`
     are the same.
     """
-    lowered = text.lower()
-    if "think" not in lowered and "thought" not in lowered:
-        return text, ""
     kept: list[str] = []
     position, opened = 0, None
-    for token in _THINKING.finditer(text):
+    for token in THINKING.finditer(text):
+        # Windows, not the whole line: a hostile line of a million tags must not be read each time.
+        before = text[max(0, token.start() - 20) : token.start()]
+        after = text[token.end() : token.end() + 20].partition("\n")[0]
+        begins_line = not before.rpartition("\n")[2].strip()
         if not any(token.groups()):
-            if opened is None and _begins_line(text, token.start()):
+            if opened is None and begins_line:
                 opened = token
         elif opened is not None:
             kept.append(text[position : opened.start()])
             position, opened = token.end(), None
-        elif _begins_line(text, token.start()) or _ends_line(text, token.end()):
+        elif begins_line or not after.strip():
             kept.clear()
             position = token.end()
     if opened is None:
@@ -141,39 +131,33 @@ def split_thinking(text: str) -> tuple[str, str]:
     return "".join([*kept, text[position : opened.start()]]), text[opened.end() :]
 
 
-def _begins_line(text: str, position: int) -> bool:
-    # A window, not the whole line: a hostile line of a million tags must not be read each time.
-    return not text[max(0, position - 20) : position].rpartition("\n")[2].strip()
-
-
-def _ends_line(text: str, position: int) -> bool:
-    return not text[position : position + 20].partition("\n")[0].strip()
-
-
 @lru_cache(64)
 def _pattern(tag: str) -> re.Pattern[str]:
-    name = re.escape(tag)
+    name = rf"(?P<name>{re.escape(tag)}" + (r"|[A-Za-z]{4,12})" if len(tag) > 4 else ")")
     angle = (
-        rf"(?P<lt>\\?<|&lt;)\s{{0,3}}(?P<slash>[/\\]{{0,2}})\s{{0,3}}{name}"
+        rf"(?P<lt>\\?<|&lt;|＜)\s{{0,3}}(?P<slash>[/\\／]{{0,2}})\s{{0,3}}{name}"
         r"(?:\s{1,3}[\w:-]{1,40}\s{0,3}=[^<>]{0,200})?\s{0,3}"
-        r"(?:(?P<self>/)?(?P<gt>\\?>|&gt;)|(?P<cut>(?=[\s<]|\Z)))"
+        r"(?:(?P<self>/)?(?P<gt>\\?>|&gt;|＞)|(?P<cut>(?=[\s<]|\Z)))"
     )
-    square = rf"\[\s{{0,3}}(?P<square>/?)\s{{0,3}}{name}\s{{0,3}}\]"
-    ticked = rf"`(?P<ticked>/?){name}`"
+    square = rf"\[\s{{0,3}}(?P<square>/?)\s{{0,3}}{re.escape(tag)}\s{{0,3}}\]"
+    ticked = rf"`(?P<ticked>/?){re.escape(tag)}`"
     return re.compile(f"{angle}|{square}|{ticked}", re.IGNORECASE)
 
 
 def _tokens(text: str, tag: str) -> list[_Token]:
-    tokens = (_token(text, found) for found in _pattern(tag).finditer(text)) if tag else ()
+    tokens = (_token(text, found, tag) for found in _pattern(tag).finditer(text)) if tag else ()
     return [token for token in tokens if token is not None]
 
 
-def _token(text: str, found: re.Match[str]) -> _Token | None:
+def _token(text: str, found: re.Match[str], tag: str) -> _Token | None:
     """The tag at a match, or None where the text only speaks of it."""
     start, end = found.span()
     if found["lt"] is None:
         return _Token(start, end, bool(found["square"] or found["ticked"]), proper=False)
-    slash, opener = found["slash"], found["lt"]
+    slash, opener, name = found["slash"], found["lt"], found["name"].lower()
+    misspelt = name != tag.lower()
+    if misspelt and (found["cut"] is not None or not is_slip(name, tag.lower())):
+        return None
     if opener == "\\<" and found["gt"] == ">":
         start, opener = start + 1, "<"  # LaTeX that ends in a backslash, then a tag
     if found["cut"] is not None and not slash:
@@ -184,24 +168,32 @@ def _token(text: str, found: re.Match[str]) -> _Token | None:
     proper = opener == "<" and found["gt"] == ">" and slash in ("", "/") and not found["self"]
     if before == after == "`":
         return _Token(start - 1, end + 1, bool(slash), proper=False)
-    return _Token(start, end, bool(slash or found["self"]), proper)
+    return _Token(start, end, bool(slash or found["self"]), proper and not misspelt)
+
+
+def is_slip(word: str, meant: str) -> bool:
+    """Whether two words differ by letters swapped, or one wrong, missing or too many; no plural."""
+    if abs(len(word) - len(meant)) > 1 or word[:1] != meant[:1] or word in (meant, meant + "s"):
+        return False
+    same = next((i for i, (a, b) in enumerate(zip_longest(word, meant)) if a != b), 0)
+    left, right = word[same:], meant[same:]
+    return left[1::-1] + left[2:] == right or left[1:] in (right, right[1:]) or left == right[1:]
 
 
 def _outside_fences(text: str, tokens: list[_Token]) -> list[_Token]:
     blocks = [block for block in code_blocks(text) if block.closed]
-    starts = [block.start for block in blocks]
+    before = [bisect_right(blocks, token.start, key=lambda block: block.start) for token in tokens]
+    return [
+        token
+        for token, index in zip(tokens, before, strict=True)
+        if not index or blocks[index - 1].end <= token.start
+    ]
 
-    def outside(token: _Token) -> bool:
-        index = bisect_right(starts, token.start) - 1
-        return index < 0 or blocks[index].end <= token.start
 
-    return [token for token in tokens if outside(token)]
-
-
-def _pairs(tokens: Sequence[_Token]) -> list[_Pair]:
+def _pairs(tokens: list[_Token]) -> list[tuple[_Token, _Token]]:
     """Outermost matching pairs; an opening tag that nothing closes is only a mention."""
     waiting: list[_Token] = []
-    pairs: list[_Pair] = []
+    pairs: list[tuple[_Token, _Token]] = []
     for token in tokens:
         if not token.closing:
             waiting.append(token)
@@ -213,12 +205,10 @@ def _pairs(tokens: Sequence[_Token]) -> list[_Pair]:
     return pairs
 
 
-def _match(text: str, pair: _Pair, how: How, tag: str) -> TagMatch:
-    opened, closed = pair
+def _match(text: str, opened: _Token, closed: _Token, how: How, tag: str) -> TagMatch:
     content = text[opened.end : closed.start]
     if text.startswith("&lt;", opened.start):  # where the tags were escaped, so was what they hold
-        for entity, character in _ENTITIES:
-            content = content.replace(entity, character)
+        content = html.unescape(content)
     return TagMatch(_peeled(content.strip(), tag), how, opened.start)
 
 
@@ -239,22 +229,15 @@ def _peeled(content: str, tag: str) -> str:
 def _lone(text: str, proper: list[_Token], tag: str) -> list[TagMatch]:
     """What follows an opening tag without an end, else what precedes an end without a beginning."""
     opened = [token for token in proper if not token.closing]
+    closed = [token for token in proper if token.closing]
     if opened:
         last = opened[-1]
         content = text[last.end :].strip()
         if not content and len(opened) > 1:  # `<answer>42<answer>`: the slash was forgotten
-            return [_match(text, (opened[-2], last), "malformed", tag)]
-        return [TagMatch(_without_cut_tag(content, tag), "unclosed", last.start)]
-    closed = [token for token in proper if token.closing]
-    if not closed:
-        return []
+            return [_match(text, opened[-2], last, "malformed", tag)]
+        cut = content.rfind("<", max(0, len(content) - len(tag) - 2))
+        if cut >= 0 and f"</{tag}>".startswith(content[cut:].lower()):
+            content = content[:cut].rstrip()  # the token limit cut the closing tag
+        return [TagMatch(content, "unclosed", last.start)]
     begin = closed[-2].end if len(closed) > 1 else 0
-    return [TagMatch(text[begin : closed[-1].start].strip(), "orphan_close", begin)]
-
-
-def _without_cut_tag(content: str, tag: str) -> str:
-    """Content without the beginning of a closing tag that the token limit cut off."""
-    cut = content.rfind("<", max(0, len(content) - len(tag) - 2))
-    if cut >= 0 and f"</{tag}>".startswith(content[cut:].lower()):
-        return content[:cut].rstrip()
-    return content
+    return [TagMatch(text[begin : end.start].strip(), "orphan_close", begin) for end in closed[-1:]]

@@ -32,7 +32,9 @@ PACKAGE = ROOT / "infinite_rl"
 # The rooms of the package, the lowest first: each imports from layers below its own alone.
 LAYERS = (
     {"types", "layout", "parser_fences"},
-    {"errors", "parser_heads", "parser_tags", "tasks"},
+    {"errors", "parser_tags", "tasks"},
+    {"parser_heads"},
+    {"parser_fields"},
     {"parser", "prompts", "files", "workers", "settings", "redact", "estimators", "vllm_library"},
     {"providers", "runtimes", "storage", "store"},
     {"executor", "manifest"},

@@ -34,6 +34,21 @@ class Corpus(unittest.TestCase):
                 }
                 self.assertEqual(got, wanted)
 
+    def test_every_form_of_a_sample_is_read_and_what_is_none_is_refused(self) -> None:
+        """Tables of texts with their three sections, compared but for their spaces."""
+        faults, cases = [], 0
+        for path in sorted(CORPUS.glob("*.jsonl")):
+            for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+                parsed, cases = parse(row["text"]), cases + 1
+                if not (row["complete"] or parsed.complete):
+                    continue
+                wanted = [row.get(section, "").split() for section in layout.SECTIONS]
+                sections = [section.split() for section in parsed.values()]
+                if (parsed.complete, sections) != (row["complete"], wanted):
+                    faults.append((path.stem, row["id"], dict(parsed)))
+        self.assertGreaterEqual(cases, 240)
+        self.assertEqual(faults, [])
+
 
 class Sections(unittest.TestCase):
     def test_a_rendered_sample_comes_back(self) -> None:
@@ -49,9 +64,8 @@ class Sections(unittest.TestCase):
     def test_json_that_is_no_sample_is_read_like_any_text(self) -> None:
         for text in (
             '{"prompt": "p", "answer": "1"}',
-            '{"prompt": "p", "answer": 1, "response": "r"}',
-            '{"prompt": "p", "answer": "\\ud800", "response": "r"}',
-            '{"prompt": "p", "answer": "1", "response": "r"',
+            '{"prompt": "p", "answer": "1", "response": "So',
+            '{"prompt": "p", "answer": "1", "reward": "r"}',
             '{"a":' * 100_000,
         ):
             self.assertEqual(parse(text).strategy, "none", text[:60])
@@ -85,12 +99,23 @@ class Sections(unittest.TestCase):
         prompt = "Sort.\n\n**Input:**\nn\n\n**Output:**\nm\n\n## Solution\nnone yet"
         self.assertEqual(parse(f"[PROMPT]\n{prompt}").prompt, prompt)
 
-    def test_the_last_filled_sample_of_several_counts(self) -> None:
+    def test_the_first_complete_sample_of_several_counts(self) -> None:
         def sample(n: int) -> str:
             return f"[PROMPT]\np{n}\n[ANSWER]\n{n}\n[RESPONSE]\n<answer>{n}</answer>\n"
 
-        self.assertEqual(parse(sample(1) + sample(2)).prompt, "p2")
+        self.assertEqual(parse(sample(1) + sample(2)).prompt, "p1")
         self.assertEqual(parse(sample(1) + "[PROMPT]\np2\n[ANSWER]\n").prompt, "p1")
+        self.assertEqual(parse("[PROMPT]\np0\n[ANSWER]\n" + sample(1)).prompt, "p1")
+
+    def test_a_sample_that_corrects_another_takes_its_place(self) -> None:
+        first, second = (f"[PROMPT]\np{n}\n[ANSWER]\n{n}\n[RESPONSE]\nr{n}\n" for n in (1, 2))
+        for words in ("Wait, that is wrong.", "Corrected version:", "Korrektur:", "修正版："):
+            self.assertEqual(parse(f"{first}\n{words}\n\n{second}").prompt, "p2", words)
+        for words in ("Here is one more:", "### Sample 2", ""):
+            self.assertEqual(parse(f"{first}\n{words}\n\n{second}").prompt, "p1", words)
+        response = "[RESPONSE]\nWait, that is wrong. It is 1.\n<answer>1</answer>\n"
+        text = first.replace("[RESPONSE]\nr1\n", response) + second
+        self.assertEqual(parse(text).prompt, "p1")
 
     def test_an_answer_without_head_is_marked_as_the_responses_own(self) -> None:
         parsed = parse("[PROMPT]\np\n[RESPONSE]\nr <answer>42</answer>")
@@ -160,10 +185,10 @@ class Choices(unittest.TestCase):
         parsed = parse("[ANSWER]\n1\n[RESPONSE]\nr1\n[ANSWER]\n2\n[RESPONSE]\nr2")
         self.assertEqual((parsed.answer, parsed.response), ("2", "r2"))
 
-    def test_sections_in_tags_are_read_from_the_last_of_each(self) -> None:
-        last = "<prompt>p</prompt> <answer>2</answer> <answer>3</answer> <response>r</response>"
-        first = "<prompt>draft</prompt> <answer>1</answer> <response>d</response>"
-        for text in (last, first + last):
+    def test_sections_in_tags_are_read_from_the_first_sample_and_its_last_answer(self) -> None:
+        first = "<prompt>p</prompt> <answer>2</answer> <answer>3</answer> <response>r</response>"
+        second = "<prompt>other</prompt> <answer>1</answer> <response>d</response>"
+        for text in (first, first + second):
             self.check(text, "p", "3", "r")
             self.assertEqual((parse(text).strategy, parse(text).complete), ("xml", True))
 
