@@ -248,7 +248,8 @@ def _print_summary(progress: Progress, given: argparse.Namespace) -> bool:
     from .display import done, lacking
 
     asks_a_model = PROVIDERS[resolve_provider(given.provider)].asks_a_model
-    verified = asks_a_model and given.verify != 0
+    # As the run was made, with or without --verify.
+    verified = bool(read_manifest(given.out_dir).get("settings", {}).get("verify"))
     lines, frame = [done(progress, verified=verified)], load_dataset(given.out_dir)
     if len(frame):
         table = summarise(frame)
