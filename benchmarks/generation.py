@@ -1,11 +1,17 @@
 """Rows a second, and CPU a row, against a loopback server that takes a second for each answer.
 
     python -m benchmarks.generation [--rows 1000] [--threads 1,64,256] [--latency 1.0]
+    python -m benchmarks.generation --against OLD_CHECKOUT [--rows 200]
 
-The real Google client and the real `generate_dataset` make sums, so that no code is run. Beside
-them, the same calls without the generator: by threads, and by one asyncio client. The CPU is this
-process's; the server is another. Memory is the peak of this process so far: `--rows 50000` shows
-whether it grows.
+The real Google client and the real `generate_dataset` make the default mix of coding and maths
+rows, and maths rows alone: the server writes procedural tasks, and solves them where it is asked
+to. Without the solvers (`--verify 0`) and with them, so that their share shows. Beside them, the
+same calls without the generator: by threads, and by one asyncio client. The CPU is that of this
+process and its workers; the server is another. Memory is the peak of this process so far: `--rows
+50000` shows whether it grows.
+
+With `--against`, the CPU of an accepted row at `--verify 0` by language, beside that of another
+checkout of this project, in turns: what each further row costs, without the start of a run.
 """
 
 from __future__ import annotations
@@ -13,21 +19,28 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import re
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import NamedTuple
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
 
+from benchmarks.self_test import cpu_s
+from infinite_rl.errors import ProviderRefused
 from infinite_rl.generator import generate_dataset
-from infinite_rl.layout import render, tagged
+from infinite_rl.layout import tagged
+from infinite_rl.parser import ExampleParser
 from infinite_rl.providers.gemini import GeminiProvider
+from infinite_rl.providers.procedural import ProceduralProvider
 from infinite_rl.providers.remote import http_settings
 
 KEY = "AIzaLoopbackKey-0123456789"
@@ -35,7 +48,8 @@ _PROMPT = "Make a task. " * 100
 
 
 async def _serve(latency_s: float) -> None:
-    """Answer each request with a sum made from its seed."""
+    """Answer each request, after a while."""
+    maker = _Maker()
 
     async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(asyncio.IncompleteReadError, ConnectionError):
@@ -44,7 +58,7 @@ async def _serve(latency_s: float) -> None:
                 length = re.search(rb"content-length: (\d+)", head.lower())
                 body = await reader.readexactly(int(length[1]) if length else 0)
                 await asyncio.sleep(latency_s)
-                answer = _answer(json.loads(body)["generationConfig"]["seed"])
+                answer = maker.answer(json.loads(body))
                 writer.write(
                     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
                     b"Content-Length: %d\r\n\r\n%s" % (len(answer), answer)
@@ -56,11 +70,27 @@ async def _serve(latency_s: float) -> None:
     await server.serve_forever()
 
 
-def _answer(seed: int) -> bytes:
-    text = render(f"What is {seed} + 1?", str(seed + 1), f"Add one. {tagged(str(seed + 1))}")
-    part = {"content": {"parts": [{"text": text}], "role": "model"}, "finishReason": "STOP"}
-    usage = {"promptTokenCount": 300, "candidatesTokenCount": 50, "totalTokenCount": 350}
-    return json.dumps({"candidates": [part], "usageMetadata": usage}).encode()
+class _Maker:
+    """A model that writes procedural tasks and solves those that it wrote."""
+
+    def __init__(self) -> None:
+        self._provider = ProceduralProvider()
+        self._responses: dict[str, str] = {}
+
+    def answer(self, request: Mapping[str, Any]) -> bytes:
+        """The service's JSON: a task, a solution of one, or a sum for any other request."""
+        system = request.get("systemInstruction", {"parts": [{"text": ""}]})["parts"][0]["text"]
+        prompt = request["contents"][0]["parts"][0]["text"]
+        seed = request.get("generationConfig", {}).get("seed", 0)
+        try:
+            text = self._provider.complete(system, prompt, seed).text
+            parsed = ExampleParser.parse_text(text)
+            self._responses[parsed["prompt"]] = parsed["response"]
+        except ProviderRefused:
+            text = self._responses.get(prompt, tagged(str(seed)))
+        part = {"content": {"parts": [{"text": text}], "role": "model"}, "finishReason": "STOP"}
+        usage = {"promptTokenCount": 300, "candidatesTokenCount": 50, "totalTokenCount": 350}
+        return json.dumps({"candidates": [part], "usageMetadata": usage}).encode()
 
 
 class Pace(NamedTuple):
@@ -70,19 +100,19 @@ class Pace(NamedTuple):
     cpu_ms: float
 
 
-def measured(rows: int, work: Callable[[], object]) -> Pace:
-    """Run the work, which makes so many rows or calls."""
-    began, cpu = time.monotonic(), time.process_time()
-    work()
-    seconds, cpu = time.monotonic() - began, time.process_time() - cpu
-    return Pace(rows / seconds, cpu / rows * 1000)
+def measured(work: Work) -> Pace:
+    """Run the work."""
+    began, cpu = time.monotonic(), cpu_s()
+    work.run()
+    seconds, cpu = time.monotonic() - began, cpu_s() - cpu
+    return Pace(work.count / seconds, cpu / work.count * 1000)
 
 
 def line(name: str, pace: Pace, most: float) -> str:
     """A line of the table; `most` is the rate that the latency alone allows."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return (
-        f"{name:<28}{pace.a_second:8.1f} a second ({pace.a_second / most:6.1%} of the most)"
+        f"{name:<32}{pace.a_second:8.1f} a second ({pace.a_second / most:6.1%} of the most)"
         f"{pace.cpu_ms:8.2f} ms CPU each   peak {peak} MB"
     )
 
@@ -100,24 +130,40 @@ def serving(latency_s: float) -> Iterator[str]:
             server.terminate()
 
 
-def works(base_url: str, rows: int, threads: int) -> dict[str, Callable[[], object]]:
-    """What can be timed: rows that are generated, and as many calls alone, in two ways."""
-    provider = GeminiProvider("loopback", api_key=KEY, base_url=base_url)
+class Work(NamedTuple):
+    """What can be timed: how many rows or calls it makes, and how."""
+
+    count: int
+    run: Callable[[], object]
+
+
+def works(base_url: str, rows: int, threads: int) -> dict[str, Work]:
+    """Rows that are generated, fewer of the default mix; and calls alone, in two ways."""
+    provider, mixed = GeminiProvider("loopback", api_key=KEY, base_url=base_url), max(4, rows // 4)
+    generate = partial(_generate, provider, threads)
     return {
-        "generate": partial(_generate, provider, rows, threads),
-        "calls alone, threads": partial(_by_threads, provider, rows, threads),
-        "calls alone, asyncio": lambda: asyncio.run(_by_asyncio(base_url, rows, threads)),
+        "default mix, --verify 0": Work(mixed, partial(generate, mixed, "0.5,0.5", 0)),
+        "default mix, with solvers": Work(mixed, partial(generate, mixed, "0.5,0.5", None)),
+        "maths alone, --verify 0": Work(rows, partial(generate, rows, "0,1", 0)),
+        "maths alone, with solvers": Work(rows, partial(generate, rows, "0,1", None)),
+        "calls alone, threads": Work(rows, partial(_by_threads, provider, rows, threads)),
+        "calls alone, asyncio": Work(
+            rows, lambda: asyncio.run(_by_asyncio(base_url, rows, threads))
+        ),
     }
 
 
-def _generate(provider: GeminiProvider, rows: int, threads: int) -> None:
+def _generate(
+    provider: GeminiProvider, threads: int, rows: int, task_dist: str, verify: int | None
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         made = generate_dataset(
             *("loopback", rows, folder),
             save_every=1000,
-            task_dist="0,1",
+            task_dist=task_dist,
             num_threads=threads,
             provider=provider,
+            verify=verify,
         )
         assert made.complete, made
 
@@ -142,23 +188,72 @@ async def _by_asyncio(base_url: str, calls: int, at_once: int) -> None:
     await asyncio.gather(*(call(seed) for seed in range(calls)))
 
 
+def further_row_ms(language: str, rows: int) -> float:
+    """The CPU of one more accepted row in milliseconds; "" is mathematics."""
+    spent = []
+    for count in (few := max(10, rows // 5), rows + few):
+        with tempfile.TemporaryDirectory() as folder:
+            before = cpu_s()
+            made = generate_dataset(
+                *("", count, folder),
+                task_dist="1,0" if language else "0,1",
+                languages=[language or "python"],
+                provider="procedural",
+                num_threads=2,
+            )
+            assert made.complete, made
+            spent.append(cpu_s() - before)
+    return (spent[1] - spent[0]) / rows * 1000
+
+
+def compare(old: Path, rows: int, rounds: int = 5) -> Iterator[str]:
+    """A line of the table for each language: medians of this checkout and of `old`, in turns."""
+    here = Path(__file__).resolve().parents[1]
+    yield "| row | ms CPU before | now | ratio |\n|---|---:|---:|---:|"
+    for language in ("python", "javascript", ""):
+        found: dict[Path, list[float]] = {old: [], here: []}
+        for checkout, times in [*found.items()] * rounds:
+            command = [sys.executable, __file__, "--further_row", language, "--rows", str(rows)]
+            environment = {**os.environ, "PYTHONPATH": str(checkout)}
+            done = subprocess.run(
+                command,
+                env=environment,
+                cwd=checkout,
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
+            times.append(float(done.stdout))
+        before, now = median(found[old]), median(found[here])
+        yield f"| {language or 'maths'} | {before:.1f} | {now:.1f} | {now / before:.2f} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1000, help="rows with the most threads")
     parser.add_argument("--threads", default="1,64,256")
     parser.add_argument("--latency", type=float, default=1.0)
+    parser.add_argument("--against", type=Path, metavar="OLD_CHECKOUT")
+    parser.add_argument("--further_row", metavar="LANGUAGE", help=argparse.SUPPRESS)
     parser.add_argument("--serve", action="store_true", help="be the server")
     given = parser.parse_args()
     if given.serve:
         asyncio.run(_serve(given.latency))
+        return
+    if given.further_row is not None:
+        print(further_row_ms(given.further_row, given.rows))
+        return
+    if given.against:
+        for text in compare(given.against.resolve(), given.rows):
+            print(text, flush=True)
         return
     counts = [int(count) for count in given.threads.split(",")]
     with serving(given.latency) as base_url:
         for threads in counts:
             rows = max(5, given.rows * threads // max(counts))
             for name, work in works(base_url, rows, threads).items():
-                if name == "generate" or threads == max(counts):
-                    pace = measured(rows, work)
+                if not name.startswith("calls") or threads == max(counts):
+                    pace = measured(work)
                     print(line(f"{name}, {threads}", pace, threads / given.latency), flush=True)
 
 

@@ -130,14 +130,23 @@ def generation(quick: bool) -> Iterator[Line]:
     paces: dict[str, list[loopback.Pace]] = {}
     with loopback.serving(latency_s=1.0) as base_url:
         for _ in range(rounds):
-            for name, work in loopback.works(base_url, most, threads).items():
-                paces.setdefault(name, []).append(loopback.measured(most, work))
+            works = loopback.works(base_url, most, threads)
+            for name, work in works.items():
+                paces.setdefault(name, []).append(loopback.measured(work))
     rates = {name: median(one.a_second for one in each) for name, each in paces.items()}
     costs = {name: median(one.cpu_ms for one in each) for name, each in paces.items()}
     script = "generation"
+    for name in ("default mix", "maths alone"):
+        ours, solved = f"{name}, --verify 0", f"{name}, with solvers"
+        what = f"{name}: {works[ours].count:,} rows, {threads} at once"
+        yield Line(f"{what}, --verify 0", "ms CPU a row", costs[ours], script)
+        more = costs[solved] - costs[ours]
+        yield Line(f"{what}: solvers, in addition", "ms CPU a row", more, script)
+        yield Line(f"{what}, with solvers", "rows a second", rates[solved], script)
     for peer in ("calls alone, threads", "calls alone, asyncio"):
-        what = f"{most:,} rows, {threads} at once"
-        ours, cost = rates["generate"], costs["generate"]
+        name = "maths alone, --verify 0"
+        what = f"{name}: {most:,} rows, {threads} at once"
+        ours, cost = rates[name], costs[name]
         yield Line(what, "rows a second", ours, script, rates[peer], peer, "more")
         yield Line(what, "ms CPU a row", cost, script, costs[peer], peer, "less")
     yield from _folder(2_000 if quick else 50_000, 1 if quick else 3)
