@@ -23,7 +23,7 @@ from .generation.budget import Budget, estimate
 from .generation.calls import Asked, Patience, Verification, model_to_ask
 from .generation.journal import Journal
 from .generation.outcomes import Answering, SelfConsistency
-from .generation.plan import Plan, Shard, slot_seed
+from .generation.plan import Plan, Shard, procedural_kinds, slot_seed
 from .generation.progress import Progress
 from .generation.run import Run
 from .generation.run_log import RunLog
@@ -77,6 +77,8 @@ def generate_dataset(
     base_url: str | None = None,
     structured: bool = False,
     batch: bool = False,
+    level: int | str | Sequence[int] | None = None,
+    families: Sequence[str] = (),
     limits: Limits | None = None,
     retry: RetryPolicy | None = None,
     shard: Shard | None = None,
@@ -118,6 +120,8 @@ def generate_dataset(
         structured: have the model held to the three sections by a schema.
         batch: send the calls up as file batches, at half price, and return; the same call made
             again keeps what has come down, and sends up what is still owed.
+        level: of procedural tasks, 1 to 3: one, several ("1-2", [1, 3]), or None for all.
+        families: of procedural tasks, by name (see `providers.procedural.families`); () for all.
         limits: requests and tokens a minute, and requests in flight, by default as many as threads;
             a solver that is another model has the same ones for itself.
         retry: how calls that meet passing trouble are repeated.
@@ -151,15 +155,16 @@ def generate_dataset(
     options = {
         "temperature": temperature, "max_output_tokens": max_output_tokens, "thinking": thinking,
     }  # fmt: skip
+    kinds = procedural_kinds(level, families, plan)
     verification = Verification.of(verify, verify_model, provider, model_name, recorded)
     asked = Asked.by(
         provider, model_name, verification.model, price,
-        {**options, "base_url": base_url}, patience, structured=structured, batch=batch,
+        {**options, "base_url": base_url, **kinds}, patience, structured=structured, batch=batch,
         dry_run=dry_run,
     )  # fmt: skip
     solves = SelfConsistency(asked.solver, verification.count, min_agreement, asked.writer.name)
     settings = {**asked.settings(), "seed": seed, **plan.settings(), "topics": list(topics)}
-    settings |= {**options, "structured": structured, **solves.settings()}
+    settings |= {**options, **kinds, "structured": structured, **solves.settings()}
     with _opened(Path(out_dir), settings, timeout, extend=extend, dry_run=dry_run) as opened:
         store, journal, record = opened
         models = [asked.writer.model, *([asked.solver.model] if solves.count else [])]

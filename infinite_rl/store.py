@@ -28,17 +28,18 @@ PROOF_COLUMNS = (
     *("mutation_score", "mutants", "agreement", "solve_rate", "majority_answer"),
     *("verified_by", "repairs", "inputs_compared"),
 )
+LABEL_COLUMNS = ("family", "level")  # of a procedural task; "" where a model wrote it
 DATASET_COLUMNS = (
     *("type", "prompt", "answer", "response", "quality_score"),
     *("format_score", "correctness_score", "aux_score", "language", "id", "model", "seed", "slot"),
-    *("cost", *PROOF_COLUMNS),
+    *("cost", *PROOF_COLUMNS, *LABEL_COLUMNS),
 )
 FAILED_COLUMNS = (
     *("type", "prompt", "answer", "response", "format_score", "correctness_score"),
     *("error_msg", "raw_text", "rectified", "slot", "reason", "model", "cost"),
 )
 # The columns that files of an earlier version may lack.
-DATASET_LATER = frozenset({"verified_by", "repairs", "inputs_compared"})
+DATASET_LATER = frozenset({"verified_by", "repairs", "inputs_compared", *LABEL_COLUMNS})
 FAILED_LATER = frozenset({"reason", "model", "cost"})
 _OF_A_SAMPLE = ("type", "prompt", "answer", "response", "language")
 # What is remembered of a row, and of a failure.
@@ -94,6 +95,7 @@ def is_of_a_run(header: Sequence[str]) -> bool:
 
 def dataset_row(outcome: Outcome) -> dict[str, str]:
     """An accepted outcome as a row of `dataset.csv`."""
+    labels = outcome.completion.labels if outcome.completion else {}
     sample, score, attempt = outcome.sample, outcome.score, outcome.attempt
     cost = outcome.completion.cost if outcome.completion else None
     return {
@@ -112,6 +114,7 @@ def dataset_row(outcome: Outcome) -> dict[str, str]:
         "slot": str(attempt.slot),
         "cost": "" if cost is None else repr(cost),
         **{column: outcome.proof.get(column, "") for column in PROOF_COLUMNS},
+        **{column: labels.get(column, "") for column in LABEL_COLUMNS},
     }
 
 

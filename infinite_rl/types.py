@@ -60,7 +60,8 @@ class Completion:
 
     `finish_reason` is "stop", or "length" where the text was cut off at the token limit. `cost` is
     in US dollars, None where the price is unknown. `reasoning` is what the provider showed of the
-    model's thoughts, which are no part of `text`.
+    model's thoughts, which are no part of `text`. `labels` say what kind of task it is, for the
+    columns of the same names (`family`, `level`), where the provider knows.
     """
 
     text: str
@@ -69,6 +70,7 @@ class Completion:
     usage: Usage = Usage()
     cost: float | None = None
     reasoning: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Compare procedural rows with the oracles: `python tests/procedural_fuzz.py --rows 100000`.
+"""Compare procedural rows with the oracles: `python tests/procedural_fuzz.py`.
 
 A coding row runs its reference solution in the sandbox, on its own inputs and on wider ones, and
 the oracle of `procedural_tasks` on all of them. A mathematical row has its answer derived again by
@@ -33,6 +33,7 @@ from infinite_rl.providers.procedural.families import LEVELS, make_problem, make
 
 LANGUAGES = ("python", "javascript")
 WIDER = 16  # inputs of a coding row beside its own
+CODING, MATH = 400, 2000  # rows of each task, family and level: 100,800 in all
 AT_ONCE = 40  # coding tasks in one run of a sandbox
 
 # Both drivers read [{code, name, kinds, inputs}] and print the results of each, or what went wrong.
@@ -184,18 +185,18 @@ def math_rows(family: str, level: int, count: int, first: int = 0) -> list[Tally
     return [tally]
 
 
-def all_rows(each: int) -> Iterator[Tally]:
-    """`each` rows of every task, family and level."""
+def all_rows(coding: int, math: int) -> Iterator[Tally]:
+    """So many rows of every task, family and level; a coding row takes far longer."""
     for level in LEVELS:
         for family in families("math"):
-            yield from math_rows(family, level, each)
+            yield from math_rows(family, level, math)
         for family in families("python"):
-            yield from code_rows(family, level, each)
+            yield from code_rows(family, level, coding)
 
 
 HEAD = """# Procedural rows against the oracles
 
-    python tests/procedural_fuzz.py --rows {asked} -o docs/results/procedural.md
+    python tests/procedural_fuzz.py -o docs/results/procedural.md
 
 {rows:,} rows: {inputs:,} inputs and derived answers, **{wrong} disagreements**; {seconds:.0f} s of
 CPU on {machine}, Python {version}.
@@ -213,10 +214,9 @@ fractions or numerical evaluation. A prompt that the oracle cannot read counts a
 """
 
 
-def page(tallies: Sequence[Tally], asked: int) -> str:
+def page(tallies: Sequence[Tally]) -> str:
     """The results as a page of documentation."""
     head = HEAD.format(
-        asked=asked,
         rows=sum(tally.rows for tally in tallies),
         inputs=sum(tally.inputs for tally in tallies),
         wrong=sum(len(tally.disagreements) for tally in tallies),
@@ -230,16 +230,17 @@ def page(tallies: Sequence[Tally], asked: int) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000, help="rows in all (default: 10000)")
+    for name, rows in (("--coding", CODING), ("--math", MATH)):
+        text = f"rows of each {name[2:]} task, family and level (default: {rows})"
+        parser.add_argument(name, type=int, default=rows, help=text)
     parser.add_argument("-o", "--out", type=Path, help="write the page here, too")
     given = parser.parse_args()
-    cells = len(LEVELS) * (len(families("math")) + 2 * len(families("python")))
     tallies: list[Tally] = []
-    for tally in all_rows(-(-given.rows // cells)):
+    for tally in all_rows(given.coding, given.math):
         tallies.append(tally)
         print(tally.line(), *tally.disagreements[:3], sep="\n", flush=True)
     if given.out:
-        given.out.write_text(page(tallies, given.rows), encoding="utf-8")
+        given.out.write_text(page(tallies), encoding="utf-8")
     return int(any(tally.disagreements for tally in tallies))
 
 

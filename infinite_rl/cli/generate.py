@@ -75,6 +75,8 @@ def _add_what_is_made(parser: argparse.ArgumentParser) -> None:
     opt("--temperature", None, "passed to the model", float)
     opt("--max_output_tokens", None, "of an answer; thoughts are bounded apart from it", int)
     opt("--thinking", None, THINKING)
+    opt("--level", None, "of procedural tasks: 1, 2 or 3, a list (1,3) or a range (1-2)")
+    opt("--families", "", "of procedural tasks, separated by commas (default: all)")
     opt("--topics", None, "topics, separated by commas, or a file with one a line")
     switch(
         parser,
@@ -197,6 +199,8 @@ def _generated(
             max_output_tokens=given.max_output_tokens,
             thinking=given.thinking,
             topics=_topics(given.topics),
+            level=given.level,
+            families=_listed(given.families),
             extend=given.extend,
             base_url=given.base_url,
             structured=given.structured,

@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..files.csv_log import read_rows
-from ..store import DATASET, DATASET_COLUMNS
+from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ def load_dataset(out_dir: str | Path) -> pd.DataFrame:
     """
     import pandas as pd  # imported here: reading a table should be all that costs a second
 
-    rows = list(read_rows(dataset_file(out_dir), DATASET_COLUMNS))
+    rows = list(read_rows(dataset_file(out_dir), DATASET_COLUMNS, DATASET_LATER))
     frame = pd.DataFrame(rows, columns=list(DATASET_COLUMNS), dtype=object)
     numbered: pd.DataFrame = frame.astype({name: float for name in _NUMBERS})
     return numbered

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import ProviderUnavailable, UsageError
 from ..proof.solves import MOST_SOLUTIONS
-from ..providers import DEFAULT_MODEL, PROVIDERS, make_provider, resolve_provider
+from ..providers import DEFAULT_MODEL, ONLY_PROCEDURAL, PROVIDERS, make_provider, resolve_provider
 from ..providers.gate import Limits, RetryPolicy
 from ..providers.limits import LimitedProvider
 from ..providers.models import other_model
@@ -188,6 +188,8 @@ class Asked:
             if isinstance(solver, str) and (solver or structured):
                 solver = make_provider(kind, solver or model, **options)
             provider = make_provider(kind, model, structured=structured, **options)
+        elif options.get("level") is not None or options.get("families"):
+            raise UsageError(ONLY_PROCEDURAL.format(type(provider).__name__))
         elif isinstance(solver, str) and solver:
             raise UsageError("with a provider of your own, verify_model is one as well, not a name")
         others = provider if isinstance(solver, str) else solver

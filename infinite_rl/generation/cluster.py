@@ -34,7 +34,7 @@ from ..tasks import TASKS
 from ..types import Usage
 from ..workers.ray_cluster import connected
 from .calls import Verification, model_to_ask
-from .plan import Plan, Shard
+from .plan import Plan, Shard, procedural_kinds
 from .progress import Estimate, Progress, Spending
 from .run import STOPPED_ON_REQUEST
 from .run_record import Record
@@ -158,6 +158,7 @@ class _Filling:
                 logger.warning("%s", line)
         chosen = given["task_dist"], TASKS, given["languages"]
         plan = Plan.of(num_samples, *chosen, get_reward_functions())
+        procedural_kinds(given["level"], given["families"], plan)
         return cls(folder, given, plan)
 
     @property
@@ -217,7 +218,8 @@ class _Filling:
         verify = self.options["verify"]
         solves = {name: self.options[name] for name in ("verify_model", "min_agreement") if verify}
         model = {"model": self.options["model_name"]}
-        return {**given, **model, **self.planned.settings(), "verify": verify, **solves}
+        kinds = procedural_kinds(self.options["level"], self.options["families"], self.planned)
+        return {**given, **model, **kinds, **self.planned.settings(), "verify": verify, **solves}
 
     def _missing(self, progress: Progress) -> dict[str, int]:
         """Rows to be asked for, by family."""

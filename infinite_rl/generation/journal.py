@@ -239,6 +239,7 @@ class Journal(AppendOnlyFile):
             finish_reason=completion.finish_reason,
             text=completion.text,
             reasoning=completion.reasoning,
+            **({"labels": dict(completion.labels)} if completion.labels else {}),
         )
         return completion
 
@@ -350,8 +351,9 @@ def _answer(line: Mapping[str, Any]) -> Completion | NoCompletion:
     if line["kind"] == "empty":
         return NoCompletion(line["why"], usage=usage)
     return Completion(
-        line["text"], line["model"], line["finish_reason"], usage, line["cost"], line["reasoning"]
-    )
+        line["text"], line["model"], line["finish_reason"], usage, line["cost"],
+        line["reasoning"], line.get("labels", {}),
+    )  # fmt: skip
 
 
 def calls(folder: Path) -> Iterator[Call]:

@@ -73,6 +73,16 @@ class Plan:
         return [task for tasks in self.tasks.values() for task in tasks]
 
     @property
+    def task_names(self) -> list[str]:
+        """The names of the tasks of which rows are wanted."""
+        return [
+            task.name
+            for family, tasks in self.tasks.items()
+            for task in tasks
+            if self.targets[family]
+        ]
+
+    @property
     def prompt_chars(self) -> int:
         """The characters of the longest first prompt."""
         return max(len(task.system_prompt) + len(task_request(task)) for task in self.kinds)
@@ -94,6 +104,22 @@ class Plan:
             "languages": sorted({task.language for task in self.kinds} - {""}),
             "prompts": hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16],
         }
+
+
+def procedural_kinds(
+    level: int | str | Sequence[int] | None, families: Sequence[str], plan: Plan
+) -> dict[str, list[int] | list[str] | None]:
+    """The levels and families that a run chooses among procedural tasks, None for all.
+
+    Raises UsageError for one that there is not, or a wanted task that no chosen family makes.
+    """
+    if level is None and not families:
+        return {"level": None, "families": None}
+    from ..providers.procedural.families import check_families, levels_of  # loads every template
+
+    levels, names = levels_of(level), sorted(set(families))
+    check_families(names, plan.task_names)
+    return {"level": list(levels) if levels else None, "families": names or None}
 
 
 def _by_family(

@@ -21,7 +21,7 @@ A provider makes each call once: when, and whether again, is for `limits.py` alo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
 from types import MappingProxyType
@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 AUTO = "auto"
+ONLY_PROCEDURAL = "level and families choose procedural tasks, and the provider is {}"
 # The environment's variables whose values must be in no file, log or message.
 KEY_VARIABLES = (
     *gemini.KEY_VARIABLES,
@@ -102,12 +103,14 @@ def make_provider(
     thinking: str | int | None = None,
     batch: bool = False,
     api_key: str | None = None,
+    level: int | str | Sequence[int] | None = None,
+    families: Sequence[str] | None = None,
 ) -> Provider:
     """The provider that `name` means; one that asks no model has no use for the other arguments.
 
     A provider that is not in the table, such as `ScriptedProvider` or your own, needs no name: pass
     the object itself. With `batch`, it is a `BatchProvider` as well. `api_key` is by default
-    that of the environment.
+    that of the environment. `level` and `families` are those of the procedural provider.
 
     Raises:
         UnknownName: no provider has this name.
@@ -128,5 +131,10 @@ def make_provider(
         "api_key": api_key,
     }
     kind = resolve_name(row.batches if batch else row.place)
-    provider: Provider = kind(model, **settings) if row.asks_a_model else kind()
+    if not row.asks_a_model:
+        made: Provider = kind(level=level, families=families or ())
+        return made
+    if level is not None or families:
+        raise UsageError(ONLY_PROCEDURAL.format(name))
+    provider: Provider = kind(model, **settings)
     return provider

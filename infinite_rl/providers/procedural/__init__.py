@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ... import layout
-from ...errors import ProviderRefused, UsageError
+from ...errors import ProviderRefused
 from ...types import Completion, TaskType
-from .families import LEVELS, TASKS, families, make_problem
+from .families import TASKS, check_families, draw_kind, families, levels_of, make_problem
 
 __all__ = ["ProceduralProvider", "families", "make_problem"]
 
@@ -19,18 +19,22 @@ class ProceduralProvider:
     task brings the same task again. Equal seeds give equal text on every machine. Thread-safe.
 
     `tasks` holds the task types to serve, by default those of the package; `level` is 1, 2 or 3
-    (easy to hard), or None to draw one from the seed. Raises `UsageError` for another level.
+    (easy to hard), several of them ("1-2", [1, 3]), or None for all, of which the seed draws one;
+    `families` names those to draw from, by default all. What was drawn is in the completion's
+    `labels`. Raises `UsageError` for another level or family.
     """
 
     model = "procedural-2"
 
     def __init__(
-        self, tasks: Mapping[str, TaskType] | None = None, level: int | None = None
+        self,
+        tasks: Mapping[str, TaskType] | None = None,
+        level: int | str | Sequence[int] | None = None,
+        families: Sequence[str] = (),
     ) -> None:
-        if level is not None and level not in LEVELS:
-            raise UsageError(f"level is 1, 2, 3 or None, not {level!r}")
+        check_families(families)
         served = default_tasks() if tasks is None else tasks
-        self._level = level
+        self._levels, self._families = levels_of(level), tuple(families)
         self._names = {
             task.system_prompt: task.name for task in served.values() if task.name in TASKS
         }
@@ -45,9 +49,12 @@ class ProceduralProvider:
         if name is None:
             known = ", ".join(sorted(self._names.values())) or "none"
             raise ProviderRefused(f"the procedural provider makes no such task; it makes: {known}")
-        problem = make_problem(name, seed, self._level)
+        level, family = draw_kind(name, seed, self._levels, self._families)
+        problem = make_problem(name, seed, level, family)
         return Completion(
-            layout.render(problem.prompt, problem.answer, problem.response), self.model
+            layout.render(problem.prompt, problem.answer, problem.response),
+            self.model,
+            labels={"family": family, "level": str(level)},
         )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ...errors import UsageError, shown
+from ...settings import nearest
 from . import (
     code_clocks,
     code_graphs,
@@ -70,6 +73,52 @@ TASKS = ("math", *dialects())
 def families(task: str) -> tuple[str, ...]:
     """The names of the families of a task."""
     return tuple(MATH if task == "math" else CODING)
+
+
+def levels_of(level: int | str | Sequence[int] | None) -> tuple[int, ...] | None:
+    """The levels that are meant: 2, "1,3", "1-2" or [1, 2], in order; None for all of them.
+
+    Raises UsageError for what names no level, or one that there is not.
+    """
+    refused = UsageError(
+        f"level is 1, 2, 3, a list such as 1,3, a range such as 1-2, or None, not {shown(level)}"
+    )
+    if level is None:
+        return None
+    if isinstance(level, str):
+        parts = [re.fullmatch(r" *([0-9])(?: *- *([0-9]))? *", each) for each in level.split(",")]
+        ends = [(int(part[1]), int(part[2] or part[1])) for part in parts if part]
+        level = [n for low, high in ends for n in range(low, high + 1)] if all(parts) else []
+    chosen = {level} if isinstance(level, int) else set(level)
+    if not chosen or not chosen <= set(LEVELS):
+        raise refused
+    return tuple(sorted(chosen))
+
+
+def check_families(chosen: Sequence[str], tasks: Iterable[str] = ()) -> None:
+    """Raise UsageError for a name that is no family, or a task that none of `chosen` makes."""
+    known = {*MATH, *CODING}
+    for name in chosen:
+        if name not in known:
+            raise UsageError(
+                f"unknown family {shown(name)}{nearest(name, known)}; known for math: "
+                f"{', '.join(MATH)}; for coding: {', '.join(CODING)}"
+            )
+    for task in tasks if chosen else ():
+        if task in TASKS and not set(families(task)) & set(chosen):
+            raise UsageError(
+                f"no family is chosen for {task} tasks: choose of {', '.join(families(task))}, "
+                "or give them the weight 0 (--task_dist)"
+            )
+
+
+def draw_kind(
+    task: str, seed: int, levels: Sequence[int] | None = None, names: Sequence[str] = ()
+) -> tuple[int, str]:
+    """The level and the family of the task that follows from a seed."""
+    draw = Draw(f"{task}/{seed}")
+    own = [name for name in families(task) if name in names] or families(task)
+    return draw.pick(levels or LEVELS), draw.pick(own)
 
 
 def make_problem(
