@@ -27,6 +27,7 @@ from infinite_rl.files.csv_log import read_rows
 from infinite_rl.generation.journal import answers
 from infinite_rl.generation.plan import slot_seed
 from infinite_rl.layout import render, tagged
+from infinite_rl.proof.solves import FIRST_SOLUTIONS, MOST_SOLUTIONS
 from infinite_rl.store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, JOURNAL
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,6 +72,9 @@ class Killing:
         seed = request.seed or 0
         time.sleep(random.Random(seed).random() * LONGEST_LATENCY_S)
         self.answered[seed] += 1  # of one thread at a time, for one seed
+        if request.prompt.startswith("What is"):  # a solution, of which every fifth is wrong
+            right = int(request.prompt.split()[2])
+            return gemini.text(tagged(str(-seed if seed % FAULTY == 0 else right)))
         shown = seed + (seed % FAULTY == 0)
         return gemini.text(render(f"What is {seed} + 0?", f"{seed}", f"It is {tagged(str(shown))}"))
 
@@ -111,10 +115,16 @@ class Killing:
         twice = [seed for seed, count in self.answered.items() if count > 1]
         if twice:
             self.faults.append(f"{len(twice)} calls were answered twice")
-        kept = {slot_seed(0, slot) for slot, _ in answers(out)}
-        if len(kept) != len(slots):
-            self.faults.append(f"{len(kept)} answers and {len(slots)} rows, kept or failed")
-        self.lost = len(self.answered.keys() - kept)
+        kept = {slot_seed(0, slot): slot for slot, _ in answers(out)}
+        samples = [slot for slot in kept.values() if not slot.solve]
+        if len(samples) != len(slots):
+            self.faults.append(f"{len(samples)} samples and {len(slots)} rows, kept or failed")
+        solved = Counter(str(slot).partition("/solve")[0] for slot in kept.values() if slot.solve)
+        if any(solved[row["slot"]] < FIRST_SOLUTIONS for row in found):
+            self.faults.append("a row without its independent solutions")
+        if any(count > MOST_SOLUTIONS for count in solved.values()):
+            self.faults.append("more independent solutions than were asked for")
+        self.lost = len(self.answered.keys() - kept.keys())
         if self.lost > self.kills * self.threads:
             self.faults.append(f"{self.lost} answers were lost, more than were under way")
 

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from infinite_rl.generation.attempts import MAX_DRAFTS, MAX_REPAIRS, REPAIRABLE, Asker
+from infinite_rl.generation.attempts import FORM, MAX_DRAFTS, MAX_REPAIRS, REPAIRABLE, Asker
 from infinite_rl.generation.journal import Journal
 from infinite_rl.store import Store
 from infinite_rl.tasks import TASKS
@@ -50,6 +50,10 @@ def test_a_repair_follows_only_what_being_told_can_mend(tmp_path: Path, reason: 
 
 def test_no_proof_is_told_to_the_model_that_it_could_then_get_round() -> None:
     assert not {"weak verifier", "disagreement", "vacuous"} & set(REPAIRABLE)
+
+
+def test_without_solutions_only_faults_of_form_are_sent_back() -> None:
+    assert set(FORM) == set(REPAIRABLE) - {"wrong"}
 
 
 def test_after_the_last_repair_a_new_task_is_drawn(tmp_path: Path) -> None:

@@ -156,6 +156,8 @@ def test_an_estimate_follows_the_calls_so_far() -> None:
 def test_solves_count_in_the_estimate_and_in_the_limit() -> None:
     progress = Progress({"math": 7}, {"math": 0})
     prices = [Price(0.0, 1000.0), Price(0.0, 2000.0), Price(0.0, 2000.0)]
+    four = estimate(progress, [prices[0], *prices[1:] * 2], 300)
+    assert four.calls == 10 + round(2.5 * 7), "fewer are expected than the four that there may be"
     found = estimate(progress, prices, 300)
     assert found.calls == 10 + 2 * 7
     assert found.cost == pytest.approx(10 * 1.5 + 14 * 3.0)

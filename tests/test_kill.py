@@ -10,6 +10,6 @@ from benchmarks.kill import Killing
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 8])
 def test_kills_at_random_moments_cost_no_row_and_no_second_answer(threads: int) -> None:
-    found = Killing(threads, rows=40, kills=6, seed=threads).go()
+    found = Killing(threads, rows=20, kills=6, seed=threads).go()
     assert found.kills == 6
     assert found.faults == []
