@@ -183,7 +183,7 @@ class Slot:
     """One place for one call: the `index`-th sample of a family, its draft, and which repair of it.
 
     As text: "math/3/0/1". A draft is a new task; a repair asks for the same one again. With
-    `solve`, the call solves the task of that place, blind to its answer: "math/3/0/1/solve2".
+    `solve`, the call solves the task of that place without its answer: "math/3/0/1/solve2".
     """
 
     family: str

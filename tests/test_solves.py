@@ -1,14 +1,12 @@
-"""Blind solves: what a solver is shown, who agrees with whom, and which rows are kept."""
+"""Independent solutions: what a solver is shown, who agrees with whom, which rows are kept."""
 
 from __future__ import annotations
 
 import json
-import random
 from typing import Any
 
 import pytest
 
-from benchmarks.proof import Question, Solver, chance_kept, run
 from infinite_rl.errors import UsageError
 from infinite_rl.layout import fenced, tagged
 from infinite_rl.proof.solves import Solves, decide, default_system, judge_solves, solve_request
@@ -180,40 +178,3 @@ def test_the_share_that_must_agree_can_be_chosen() -> None:
 
 def test_solves_that_were_cut_off_do_not_make_one_enough() -> None:
     assert decide(Solves(asked=4, judged=1, agreeing=1))
-
-
-# --- the benchmark's own parts
-
-
-@pytest.mark.parametrize(
-    ("count", "accuracy", "kept", "let_in"),
-    [(4, 0.6, 0.821, 0.0015), (4, 0.8, 0.973, 0.0002), (4, 0.9, 0.996, 0.0)]
-    + [(8, 0.6, 0.991, 0.0005), (8, 0.8, 1.0, 0.0), (8, 0.9, 1.0, 0.0)],
-)
-def test_the_documented_probabilities_are_right(
-    count: int, accuracy: float, kept: float, let_in: float
-) -> None:
-    assert round(chance_kept(count, accuracy, 0.0), 3) == kept
-    assert round(chance_kept(count, (1 - accuracy) * 0.05, accuracy), 4) == let_in
-
-
-def test_a_wrong_answer_is_never_the_right_one() -> None:
-    for right, numbers in (("0", ("0", "0.0")), ("7", ()), ("-3", ("3",)), ("10", ("10.0",))):
-        question = Question("q", right, numbers)
-        drawn = [question.wrong(random.Random(seed)) for seed in range(200)]
-        assert all(float(each) != float(right) for each in drawn)
-
-
-def test_a_scripted_solver_has_its_accuracy() -> None:
-    question = Question("q", "12", ("3", "4"))
-    for kind in ("steady", "misled"):
-        solver = Solver(0.8, kind, [question])
-        right = sum("<answer>12<" in solver.reply("", "q", seed) for seed in range(2000))
-        assert 0.77 < right / 2000 < 0.83
-
-
-def test_planted_errors_are_kept_out() -> None:
-    every = [Question(f"q{n}", str(n), tuple(map(str, range(n, n + 9)))) for n in range(20, 320)]
-    tallies, calls = run(0.8, "steady", every, 0.1)
-    assert calls == 8 * 300 and len(tallies) == 8
-    assert tallies[3].share(False) <= 0.05 and tallies[3].share(True) > 0.9

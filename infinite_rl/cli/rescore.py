@@ -52,7 +52,7 @@ def run(given: argparse.Namespace) -> int:
     kept = f"rows kept: {found.kept}, gained: {found.gained}, dropped: {found.dropped}"
     lines = [f"{kept}, {rejections(found.rejected)}"]
     if found.unproven:
-        unproven = f"not solved blind yet: {found.unproven}"
+        unproven = f"not solved yet: {found.unproven}"
         lines.append(f"{unproven}; the next run of generate sees to them")
     lines.append(f"in {found.out}" if found.out else "dry run: nothing is written")
     tell(given, {**vars(found), "out_dir": given.out_dir, "dry_run": given.dry_run}, *lines)
