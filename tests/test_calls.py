@@ -49,15 +49,18 @@ def test_calls_made_again_are_counted_by_the_kind_of_trouble() -> None:
 
 def test_who_looks_on_is_told_how_far_trouble_has_slowed_the_calls() -> None:
     calm, shown = patience(), []
-    tell = calm.telling(lambda progress: shown.append((progress.cap, progress.most)))
+    tell = calm.telling(lambda now: shown.append((now.cap, now.most, now.pace)))
     overloaded = ProviderUnavailable("too much", status=503)
     calm.with_provider(ScriptedProvider([]))
-    provider = calm.with_provider(ScriptedProvider([overloaded, "one", "two", "three"]))
+    provider = calm.with_provider(ScriptedProvider([*[overloaded] * 8, "one", "two", "three"]))
     tell(Progress({}, {}))
     for seed in range(3):
         provider.complete("", "ask", seed)
         tell(Progress({}, {}))
-    assert shown == [(3, 3), (2, 3), (2, 3), (3, 3)], "the one that allows least counts"
+    slowed = "slowed by the provider to 2 of 3 calls at once (--max_concurrency bounds)"
+    assert shown == [(3, 3, ""), (2, 3, slowed), (2, 3, slowed), (3, 3, "")], (
+        "the one that allows least counts"
+    )
 
 
 def test_the_writer_solves_where_no_other_is_named() -> None:

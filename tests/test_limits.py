@@ -207,12 +207,12 @@ def test_a_wait_that_is_broken_off_frees_its_place() -> None:
 # What one call learns, all heed
 
 
-def test_a_delay_told_to_one_call_holds_for_the_others() -> None:
-    time, script = SimulatedTime(), ScriptedProvider([down(13), "one", "two"])
+def test_a_delay_that_is_named_to_one_call_holds_nobody_else_up() -> None:
+    time, script = SimulatedTime(), ScriptedProvider([down(13, 429), "two", "one"])
     provider = LimitedProvider(script, policy(time, jitter=0.0))
     first, second = ask(provider, time, 1, 2, begins=5)
-    assert [call.seed for call in script.calls] == [1, 1, 2], "the older call goes first"
-    assert (first.at, second.at) == pytest.approx((13, 13), abs=0.01)
+    assert [call.seed for call in script.calls] == [1, 2, 1]
+    assert (first.at, second.at) == pytest.approx((13, 5), abs=0.01)
 
 
 def test_a_trouble_without_a_delay_holds_nobody_else_up() -> None:
@@ -221,20 +221,46 @@ def test_a_trouble_without_a_delay_holds_nobody_else_up() -> None:
     assert (first.at, second.at) == pytest.approx((0.5, 0.1), abs=0.01)
 
 
-def test_a_pause_beyond_the_limit_costs_the_others_no_call() -> None:
-    time, script = SimulatedTime(), always_down(3600)
-    asked = ask(LimitedProvider(script, policy(time)), time, 1, 2, begins=1)
-    assert "1 try" in str(asked[0].error)
-    said = "scripted asked for a pause, 3600 s are left of it, and the limit is 1800 s"
-    assert said in str(asked[1].error)
-    assert len(script.calls) == 1
+@pytest.mark.parametrize("threads", [1, 16])
+def test_where_nothing_listens_all_calls_end_within_seconds(threads: int) -> None:
+    time = SimulatedTime()
+    said = "no answer from there (nothing listens at 127.0.0.1:9)"
+    script = ScriptedProvider(lambda *_: ProviderUnavailable(said, kind="unreachable"))
+    asked = ask(LimitedProvider(script, policy(time)), time, *range(threads))
+    assert all(5 <= one.at <= 15 for one in asked)
+    message = str(asked[0].error)
+    assert said in message and "no call was ever answered" in message and "proxy" in message
+    assert {str(one.error) for one in asked} == {message}
 
 
-def test_such_a_pause_also_ends_the_calls_that_wait_already() -> None:
-    time, script = SimulatedTime(), ScriptedProvider([down(20), down(3600)])
-    asked = ask(LimitedProvider(script, policy(time)), time, 1, 2, 3, begins=1)
-    assert [one.at for one in asked] == pytest.approx([20.5] * 3)
-    assert len(script.calls) == 2
+@pytest.mark.parametrize("first", ["text", down(status=503)])
+def test_a_server_that_was_met_once_is_waited_for(first: Reply) -> None:
+    time, gone = SimulatedTime(), ProviderUnavailable("refused", kind="unreachable")
+    provider = LimitedProvider(ScriptedProvider([first, *[gone] * 8, "two"]), policy(time))
+    if first == "text":
+        assert ask(provider, time, 1)[0].text == "text"
+    assert ask(provider, time, 2)[0].text == "two"
+
+
+def test_a_used_up_day_ends_the_call_at_once_with_that_reason() -> None:
+    refused = ProviderRefused("a daily quota is used up (GenerateRequestsPerDay)")
+    assert retried(refused, "two") == Asked("", refused, 0)
+
+
+def test_what_refusals_have_slowed_is_told_with_the_option_that_overrides_it() -> None:
+    time = SimulatedTime()
+    named = ProviderUnavailable("429", status=429, rate_limit=True)
+    script = ScriptedProvider([*["text"] * 120, named, "text"])
+    provider = LimitedProvider(script, policy(time), limits=Limits(max_concurrency=1))
+    assert provider.traffic.pace == ""
+    for seed in range(121):
+        ask(provider, time, seed)
+        time.now += 0.5
+    look = provider.traffic
+    assert look.rpm == pytest.approx(0.97 * 118, abs=3) and look.retries == {"429": 1}
+    assert look.pace == (
+        f"slowed by the provider to at most {look.rpm:.0f} calls a minute (--rpm overrides)"
+    )
 
 
 @pytest.mark.slow
@@ -294,7 +320,8 @@ def test_the_traffic_can_be_looked_at() -> None:
 
 @dataclass
 class Server:
-    """Refuses (429) what its quota does not allow; `strikes` says when it fails with a 503."""
+    """Refuses (429) what its quota a minute does not allow, and names it; `strikes` says when it
+    fails with a 503."""
 
     time: SimulatedTime
     quota: Callable[[float], float | None] = lambda _: None  # the delay of a refusal
@@ -319,7 +346,7 @@ class Server:
         self.wait(answer_s if delay_s is None else self.refusal_s)
         self.in_flight -= 1
         if delay_s is not None:
-            raise ProviderUnavailable("429", status=429, retry_after=delay_s)
+            raise ProviderUnavailable("429", status=429, retry_after=delay_s, rate_limit=True)
         if failing:
             raise ProviderUnavailable("503", status=503)
         self.answered.append(seed)

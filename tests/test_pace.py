@@ -1,13 +1,14 @@
-"""The pace of calls: set, or taught by refusals."""
+"""The pace of calls: set, or taught by refusals that are evidence of a limit."""
 
 from __future__ import annotations
 
 import random
-from itertools import pairwise
 
 import pytest
 
-from infinite_rl.providers.pace import LearnedPace, Spacing
+from benchmarks.pacing import QUOTAS, Simulation, bucket, unlimited
+from infinite_rl.providers.gate import Limits
+from infinite_rl.providers.pace import AdaptiveConcurrency, AdaptiveRate, Clusters, TokenBucket
 
 
 def most_in(times: list[float], window_s: float) -> int:
@@ -25,107 +26,191 @@ def most_in(times: list[float], window_s: float) -> int:
 def test_no_window_of_a_minute_holds_more_calls_than_set(rpm: int, late_s: float) -> None:
     """Even where threads are late, and where calls travel up to half a second."""
     chance = random.Random(rpm)
-    spacing, times, now = Spacing(rpm), [], 0.0
+    bucket, times, now = TokenBucket(rpm), [], 0.0
     for _ in range(min(3 * rpm + 5, 30_000)):
-        now = max(now, spacing.ready_at()) + chance.choice([0.0, late_s * chance.random()])
-        spacing.take(now)
+        now = max(now, bucket.ready_at()) + chance.choice([0.0, late_s * chance.random()])
+        bucket.take(now)
         times.append(now)
     assert most_in(times, 60.0) <= rpm
     assert most_in(times, 60.49) <= rpm
 
 
 def test_the_set_pace_is_reached() -> None:
-    spacing, now = Spacing(600), 0.0
+    bucket, now = TokenBucket(600), 0.0
     for _ in range(6000):
-        now = max(now, spacing.ready_at()) + 0.001
-        spacing.take(now)
+        now = max(now, bucket.ready_at()) + 0.001
+        bucket.take(now)
     assert 595 > 6000 / now * 60 > 585
 
 
 def test_nothing_is_saved_up_while_nobody_calls() -> None:
-    spacing = Spacing(60)
-    spacing.take(0.0)
-    spacing.take(5000.0)
-    assert spacing.ready_at() > 5000
+    bucket = TokenBucket(60)
+    bucket.take(0.0)
+    bucket.take(5000.0)
+    assert bucket.ready_at() > 5000
 
 
 def test_units_hold_up_the_calls_after_them_and_can_be_given_back() -> None:
-    spacing = Spacing(1000, tolerance_s=0.0)
-    spacing.take(0.0, units=500)
-    assert spacing.ready_at() == pytest.approx(30, rel=0.02)
-    spacing.correct(-400)
-    assert spacing.ready_at() == pytest.approx(6, rel=0.02)
+    bucket = TokenBucket(1000, tolerance_s=0.0)
+    bucket.take(0.0, units=500)
+    assert bucket.ready_at() == pytest.approx(30, rel=0.02)
+    bucket.correct(-400)
+    assert bucket.ready_at() == pytest.approx(6, rel=0.02)
 
 
-def learned(calls: int, every_s: float) -> tuple[LearnedPace, float]:
-    """A pace that so many accepted calls, and then a refusal, have taught; and the time."""
-    pace, now = LearnedPace(), 0.0
+# What counts as evidence
+
+
+def test_eight_refusals_of_ten_calls_in_a_row_are_a_cluster() -> None:
+    clusters = Clusters()
+    assert [clusters.add(number) for number in (1, 2, 4, 5, 6, 7, 9, 10)] == [False] * 7 + [True]
+
+
+def test_refusals_by_chance_are_no_cluster_in_whatever_order_they_are_told() -> None:
+    clusters, chance = Clusters(), random.Random(1)
+    refused = [number for number in range(100_000) if chance.random() < 0.1]
+    chance.shuffle(refused[:50])
+    assert not any(clusters.add(number) for number in refused)
+
+
+def taught(refused: int, calls: int = 200, *, named: bool = False) -> AdaptiveRate:
+    """What remains of so many calls within 60 s, of which the last ones are refused."""
+    rate = AdaptiveRate()
     for number in range(1, calls + 1):
-        pace.begun(number, now)
-        now += every_s
-    pace.begun(calls + 1, now)
-    pace.failed(calls + 1)
-    pace.refused(now, 0.0, of_a_new_burst=True)
-    return pace, now
+        rate.begun(number, number * 60 / calls)
+    for number in range(1, calls - refused + 1):
+        rate.answered(number, 60.0)
+    for number in range(calls - refused + 1, calls + 1):
+        rate.refused(number, 60.0, None, named=named)
+    return rate
 
 
-def test_without_a_refusal_there_is_no_pace() -> None:
-    pace = LearnedPace()
-    for number in range(1000):
-        pace.begun(number, 1.0)
-        pace.succeeded(1.0)
-    assert pace.rate is None and pace.ready_at() == float("-inf")
+def test_one_429_that_names_no_quota_changes_nothing() -> None:
+    rate = taught(1)
+    assert rate.rate is None and rate.blocks == 0 and rate.ready_at() <= 60
 
 
-@pytest.mark.parametrize(("calls", "every_s"), [(600, 1.0), (40, 5.0), (3000, 0.05)])
-def test_a_refusal_sets_the_pace_a_little_below_what_was_accepted(
-    calls: int, every_s: float
+def test_a_named_quota_is_held_at_what_was_let_through_in_the_minute() -> None:
+    rate = taught(1, named=True)
+    assert rate.ready_at() > 60 and rate.blocks == 1, "one call is to test it"
+    rate.begun(201, 61.0)
+    assert rate.ready_at() == float("inf"), "one at a time"
+    rate.answered(201, 62.0)
+    assert rate.rate == pytest.approx(0.97 * 199 / 60)
+
+
+def test_a_test_that_breaks_leaves_the_way_to_another() -> None:
+    rate = taught(1, named=True)
+    rate.begun(201, 61.0)
+    rate.failed(201, 62.0)
+    assert 62 < rate.ready_at() < 75
+
+
+def test_refusals_that_were_under_way_at_a_block_do_not_count_again() -> None:
+    rate = taught(40, named=True)
+    assert rate.blocks == 1
+
+
+# Concurrency
+
+
+def test_an_overload_halves_the_cap_once_a_burst() -> None:
+    calls = AdaptiveConcurrency(64)
+    calls.begun(64)
+    for number in range(1, 65):
+        calls.overloaded(number, 64, 10)
+    assert calls.cap == 32
+    calls.begun(20)
+    calls.overloaded(65, 80, 10)
+    assert calls.cap == 10, "from the most that were in flight since"
+
+
+def test_the_cap_is_never_below_one_and_each_window_of_successes_adds_one() -> None:
+    calls = AdaptiveConcurrency(8)
+    for number in range(1, 9):
+        calls.begun(1)
+        calls.overloaded(number, number, 0)
+    caps = []
+    for _ in range(1 + 2 + 3):
+        calls.succeeded()
+        caps.append(calls.cap)
+    assert caps == [2, 2, 3, 3, 3, 4]
+
+
+# Whole runs on a simulated clock
+
+
+@pytest.mark.parametrize("delay_s", [None, 1.5])
+@pytest.mark.parametrize("share", [0.01, 0.03, 0.1])
+@pytest.mark.parametrize(("threads", "refusal_s"), [(64, 1.0), (16, 0.1)])
+def test_random_429s_keep_four_fifths_of_the_ideal_rate(
+    threads: int, refusal_s: float, share: float, delay_s: float | None
 ) -> None:
-    pace, _ = learned(calls, every_s)
-    assert pace.rate == pytest.approx(0.97 / every_s, rel=0.02)
+    run = Simulation(threads, refusal_s=refusal_s, random_429s=share, random_delay_s=delay_s)
+    assert run.run(answers=threads * 80).rate() >= 0.8 * threads * (1 - share)
 
 
-def test_the_delay_that_is_named_counts_as_time_without_calls() -> None:
-    pace = LearnedPace()
-    for number in range(60):  # a fixed window: all of a minute's calls in one second
-        pace.begun(number, 0.0)
-    pace.refused(1.0, 59.0, of_a_new_burst=True)
-    assert pace.rate == pytest.approx(0.97)
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_they_keep_it_over_an_hour(seed: int) -> None:
+    run = Simulation(16, random_429s=0.1, seed=seed).run(seconds=3600)
+    assert run.rate(0, 3600) >= 0.9 * 16 * 0.9
 
 
-def test_refusals_of_one_burst_count_once() -> None:
-    pace, now = learned(600, 1.0)
-    rate = pace.rate
-    for _ in range(50):
-        pace.refused(now, 0.0, of_a_new_burst=False)
-    assert pace.rate == rate
+@pytest.mark.parametrize("kind", QUOTAS)
+@pytest.mark.parametrize("rpm", [60, 300, 1000])
+def test_a_true_limit_is_met_with_few_calls_refused(kind: str, rpm: int) -> None:
+    run = Simulation(quota=QUOTAS[kind](rpm)).run(seconds=660)
+    assert run.refused(60) < 0.02
+    assert run.rate(60, 660) * 60 >= 0.9 * rpm
 
 
-def test_a_burst_takes_half_of_the_rate_at_the_most() -> None:
-    pace, now = learned(600, 1.0)
-    assert pace.rate is not None
-    rate = pace.rate
-    pace.refused(now + 3600, 0.0, of_a_new_burst=True)
-    assert pace.rate == pytest.approx(rate / 2 * 0.97)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sliding window", "token bucket"])
+@pytest.mark.parametrize("rpm", [300, 1000])
+@pytest.mark.parametrize("names_delay", [True, False])
+def test_a_true_limit_that_is_not_named_is_found_too(
+    kind: str, rpm: int, names_delay: bool
+) -> None:
+    run = Simulation(quota=QUOTAS[kind](rpm), names_quota=False, names_delay=names_delay)
+    run.run(seconds=660)
+    assert run.refused(60) < 0.02
+    assert run.rate(60, 660) * 60 >= 0.9 * rpm
 
 
-def test_successes_raise_the_pace_and_soon_the_more() -> None:
-    pace, now = learned(600, 1.0)
-    rates = []
-    for minute in range(6):
-        for second in range(60):
-            pace.succeeded(now + 60 * minute + second + 1)
-        assert pace.rate is not None
-        rates.append(pace.rate)
-    growth = [later / earlier for earlier, later in pairwise(rates)]
-    assert rates[0] == pytest.approx(1.0, rel=0.04)
-    assert growth == sorted(growth) and growth[-1] > 2
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", QUOTAS)
+@pytest.mark.parametrize("rpm", [300, 1000])
+def test_random_429s_beside_a_true_limit_cost_little_of_it(kind: str, rpm: int) -> None:
+    run = Simulation(quota=QUOTAS[kind](rpm), random_429s=0.03).run(seconds=660)
+    assert run.refused(60) < 0.03 + 0.02
+    assert run.rate(60, 660) * 60 >= 0.85 * rpm
 
 
-def test_many_successes_in_a_second_raise_it_no_more_than_one() -> None:
-    pace, now = learned(600, 1.0)
-    assert pace.rate is not None
-    rate = pace.rate
-    for call in range(1000):
-        pace.succeeded(now + call / 1000)
-    assert pace.rate < rate * 1.0011
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", QUOTAS)
+@pytest.mark.parametrize("times", [2, 10, 0])
+def test_a_limit_that_rises_is_found_within_two_minutes(kind: str, times: int) -> None:
+    low, high = QUOTAS[kind](60), QUOTAS[kind](60 * times) if times else unlimited
+    run = Simulation(quota=lambda now: (low if now < 300 else high)(now)).run(seconds=450)
+    goal = min(60, times or 60)
+    assert max(run.rate(at, at + 10) for at in range(300, 420)) >= 0.9 * goal
+
+
+def test_a_limit_that_falls_is_met_again() -> None:
+    high, low = bucket(1200), bucket(240, holds=10)
+    run = Simulation(quota=lambda now: (high if now < 200 else low)(now)).run(seconds=500)
+    assert run.refused(320) < 0.02 and run.rate(320, 500) >= 0.9 * 4
+
+
+def test_a_rate_that_is_set_overrides_what_refusals_teach() -> None:
+    run = Simulation(quota=bucket(600, holds=20), limits=Limits(rpm=900)).run(seconds=120)
+    assert run.gate.rpm is None and run.gate.pauses == 0
+
+
+def test_too_many_calls_at_once_are_met_by_fewer_calls_at_once() -> None:
+    """A server that answers 8 calls at a time, and names no quota."""
+    run = Simulation(64, names_quota=False, names_delay=False)
+    run.quota = lambda _: None if run.let_in < 8 else 0.0
+    run.run(seconds=300)
+    assert run.rate(60, 300) >= 0.65 * 8

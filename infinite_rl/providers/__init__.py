@@ -12,7 +12,7 @@
 
     limits.py              a provider asked within limits, and again while trouble passes
     gate.py                when its next call may begin
-    pace.py                how far apart calls begin
+    pace.py                the set and the learned rate, and calls at once
     prices.py              the table of models, and what a call costs
     models.py              the default model, another one to check it, and those shut down
 

@@ -16,12 +16,14 @@ from typing import NamedTuple
 from ..errors import NoCompletion, ProviderError, ProviderUnavailable
 from ..settings import check_range
 from ..types import Completion, Usage
-from .pace import LearnedPace, Spacing
+from .pace import AdaptiveConcurrency, AdaptiveRate, Clusters, TokenBucket
 
 _MOST_IN_FLIGHT = 1000  # where no limit is set
 _CHARS_PER_TOKEN = 4  # of English; an estimate until the provider has counted
 _FIRST_ANSWER = 1000.0  # tokens that an answer is thought to have before the first
 _NEVER = float("inf")
+# A server that has just been started may need some seconds.
+_UNREACHABLE_TRIES, _UNREACHABLE_S = 4, 5.0
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,9 @@ class Limits:
 class RetryPolicy:
     """How long to wait between the tries of one call, in seconds, and when to give up.
 
-    Where the provider names a delay: that delay and up to `first_wait_s` more. Else a random time
-    up to a bound that starts at `first_wait_s` and doubles to `max_wait_s` ("full jitter"). No wait
+    Where the provider names a delay: that delay and up to a quarter more, but at most
+    `first_wait_s` more. Else a random time up to a bound that starts at `first_wait_s` and doubles
+    to `max_wait_s` ("full jitter"). No wait
     begins that would end more than `total_s` after the call's first try.
 
     `down_tries` failed tries in a row, of all calls, and they are made one at a time, with such
@@ -73,7 +76,7 @@ class RetryPolicy:
     def wait_s(self, failures: int, retry_after: float | None) -> float:
         """The seconds to wait after the `failures`-th failed try (1 is the first)."""
         if retry_after is not None:
-            return retry_after + self.random() * self.first_wait_s
+            return retry_after + self.random() * min(self.first_wait_s, retry_after / 4)
         doublings = min(failures - 1, 60)  # a larger power says nothing and would overflow
         return float(self.random() * min(self.max_wait_s, self.first_wait_s * 2.0**doublings))
 
@@ -115,35 +118,48 @@ class Call(NamedTuple):
 class Gate:
     """Decides when the next call may begin, from how the calls before it ended.
 
-    - The set limits hold for every try.
-    - A delay that the provider names to one call is a pause for all. After it, and at the very
-      start, the calls in flight rise from 1 to the cap over `first_wait_s`, lest all come at once.
-    - A 429 or 503 halves the cap on calls in flight, once a burst: those that met calls begun
-      before the last halving do not count. After a 503, which speaks of the load, a full window of
-      successes adds one; after a 429, which speaks of the rate, each success does, up to where the
-      cap was: the rate is held by what the 429 has taught (`LearnedPace`).
+    - The set limits hold for every try. A set `rpm` takes the place of a learned rate.
+    - The delay that a provider names to a call is that call's own.
+    - At the very start, and after failures in a row, the calls in flight rise from 1 to the cap
+      over `first_wait_s`, lest all come at once.
+    - Clustered 429s and 503s halve the cap on calls in flight (`AdaptiveConcurrency`), and evidence
+      of a rate limit teaches a pace (`AdaptiveRate`). Refusals by chance do neither.
     - After `down_tries` failures in a row one call at a time tries, as `RetryPolicy` says.
+    - Where no call was ever answered, and the tries of `_UNREACHABLE_S` seconds met no server, all
+      calls end.
     """
 
     def __init__(self, limits: Limits, policy: RetryPolicy) -> None:
         self._policy = policy
-        self.most = limits.max_concurrency or _MOST_IN_FLIGHT
-        self.cap = self.most
         self.in_flight = 0
-        self.pauses = 0
         self.paused_until = float("-inf")
-        self._requests = Spacing(limits.rpm or _NEVER)
-        self._tokens = Spacing(limits.tpm or _NEVER)
-        self._pace = LearnedPace()
+        self._concurrency = AdaptiveConcurrency(limits.max_concurrency or _MOST_IN_FLIGHT)
+        self._requests = TokenBucket(limits.rpm or _NEVER)
+        self._tokens = TokenBucket(limits.tpm or _NEVER)
+        self._pace = AdaptiveRate()
+        self._learns_rate = limits.rpm is None
+        self._overloads = Clusters()
         self._answer_tokens = _FIRST_ANSWER
         self._calls = 0
-        self._peak = 0  # in flight, since the last halving
-        self._halved_at = 0  # the last call begun before the last halving
-        self._window = 0  # successes since the cap last changed
-        self._quick_to = 0  # the cap up to which each success adds one
         self._row = 0  # failures in a row
         self._row_began = 0.0
         self._probes_after = self._probes = 0
+        self._reached = False  # whether a server has ever answered, whatever it said
+
+    @property
+    def cap(self) -> int:
+        """How many calls may be in flight."""
+        return self._concurrency.cap
+
+    @property
+    def most(self) -> int:
+        """How many may be where nothing has slowed them."""
+        return self._concurrency.most
+
+    @property
+    def pauses(self) -> int:
+        """How often a rate limit has stopped all calls but one that tests it."""
+        return self._pace.blocks
 
     @property
     def rpm(self) -> float | None:
@@ -173,7 +189,7 @@ class Gate:
             self.paused_until = now  # only so that the first calls do not come all at once
         self._calls += 1
         self.in_flight += 1
-        self._peak = max(self._peak, self.in_flight)
+        self._concurrency.begun(self.in_flight)
         call = Call(self._calls, prompt_chars / _CHARS_PER_TOKEN + self._answer_tokens)
         self._requests.take(now)
         self._tokens.take(now, call.tokens)
@@ -183,15 +199,17 @@ class Gate:
     def end(
         self, call: Call, now: float, outcome: Completion | ProviderError | None, tries: int
     ) -> float:
-        """A call ends after so many tries, None where nobody can say how; the wait before the next.
+        """A call ends after so many tries, None if it broke; the wait before the next.
 
         The wait is 0 unless the outcome is `ProviderUnavailable`.
         """
         self.in_flight -= 1
         if isinstance(outcome, ProviderUnavailable):
             return self._failed(call, now, outcome, tries)
-        if outcome is not None:
-            self._succeeded(now)
+        if outcome is None:
+            self._pace.failed(call.number, now)
+        else:
+            self._succeeded(call, now)
         if isinstance(outcome, Completion | NoCompletion):
             self._settle(call, outcome.usage)
         return 0.0
@@ -200,6 +218,11 @@ class Gate:
         """For how long the provider has been down; None while there is hope."""
         down_s = now - self._row_began
         return down_s if self.probing and down_s >= self._policy.down_s else None
+
+    def unreachable(self, now: float) -> bool:
+        """Whether no server was ever met, in tries enough."""
+        tried = self._row >= _UNREACHABLE_TRIES and now - self._row_began >= _UNREACHABLE_S
+        return tried and not self._reached
 
     @property
     def tries_in_a_row(self) -> int:
@@ -212,35 +235,29 @@ class Gate:
             self._tokens.correct(usage.input_tokens + answer - call.tokens)
             self._answer_tokens += (answer - self._answer_tokens) / 8
 
-    def _succeeded(self, now: float) -> None:
+    def _succeeded(self, call: Call, now: float) -> None:
         if self.probing:
             self.paused_until = now  # the others follow, not all at once
-        self._row = 0
-        self._pace.succeeded(now)
-        self._window += 1
-        if self.cap < self.most and (self.cap < self._quick_to or self._window >= self.cap):
-            self.cap += 1
-            self._window = 0
+        self._row, self._reached = 0, True
+        self._pace.answered(call.number, now)
+        self._concurrency.succeeded()
 
     def _failed(self, call: Call, now: float, error: ProviderUnavailable, tries: int) -> float:
-        wait_s = self._policy.wait_s(tries, error.retry_after)
-        self._pace.failed(call.number)
-        of_a_new_burst = call.number > self._halved_at
-        if not self.probing:  # one call at a time says nothing about the rate or the load
-            if error.status == 429:
-                self._pace.refused(now, error.retry_after or 0.0, of_a_new_burst=of_a_new_burst)
-            if error.status in (429, 503) and of_a_new_burst:
-                self._halve(quickly_back=error.status == 429)
-        if error.retry_after is not None:
-            self.pauses += self.paused_until < now
-            self.paused_until = max(self.paused_until, now + wait_s)
+        self._reached |= error.kind != "unreachable"
+        overloaded = False
+        if self.probing:  # one call at a time says nothing about the rate or the load
+            self._pace.failed(call.number, now)
+        elif error.status == 429 and self._learns_rate:
+            overloaded = self._pace.refused(
+                call.number, now, error.retry_after, named=error.rate_limit
+            )
+        else:
+            self._pace.failed(call.number, now)
+            overloaded = error.status in (429, 503) and self._overloads.add(call.number)
+        if overloaded:
+            self._concurrency.overloaded(call.number, self._calls, self.in_flight)
         self._count(call, now)
-        return wait_s
-
-    def _halve(self, *, quickly_back: bool) -> None:
-        self._quick_to = self.cap if quickly_back else 0
-        self.cap = max(1, min(self.cap, self._peak) // 2)
-        self._halved_at, self._window, self._peak = self._calls, 0, self.in_flight
+        return self._policy.wait_s(tries, error.retry_after)
 
     def _count(self, call: Call, now: float) -> None:
         """Count a failure in the row, and put off the next try of all where they try in turn."""

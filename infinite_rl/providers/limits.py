@@ -40,9 +40,10 @@ class _Turn:
 class LimitedProvider:
     """A provider that is asked within `limits`, and again while it raises `ProviderUnavailable`.
 
-    Shared by all threads, which wait in one line: for the set limits, for the pauses that the
-    provider asks for, and for fewer calls in flight where it is overloaded (see `Gate`). Waiting in
-    line costs a call none of its time; only `policy` bounds its tries. `stop` ends every wait.
+    Shared by all threads, which wait in one line: for the set limits, for a learned pace, and for
+    fewer calls in flight where the provider is overloaded (see `Gate`). A call that failed waits by
+    itself before it joins the line again. Waiting in line costs a call none of its time; only
+    `policy` bounds its tries. `stop` ends every wait.
     `on_retry(error, wait_s)` is told of each call that will be made again, before the wait, in the
     thread that waits.
     """
@@ -93,9 +94,9 @@ class LimitedProvider:
         """Answer as the provider does, after as many tries as it takes.
 
         Raises:
-            ProviderUnavailable: the policy's time is up, the provider is down or wants a longer
-                pause than the policy's time, or `stop` is set (`Stopped`); the message says which,
-                after how many tries, and what the last trouble was.
+            ProviderUnavailable: the policy's time is up, the provider is down, cannot be reached
+                or wants a longer pause than the policy's time, or `stop` is set (`Stopped`); the
+                message says which, after how many tries, and what the last trouble was.
             ProviderRefused, NoCompletion: as the provider raised it, at once.
         """
         turn = self._join(len(system) + len(prompt))
@@ -119,9 +120,6 @@ class LimitedProvider:
     def _join(self, prompt_chars: int) -> _Turn:
         """Put a new call at the end of the line."""
         with self._lock:
-            left_s = self._gate.paused_until - self._policy.clock()
-            if left_s > self._policy.total_s:
-                raise ProviderUnavailable(self._too_long(left_s), retry_after=left_s)
             self._numbers += 1
             turn = _Turn(self._numbers, prompt_chars)
             heappush(self._line, turn)
@@ -192,11 +190,12 @@ class LimitedProvider:
             turn.call = None
             if isinstance(outcome, ProviderUnavailable):
                 turn.error = outcome
-                if down_s := gate.down_for_s(now):
+                if gate.unreachable(now):
+                    turn.ended = self._unreachable(outcome)
+                    self._end_all(turn.ended)
+                elif down_s := gate.down_for_s(now):
                     turn.ended = self._down(down_s, outcome)
                     self._end_all(turn.ended)
-                elif (left_s := gate.paused_until - now) > self._policy.total_s:
-                    self._end_all(self._too_long(left_s))
             self._dispatch(now)
             return wait_s
 
@@ -244,10 +243,10 @@ class LimitedProvider:
             heapify(self._later)
             self._hand_on(turn)
 
-    def _too_long(self, pause_s: float) -> str:
+    def _unreachable(self, last: ProviderUnavailable) -> str:
         return (
-            f"{self.model} asked for a pause, {pause_s:.0f} s are left of it, "
-            f"and the limit is {self._policy.total_s:g} s: run the same command again later"
+            f"{last}: {self._gate.tries_in_a_row} tries, and no call was ever answered. Look at "
+            "the base URL, the network and the proxy, then run the same command again"
         )
 
     def _down(self, down_s: float, last: ProviderUnavailable) -> str:
