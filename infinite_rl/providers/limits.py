@@ -226,8 +226,8 @@ class LimitedProvider:
         self._line, self._later = [], []
 
     def _hand_on(self, turn: _Turn) -> None:
-        """Let another thread look at the clock, if this one did."""
-        if self._keeper is turn:
+        """Let another thread look at the clock, if this one did, or if it was woken to do so."""
+        if self._keeper is turn or self._keeper is None:
             self._keeper = None
             for other in [*self._line[:1], *(turn for _, turn in self._later[:1])]:
                 other.woken.set()
