@@ -54,6 +54,12 @@ _BEFORE_INLINE = re.compile(
     r"(?:|.*[\n.:!?)\]>*])[\s*]*\Z",
     re.IGNORECASE | re.DOTALL,
 )
+# A line behind the answer that speaks to the user is no part of the response.
+_CHATTER = re.compile(
+    r"\b(?:let me know|hope (?:this|it|that) helps|would you like|do you want|feel free|want me to"
+    r"|if you(?:'d| would)? (?:like|want|need)|happy to|shall i|should i)\b",
+    re.IGNORECASE,
+)
 _TWO_WORDS = re.compile(r"\w\W+\w|[^\x00-\x7f]{4}")
 _BLOCK = re.compile(r"[ \t]*[|>][+-]?\d?[+-]?[ \t]*(?:#[^\n]*)?\n")
 _MARKUP_THEN_SPACE = re.compile(MARKUP.pattern + r"\s*", re.IGNORECASE)
@@ -129,7 +135,7 @@ class ExampleParser:
         text = _plain(text)
         part = Parsed()
         for inline in (False, True):
-            for view in filter(None, _views(text)):
+            for view in filter(None, _views(text, inline)):
                 parsed = _chosen(view, inline)
                 if parsed.complete:
                     return parsed
@@ -192,7 +198,7 @@ def _plain(text: str | None) -> str:
     return text
 
 
-def _views(text: str) -> Iterator[str]:
+def _views(text: str, inline: bool) -> Iterator[str]:
     """What of a text may hold the sample, the likeliest first."""
     if (final := text.rfind("<|channel|>final<|message|>")) >= 0:
         text = text[final:].partition("<|message|>")[2]
@@ -205,7 +211,9 @@ def _views(text: str) -> Iterator[str]:
             stray = blocks and not blocks[-1].closed and not blocks[-1].language
             yield inner[: blocks[-1].start] if stray else inner
     yield visible
-    yield thought  # a sample behind `<think>` that nothing closes is better than none
+    yield (
+        "" if inline else thought
+    )  # a sample behind `<think>` that nothing closes is better than none
     strays = [found for found in THINKING.finditer(text) if any(found.groups())]
     if strays and (not visible.strip() or find_heads(visible)):
         last = strays[-1]  # closes nothing: the sample goes on behind it, or has ended before
@@ -264,11 +272,24 @@ def _parsed(text: str, run: Run) -> Parsed:
     preamble = text[: heads[0].start].strip()
     if preamble and PROMPT not in bodies and len(bodies) > 1:
         bodies[PROMPT], found[PROMPT] = preamble, "preamble"
+    if RESPONSE in bodies:
+        bodies[RESPONSE] = _without_chatter(bodies[RESPONSE])
     _fill_from_tags(bodies, found)
     for section, languages in ((PROMPT, _PROSE | {""}), (RESPONSE, _PROSE)):
         bodies[section] = _unfenced(bodies.get(section, ""), languages)
     strategy = heads[0].kind if len({head.kind for head in heads}) == 1 else "mixed"
     return Parsed(bodies[PROMPT], bodies.get(ANSWER, ""), bodies[RESPONSE], strategy, found)
+
+
+def _without_chatter(response: str) -> str:
+    end = response.rfind("</answer>")
+    for line in re.finditer(r"[^\n]+", response[end:]) if end >= 0 else ():
+        if line.start() and _CHATTER.search(line[0], 0, 120):
+            kept = response[: end + line.start()].rstrip()
+            while _RULE.fullmatch(kept[kept.rfind("\n") + 1 :]):
+                kept = kept[: kept.rfind("\n") + 1].rstrip()
+            return kept
+    return response
 
 
 def _body(text: str, head: Head, end: int, closings: tuple[Head, ...]) -> str:

@@ -220,8 +220,8 @@ def _head(line: str, offset: int) -> Head | None:
         kind = "table"
     elif brackets and not _SHUT.intersection(need):
         kind = "tag" if core.strip().lstrip("/\\") == "<" else "bracket"
-    elif brackets and not separator:
-        return None
+    elif brackets and not separator and (rest or not titled):
+        return None  # `[ANSWER` alone has only lost its bracket
     elif "#" in core or re.search(r"<h\d|\\", prefix) or re.search(r"([=~═━─-])\1", core):
         kind = "markdown"
     elif stars or re.search(r"<(?:b|strong)\b", prefix):
@@ -273,7 +273,7 @@ def find_runs(text: str, heads: Iterable[Head]) -> Iterator[Run]:
     """
     heads = list(heads)
     closings = tuple(head for head in heads if head.closing)
-    opening = [head for head in heads if not head.closing]
+    opening = _merged(text, [head for head in heads if not head.closing])
     runs: dict[tuple[str, str], Run] = {}  # the best by order and by kind of the last head
     best = part = Run()
     toll = 0.0
@@ -300,6 +300,24 @@ def find_runs(text: str, heads: Iterable[Head]) -> Iterator[Run]:
     part = max(replace(best, end=len(text), closings=closings), part, key=lambda run: run.score)
     if len(part.heads) > 1 or (part.heads and part.heads[0][0].kind == "bracket"):
         yield part
+
+
+def _merged(text: str, heads: list[Head]) -> list[Head]:
+    """Heads without those that only repeat the next one, as comments and titles do."""
+    merged: list[Head] = []
+    for head in heads:
+        last = merged[-1] if merged else None
+        if (
+            last is not None
+            and last.value is None
+            and NAMES[last.name].keys() & NAMES[head.name].keys()
+            and not text[last.body : head.start].strip()
+        ):
+            best = max(last, head, key=lambda each: each.weight + max(NAMES[each.name].values()))
+            merged[-1] = replace(best, start=last.start, body=head.body, value=head.value)
+        else:
+            merged.append(head)
+    return merged
 
 
 def _cost(roles: dict[str, int]) -> float:
