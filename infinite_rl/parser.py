@@ -48,6 +48,10 @@ _TITLE = re.compile(
     r"|beispiel|entry)s?\W{0,3}\d{1,3}\W*",
     re.IGNORECASE,
 )
+_COMMENT = re.compile(r"\s*<!--[^>]*-->\s*")
+_END_MARK = re.compile(
+    r"\s*(?![*_]*end)[\W_]{1,12}end(?:[ _-]of[ _-]\w{1,12})?[\W_]{1,12}|\s*END\s*", re.IGNORECASE
+)
 _PLACEHOLDER = re.compile(r"[<({\[](?=[^<>]*[^\W\d_]{3})[^<>]{3,120}[>)}\]]|\.\.\.|…")
 _BEFORE_INLINE = re.compile(
     r"\A(?!.*\b(?:format|structure|template|sections?|layout|head(?:er)?s?)\b)"
@@ -374,8 +378,10 @@ def _parted(bodies: dict[str, str], another: bool) -> dict[str, str]:
     """
     lines = {section: body.strip().split("\n") for section, body in bodies.items()}
     *others, last = lines
-    while another and len(lines[last]) > 1 and _TITLE.fullmatch(lines[last][-1]):
-        lines[last].pop()
+    for section, body in lines.items():
+        mark = _TITLE if another and section == last else _END_MARK if section == last else _COMMENT
+        while len(body) > 1 and (mark.fullmatch(body[-1]) or _COMMENT.fullmatch(body[-1])):
+            body.pop()
     for at, sections in ((0, [*lines]), (-1, others)):
         if others and all(_RULE.fullmatch(lines[section][at]) for section in sections):
             for body in lines.values():

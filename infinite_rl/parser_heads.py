@@ -183,6 +183,7 @@ def _head(line: str, offset: int) -> Head | None:
     stars = [mark for mark in core if mark in "*_`~"]
     need = [_CLOSERS[mark] for mark in brackets] + stars
     separator, remark, position = "", -1, len(prefix) + len(written)
+    titled = not written[0].islower()
     if number := _NUMBER.match(line, position):
         position = number.end()
     while position < len(line):
@@ -193,6 +194,8 @@ def _head(line: str, offset: int) -> Head | None:
         if mark in need and not (spaces and separator):
             need.remove(mark)
             position = at + 1 + escaped
+        elif mark and mark in "])】" and not brackets and titled:
+            brackets, position = [mark], at + 1  # `ANSWER]` has only lost its bracket
         elif found := MARKUP.match(line, at):
             separator, position = separator or "tag", found.end()
         elif separator not in ("", "tag"):
@@ -215,7 +218,7 @@ def _head(line: str, offset: int) -> Head | None:
         else:
             break
 
-    rest, titled = line[position:].strip(), not written[0].islower()
+    rest = line[position:].strip()
     if prefix.lstrip(" >")[:1] == "|" and separator == "|":
         kind = "table"
     elif brackets and not _SHUT.intersection(need):
@@ -232,6 +235,8 @@ def _head(line: str, offset: int) -> Head | None:
         spaced = line[position].isspace() and (titled or (rest[0].isalnum() and name in SECTIONS))
         if kind == "bracket":
             plain = spaced or (titled and rest[0] not in "([")
+            glued = brackets == ["["] and name in SECTIONS and "[/" not in rest
+            plain = plain or (glued and rest[0].isalnum())
         else:
             plain = kind == "tag" or bool(stars and spaced and titled and not need)
         if not plain:
