@@ -42,17 +42,23 @@ _CORRECTS = re.compile(
     r"|ошиб\w+)\b|更正|修正|纠正|訂正|错误|수정",
     re.IGNORECASE,
 )
-_RULE = re.compile(r"\s*([-*_=])\1{2,}\s*")
+_RULE = re.compile(r"\s*([-*_=])(?:[ ]?\1){2,}\s*")
 _TITLE = re.compile(
     rf"\s*|{_RULE.pattern}|[\W_]*(?:sample|example|task|problem|item|version|variant|attempt|draft"
     r"|beispiel|entry)s?\W{0,3}\d{1,3}\W*",
+    re.IGNORECASE,
+)
+_ILLUSTRATES = re.compile(
+    r"\b(?:(?:should|would|will|must) look|only an? (?:example|illustration)|illustrat\w+)\b",
     re.IGNORECASE,
 )
 _COMMENT = re.compile(r"\s*<!--[^>]*-->\s*")
 _END_MARK = re.compile(
     r"\s*(?![*_]*end)[\W_]{1,12}end(?:[ _-]of[ _-]\w{1,12})?[\W_]{1,12}|\s*END\s*", re.IGNORECASE
 )
-_PLACEHOLDER = re.compile(r"[<({\[](?=[^<>]*[^\W\d_]{3})[^<>]{3,120}[>)}\]]|\.\.\.|…")
+_PLACEHOLDER = re.compile(
+    r"<(?:an?|the|your|insert)\s[^\n]{3,200}>|[<({\[](?=[^<>]*[^\W\d_]{3})[^<>]{3,120}[>)}\]]|\.\.\.|…"
+)
 _BEFORE_INLINE = re.compile(
     r"\A(?!.*\b(?:format|structure|template|sections?|layout|head(?:er)?s?)\b)"
     r"(?:|.*[\n.:!?)\]>*])[\s*]*\Z",
@@ -61,7 +67,9 @@ _BEFORE_INLINE = re.compile(
 # A line behind the answer that speaks to the user is no part of the response.
 _CHATTER = re.compile(
     r"\b(?:let me know|hope (?:this|it|that) helps|would you like|do you want|feel free|want me to"
-    r"|if you(?:'d| would)? (?:like|want|need)|happy to|shall i|should i)\b",
+    r"|if you(?:'d| would)? (?:like|want|need)|happy to|shall i|should i|sag bescheid|melde dich"
+    r"|n'hésitez pas|dis-moi|espero que|avísame|fammi sapere|me avise|дайте знать|надеюсь)\b"
+    r"|希望|请告诉|さらに|도움이 되",
     re.IGNORECASE,
 )
 _TWO_WORDS = re.compile(r"\w\W+\w|[^\x00-\x7f]{4}")
@@ -213,7 +221,8 @@ def _views(text: str, inline: bool) -> Iterator[str]:
         if any(head.start == 0 for head in find_heads(inner[:200])):
             blocks = list(scan(inner))  # the fence that ends the wrapper opens nothing
             stray = blocks and not blocks[-1].closed and not blocks[-1].language
-            yield inner[: blocks[-1].start] if stray else inner
+            if not _ILLUSTRATES.search(visible[: wrapper.start] + visible[wrapper.end :]):
+                yield inner[: blocks[-1].start] if stray else inner
     yield visible
     yield (
         "" if inline else thought
@@ -269,6 +278,8 @@ def _parsed(text: str, run: Run) -> Parsed:
     ends = [head.start for head in heads[1:]] + [run.end]
     spans = list(zip(run.heads, ends, strict=True))
     bodies = {section: _body(text, head, end, run.closings) for (head, section), end in spans}
+    if any(head.value is None and MARKUP.search(text[head.start : head.body]) for head in heads):
+        bodies = {section: _without_markup(body) for section, body in bodies.items()}
     if any(_BLOCK.match(text, head.body) for head in heads if head.kind == "label"):
         bodies = {section: unquoted(body) for section, body in bodies.items()}
     bodies = _parted(bodies, run.end < len(text))
@@ -288,7 +299,8 @@ def _parsed(text: str, run: Run) -> Parsed:
 def _without_chatter(response: str) -> str:
     end = response.rfind("</answer>")
     for line in re.finditer(r"[^\n]+", response[end:]) if end >= 0 else ():
-        if line.start() and _CHATTER.search(line[0], 0, 120):
+        ruled = _RULE.fullmatch(line[0])
+        if line.start() and (ruled or _CHATTER.search(line[0], 0, 120)):
             kept = response[: end + line.start()].rstrip()
             while _RULE.fullmatch(kept[kept.rfind("\n") + 1 :]):
                 kept = kept[: kept.rfind("\n") + 1].rstrip()
@@ -320,8 +332,7 @@ def _body(text: str, head: Head, end: int, closings: tuple[Head, ...]) -> str:
         more = re.sub(r"(?m)^[ \t]*>[ \t]?", "", more)
     if not line.strip() or prefix[0] in "-*+":
         more = dedented(more)
-    body = f"{line}{newline}{more}".strip()
-    return _without_markup(body) if MARKUP.search(prefix) else body
+    return f"{line}{newline}{more}".strip()
 
 
 def _without_markup(body: str) -> str:

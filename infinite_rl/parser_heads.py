@@ -194,6 +194,9 @@ def _head(line: str, offset: int) -> Head | None:
         if mark in need and not (spaces and separator):
             need.remove(mark)
             position = at + 1 + escaped
+        elif mark in _SHUT and (wrong := _SHUT.intersection(need)):
+            need.remove(min(wrong))  # `[PROMPT}`
+            position = at + 1
         elif mark and mark in "])】" and not brackets and titled:
             brackets, position = [mark], at + 1  # `ANSWER]` has only lost its bracket
         elif found := MARKUP.match(line, at):
@@ -315,7 +318,7 @@ def _merged(text: str, heads: list[Head]) -> list[Head]:
         if (
             last is not None
             and last.value is None
-            and NAMES[last.name].keys() & NAMES[head.name].keys()
+            and last.name == head.name
             and not text[last.body : head.start].strip()
         ):
             best = max(last, head, key=lambda each: each.weight + max(NAMES[each.name].values()))
