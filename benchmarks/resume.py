@@ -39,6 +39,7 @@ class Sums:
     """A provider that makes another sum of each seed."""
 
     model = "sums"
+    asks_a_model = False  # nothing solves its sums
 
     def complete(self, system: str, prompt: str, seed: int) -> Completion:  # noqa: ARG002 -- as a provider's
         text = render(f"What is {seed} + 1?", str(seed + 1), f"Add one. {tagged(str(seed + 1))}")

@@ -102,6 +102,7 @@ def test_a_killed_worker_loses_nothing(cluster: Any, service: Service, tmp_path:
         provider="gemini",
         task_dist="0,1",
         num_threads=THREADS,
+        verify=0,
         on_progress=kill_one,
     )
     assert service.killed.is_set() and done.complete and len(seen) > 1

@@ -44,7 +44,7 @@ MODEL_FAULTS = {
 def generate(server: gemini.GeminiServer, folder: Path, count: int, threads: int = 8) -> Progress:
     provider = GeminiProvider("a-model", api_key=server.key, base_url=server.base_url)
     return generate_dataset(
-        "a-model", count, folder, provider=provider, num_threads=threads, retry=AT_ONCE
+        "a-model", count, folder, provider=provider, num_threads=threads, retry=AT_ONCE, verify=0
     )
 
 

@@ -98,6 +98,7 @@ def made(folder: Path) -> Any:
         out_dir=folder,
         task_dist={"sums": 1.0},
         provider=Dictating(),
+        verify=0,
         extra_tasks={"sums": SUMS},
         extra_rewards={"sum": SumReward("sum")},
     )

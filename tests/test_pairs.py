@@ -32,7 +32,13 @@ def run_of(folder: Path, first: Any, repaired: Any, count: int = 6) -> Path:
             return str(repaired(int(QUOTED.findall(prompt)[-1])))
         return str(first(seed))
 
-    generate_dataset("m", count, folder, provider=ScriptedProvider(script), task_dist="0,1")
+    def solution(system: str, prompt: str, seed: int) -> str:
+        return tagged(str(int(QUOTED.findall(prompt)[0]) + 1))
+
+    generate_dataset(
+        "m", count, folder, provider=ScriptedProvider(script), task_dist="0,1", verify=2,
+        verify_model=ScriptedProvider(solution),
+    )  # fmt: skip
     return folder
 
 
@@ -102,8 +108,11 @@ def test_programs_are_judged_again_in_their_rows_language(tmp_path: Path) -> Non
         return render(prompt, answer, tagged(f"\n{fenced(code, 'python')}\n"))
 
     replies = [program("8"), program("7")]
-    provider = ScriptedProvider(replies)
-    generate_dataset("m", 1, tmp_path, provider=provider, task_dist="1,0", languages=["python"])
+    solution = tagged(f"\n{fenced('def seven(): return 7', 'python')}\n")
+    generate_dataset(
+        "m", 1, tmp_path, provider=ScriptedProvider(replies), task_dist="1,0", verify=2,
+        verify_model=ScriptedProvider([solution] * 2), languages=["python"],
+    )  # fmt: skip
     (pair,) = pairs([tmp_path])
     assert "return 7" in pair["chosen"] and "return 8" in pair["rejected"]
     assert (pair["type"], pair["source"]) == ("coding", "rectified")
