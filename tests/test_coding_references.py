@@ -145,7 +145,12 @@ def test_a_package_that_lacks_is_known_behind_an_import_of_the_program() -> None
 
 
 def test_a_setup_may_import_the_program() -> None:
-    for setup in ("from solution import f as g", "from __future__ import annotations\nimport main"):
+    future = "from __future__ import (\n    annotations,\n)\nimport main"
+    for setup in (
+        "from solution import f as g",
+        "from __future__ import annotations\nimport main",
+        future,
+    ):
         tests = {"tests": ["assert f(2) == 4"], "setup": setup}
         assert judge(DOUBLE["python"], tests, "python").passed
     setup = "const { f: g } = require('./solution');"

@@ -394,6 +394,18 @@ def test_no_retry_helps_an_empty_account_or_a_used_up_day(
     assert isinstance(failure(service, reply), ProviderRefused)
 
 
+@pytest.mark.parametrize("code", [[], {}, ["insufficient_quota"]])
+@pytest.mark.parametrize("status", [200, 429, 503])
+def test_an_error_code_of_any_json_type_is_one_of_our_errors(
+    service: Service, status: int, code: object
+) -> None:
+    body = {"error": {"code": code, "message": "busy"}}
+    reply = oas.json_reply("inside", status, body)
+    assert isinstance(failure(service, reply), ProviderUnavailable)
+    reply = oas.json_reply("inside", 400, body)
+    assert isinstance(failure(service, reply), ProviderRefused)
+
+
 def test_a_missing_model_gives_one_clear_line() -> None:
     with oas.OpenAIServer(lambda _: "hello", models=["known"]) as server:
         provider = OpenAICompatibleProvider("unknown", api_key=oas.KEY, base_url=server.base_url)

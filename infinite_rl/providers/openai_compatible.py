@@ -216,7 +216,7 @@ class OpenAICompatibleProvider:
         """The error of ours that a status and its body stand for."""
         trouble = _object(_object(body).get("error")) or _object(body)
         said = self._clean(f"{code}: {_message(body) or 'no message'}")
-        if code == 402 or trouble.get("code") in _UNPAID:  # also of a 429 that no waiting ends
+        if code == 402 or _code(trouble) in _UNPAID:  # also of a 429 that no waiting ends
             return ProviderRefused(f"{self._host} wants to be paid first ({said})")
         quota = named_quota(said) if code == 429 else ""
         if quota == "long":
@@ -337,6 +337,11 @@ def _object(value: object) -> _Json:
     return value if isinstance(value, dict) else {}
 
 
+def _code(trouble: _Json) -> str:
+    """The code of an error, which servers send as a text, as a number, or as anything else."""
+    return str(trouble.get("code"))
+
+
 def _first(value: object) -> _Json:
     return _object(value[0]) if isinstance(value, list) and value else {}
 
@@ -361,7 +366,7 @@ def _blames_the_prompt(trouble: _Json) -> bool:
     """Whether an error is about this prompt alone, so that the run can go on."""
     told = str(trouble.get("message")).lower()
     return (
-        trouble.get("code") in _PROMPT_CODES
+        _code(trouble) in _PROMPT_CODES
         or any(words in told for words in _PROMPT_WORDS)
         or "flagged_input" in _object(trouble.get("metadata"))  # OpenRouter's moderation: a 403
     )

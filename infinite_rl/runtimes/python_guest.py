@@ -29,6 +29,7 @@ _RANDOM_BYTES = 65536  # at once: the binding is slow with lists
 _MESSAGE_CHARS = 500
 _REPORTS_CHARS = 8_000_000  # of all values that tests ask for; the host holds some times as much
 _ALIASES = '__import__("sys").modules.update(dict.fromkeys({}, __import__("__main__")))'
+_FUTURE = re.compile(r"^from __future__ import (?:\([^()]*\))?[^\n]*\n?", re.MULTILINE)
 _CACHED = 256  # one plan serves every program that is judged by the same tests
 
 
@@ -387,7 +388,7 @@ def _with_modules(program: Program) -> str:
     if "import" not in source or not any(name in source for name in names):
         return setup
     # An import from `__future__` must come first.
-    future = list(re.finditer(r"^from __future__ import [^\n]*\n?", setup, re.MULTILINE))
+    future = list(_FUTURE.finditer(setup))
     at = future[-1].end() if future else 0
     return f"{setup[:at]}\n{_ALIASES.format(names)}\n{setup[at:]}"
 
