@@ -105,7 +105,7 @@ def measured(work: Work) -> Pace:
     began, cpu = time.monotonic(), cpu_s()
     work.run()
     seconds, cpu = time.monotonic() - began, cpu_s() - cpu
-    return Pace(work.count / seconds, cpu / work.count * 1000)
+    return Pace(work.total / seconds, cpu / work.total * 1000)
 
 
 def line(name: str, pace: Pace, most: float) -> str:
@@ -133,7 +133,7 @@ def serving(latency_s: float) -> Iterator[str]:
 class Work(NamedTuple):
     """What can be timed: how many rows or calls it makes, and how."""
 
-    count: int
+    total: int
     run: Callable[[], object]
 
 
