@@ -156,7 +156,7 @@ def generate_dataset(
         "temperature": temperature, "max_output_tokens": max_output_tokens, "thinking": thinking,
     }  # fmt: skip
     kinds = procedural_kinds(level, families, plan)
-    verification = Verification.of(verify, verify_model, provider, model_name, recorded)
+    verification = Verification.of(verify, verify_model, provider, model_name, recorded, thinking)
     asked = Asked.by(
         provider, model_name, verification.model, price,
         {**options, "base_url": base_url, **kinds}, patience, structured=structured, batch=batch,

@@ -42,6 +42,23 @@ def test_another_model_checks_and_it_is_one_that_can_be_asked(model: str) -> Non
     assert MODELS[known_as(other)].shut_down is None and other not in ALIASES
 
 
+@pytest.mark.parametrize(
+    ("model", "thinking", "other"),
+    [
+        ("gemini-3.5-flash-lite", "minimal", "gemini-3.6-flash"),
+        ("gemini-3.6-flash", "minimal", ""),
+        ("gemini-2.5-flash-lite", "off", ""),
+        ("gemini-2.5-flash-lite", 2048, ""),
+        ("gemini-2.5-flash-lite", "high", DEFAULT_MODEL),
+    ],
+)
+def test_a_way_to_think_that_the_author_has_is_not_refused_for_an_unnamed_solver(
+    tmp_path: Path, service: gemini.GeminiServer, model: str, thinking: str | int, other: str
+) -> None:
+    assert other_model(model, thinking) == other
+    make(model, 2, tmp_path, thinking=thinking, verify=None, dry_run=True)
+
+
 def test_nothing_is_guessed_for_a_model_that_is_not_known() -> None:
     assert other_model("Qwen/Qwen3-8B") == other_model("") == ""
     check_available("Qwen/Qwen3-8B", NOVEMBER)

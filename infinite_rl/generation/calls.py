@@ -69,11 +69,12 @@ class Verification:
         provider: str | Provider,
         model: str,
         recorded: Mapping[str, object],
+        thinking: str | int | None = None,
     ) -> Verification:
         """Those asked for, else those `recorded` in the settings of the folder, else the defaults.
 
-        By default a row of a model has up to four solutions, by another model where one is known,
-        and a row that no model writes has none. A provider of your own asks no model where its
+        By default a row of a model has up to four solutions, by another model where one is known
+        that can think as much as is asked, and a row that no model writes has none. A provider of your own asks no model where its
         `asks_a_model` is False.
         """
         earlier = {} if "rocedural" in str(recorded.get("provider")) else recorded
@@ -87,7 +88,7 @@ class Verification:
             if not verify_model and earlier.get("verify"):
                 verify_model = str(earlier.get("verify_model") or model)
             elif not verify_model and kind == "gemini":
-                verify_model = other_model(model)
+                verify_model = other_model(model, thinking)
             verify_model = "" if verify_model == model else verify_model
         else:
             asks = bool(verify_model) or getattr(provider, "asks_a_model", True)

@@ -147,11 +147,13 @@ class _Filling:
         folder = Path(out_dir).resolve()
         recorded = read_manifest(folder).get("settings", {})
         model = model_to_ask(model_name, given["provider"], recorded)
-        thinking = recorded.get("thinking") if given["thinking"] is None else given["thinking"]
-        verification = Verification.of(
-            given["verify"], given["verify_model"], given["provider"], model, recorded
+        thinking = parse_thinking(
+            recorded.get("thinking") if given["thinking"] is None else given["thinking"]
         )
-        given |= {"model_name": model, "thinking": parse_thinking(thinking)}
+        verification = Verification.of(
+            given["verify"], given["verify_model"], given["provider"], model, recorded, thinking
+        )
+        given |= {"model_name": model, "thinking": thinking}
         given |= {"verify": verification.count, "verify_model": verification.model}
         if PROVIDERS[given["provider"]].asks_a_model:
             for line in warnings_of([model, given["verify_model"]], given["temperature"]):

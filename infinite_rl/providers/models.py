@@ -6,11 +6,13 @@ Pure, but for the date: functions take the day as an argument, by default that o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import date, timedelta
 
 from ..errors import UsageError
 from . import prices
 from .prices import ALIASES, MODELS, known_as
+from .thinking import thinking_request
 
 DEFAULT_MODEL = "gemini-3.8-flash"
 
@@ -19,15 +21,20 @@ _SECOND_MODEL = "gemini-3.6-flash"
 _WARNED_BEFORE = timedelta(days=30)
 
 
-def other_model(model: str) -> str:
+def other_model(model: str, thinking: str | int | None = None) -> str:
     """The model that checks what `model` writes, if no other is asked for; "" if none is known.
 
-    It answers to another name in the table than `model`: "gemini-3.7-flash" is answered by
-    "gemini-3.8-flash", which does not check it.
+    It has another name in the table than `model`: "gemini-3.7-flash" is answered by
+    "gemini-3.8-flash", which does not check it. And it can think as much as is asked.
     """
     if not (name := known_as(model)).startswith("gemini-"):
         return ""
-    return _SECOND_MODEL if name == DEFAULT_MODEL else DEFAULT_MODEL
+    for other in (DEFAULT_MODEL, _SECOND_MODEL):
+        if other != name:
+            with suppress(UsageError):
+                thinking_request(other, thinking)
+                return other
+    return ""
 
 
 def check_available(model: str, day: date | None = None) -> None:
