@@ -30,7 +30,8 @@ _DATA = frozenset({"", "json", "text", "txt", "plain", "plaintext"})
 _PROSE = frozenset({"text", "txt", "plain", "plaintext", "markdown", "md"})
 _WRAPPERS = _PROSE | {"", "yaml", "yml", "toml", "html", "xml", "ini"}
 _END_TOKENS = re.compile(
-    r"(?:<[|\uff5c][\w\u2581-]{1,30}[|\uff5c]>|<end_of_turn>|(?P<stroke></s>))\s{0,9}\Z"
+    r"(?:<[|\uff5c](?:start_header_id|im_start)[|\uff5c]>\w{1,12}|<start_of_turn>\w{0,12}"
+    r"|<[|\uff5c][\w\u2581-]{1,30}[|\uff5c]>|<end_of_turn>|(?P<stroke></s>))\s{0,9}\Z"
 )
 _MAX_END_TOKENS = 4
 _ESCAPED_MARK = re.compile(r"\\([<>\[\]])")

@@ -43,7 +43,9 @@ _ESCAPE = re.compile(
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "\n": "", **{mark: mark for mark in "\"'`\\/"}}
 _MAX_DEPTH = 4
 
-_OPENING = re.compile(r"<(?P<tag>[^\W\d][\w:.-]{0,40})(?P<rest>(?:\s[^<>]{0,200}|=[^<>]{1,60})?)>")
+_OPENING = re.compile(  # `<<PROMPT>>` is a head
+    r"(?<!<)<(?P<tag>[^\W\d][\w:.-]{0,40})(?P<rest>(?:\s[^<>]{0,200}|=[^<>]{1,60})?)>(?!>)"
+)
 _ATTRIBUTE = re.compile(r"=\s?[\"']?([^\"'<>=]{1,40}?)[\"']?(?=\s|$)")
 _CELL = re.compile(r"(?<!\\)\|")
 

@@ -51,6 +51,7 @@ _REMARK = re.compile(
     r"\s{0,3}(?:\([^()\n]{1,120}\)|（[^（）\n]{1,120}）|<!--[^\n]{0,120}?-->|/\*[^\n]{0,120}?\*/"
     rf"|\{{[#.][\w-]{{1,40}}\}})(?={_AHEAD})"
 )
+_ADDRESS = re.compile(r"\([!-~]*[./#:=][!-~]*\)")
 _SECOND = re.compile(
     rf"\s{{0,3}}(?P<mark>[/|·・,&–—-]?)\s{{0,2}}"
     rf"(?P<words>{_WORD.pattern}(?: {_WORD.pattern}){{0,3}})(?P<ends>{_AHEAD})?"
@@ -204,7 +205,7 @@ def _head(line: str, offset: int) -> Head | None:
         elif separator not in ("", "tag"):
             break
         elif found := _REMARK.match(line, position):
-            if found[0][0] == "(" and brackets and not need:
+            if brackets and not need and _ADDRESS.fullmatch(found[0]):
                 break  # `[Answer](url)`
             remark, position = position, found.end()
         elif (found := _SECOND.match(line, position)) and (
@@ -214,7 +215,9 @@ def _head(line: str, offset: int) -> Head | None:
             position = found.end("words")
         elif found := _SEPARATOR.match(line, position):
             separator, position = found[0].strip(), found.end()
-        elif mark == "." and need:
+        elif (mark == "." and need) or (
+            brackets and not need and re.match(r"[-–—]\s", line[at:])  # not `[ANSWER]-5`
+        ):
             separator, position = mark, at + 1
         elif set(line[position:]) <= {*prefix, "#", " "}:
             position = len(line)
