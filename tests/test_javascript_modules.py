@@ -11,7 +11,7 @@ import pytest
 
 from infinite_rl.runtimes import Limits
 from infinite_rl.runtimes.javascript_guest import JavaScriptGuest
-from infinite_rl.runtimes.javascript_modules import as_script
+from infinite_rl.runtimes.javascript_modules import as_script, lending
 from infinite_rl.types import Execution, Program
 
 MODULE = """import assert, { strictEqual as same } from 'assert';
@@ -203,3 +203,17 @@ def test_a_program_cannot_silence_the_errors_of_its_tests(guest: JavaScriptGuest
     tests = ("throw Error('t')", "Promise.reject(1); 0", "setTimeout(() => { throw 1 })")
     execution = run(guest, code, *tests)
     assert [result.passed for result in execution.tests] == [False, False, False]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "const m = require('./m');" * 3000,
+        "".join(f"const m{n} = require('./m'); m{n}.f();" for n in range(2000)),
+        "const m = require('./m'); " + "{a} = " * 10_000,
+    ],
+)
+def test_the_names_that_tests_take_are_found_in_linear_time(source: str) -> None:
+    started = time.process_time()
+    lending((source,))
+    assert time.process_time() - started < 2

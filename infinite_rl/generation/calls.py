@@ -74,8 +74,8 @@ class Verification:
         """Those asked for, else those `recorded` in the settings of the folder, else the defaults.
 
         By default a row of a model has up to four solutions, by another model where one is known
-        that can think as much as is asked, and a row that no model writes has none. A provider of your own asks no model where its
-        `asks_a_model` is False.
+        that can think as much as is asked, and a row that no model writes has none. A provider of
+        your own asks no model where its `asks_a_model` is False.
         """
         earlier = {} if "rocedural" in str(recorded.get("provider")) else recorded
         if isinstance(provider, str):

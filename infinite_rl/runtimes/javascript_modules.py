@@ -42,6 +42,10 @@ REQUIRES_PROGRAM = re.compile(
 _PICKED = re.compile(rf"\{{(?P<names>[^{{}}]{{0,4000}})\}}\s*=\s*(?:await\s+)?{_PROGRAM}(?!\.)")
 _MEMBER = re.compile(rf"{_PROGRAM}\.(?P<name>{_NAME})")
 _WHOLE = re.compile(rf"(?P<name>{_NAME})\s*=\s*(?:await\s+)?{_PROGRAM}(?!\.)")
+_OF_A_NAME = re.compile(
+    rf"(?<![\w$.])(?P<owner>{_NAME})\.(?P<member>{_NAME})"
+    rf"|\{{(?P<names>[^{{}}]{{0,4000}})\}}\s*=\s*(?P<source>{_NAME})"
+)
 _DEFAULTED = re.compile(rf"(?P<name>{_NAME})\s*=\s*{_PROGRAM}\.default\b")
 
 
@@ -89,12 +93,11 @@ def lending(texts: Sequence[str]) -> str:
     pairs = {found["name"]: found["name"] for found in _MEMBER.finditer(script)}
     for found in _PICKED.finditer(script):
         pairs |= {name: name for name in _keys(found["names"])}
-    for found in _WHOLE.finditer(script):
-        name = re.escape(found["name"])
-        members = re.finditer(rf"(?<![\w$.]){name}\.({_NAME})", script)
-        pairs |= {member[1]: member[1] for member in members}
-        for taken in re.finditer(rf"\{{([^{{}}]{{0,4000}})\}}\s*=\s*{name}\b", script):
-            pairs |= {key: key for key in _keys(taken[1])}
+    whole = {found["name"] for found in _WHOLE.finditer(script)}
+    for found in _OF_A_NAME.finditer(script):
+        if (found["owner"] or found["source"]) in whole:
+            names = [found["member"]] if found["member"] else _keys(found["names"])
+            pairs |= {name: name for name in names}
     pairs.pop("default", None)
     for found in _DEFAULTED.finditer(script):
         pairs["default"] = found["name"]
