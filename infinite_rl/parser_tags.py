@@ -113,16 +113,18 @@ def split_thinking(text: str) -> tuple[str, str]:
     kept: list[str] = []
     position, opened = 0, None
     for token in THINKING.finditer(text):
+        closes = any(token.groups())
+        if opened is not None:
+            if closes:
+                kept.append(text[position : opened.start()])
+                position, opened = token.end(), None
+            continue
         # Windows, not the whole line: a hostile line of a million tags must not be read each time.
         before = text[max(0, token.start() - 20) : token.start()]
         after = text[token.end() : token.end() + 20].partition("\n")[0]
         begins_line = not before.rpartition("\n")[2].strip()
-        if not any(token.groups()):
-            if opened is None and begins_line:
-                opened = token
-        elif opened is not None:
-            kept.append(text[position : opened.start()])
-            position, opened = token.end(), None
+        if not closes:
+            opened = token if begins_line else None
         elif begins_line or not after.strip():
             kept.clear()
             position = token.end()

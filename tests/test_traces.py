@@ -240,7 +240,7 @@ def test_the_verb_asks_a_server_and_keeps_what_it_thought(
         assert cli.main(line) == 2 and "--overwrite" in capsys.readouterr().err
     assert "teacher: m, asked through openai_compatible" in shown.err
     assert "traces kept: 6, of 3 rows\n" in shown.out
-    assert "calls answered: 6; in all: 42 tokens in, 18 out, $0.0001" in shown.out
+    assert "calls answered: 6; in all: 42 tokens in, 18 out, $0.000078" in shown.out
     made = list(rows.read(tmp_path / "out.jsonl"))
     assert [row["reasoning"] for row in made] == [f"{n} + 1 = {n + 1}." for n in (0, 0, 1, 1, 2, 2)]
 
