@@ -198,9 +198,9 @@ class LiveDisplay:
             return Group()
         lines = standing(progress, self._clock() - self._start)
         said = (Text(line, style="dim", overflow="fold") for line in lines)
-        return Group(self._bars(progress), *said)
+        return Group(self._grid(progress), *said)
 
-    def _bars(self, progress: Progress) -> Table:
+    def _grid(self, progress: Progress) -> Table:
         bars = [*_bars(progress)]
         counts = [f"{completed:,}/{total:,}" for _, completed, total, _ in bars]
         names = [Text(name) for name, *_ in bars]

@@ -29,7 +29,7 @@ def add(verbs: arguments.Verbs) -> None:
     )
     arguments.switch(parser, "--dry_run", "count what would be kept; write nothing")
     arguments.timeout(parser, default=None)
-    share = "share of the solves that must agree"
+    share = "share of the independent solutions that must agree"
     arguments.option(parser, "--min_agreement", None, share, float)
     arguments.for_machines(parser)
     parser.set_defaults(verb=run)
@@ -52,8 +52,8 @@ def run(given: argparse.Namespace) -> int:
     kept = f"rows kept: {found.kept}, gained: {found.gained}, dropped: {found.dropped}"
     lines = [f"{kept}, {rejections(found.rejected)}"]
     if found.unproven:
-        unproven = f"not solved yet: {found.unproven}"
-        lines.append(f"{unproven}; the next run of generate sees to them")
+        unproven = f"rows that lack independent solutions: {found.unproven}"
+        lines.append(f"{unproven}; the next run of generate asks for them")
     lines.append(f"in {found.out}" if found.out else "dry run: nothing is written")
     tell(given, {**vars(found), "out_dir": given.out_dir, "dry_run": given.dry_run}, *lines)
     return DONE

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from .words import hashes, tokens
 
 MIN_DISTINCT = 0.3  # share of distinct tasks under which a run has collapsed
-FEWEST = 50  # rows; fewer tell too little
+FEWEST = 50  # rows; fewer are not judged
 _CHARACTERS = 4_000  # of a text that is read
 _COMMON = frozenset(
     str.split(
@@ -88,28 +88,28 @@ def distinct_tasks(rows: Iterable[Mapping[str, Any]]) -> Distinct:
     tasks: list[_Task] = []
     parent: list[int] = []
     buckets: dict[object, list[int]] = defaultdict(list)
-    known: dict[_Task, int] = {}
+    first: dict[_Task, int] = {}
 
-    def root(place: int) -> int:
-        while parent[place] != place:
-            parent[place] = place = parent[parent[place]]
-        return place
+    def root(index: int) -> int:
+        while parent[index] != index:
+            parent[index] = index = parent[parent[index]]
+        return index
 
     for row in rows:
-        place, task = len(tasks), _task(row)
+        index, task = len(tasks), _task(row)
         tasks.append(task)
-        parent.append(known.setdefault(task, place))
-        if parent[place] != place:
+        parent.append(first.setdefault(task, index))
+        if parent[index] != index:
             continue
         compared: set[int] = set()
         for key in _keys(task):
             others = buckets[key]
             for other in others:
-                if other not in compared and root(other) != root(place):
+                if other not in compared and root(other) != root(index):
                     compared.add(other)
                     if _same(task, tasks[other]):
-                        parent[root(other)] = root(place)
-            latest = {root(other): other for other in [*others, place]}
+                        parent[root(other)] = root(index)
+            latest = {root(other): other for other in [*others, index]}
             buckets[key] = list(latest.values())[-_PER_BAND:]
     sizes = Counter(map(root, range(len(tasks))))
     return Distinct(len(tasks), tuple(sorted(sizes.values(), reverse=True)))
@@ -119,15 +119,16 @@ def _task(row: Mapping[str, Any]) -> _Task:
     kind = f"{row.get('type') or ''}\0{row.get('language') or ''}"
     text = str(row.get("prompt") or "")[:_CHARACTERS]
     response = str(row.get("response") or "")[:_CHARACTERS]
-    bare = _NAME.sub(" ", _IN_TICKS.sub(" ", text))
-    said = {_stem(word) for word in tokens(bare) if word.isalpha() and word not in _COMMON}
+    text = _NAME.sub(" ", _IN_TICKS.sub(" ", text))
+    words = {_stem(word) for word in tokens(text) if word.isalpha() and word not in _COMMON}
     code = row.get("type") == "coding"
     steps = _program(response) if code else _calculation(response)
     size = 3 if code else 2
     parts = {" ".join(steps[at : at + size]) for at in range(len(steps) - size + 1)}
     answer = "" if code else "".join(tokens(str(row.get("answer") or "")))
-    told = answer if sum(map(str.isdigit, answer)) > 1 else ""
-    return _Task(kind, told, frozenset(said), frozenset(parts), len(steps))
+    if sum(map(str.isdigit, answer)) < 2:
+        answer = ""
+    return _Task(kind, answer, frozenset(words), frozenset(parts), len(steps))
 
 
 @lru_cache(maxsize=1 << 15)

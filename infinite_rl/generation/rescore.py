@@ -37,10 +37,10 @@ _TOGETHER = 256  # answers that are held at a time
 
 @dataclass
 class Rescored:
-    """What came of it: rows `kept` that were there, `gained`, and `dropped`; and what is rejected.
+    """Counts of rows `kept`, `gained` and `dropped`, and of rejected answers by reason.
 
-    `unproven` rows would be kept, but some of their independent solutions were never paid for: the
-    next run of `generate` in the folder `out` sees to them. It is None where nothing was written.
+    `unproven` rows lack independent solutions that were never asked for: the next run of `generate`
+    in the folder `out` asks for them. `out` is None if nothing was written.
     """
 
     kept: int = 0
@@ -103,10 +103,10 @@ def rescore(
     on there. By default it is the first of `rescored_1`, `rescored_2`, ... in the run's folder that
     is not there yet. It is there whole or not at all; a `dry_run` only counts.
 
-    Rows come first that hold as before, then every other answer that holds. Of a folder that is
-    made of shards each is judged anew, and all are merged anew.
-    `timeout`, the seconds that one run of a program may take, and `min_agreement` are those of the
-    run by default; `on_progress` is told how many answers are judged.
+    Rows of the run that still pass come first, then other answers that pass. The shards of a folder
+    are judged one by one, and merged again. `timeout`, the seconds that one run of a program may
+    take, and `min_agreement` are those of the run by default; `on_progress` gets the number of
+    judged answers.
 
     Raises:
         UsageError: there is no journal, `min_agreement` is not in [0, 1], `timeout` not positive,
@@ -175,16 +175,16 @@ def _rescored(
     rewards: Mapping[str, RewardFunction],
 ) -> Rescored:
     settings = read_manifest(folder).get("settings", {})
-    blind = Source(_nobody)
+    nobody = Source(_nobody)
     solves = SelfConsistency(
-        blind, int(settings.get("verify", 0)), min_agreement, str(settings.get("provider", ""))
+        nobody, int(settings.get("verify", 0)), min_agreement, str(settings.get("provider", ""))
     )
     with locked(folder), closing(Journal(folder)) as journal:
         before = _row_slots(folder)
         if strays := sum(slot not in journal for slot in before):
             raise StoreError(f"{strays} rows of {folder / DATASET} have no answer in the journal")
         seed_of = partial(slot_seed, 0)
-        answering = Answering(_Recorded(journal), blind, rewards, seed_of, lambda _: False, solves)
+        answering = Answering(_Recorded(journal), nobody, rewards, seed_of, lambda _: False, solves)
         attempts = _attempts(folder, tasks, before)
         return _judged_anew(draft, attempts, answering, before, on_progress)
 

@@ -73,7 +73,7 @@ def self_test(
     """
     if not sample.language:
         return _of_answers(sample, reward)
-    from ..reward_functions.coding import CodingRewardFunction  # mathematics needs it not
+    from ..reward_functions.coding import CodingRewardFunction  # not needed for mathematics
 
     if not (isinstance(reward, CodingRewardFunction) and (settings := reward.settings())):
         return _of_programs(sample, reward, least_share)
@@ -81,7 +81,7 @@ def self_test(
     bound_s = (1 + MUTANTS) * reward.bound_s
     jobs = [(settings, row, least_share)]
     [result] = in_workers(f"{__name__}:self_test_job", jobs, default_count(), bound_s)
-    # Where these programs ended two workers, nothing could be tested.
+    # These programs have killed two workers: nothing could be tested.
     return SelfTest() if isinstance(result, Lost) else SelfTest(**result)
 
 
@@ -132,7 +132,7 @@ def _of_programs(sample: Sample, reward: RewardFunction, least_share: float) -> 
                 return SelfTest(killed, total, passed, passed)
         if took_s or not stopped:
             break
-        # The row's own program may be slow: those that were stopped get as much time as befits it.
+        # The row's own program may be slow: run the stopped mutants again, with time to match it.
         wrong, (_, took_s) = iter(stopped), _timed(sample, respelled, reward)
     fault = ""
     if total >= LEAST_MUTANTS and killed < least_share * total:

@@ -22,9 +22,9 @@ _MOST_TOKENS = 1_000_000
 
 @dataclass(frozen=True)
 class ThinkingRequest:
-    """What a service is told: a level, or else a number of tokens, or nothing.
+    """What is sent to a service: a level, or a number of tokens, or neither.
 
-    `room` are the tokens for thoughts beside those of the answer; 0 where nothing is known.
+    `room` is the number of tokens for thoughts beside those of the answer; 0 if not known.
     """
 
     level: str = ""
@@ -49,9 +49,9 @@ def parse_thinking(asked: str | int | None) -> str | int | None:
 
 
 def thinking_request(model: str, asked: str | int | None) -> ThinkingRequest:
-    """What to tell the service of `model`, so that it thinks as much as is `asked`.
+    """The request that makes `model` think as much as is `asked`.
 
-    Of a model that is not in the table, nothing is refused: its service decides.
+    For a model that is not in the table nothing is refused: its service decides.
 
     Raises:
         UsageError: the model cannot think so, in one line that says how it can.

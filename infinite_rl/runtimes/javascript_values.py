@@ -1,7 +1,7 @@
 """Reads the values that the JavaScript guest reports, as far as they are JSON.
 
-`build_src/javascript/prelude/encode.js` writes them. What is read is a program's own, so it may be
-any value of that code; it is no other text.
+`build_src/javascript/prelude/encode.js` writes them. A program chooses the value, so any value may
+be encoded here; it cannot choose the text.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _PROTOTYPES = {"a": (["k", "Array.prototype"],), "o": (["k", "Object.prototype"]
 
 
 class NotJson(Exception):
-    """The value holds what JSON has not; the message names it."""
+    """The value holds something that is not JSON; the message names it."""
 
 
 def read_value(text: str) -> Any:
     """The one value of a report: None, booleans, numbers, texts, lists and dicts.
 
-    The numbers that JSON lacks are there too. Raises `NotJson` for all that is no plain data.
+    NaN and the infinities are numbers, too. Raises `NotJson` for all that is no plain data.
     """
     try:
         (code,) = json.loads(text)

@@ -1,7 +1,7 @@
 """Whether a value that a program returned is the JSON value that was expected. Pure, on the host.
 
-A tuple is an array, as `json.dumps` has it. Numbers are compared by what they are worth: 3 is 3.0,
-and `true` is no number. Where one of the two is not whole, they may differ as roundings do.
+A tuple is an array, as in `json.dumps`. Numbers are compared by value: 3 is 3.0, and `true` is no
+number. If one of the two is not an integer, they may differ by a rounding error.
 """
 
 from __future__ import annotations

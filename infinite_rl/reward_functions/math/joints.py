@@ -1,4 +1,4 @@
-"""What stands between two boxes: do they state one list together, or does the last one count?
+"""Whether two boxes are one list, or only the last one counts: by the text between them.
 
 Boxes are joined where nothing but these stands between them: white space and spacing commands,
 delimiters of formulas, emphasis, `\\text{}`, a comma or a semicolon, "and", "or", "also" and the
