@@ -11,7 +11,7 @@ _WINDOW_S = 60.0
 
 _STRETCH, _CLUSTER = 10, 8  # refusals among so many calls in a row that no chance explains
 _BELOW = 0.97  # of what a limit let through: the rate to hold
-_HOLD_S, _CREEP_S, _DOUBLE_S = 78.0, 14.0, 4.5  # at the rate, a little above it, and to twice it
+_HOLD_S, _CREEP_S, _DOUBLE_S = 64.0, 14.0, 4.5  # at the rate, a little above it, and to twice it
 _CREEP = 0.004  # of the rate, a second
 _EPOCH_S, _EPOCH_CALLS = 15.0, 40  # over which a share of refusals is measured
 _WINDOW_BLOCK_S = 3.0  # a block that lasts longer is a quota's, not that of too many at once
