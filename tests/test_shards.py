@@ -259,6 +259,7 @@ def test_judging_again_judges_the_shards_and_merges_them(tmp_path: Path) -> None
     counted: list[int] = []
     found = rescore(tmp_path, on_progress=counted.append)
     assert (found.kept, found.gained, found.dropped) == (7, 0, 1)
+    assert all(found.rejected.values()), "no reason is shown that rejected nothing"
     assert found.out and kept(tmp_path) == before
     after = {row["slot"]: row["id"] for row in kept(found.out)}
     assert after == {row["slot"]: row["id"] for row in before if row["slot"] != dropped}

@@ -218,7 +218,7 @@ def _rescored_shards(
                     if (row["slot"] in before) == there:
                         merged.take(row)
             after = _row_slots(draft)
-            found.rejected["duplicate"] += len(merged.rejected)
+            found.rejected += Counter(duplicate=len(merged.rejected))  # adds no reason without rows
     found.kept, found.gained = len(before & after), len(after - before)
     found.dropped = len(before - after)
     return found
