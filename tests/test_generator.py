@@ -239,14 +239,17 @@ def test_passing_trouble_uses_up_no_attempt(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_slowed_by_trouble_shows_it(tmp_path: Path) -> None:
-    provider = ScriptedProvider([ProviderUnavailable("overloaded", status=503), right("", "", 1)])
     shown: list[tuple[int, int]] = []
 
     def see(progress: Progress) -> None:
         shown.append((progress.cap, progress.most))
 
-    assert make(tmp_path, provider, 1, num_threads=4, on_progress=see).complete
-    assert shown == [(4, 4), (2, 4)], "halved from the one in flight, and one more by its success"
+    for failures in (1, 8):
+        overloaded = [ProviderUnavailable("overloaded", status=503)] * failures
+        provider = ScriptedProvider([*overloaded, right("", "", failures)])
+        folder = tmp_path / str(failures)
+        assert make(folder, provider, 1, num_threads=4, on_progress=see).complete
+    assert shown == [(4, 4), (4, 4), (4, 4), (2, 4)], "eight in a row halve it, one does not"
 
 
 def test_a_refusal_of_the_provider_stops_the_run_and_says_why(tmp_path: Path) -> None:
