@@ -135,9 +135,12 @@ def test_an_earlier_file_stays_as_it_is_where_its_new_columns_have_no_room(
     def full(_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("infinite_rl.files.csv_log.os.fsync", full)
-    with pytest.raises(StoreError, match="No space left on device"):
-        Store(tmp_path)
+    with Store(tmp_path) as store, monkeypatch.context() as patch:
+        assert (tmp_path / FAILED).read_bytes() == earlier, "to read it changes nothing"
+        patch.setattr("infinite_rl.files.csv_log.os.fsync", full)
+        for index in (1, 2):
+            with pytest.raises(StoreError, match="No space left on device"):
+                store.settle(outcome("q", index=index).rejected("wrong", "no"))
     assert (tmp_path / FAILED).read_bytes() == earlier
     assert not list(tmp_path.glob("*.part"))
 

@@ -90,15 +90,13 @@ def _checked_header(
 class CsvLog(AppendOnlyFile):
     """One append-only CSV file with fixed columns.
 
-    A file of an earlier version, which lacks some of the `later` columns, gets them, empty in the
-    rows that are there: whole or not at all.
+    A file of an earlier version, which lacks some of the `later` columns, gets them when a row is
+    first appended, empty in the rows that are there: whole or not at all.
     """
 
     def __init__(self, path: Path, columns: Sequence[str], later: Collection[str] = ()) -> None:
-        if later and path.is_file():
-            _add_columns(path, columns, later)
         super().__init__(path)
-        self.columns = columns
+        self.columns, self._later, self._is_older = columns, later, False
 
     def recover(self, *columns: str) -> Iterator[tuple[str, ...]]:
         """Yield some columns, at least two, of the rows that are there; then move a torn end aside,
@@ -107,11 +105,12 @@ class CsvLog(AppendOnlyFile):
         Raises:
             StoreError: the file is foreign or damaged.
         """
-        end, wanted = 0, itemgetter(*map(self.columns.index, columns))
-        for fields, offset in _scan(self.path, self.columns):
-            if end:  # the first are the header
-                yield wanted(fields)
-            end = offset
+        rows = _scan(self.path, self.columns, self._later)
+        header, end = next(rows, (list(self.columns), 0))
+        self._is_older = header != list(self.columns)
+        wanted = itemgetter(*map(header.index, columns))
+        for fields, end in rows:  # noqa: B007 -- it is looked at below
+            yield wanted(fields)
         if end < self.path.stat().st_size:
             self._move_torn_end_aside(end)
         if end == 0:
@@ -119,6 +118,11 @@ class CsvLog(AppendOnlyFile):
 
     def append(self, row: Mapping[str, str]) -> None:
         """Write one whole row. Raises StoreError, and leaves no half row, where that fails."""
+        if self._is_older:
+            _add_columns(self.path, self.columns, self._later)
+            self.close()
+            super().__init__(self.path)
+            self._is_older = False
         self._write(_line([row[column] for column in self.columns]))
 
     def _move_torn_end_aside(self, end: int) -> None:
