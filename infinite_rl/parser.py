@@ -31,8 +31,10 @@ _PROSE = frozenset({"text", "txt", "plain", "plaintext", "markdown", "md"})
 _WRAPPERS = _PROSE | {"", "yaml", "yml", "toml", "html", "xml", "ini"}
 _END_TOKENS = re.compile(
     r"(?:<[|\uff5c](?:start_header_id|im_start)[|\uff5c]>\w{1,12}|<start_of_turn>\w{0,12}"
-    r"|<[|\uff5c][\w\u2581-]{1,30}[|\uff5c]>|<end_of_turn>|(?P<stroke></s>))\s{0,9}\Z"
+    r"|<[|\uff5c][\w\u2581-]{1,30}[|\uff5c]>|<end_of_turn>|[<\[]/?(?:eos|inst)[>\]]|(?P<stroke></s>))\s{0,9}\Z",
+    re.IGNORECASE,
 )
+_BEGIN_TOKEN = re.compile(r"\A\s*(?:<s>|<bos>|<\|begin_of_text\|>)(?!.*<s>)", re.IGNORECASE)
 _MAX_END_TOKENS = 4
 _ESCAPED_MARK = re.compile(r"\\([<>\[\]])")
 _NARROW = str.maketrans("＜＞／", "<>/")
@@ -56,6 +58,18 @@ _ILLUSTRATES = re.compile(
 _COMMENT = re.compile(r"\s*<!--[^>]*-->\s*")
 _END_MARK = re.compile(
     r"\s*(?![*_]*end)[\W_]{1,12}end(?:[ _-]of[ _-]\w{1,12})?[\W_]{1,12}|\s*END\s*", re.IGNORECASE
+)
+_END_IN_LINE = re.compile(
+    r"\s{1,9}[\[<({*]{1,3}/?end(?:[ _-]of[ _-]\w{1,12})?[\])>}*]{1,3}\Z", re.IGNORECASE
+)
+# A section that nobody asked for, in the style of the others, ends the one before it.
+_words = ("difficulty", "difficulty level", "topic", "category", "tags", "metadata", "keywords")
+_EXTRA = (
+    f"(?:{'|'.join(each for word in _words for each in (word.upper(), word.title()))})"
+    r"(?:[^\w\n]{0,9}$|[\]*]{0,4}[:：]|\])"
+)
+_BEHIND = re.compile(
+    rf"\s*(?:\[(?!(?:PROMPT|ANSWER|RESPONSE)\])[A-Z][A-Z _-]{{3,30}}\]\s*\Z|[\W_]{{0,6}}{_EXTRA})"
 )
 _PLACEHOLDER = re.compile(
     r"<(?:an?|the|your|insert)\s[^\n]{3,200}>|[<({\[](?=[^<>]*[^\W\d_]{3})[^<>]{3,120}[>)}\]]|\.\.\.|…"
@@ -203,6 +217,7 @@ class ExampleParser:
 def _plain(text: str | None) -> str:
     """Text with Unix line ends, without byte-order mark and without a model's end-of-text marks."""
     text = (text or "").replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff").rstrip()
+    text = _BEGIN_TOKEN.sub("", text, count=1)
     for _ in range(_MAX_END_TOKENS):
         mark = _END_TOKENS.search(text, max(0, len(text) - 50))
         if mark is None or (mark["stroke"] and "<s>" in text):
@@ -288,8 +303,9 @@ def _parsed(text: str, run: Run) -> Parsed:
     preamble = text[: heads[0].start].strip()
     if preamble and PROMPT not in bodies and len(bodies) > 1:
         bodies[PROMPT], found[PROMPT] = preamble, "preamble"
-    if RESPONSE in bodies:
-        bodies[RESPONSE] = _without_chatter(bodies[RESPONSE])
+    last = spans[-1][0][1]
+    for section in {RESPONSE, last} & {ANSWER, RESPONSE} & bodies.keys():
+        bodies[section] = _without_chatter(bodies[section], section == ANSWER)
     _fill_from_tags(bodies, found)
     for section, languages in ((PROMPT, _PROSE | {""}), (RESPONSE, _PROSE)):
         bodies[section] = _unfenced(bodies.get(section, ""), languages)
@@ -297,36 +313,49 @@ def _parsed(text: str, run: Run) -> Parsed:
     return Parsed(bodies[PROMPT], bodies.get(ANSWER, ""), bodies[RESPONSE], strategy, found)
 
 
-def _without_chatter(response: str) -> str:
-    end = response.rfind("</answer>")
-    for line in re.finditer(r"[^\n]+", response[end:]) if end >= 0 else ():
-        ruled = _RULE.fullmatch(line[0])
-        if line.start() and (ruled or _CHATTER.search(line[0], 0, 120)):
-            kept = response[: end + line.start()].rstrip()
+def _without_chatter(body: str, plain: bool) -> str:
+    """A section without what is said behind its answer tag; a `plain` answer needs none."""
+    end = body.rfind("</answer>")
+    if plain and end < 0:
+        end = next((block.end for block in scan(body) if block.closed), 0)
+    for line in re.finditer(r"[^\n]+", body[end:]) if end >= 0 else ():
+        said = (
+            _RULE.fullmatch(line[0]) or _BEHIND.match(line[0]) or _CHATTER.search(line[0], 0, 120)
+        )
+        if line.start() and said:
+            kept = body[: end + line.start()].rstrip()
             while _RULE.fullmatch(kept[kept.rfind("\n") + 1 :]):
                 kept = kept[: kept.rfind("\n") + 1].rstrip()
             return kept
-    return response
+    return body
 
 
 def _body(text: str, head: Head, end: int, closings: tuple[Head, ...]) -> str:
     """What stands under a head, without what belongs to the decoration of heads."""
     if head.value is not None:
         return head.value.strip()
-    last = bisect_left(closings, end, key=lambda each: each.start) - 1
-    if last >= 0 and NAMES[closings[last].name].keys() & NAMES[head.name].keys():
-        end = max(head.body, closings[last].start)
+    at = bisect_left(closings, end, key=lambda each: each.start) - 1
+    roles = NAMES[head.name].keys()
+    while at >= 0 and closings[at].start >= head.body and NAMES[closings[at].name].keys() & roles:
+        end, at = closings[at].start, at - 1
+        if at >= 0 and text[closings[at].body : end].strip():
+            break  # `</answer>` right before `[/ANSWER]` is one more
     start = head.body
     if head.remark >= 0 and not text[start:end].strip():
         start = head.remark  # "[ANSWER] (3, 4)": it was no remark
     line, newline, more = text[start:end].partition("\n")
     prefix = text[head.start : head.body]
+    style = re.match(r"[#*\[({<【]{1,6} ?", prefix)
+    if style and (extra := re.search(rf"(?m)^{re.escape(style[0])}{_EXTRA}", more)):
+        more = more[: extra.start()]
     if head.kind == "table":
         return unescaped_cell(line.rstrip().removesuffix("|"))
     if head.kind == "label" and _BLOCK.match(text, start):
         return dedented(more, len(prefix) - len(prefix.lstrip(" -"))).strip()
     if head.close and line.rstrip().endswith(head.close):
         line = line.rstrip()[: -len(head.close)]
+        if more.strip() and prefix.rstrip()[-1] in "-–—|,;":
+            line = ""  # "[PROMPT — Geometry, easy]" is a remark where a body follows
     elif head.close and more.rstrip().endswith(head.close):
         more = more.rstrip()[: -len(head.close)]
     if prefix[0] == ">" and all(each.lstrip()[:1] in ("", ">") for each in more.split("\n")):
@@ -368,8 +397,14 @@ def _answer(section: str) -> str:
     bare = _unfenced(section)
     if bare.startswith("{"):
         return bare  # data; a tag in it belongs to a test's text
-    matches = tag_matches(section)
-    return _unfenced(matches[-1].content) if matches else bare
+    if matches := tag_matches(section):
+        return _unfenced(matches[-1].content)
+    data = [
+        block.code.strip()
+        for block in code_blocks(section)
+        if block.closed and block.language in ("", "json")
+    ]
+    return data[0] if len(data) == 1 and data[0].startswith('{"') else bare  # words about data
 
 
 def _unfenced(text: str, languages: Collection[str] = _DATA) -> str:
@@ -390,6 +425,7 @@ def _parted(bodies: dict[str, str], another: bool) -> dict[str, str]:
     """
     lines = {section: body.strip().split("\n") for section, body in bodies.items()}
     *others, last = lines
+    lines[last][-1] = _END_IN_LINE.sub("", lines[last][-1])
     for section, body in lines.items():
         mark = _TITLE if another and section == last else _END_MARK if section == last else _COMMENT
         while len(body) > 1 and (mark.fullmatch(body[-1]) or _COMMENT.fullmatch(body[-1])):

@@ -20,7 +20,7 @@ _KEY = re.compile(
     r"(?:^|(?P<brace>[{,(\[]))\s{0,80}(?:-\s{1,3})?(?P<quote>\\?[\"'`“])?"
     r"[\[<*#]{0,3}(?P<key>[^\W\d][^\W_]{0,30}(?:[ _-][^\W_]{1,30}){0,3})[\]>*:]{0,3}"
     r"(?(quote)\\?[\"'`”])"
-    r"\s{0,3}(?::=|=>|[:=：])(?!=)[ \t]*\n?[ \t]*",
+    r"[ \t]{0,3}(?::=|=>|[:=：])(?!=)[ \t]*\n?[ \t]*",
     re.MULTILINE,
 )
 # A quote ends a string where the structure goes on behind it: models forget to escape others.
@@ -113,7 +113,7 @@ def _value(text: str, begin: int, braced: bool, dead: set[str]) -> tuple[str | N
         if braced and rest.endswith("</answer>"):
             return _decoded(rest, mark, braced), len(text)
     elif bare := (_BARE if braced else _BARE_LINE).match(text, begin):
-        return bare[0], bare.end()
+        return "" if bare[0] in ("null", "None", "undefined") else bare[0], bare.end()
     if mark:
         dead.add(mark)
     return None, begin

@@ -17,7 +17,7 @@ from .parser_tags import is_slip
 
 _MODIFIERS = frozenset(
     """the a an your new my final corrected correct revised updated fixed improved full generated
-    original begin start beginning math coding programming verified complete la le les el die der
+    original begin start beginning of math coding programming verified complete la le les el die der
     das neue korrigierte""".split()  # noqa: SIM905 - a list of forty strings takes forty lines
 )
 _CLOSERS = dict(zip("[({<«‹【〔「『《〈［（｛＜", "])}>»›】〕」』》〉］）｝＞", strict=True))
@@ -39,6 +39,7 @@ _LEAD = re.compile(
     r"|[^\w\n\"'“”‘’„$,;^.?!]|_){0,60}",
     re.IGNORECASE,
 )
+_QUOTED = re.compile(r"\s{0,9}(?:[*_]{0,3})[\"'“„”‘’](.{2,60})[\"'“”‘’][*_:]{0,3}\s{0,9}")
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0900-\u0963'’])*")
 _WORDS = re.compile(
     rf"(?:[A-Z] ){{4,9}}[A-Z]\b|{_WORD.pattern}(?:[ _-]{{1,2}}{_WORD.pattern}){{0,4}}"
@@ -48,7 +49,8 @@ _CLOSING = re.compile(rf"[{_OPEN}]\s?[/\\]\s?$|\\end\{{$")
 _NUMBER = re.compile(r"\s?(?:#|no\.?\s?|n°\s?)?\d{1,3}(?![\w.,])")
 _AHEAD = r"\s{0,3}(?:[*_:：#|\]】)>–—=-]|$|</)"
 _REMARK = re.compile(
-    r"\s{0,3}(?:\([^()\n]{1,120}\)|（[^（）\n]{1,120}）|<!--[^\n]{0,120}?-->|/\*[^\n]{0,120}?\*/"
+    r"\s{0,3}(?:(?P<em>[*_]{0,3})(?:\([^()\n]{1,120}\)|（[^（）\n]{1,120}）)(?P=em)"
+    r"|<!--[^\n]{0,120}?-->|/\*[^\n]{0,120}?\*/|(?<=[\])}>*])\s(?://|[#%])\s[^\n]{1,120}\Z"
     rf"|\{{[#.][\w-]{{1,40}}\}})(?={_AHEAD})"
 )
 _ADDRESS = re.compile(r"\([!-~]*[./#:=][!-~]*\)")
@@ -140,6 +142,8 @@ def known(words: str) -> str:
     first, _, rest = name.partition(" ")
     if rest and first in _MODIFIERS:
         return known(rest)
+    if name.endswith((" start", " begin", " beginning", " open")):
+        return known(name[: name.rindex(" ")])
     often_misspelt = (*SECTIONS, "question", "problem", "solution")
     return next((word for word in often_misspelt if is_slip(name, word)), "")
 
@@ -168,6 +172,10 @@ def find_heads(text: str, inline: bool = False) -> list[Head]:
 
 def _head(line: str, offset: int) -> Head | None:
     """The head that a line begins with: decoration, a known name, decoration, a separator."""
+    if quoted := _QUOTED.fullmatch(line):
+        head = _head(quoted[1], offset + quoted.start(1))
+        alone = head is not None and head.body == offset + quoted.end(1)
+        return replace(head, start=offset, body=offset + len(line)) if head and alone else None
     prefix = lead[0] if (lead := _LEAD.match(line)) else ""
     words = _WORDS.match(line, len(prefix))
     if words is None:
@@ -215,8 +223,12 @@ def _head(line: str, offset: int) -> Head | None:
             position = found.end("words")
         elif found := _SEPARATOR.match(line, position):
             separator, position = found[0].strip(), found.end()
-        elif (mark == "." and need) or (
-            brackets and not need and re.match(r"[-–—]\s", line[at:])  # not `[ANSWER]-5`
+        elif (
+            (mark == "." and need)
+            or (mark in (",", ";") and need == [line.rstrip()[-1]])
+            or (
+                brackets and not need and re.match(r"[-–—]\s", line[at:])  # not `[ANSWER]-5`
+            )
         ):
             separator, position = mark, at + 1
         elif set(line[position:]) <= {*prefix, "#", " "}:
