@@ -31,12 +31,13 @@ from .generation.run_record import Record
 from .generation.shards import shard_count
 from .manifest import MANIFEST, read_manifest
 from .proof.solves import MIN_AGREEMENT
+from .providers import resolve_provider
 from .providers.limits import Limits, RetryPolicy
 from .providers.models import check_available, warnings_of
 from .providers.prices import Price
 from .providers.provider import Provider
 from .providers.remote import check_settings
-from .providers.thinking import parse_thinking, thinking_request
+from .providers.thinking import nearest_thinking, parse_thinking, thinking_request
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
 from .settings import check_range
@@ -156,7 +157,7 @@ def generate_dataset(
         "temperature": temperature, "max_output_tokens": max_output_tokens, "thinking": thinking,
     }  # fmt: skip
     kinds = procedural_kinds(level, families, plan)
-    verification = Verification.of(verify, verify_model, provider, model_name, recorded, thinking)
+    verification = Verification.of(verify, verify_model, provider, model_name, recorded)
     asked = Asked.by(
         provider, model_name, verification.model, price,
         {**options, "base_url": base_url, **kinds}, patience, structured=structured, batch=batch,
@@ -169,11 +170,14 @@ def generate_dataset(
         store, journal, record = opened
         models = [asked.writer.model, *([asked.solver.model] if solves.count else [])]
         if batch and not journal.under_way:
-            for model in models:
-                check_available(model)
-        for line in warnings_of(models, temperature) if shard is None else ():
-            logger.warning("%s", line)
-        room = max(thinking_request(model, thinking).room for model in models)
+            for model, option in zip(models, ("--model_name", "--verify_model"), strict=False):
+                check_available(model, option=option)
+        if shard is None:
+            kind = resolve_provider(provider) if isinstance(provider, str) else ""
+            for line in warnings_of(models, temperature, provider=kind, thinking=thinking):
+                logger.warning("%s", line)
+        thoughts = [thinking, nearest_thinking(models[-1], thinking)]
+        room = max(thinking_request(*each).room for each in zip(models, thoughts, strict=False))
         collecting = Collecting(journal)
         prices = [asked.writer.price, *[asked.solver.price] * solves.count]
         budget = Budget(

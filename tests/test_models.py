@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from infinite_rl.providers import DEFAULT_MODEL, other_model, prices
 from infinite_rl.providers.gemini_batch import GeminiBatches
 from infinite_rl.providers.models import check_available, warnings_of
 from infinite_rl.providers.prices import ALIASES, MODELS, known_as
+from infinite_rl.providers.thinking import nearest_thinking, thinking_request
 
 NOVEMBER = date(2026, 11, 22)
 
@@ -43,26 +44,108 @@ def test_another_model_checks_and_it_is_one_that_can_be_asked(model: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("model", "thinking", "other"),
+    ("model", "thinking", "near"),
     [
-        ("gemini-3.5-flash-lite", "minimal", "gemini-3.6-flash"),
-        ("gemini-3.6-flash", "minimal", ""),
-        ("gemini-2.5-flash-lite", "off", ""),
-        ("gemini-2.5-flash-lite", 2048, ""),
-        ("gemini-2.5-flash-lite", "high", DEFAULT_MODEL),
+        ("gemini-3.6-flash", "minimal", "low"),
+        ("gemini-2.5-flash", "off", "low"),
+        ("gemini-2.5-flash", 5000, "medium"),
     ],
 )
-def test_a_way_to_think_that_the_author_has_is_not_refused_for_an_unnamed_solver(
-    tmp_path: Path, service: gemini.GeminiServer, model: str, thinking: str | int, other: str
+def test_the_solver_thinks_as_near_as_it_can_to_what_its_author_is_asked(
+    tmp_path: Path,
+    service: gemini.GeminiServer,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    model: str,
+    thinking: str | int,
+    near: str,
 ) -> None:
-    assert other_model(model, thinking) == other
-    make(model, 2, tmp_path, thinking=thinking, verify=None, dry_run=True)
+    task = render("What is 1 + 1?", "2", tagged("2"))
+    monkeypatch.setattr(service, "_answer", lambda _: gemini.text(task))
+    for named in ("", DEFAULT_MODEL):
+        folder, caught = tmp_path / f"of{named}", len(service.requests)
+        with caplog.at_level(logging.WARNING, "infinite_rl"):
+            make(model, 1, folder, thinking=thinking, verify=2, verify_model=named)
+        sent = {
+            request.model: request.body["generationConfig"]["thinkingConfig"]
+            for request in service.requests[caught:]
+        }
+        assert sent.pop(model) and sent == {DEFAULT_MODEL: {"thinkingLevel": near.upper()}}
+        line = f"{DEFAULT_MODEL} thinks {near!r}, the nearest that it has to --thinking {thinking}"
+        assert caplog.messages.count(line) == 1
+        caplog.clear()
+
+
+def test_the_nearest_way_to_think_is_one_that_the_model_has() -> None:
+    assert nearest_thinking("gemini-2.5-flash-lite", 100) == 512, "within the model's range"
+    assert nearest_thinking("gemini-2.5-flash-lite", "minimal") == "low", "rather than off"
+    assert nearest_thinking("gemini-3-pro", "medium") == "high"
+    assert nearest_thinking("gpt-4o", "high") is nearest_thinking("gpt-4o", None) is None
+    assert nearest_thinking("Qwen/Qwen3-8B", 77) == 77
+    for model in MODELS:
+        for asked in ("off", "minimal", "low", "medium", "high", 1, 600, 1_000_000):
+            thinking_request(model, nearest_thinking(model, asked))
+
+
+def test_a_way_to_think_is_refused_in_the_name_of_the_model_that_was_asked_for(
+    tmp_path: Path, service: gemini.GeminiServer
+) -> None:
+    for thinking in ("off", "minimal", 5000):
+        with pytest.raises(UsageError, match="^gemini-3.8-flash .*: --thinking is low, medium"):
+            make(DEFAULT_MODEL, 2, tmp_path, thinking=thinking, verify=None)
 
 
 def test_nothing_is_guessed_for_a_model_that_is_not_known() -> None:
     assert other_model("Qwen/Qwen3-8B") == other_model("") == ""
     check_available("Qwen/Qwen3-8B", NOVEMBER)
     assert warnings_of(["Qwen/Qwen3-8B"], 0.7, NOVEMBER) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("gemini-1.0-pro", "2025-02-18"),
+        ("gemini-pro-vision", "2025-02-18"),
+        ("gemini-1.5-pro", "2025-09-29"),
+        ("models/gemini-1.5-flash-8b-latest", "2025-09-29"),
+        ("Gemini-1.5-Flash-002", "2025-09-29"),
+        ("gemini-2.0-flash-thinking-exp", "2026-06-01"),
+        ("gemini-2.0-pro-exp-02-05", "2026-06-01"),
+    ],
+)
+def test_the_models_of_a_family_that_is_retired_are_gone_under_every_name(
+    name: str, day: str
+) -> None:
+    with pytest.raises(UsageError, match=f"the model {name} was shut down on {day}: use --model_"):
+        check_available(name, NOVEMBER)
+    check_available(name, date.fromisoformat(day) - timedelta(days=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("gemini-9-ultra", ""),
+        ("gemini-3.8-flsh", "gemini-3.8-flash"),
+        ("Gemini-3.8-Flash", "gemini-3.8-flash"),
+        ("gpt-4o", ""),
+    ],
+)
+def test_a_name_that_the_table_lacks_is_warned_of_and_asked_all_the_same(
+    tmp_path: Path,
+    service: gemini.GeminiServer,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    near: str,
+) -> None:
+    told = {"model": name}, {"model": DEFAULT_MODEL, "verify_model": name, "verify": 2}
+    for more in told:
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "infinite_rl"):
+            assert make(count=2, folder=tmp_path, **more, dry_run=True).estimate
+        (line,) = caplog.messages
+        assert line.startswith(f"{name} is not in the table of Gemini models; it is asked all the")
+        assert line.endswith(f"; did you mean {near}?") if near else "\n" not in line
+    assert warnings_of([name], day=NOVEMBER) == [], "another service may well have it"
 
 
 @pytest.mark.parametrize("name", ["gemini-2.0-flash-exp", "gemini-2.0-flash-001", "gemini-3-pro"])
@@ -147,7 +230,8 @@ def test_nothing_is_asked_of_a_model_that_is_shut_down(
         more = {"verify_model": gone, "verify": 2}
     else:
         model = gone
-    with pytest.raises(UsageError, match="was shut down on 2026-06-01: use --model_name gemini-3"):
+    option = "--model_name" if model else "--verify_model"
+    with pytest.raises(UsageError, match=f"was shut down on 2026-06-01: use {option} gemini-3"):
         make(model, 2, tmp_path, **more)
     assert not service.exchanges and not service.uploads
     assert not tmp_path.joinpath("dataset.csv").exists() or not len(load_dataset(tmp_path))

@@ -28,6 +28,7 @@ from ..generation.plan import slot_seed
 from ..generation.progress import Estimate, Spending
 from ..layout import tagged
 from ..proof.solves import default_system
+from ..providers import resolve_provider
 from ..providers.gate import Limits, RetryPolicy
 from ..providers.limits import LimitedProvider
 from ..providers.models import warnings_of
@@ -99,7 +100,8 @@ class Asking:
         asked = Asked.by(
             self.provider, self.model, "", self.price, given, patience, dry_run=self.dry_run
         )
-        for line in warnings_of([asked.writer.model], self.temperature):
+        kind = resolve_provider(self.provider) if isinstance(self.provider, str) else ""
+        for line in warnings_of([asked.writer.model], self.temperature, provider=kind):
             logger.warning("%s", line)
         return Solver(asked.writer, self.attempts, self.seed, self.system, options)
 

@@ -14,9 +14,10 @@ from ..proof.solves import MOST_SOLUTIONS
 from ..providers import DEFAULT_MODEL, ONLY_PROCEDURAL, PROVIDERS, make_provider, resolve_provider
 from ..providers.gate import Limits, RetryPolicy
 from ..providers.limits import LimitedProvider
-from ..providers.models import other_model
+from ..providers.models import check_available, other_model
 from ..providers.prices import Price, parse_price, price_of
 from ..providers.provider import BatchProvider, Provider
+from ..providers.thinking import nearest_thinking
 from .batches import Batches
 from .journal import Journal, Source
 from .progress import Progress
@@ -69,13 +70,12 @@ class Verification:
         provider: str | Provider,
         model: str,
         recorded: Mapping[str, object],
-        thinking: str | int | None = None,
     ) -> Verification:
         """Those asked for, else those `recorded` in the settings of the folder, else the defaults.
 
-        By default a row of a model has up to four solutions, by another model where one is known
-        that can think as much as is asked, and a row that no model writes has none. A provider of
-        your own asks no model where its `asks_a_model` is False.
+        By default a row of a model has up to four solutions, by another model where one is known,
+        and a row that no model writes has none. A provider of your own asks no model where its
+        `asks_a_model` is False.
         """
         earlier = {} if "rocedural" in str(recorded.get("provider")) else recorded
         if isinstance(provider, str):
@@ -88,7 +88,7 @@ class Verification:
             if not verify_model and earlier.get("verify"):
                 verify_model = str(earlier.get("verify_model") or model)
             elif not verify_model and kind == "gemini":
-                verify_model = other_model(model, thinking)
+                verify_model = other_model(model)
             verify_model = "" if verify_model == model else verify_model
         else:
             asks = bool(verify_model) or getattr(provider, "asks_a_model", True)
@@ -175,6 +175,7 @@ class Asked:
         """Providers by name or as they are; `solver` names a model of the same kind, or is "".
 
         `options` are those of `make_provider`. A solver is not held to a schema: it writes no task.
+        It thinks as near to what is asked as it can.
         For a `dry_run` they need no API key, and are not to be asked.
 
         Raises:
@@ -186,9 +187,12 @@ class Asked:
             if not PROVIDERS[kind].asks_a_model:
                 price, structured = Price(0.0, 0.0), False
             options = {**options, "batch": batch, "api_key": _NO_KEY if dry_run else None}
+            if kind == "gemini" and solver and isinstance(solver, str) and not batch:
+                check_available(solver, option="--verify_model")
+            name, provider = model, make_provider(kind, model, structured=structured, **options)
             if isinstance(solver, str) and (solver or structured):
-                solver = make_provider(kind, solver or model, **options)
-            provider = make_provider(kind, model, structured=structured, **options)
+                near = nearest_thinking(solver or name, options.get("thinking"))
+                solver = make_provider(kind, solver or name, **{**options, "thinking": near})
         elif options.get("level") is not None or options.get("families"):
             raise UsageError(ONLY_PROCEDURAL.format(type(provider).__name__))
         elif isinstance(solver, str) and solver:

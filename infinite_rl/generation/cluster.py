@@ -151,12 +151,14 @@ class _Filling:
             recorded.get("thinking") if given["thinking"] is None else given["thinking"]
         )
         verification = Verification.of(
-            given["verify"], given["verify_model"], given["provider"], model, recorded, thinking
+            given["verify"], given["verify_model"], given["provider"], model, recorded
         )
         given |= {"model_name": model, "thinking": thinking}
         given |= {"verify": verification.count, "verify_model": verification.model}
         if PROVIDERS[given["provider"]].asks_a_model:
-            for line in warnings_of([model, given["verify_model"]], given["temperature"]):
+            told = {"provider": given["provider"], "thinking": thinking}
+            asked = [each for each in (model, given["verify_model"]) if each]
+            for line in warnings_of(asked, given["temperature"], **told):
                 logger.warning("%s", line)
         chosen = given["task_dist"], TASKS, given["languages"]
         plan = Plan.of(num_samples, *chosen, get_reward_functions())

@@ -88,6 +88,29 @@ def thinking_request(model: str, asked: str | int | None) -> ThinkingRequest:
     return ThinkingRequest(asked, room=_ROOM[asked])
 
 
+def nearest_thinking(model: str, asked: str | int | None) -> str | int | None:
+    """What `model` can do that is nearest to what is `asked`; None where it does not think.
+
+    A number of tokens goes into the model's range, else to the level whose room is nearest; a level
+    to the nearest one, of two to the greater.
+    """
+    row = MODELS.get(known_as(model))
+    thinking = row.thinking if row else None
+    asked = parse_thinking(asked)
+    if asked is None or thinking is None or asked in thinking.levels:
+        return asked
+    if not thinking.levels:
+        return asked if asked == "off" else None
+    if not isinstance(asked, int):
+        place = LEVELS.index(asked)
+        places = [LEVELS.index(level) for level in thinking.levels]
+        return LEVELS[min(places, key=lambda other: (abs(other - place), -other))]
+    if thinking.budgets:
+        least, most = thinking.budgets
+        return min(max(least, asked), most)
+    return min(thinking.levels, key=lambda level: abs(_ROOM[level] - asked))
+
+
 def cut_off_advice(usage: Usage) -> str:
     """What to do about an answer that ended at the token limit."""
     thoughts, answer = usage.thinking_tokens, usage.output_tokens
