@@ -145,7 +145,14 @@ def test_text_is_a_text_even_where_it_looks_like_code(text: str) -> None:
         ({"cases": [{"output": 3}], "compare": "tolerant"}, Cases((("", "3"),))),
         ({"output": " A\n", "compare": "exact"}, Output(" A\n", True)),
         ({"output": 4, "compare": "tolerant"}, Output("4")),
-        ({"output": 4}, Output('{"output": 4}')),
+        ({"output": 4}, Output("4")),
+        ({"output": "9", "file": "a.py", "language": "python"}, Output("9", language="python")),
+        ({"output": {"output": 4}}, Output('{"output": 4}')),  # so the object itself is expected
+        ({"output": 4, "total": 5}, Output('{"output": 4, "total": 5}')),
+        ({"text": "a", "size": 5}, Output('{"text": "a", "size": 5}')),
+        ({"language": "en", "name": "x"}, Output('{"language": "en", "name": "x"}')),
+        ({"tests": "assert f(2) == 4"}, Tests(("assert f(2) == 4",))),
+        ({"cases": [{"output": 3}], "file": "a.py"}, Cases((("", "3"),))),
         (
             {"entry_point": "f", "cases": [{"args": [1], "kwargs": {"k": 2}, "output": None}]},
             Calls("f", (Call((1,), {"k": 2}, None),)),
@@ -172,7 +179,17 @@ MALFORMED: list[Any] = [
     None,
     {"tests": []},
     {"tests": ""},
-    {"tests": "assert f(2) == 4"},  # nobody would call the check that such a text defines
+    {"tests": "def check(c): assert c(2) == 4"},  # nobody calls the check
+    {"tests": "def check(\n    c\n):\n    assert c(2) == 4"},
+    {"tests": "# check f\nasync def check(c):\n    with pytest.raises(ValueError):\n        c(2)"},
+    {
+        "tests": [
+            "import pytest",
+            "def verify(c):\n    with pytest.raises(ValueError):\n        c(2)",
+        ]
+    },
+    {"tests": "function check(c) { assert.throws(() => c(2)) }"},
+    {"tests": "const check = (c) => { assert.throws(() => c(2)) }"},
     {"tests": "", "entry_point": "f"},
     {"tests": ["assert True", ""]},
     {"tests": ["assert True", 3]},
@@ -193,6 +210,21 @@ MALFORMED: list[Any] = [
     {"cases": [{"output": "1"}], "compare": "loose"},
     {"cases": [{"output": "1"}], "compare": ["exact"]},
     {"output": None, "compare": "exact"},
+    {"output": None},
+    {"output": "9", "tolerence": 0.1},
+    {"output": "9", "lang": "python"},
+    {"output": "9", "Compare": "exact"},
+    {"output": "9", "tolerance": 0.1, "name": "x"},
+    {"output": "9", "tolerance": float("nan")},
+    {"output": "9", "tolerance": -1},
+    {"output": "9", "language": 3},
+    {"output": "9", "file": "../a.py"},
+    {"output": "9", "entry_point": "f"},
+    {"ouput": "9", "tolerance": 0.1},
+    {"expected": "9", "test": "def check(c): ...", "entry_point": "f"},
+    {"input": "3", "output": "9"},
+    {"inputs": ["3"], "outputs": ["9"]},
+    {"entry_point": "f", "args": [1], "output": 9},
     {"output": 1, "compare": "similar"},
     {"tests": ["a"], "compare": "exact"},
     {"cases": [{"args": [1], "output": 2}]},
@@ -226,7 +258,44 @@ def test_a_malformed_reference_is_unscored_with_its_reason(expected: Any) -> Non
     assert score.error_msg.startswith("cannot judge: ")
 
 
+@pytest.mark.parametrize(
+    ("reference", "reason"),
+    [
+        ({"output": "9", "lang": "python"}, "no meaning here: lang; did you mean language?"),
+        ({"output": "9", "tolerence": 1}, "no meaning here: tolerence; did you mean tolerance?"),
+        ({"ouput": "9", "compare": "exact"}, "no meaning here: ouput; did you mean output?"),
+        ({"tests": ["a"], "set_up": "b"}, "no meaning here: set_up; did you mean setup?"),
+        ({"tests": ["a"], "tolerance": 1}, "no meaning here: tolerance"),
+        ({"input": "3", "output": "9"}, 'stands in a list, as in {"cases": ['),
+        ({"tests": "def check(c): ..."}, "nothing calls check: "),
+    ],
+)
+def test_the_reason_says_what_was_meant(reference: dict[str, Any], reason: str) -> None:
+    for given in (reference, json.dumps(reference)):
+        score = judge("print(9)", given)
+        assert score.status == "unscored"
+        assert reason in score.error_msg
+        assert score.error_msg.endswith(reason) or reason.endswith(("[", ": "))
+
+
+def test_an_object_with_many_keys_is_read_quickly_as_a_text() -> None:
+    many = {"output": 1} | {f"key{n}" * 20: n for n in range(20_000)}
+    assert read_reference(many) == Output(json.dumps(many))
+
+
 # --- expected output
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"tolerance": 1e-6}, {"language": "python"}, {"file": "a.py"}]
+)
+def test_the_output_of_an_object_is_what_is_printed(more: dict[str, Any]) -> None:
+    reference = {"output": "0.3 ok", **more}
+    for given in (reference, json.dumps(reference), f"```json\n{json.dumps(reference)}\n```"):
+        assert judge("print('0.3 ok')", given).passed
+        assert judge("print(0.3000001, 'ok')", given).passed is ("tolerance" in more)
+        assert judge("print('0.4 ok')", given).status == "failed"
+        assert judge(f"print({json.dumps(reference)!r})", given).status == "failed"
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,17 @@ def test_a_test_that_brings_its_own_helper_runs() -> None:
         assert judge("function f(x) { return 3; }", tests, "javascript").status == "failed"
 
 
+@pytest.mark.parametrize("language", ["javascript", None])
+@pytest.mark.parametrize("test", RUNNERS)
+def test_the_runner_is_the_reason_for_tests_in_one_text_too(
+    test: str, language: str | None
+) -> None:
+    for fence in ("javascript",) if test in RUNNERS[-1:] else ("javascript", ""):  # Python, too
+        score = judge(DOUBLE["javascript"], {"tests": test}, language, fence)
+        assert score.status == "unscored"
+        assert "cannot run: they are written for" in score.error_msg
+
+
 def test_a_program_may_be_a_runner_itself() -> None:
     code = "const names = []; function test(name, run) { names.push(name); run(); }"
     tests = {"tests": ["test('a', () => {}); require('assert').deepEqual(names, ['a'])"]}
@@ -126,9 +137,52 @@ def test_solution_and_main_are_modules_of_a_python_program(test: str) -> None:
     assert judge("def g(x): return 4", {"tests": [test]}, "python").status == "failed"
 
 
+TEXTS = {
+    "python": [
+        *PYTHON_IMPORTS,
+        "assert f(2) == 4\nassert f(3) == 6",
+        "from solution import f\n\ndef check(g):\n    assert g(2) == 4\n\ncheck(f)",
+        "import pytest\nfrom solution import f\n\n@pytest.mark.parametrize('x', [1, 2])\n"
+        "def test_f(x):\n    assert f(x) == 2 * x",
+        "import unittest\nfrom solution import f\n\nclass T(unittest.TestCase):\n"
+        "    def test_f(self):\n        self.assertEqual(f(2), 4)\n\n"
+        "if __name__ == '__main__':\n    unittest.main()",
+    ],
+    "javascript": [
+        "const assert = require('assert');\nassert.equal(f(2), 4);\nassert.equal(f(3), 6);",
+        "import { f } from './solution.js';\nimport assert from 'node:assert';\n"
+        "assert.strictEqual(f(2), 4);",
+        "const { f } = require('./solution');\nfunction check(g) { console.assert(g(2) === 4) }\n"
+        "check(f);",
+    ],
+}
+
+
+@pytest.mark.parametrize(("language", "text"), [(n, t) for n, ts in TEXTS.items() for t in ts])
+def test_tests_in_one_text_are_one_test(language: str, text: str) -> None:
+    wrong = DOUBLE[language].replace("2 * x", "x ** 3 / 3")
+    for named in (language, None):
+        right = judge(DOUBLE[language], {"tests": text}, named, language)
+        assert right.passed and right.details["tests"] == 1
+        assert judge(wrong, {"tests": text}, named, language).status == "failed"
+        assert judge("", {"tests": text}, named, language).status == "failed"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def verify():\n    assert f(2) == 5",
+        "from my_module import f\nassert f(2) == 4",
+        "x = 1",
+    ],
+)
+def test_a_text_that_tests_nothing_is_unscored(text: str) -> None:
+    assert judge(DOUBLE["python"], {"tests": text}, "python").status == "unscored"
+
+
 def test_the_file_that_a_reference_names_is_a_module_too() -> None:
     tests = {"tests": ["from bank import f\nassert f(2) == 4"]}
-    for file in ("bank.py", "bank", "src/bank.py"):
+    for file in ("bank.py", "bank"):
         assert judge(DOUBLE["python"], {**tests, "file": file}, "python").passed
     assert judge(DOUBLE["python"], tests, "python").status == "unscored"  # there is no such module
     check = {"tests": "from bank import f\ndef check(g): assert g(2) == f(2) == 4"}
@@ -160,9 +214,13 @@ def test_a_setup_may_import_the_program() -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["math.py", "sys.py", "lib/json.py", "", 3, ["a.py"], "/", "program.py"]
+    "file",
+    [
+        *("math.py", "sys.py", "", 3, ["a.py"], "/", "program.py", ".", "..", "a b.py"),
+        *("../bank.py", "src/bank.py", "/bank.py", "..\\bank.py", "./bank.py", "bank.py\n"),
+    ],
 )
-def test_a_file_is_no_module_of_pythons_own(file: Any) -> None:
+def test_a_file_is_no_path_and_no_module_of_pythons_own(file: Any) -> None:
     reference = {"tests": ["assert f(2) == 4"], "file": file}
     assert judge(DOUBLE["python"], reference, "python").status == ("unscored" if file else "passed")
 

@@ -6,7 +6,6 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pkgutil import resolve_name
@@ -470,15 +469,19 @@ class CodingRewardFunction(RewardFunction):
                     self._check_tests(resolved, language)
                 raise BadReference(_NO_TYPESCRIPT)
             return self._judge_in(submission, resolved, language)
-        except WrongLanguage:
+        except WrongLanguage as wrong:
+            fault: BadReference = wrong
             for other in (runtime.name for runtime in RUNTIMES if runtime.name != language):
-                with suppress(BadReference):
+                try:
                     resolved = self._resolved(reference, other)
                     if isinstance(resolved, Tests):
                         self._check_tests(resolved, other)
                     break
+                except BadReference as other_fault:
+                    # In their own language, tests may be known to need what is not there.
+                    fault = fault if isinstance(other_fault, WrongLanguage) else other_fault
             else:
-                raise
+                raise fault from None
         if label:
             return _Verdict(0.0, False, f"the reference is for {other}, and the fence says {label}")
         return self._judge_in(submission, resolved, other)

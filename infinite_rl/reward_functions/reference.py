@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias, TypeVar
 
@@ -27,8 +29,24 @@ _NOT_RUN = re.compile(
 _TYPESCRIPT_LABELS = ("ts", "tsx", "mts", "cts", TYPESCRIPT)
 _METHOD = re.compile(r"(?P<class>[^\W\d]\w*)\(\)\.(?P<method>[^\W\d]\w*)")
 _COMPARE = ("tolerant", "exact")
-_FOR_PRINTED = ("tolerance", "language")
+_FORMS = ("tests", "cases", "output")
+_BESIDE = ("entry_point", "setup", "compare", "tolerance", "language", "file")
+_OF_A_CASE = ("input", "args", "kwargs")
+_KEYS = (*_FORMS, *_BESIDE, *_OF_A_CASE)
+_LIKE = 0.8  # how alike a key is to the one that was meant; "text" and "tests" come to 0.67
+_LEAST_START = 3  # characters of a key that is cut off, as "lang"
+_MOST_KEYS, _LONGEST_KEY = 2 * len(_KEYS), 20  # of an object that may say how to judge
 _MISSPELT = {"test": "tests", "case": "cases"}  # with a list, no output that a program prints
+_FILE = re.compile(r"[\w$][\w$.-]*")
+# A function of the test itself, which does nothing unless something calls it with an argument.
+_HELPER = re.compile(
+    r"^(?:async[ \t]+)?(?:def|function\*?)[ \t]+"
+    r"(?P<name>(?!test|set_?[uU]p|tear_?[dD]own)[\w$]+)\(\s*[^)\s]"
+    r"|^(?:const|let|var)[ \t]+(?P<arrow>[\w$]+)[ \t]*=[ \t]*(?:async[ \t]*)?"
+    r"(?:function\b|[\w$]+[ \t]*=>|\([^()\n]+\)[ \t]*=>)",
+    re.MULTILINE,
+)
+_COMMENT_LINE = re.compile(r"^[ \t]*(?:#|//)[^\n]*", re.MULTILINE)
 _MOST = 1e300  # a tolerance that is no infinity
 _FENCES_IN_FENCES = 8  # a fence around a sample, one around its answer, and some to spare
 
@@ -137,17 +155,18 @@ def read_reference(expected: object) -> Reference:
         tests, and perhaps entry_point, setup   source text that must run without an exception
         entry_point, cases of args, output      calls and their values; kwargs may be there, too
         cases of input, output                  what is printed; input may be left out
-        output, compare                         what is printed
-      compare is "tolerant" (see `compare`; the default for cases) or "exact". Where outputs are
-      printed, tolerance says how far numbers may be off: a number below 1, which is enough as an
-      absolute or as a relative error, or an object with "absolute", "relative" or both. language
-      may be there in each, and file beside tests. entry_point is a function, or "Solution().f"
+        output                                  what is printed: a text, or a value as JSON
+      Where outputs are printed, compare is "tolerant" (see `compare`; the default) or "exact", and
+      tolerance says how far numbers may be off: a number below 1, which is enough as an absolute or
+      as a relative error, or an object with "absolute", "relative" or both. language and file may
+      be there in each. entry_point is a function, or "Solution().f"
     - text that is nothing but code fences in a language that can be run, or in none: code
-    - any other text, number or JSON: the text to be printed
+    - any other text, number or JSON: the text to be printed. An object with "output" is that where
+      no other key is one of the above, or nearly one
 
     Raises:
-        BadReference: nothing to compare with, tests or cases that are malformed, or code in another
-            language.
+        BadReference: nothing to compare with, tests or cases that are malformed, a key that has no
+            meaning, or code in another language.
     """
     if callable(expected):
         return Predicate(expected)
@@ -211,9 +230,23 @@ def _read_bare(text: str) -> Reference:
 
 def _is_spec(value: Mapping[str, Any]) -> bool:
     """Whether a mapping says how to judge, or means to. Any other is a value to be printed."""
-    meant = any(isinstance(value.get(key), list) for key in _MISSPELT)
-    printed = {"output", "compare"} <= value.keys() <= {"output", "compare", *_FOR_PRINTED}
-    return meant or bool(value.keys() & {"tests", "cases"}) or printed
+    if value.keys() & {"tests", "cases"} or {"output"} == value.keys():
+        return True
+    if any(isinstance(value.get(key), list) for key in _MISSPELT):
+        return True
+    if len(value) > _MOST_KEYS:
+        return False
+    meant = {meaning for key in value if (meaning := _meant(key))}
+    return len(meant) > 1 and not meant.isdisjoint(_FORMS)
+
+
+def _meant(key: object) -> str:
+    """The key that it is, or nearly is; "" where it is like none."""
+    if not isinstance(key, str) or len(key) > _LONGEST_KEY:
+        return ""
+    key = key.lower()
+    begun = [known for known in _KEYS if len(key) >= _LEAST_START and known.startswith(key)]
+    return next(iter([*begun, *get_close_matches(key, _KEYS, 1, _LIKE)]), "")
 
 
 def _only_fences(text: str, blocks: list[CodeBlock]) -> bool:
@@ -251,26 +284,32 @@ def _read_spec(spec: Mapping[str, Any]) -> Reference:
     for key, meant in _MISSPELT.items():
         if key in spec and meant not in spec:
             raise BadReference(f"there is no key {key!r} here, but {meant!r}")
-    language = _read_language(spec)
+    language, file = _read_language(spec), _read_file(spec)
     if "tests" in spec:
-        _allow(spec, "tests", "entry_point", "setup", "file", "language")
-        return _read_tests(spec, language)
+        _allow(spec, "tests", "entry_point", "setup")
+        return _read_tests(spec, language, file)
     if "cases" not in spec:
-        if spec["output"] is None:
+        if spec.keys() & {*_OF_A_CASE}:
+            raise BadReference('a case stands in a list, as in {"cases": [{"input", "output"}]}')
+        _allow(spec, "output", "compare", "tolerance")
+        if spec.get("output") is None:
             raise BadReference("there is no expected output")
         return Output(_printed(spec["output"]), *_read_compare(spec), language)
     if spec.get("entry_point"):
-        _allow(spec, "cases", "entry_point", "language")
+        _allow(spec, "cases", "entry_point")
         return Calls(
             _read_name(spec["entry_point"]), _read_each(spec["cases"], _read_call), language
         )
-    _allow(spec, "cases", "compare", "tolerance", "language")
+    _allow(spec, "cases", "compare", "tolerance")
     return Cases(_read_each(spec["cases"], _read_case), *_read_compare(spec), language)
 
 
 def _allow(spec: Mapping[str, Any], *known: str) -> None:
+    known = (*known, "language", "file")
     if unknown := sorted(map(str, spec.keys() - {*known})):
-        raise BadReference(f"keys that have no meaning here: {', '.join(unknown)}")
+        near = [meant for key in unknown if (meant := _meant(key)) in known]
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise BadReference(f"keys that have no meaning here: {', '.join(unknown)}{hint}")
 
 
 def _read_language(spec: Mapping[str, Any]) -> str:
@@ -281,11 +320,13 @@ def _read_language(spec: Mapping[str, Any]) -> str:
 
 
 def _read_file(spec: Mapping[str, Any]) -> str:
-    """The name of the program's file, as "bank.py" or "src/bank.js"."""
+    """The name of the program's file, as "bank.py": no path, for there is one file alone."""
     name = spec.get("file") or ""
-    stem = PurePosixPath(name).stem if isinstance(name, str) else ""
-    if name and not stem:
-        raise BadReference(f"file must be the name of the program's file, not {shown(name)}")
+    if name and not (isinstance(name, str) and _FILE.fullmatch(name)):
+        raise BadReference(
+            f'file must be the name of the program\'s file, as "bank.py", not {shown(name)}'
+        )
+    stem = PurePosixPath(name).stem
     if stem in sys.stdlib_module_names or stem == "program":
         raise BadReference(f"file may not have the name of a module of Python's: {stem}")
     return str(name)
@@ -327,7 +368,7 @@ def _read_name(name: object) -> str:
     return name
 
 
-def _read_tests(spec: Mapping[str, Any], language: str) -> Tests:
+def _read_tests(spec: Mapping[str, Any], language: str, file: str) -> Tests:
     tests, entry_point = spec["tests"], _read_name(spec.get("entry_point") or "")
     setup = spec.get("setup") or ""
     if isinstance(setup, list | tuple) and all(isinstance(line, str) for line in setup):
@@ -335,14 +376,24 @@ def _read_tests(spec: Mapping[str, Any], language: str) -> Tests:
     if not isinstance(setup, str):
         raise BadReference("setup must be a text")
     if isinstance(tests, str):
-        if not entry_point:  # the text might only define a check that nobody calls
-            raise BadReference("tests in one text need an entry_point")
         tests = [tests]
     if not isinstance(tests, list | tuple) or not tests:
         raise BadReference("there are no tests")
     if not all(isinstance(test, str) and test.strip() for test in tests):
         raise BadReference("each test must be a text that is not empty")
-    return Tests(tuple(tests), entry_point, setup, (), _read_file(spec), language)
+    if not entry_point and (idle := _idle_helper(tests)):
+        raise BadReference(
+            f"nothing calls {idle}: the function that it is to check is named by an entry_point"
+        )
+    return Tests(tuple(tests), entry_point, setup, (), file, language)
+
+
+def _idle_helper(tests: Sequence[str]) -> str:
+    """A function that the tests define and never name again, as `check`; "" where there is none."""
+    code = _COMMENT_LINE.sub("", "\n".join(tests))
+    counts = Counter(re.findall(r"[\w$]+", code))
+    names = (found["name"] or found["arrow"] for found in _HELPER.finditer(code))
+    return next((name for name in names if counts[name] == 1), "")
 
 
 def _read_each(cases: object, read: Callable[[object], Case]) -> tuple[Case, ...]:
