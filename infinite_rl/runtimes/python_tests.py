@@ -134,9 +134,10 @@ def _read(
     try:
         if len(text) + len(setup) > _MOST_CHARS:
             return Test(text)
-        tree, before = prepared(text, entry_point), ast.parse(setup)
+        before = ast.parse(setup)
         mutable: frozenset[str] | None = None
         for _ in range(_PASSES):
+            tree = prepared(text, entry_point)  # the reader changes it
             reader = _Reader(tree, before, entry_point, dict(known), refused, mutable, classes)
             source = reader.read()
             if not reader.mistaken:
@@ -172,7 +173,7 @@ class _Reader:
         self.assertions: list[Assertion] = []
         self.closed = closed
         self.mistaken: frozenset[str] = frozenset()
-        self._tree = copy.deepcopy(tree)
+        self._tree = tree
         self._entry_point = entry_point
         self._scope = Scope(self._tree, before, entry_point)
         self._refused = refused
