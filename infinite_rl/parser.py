@@ -20,7 +20,7 @@ from .layout import ANSWER, ANSWER_TAG, PROMPT, RESPONSE, SECTIONS
 from .parser_fences import CodeBlock, code_blocks, scan
 from .parser_fields import dedented, structured_heads, unescaped_cell, unquoted
 from .parser_heads import MARKUP, NAMES, Head, Run, find_heads, find_runs
-from .parser_tags import THINKING, TagMatch, answer_tags, split_thinking, tag_matches
+from .parser_tags import THINKING, TagMatch, split_thinking, tag_matches
 
 __all__ = ["CodeBlock", "ExampleParser", "Parsed", "TagMatch", "code_blocks", "tag_matches"]
 
@@ -31,7 +31,8 @@ _PROSE = frozenset({"text", "txt", "plain", "plaintext", "markdown", "md"})
 _WRAPPERS = _PROSE | {"", "yaml", "yml", "toml", "html", "xml", "ini"}
 _END_TOKENS = re.compile(
     r"(?:<[|\uff5c](?:start_header_id|im_start)[|\uff5c]>\w{1,12}|<start_of_turn>\w{0,12}"
-    r"|<[|\uff5c][\w\u2581-]{1,30}[|\uff5c]>|<end_of_turn>|[<\[]/?(?:eos|inst)[>\]]|(?P<stroke></s>))\s{0,9}\Z",
+    r"|<[|\uff5c][\w\u2581-]{1,30}[|\uff5c]>|<end_of_turn>|[<\[]/?(?:eos|inst)[>\]]"
+    r"|(?P<stroke></s>))\s{0,9}\Z",
     re.IGNORECASE,
 )
 _BEGIN_TOKEN = re.compile(r"\A\s*(?:<s>|<bos>|<\|begin_of_text\|>)(?!.*<s>)", re.IGNORECASE)
@@ -63,9 +64,8 @@ _END_IN_LINE = re.compile(
     r"\s{1,9}[\[<({*]{1,3}/?end(?:[ _-]of[ _-]\w{1,12})?[\])>}*]{1,3}\Z", re.IGNORECASE
 )
 # A section that nobody asked for, in the style of the others, ends the one before it.
-_words = ("difficulty", "difficulty level", "topic", "category", "tags", "metadata", "keywords")
 _EXTRA = (
-    f"(?:{'|'.join(each for word in _words for each in (word.upper(), word.title()))})"
+    r"(?:D(?i:ifficulty)(?i: level)?|T(?i:opic|ags)|C(?i:ategory)|M(?i:etadata)|K(?i:eywords))"
     r"(?:[^\w\n]{0,9}$|[\]*]{0,4}[:：]|\])"
 )
 _BEHIND = re.compile(
@@ -144,12 +144,11 @@ class ExampleParser:
     def parse_text(text: str | None) -> Parsed:
         """The prompt, answer and response of a text; never raises.
 
-        A head is a line, or a part of one, that is the name of a section in `section_names.txt`
-        once its decoration is gone, whatever that is. The sequence of heads that fits together
-        best divides the text: with bracket heads, `## Solution` is content. Fields of JSON, YAML,
-        TOML, XML and tables are sections too. Of several complete samples the first counts, or the
-        last that says that it corrects another. Heads in code fences are content. Thinking parts
-        are dropped.
+        A head is a line, or a part of one, that is a name in `section_names.txt` without its
+        decoration. The heads that fit together best divide the text: with bracket heads,
+        `## Solution` is content, as are heads in code fences. Fields of JSON, YAML, TOML, XML and
+        tables are sections too. Of several complete samples the first counts, or the last that
+        says that it corrects another. Thinking parts are dropped.
 
         The answer is the last `<answer>` tag of its section, else the section; a fence around it
         goes if it holds data (no language, JSON, text) and stays if it holds a program.
@@ -176,12 +175,12 @@ class ExampleParser:
 
     @staticmethod
     def extract_answer_tags(text: str | None, tags: Iterable[str] | str | None = None) -> list[str]:
-        """The stripped contents of the tags (default: answer and summary), in order.
-
-        The last one is the one that counts. Thinking parts are not searched. `tag_matches` says
-        how each was found.
-        """
-        return answer_tags(_plain(text), DEFAULT_TAGS if tags is None else tags)
+        """The stripped contents of the tags (default: answer and summary), in order; the last one
+        counts. `tag_matches` says how each was found."""
+        tags = DEFAULT_TAGS if tags is None else [tags] if isinstance(tags, str) else tags
+        text = _plain(text)
+        matches = [match for name in dict.fromkeys(tags) for match in tag_matches(text, name)]
+        return [match.content for match in sorted(matches, key=lambda match: match.start)]
 
     @staticmethod
     def parse_file(path: str | Path) -> Parsed:
@@ -207,11 +206,7 @@ class ExampleParser:
         if not folder.is_dir():
             raise UsageError(f"no folder of examples at {folder}")
         files = sorted(folder.glob("*.md"), key=lambda path: path.stem)
-        return {
-            path.stem: ExampleParser.parse_file(path)
-            for path in files
-            if path.stem.lower() != "readme"
-        }
+        return {p.stem: ExampleParser.parse_file(p) for p in files if p.stem.lower() != "readme"}
 
 
 def _plain(text: str | None) -> str:
@@ -240,9 +235,8 @@ def _views(text: str, inline: bool) -> Iterator[str]:
             if not _ILLUSTRATES.search(visible[: wrapper.start] + visible[wrapper.end :]):
                 yield inner[: blocks[-1].start] if stray else inner
     yield visible
-    yield (
-        "" if inline else thought
-    )  # a sample behind `<think>` that nothing closes is better than none
+    if not inline:
+        yield thought  # a sample behind `<think>` that nothing closes is better than none
     strays = [found for found in THINKING.finditer(text) if any(found.groups())]
     if strays and (not visible.strip() or find_heads(visible)):
         last = strays[-1]  # closes nothing: the sample goes on behind it, or has ended before
@@ -323,10 +317,7 @@ def _without_chatter(body: str, plain: bool) -> str:
             _RULE.fullmatch(line[0]) or _BEHIND.match(line[0]) or _CHATTER.search(line[0], 0, 120)
         )
         if line.start() and said:
-            kept = body[: end + line.start()].rstrip()
-            while _RULE.fullmatch(kept[kept.rfind("\n") + 1 :]):
-                kept = kept[: kept.rfind("\n") + 1].rstrip()
-            return kept
+            return body[: end + line.start()].rstrip()
     return body
 
 

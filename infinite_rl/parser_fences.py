@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 _INFO = re.compile(r"[{.\s]*([\w+#-]*)")
@@ -69,6 +70,17 @@ def code_blocks(text: str | None) -> list[CodeBlock]:
             code = text[: last.start].replace("\r\n", "\n").strip("\n")
             blocks.append(CodeBlock("", code, False, 0, last.end))
     return blocks
+
+
+def fenced(text: str) -> Callable[[int], bool]:
+    """A test of whether a place in the text lies in a closed fence."""
+    blocks = [block for block in scan(text) if block.closed]
+
+    def inside(place: int) -> bool:
+        before = bisect_right(blocks, place, key=lambda block: block.start)
+        return before > 0 and place < blocks[before - 1].end
+
+    return inside
 
 
 def scan(text: str) -> Iterator[CodeBlock]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from itertools import takewhile
 
 from .layout import SECTIONS
 from .parser_fences import scan
@@ -179,9 +180,8 @@ def _cells(text: str) -> Iterator[Head]:
     for line in text.split("\n"):
         cells = _CELL.split(line.strip().strip("|")) if line.lstrip().startswith("|") else []
         words = [known(cell.strip(" *`")) for cell in cells]
-        if len({*words} - {""}) > 2 and {s for word in words if word for s in NAMES[word]} == {
-            *SECTIONS
-        }:
+        roles = {role for word in words for role in NAMES.get(word, ())}
+        if len({*words} - {""}) > 2 and roles == {*SECTIONS}:
             names = words
         elif len(cells) != len(names):
             names = []
@@ -199,19 +199,13 @@ def unescaped_cell(cell: str) -> str:
 
 def unquoted(text: str) -> str:
     """A string of YAML or TOML without its quotes."""
-    quotes = re.match(r"\"\"\"|'''|\"|'", text)
-    whole = quotes is not None and len(text) > 1 and text.endswith(quotes[0])
-    size = len(quotes[0]) if quotes else 0
-    return _decoded(text[size:-size], text[0], braced=False) if whole else text
+    quoted = re.fullmatch(r"(\"\"\"|'''|\"|')(.*)\1", text, re.DOTALL)
+    return _decoded(quoted[2], quoted[1], braced=False) if quoted else text
 
 
 def dedented(text: str, column: int = -1) -> str:
     """The lines that are indented by more than `column`, less what all of them are indented by."""
-    lines = text.split("\n")
-    margins = [len(line) - len(line.lstrip(" ")) for line in lines]
-    deep = [
-        margin > column or not line.strip() for line, margin in zip(lines, margins, strict=True)
-    ]
-    lines = lines[: deep.index(False) if False in deep else None]
-    margin = min((m for m, line in zip(margins, lines, strict=False) if line.strip()), default=0)
-    return "\n".join(line[margin:] for line in lines)
+    indents = ((len(line) - len(line.lstrip(" ")), line) for line in text.split("\n"))
+    lines = [*takewhile(lambda each: each[0] > column or not each[1].strip(), indents)]
+    margin = min((indent for indent, line in lines if line.strip()), default=0)
+    return "\n".join(line[margin:] for _, line in lines)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -12,7 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from .layout import ANSWER, PROMPT, RESPONSE, SECTIONS
-from .parser_fences import scan
+from .parser_fences import fenced
 from .parser_tags import is_slip
 
 _MODIFIERS = frozenset(
@@ -153,19 +152,14 @@ def find_heads(text: str, inline: bool = False) -> list[Head]:
 
     Heads begin lines; with `inline` also decorated or capitalised ones within a line are found.
     """
-    fences = [block for block in scan(text) if block.closed]
-    starts = [block.start for block in fences]
-    heads = []
-    offset = 0
+    inside, heads, offset = fenced(text), [], 0
     for line in text.split("\n"):
         cuts = [found.start() for found in _INLINE.finditer(line)] if inline else []
         cuts = [0, *(cut for cut in cuts if re.search(r"[^\W\d]", line[max(0, cut - 40) : cut]))]
         for begin, end in zip(cuts, [*cuts[1:], len(line)], strict=True):
-            index = bisect_right(starts, offset + begin) - 1
-            if index < 0 or offset + begin >= fences[index].end:
-                head = _head(line[begin:end], offset + begin)
-                if head is not None:
-                    heads.append(_underlined(text, head, offset + end))
+            head = _head(line[begin:end], offset + begin)
+            if head is not None and not inside(head.start):
+                heads.append(_underlined(text, head, offset + end))
         offset += len(line) + 1
     return heads
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import html
 import re
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Literal
 
 from .layout import ANSWER_TAG
-from .parser_fences import code_blocks
+from .parser_fences import fenced
 
 How = Literal["well_formed", "malformed", "unclosed", "orphan_close"]
 
@@ -88,18 +87,14 @@ def _best_reading(visible: str, tag: str) -> list[TagMatch]:
     tokens = _tokens(visible, tag)
     proper = [token for token in tokens if token.proper]
     tries: tuple[tuple[How, list[_Token]], ...] = (("well_formed", proper), ("malformed", tokens))
-    for how, every in tries if tokens else ():
-        for candidates in (_outside_fences(visible, every), every):
+    if not tokens:
+        return []
+    inside = fenced(visible)
+    for how, every in tries:
+        for candidates in ([token for token in every if not inside(token.start)], every):
             if pairs := _pairs(candidates):
                 return [_match(visible, *pair, how, tag) for pair in pairs]
     return _lone(visible, proper, tag)
-
-
-def answer_tags(text: str | None, tags: Iterable[str] | str) -> list[str]:
-    """The contents of several tags, in the order of the text; each tag is read on its own."""
-    names = [tags] if isinstance(tags, str) else dict.fromkeys(tags)
-    matches = [match for name in names for match in tag_matches(text, name)]
-    return [match.content for match in sorted(matches, key=lambda match: match.start)]
 
 
 def split_thinking(text: str) -> tuple[str, str]:
@@ -180,16 +175,6 @@ def is_slip(word: str, meant: str) -> bool:
     same = next((i for i, (a, b) in enumerate(zip_longest(word, meant)) if a != b), 0)
     left, right = word[same:], meant[same:]
     return left[1::-1] + left[2:] == right or left[1:] in (right, right[1:]) or left == right[1:]
-
-
-def _outside_fences(text: str, tokens: list[_Token]) -> list[_Token]:
-    blocks = [block for block in code_blocks(text) if block.closed]
-    before = [bisect_right(blocks, token.start, key=lambda block: block.start) for token in tokens]
-    return [
-        token
-        for token, index in zip(tokens, before, strict=True)
-        if not index or blocks[index - 1].end <= token.start
-    ]
 
 
 def _pairs(tokens: list[_Token]) -> list[tuple[_Token, _Token]]:
