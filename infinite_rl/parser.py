@@ -155,8 +155,9 @@ class ExampleParser:
 
         What `layout.render` wrote comes back exactly, up to outer whitespace and Windows line
         ends, unless the texts themselves hold section heads, thinking tags, fences left open, an
-        answer wholly in a tag or a data fence, a prompt wholly in one, placeholders alone, or a
-        horizontal rule at the end of every section.
+        answer wholly in a tag or a data fence, a prompt wholly in one, placeholders alone, a
+        horizontal rule at the end of every section, or behind the last an end mark or a section
+        that nobody asked for.
         """
         text = _plain(text)
         part = Parsed()
