@@ -249,7 +249,7 @@ EXPORTS = ["", "module.exports = { f };", "exports.f = f;", "module.exports.f = 
 JAVASCRIPT_IMPORTS = [
     "const { f } = require('./solution');\nconsole.assert(f(2) === 4)",
     "const { f: g } = require('./main.js');\nconsole.assert(g(2) === 4)",
-    "const lib = require('../src/double');\nconsole.assert(lib.f(2) === 4)",
+    "const lib = require('../src/solution');\nconsole.assert(lib.f(2) === 4)",
     "import { f } from './main.js';\nconsole.assert(f(2) === 4)",
     "import * as lib from './solution.mjs';\nconsole.assert(lib.f(2) === 4)",
     "const { f } = await import('./solution.js');\nconsole.assert(f(2) === 4)",
@@ -267,6 +267,59 @@ def test_a_javascript_program_is_a_module_also_where_it_exports_nothing(
     wrong = f"function f(x) {{ return 3; }}\n{exports}"
     assert judge(wrong, {"tests": [test]}, "javascript").status == "failed"
     assert judge("const g = 1", {"tests": [test]}, "javascript").status == "failed"
+
+
+OTHER_FILES = [
+    "const { f } = require('./other');\nconsole.assert(f(2) === 4)",
+    'const other = require("../lib/helpers.js"); console.assert(f(2) === 4)',
+    "import { f } from './other.js';\nconsole.assert(f(2) === 4)",
+    "import './polyfill'; console.assert(f(2) === 4)",
+    "const { f } = await import('./other.mjs');\nconsole.assert(f(2) === 4)",
+    "console.assert(require('.').f(2) === 4)",
+    "console.assert(require('../').f(2) === 4)",
+]
+
+
+@pytest.mark.parametrize("test", OTHER_FILES)
+def test_a_file_that_no_reference_names_is_not_the_program(test: str) -> None:
+    setup, _, check = test.partition("\n")
+    references: list[dict[str, Any]] = [{"tests": [test]}, {"tests": test}]
+    if check:
+        references.append({"tests": [check], "setup": setup})
+    for reference in references:
+        for code in (DOUBLE["javascript"], "function f(x) { return 3; }", "("):
+            score = judge(code, reference, "javascript")
+            assert score.status == "unscored"
+            assert "there is no file" in score.error_msg
+        assert judge(DOUBLE["javascript"], reference, fence="js").status == "unscored"
+
+
+def test_the_file_that_a_reference_names_is_there_for_javascript_too() -> None:
+    for file in ("other.js", "other"):
+        for test in OTHER_FILES[:1] + OTHER_FILES[2:3] + OTHER_FILES[4:5]:
+            assert judge(DOUBLE["javascript"], {"tests": [test], "file": file}, "javascript").passed
+            wrong = judge("const f = x => 3", {"tests": [test], "file": file}, "javascript")
+            assert wrong.status == "failed"
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "// const { f } = require('./other')\nconsole.assert(f(2) === 4)",
+        "const text = \"require('./other')\"; console.assert(f(2) === 4)",
+        "console.assert(['./other'].length && f(2) === 4)",
+        "const o = { require: (x) => 1 }; o.require('other'); console.assert(f(2) === 4)",
+    ],
+)
+def test_what_only_looks_like_an_import_of_a_file_is_none(test: str) -> None:
+    assert judge(DOUBLE["javascript"], {"tests": [test]}, "javascript").passed
+    assert judge("const f = x => 3", {"tests": [test]}, "javascript").status == "failed"
+
+
+def test_no_program_makes_its_tests_unscored_by_a_file_that_is_not_there() -> None:
+    tests = {"tests": ["console.assert(f(2) === 4)"]}
+    for code in ("require('./other'); const f = x => 4", "const f = x => require('./other')"):
+        assert judge(code, tests, "javascript").status == "failed"
 
 
 def test_what_a_program_exports_itself_stays() -> None:

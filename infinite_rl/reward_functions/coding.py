@@ -8,6 +8,8 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
+from pathlib import PurePosixPath
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -18,7 +20,7 @@ from ..parser_fences import CodeBlock, code_blocks
 from ..parser_tags import tag_matches
 from ..runtimes import RUNTIMES, language_of, runtime_named
 from ..runtimes.javascript_modules import REQUIRES_PROGRAM
-from ..runtimes.javascript_runners import runner_of
+from ..runtimes.javascript_runners import files_of, runner_of
 from ..types import Execution, RewardFunctionScore, Sample, ScoreStatus
 from ..workers.pool import Lost, default_count, in_workers
 from . import REWARDS
@@ -192,8 +194,8 @@ class CodingRewardFunction(RewardFunction):
 
     The `status` is "passed" only where the program ended well and its output is equal (not merely
     similar), or all tests reported and passed. It is "unscored" where the reference is at fault:
-    also where its setup or one of its tests is no code, or imports a module that the sandbox does
-    not have. Where a limit stopped the program, `details` names it as "limit": "timeout", "memory"
+    also where its setup or one of its tests is no code, or imports a module or a file that is not
+    there. Where a limit stopped the program, `details` names it as "limit": "timeout", "memory"
     or "output".
 
     `timeout` holds for each run: one for all tests, one for each case. All cases of one program
@@ -499,6 +501,13 @@ class CodingRewardFunction(RewardFunction):
             for test in reference.tests:
                 if runner := runner_of(test, reference.setup, (reference.entry_point,)):
                     raise BadReference(f"the tests cannot run: they are written for {runner}")
+            names = {"solution", "main", PurePosixPath(reference.file).stem} - {""}
+            for path in chain.from_iterable(map(files_of, (reference.setup, *reference.tests))):
+                if PurePosixPath(path).stem not in names:
+                    raise BadReference(
+                        f"the tests cannot run: there is no file {_quote(path)}, but ./solution, "
+                        './main and what "file" names'
+                    )
         return reference
 
     def _judge_in(

@@ -1,4 +1,4 @@
-"""Which test runner a JavaScript test is written for: mocha, jest, `node:test` and their like.
+"""What a JavaScript test needs beside the program: a test runner such as mocha, or other files.
 
 Only the text of the test and of its setup decides, never the program. Linear time.
 """
@@ -46,6 +46,12 @@ def runner_of(test: str, setup: str = "", own: tuple[str, ...] = ()) -> str:
     return " and ".join(called)
 
 
+@lru_cache(maxsize=2048)
+def files_of(text: str) -> tuple[str, ...]:
+    """The files that a test or a setup imports, as "./solution": paths that begin with a dot."""
+    return tuple(name for name in _Text(text).modules() if name.startswith("."))
+
+
 class _Text:
     """The tokens of a test, with the partner of each bracket and the brackets around each token."""
 
@@ -71,13 +77,15 @@ class _Text:
 
     def imported(self) -> str:
         """The runner that a `require` or an `import` names."""
+        return next((name for name in self.modules() if name in _MODULES), "")
+
+    def modules(self) -> Iterator[str]:
+        """The names that stand in a `require` or an `import`."""
         for n, token in enumerate(self._tokens):
-            name = token.text[1:-1]
-            if token.kind == "string" and name in _MODULES:
+            if token.kind == "string":
                 called = self._text(n - 1) == "(" and self._text(n - 2) in ("require", "import")
                 if called or self._text(n - 1) in ("from", "import"):
-                    return name
-        return ""
+                    yield token.text[1:-1]
 
     def defined(self) -> Iterator[str]:
         """The names that the text declares, assigns, or takes out of an object or a module."""
