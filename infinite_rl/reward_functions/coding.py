@@ -257,14 +257,17 @@ class CodingRewardFunction(RewardFunction):
     def passes(self, sample: Sample, completion: str, *, likely: bool) -> bool | None:
         """As for any reward: the tests are not checked, and the first case that fails decides.
 
-        A program that is likely to fail runs with the first test alone before it runs with all.
-        None also for code that does not compile, or that a limit stopped.
+        A program that is likely to fail runs with one test before it runs with all: the longest of
+        those that only call the program, as short ones see less; else the first, on which others
+        may build. None also for code that does not compile, or that a limit stopped.
         """
         try:
             reference, language = self._tests_of(sample)
             parts = [reference]
             if isinstance(reference, Tests) and len(reference.tests) > 1 and not likely:
-                tests, expected = reference.tests[:1], reference.expected[:1]
+                lengths = [len(test) for test in reference.tests]
+                at = lengths.index(max(lengths)) if are_plain_calls(reference, language) else 0
+                tests, expected = reference.tests[at : at + 1], reference.expected[at : at + 1]
                 parts = [replace(reference, tests=tests, expected=expected), reference]
             submission = self._submission(completion, sample.answer, ANSWER_TAG, language)
             for part in parts:
