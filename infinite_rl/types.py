@@ -20,7 +20,8 @@ class TaskType:
 
     `name` is the task ("python"), `family` the value of the row's `type` column ("coding"),
     `reward` the key in `get_reward_functions()`, `language` a coding task's guest language or "".
-    `examples` are seed samples in the on-disk format, shown to the model for style.
+    `examples` are seed samples in the on-disk format, shown to the model for style. `answer_form`
+    is an example of the JSON that its answers are to be, "" where they are text.
     """
 
     name: str
@@ -30,6 +31,7 @@ class TaskType:
     request: str
     language: str = ""
     examples: tuple[str, ...] = ()
+    answer_form: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -163,6 +164,62 @@ def test_each_form_of_reference_is_known_by_its_shape(expected: Any, reference: 
     assert read_reference(expected) == reference
     if isinstance(expected, dict):
         assert read_reference(json.dumps(expected)) == reference
+
+
+BARE = [
+    ("assert f(2) == 4\nassert f(3) == 6\n", "python", 2),
+    ("\nassert f(\n    2\n) == 4, 'double'\n\n# three\nassert f(3) == 6", "python", 2),
+    ("```python\nassert f(2) == 4\nassert f(3) == 6\n```", "python", 2),
+    ("```\nassert f(2) == 4\n```", "python", 1),
+    ("console.assert(f(2) === 4);\nconsole.assert(f(3) === 6)", "javascript", 2),
+    ("assert.strictEqual(f(2), 4);\nassert.deepStrictEqual([f(3)], [6]);", "javascript", 2),
+    ("require('assert').strictEqual(f(2), 4);", "javascript", 1),
+    ("```js\nassert(f(2) === 4);\n```", "javascript", 1),
+    ("assert(f(2) == 4)", "", 1),
+]
+
+
+@pytest.mark.parametrize(("text", "language", "count"), BARE)
+def test_text_that_is_nothing_but_assertions_is_tests(text: str, language: str, count: int) -> None:
+    read = read_reference(text)
+    assert isinstance(read, Tests)
+    assert (read.language, len(read.tests)) == (language, count)
+    codes = {
+        "python": "def f(x): return {} * x",
+        "javascript": "function f(x) {{ return {} * x; }}",
+    }
+    for name in [language] if language else codes:
+        assert judge(codes[name].format(2), text, name).passed
+        assert judge(codes[name].format(3), text, name).status == "failed"
+        shown = "print" if name == "python" else "console.log"
+        assert judge(f"{shown}({json.dumps(text)})", text, name).status == "failed"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "assert your rights",
+        "assert x == 4",
+        "assert f(2) == 4\nprint(f(2))",
+        "assert f(2) ==",
+        "assert that f(2) is 4",
+        "assert (f (2) == 4) holds",
+        "console.assert",
+        "console.assert(true)",
+        "f(2) == 4",
+        "Assert f(2) == 4",
+        '["assert f(2) == 4"]',
+    ],
+)
+def test_text_that_is_more_than_assertions_stays_a_text(text: str) -> None:
+    assert read_reference(text) == Output(text)
+
+
+def test_assertions_are_found_in_linear_time() -> None:
+    for part in ("assert f(2)\n", "assert (", "console.assert(f(", "console.assert(f(1))\n"):
+        started = time.process_time()
+        read_reference(part * (200_000 // len(part)))
+        assert time.process_time() - started < 2
 
 
 def test_a_callable_is_a_predicate() -> None:

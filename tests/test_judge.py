@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from infinite_rl.generation.judge import judge, visible
 from infinite_rl.layout import render, tagged
+from infinite_rl.prompts import rectify_request
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.tasks import TASKS
 from infinite_rl.types import Attempt, Completion, Outcome, Slot
@@ -102,3 +103,36 @@ def test_a_program_is_judged_and_kept_as_it_reads(line: str) -> None:
     assert outcome.accepted, (outcome.reason, outcome.score.error_msg)
     logical = "".join(char for char in program if char not in BIDI)
     assert outcome.sample.response == tagged(logical)
+
+
+@pytest.mark.parametrize("name", ["python", "javascript"])
+@pytest.mark.parametrize(
+    "answer", ["f(0) is 709", "assert f(0) == 709, f(1)\nprint(f(0))", "{'tests': []}", '{"tests":']
+)
+def test_an_author_whose_answer_is_not_the_json_that_was_asked_for_is_told_its_form(
+    name: str, answer: str
+) -> None:
+    task = TASKS[name]
+    code = {"python": "def f(x): return 709", "javascript": "const f = () => 709;"}[name]
+    text = render("What is f?", answer, tagged(f"```{name}\n{code}\n```"))
+    outcome = judge(
+        Attempt(Slot(task.family, 0), task, "", 0),
+        Completion(text, "m"),
+        get_reward_functions(timeout=2),
+    )
+    assert not outcome.accepted
+    form = f"the answer has to be a JSON object of the form {task.answer_form}"
+    assert outcome.score.error_msg.endswith(form)
+    assert form in rectify_request(outcome.score, text)
+    assert task.answer_form in task.system_prompt
+
+
+def test_an_author_whose_tests_fail_is_told_nothing_of_their_form() -> None:
+    for answer in ('{"tests": ["assert f(2) == 5"]}', "assert f(2) == 5\nassert f(3) == 6"):
+        task = TASKS["python"]
+        text = render("What is f?", answer, tagged("```python\ndef f(x): return 2 * x\n```"))
+        attempt = Attempt(Slot(task.family, 0), task, "", 0)
+        outcome = judge(attempt, Completion(text, "m"), get_reward_functions(timeout=2))
+        assert outcome.reason == "wrong"
+        assert "test 1 failed" in outcome.score.error_msg
+        assert "JSON object" not in outcome.score.error_msg

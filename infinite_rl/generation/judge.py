@@ -9,7 +9,8 @@ from dataclasses import replace
 from ..parser import ExampleParser
 from ..proof.corruptions import empty_response
 from ..providers.thinking import cut_off_advice
-from ..reward_functions.reward_function import RewardFunction
+from ..reward_functions.reference import Calls, Cases, Tests, read_reference
+from ..reward_functions.reward_function import BadReference, RewardFunction
 from ..types import Attempt, Completion, Outcome, Reason, RewardFunctionScore, Sample, TaskType
 
 _NO_SCORE = RewardFunctionScore(0.0, 0.0)
@@ -57,6 +58,8 @@ def judge(
 
     reward = rewards[task.reward]
     score = reward.score(sample, sample.response)
+    if not score.passed and (advice := _form_advice(task, sample)):
+        score = replace(score, error_msg=f"{score.error_msg}; {advice}")
     outcome = replace(outcome, score=score, reason=_fault(score))
     if outcome.accepted and reward.accepts_empty(sample, empty_response(task.language)):
         return outcome.rejected("vacuous", "the reference accepts an empty solution")
@@ -75,6 +78,18 @@ def no_completion(attempt: Attempt, error: str) -> Outcome:
     task = attempt.task
     nothing = Outcome(attempt, Sample(task.family, "", "", "", task.language), _NO_SCORE)
     return nothing.rejected("no completion", error)
+
+
+def _form_advice(task: TaskType, sample: Sample) -> str:
+    """What an author is told of an answer that is not the JSON that was asked for; else ""."""
+    if not task.answer_form:
+        return ""
+    try:
+        if isinstance(read_reference(sample.answer), Tests | Calls | Cases):
+            return ""
+    except BadReference:
+        pass
+    return f"the answer has to be a JSON object of the form {task.answer_form}"
 
 
 def _fault(score: RewardFunctionScore) -> Reason:

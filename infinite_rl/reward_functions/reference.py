@@ -1,10 +1,12 @@
 """What a coding answer is judged against: the forms a reference may take, told apart by shape.
 
-Pure. Text is never guessed to be code: only text that consists of code fences is.
+Pure. Text is never guessed to be code: only text that consists of code fences is, or of assertions
+that call something, which no program prints.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -46,6 +48,12 @@ _HELPER = re.compile(
     r"(?:function\b|[\w$]+[ \t]*=>|\([^()\n]+\)[ \t]*=>)",
     re.MULTILINE,
 )
+_MOST_BARE = 20_000
+_JAVASCRIPT_ASSERTION = re.compile(
+    r"(?:console\.assert|(?:require\((['\"])(?:node:)?assert(?:/strict)?\1\)|assert)"
+    r"(?:\.strict)?(?:\.[A-Za-z]+)?)\((?P<inside>[^\n]*)\);?"
+)
+_CALL = re.compile(r"[\w$]\(")
 _COMMENT_LINE = re.compile(r"^[ \t]*(?:#|//)[^\n]*", re.MULTILINE)
 _MOST = 1e300  # a tolerance that is no infinity
 _FENCES_IN_FENCES = 8  # a fence around a sample, one around its answer, and some to spare
@@ -160,7 +168,10 @@ def read_reference(expected: object) -> Reference:
       tolerance says how far numbers may be off: a number below 1, which is enough as an absolute or
       as a relative error, or an object with "absolute", "relative" or both. language and file may
       be there in each. entry_point is a function, or "Solution().f"
-    - text that is nothing but code fences in a language that can be run, or in none: code
+    - text that is nothing but `assert` statements of Python, or lines of `assert` or
+      `console.assert` of JavaScript, each of which calls something: tests
+    - text that is nothing but code fences in a language that can be run, or in none: code, or tests
+      as above
     - any other text, number or JSON: the text to be printed. An object with "output" is that where
       no other key is one of the above, or nearly one
 
@@ -216,7 +227,41 @@ def _read_text(text: str) -> Reference:
     raise BadReference("the expected output is fences in fences")
 
 
+def _assertions(text: str, language: str = "") -> Tests | None:
+    """Text that is nothing but assertions, which prints nothing and says nothing else: tests."""
+    if len(text) > _MOST_BARE:
+        return None
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if language != "python" and lines and all(map(_is_javascript_assertion, lines)):
+        # `assert(f(2) == 4)` is Python, too: the language is then another's to say.
+        shared = all(line.startswith("assert(") for line in lines) and _python_assertions(text)
+        return Tests(tuple(lines), language=language or ("" if shared else "javascript"))
+    found = () if language == "javascript" else _python_assertions(text)
+    return Tests(found, language="python") if found else None
+
+
+def _is_javascript_assertion(line: str) -> bool:
+    found = _JAVASCRIPT_ASSERTION.fullmatch(line)
+    return found is not None and _CALL.search(found["inside"]) is not None
+
+
+def _python_assertions(text: str) -> tuple[str, ...]:
+    """The statements of Python text that consists of `assert`s with a call in each; else none."""
+    if not text.lstrip().startswith("assert"):
+        return ()
+    try:
+        body = ast.parse(text.strip()).body
+        is_called = [any(isinstance(part, ast.Call) for part in ast.walk(node)) for node in body]
+        if not all(is_called) or not all(isinstance(node, ast.Assert) for node in body):
+            return ()
+        return tuple(ast.unparse(node) for node in body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+
+
 def _read_bare(text: str) -> Reference:
+    if tests := _assertions(text):
+        return tests
     if not text.lstrip().startswith("{"):
         return Output(text)
     try:
@@ -270,14 +315,15 @@ def _hold_code(blocks: list[CodeBlock]) -> bool:
     return not all(block.language and not language_of(block.language) for block in blocks)
 
 
-def _read_code(blocks: list[CodeBlock]) -> ReferenceCode:
+def _read_code(blocks: list[CodeBlock]) -> ReferenceCode | Tests:
     languages = {language_of(block.language) for block in blocks} - {""}
     if len(languages) > 1:
         raise BadReference(f"the reference code is in several languages: {sorted(languages)}")
     code = "\n".join(block.code for block in blocks)
     if not code.strip():
         raise BadReference("the reference code is empty")
-    return ReferenceCode(code, next(iter(languages), ""))
+    language = next(iter(languages), "")
+    return _assertions(code, language) or ReferenceCode(code, language)
 
 
 def _read_spec(spec: Mapping[str, Any]) -> Reference:

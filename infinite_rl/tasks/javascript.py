@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..types import TaskType
 from .frame import example, frame
 
+_FORM = """{"tests": ["require('assert').strictEqual(f(2), 4)"]}"""
+
 JAVASCRIPT = TaskType(
     name="javascript",
     family="coding",
@@ -13,7 +15,7 @@ JAVASCRIPT = TaskType(
     system_prompt=frame(
         answer=(
             "JSON of the form\n"
-            '{"tests": ["require(\'assert\').strictEqual(f(2), 4)"]}: five to eight independent\n'
+            f"{_FORM}: five to eight independent\n"
             "statements that call the function of the prompt and throw when the result is wrong,\n"
             "edge cases among them; use deepStrictEqual for arrays and objects."
         ),
@@ -28,4 +30,5 @@ JAVASCRIPT = TaskType(
     ),
     request="Create a new JavaScript task: an algorithm, a data structure or text processing.",
     examples=(example("JAVASCRIPT"),),
+    answer_form=_FORM,
 )

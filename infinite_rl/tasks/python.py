@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..types import TaskType
 from .frame import example, frame
 
+_FORM = '{"tests": ["assert f(2) == 4", "assert f(0) == 0"]}'
+
 PYTHON = TaskType(
     name="python",
     family="coding",
@@ -12,7 +14,7 @@ PYTHON = TaskType(
     language="python",
     system_prompt=frame(
         answer=(
-            'JSON of the form {"tests": ["assert f(2) == 4", "assert f(0) == 0"]}: five to eight\n'
+            f"JSON of the form {_FORM}: five to eight\n"
             "independent assertions that call the function of the prompt, edge cases among them."
         ),
         response="The final content is one fenced ```python block that defines the function.",
@@ -26,4 +28,5 @@ PYTHON = TaskType(
     ),
     request="Create a new Python task: an algorithm, a data structure or text processing.",
     examples=(example("PYTHON"),),
+    answer_form=_FORM,
 )
