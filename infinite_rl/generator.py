@@ -20,11 +20,18 @@ from .errors import ProviderError, UsageError
 from .generation.attempts import FORM, REPAIRABLE, Asker
 from .generation.batches import Batches, Collecting
 from .generation.budget import Budget, estimate
-from .generation.calls import Asked, Patience, Verification, model_to_ask
+from .generation.calls import (
+    Asked,
+    Patience,
+    Verification,
+    check_procedural,
+    is_offline,
+    model_to_ask,
+)
 from .generation.journal import Journal
 from .generation.outcomes import Answering, SelfConsistency
 from .generation.plan import Plan, Shard, procedural_kinds, slot_seed
-from .generation.progress import Progress
+from .generation.progress import Estimate, Progress
 from .generation.run import Run
 from .generation.run_log import RunLog
 from .generation.run_record import Record
@@ -143,7 +150,7 @@ def generate_dataset(
     check_range("num_threads", num_threads, 1)
     check_range("save_every", save_every, 1)
     check_range("max_retries", max_retries, 1)
-    check_settings(temperature, max_output_tokens)  # recorded also where nobody heeds them
+    check_settings(temperature, max_output_tokens)
     stop = stop or threading.Event()
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
     tasks = {**TASKS, **(extra_tasks or {})}
@@ -153,9 +160,13 @@ def generate_dataset(
     recorded = read_manifest(Path(out_dir)).get("settings", {})
     model_name = model_to_ask(model_name, provider, recorded)
     thinking = parse_thinking(recorded.get("thinking") if thinking is None else thinking)
+    if is_offline(provider):  # what nobody heeds is no setting of the folder
+        temperature = max_output_tokens = thinking = None
+        topics, structured = (), False
     options = {
         "temperature": temperature, "max_output_tokens": max_output_tokens, "thinking": thinking,
     }  # fmt: skip
+    check_procedural(provider, level, families)
     kinds = procedural_kinds(level, families, plan)
     verification = Verification.of(verify, verify_model, provider, model_name, recorded)
     asked = Asked.by(
@@ -188,11 +199,20 @@ def generate_dataset(
             max_output_tokens,
             collecting,
             room,
+            batch=batch,
         )
         progress = _standing(plan, store, journal)
-        progress.estimate = estimate(progress, prices, plan.prompt_chars, room)
+        progress.estimate = (
+            Estimate({family: progress.missing(family) for family in plan.targets})
+            if is_offline(provider)
+            else estimate(progress, prices, plan.prompt_chars, room, max_output_tokens, batch=batch)
+        )
         if not progress.complete:
             budget.check()
+            most = patience.limits.max_concurrency or num_threads
+            at_once = min(num_threads, most, progress.left)
+            if shard is None and not batch and (line := budget.crowded(at_once)):
+                logger.warning("%s", line)
         if dry_run:
             return progress
         _prepare(plan, progress, rewards)

@@ -165,6 +165,44 @@ def test_solves_count_in_the_estimate_and_in_the_limit() -> None:
     assert [bool(budget.refusal(flying)) for flying in range(3)] == [False, False, True]
 
 
+def test_a_batch_is_reckoned_at_half_price_and_answers_within_their_limit() -> None:
+    progress, prices = Progress({"math": 7}, {"math": 0}), [Price(0.0, 1000.0)]
+    whole = estimate(progress, prices, 300).cost
+    assert whole and estimate(progress, prices, 300, batch=True).cost == whole / 2
+    bounded = estimate(progress, prices, 300, longest_output=10)
+    assert bounded.usage.output_tokens == 10 * bounded.calls
+    assert estimate(progress, prices, 300, longest_output=9999).cost == whole
+    budget = Budget(5.0, prices, Spending(), 100, longest_output=1000, batch=True)
+    assert [bool(budget.refusal(flying)) for flying in (9, 10)] == [False, True]
+
+
+def test_what_is_computed_here_takes_no_calls(tmp_path: Path) -> None:
+    found = generate_dataset(None, 6, tmp_path, provider="procedural", dry_run=True).estimate
+    assert found and (found.calls, found.cost, found.usage) == (0, 0.0, Usage())
+    assert found.rows == {"coding": 3, "math": 3}
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_limit_that_leaves_room_for_fewer_at_once_is_told_before_anything_is_asked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, dry_run: bool
+) -> None:
+    def asked(system: str, prompt: str, seed: int) -> Completion:
+        assert caplog.messages
+        return right(system, prompt, seed)
+
+    generate_dataset(
+        "m", 4, tmp_path, provider=ScriptedProvider(asked), task_dist="0,1", num_threads=3,
+        price=DOLLAR_EACH, max_cost=5, max_output_tokens=2, dry_run=dry_run,
+    )  # fmt: skip
+    (line,) = caplog.messages
+    assert line.startswith("max_cost of $5 leaves room for 2 of 3 samples at once until 20 calls")
+    assert (
+        "one may cost $2.0000, with answers of 2 tokens, which --max_output_tokens bounds" in line
+    )
+    assert not Budget(6.0, [DOLLAR_EACH], Spending(), 100, 2).crowded(3)
+    assert not Budget(None, [DOLLAR_EACH], Spending(), 100, 2).crowded(3)
+
+
 def test_an_estimate_without_a_price_has_no_cost() -> None:
     found = estimate(Progress({"math": 7}, {"math": 0}), [None], 300)
     assert not found.measured

@@ -19,7 +19,9 @@ from infinite_rl.cli.display import (
     done,
     estimated,
     in_flight,
+    lacking,
     pace,
+    planned,
     rejections,
 )
 from infinite_rl.generation.progress import Estimate, Progress, Spending
@@ -178,6 +180,42 @@ def test_before_the_first_row_the_whole_cost_is_the_estimate_of_the_start() -> N
     assert costs(begun).startswith("$0.5000 spent, about $2.5000 in all, $0.2500 a row; ")
     begun.given_up["math"] = "5 samples in a row failed"
     assert begun.projected_cost == 0.5, "no more is made of what is given up"
+
+
+def test_where_all_is_rejected_nobody_knows_what_the_whole_will_cost() -> None:
+    plan = Estimate({"math": 10}, 14, Usage(), 0.18, measured=False)
+    begun = Progress({"math": 10}, {"math": 0}, estimate=plan, spending=Spending(9, cost=0.28))
+    begun.rejected["wrong"] = 9
+    assert begun.projected_cost is None
+    assert costs(begun).startswith("$0.2800 spent, in all unknown until a row is kept; ")
+
+
+def test_what_is_not_wanted_is_not_shown_and_one_reason_is_said_once() -> None:
+    none = Progress({"coding": 0, "math": 2}, {"coding": 0, "math": 0}, estimate=Estimate({}))
+    assert planned(none) == "math: 0 of 2 rows are there\nestimate: 0 calls, $0"
+    assert lacking(none) == ["target not reached: math lacks 2: not finished"]
+    both = replace(none, targets={"coding": 1, "math": 2}, stopped="the key is refused")
+    assert lacking(both) == ["target not reached: coding lacks 1, math lacks 2: the key is refused"]
+    both.given_up["math"] = "it failed"
+    assert len(lacking(both)) == 2
+
+
+def test_the_models_that_the_cost_is_of_are_named() -> None:
+    said = done(a_run_with_trouble(), asked="a, checked by b").splitlines()
+    assert said[3].endswith("$12,345.68, $0.0122 a row (a, checked by b)")
+
+
+@pytest.mark.parametrize(
+    ("calls", "basis"),
+    [
+        (0, "no calls to go by yet"),
+        (12, "12 calls so far, and 20 are enough to go by"),
+        (25, "none of 25 calls has made a row to go by"),
+    ],
+)
+def test_an_estimate_says_why_it_does_not_go_by_the_calls_so_far(calls: int, basis: str) -> None:
+    said = estimated(Estimate({}, 4, Usage(1, 2), 0.5), calls)
+    assert said.startswith(f"estimate, by rule of thumb: {basis}: 4 calls, ")
 
 
 def test_a_small_price_of_a_row_is_no_zero() -> None:

@@ -55,6 +55,7 @@ def test_a_share_is_judged_from_fifty_rows_on() -> None:
     assert not Distinct(50, (50,)).collapsed(0)
     assert not Distinct(10, (1,) * 10).collapsed(1)
     assert not distinct_tasks([]).collapsed()
+    assert str(Distinct(1, (1,))) == "1 distinct task in 1 row"
     assert str(Distinct(300, (289, *[1] * 11))) == "12 distinct tasks in 300 rows"
 
 

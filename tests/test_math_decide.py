@@ -39,6 +39,7 @@ def test_two_ways_to_say_the_same_are_equal(first: str, second: str) -> None:
     ("first", "second", "reason"),
     [
         ("(1, 2)", "3", "a number is no tuple"),
+        ("x^2 + y < 3", "{1, 2}", "an inequality is no set"),
         ("January 5, 2020", "5", "a date is no number"),
         (CASES, r"\{1, 2\}", "a piecewise is no set"),
         (r"\{5, 6\}", r"5\text{ cm}", "a quantity is no set"),

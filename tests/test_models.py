@@ -268,7 +268,7 @@ def test_another_model_that_is_named_is_refused_unless_the_folder_is_extended(
 ) -> None:
     make("gemini-3.6-flash", 2, tmp_path)
     for more in ({"model": DEFAULT_MODEL}, {"model": None, "thinking": "high"}):
-        with pytest.raises(UsageError, match="made with other settings: (model|thinking) was"):
+        with pytest.raises(UsageError, match=r"other settings: (model|thinking) was .*\(--\1"):
             make(more.pop("model"), 4, tmp_path, **more)
     assert len(service.exchanges) == 2
     assert make(DEFAULT_MODEL, 4, tmp_path, thinking="high", extend=True).complete
@@ -283,6 +283,51 @@ def test_a_folder_of_a_model_that_is_gone_goes_on_with_another_by_extend(
     with pytest.raises(UsageError, match="with --extend"):
         make(None, 4, tmp_path)
     assert make("gemini-3.5-flash-lite", 4, tmp_path, extend=True).complete
+
+
+def test_another_setting_is_refused_in_plain_words(
+    tmp_path: Path, service: gemini.GeminiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make("gemini-3.6-flash", 1, tmp_path)
+    with pytest.raises(UsageError) as refused:
+        make("gemini-3.6-flash", 2, tmp_path, temperature=0.5, task_dist="1,3", topics=["a", "b"])
+    assert str(refused.value) == (
+        f"{tmp_path} was made with other settings: "
+        "task_dist was coding 0.0, math 1.0, is coding 0.25, math 0.75 (--task_dist); "
+        "topics was not set, is a, b (--topics); temperature was not set, is 0.5 (--temperature). "
+        "Use the same, choose another output folder, or go on with the new ones by --extend"
+    )
+    for variable in service.environment:
+        monkeypatch.delenv(variable)
+    with pytest.raises(UsageError) as refused:
+        make(None, 2, tmp_path, provider="auto")
+    assert (
+        "settings: provider was gemini, is procedural (--provider; without an API key it is "
+        in (str(refused.value))
+    )
+    path = tmp_path / MANIFEST
+    path.write_text(path.read_text().replace('"prompts": "', '"prompts": "0'))
+    with pytest.raises(
+        UsageError, match="settings: the prompts of its tasks are not those of this"
+    ):
+        make("gemini-3.6-flash", 2, tmp_path, provider="gemini", dry_run=True)
+
+
+def test_both_models_are_named_before_anything_is_asked(
+    tmp_path: Path, service: gemini.GeminiServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["generate", "--dry_run", "--out_dir", str(tmp_path)]
+    named = [
+        ([], "provider: gemini (an API key is set, asking gemini-3.8-flash, checked by gemini-3.6"),
+        (["--provider", "gemini"], "asking gemini-3.8-flash, checked by gemini-3.6-flash"),
+        (["--verify_model", DEFAULT_MODEL], "gemini-3.8-flash, checked by itself"),
+        (["--provider", "gemini", "--verify", "0"], "asking gemini-3.8-flash\n"),
+    ]
+    for more, said in named:
+        assert cli.main([*words, *more]) == 0
+        assert said in capsys.readouterr().err
+    assert cli.main([*words, "--topics", ","]) == 2
+    assert "error: --topics ',' names no topic" in capsys.readouterr().err
 
 
 def test_what_there_is_to_know_is_said_once(

@@ -113,9 +113,9 @@ def test_other_levels_or_families_are_other_settings(tmp_path: Path) -> None:
     settings = json.loads((tmp_path / "run.json").read_text())["settings"]
     assert (settings["level"], settings["families"]) == ([1, 2], ["rates", "series"])
     generate(tmp_path, 3, level=[1, 2], families=["rates", "series"])
-    with pytest.raises(UsageError, match=r"level was \[1, 2\], is \[3\]"):
+    with pytest.raises(UsageError, match=r"level was 1, 2, is 3 \(--level\)"):
         generate(tmp_path, 4, level=3, families=["rates", "series"])
-    with pytest.raises(UsageError, match=r"families was \['rates', 'series'\], is None"):
+    with pytest.raises(UsageError, match="families was rates, series, is not set"):
         generate(tmp_path, 4, level="1-2")
 
 
@@ -138,8 +138,9 @@ def test_a_wanted_task_that_no_family_makes_is_refused(tmp_path: Path) -> None:
 
 def test_they_are_refused_with_another_provider(tmp_path: Path) -> None:
     local = {"provider": "openai_compatible", "base_url": "http://localhost:1/v1"}
-    with pytest.raises(UsageError, match="the provider is openai_compatible"):
-        generate_dataset("m", 1, tmp_path, level=2, **local)
+    for kinds in ({"level": 2}, {"families": ["graphs"]}):
+        with pytest.raises(UsageError, match="^--level and --families choose.*openai_compatible$"):
+            generate_dataset("m", 1, tmp_path, **kinds, **local)
     with pytest.raises(UsageError, match="the provider is ScriptedProvider"):
         generate(tmp_path, families=["rates"], provider=ScriptedProvider(["text"]))
     assert not (tmp_path / FAILED).exists()
@@ -148,7 +149,9 @@ def test_they_are_refused_with_another_provider(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--level", "7"], "level is 1, 2, 3"),
+        (["--level", "7"], "level is 1, 2, 3, a list such as 1,3, or a range such as 1-2, not '7'"),
+        (["--task_dist", "-1,2"], "none may be negative"),
+        (["--model_name", ""], "--model_name is empty"),
         (["--families", "rate"], "did you mean rates?"),
         (["--families", "rates", "--task_dist", "1,0"], "no family is chosen for python tasks"),
     ],
@@ -160,6 +163,16 @@ def test_the_command_refuses_in_one_line(
     assert cli.main(["generate", *out, *options]) == 2
     error = capsys.readouterr().err.strip()
     assert said in error and "\n" not in error
+
+
+def test_options_that_are_not_used_are_no_settings_of_the_folder(tmp_path: Path) -> None:
+    unused = {"temperature": 0.5, "max_output_tokens": 9, "thinking": "low", "topics": ["knots"]}
+    generate(tmp_path, 1, **unused, structured=True)
+    recorded = json.loads((tmp_path / "run.json").read_text())["settings"]
+    names = ("temperature", "max_output_tokens", "thinking", "topics", "structured")
+    assert [recorded[name] for name in names] == [None, None, None, [], False]
+    assert generate(tmp_path, 2).complete
+    assert generate(tmp_path, 3, **{**unused, "temperature": 1.0}).complete
 
 
 def test_the_command_makes_what_is_chosen(tmp_path: Path) -> None:

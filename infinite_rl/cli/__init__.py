@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -92,12 +93,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return NOT_DONE
 
 
+_NEGATIVE = re.compile(r"-\.?[0-9][-+0-9.eE,]*")
+
+
 class _Parser(argparse.ArgumentParser):
     """Says in one line what cannot be read: of an option that there is not, which may be meant."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, allow_abbrev=False)
         self.register("type", Path, _path)
+        self._negative_number_matcher = _NEGATIVE  # "-1,2" is a value, which its option refuses
 
     def error(self, message: str) -> NoReturn:
         self.exit(WRONG_USAGE, f"{self.prog}: error: {message} (see {self.prog} --help)\n")

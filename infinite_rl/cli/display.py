@@ -14,6 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from ..generation.budget import KNOWN_AFTER
 from ..generation.progress import Estimate, Progress, Spending
 from ..providers.gate import Traffic
 from ..types import Usage
@@ -71,7 +72,11 @@ def judged(progress: Progress) -> str:
     """Rows made, the acceptance rate, and what was rejected: "900 rows made (79 % ...), ..."."""
     made, rate = progress.accepted.total(), progress.acceptance_rate
     share = "" if rate is None else f" ({rate:.0%} of {made + progress.rejected.total():,} judged)"
-    return f"{made:,} rows made{share}, {rejections(progress.rejected)}"
+    return f"{made:,} {_rows(made)} made{share}, {rejections(progress.rejected)}"
+
+
+def _rows(count: int) -> str:
+    return "row" if count == 1 else "rows"
 
 
 def costs(progress: Progress) -> str:
@@ -84,6 +89,8 @@ def costs(progress: Progress) -> str:
     parts = [f"{dollars(spending.cost)} spent"]
     if whole is not None:
         parts.append(f"about {dollars(whole)} in all")
+    elif progress.rejected and not progress.rows:
+        parts.append("in all unknown until a row is kept")
     if each is not None:
         parts.append(f"{dollars(each)} a row")
     return f"{', '.join(parts)}; {tokens(spending.usage)}"
@@ -107,10 +114,11 @@ def standing(progress: Progress, elapsed_s: float) -> list[str]:
     return [*filter(None, (judged(progress), costs(progress), timing, again, progress.pace))]
 
 
-def done(progress: Progress, *, verified: bool = False) -> str:
+def done(progress: Progress, *, verified: bool = False, asked: str = "") -> str:
     """What a run has done: its rows, its calls, and what the folder has cost.
 
     `verified` says that independent solutions checked the rows: then it says what they stopped.
+    `asked` names the models that the cost is of.
     """
     made, present = progress.accepted.total(), sum(progress.present.values())
     rate = progress.acceptance_rate
@@ -126,23 +134,33 @@ def done(progress: Progress, *, verified: bool = False) -> str:
     if progress.spending.calls:
         each = progress.cost_per_row
         a_row = f", {dollars(each)} a row" if each else ""
-        lines.append(f"{spent(progress.spending)}{a_row}")
+        models = f" ({asked})" if asked else ""
+        lines.append(f"{spent(progress.spending)}{a_row}{models}")
     return "\n".join([*lines, *filter(None, [progress.pace])])
 
 
 def lacking(progress: Progress) -> list[str]:
-    """A line for each family that lacks rows, with the reason. It may hold a server's text."""
-    return [
-        f"target not reached: {family} lacks {missing}: "
-        + (progress.given_up.get(family) or progress.stopped or "not finished")
-        for family in progress.targets
-        if (missing := progress.missing(family))
-    ]
+    """A line for each reason why families lack rows. It may hold a server's text."""
+    lacks: dict[str, list[str]] = {}
+    for family in progress.targets:
+        if missing := progress.missing(family):
+            why = progress.given_up.get(family) or progress.stopped or "not finished"
+            lacks.setdefault(why, []).append(f"{family} lacks {missing}")
+    return [f"target not reached: {', '.join(each)}: {why}" for why, each in lacks.items()]
 
 
-def estimated(plan: Estimate) -> str:
-    """What a run may take, in one line."""
-    basis = "by the calls so far" if plan.measured else "by rule of thumb: no calls to go by yet"
+def estimated(plan: Estimate, calls: int = 0) -> str:
+    """What a run may take, in one line; `calls` are those that the folder holds."""
+    if not plan.calls:
+        return "estimate: 0 calls, $0"
+    if plan.measured:
+        basis = "by the calls so far"
+    elif calls >= KNOWN_AFTER:
+        basis = f"by rule of thumb: none of {calls:,} calls has made a row to go by"
+    elif calls:
+        basis = f"by rule of thumb: {calls:,} calls so far, and {KNOWN_AFTER} are enough to go by"
+    else:
+        basis = "by rule of thumb: no calls to go by yet"
     return f"estimate, {basis}: {plan.calls:,} calls, {tokens(plan.usage)}, {dollars(plan.cost)}"
 
 
@@ -153,8 +171,9 @@ def planned(progress: Progress) -> str:
     rows = (
         f"{family}: {progress.present[family]} of {target} rows are there"
         for family, target in progress.targets.items()
+        if target
     )
-    return "\n".join((*rows, estimated(plan)))
+    return "\n".join((*rows, estimated(plan, progress.spending.calls)))
 
 
 def has_room(console: Console) -> bool:
@@ -218,10 +237,11 @@ class LiveDisplay:
 
 def _bars(progress: Progress) -> Iterator[tuple[str, int, int, str]]:
     """A name, the rows that are there and wanted, and a note, for each family and for all."""
-    for family, target in progress.targets.items():
+    wanted = {family: target for family, target in progress.targets.items() if target}
+    for family, target in wanted.items():
         completed = progress.present[family] + progress.accepted[family]
         yield family, completed, target, "given up" if family in progress.given_up else ""
-    if len(progress.targets) > 1:
+    if len(wanted) > 1:
         yield "all", progress.rows, sum(progress.targets.values()), ""
 
 
@@ -248,6 +268,7 @@ class PlainDisplay:
         counts = ", ".join(
             f"{family} {progress.present[family] + progress.accepted[family]:,}/{target:,}"
             for family, target in progress.targets.items()
+            if target
         )
         line = "; ".join([counts, *standing(progress, now - self._start)])
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)

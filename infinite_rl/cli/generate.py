@@ -226,7 +226,8 @@ def _after_estimate(show: Callable[[Progress], None]) -> Callable[[Progress], No
     def first(progress: Progress) -> None:
         nonlocal told
         if not told and progress.estimate:
-            print(estimated(progress.estimate), file=sys.stderr, flush=True)
+            line = estimated(progress.estimate, progress.spending.calls)
+            print(line, file=sys.stderr, flush=True)
         told = True
         show(progress)
 
@@ -254,7 +255,8 @@ def _print_summary(progress: Progress, given: argparse.Namespace) -> bool:
     asks_a_model = PROVIDERS[resolve_provider(given.provider)].asks_a_model
     # As the run was made, with or without --verify.
     verified = bool(read_manifest(given.out_dir).get("settings", {}).get("verify"))
-    lines, frame = [done(progress, verified=verified)], load_dataset(given.out_dir)
+    told = done(progress, verified=verified, asked=_models_asked(given))
+    lines, frame = [told], load_dataset(given.out_dir)
     if len(frame):
         table = summarise(frame)
         lines.append(table.to_string(index=False, float_format=lambda value: f"{value:g}"))
@@ -264,10 +266,11 @@ def _print_summary(progress: Progress, given: argparse.Namespace) -> bool:
     distinct = distinct_tasks(records)
     if asks_a_model:
         values["distinct_tasks"] = distinct.tasks
-        lines.append(str(distinct))
+        lines += [str(distinct)] if distinct.rows else []
     tell(given, values, *lines, f"in {values['out']}")
     diverse = not distinct.collapsed(given.min_distinct)
-    repeats = [] if diverse else [f"{distinct}, fewer than --min_distinct {given.min_distinct:g}"]
+    few = f"{distinct}, fewer than --min_distinct {given.min_distinct:g}"
+    repeats = [] if diverse else [f"{few}: ask for other tasks by --topics"]
     for line in [*lacking(progress), *repeats]:
         print(plain(line), file=sys.stderr)
     return diverse
@@ -294,6 +297,8 @@ def _chosen_provider(given: argparse.Namespace) -> str:
     unused = [] if PROVIDERS[chosen].asks_a_model else _meant_for_a_model(given)
     if (given.verify or 0) > 0 and not PROVIDERS[chosen].asks_a_model:
         raise UsageError(f"{chosen} solves no tasks: --verify needs a provider that asks a model")
+    if given.model_name is not None and not given.model_name.strip():
+        raise UsageError("--model_name is empty: name a model, or leave the option out")
     if given.model_name is None:
         from ..generation.calls import model_to_ask
 
@@ -301,9 +306,13 @@ def _chosen_provider(given: argparse.Namespace) -> str:
         given.model_name = model_to_ask(None, chosen, recorded)
         if PROVIDERS[chosen].asks_a_model and given.model_name != DEFAULT_MODEL and not given.quiet:
             print(f"model: {given.model_name}, as {given.out_dir} was made with", file=sys.stderr)
+    if asked := "" if given.quiet else _models_asked(given):
+        asked = f"asking {asked}"
+    if given.provider != AUTO and asked:
+        print(asked, file=sys.stderr)
     if given.provider == AUTO and not given.quiet:
         why = (
-            f"an API key is set, asking {given.model_name}"
+            f"an API key is set, {asked}"
             if chosen == "gemini"
             else "no GEMINI_API_KEY or GOOGLE_API_KEY is set: tasks are made here, offline"
         )
@@ -311,6 +320,19 @@ def _chosen_provider(given: argparse.Namespace) -> str:
     if unused:
         print(f"{chosen} asks no model: {', '.join(unused)} not used", file=sys.stderr)
     return chosen
+
+
+def _models_asked(given: argparse.Namespace) -> str:
+    """The models that the calls go to: "a-model, checked by another"; "" where none is asked."""
+    from ..generation.calls import Verification
+
+    chosen = resolve_provider(given.provider)
+    if not PROVIDERS[chosen].asks_a_model:
+        return ""
+    recorded = read_manifest(given.out_dir).get("settings", {})
+    model = str(given.model_name)
+    solves = Verification.of(given.verify, given.verify_model, chosen, model, recorded)
+    return f"{model}, checked by {solves.model or 'itself'}" if solves.count else model
 
 
 def _chosen_engine(given: argparse.Namespace) -> Callable[..., Progress]:
@@ -331,7 +353,7 @@ def _meant_for_a_model(given: argparse.Namespace) -> list[str]:
     """The options given that only a model could heed."""
     names = (
         *("model_name", "temperature", "max_output_tokens", "thinking", "topics", "base_url"),
-        "structured",
+        *("structured", "verify_model", "price", "max_cost"),
     )
     return [f"--{name}" for name in names if getattr(given, name)]
 
@@ -344,6 +366,8 @@ def _topics(text: str | None) -> list[str]:
     """Topics from a file, one a line, or from the text itself."""
     path = Path(text or "")
     if not text or not (path.is_file() or path.suffix in _TEXT_FILES):
+        if text and not _listed(text):
+            raise UsageError(f"--topics {text!r} names no topic")
         return _listed(text or "")
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()

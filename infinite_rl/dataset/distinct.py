@@ -72,7 +72,8 @@ class Distinct:
         return self.rows >= FEWEST and self.tasks < least * self.rows
 
     def __str__(self) -> str:
-        return f"{self.tasks} distinct tasks in {self.rows} rows"
+        tasks = "task" if self.tasks == 1 else "tasks"
+        return f"{self.tasks} distinct {tasks} in {self.rows} {'row' if self.rows == 1 else 'rows'}"
 
 
 class _Task(NamedTuple):

@@ -51,6 +51,18 @@ def model_to_ask(
     return DEFAULT_MODEL
 
 
+def is_offline(provider: str | Provider) -> bool:
+    """Whether the provider is named, and asks nobody: options for models have no meaning then."""
+    return isinstance(provider, str) and not PROVIDERS[resolve_provider(provider)].asks_a_model
+
+
+def check_procedural(provider: str | Provider, level: object, families: object) -> None:
+    """Raise UsageError where procedural tasks are chosen of a provider that makes none."""
+    if (level is not None or families) and not is_offline(provider):
+        kind = resolve_provider(provider) if isinstance(provider, str) else type(provider).__name__
+        raise UsageError(ONLY_PROCEDURAL.format(kind))
+
+
 @dataclass(frozen=True)
 class Verification:
     """How many independent solutions a row may have at most, and by which model; "": the author.
@@ -193,8 +205,6 @@ class Asked:
             if isinstance(solver, str) and (solver or structured):
                 near = nearest_thinking(solver or name, options.get("thinking"))
                 solver = make_provider(kind, solver or name, **{**options, "thinking": near})
-        elif options.get("level") is not None or options.get("families"):
-            raise UsageError(ONLY_PROCEDURAL.format(type(provider).__name__))
         elif isinstance(solver, str) and solver:
             raise UsageError("with a provider of your own, verify_model is one as well, not a name")
         others = provider if isinstance(solver, str) else solver

@@ -33,7 +33,7 @@ from ..store import DATASET, JOURNAL, Store
 from ..tasks import TASKS
 from ..types import Usage
 from ..workers.ray_cluster import connected
-from .calls import Verification, model_to_ask
+from .calls import Verification, check_procedural, is_offline, model_to_ask
 from .plan import Plan, Shard, procedural_kinds
 from .progress import Estimate, Progress, Spending
 from .run import STOPPED_ON_REQUEST
@@ -153,6 +153,10 @@ class _Filling:
         verification = Verification.of(
             given["verify"], given["verify_model"], given["provider"], model, recorded
         )
+        if is_offline(given["provider"]):
+            thinking = None
+            given |= {"temperature": None, "max_output_tokens": None, "topics": ()}
+            given["structured"] = False
         given |= {"model_name": model, "thinking": thinking}
         given |= {"verify": verification.count, "verify_model": verification.model}
         if PROVIDERS[given["provider"]].asks_a_model:
@@ -162,6 +166,7 @@ class _Filling:
                 logger.warning("%s", line)
         chosen = given["task_dist"], TASKS, given["languages"]
         plan = Plan.of(num_samples, *chosen, get_reward_functions())
+        check_procedural(given["provider"], given["level"], given["families"])
         procedural_kinds(given["level"], given["families"], plan)
         return cls(folder, given, plan)
 

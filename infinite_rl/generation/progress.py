@@ -42,10 +42,10 @@ class Estimate:
     """
 
     rows: Mapping[str, int]
-    calls: int
-    usage: Usage
-    cost: float | None
-    measured: bool
+    calls: int = 0
+    usage: Usage = Usage()
+    cost: float | None = 0.0
+    measured: bool = False
 
 
 @dataclass
@@ -109,12 +109,15 @@ class Progress:
     def projected_cost(self) -> float | None:
         """US dollars that the folder will have cost once no row is missing; None if not known.
 
-        By its cost a row so far, before the first row by the estimate of the start.
+        By its cost a row so far; before anything is judged by the estimate of the start, which
+        answers that are all rejected belie.
         """
         each = self.cost_per_row
         if each is not None:
             return self.spending.cost + self.left * each
-        if self.spending.unpriced or self.estimate is None or self.estimate.cost is None:
+        if self.spending.unpriced or self.rejected.total():
+            return None
+        if self.estimate is None or self.estimate.cost is None:
             return None
         return max(self.spending.cost, self.estimate.cost)
 

@@ -169,9 +169,9 @@ class Run:
         self.failures[family] += 1
         if self.failures[family] == self.max_retries:
             error = outcome.score.error_msg[:200]
-            self._give_up(
-                family, f"{self.max_retries} samples in a row failed, the last as {error!r}"
-            )
+            advice = ": ask for other tasks by --topics" if outcome.reason == "duplicate" else ""
+            why = f"{self.max_retries} samples in a row failed, the last as {error!r}{advice}"
+            self._give_up(family, why)
 
     def _dispute(self, outcome: Outcome) -> None:
         """Count a row that is not true; a solver that agrees with none must not cost forever."""

@@ -11,7 +11,39 @@ from typing import cast
 
 from ..errors import UsageError
 from ..manifest import judging_timeout, read_manifest, surroundings, write_manifest
+from ..providers import PROVIDERS
 from .progress import Progress
+
+_OF_PROVIDER = ("model", "verify", "verify_model", "min_agreement")
+
+
+def _with_provider(settings: Mapping[str, object]) -> dict[str, object]:
+    """Settings with the provider by its name, which those of batches have as well."""
+    name = settings.get("provider")
+    for kind, row in PROVIDERS.items():
+        if name in [place.rpartition(":")[2] for place in (row.place, row.batches)]:
+            name = kind
+    return {**settings, "provider": name} if name else dict(settings)
+
+
+def _change(name: str, before: object, now: object) -> str:
+    if name == "prompts":
+        return "the prompts of its tasks are not those of this version"
+    option = "--model_name" if name == "model" else f"--{name}"
+    if (name, now) == ("provider", "procedural"):
+        option += "; without an API key it is procedural"
+    return f"{name} was {_said(before)}, is {_said(now)} ({option})"
+
+
+def _said(value: object) -> str:
+    """A setting as its option is told it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {each}" for key, each in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "not set"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "not set" if value is None or value == "" else str(value)
 
 
 class Record:
@@ -47,12 +79,11 @@ class Record:
         Raises:
             UsageError: names each difference.
         """
-        names = [*self._before, *(self._settings.keys() - self._before.keys())]
-        changed = [
-            f"{name} was {self._before.get(name)!r}, is {self._settings.get(name)!r}"
-            for name in names
-            if self._before and self._before.get(name) != self._settings.get(name)
-        ]
+        now, before = _with_provider(self._settings), _with_provider(self._before)
+        names = [name for name in {**before, **now} if before and before.get(name) != now.get(name)]
+        if "provider" in names:  # from which they follow
+            names = [name for name in names if name not in _OF_PROVIDER]
+        changed = [_change(name, before.get(name), now.get(name)) for name in names]
         if changed:
             raise UsageError(
                 f"{self._folder} was made with other settings: {'; '.join(changed)}. Use the same, "

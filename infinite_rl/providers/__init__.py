@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 AUTO = "auto"
-ONLY_PROCEDURAL = "level and families choose procedural tasks, and the provider is {}"
+ONLY_PROCEDURAL = "--level and --families choose procedural tasks, and the provider is {}"
 # The environment's variables whose values must be in no file, log or message.
 KEY_VARIABLES = (
     *gemini.KEY_VARIABLES,

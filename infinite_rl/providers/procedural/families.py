@@ -81,7 +81,7 @@ def levels_of(level: int | str | Sequence[int] | None) -> tuple[int, ...] | None
     Raises UsageError for what names no level, or one that there is not.
     """
     refused = UsageError(
-        f"level is 1, 2, 3, a list such as 1,3, a range such as 1-2, or None, not {shown(level)}"
+        f"level is 1, 2, 3, a list such as 1,3, or a range such as 1-2, not {shown(level)}"
     )
     if level is None:
         return None

@@ -68,7 +68,9 @@ def _number(node: Node) -> Node:
 
 def _other_kind(first: Node, second: Node) -> str:
     kinds = ["number" if node.op in EXPRESSIONS else node.op for node in (first, second)]
-    return f"a {min(kinds)} is no {max(kinds)}" if kinds[0] != kinds[1] else "the forms differ"
+    if kinds[0] == kinds[1]:
+        return "the forms differ"
+    return f"{'an' if min(kinds)[0] in 'aeiou' else 'a'} {min(kinds)} is no {max(kinds)}"
 
 
 # -- numbers and expressions ----------------------------------------------------------------------
