@@ -28,6 +28,7 @@ How two texts become a verdict:
     dates.py         a date, a time of day
 
     settle.py        what a form holds, worked out, checked and put in order
+    claims.py        values under a condition, such as "for all x > 0"
     regions.py       sets of real numbers as sorted intervals
     algebra.py       integrals, sums, limits and derivatives as their closed forms
     elementary.py    those that follow simple rules
@@ -77,6 +78,13 @@ Conventions. Each example is a test: `==` are equal, `!=` are different, `??` ca
       (a) \boxed{4} (b) \boxed{5} == 4, 5    \(\boxed{4}\) and \(\boxed{5}\) != 5
 - "For all x" is a remark and no factor; behind `5k + 3` "for all integers k" makes a class.
       f(x) = 1 \text{ for all } x == f(x) = 1    f(x) = 1 \text{ for all } x != f(x) = x
+- "For all x > 0" is a condition, and two of them must be equal. One that only one side states makes
+  another claim, unless it is the natural one: whole numbers n (also from 0 or 1 on), complex z, the
+  real numbers at which the value exists, positive ones if it does not exist at 0. A claim that is
+  plainly false cannot be read.
+      2x for all x > 0 == 2x for all positive x    2x for all x > 0 != 2x for all x < 0
+      2x for all x > 0 != 2x    \ln x for all x > 0 == \ln x    3n for all n \ge 1 == 3n
+      3n for all n \ge 2 != 3n    x > 0 for all x ?? x > 0    all x == \mathbb{R}
 - An answer tag goes before a box outside of it, and both before thinking.
       <answer>3</answer> \boxed{4} == 3    <think>\boxed{4}</think> \boxed{3} == 3
 - What takes an answer back wins, and what denies one answers nothing.

@@ -15,6 +15,7 @@ from .spoken import DENIALS, plain_text
 from .tokens import GREEK
 from .tree import (
     EXPRESSIONS,
+    REALS,
     Node,
     constant,
     holds,
@@ -28,8 +29,8 @@ from .tree import (
 )
 
 # The order in which a pair is put before it is judged: so the verdict cannot depend on its order.
-_KINDS = ["choice", "named", "antiderivative", "equation", "inequality", "clock", "quantity"]
-_KINDS += ["text", "ratio", "congruence", "piecewise", "region", "interval"]
+_KINDS = ["claim", "choice", "named", "antiderivative", "equation", "inequality", "clock"]
+_KINDS += ["quantity", "text", "ratio", "congruence", "piecewise", "region", "interval"]
 _KINDS += ["tuple", "list", "set", "matrix"]
 _RANK = {op: rank for rank, op in enumerate(_KINDS)}
 
@@ -101,6 +102,25 @@ def _names(first: Node, second: Node) -> list[str]:
     if len(names) > MAX_VARIABLES:
         raise OverBudget(f"more than {MAX_VARIABLES} variables")
     return names
+
+
+def _claim(first: Node, second: Node, budget: Budget) -> str:
+    """One condition on both, or on one alone the natural one, which says nothing."""
+    body, condition = first.args
+    if second.op != "claim":
+        alone = "" if first.value == "natural" else "a condition that one side alone states"
+        return alone or difference(body, second, budget)
+    differ = _conditions(condition, second.args[1], budget)
+    return differ or difference(body, second.args[0], budget)
+
+
+def _conditions(first: Node, second: Node, budget: Budget) -> str:
+    sets = [node.args[:2] for node in (first, second)]  # of the natural numbers with 0 or without
+    same = any(not difference(one, other, budget) for one in sets[0] for other in sets[1])
+    if first.value != second.value or not same:
+        return "the conditions differ"
+    everything = first.value == "real" and sets[0][0] == REALS
+    return "" if everything or first.args[2:] == second.args[2:] else "conditions on others"
 
 
 def _equations(first: Node, second: Node, budget: Budget) -> str:
@@ -561,6 +581,7 @@ def _piecewise(first: Node, second: Node, budget: Budget) -> str:
 
 
 _JUDGES: dict[str, Callable[[Node, Node, Budget], str]] = {
+    "claim": _claim,
     "choice": _choice,
     "named": _named,
     "antiderivative": _antiderivative,

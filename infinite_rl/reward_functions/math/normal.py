@@ -14,6 +14,7 @@ from .bounds import MAX_CHARACTERS, MAX_SIGNS, Budget, OverBudget, Unparsed
 from .linear import residues
 from .numerals import numeral
 from .parse import parse
+from .quantifiers import Remark, without_quantifiers
 from .quantities import sum_of_quantities
 from .spoken import (
     DENIALS,
@@ -35,6 +36,7 @@ from .tree import (
     negated,
     number,
     show,
+    symbol,
     symbols,
 )
 
@@ -68,6 +70,7 @@ _COMPUTED = re.compile(r"[0-9]|\\pi(?![a-z])")  # in what is no mere name
 _BRACED_MARK = re.compile(r"(?<=[0-9])\{([:.])\}(?=[0-9])")
 _PER_CENT = re.compile(r"\bper cent\b")
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
+_QUANTIFIED = re.compile(r"(?i:\bfor\s)|\\forall|∀")
 
 
 def read(text: str, budget: Budget) -> Node:
@@ -85,6 +88,16 @@ def read(text: str, budget: Budget) -> Node:
     spoken = _spoken(cleaned)
     if spoken is not None:
         return spoken
+    if _QUANTIFIED.search(cleaned):
+        text, remarks, around = without_quantifiers(cleaned)
+        if remarks:
+            conditions = (_condition(remark) for remark in remarks)
+            return Node("claim", (_written(text), *conditions), "" if around else "inside")
+    return _written(cleaned)
+
+
+def _written(cleaned: str) -> Node:
+    """What is more a formula than language."""
     spelled = spelled_out(cleaned)
     try:
         return normal(parse(spelled))
@@ -94,6 +107,21 @@ def read(text: str, budget: Budget) -> Node:
         if _SHORT_UNIT.search(spelled) is None:
             raise
         return normal(parse(spelled, units=False))  # "2 g h" under a root is no amount
+
+
+def _condition(remark: Remark) -> Node:
+    """The numbers that a remark is on: a set, its variables, their kinds in words."""
+    text, kinds = remark.inside or remark.bounds, remark.kinds
+    if "R" in text or "ℝ" in text:
+        kinds |= {"real"}
+    try:
+        inside = normal(parse(text)) if text else REALS
+        if interval(inside) is not None:
+            inside = _region((inside,))
+    except Unparsed:
+        inside = Node("text", (), "".join(text.split()))
+    names = tuple(symbol(name) for name in sorted(set(remark.names)))
+    return Node("condition", (inside, *names), " ".join(sorted(kinds)) or ("" if text else "any"))
 
 
 def _spoken(text: str) -> Node | None:

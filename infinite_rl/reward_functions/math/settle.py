@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .bounds import Budget, Unparsed
+from .claims import claim
 from .decide import difference
 from .regions import SETS, canonical
 from .tree import Node, holds, is_expression
@@ -26,6 +27,8 @@ def _checked(node: Node, budget: Budget) -> Node:
     """With chains of equal signs taken as their last part: `2 + 2 = 5` states nothing."""
     if is_expression(node):
         return node  # no expression holds a chain
+    if node.op == "claim":
+        return claim(node, _checked(node.args[0], budget), budget)
     if node.op != "chain":
         inner = tuple(_checked(arg, budget) for arg in node.args)
         whole = node if inner == node.args else Node(node.op, inner, node.value, node.unit)

@@ -6,7 +6,6 @@ import re
 
 from . import units
 from .number_words import number_in_words, ordinal
-from .quantifiers import without_quantifiers
 from .respell import respelled
 from .tokens import FUNCTIONS, GREEK
 from .tree import REALS, Node, number
@@ -83,7 +82,6 @@ _LEAD = re.compile(
     r"(?=[a-z](?![a-z])\s*(?:[<>=≤≥≠∈]|\\(?:[lg]e|ne|lt|gt|in)))",
     re.IGNORECASE,
 )
-_QUANTIFIED = re.compile(r"(?i:\bfor\s)|\\forall|∀")
 _ANGLE = re.compile(r"(?<![A-Za-z])m?\\angle\s*\{?([A-Z]{1,3})(?![A-Za-z])\}?")
 _EXCEPT = re.compile(
     r"(?:\\text\{\s*)?all\s+real\s+(?:(?:numbers|values)\s*)?(?:x\s+)?(?:except|other\s+than)(?:\s+for)?\s*\}?"
@@ -96,6 +94,9 @@ _ALL_REALS = frozenset([
     "all real numbers", "all reals", "real numbers", "all real values", "the real numbers",
     "the set of all real numbers", "the set of real numbers", "any real number", "all real x",
 ])  # fmt: skip
+_EVERY_REAL = re.compile(
+    r"(?:(?:true|holds|valid)?\s?for )?(?:all|every|any) (?:real )?(?:values? of |numbers? )?[t-y]"
+)
 _NO_MEMBERS = frozenset([
     "no solution", "no solutions", "no real solution", "no real solutions", "empty set",
     "the empty set", "there is no solution", "there are no solutions", "no real roots",
@@ -133,7 +134,7 @@ def choice(plain: str) -> tuple[str, str] | None:
 def phrase(plain: str) -> Node | None:
     """A number in words, maybe with a unit, or words for a set: `five dozen`, `all reals`."""
     words = plain_text(plain)
-    if words in _ALL_REALS:
+    if words in _ALL_REALS or _EVERY_REAL.fullmatch(words):
         return REALS
     if words in _NO_MEMBERS:
         return Node("set")
@@ -164,8 +165,6 @@ def plain_text(text: str) -> str:
 
 def spelled_out(text: str) -> str:
     """Respellings that need more than one token: `101 base 2`, `USD 5`, cases as an array."""
-    if _QUANTIFIED.search(text):
-        text = without_quantifiers(text)
     if "all" in text or "All" in text or "nswer" in text:
         text = _EXCEPT.sub(r"\\mathbb{R} \\setminus \\{\1\\}", _LEAD.sub("", text))
     if text.endswith(")"):

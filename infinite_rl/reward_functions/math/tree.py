@@ -36,6 +36,11 @@ What `normal` makes of them:
     chain             the parts of `x = 2 + 3 = 5`. `settle` leaves none
     region            intervals side by side, and the variable that they bound, if one is named
     union intersection   conditions of which one must hold, or all
+    claim             a form and the conditions that it holds under, "inside" where these stand
+                      between its parts. `settle` leaves one condition, and "natural" where it
+                      says nothing new
+    condition         a set and variables; the kind of the numbers. `settle` makes it two sets,
+                      with 0 and without it for the natural numbers
     antiderivative    the function and its constant
     choice            what is said beside the letter; the letter
     date clock        `2020-03-05`; minutes after midnight, with the ratio that `2:30` also is
