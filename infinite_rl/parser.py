@@ -46,6 +46,8 @@ _CORRECTS = re.compile(
     r"|ошиб\w+)\b|更正|修正|纠正|訂正|错误|수정",
     re.IGNORECASE,
 )
+_CLEAN_HEAD = re.compile(r"^\[(PROMPT|ANSWER|RESPONSE)\]$", re.MULTILINE)
+_LIKE_A_HEAD = re.compile(r"(?:prompt|answer|response)\s{0,3}[\])}:*】]", re.IGNORECASE)
 _RULE = re.compile(r"\s*([-*_=])(?:[ ]?\1){2,}\s*")
 _TITLE = re.compile(
     rf"\s*|{_RULE.pattern}|[\W_]*(?:sample|example|task|problem|item|version|variant|attempt|draft"
@@ -160,6 +162,8 @@ class ExampleParser:
         that nobody asked for.
         """
         text = _plain(text)
+        if (clean := _clean(text)) is not None:
+            return clean
         part = Parsed()
         for inline in (False, True):
             for view in filter(None, _views(text, inline)):
@@ -246,6 +250,26 @@ def _views(text: str, inline: bool) -> Iterator[str]:
         yield text.replace("\\n", "\n").replace('\\"', '"')
     if (clear := html.unescape(_ESCAPED_MARK.sub(r"\1", visible)).translate(_NARROW)) != visible:
         yield clear
+
+
+def _clean(text: str) -> Parsed | None:
+    """The parse of a text that leaves nothing to choose, in a fifth of the time; else None.
+
+    Its three heads stand alone on their lines, in order, and nothing else looks like one.
+    """
+    found = list(_CLEAN_HEAD.finditer(text))
+    if [match[1] for match in found] != ["PROMPT", "ANSWER", "RESPONSE"] or found[0].start():
+        return None
+    if len(_LIKE_A_HEAD.findall(text)) > 3 or THINKING.search(text) or _CORRECTS.search(text):
+        return None
+    ends = [*(match.start() for match in found[1:]), len(text)]
+    spans = [text[match.end() : end] for match, end in zip(found, ends, strict=True)]
+    if any(span.count("```") % 2 or "~~~" in span or not span.strip() for span in spans):
+        return None  # a head may stand in a fence
+    heads = (Head("bracket", match[1].lower(), match.start(), match.end()) for match in found)
+    parsed = _parsed(text, Run(tuple(zip(heads, SECTIONS, strict=True)), len(text)))
+    placeholders = all(map(_PLACEHOLDER.fullmatch, parsed.values()))
+    return parsed if parsed.complete and not placeholders else None
 
 
 def _chosen(text: str, inline: bool) -> Parsed:

@@ -6,6 +6,7 @@ import json
 import pickle
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 from infinite_rl import layout
@@ -48,6 +49,22 @@ class Corpus(unittest.TestCase):
                     faults.append((path.stem, row["id"], dict(parsed)))
         self.assertGreaterEqual(cases, 240)
         self.assertEqual(faults, [])
+
+    def test_a_clean_text_is_read_as_if_there_were_no_short_cut(self) -> None:
+        tables = [path.read_text(encoding="utf-8") for path in CORPUS.glob("*.jsonl")]
+        texts = [json.loads(line)["text"] for table in tables for line in table.splitlines()]
+        for text in (*texts, *map(with_heads, texts)):
+            short = parse(text)
+            with unittest.mock.patch("infinite_rl.parser._clean", lambda _: None):
+                long = parse(text)
+            self.assertEqual((dict(short), short.strategy), (dict(long), long.strategy), text)
+            self.assertEqual(short.found, long.found)
+
+
+def with_heads(text: str) -> str:
+    """The sections of a text, once more under clean heads."""
+    parsed = parse(text)
+    return layout.render(parsed["prompt"] or text, parsed["answer"] or text, parsed["response"])
 
 
 class Sections(unittest.TestCase):
