@@ -738,3 +738,54 @@ def test_many_are_judged_in_the_language_of_each_like_one() -> None:
     one_by_one = [reward.compute_reward(answer, references[0]) for answer in answers]
     assert reward.compute_rewards(answers, references) == one_by_one
     assert [score.status for score in one_by_one] == ["passed", "passed", "unscored", "failed"]
+
+
+# --- a method of LeetCode's class
+
+LEETCODE = {
+    "python": "class Solution:\n    def f(self, x):\n        return 2 * x\n",
+    "javascript": "class Solution {\n  f(x) { return 2 * x; }\n}\n",
+}
+
+
+def of_leetcode(language: str) -> list[dict[str, Any]]:
+    check = {
+        "python": "def check(g): assert g(2) == 4",
+        "javascript": "function check(g) { console.assert(g(2) === 4); }",
+    }
+    return [calls(4, args=[2]), {"tests": check[language], "entry_point": "f"}]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("named", [True, False])
+def test_an_entry_point_may_be_a_method_of_solution(language: str, named: bool) -> None:
+    right = LEETCODE[language]
+    row = Sample("coding", "", json.dumps(of_leetcode(language)[0]), "", language=language)
+    reward = CodingRewardFunction()
+    assert reward.passes(row, tagged(fenced(right, language)), likely=True)
+    for reference in of_leetcode(language):
+        stated = language if named else None
+        assert judge(right, reference, stated, language).passed
+        for wrong in (
+            right.replace("2 * x", "3 * x"),
+            right.replace("Solution", "Other"),
+            right.replace("f(", "g("),
+        ):
+            assert judge(wrong, reference, stated, language).status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("language", "top"),
+    [
+        ("python", "def f(x): return 3"),
+        ("python", "f = lambda x: 3"),
+        ("python", "from math import floor as f"),
+        ("javascript", "function f(x) { return 3; }"),
+        ("javascript", "const f = (x) => 3;"),
+        ("javascript", "module.exports = { f: (x) => 3 };"),
+    ],
+)
+def test_a_function_of_that_name_counts_before_a_method(language: str, top: str) -> None:
+    for reference in of_leetcode(language):
+        for code in (f"{LEETCODE[language]}\n{top}", f"{top}\n{LEETCODE[language]}"):
+            assert judge(code, reference, language).status == "failed"

@@ -28,6 +28,7 @@ from .calls import WrongLanguage, call_tests
 from .compare import compare, compare_exactly
 from .plain_calls import are_plain_calls
 from .predicate import predicate_share
+from .programs import is_method_of_solution
 from .reference import (
     TYPESCRIPT,
     Calls,
@@ -609,7 +610,8 @@ class CodingRewardFunction(RewardFunction):
             raise type(fault)(str(fault))
 
     def _run_tests(self, code: str, tests: Tests, language: str) -> Execution:
-        return self._run(code, language, **_as_run(tests, language).arguments())
+        tests = _as_run(_of_solution(tests, code, language), language)
+        return self._run(code, language, **tests.arguments())
 
     def _judge_cases(self, code: str, reference: Cases, language: str, *, brief: bool) -> _Verdict:
         """Run the program once a case. After a run that met a limit the others count as failed.
@@ -688,6 +690,17 @@ def _judge_output(stdout: str, expected: Output) -> _Verdict:
 def _all_pass(tests: Tests, execution: Execution) -> bool:
     passed = sum(result.passed for result in execution.tests)
     return passed == len(tests.tests) == len(execution.tests) and execution.status == "ok"
+
+
+def _of_solution(tests: Tests, code: str, language: str) -> Tests:
+    """The tests of a function, for a program in which that is a method of a class `Solution`."""
+    name = tests.entry_point or (tests.tests[0].partition("(")[0] if tests.expected else "")
+    if not name.isidentifier() or not is_method_of_solution(code, name, language):
+        return tests
+    if tests.entry_point:
+        return replace(tests, entry_point=f"Solution().{name}")
+    made = "Solution()." if language == "python" else "new Solution()."
+    return replace(tests, tests=tuple(f"{made}{text}" for text in tests.tests))
 
 
 def _as_run(tests: Tests, language: str) -> Tests:

@@ -24,6 +24,7 @@ from ..layout import ANSWER_TAG
 from ..parser_fences import CodeBlock, code_blocks
 from ..parser_tags import split_thinking, tag_matches
 from ..runtimes import language_of
+from ..runtimes.javascript_tokens import tokens
 from .reference import named_language
 
 _BEGIN = re.compile(r"^[` \t]*\[BEGIN\][ \t]*\n?", re.MULTILINE)
@@ -86,6 +87,37 @@ def marked(
 def definition(code: str, name: str) -> re.Match[str] | None:
     """Where a line of the code defines a function or a class of that name, at its top level."""
     return re.search(rf"^(?:(?:async[ \t]+)?def|class)[ \t]+{re.escape(name)}\b", code, re.M)
+
+
+def is_method_of_solution(code: str, name: str, language: str) -> bool:
+    """Whether a class `Solution`, as LeetCode has it, has the method, and no other has the name."""
+    if "Solution" not in code:
+        return False
+    if language == "javascript":
+        return _is_method_in_javascript(code, name)
+    statements = list(_statements(code))
+    if any(name in each.names for each in statements):
+        return False
+    method = re.compile(rf"^[ \t]+(?:async[ \t]+)?def[ \t]+{re.escape(name)}\b", re.MULTILINE)
+    classes = [each.text for each in statements if "Solution" in each.names]
+    return any(definition(text, "Solution") and method.search(text) for text in classes)
+
+
+def _is_method_in_javascript(code: str, name: str) -> bool:
+    found = is_class = False
+    depth, before = 0, ""
+    for token in tokens(code):
+        if depth == 0 and token.text == "Solution" and before == "class":
+            is_class = True
+        elif token.text == name and before != ".":
+            if not is_class:
+                return False
+            found = found or depth == 1
+        depth = max(depth + token.opens - token.closes, 0)
+        if token.closes and depth == 0:
+            is_class = False
+        before = token.text
+    return found
 
 
 def until_complete(code: str, asked: Collection[str]) -> str:
