@@ -80,6 +80,7 @@ class Killing:
 
     def _start(self, server: gemini.GeminiServer, out: Path, rows: int) -> subprocess.Popen[bytes]:
         options = ["--num_samples", rows, "--threads", self.threads, "--task_dist", "0,1"]
+        options += ["--min_distinct", 0]  # its sums are one task, on purpose
         return subprocess.Popen(
             [sys.executable, str(ROOT / "scripts" / "generate.py"), *map(str, options)]
             + ["--out_dir", str(out)],

@@ -344,7 +344,8 @@ def test_other_settings_in_the_same_folder_are_refused_with_the_difference(tmp_p
     make(tmp_path, right, 1, seed=3)
     provider = ScriptedProvider(right)
     with pytest.raises(
-        UsageError, match=r"seed was 3, is 4; topics was \[\], is \['knots'\].*--extend"
+        UsageError,
+        match=r"seed was 3, is 4 \(--seed\); topics was not set, is knots \(--topics\).*--extend",
     ):
         make(tmp_path, provider, 2, seed=4, topics=["knots"])
     assert not provider.calls
