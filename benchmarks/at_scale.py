@@ -33,8 +33,8 @@ from benchmarks.sandbox import machine
 
 if TYPE_CHECKING:
     from infinite_rl.training import TrainingConfig
-    from infinite_rl.training.async_engine import Place
-    from infinite_rl.training.roles import Placement
+    from infinite_rl.training.engines.async_engine import Place
+    from infinite_rl.training.engines.roles import Placement
 
 WRONG = 0.4  # the share of labels
 NAMES = ("Ann", "Ben", "Eva", "Ida", "Leo", "Max", "Mia", "Noa", "Tim", "Zoe")
@@ -105,7 +105,7 @@ def prepared(folder: Path, steps: int, warm_up: int = 240) -> TrainingConfig:
     import torch
 
     from infinite_rl.training import TrainingConfig, train
-    from infinite_rl.training.demo import make_tokenizer, tiny_model
+    from infinite_rl.training.runs.demo import make_tokenizer, tiny_model
 
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ def published(folder: Path) -> list[Row]:
 def labels(config: TrainingConfig, chance: Random) -> list[Row]:
     """The rows as they will be asked, each with five labels, of which about two are those of other
     rows of their kind."""
-    from infinite_rl.training.mixed import id_of, rows_of
+    from infinite_rl.training.core.mixed import id_of, rows_of
 
     found = []
     for row in rows_of(config):
@@ -186,9 +186,9 @@ MADE: Mapping[str, Callable[[int], tuple[Row, str]]] = {
 def trained(config: TrainingConfig, killed: Sequence[str] = ()) -> Path:
     """The run of a config, in which the first worker of these roles is killed on the way."""
     from infinite_rl.adapters.scorer import Scorer
-    from infinite_rl.training.async_engine import in_threads, run_on
-    from infinite_rl.training.mixed import rows_of
-    from infinite_rl.training.run_log import Training
+    from infinite_rl.training.core.mixed import rows_of
+    from infinite_rl.training.engines.async_engine import in_threads, run_on
+    from infinite_rl.training.runs.run_log import Training
 
     scorer = Scorer.of(config.reward)
     training = Training(rows_of(config, scorer), scorer, config)
@@ -211,7 +211,7 @@ def trained_on_ray(config: TrainingConfig, out: Path) -> Path:
 
 def process_of(runs: Path, worker: str) -> int:
     """The process of a worker of the run that goes on there."""
-    from infinite_rl.training.run_folder import read_events
+    from infinite_rl.training.runs.run_folder import read_events
 
     (run,) = runs.iterdir()
     placed = [each for each in read_events(run, "placed") if each["worker"] == worker]
@@ -280,7 +280,7 @@ class Mortal:
         self.worker.kill()
 
     def _count(self) -> None:
-        from infinite_rl.training.roles import WorkerLost
+        from infinite_rl.training.engines.roles import WorkerLost
 
         self.calls += 1
         if self.calls == 5:
@@ -324,8 +324,8 @@ class Told:
 
 def told(name: str, run: Path) -> Told:
     """What the events and rollouts of a run tell."""
-    from infinite_rl.training import timeline
-    from infinite_rl.training.run_folder import read_events, read_rollouts
+    from infinite_rl.training.runs import timeline
+    from infinite_rl.training.runs.run_folder import read_events, read_rollouts
 
     whole = timeline.read(run)
     begun = [each.ended for each in whole.spans if each.stage == "train"][BEGINNING - 1]
@@ -350,8 +350,8 @@ def told(name: str, run: Path) -> Told:
 
 def first_of(config: TrainingConfig, count: int) -> list[str]:
     """The ids of the prompts that a schedule begins with."""
-    from infinite_rl.training.batches import rows_of_step
-    from infinite_rl.training.mixed import id_of, rows_of
+    from infinite_rl.training.core.batches import rows_of_step
+    from infinite_rl.training.core.mixed import id_of, rows_of
 
     rows = rows_of(config)
     return [id_of(rows[at]) for at in rows_of_step(len(rows), count, 0, config.order("prompts"))]

@@ -29,7 +29,7 @@ from pathlib import Path
 
 from benchmarks.native import STOPPED, Ending, Native
 from benchmarks.sandbox import machine
-from infinite_rl.executor import RewardExecutor
+from infinite_rl.sandbox.executor import RewardExecutor
 
 HERE = Path(__file__).resolve().parent
 TIMEOUT_S = 10.0

@@ -38,9 +38,9 @@ from benchmarks.self_test import cpu_s
 from infinite_rl.errors import ProviderRefused
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import tagged
-from infinite_rl.parser import ExampleParser
+from infinite_rl.parsing.sections import ExampleParser
+from infinite_rl.procedural import ProceduralProvider
 from infinite_rl.providers.gemini import GeminiProvider
-from infinite_rl.providers.procedural import ProceduralProvider
 from infinite_rl.providers.remote import http_settings
 
 KEY = "AIzaLoopbackKey-0123456789"

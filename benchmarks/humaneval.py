@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from infinite_rl.errors import RuntimeMissing
-from infinite_rl.executor import RewardExecutor
-from infinite_rl.runtimes.python_tests import read_tests
+from infinite_rl.sandbox.executor import RewardExecutor
+from infinite_rl.sandbox.python.tests import read_tests
 from infinite_rl.types import Execution
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -24,14 +24,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from infinite_rl.files.csv_log import read_rows
-from infinite_rl.generation.journal import answers
 from infinite_rl.generation.plan import slot_seed
+from infinite_rl.inference.journal import answers
 from infinite_rl.layout import render, tagged
-from infinite_rl.proof.solves import FIRST_SOLUTIONS, MOST_SOLUTIONS
 from infinite_rl.store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, JOURNAL
+from infinite_rl.verification.self_consistency import FIRST_SOLUTIONS, MOST_SOLUTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 import gemini_server as gemini  # noqa: E402 -- it lies with the tests
 

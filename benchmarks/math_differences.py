@@ -85,7 +85,7 @@ def page(pairs: list[Pair], found: list[Difference]) -> str:
         "# Where our verdicts and Math-Verify's differ",
         "",
         "Written by `python -m benchmarks.math_differences`. The convention that decides a row is",
-        "the section of `tests/math_pairs.txt` that its pair stands in, where it was labelled by",
+        "the section of `math_pairs.txt` that its pair stands in, where it was labelled by",
         "hand; references of MATH-500 carry the rule that made them.",
         "",
         f"Of {len(pairs)} pairs Math-Verify 0.9.0 judges {len(found)} differently.",

@@ -1,11 +1,11 @@
-"""The labelled pairs of `tests/math_pairs.txt`, for the tests and for whatever measures by them."""
+"""The labelled pairs of `math_pairs.txt`, for the tests and the benchmarks."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import NamedTuple
 
-PAIRS = Path(__file__).resolve().parent.parent / "tests" / "math_pairs.txt"
+PAIRS = Path(__file__).resolve().parent.parent / "tests" / "reward_functions" / "math_pairs.txt"
 
 
 class Pair(NamedTuple):

@@ -40,9 +40,10 @@ import hypothesis
 import pytest
 
 from benchmarks.sandbox import machine
-from infinite_rl.proof.mutation import mutants
+from infinite_rl.verification.mutation import mutants
 
 ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
 SPARE_S, TIMES = 2, 3  # processor time that a test may take: so much, and times what it needs
 WALL_S = 120.0
 MOST_BYTES = 4 * 2**30  # of memory that a fork may take
@@ -58,7 +59,7 @@ class Part(NamedTuple):
 _MATHS = "infinite_rl.reward_functions.math"
 PARTS: Mapping[str, Part] = {
     "parser": Part(
-        [f"infinite_rl.parser{name}" for name in ("", "_heads", "_tags", "_fences")],
+        [f"infinite_rl.parsing.sections{name}" for name in ("", "_heads", "_tags", "_fences")],
         ["test_parser.py", "test_parser_properties.py", "test_reward_functions.py"],
     ),
     "comparison": Part(["infinite_rl.reward_functions.compare"], ["test_compare.py"]),
@@ -402,7 +403,8 @@ def judged(part: Part, modules: Sequence[str], most: int, longest: float) -> Jud
         options += ["-p", "no:terminal", f"--basetemp={folder}/tests", f"--rootdir={ROOT}"]
         options += ["-m", "not slow and not soak"]
         ended = pytest.main(
-            [*options, *(str(ROOT / "tests" / name) for name in part.tests)], plugins=[judge]
+            [*options, *(str(path) for name in part.tests for path in TESTS.rglob(name))],
+            plugins=[judge],
         )
     if not judge.fates:
         sys.exit(f"pytest judged nothing: {ended!r}")

@@ -22,7 +22,7 @@ from benchmarks.math_pairs import labelled
 from benchmarks.table import Better, Line
 from infinite_rl.dataset.decontaminate import Leak
 from infinite_rl.dataset.dedup import Duplicate, duplicates
-from infinite_rl.executor import RewardExecutor
+from infinite_rl.sandbox.executor import RewardExecutor
 
 NO_TRAINING = "not installed: pip install -e '.[train]'"
 NO_TRL = "not installed: pip install -e '.[trl]'"
@@ -84,7 +84,7 @@ def _references(executor: RewardExecutor, quick: bool) -> Iterator[Line]:
 
 
 def maths(quick: bool) -> Iterator[Line]:
-    """Verdicts on the labelled pairs of `tests/math_pairs.txt` beside Math-Verify's, in CPU time of
+    """Verdicts on the labelled pairs of `math_pairs.txt` beside Math-Verify's, in CPU time of
     processes and their children. The labels follow this project's conventions (`docs/results/`
     lists where Math-Verify's are others). A batch is judged at once by ours, pair by pair by it."""
     rounds, most = (1, 60) if quick else (3, 200)

@@ -15,10 +15,10 @@ from statistics import median
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from infinite_rl.providers.procedural import families, make_problem
-from infinite_rl.providers.procedural.math_derivatives import MOVERS
-from infinite_rl.providers.procedural.math_rates import TRAVELLERS
-from infinite_rl.providers.procedural.wording import NAMES
+from infinite_rl.procedural import families, make_problem
+from infinite_rl.procedural.math_derivatives import MOVERS
+from infinite_rl.procedural.math_rates import TRAVELLERS
+from infinite_rl.procedural.wording import NAMES
 
 MASKS = (
     (re.compile(r"(`{3,}).*?\1", re.DOTALL), "CODE"),

@@ -23,9 +23,9 @@ from contextlib import closing
 from pathlib import Path
 
 from benchmarks.sandbox import machine
-from infinite_rl.generation.journal import Call, Journal, Source
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
+from infinite_rl.inference.journal import Call, Journal, Source
 from infinite_rl.layout import render, tagged
 from infinite_rl.store import Store
 from infinite_rl.tasks import TASKS

@@ -20,10 +20,10 @@ from pathlib import Path
 from benchmarks.humaneval import DATA, SUITES, Suite
 from benchmarks.sandbox import machine
 from infinite_rl.layout import fenced, tagged
-from infinite_rl.proof.self_test import LEAST_MUTANTS, SelfTest, self_test
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.reward_functions.reward_function import RewardFunction
 from infinite_rl.types import Sample
+from infinite_rl.verification.self_test import LEAST_MUTANTS, SelfTest, self_test
 from infinite_rl.workers.pool import close
 
 _MATH = {"GSM8K": "gsm8k/test.jsonl", "MATH-500": "math500/test.jsonl"}

@@ -27,9 +27,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.sandbox import machine
-from infinite_rl.executor import RewardExecutor
 from infinite_rl.layout import fenced, tagged
-from infinite_rl.reward_functions.coding import CodingRewardFunction
+from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
+from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.types import RewardFunctionScore, Sample
 
 ROUND = 500  # runs between two looks at the clock and at the process

@@ -38,7 +38,8 @@ def compare(folder: Path, seeds: int, steps: int) -> None:
     import torch
 
     from infinite_rl.adapters.scorer import Scorer
-    from infinite_rl.training import demo, train
+    from infinite_rl.training import train
+    from infinite_rl.training.runs import demo
 
     torch.set_num_threads(1)
     recipe, scorer = demo.Recipe(grpo_steps=steps), Scorer()

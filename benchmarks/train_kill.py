@@ -24,13 +24,13 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from infinite_rl.training.checkpoint import load_state, newest, ready
-from infinite_rl.training.run_folder import EVENTS, read_events, read_rollouts
+from infinite_rl.training.runs.checkpoint import load_state, newest, ready
+from infinite_rl.training.runs.run_folder import EVENTS, read_events, read_rollouts
 
 # A new process has what is slow to load already, and nothing else.
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(
-    ["infinite_rl.training.local", "transformers.models.qwen3.modeling_qwen3", "tokenizers"]
+    ["infinite_rl.training.engines.local", "transformers.models.qwen3.modeling_qwen3", "tokenizers"]
 )
 MOST_LINES, LONGEST_STEP_S = 12, 0.1  # that a process lives: lines written, and then seconds
 SHAPE = {
@@ -65,7 +65,7 @@ SHARED = {
 
 def make_model(folder: Path) -> None:
     """A model of some 10,000 weights and its tokenizer."""
-    from infinite_rl.training.demo import make_tokenizer, tiny_model
+    from infinite_rl.training.runs.demo import make_tokenizer, tiny_model
 
     tokenizer = make_tokenizer([row["prompt"] for row in rows()])
     for each in (tokenizer, tiny_model(tokenizer, seed=0, **SHAPE)):

@@ -27,7 +27,7 @@ import torch
 import transformers as untyped
 
 from infinite_rl.training import TrainingConfig, train
-from infinite_rl.training.demo import make_tokenizer, tiny_model
+from infinite_rl.training.runs.demo import make_tokenizer, tiny_model
 
 transformers: Any = untyped  # it leaves much of itself untyped
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .dataset import load_dataset
-    from .executor import Executor, RewardExecutor
     from .generator import generate_dataset
-    from .parser import ExampleParser
+    from .parsing.sections import ExampleParser
     from .reward_functions import get_reward_functions
     from .reward_functions.reward_function import RewardFunction
     from .run_examples import run_examples
+    from .sandbox.executor import Executor, RewardExecutor
     from .types import Completion, Execution, Program, RewardFunctionScore, Sample, TaskType
 
 _HOME = {

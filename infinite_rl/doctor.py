@@ -24,7 +24,7 @@ from urllib.request import Request, urlopen
 from .errors import InfiniteRLError
 from .files.cache import cache_folder
 from .providers import KEY_VARIABLES
-from .runtimes import RUNTIMES, Runtime
+from .sandbox.runtimes import RUNTIMES, Runtime
 
 State = Literal["ok", "absent", "broken"]
 _ROOM_GB = 0.5  # what compiled runtimes take, and some more
@@ -135,8 +135,8 @@ def _sandbox(runtime: Runtime) -> Finding:
     part = f"sandbox {runtime.name}"
     began = time.monotonic()
     try:
-        from .executor import RewardExecutor
-        from .runtimes.engine import is_compiled
+        from .sandbox.engine import is_compiled
+        from .sandbox.executor import RewardExecutor
 
         there = is_compiled(runtime)
         with RewardExecutor(timeout=30) as executor:

@@ -18,17 +18,6 @@ from pathlib import Path
 
 from .errors import ProviderError, UsageError
 from .generation.attempts import FORM, REPAIRABLE, Asker
-from .generation.batches import Batches, Collecting
-from .generation.budget import Budget, estimate
-from .generation.calls import (
-    Asked,
-    Patience,
-    Verification,
-    check_procedural,
-    is_offline,
-    model_to_ask,
-)
-from .generation.journal import Journal
 from .generation.outcomes import Answering, SelfConsistency
 from .generation.plan import Plan, Shard, procedural_kinds, slot_seed
 from .generation.progress import Estimate, Progress
@@ -36,8 +25,18 @@ from .generation.run import Run
 from .generation.run_log import RunLog
 from .generation.run_record import Record
 from .generation.shards import shard_count
+from .inference.batches import Batches, Collecting
+from .inference.budget import Budget, estimate
+from .inference.calls import (
+    Asked,
+    Patience,
+    Verification,
+    check_procedural,
+    is_offline,
+    model_to_ask,
+)
+from .inference.journal import Journal
 from .manifest import MANIFEST, read_manifest
-from .proof.solves import MIN_AGREEMENT
 from .providers import resolve_provider
 from .providers.limits import Limits, RetryPolicy
 from .providers.models import check_available, warnings_of
@@ -51,6 +50,7 @@ from .settings import check_range
 from .store import DATASET, FAILED, JOURNAL, Store
 from .tasks import TASKS
 from .types import TaskType
+from .verification.self_consistency import MIN_AGREEMENT
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from .errors import RuntimeMissing, StoreError
 from .files.replacing import write_text
-from .runtimes import RUNTIMES, Runtime, recorded_hash
+from .sandbox.runtimes import RUNTIMES, Runtime, recorded_hash
 
 MANIFEST = "run.json"
 _USUAL_TIMEOUT_S = 5  # that of folders whose manifest is older than its record

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .generation.judge import sample_from
-from .parser import ExampleParser
+from .parsing.sections import ExampleParser
 from .reward_functions import get_reward_functions
 from .tasks import TASKS
 from .types import RewardFunctionScore

@@ -15,9 +15,9 @@ from typing import Any
 
 from infinite_rl.errors import UsageError
 from infinite_rl.layout import fenced, render, tagged
-from infinite_rl.parser import ExampleParser
+from infinite_rl.parsing.sections import ExampleParser
 from infinite_rl.reward_functions import REWARDS, RewardFunction, get_reward_functions
-from infinite_rl.reward_functions.coding import CodingRewardFunction
+from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
 from infinite_rl.types import RewardFunctionScore, Sample
 
 REWARD = get_reward_functions(timeout=5)
@@ -288,7 +288,7 @@ class Table(unittest.TestCase):
             "py3langid",
             "pandas",
             "torch",
-            "infinite_rl.executor",
+            "infinite_rl.sandbox.executor",
         )
         code = (
             "import sys, infinite_rl.reward_functions as r; r.get_reward_functions; "

@@ -1,7 +1,7 @@
 """Writes the values that tests ask for as text, which the host reads and judges.
 
 JSON, in which null, booleans, integers, floats, strings and lists stand for themselves and all else
-is an object with one key, its tag: `infinite_rl/runtimes/python_values.py` reads them. An object is
+is an object with one key, its tag: `infinite_rl/sandbox/python/values.py` reads them. An object is
 read with the methods of the built-in type that it derives from, never with its own. What derives
 from none is opaque: only the name of its class crosses, and what it says to be true.
 """

@@ -15,7 +15,7 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from infinite_rl.cli import main
-from infinite_rl.dataset.report import report
+from infinite_rl.report import report
 
 PICTURE = Path(__file__).with_suffix(".png")
 WIDTH, OVERVIEW, ROWS = 1200, 655, 640  # pixels

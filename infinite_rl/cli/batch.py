@@ -45,7 +45,7 @@ def add(verbs: arguments.Verbs) -> None:
 
 
 def _status(given: argparse.Namespace) -> int:
-    from ..generation.journal import batches
+    from ..inference.journal import batches
 
     there = [batch for batch in batches(given.out_dir) if batch.slots]
     lines = [

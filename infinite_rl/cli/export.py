@@ -12,11 +12,11 @@ from . import arguments
 from .terminal import DONE, counted, counting, one_line, show_logs, tell
 
 if TYPE_CHECKING:
-    from ..dataset.export import Statistics
+    from ..export import Statistics
 
 
 def add(verbs: arguments.Verbs) -> None:
-    from ..dataset.export.formats import FORMATS
+    from ..export.formats import FORMATS
 
     parser = verbs.add_parser(
         "export",
@@ -56,7 +56,7 @@ def add(verbs: arguments.Verbs) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from ..dataset.export import About, export
+    from ..export import About, export
 
     show_logs()
     about = About(given.name or given.out.absolute().name, given.license, _manifest(given))
@@ -99,7 +99,7 @@ def run(given: argparse.Namespace) -> int:
 
 def _warn_of_types(statistics: Statistics, to: str) -> None:
     """Say which rows a trainer can judge by a reward of the user's own alone."""
-    from ..dataset.export import FORMATS
+    from ..export import FORMATS
     from ..reward_functions import REWARDS
 
     types = {kind for kind, _ in statistics.kinds} - set(REWARDS)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from ..dataset.distinct import MIN_DISTINCT
 from ..errors import StoreError, UsageError
 from ..manifest import read_manifest
-from ..proof.solves import MIN_AGREEMENT
 from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
 from ..settings import check_range
+from ..verification.self_consistency import MIN_AGREEMENT
 from .arguments import THINKING, Verbs, for_machines, option, switch, timeout
 from .terminal import (
     DONE,
@@ -300,7 +300,7 @@ def _chosen_provider(given: argparse.Namespace) -> str:
     if given.model_name is not None and not given.model_name.strip():
         raise UsageError("--model_name is empty: name a model, or leave the option out")
     if given.model_name is None:
-        from ..generation.calls import model_to_ask
+        from ..inference.calls import model_to_ask
 
         recorded = read_manifest(given.out_dir).get("settings", {})
         given.model_name = model_to_ask(None, chosen, recorded)
@@ -324,7 +324,7 @@ def _chosen_provider(given: argparse.Namespace) -> str:
 
 def _models_asked(given: argparse.Namespace) -> str:
     """The models that the calls go to: "a-model, checked by another"; "" where none is asked."""
-    from ..generation.calls import Verification
+    from ..inference.calls import Verification
 
     chosen = resolve_provider(given.provider)
     if not PROVIDERS[chosen].asks_a_model:

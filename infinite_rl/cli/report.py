@@ -31,7 +31,7 @@ def add(verbs: arguments.Verbs) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from ..dataset.report import report
+    from ..report import report
 
     for flag in ("rows", "megabytes"):
         if getattr(given, flag) < 1:

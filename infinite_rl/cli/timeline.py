@@ -37,7 +37,7 @@ def add(verbs: arguments.Verbs) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from ..training.timeline import draw, pictures, read, summary
+    from ..training.runs.timeline import draw, pictures, read, summary
 
     timeline = read(given.run)
     found = summary(timeline)

@@ -15,7 +15,7 @@ from .terminal import DONE, hide_progress_of_others, plain, show_logs, tell
 
 if TYPE_CHECKING:
     from ..training import TrainingConfig
-    from ..training.demo import Found
+    from ..training.runs.demo import Found
 
 _CODES = "Exit code: 0 done, 1 not done, 2 wrong usage."
 
@@ -35,7 +35,7 @@ def add(verbs: arguments.Verbs) -> None:
 
 
 def _add_algorithm(kinds: arguments.Verbs, name: str, what: str) -> None:
-    from ..training.config import TrainingConfig
+    from ..training.runs.config import TrainingConfig
 
     parser = kinds.add_parser(
         name,
@@ -93,8 +93,8 @@ def run(given: argparse.Namespace) -> int:
 def _config(given: argparse.Namespace) -> TrainingConfig:
     """The file's values or the run's, and those of the flags in their place."""
     from ..redact import REDACTED
-    from ..training.config import TrainingConfig
-    from ..training.run_folder import CONFIG
+    from ..training.runs.config import TrainingConfig
+    from ..training.runs.run_folder import CONFIG
 
     path, algorithm = given.source, given.algorithm
     if path.is_dir():
@@ -116,7 +116,7 @@ def _config(given: argparse.Namespace) -> TrainingConfig:
 
 def _done(resume: Path | None) -> int:
     """The steps that a run has behind it."""
-    from ..training.checkpoint import newest, step_of
+    from ..training.runs.checkpoint import newest, step_of
 
     start = newest(resume) if resume else None
     return step_of(start) if start else 0
@@ -136,7 +136,7 @@ def _shown(shown: ExitStack, steps: int, begun: int) -> Callable[[int, Mapping[s
 def demo(given: argparse.Namespace) -> int:
     hide_progress_of_others()
     try:
-        from ..training import demo as demonstration
+        from ..training.runs import demo as demonstration
     except ModuleNotFoundError as error:
         raise UsageError(f"the demo needs {error.name}: pip install 'infinite-rl[train]'") from None
     from dataclasses import replace

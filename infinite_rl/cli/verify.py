@@ -30,9 +30,9 @@ def run(given: argparse.Namespace) -> int:
     from ..dataset import dataset_file
     from ..files.csv_log import read_rows
     from ..manifest import judging_timeout
-    from ..proof.reprove import reprove
     from ..reward_functions import get_reward_functions
     from ..store import DATASET_COLUMNS, DATASET_LATER
+    from ..verification.reprove import reprove
 
     show_logs()
     path = dataset_file(given.out_dir)

@@ -25,8 +25,8 @@ def add(verbs: arguments.Verbs) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from ..runtimes import RUNTIMES, load_guest, runtime_named
-    from ..runtimes.engine import is_compiled
+    from ..sandbox.engine import is_compiled
+    from ..sandbox.runtimes import RUNTIMES, load_guest, runtime_named
 
     show_logs()
     chosen = [runtime_named(name.lower()) for name in given.languages] or RUNTIMES

@@ -30,11 +30,11 @@ from typing import Any, TypeAlias
 
 from ..errors import UsageError, look_up, reason_of
 from ..layout import ANSWER_TAG, fenced, tagged
-from ..parser_tags import tag_matches
-from ..proof.solves import default_system
-from ..reward_functions.coding import read_submission
+from ..parsing.tags import tag_matches
+from ..reward_functions.coding.reward import read_submission
 from ..store import sample_of
 from ..types import Sample
+from ..verification.self_consistency import default_system
 
 Messages: TypeAlias = "list[dict[str, str]]"
 

@@ -21,13 +21,12 @@ from typing import Any, TypeVar
 
 from ..errors import InfiniteRLError, NoCompletion, look_up
 from ..files.lock import locked
-from ..generation.budget import Budget, estimate_calls
-from ..generation.calls import Asked, Patience
-from ..generation.journal import Call, Journal, Source
 from ..generation.plan import slot_seed
 from ..generation.progress import Estimate, Spending
+from ..inference.budget import Budget, estimate_calls
+from ..inference.calls import Asked, Patience
+from ..inference.journal import Call, Journal, Source
 from ..layout import tagged
-from ..proof.solves import default_system
 from ..providers import resolve_provider
 from ..providers.gate import Limits, RetryPolicy
 from ..providers.limits import LimitedProvider
@@ -40,6 +39,7 @@ from ..reward_functions.reward_function import RewardFunction
 from ..settings import check_range
 from ..store import JOURNAL
 from ..types import Completion, RewardFunctionScore, Sample, Slot
+from ..verification.self_consistency import default_system
 from ..workers.pool import in_order
 from . import rows
 

@@ -16,7 +16,7 @@ from typing import Protocol
 from ..errors import UsageError
 from ..storage import Published, Transfer, fetch
 from ..storage import ready as published
-from ..training.checkpoint import FOLDER, STATE, STEP, final, is_ready, ready, step_of
+from ..training.runs.checkpoint import FOLDER, STATE, STEP, final, is_ready, ready, step_of
 
 LINES = "steps.jsonl"  # in the folder of a watch: what it has found of each step
 _NAME = re.compile(rf"(?P<run>.+)_(?:step(?P<step>{STEP})|final)")

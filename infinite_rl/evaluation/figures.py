@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..estimators import wilson
-from ..training.plots import figure_type, save
+from ..training.runs.plots import figure_type, save
 from .harness import Line
 from .score import Score
 

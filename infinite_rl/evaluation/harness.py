@@ -261,7 +261,7 @@ def counter(config: EvaluationConfig) -> Callable[[str], int] | None:
     """How many tokens a text has for the model; None for a server's. Raises UsageError."""
     if config.backend == "server":
         return None
-    from ..training.learner import pretrained_tokenizer
+    from ..training.core.learner import pretrained_tokenizer
 
     tokenizer = pretrained_tokenizer(config.model, {})
     return lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"])

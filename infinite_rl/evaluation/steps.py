@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..manifest import write_manifest
-from ..training.checkpoint import step_of
+from ..training.runs.checkpoint import step_of
 from . import figures, harness
 from .benchmarks import tasks_of
 from .checkpoints import Checkpoint

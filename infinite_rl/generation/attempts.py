@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import NoCompletion
+from ..inference.journal import Journal
 from ..prompts import rectify_request, task_request
 from ..store import Store
 from ..types import Attempt, Outcome, Slot, TaskType
-from .journal import Journal
 from .plan import slot_seed
 
 MAX_DRAFTS = 5  # new tasks tried for one sample

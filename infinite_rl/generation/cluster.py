@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from ..errors import InfiniteRLError, UsageError
 from ..files.csv_log import read_rows
 from ..generator import generate_dataset
+from ..inference.calls import Verification, check_procedural, is_offline, model_to_ask
 from ..manifest import read_manifest
 from ..providers import PROVIDERS, resolve_provider
 from ..providers.limits import Limits
@@ -33,7 +34,6 @@ from ..store import DATASET, JOURNAL, Store
 from ..tasks import TASKS
 from ..types import Usage
 from ..workers.ray_cluster import connected
-from .calls import Verification, check_procedural, is_offline, model_to_ask
 from .plan import Plan, Shard, procedural_kinds
 from .progress import Estimate, Progress, Spending
 from .run import STOPPED_ON_REQUEST

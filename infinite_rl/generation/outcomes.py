@@ -13,19 +13,19 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ..errors import NoCompletion
-from ..proof.record import proof_of
-from ..proof.self_test import self_test
-from ..proof.solves import (
+from ..inference.journal import Call, Pending, Source
+from ..reward_functions.reward_function import RewardFunction
+from ..settings import check_range
+from ..types import Attempt, Completion, Outcome, Reason, Slot
+from ..verification.record import proof_of
+from ..verification.self_consistency import (
     FIRST_SOLUTIONS,
     MIN_AGREEMENT,
     IndependentSolutions,
     decide,
     solve_request,
 )
-from ..reward_functions.reward_function import RewardFunction
-from ..settings import check_range
-from ..types import Attempt, Completion, Outcome, Reason, Slot
-from .journal import Call, Pending, Source
+from ..verification.self_test import self_test
 from .judge import judge, no_completion
 
 _COMPUTED = {"ProceduralProvider": "procedural"}  # by the provider: answers by construction

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..errors import UnknownName, UsageError, look_up
 from ..prompts import task_request
-from ..runtimes import language_of
+from ..sandbox.runtimes import language_of
 from ..types import Slot, TaskType
 
 
@@ -115,7 +115,7 @@ def procedural_kinds(
     """
     if level is None and not families:
         return {"level": None, "families": None}
-    from ..providers.procedural.families import check_families, levels_of  # loads every template
+    from ..procedural.families import check_families, levels_of  # loads every template
 
     levels, names = levels_of(level), sorted(set(families))
     check_families(names, plan.task_names)

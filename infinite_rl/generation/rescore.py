@@ -17,16 +17,16 @@ from ..errors import StoreError, UsageError
 from ..files.csv_log import read_rows
 from ..files.lock import locked
 from ..files.replacing import clear_abandoned, replacing_folder
+from ..inference.journal import Call, Journal, Source, calls
 from ..manifest import judging_timeout, read_manifest, write_manifest
-from ..proof.solves import MIN_AGREEMENT
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 from ..settings import check_range
 from ..store import DATASET, JOURNAL, Store
 from ..tasks import TASKS
 from ..types import Attempt, Completion, Outcome, Slot, TaskType
+from ..verification.self_consistency import MIN_AGREEMENT
 from ..workers.pool import default_count
-from .journal import Call, Journal, Source, calls
 from .outcomes import Answering, SelfConsistency
 from .plan import slot_seed
 from .shards import SHARDS, shard_count, shard_folders, shard_rows

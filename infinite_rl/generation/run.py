@@ -11,11 +11,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from ..errors import ProviderError
+from ..inference.journal import Journal, Pending
 from ..store import Store
 from ..types import Attempt, Outcome
 from ..workers.waits import taken
 from .attempts import Asker
-from .journal import Journal, Pending
 from .progress import Progress
 from .run_log import RunLog
 

@@ -23,10 +23,10 @@ from pathlib import Path
 from ..errors import StoreError, UsageError
 from ..evaluation.checkpoints import Checkpoint, runs_at
 from ..storage import MARKER, Transfer, fetch
-from ..training import checkpoint
-from ..training.config import TrainingConfig
-from ..training.publishing import BEGUN_WITH, TRACES
-from ..training.resuming import check_settings
+from ..training.runs import checkpoint
+from ..training.runs.config import TrainingConfig
+from ..training.runs.publishing import BEGUN_WITH, TRACES
+from ..training.runs.resuming import check_settings
 
 logger = logging.getLogger(__name__)
 

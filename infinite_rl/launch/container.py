@@ -36,7 +36,7 @@ from ..errors import InfiniteRLError, StoreError, UsageError
 from ..evaluation.checkpoints import LINES, runs_at
 from ..settings import read_yaml
 from ..storage import Transfer, fetch
-from ..training.config import TrainingConfig
+from ..training.runs.config import TrainingConfig
 from .begun import Begun
 from .hosts import Guest, Hosts, Meeting, code_of, mapping_of
 from .inputs import fetched

@@ -29,7 +29,7 @@ from .request import EVAL, TRAIN, Job, config_uri, create_training_job, source_u
 from .source import ARCHIVE, Source
 
 if TYPE_CHECKING:
-    from ..training.config import TrainingConfig
+    from ..training.runs.config import TrainingConfig
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def prepared(asked: Asked) -> Iterator[Prepared]:
         StoreError: something cannot be read.
     """
     from ..evaluation.config import EvaluationConfig
-    from ..training.config import TrainingConfig
+    from ..training.runs.config import TrainingConfig
 
     files = {TRAIN: asked.config}
     train = TrainingConfig.read(asked.config)

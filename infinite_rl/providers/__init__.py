@@ -74,7 +74,7 @@ PROVIDERS: Mapping[str, Row] = MappingProxyType(
         "openai_compatible": Row(
             "infinite_rl.providers.openai_compatible:OpenAICompatibleProvider"
         ),
-        "procedural": Row("infinite_rl.providers.procedural:ProceduralProvider", False),
+        "procedural": Row("infinite_rl.procedural:ProceduralProvider", False),
     }
 )
 

@@ -17,13 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from ..errors import (
-    NoCompletion,
-    ProviderError,
-    ProviderRefused,
-    ProviderUnavailable,
-    UsageError,
-)
+from ..errors import NoCompletion, ProviderError, ProviderRefused, ProviderUnavailable, UsageError
 from ..layout import SECTIONS
 from ..types import Completion, Usage
 from .models import DEFAULT_MODEL, check_available

@@ -14,13 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from ..errors import (
-    NoCompletion,
-    ProviderError,
-    ProviderRefused,
-    ProviderUnavailable,
-    UsageError,
-)
+from ..errors import NoCompletion, ProviderError, ProviderRefused, ProviderUnavailable, UsageError
 from ..types import Completion, Usage
 from .models import check_available
 from .remote import (

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ..layout import SECTIONS, render
-from ..parser import ExampleParser
+from ..parsing.sections import ExampleParser
 
 # Added to the system prompt, whose format is the one with heads. It says "JSON", without which
 # some services refuse to be held to it.

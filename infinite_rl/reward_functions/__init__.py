@@ -34,7 +34,7 @@ __all__ = ["REWARDS", "RewardFunction", "get_reward_functions"]
 
 # One row a reward: its name, and where its class is.
 REWARDS: Mapping[str, str] = {
-    "coding": "infinite_rl.reward_functions.coding:CodingRewardFunction",
+    "coding": "infinite_rl.reward_functions.coding.reward:CodingRewardFunction",
     "instruction": "infinite_rl.reward_functions.instruction:InstructionRewardFunction",
     "math": "infinite_rl.reward_functions.math:MathRewardFunction",
     "gsm8k": "infinite_rl.reward_functions.gsm8k:Gsm8kRewardFunction",

@@ -24,7 +24,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from .reference import Tolerance
+    from .coding.reference import Tolerance
 
 Rung = Literal["exact", "json", "number", "close", "spaces", "tolerance", "similarity"]
 

@@ -11,7 +11,7 @@ from unicodedata import category
 
 from ..errors import UsageError
 from ..layout import ANSWER_TAG
-from ..parser_tags import format_of
+from ..parsing.tags import format_of
 from ..types import RewardFunctionScore
 from .around import NEXT_QUESTION, fault_before, fault_behind, number_in, unit_behind, until_next
 from .math.bounds import Unparsed

@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .coding import CodingRewardFunction, Submission
+from .coding.programs import definition, from_first_line, marked, until_complete
+from .coding.reference import Reference, read_reference
+from .coding.reward import CodingRewardFunction, Submission
 from .mbpp import handed_in
-from .programs import definition, from_first_line, marked, until_complete
-from .reference import Reference, read_reference
 from .reward_function import BadReference, Expected
 
 # How the first line of a function's body begins, unlike a sentence.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from .coding import CodingRewardFunction, Submission
-from .programs import Excerpt, program_in
-from .reference import Tests, read_reference
+from .coding.programs import Excerpt, program_in
+from .coding.reference import Tests, read_reference
+from .coding.reward import CodingRewardFunction, Submission
 from .reward_function import BadReference, Expected
 
 _CALLED = re.compile(r"(?<![\w.])([^\W\d]\w*)\s*\(")

@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SandboxError, UsageError, shown
 from ..layout import ANSWER_TAG
-from ..parser_tags import format_of, tag_matches
+from ..parsing.tags import format_of, tag_matches
 from ..types import RewardFunctionScore
 from ..workers.worker import NoWorkers, Worker, WorkerGone
-from .predicate import by_predicate
+from .coding.predicate import by_predicate
 from .reward_function import BadReference, Expected, RewardFunction, unscored
 
 if TYPE_CHECKING:

@@ -60,15 +60,15 @@ from typing import TYPE_CHECKING, Any
 from ..adapters.scorer import Scorer
 from ..dataset.rows import Row, Source, read
 from ..errors import UsageError, look_up
-from . import checkpoint, tracking
-from .config import ENGINES, TrainingConfig
-from .mixed import rows_of
-from .resuming import start_of
-from .run_log import Training, publish_what_is_owed
-from .telling import Telling
+from .core.mixed import rows_of
+from .runs import checkpoint, tracking
+from .runs.config import ENGINES, TrainingConfig
+from .runs.resuming import start_of
+from .runs.run_log import Training, publish_what_is_owed
+from .runs.telling import Telling
 
 if TYPE_CHECKING:
-    from .rollouts import Reward
+    from .runs.rollouts import Reward
 
 __all__ = ["TrainingConfig", "train"]
 
@@ -143,7 +143,7 @@ def _named(config: TrainingConfig, reward: Reward) -> list[Row]:
 
 def _ended(last: Path) -> Path:
     """Note that a run has ended with a checkpoint, and draw its curves, if that can be done."""
-    from .plots import plot
+    from .runs.plots import plot
 
     checkpoint.finish(last)
     try:

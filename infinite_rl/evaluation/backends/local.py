@@ -26,7 +26,7 @@ class LocalModel:
     def __init__(self, config: EvaluationConfig, stop: threading.Event) -> None:
         self._config, self._stop = config, stop
         self._torch, transformers = _libraries()
-        from ...training.learner import (
+        from ...training.core.learner import (
             check_fit,
             context_of,
             device_of,
@@ -70,7 +70,7 @@ class LocalModel:
     def _sampled(
         self, asked: Sequence[tuple[Question, list[int]]], max_new_tokens: int
     ) -> Iterator[Answer]:
-        from ...training.sampling import sample
+        from ...training.core.sampling import sample
 
         config = self._config
         generator = self._torch.Generator()

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from ...dataset.prompt_styles import STYLES, Prompted
 from ...dataset.rows import Row
 from ...errors import NoCompletion, ProviderError, Stopped, UsageError
-from ...generation.calls import Patience
+from ...inference.calls import Patience
 from ...providers import make_provider
 from ...providers.gate import Limits
 from ...providers.provider import Provider

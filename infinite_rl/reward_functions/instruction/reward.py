@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from ...errors import UsageError
 from ...layout import ANSWER_TAG
-from ...parser_tags import format_of, split_thinking, tag_matches
+from ...parsing.tags import format_of, split_thinking, tag_matches
 from ...types import RewardFunctionScore
-from ..predicate import by_predicate
+from ..coding.predicate import by_predicate
 from ..reward_function import Expected, RewardFunction, unscored
 from .language import identifier
 from .reference import Instruction, read_instructions

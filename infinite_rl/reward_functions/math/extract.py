@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from ...layout import ANSWER_TAG
-from ...parser_tags import TagMatch, split_thinking, tag_matches
+from ...parsing.tags import TagMatch, split_thinking, tag_matches
 from ..around import fault_around, fault_behind, unit_behind, until_ended, until_next
 from .bounds import Unparsed
 from .joints import VARIABLE, joint, plain_name, same_number

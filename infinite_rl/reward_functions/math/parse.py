@@ -10,12 +10,7 @@ import re
 from fractions import Fraction
 
 from . import calculus, environments, functions, linear, numerals, quantities, sets, units
-from .bounds import (
-    MAX_DEPTH,
-    MAX_MEMBERS,
-    OverBudget,
-    Unparsed,
-)
+from .bounds import MAX_DEPTH, MAX_MEMBERS, OverBudget, Unparsed
 from .numerals import based, numeral
 from .quantities import LITTLE_WORDS, RELATIONS, SEPARATORS, is_run
 from .tokens import Token, tokenize, words

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...layout import ANSWER_TAG
-from ...parser_tags import TagMatch, format_of
+from ...parsing.tags import TagMatch, format_of
 from ...types import RewardFunctionScore
-from ..predicate import by_predicate
+from ..coding.predicate import by_predicate
 from ..reward_function import Expected, RewardFunction, unscored
 from .bounds import Unparsed
 from .extract import BOXES, Convention, answer_tags, answer_text

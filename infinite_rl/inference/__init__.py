@@ -1,0 +1,1 @@
+"""Ask a model, journal the answer, pay for it once."""

@@ -1,0 +1,456 @@
+"""Model text to sections, tags and code. Pure and tolerant; it says how it matched.
+
+    parsed = ExampleParser.parse_text(text)
+    parsed["prompt"], parsed["answer"], parsed["response"], parsed.strategy
+
+The text is the model's, so nothing here raises on it, evaluates it, or takes more than linear time.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import UsageError
+from ..layout import ANSWER, ANSWER_TAG, PROMPT, RESPONSE, SECTIONS
+from .fences import CodeBlock, code_blocks, scan
+from .fields import dedented, structured_heads, unescaped_cell, unquoted
+from .heads import MARKUP, NAMES, Head, Run, find_heads, find_runs
+from .tags import THINKING, TagMatch, split_thinking, tag_matches
+
+__all__ = ["CodeBlock", "ExampleParser", "Parsed", "TagMatch", "code_blocks", "tag_matches"]
+
+DEFAULT_TAGS = (ANSWER_TAG, "summary")
+
+_DATA = frozenset({"", "json", "text", "txt", "plain", "plaintext"})
+_PROSE = frozenset({"text", "txt", "plain", "plaintext", "markdown", "md"})
+_WRAPPERS = _PROSE | {"", "yaml", "yml", "toml", "html", "xml", "ini"}
+_END_TOKENS = re.compile(
+    r"(?:<[|\uff5c](?:start_header_id|im_start)[|\uff5c]>\w{1,12}|<start_of_turn>\w{0,12}"
+    r"|<[|\uff5c][\w\u2581-]{1,30}[|\uff5c]>|<end_of_turn>|[<\[]/?(?:eos|inst)[>\]]"
+    r"|(?P<stroke></s>))\s{0,9}\Z",
+    re.IGNORECASE,
+)
+_BEGIN_TOKEN = re.compile(r"\A\s*(?:<s>|<bos>|<\|begin_of_text\|>)(?!.*<s>)", re.IGNORECASE)
+_MAX_END_TOKENS = 4
+_ESCAPED_MARK = re.compile(r"\\([<>\[\]])")
+_NARROW = str.maketrans("＜＞／", "<>/")
+# What is said before a sample that takes the place of the one before it.
+_CORRECTS = re.compile(
+    r"\b(?:wait|correct(?:ed|ion|ing)|revis(?:ed|ion)|fix(?:ed|ing)|mistake|wrong|error|redo|rewrit\w+"
+    r"|improved|instead|korr(?:ektur|igier\w+)|falsch|fehler|corrig\w+|erreur|correg\w+|исправ\w+"
+    r"|ошиб\w+)\b|更正|修正|纠正|訂正|错误|수정",
+    re.IGNORECASE,
+)
+_CLEAN_HEAD = re.compile(r"^\[(PROMPT|ANSWER|RESPONSE)\]$", re.MULTILINE)
+_LIKE_A_HEAD = re.compile(r"(?:prompt|answer|response)\s{0,3}[\])}:*】]", re.IGNORECASE)
+_RULE = re.compile(r"\s*([-*_=])(?:[ ]?\1){2,}\s*")
+_TITLE = re.compile(
+    rf"\s*|{_RULE.pattern}|[\W_]*(?:sample|example|task|problem|item|version|variant|attempt|draft"
+    r"|beispiel|entry)s?\W{0,3}\d{1,3}\W*",
+    re.IGNORECASE,
+)
+_ILLUSTRATES = re.compile(
+    r"\b(?:(?:should|would|will|must) look|only an? (?:example|illustration)|illustrat\w+)\b",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(r"\s*<!--[^>]*-->\s*")
+_END_MARK = re.compile(
+    r"\s*(?![*_]*end)[\W_]{1,12}end(?:[ _-]of[ _-]\w{1,12})?[\W_]{1,12}|\s*END\s*", re.IGNORECASE
+)
+_END_IN_LINE = re.compile(
+    r"\s{1,9}[\[<({*]{1,3}/?end(?:[ _-]of[ _-]\w{1,12})?[\])>}*]{1,3}\Z", re.IGNORECASE
+)
+# A section that nobody asked for, in the style of the others, ends the one before it.
+_EXTRA = (
+    r"(?:D(?i:ifficulty)(?i: level)?|T(?i:opic|ags)|C(?i:ategory)|M(?i:etadata)|K(?i:eywords))"
+    r"(?:[^\w\n]{0,9}$|[\]*]{0,4}[:：]|\])"
+)
+_BEHIND = re.compile(
+    rf"\s*(?:\[(?!(?:PROMPT|ANSWER|RESPONSE)\])[A-Z][A-Z _-]{{3,30}}\]\s*\Z|[\W_]{{0,6}}{_EXTRA})"
+)
+_PLACEHOLDER = re.compile(
+    r"<(?:an?|the|your|insert)\s[^\n]{3,200}>|[<({\[](?=[^<>]*[^\W\d_]{3})[^<>]{3,120}[>)}\]]|\.\.\.|…"
+)
+_BEFORE_INLINE = re.compile(
+    r"\A(?!.*\b(?:format|structure|template|sections?|layout|head(?:er)?s?)\b)"
+    r"(?:|.*[\n.:!?)\]>*])[\s*]*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+# A line behind the answer that speaks to the user is no part of the response.
+_CHATTER = re.compile(
+    r"\b(?:let me know|hope (?:this|it|that) helps|would you like|do you want|feel free|want me to"
+    r"|if you(?:'d| would)? (?:like|want|need)|happy to|shall i|should i|sag bescheid|melde dich"
+    r"|n'hésitez pas|dis-moi|espero que|avísame|fammi sapere|me avise|дайте знать|надеюсь)\b"
+    r"|希望|请告诉|さらに|도움이 되",
+    re.IGNORECASE,
+)
+_TWO_WORDS = re.compile(r"\w\W+\w|[^\x00-\x7f]{4}")
+_BLOCK = re.compile(r"[ \t]*[|>][+-]?\d?[+-]?[ \t]*(?:#[^\n]*)?\n")
+_MARKUP_THEN_SPACE = re.compile(MARKUP.pattern + r"\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class Parsed(Mapping[str, str]):
+    """The three sections of a text: a mapping of `prompt`, `answer` and `response`.
+
+    A section that is not there is "". It equals any mapping of the same three strings.
+
+    `strategy` says how the text was read: by its heads ("bracket", "markdown", "bold", "label",
+    "html", "table", "tag" for `<prompt>` alone, or "mixed" where they differ), by the keys, tags or
+    fences of structured text ("json", "yaml", "toml", "xml", "fence"), by an answer tag alone
+    ("tag"), or not at all ("none").
+
+    `found` says for each section where it came from: its own "head" (or tag, or key); the
+    "preamble" before the first head (a prompt without head); the "tag" of a text or response (an
+    answer without head, so it only repeats the response and proves nothing); the "text" or
+    "answer" that held the tag (a response without head); or "missing".
+    """
+
+    prompt: str = ""
+    answer: str = ""
+    response: str = ""
+    strategy: str = "none"
+    found: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(SECTIONS, "missing"))
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The sections that hold nothing, or that did not stand under a head of their own."""
+        return tuple(n for n in SECTIONS if not self[n] or self.found[n] != "head")
+
+    @property
+    def complete(self) -> bool:
+        """Whether no section is lacking."""
+        return not self.lacking
+
+    def __getitem__(self, section: str) -> str:
+        if section not in SECTIONS:
+            raise KeyError(section)
+        return str(getattr(self, section))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SECTIONS)
+
+    def __len__(self) -> int:
+        return len(SECTIONS)
+
+
+class ExampleParser:
+    """Reads the three-head format, whatever the model made of it."""
+
+    @staticmethod
+    def parse_text(text: str | None) -> Parsed:
+        """The prompt, answer and response of a text; never raises.
+
+        A head is a line, or a part of one, that is a name in `section_names.txt` without its
+        decoration. The heads that fit together best divide the text: with bracket heads,
+        `## Solution` is content, as are heads in code fences. Fields of JSON, YAML, TOML, XML and
+        tables are sections too. Of several complete samples the first counts, or the last that
+        says that it corrects another. Thinking parts are dropped.
+
+        The answer is the last `<answer>` tag of its section, else the section; a fence around it
+        goes if it holds data (no language, JSON, text) and stays if it holds a program.
+
+        What `layout.render` wrote comes back exactly, up to outer whitespace and Windows line
+        ends, unless the texts themselves hold section heads, thinking tags, fences left open, an
+        answer wholly in a tag or a data fence, a prompt wholly in one, placeholders alone, a
+        horizontal rule at the end of every section, or behind the last an end mark or a section
+        that nobody asked for.
+        """
+        text = _plain(text)
+        if (clean := _clean(text)) is not None:
+            return clean
+        part = Parsed()
+        for inline in (False, True):
+            for view in filter(None, _views(text, inline)):
+                parsed = _chosen(view, inline)
+                if parsed.complete:
+                    return parsed
+                part = part if part.strategy != "none" else parsed
+        visible = split_thinking(text)[0].strip()
+        matches = tag_matches(visible) if part.strategy == "none" else []
+        if matches:  # no heads at all: the answer is the last tag, the response the whole text
+            found = {PROMPT: "missing", ANSWER: "tag", RESPONSE: "text"}
+            return Parsed("", _unfenced(matches[-1].content), visible, "tag", found)
+        return part
+
+    @staticmethod
+    def extract_answer_tags(text: str | None, tags: Iterable[str] | str | None = None) -> list[str]:
+        """The stripped contents of the tags (default: answer and summary), in order; the last one
+        counts. `tag_matches` says how each was found."""
+        tags = DEFAULT_TAGS if tags is None else [tags] if isinstance(tags, str) else tags
+        text = _plain(text)
+        matches = [match for name in dict.fromkeys(tags) for match in tag_matches(text, name)]
+        return [match.content for match in sorted(matches, key=lambda match: match.start)]
+
+    @staticmethod
+    def parse_file(path: str | Path) -> Parsed:
+        """Parse one UTF-8 file.
+
+        Raises:
+            FileNotFoundError: there is no such file (or another OSError that reading it gives).
+            UsageError: the file is not UTF-8.
+        """
+        try:
+            return ExampleParser.parse_text(Path(path).read_bytes().decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{path} is not UTF-8 text: {error}") from error
+
+    @staticmethod
+    def get_all_examples(directory: str | Path) -> dict[str, Parsed]:
+        """Every Markdown file of a folder but its README, parsed, by file stem and in that order.
+
+        Raises:
+            UsageError: there is no such folder, or one of its files is not UTF-8.
+        """
+        folder = Path(directory)
+        if not folder.is_dir():
+            raise UsageError(f"no folder of examples at {folder}")
+        files = sorted(folder.glob("*.md"), key=lambda path: path.stem)
+        return {p.stem: ExampleParser.parse_file(p) for p in files if p.stem.lower() != "readme"}
+
+
+def _plain(text: str | None) -> str:
+    """Text with Unix line ends, without byte-order mark and without a model's end-of-text marks."""
+    text = (text or "").replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff").rstrip()
+    text = _BEGIN_TOKEN.sub("", text, count=1)
+    for _ in range(_MAX_END_TOKENS):
+        mark = _END_TOKENS.search(text, max(0, len(text) - 50))
+        if mark is None or (mark["stroke"] and "<s>" in text):
+            break
+        text = text[: mark.start()].rstrip()
+    return text
+
+
+def _views(text: str, inline: bool) -> Iterator[str]:
+    """What of a text may hold the sample, the likeliest first."""
+    if (final := text.rfind("<|channel|>final<|message|>")) >= 0:
+        text = text[final:].partition("<|message|>")[2]
+    visible, thought = split_thinking(text)
+    wrapper = next(scan(visible), None)
+    if wrapper and wrapper.language in _WRAPPERS and not find_heads(visible[: wrapper.start]):
+        inner = visible[visible.find("\n", wrapper.start) + 1 :].lstrip()
+        if any(head.start == 0 for head in find_heads(inner[:200])):
+            blocks = list(scan(inner))  # the fence that ends the wrapper opens nothing
+            stray = blocks and not blocks[-1].closed and not blocks[-1].language
+            if not _ILLUSTRATES.search(visible[: wrapper.start] + visible[wrapper.end :]):
+                yield inner[: blocks[-1].start] if stray else inner
+    yield visible
+    if not inline:
+        yield thought  # a sample behind `<think>` that nothing closes is better than none
+    strays = [found for found in THINKING.finditer(text) if any(found.groups())]
+    if strays and (not visible.strip() or find_heads(visible)):
+        last = strays[-1]  # closes nothing: the sample goes on behind it, or has ended before
+        yield split_thinking(text[: last.start()])[0] + text[last.end() :]
+    if "\n" not in text and text.count("\\n") > 2:
+        yield text.replace("\\n", "\n").replace('\\"', '"')
+    if (clear := html.unescape(_ESCAPED_MARK.sub(r"\1", visible)).translate(_NARROW)) != visible:
+        yield clear
+
+
+def _clean(text: str) -> Parsed | None:
+    """The parse of a text that leaves nothing to choose, in a fifth of the time; else None.
+
+    Its three heads stand alone on their lines, in order, and nothing else looks like one.
+    """
+    found = list(_CLEAN_HEAD.finditer(text))
+    if [match[1] for match in found] != ["PROMPT", "ANSWER", "RESPONSE"] or found[0].start():
+        return None
+    if len(_LIKE_A_HEAD.findall(text)) > 3 or THINKING.search(text) or _CORRECTS.search(text):
+        return None
+    ends = [*(match.start() for match in found[1:]), len(text)]
+    spans = [text[match.end() : end] for match, end in zip(found, ends, strict=True)]
+    if any(span.count("```") % 2 or "~~~" in span or not span.strip() for span in spans):
+        return None  # a head may stand in a fence
+    heads = (Head("bracket", match[1].lower(), match.start(), match.end()) for match in found)
+    parsed = _parsed(text, Run(tuple(zip(heads, SECTIONS, strict=True)), len(text)))
+    placeholders = all(map(_PLACEHOLDER.fullmatch, parsed.values()))
+    return parsed if parsed.complete and not placeholders else None
+
+
+def _chosen(text: str, inline: bool) -> Parsed:
+    """The first complete sample, or a later one that corrects it; else the best part of one."""
+    readers = [find_heads(text, inline)] if inline else [*structured_heads(text), find_heads(text)]
+    runs = [run for heads in readers for run in find_runs(text, heads)]
+    chosen = part = Parsed()
+    for run in sorted(runs, key=lambda run: text.rfind("\n", 0, run.heads[0][0].start)):
+        start = run.heads[0][0].start
+        if chosen.complete and not _corrects(text, start):
+            continue
+        parsed = _parsed(text, run)
+        data = parsed.strategy in ("json", "yaml", "toml", "table")
+        if all(map(_PLACEHOLDER.fullmatch, parsed.values())):
+            continue
+        if inline and not (
+            _BEFORE_INLINE.search(text[max(0, start - 80) : start])
+            and _TWO_WORDS.search(parsed.prompt)
+        ):
+            continue  # a sentence about the form of a sample
+        if parsed.complete and len(part.lacking) < 2 and (data or parsed.strategy == "xml"):
+            break  # data inside of a sample that lacks a section is content of it
+        if parsed.complete:
+            chosen = parsed
+        elif not data and len(parsed.lacking) < max(len(part.lacking), part.strategy == "none"):
+            part = parsed
+    return chosen if chosen.complete else part
+
+
+def _corrects(text: str, start: int) -> bool:
+    """Whether the words before a sample, or its first line, say that it corrects another."""
+    before = text[max(0, start - 300) : start].rstrip()
+    before = before[max(before.rfind(mark) for mark in ("</", "```", "}")) + 1 :]
+    line = text[start : start + 100].partition("\n")[0]
+    return bool(_CORRECTS.search(before[before.rfind("\n\n") + 1 :] + "\n" + line))
+
+
+def _parsed(text: str, run: Run) -> Parsed:
+    """The parse of a run of heads."""
+    heads = [head for head, _ in run.heads]
+    ends = [head.start for head in heads[1:]] + [run.end]
+    spans = list(zip(run.heads, ends, strict=True))
+    bodies = {section: _body(text, head, end, run.closings) for (head, section), end in spans}
+    if any(head.value is None and MARKUP.search(text[head.start : head.body]) for head in heads):
+        bodies = {section: _without_markup(body) for section, body in bodies.items()}
+    if any(_BLOCK.match(text, head.body) for head in heads if head.kind == "label"):
+        bodies = {section: unquoted(body) for section, body in bodies.items()}
+    bodies = _parted(bodies, run.end < len(text))
+    found = {name: "head" if name in bodies else "missing" for name in SECTIONS}
+    preamble = text[: heads[0].start].strip()
+    if preamble and PROMPT not in bodies and len(bodies) > 1:
+        bodies[PROMPT], found[PROMPT] = preamble, "preamble"
+    last = spans[-1][0][1]
+    for section in {RESPONSE, last} & {ANSWER, RESPONSE} & bodies.keys():
+        bodies[section] = _without_chatter(bodies[section], section == ANSWER)
+    _fill_from_tags(bodies, found)
+    for section, languages in ((PROMPT, _PROSE | {""}), (RESPONSE, _PROSE)):
+        bodies[section] = _unfenced(bodies.get(section, ""), languages)
+    strategy = heads[0].kind if len({head.kind for head in heads}) == 1 else "mixed"
+    return Parsed(bodies[PROMPT], bodies.get(ANSWER, ""), bodies[RESPONSE], strategy, found)
+
+
+def _without_chatter(body: str, plain: bool) -> str:
+    """A section without what is said behind its answer tag; a `plain` answer needs none."""
+    end = body.rfind("</answer>")
+    if plain and end < 0:
+        end = next((block.end for block in scan(body) if block.closed), 0)
+    for line in re.finditer(r"[^\n]+", body[end:]) if end >= 0 else ():
+        said = (
+            _RULE.fullmatch(line[0]) or _BEHIND.match(line[0]) or _CHATTER.search(line[0], 0, 120)
+        )
+        if line.start() and said:
+            return body[: end + line.start()].rstrip()
+    return body
+
+
+def _body(text: str, head: Head, end: int, closings: tuple[Head, ...]) -> str:
+    """What stands under a head, without what belongs to the decoration of heads."""
+    if head.value is not None:
+        return head.value.strip()
+    at = bisect_left(closings, end, key=lambda each: each.start) - 1
+    roles = NAMES[head.name].keys()
+    while at >= 0 and closings[at].start >= head.body and NAMES[closings[at].name].keys() & roles:
+        end, at = closings[at].start, at - 1
+        if at >= 0 and text[closings[at].body : end].strip():
+            break  # `</answer>` right before `[/ANSWER]` is one more
+    start = head.body
+    if head.remark >= 0 and not text[start:end].strip():
+        start = head.remark  # "[ANSWER] (3, 4)": it was no remark
+    line, newline, more = text[start:end].partition("\n")
+    prefix = text[head.start : head.body]
+    style = re.match(r"[#*\[({<【]{1,6} ?", prefix)
+    if style and (extra := re.search(rf"(?m)^{re.escape(style[0])}{_EXTRA}", more)):
+        more = more[: extra.start()]
+    if head.kind == "table":
+        return unescaped_cell(line.rstrip().removesuffix("|"))
+    if head.kind == "label" and _BLOCK.match(text, start):
+        return dedented(more, len(prefix) - len(prefix.lstrip(" -"))).strip()
+    if head.close and line.rstrip().endswith(head.close):
+        line = line.rstrip()[: -len(head.close)]
+        if more.strip() and prefix.rstrip()[-1] in "-–—|,;":
+            line = ""  # "[PROMPT — Geometry, easy]" is a remark where a body follows
+    elif head.close and more.rstrip().endswith(head.close):
+        more = more.rstrip()[: -len(head.close)]
+    if prefix[0] == ">" and all(each.lstrip()[:1] in ("", ">") for each in more.split("\n")):
+        more = re.sub(r"(?m)^[ \t]*>[ \t]?", "", more)
+    if not line.strip() or prefix[0] in "-*+":
+        more = dedented(more)
+    return f"{line}{newline}{more}".strip()
+
+
+def _without_markup(body: str) -> str:
+    """A body without the tags of HTML that begin and end it."""
+    start, end = 0, len(body)
+    while tag := _MARKUP_THEN_SPACE.match(body, start):
+        start = tag.end()
+    while end > start and body[end - 1] == ">":
+        tag = MARKUP.fullmatch(body, max(start, body.rfind("<", max(start, end - 90), end)), end)
+        if not tag:
+            break
+        end = tag.start()
+        while end > start and body[end - 1].isspace():
+            end -= 1
+    return body[start:end]
+
+
+def _fill_from_tags(bodies: dict[str, str], found: dict[str, str]) -> None:
+    """Read the answer out of its section; where answer or response is missing, use the other."""
+    if ANSWER in bodies:
+        section = bodies[ANSWER]
+        bodies[ANSWER] = _answer(section)
+        around = len(section) > len(bodies[ANSWER]) + 2 * len(ANSWER_TAG) + 20
+        if RESPONSE not in bodies and around and tag_matches(section):
+            bodies[RESPONSE], found[RESPONSE] = section, "answer"
+    elif RESPONSE in bodies and (matches := tag_matches(bodies[RESPONSE])):
+        bodies[ANSWER], found[ANSWER] = _unfenced(matches[-1].content), "tag"
+
+
+def _answer(section: str) -> str:
+    """The answer of an answer section, in one form whichever way it was written."""
+    bare = _unfenced(section)
+    if bare.startswith("{"):
+        return bare  # data; a tag in it belongs to a test's text
+    if matches := tag_matches(section):
+        return _unfenced(matches[-1].content)
+    data = [
+        block.code.strip()
+        for block in code_blocks(section)
+        if block.closed and block.language in ("", "json")
+    ]
+    return data[0] if len(data) == 1 and data[0].startswith('{"') else bare  # words about data
+
+
+def _unfenced(text: str, languages: Collection[str] = _DATA) -> str:
+    """Text without a fence that is around all of it and holds data; a program keeps its fence."""
+    text = text.strip()
+    blocks = code_blocks(text)
+    if len(blocks) != 1 or blocks[0].language not in languages:
+        return text
+    block = blocks[0]
+    whole = block.closed and block.start == 0 and block.end == len(text)
+    return block.code.strip() if whole else text
+
+
+def _parted(bodies: dict[str, str], another: bool) -> dict[str, str]:
+    """Sections without the rules or strokes between them, and the title of `another` sample.
+
+    One rule alone is content: there is one between any two sections, or under each head.
+    """
+    lines = {section: body.strip().split("\n") for section, body in bodies.items()}
+    *others, last = lines
+    lines[last][-1] = _END_IN_LINE.sub("", lines[last][-1])
+    for section, body in lines.items():
+        mark = _TITLE if another and section == last else _END_MARK if section == last else _COMMENT
+        while len(body) > 1 and (mark.fullmatch(body[-1]) or _COMMENT.fullmatch(body[-1])):
+            body.pop()
+    for at, sections in ((0, [*lines]), (-1, others)):
+        if others and all(_RULE.fullmatch(lines[section][at]) for section in sections):
+            for body in lines.values():
+                body[at] = "" if _RULE.fullmatch(body[at]) else body[at]
+    if others and all(lines[section][-1].endswith(" |") for section in others):
+        for section in others:
+            lines[section][-1] = lines[section][-1][:-2]
+    return {section: "\n".join(body).strip() for section, body in lines.items()}

@@ -1,0 +1,230 @@
+"""The content of tags such as `<answer>`, and how each was found; thinking parts do not count."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Literal
+
+from ..layout import ANSWER_TAG
+from .fences import fenced
+
+How = Literal["well_formed", "malformed", "unclosed", "orphan_close"]
+
+THINKING = re.compile(r"<(/?)think(?:ing)?>|<(/?)thought>|\[(/?)THINK\]|◁(/?)think▷", re.IGNORECASE)
+_TAG_MARKS = ("<", "＜", "&lt;", "[", "`")  # what a tag, or what is meant as one, begins with
+_NEAR = frozenset("'\"`\\")  # beside a tag, they may make it a word of the text
+_MAX_PEEL = 4  # a tag in a tag in a tag: deeper nesting is no slip of a model
+
+
+@dataclass(frozen=True)
+class TagMatch:
+    """The stripped content of one tag, and how it was found.
+
+    `how` is "well_formed" for `<answer>42</answer>` (any case, spaces and attributes allowed),
+    "malformed" for a pair in square brackets, backticks or HTML escapes, or with a damaged closing
+    tag, "unclosed" for everything after a lone opening tag, and "orphan_close" for everything
+    before a lone closing one.
+    """
+
+    content: str
+    how: How
+    start: int = field(default=0, compare=False)
+
+
+def format_of(tags: Sequence[TagMatch]) -> float:
+    """How well an answer is tagged: 1.0 for exactly one well-formed tag, 0.4 for several or for a
+    damaged one, 0.0 without any."""
+    if len(tags) == 1 and tags[0].how == "well_formed":
+        return 1.0
+    return 0.4 if tags else 0.0
+
+
+@dataclass(frozen=True)
+class _Token:
+    """One tag in the text, with the backticks around it."""
+
+    start: int
+    end: int
+    closing: bool
+    proper: bool
+
+
+def tag_matches(text: str | None, tag: str = ANSWER_TAG) -> list[TagMatch]:
+    """Every content of one tag in order; the last is the one that counts. Never raises.
+
+    The best reading wins for the whole text: well-formed pairs, else malformed ones, else an
+    opening tag without its end, else a closing one without its beginning. Tags in quotes are
+    text; tags inside a closed code fence count only where there is no pair outside of one. What
+    stands in a thinking part is never an answer, also when the text ends before the thinking does.
+    """
+    text = text or ""
+    lowered = text.lower()
+    named = tag.lower() in lowered or (len(tag) > 4 and f"/{tag[0].lower()}" in lowered)
+    if not named or not any(mark in lowered for mark in _TAG_MARKS):
+        return []  # most texts of a benchmark have a box instead: looking for that is quick
+    visible, _ = split_thinking(text)
+    return _one_plain_pair(visible, tag) or _best_reading(visible, tag)
+
+
+def _one_plain_pair(text: str, tag: str) -> list[TagMatch]:
+    """The commonest text in one step: a single pair, as it should be, and no fence; else []."""
+    before, opening, rest = text.partition(f"<{tag}>")
+    content, closing, after = rest.partition(f"</{tag}>")
+    if not closing or not text.isascii() or "```" in text or "~~~" in text:
+        return []  # beyond ASCII, letters may be equal but for their case that do not look so
+    if text.lower().count(tag.lower()) != 2:
+        return []
+    near = {before[-1:], content[:1], content[-1:], after[:1]}
+    return [] if near & _NEAR else [TagMatch(content.strip(), "well_formed", len(before))]
+
+
+def _best_reading(visible: str, tag: str) -> list[TagMatch]:
+    tokens = _tokens(visible, tag)
+    proper = [token for token in tokens if token.proper]
+    tries: tuple[tuple[How, list[_Token]], ...] = (("well_formed", proper), ("malformed", tokens))
+    if not tokens:
+        return []
+    inside = fenced(visible)
+    for how, every in tries:
+        for candidates in ([token for token in every if not inside(token.start)], every):
+            if pairs := _pairs(candidates):
+                return [_match(visible, *pair, how, tag) for pair in pairs]
+    return _lone(visible, proper, tag)
+
+
+def split_thinking(text: str) -> tuple[str, str]:
+    """A text without its thinking parts, and the last one if it never ended ("" otherwise).
+
+    A part runs from `<think>` at the beginning of a line to its end tag. An end tag without a
+    beginning, at either end of a line, closes a part that began with the text: chat templates
+    often put the opening tag into the prompt. `<thinking>`, `<thought>`, `[THINK]` and `◁think▷`
+    are the same.
+    """
+    kept: list[str] = []
+    position, opened = 0, None
+    for token in THINKING.finditer(text):
+        closes = any(token.groups())
+        if opened is not None:
+            if closes:
+                kept.append(text[position : opened.start()])
+                position, opened = token.end(), None
+            continue
+        # Windows, not the whole line: a hostile line of a million tags must not be read each time.
+        before = text[max(0, token.start() - 20) : token.start()]
+        after = text[token.end() : token.end() + 20].partition("\n")[0]
+        begins_line = not before.rpartition("\n")[2].strip()
+        if not closes:
+            opened = token if begins_line else None
+        elif begins_line or not after.strip():
+            kept.clear()
+            position = token.end()
+    if opened is None:
+        return "".join([*kept, text[position:]]), ""
+    return "".join([*kept, text[position : opened.start()]]), text[opened.end() :]
+
+
+@lru_cache(64)
+def _pattern(tag: str) -> re.Pattern[str]:
+    name = rf"(?P<name>{re.escape(tag)}" + (r"|[A-Za-z]{4,12})" if len(tag) > 4 else ")")
+    angle = (
+        rf"(?P<lt>\\?<|&lt;|＜)\s{{0,3}}(?P<slash>[/\\／]{{0,2}})\s{{0,3}}{name}"
+        r"(?:\s{1,3}[\w:-]{1,40}\s{0,3}=[^<>]{0,200})?\s{0,3}"
+        r"(?:(?P<self>/)?(?P<gt>\\?>|&gt;|＞)|(?P<cut>(?=[\s<]|\Z)))"
+    )
+    square = rf"\[\s{{0,3}}(?P<square>/?)\s{{0,3}}{re.escape(tag)}\s{{0,3}}\]"
+    ticked = rf"`(?P<ticked>/?){re.escape(tag)}`"
+    return re.compile(f"{angle}|{square}|{ticked}", re.IGNORECASE)
+
+
+def _tokens(text: str, tag: str) -> list[_Token]:
+    tokens = (_token(text, found, tag) for found in _pattern(tag).finditer(text)) if tag else ()
+    return [token for token in tokens if token is not None]
+
+
+def _token(text: str, found: re.Match[str], tag: str) -> _Token | None:
+    """The tag at a match, or None where the text only speaks of it."""
+    start, end = found.span()
+    if found["lt"] is None:
+        return _Token(start, end, bool(found["square"] or found["ticked"]), proper=False)
+    slash, opener, name = found["slash"], found["lt"], found["name"].lower()
+    misspelt = name != tag.lower()
+    if misspelt and (found["cut"] is not None or not is_slip(name, tag.lower())):
+        return None
+    if opener == "\\<" and found["gt"] == ">":
+        start, opener = start + 1, "<"  # LaTeX that ends in a backslash, then a tag
+    if found["cut"] is not None and not slash:
+        return None  # `<answer` without its bracket is no opening tag; `</answer` is a closing one
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if before == after and before in ('"', "'"):
+        return None  # a string in a program, or a word in quotes
+    proper = opener == "<" and found["gt"] == ">" and slash in ("", "/") and not found["self"]
+    if before == after == "`":
+        return _Token(start - 1, end + 1, bool(slash), proper=False)
+    return _Token(start, end, bool(slash or found["self"]), proper and not misspelt)
+
+
+def is_slip(word: str, meant: str) -> bool:
+    """Whether two words differ by letters swapped, or one wrong, missing or too many; no plural."""
+    if abs(len(word) - len(meant)) > 1 or word[:1] != meant[:1] or word in (meant, meant + "s"):
+        return False
+    same = next((i for i, (a, b) in enumerate(zip_longest(word, meant)) if a != b), 0)
+    left, right = word[same:], meant[same:]
+    return left[1::-1] + left[2:] == right or left[1:] in (right, right[1:]) or left == right[1:]
+
+
+def _pairs(tokens: list[_Token]) -> list[tuple[_Token, _Token]]:
+    """Outermost matching pairs; an opening tag that nothing closes is only a mention."""
+    waiting: list[_Token] = []
+    pairs: list[tuple[_Token, _Token]] = []
+    for token in tokens:
+        if not token.closing:
+            waiting.append(token)
+        elif waiting:
+            opened = waiting.pop()
+            while pairs and pairs[-1][0].start > opened.start:
+                pairs.pop()
+            pairs.append((opened, token))
+    return pairs
+
+
+def _match(text: str, opened: _Token, closed: _Token, how: How, tag: str) -> TagMatch:
+    content = text[opened.end : closed.start]
+    if text.startswith("&lt;", opened.start):  # where the tags were escaped, so was what they hold
+        content = html.unescape(content)
+    return TagMatch(_peeled(content.strip(), tag), how, opened.start)
+
+
+def _peeled(content: str, tag: str) -> str:
+    """Content that is wholly one more tag, without it."""
+    first, last = f"<{tag}>".lower(), f"</{tag}>".lower()
+    for _ in range(_MAX_PEEL):
+        lowered = content.lower()
+        if not (lowered.startswith(first) and lowered.endswith(last)):
+            break
+        inner = lowered[len(first) : -len(last)]
+        if last in inner.partition(first)[0]:
+            break  # two tags side by side
+        content = content[len(first) : -len(last)].strip()
+    return content
+
+
+def _lone(text: str, proper: list[_Token], tag: str) -> list[TagMatch]:
+    """What follows an opening tag without an end, else what precedes an end without a beginning."""
+    opened = [token for token in proper if not token.closing]
+    closed = [token for token in proper if token.closing]
+    if opened:
+        last = opened[-1]
+        content = text[last.end :].strip()
+        if not content and len(opened) > 1:  # `<answer>42<answer>`: the slash was forgotten
+            return [_match(text, opened[-2], last, "malformed", tag)]
+        cut = content.rfind("<", max(0, len(content) - len(tag) - 2))
+        if cut >= 0 and f"</{tag}>".startswith(content[cut:].lower()):
+            content = content[:cut].rstrip()  # the token limit cut the closing tag
+        return [TagMatch(content, "unclosed", last.start)]
+    begin = closed[-2].end if len(closed) > 1 else 0
+    return [TagMatch(text[begin : end.start].strip(), "orphan_close", begin) for end in closed[-1:]]

@@ -1,0 +1,105 @@
+"""Which tests only call the program and look at the values that it returns.
+
+Such a test fails without a program, and another spelling of the program cannot change its verdict.
+No run has to show either.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from functools import lru_cache
+
+from ...sandbox.javascript.tokens import tokens
+from .reference import Tests
+
+_CACHED = 256
+_MOST_CHARS = 5_000  # of a test: the tree of a longer one costs more than a run
+
+# Python: builtins that see nothing but values, and nodes that are always evaluated as a whole.
+_FUNCTIONS = re.compile(
+    "abs|all|any|bool|dict|divmod|float|frozenset|int|isinstance|len|list|max|min|pow|range|"
+    "reversed|round|set|sorted|str|sum|tuple|zip"
+)
+_NODES = (
+    *(ast.Module, ast.Assert, ast.Compare, ast.cmpop, ast.Call, ast.keyword, ast.Name, ast.Load),
+    *(ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp, ast.unaryop),
+    *(ast.BinOp, ast.operator),
+)
+
+# JavaScript: the words and marks of an assertion, and calls that work without a program.
+_WORDS = re.compile(
+    "assert|console|deepEqual|deepStrictEqual|equal|ok|strict|strictEqual|JSON|stringify|"
+    "length|true|false|null|undefined|NaN|Infinity"
+)
+_MARKS = re.compile(r"[][(){},:.+\-*/%<>!]|\.\.\.|\*\*|[<>]=|[!=]==?")
+_MODULES = re.compile(r"""(['"])(?:node:)?assert(?:/strict)?\1""")
+_PROGRAM_NAME = re.compile(r"[a-z_$][\w$]*", re.ASCII)  # a capital begins a class of the language
+_GLOBALS = re.compile(
+    "assert|atob|async|await|btoa|class|clear|clearInterval|clearTimeout|console|const|"
+    "debugger|decodeURI|decodeURIComponent|delete|do|encodeURI|encodeURIComponent|escape|"
+    "eval|export|fetch|for|function|gc|if|import|isFinite|isNaN|let|new|parseFloat|parseInt|"
+    "print|queueMicrotask|require|return|setImmediate|setInterval|setTimeout|std|"
+    "structuredClone|super|switch|this|throw|typeof|unescape|var|void|while|with|yield"
+)
+
+
+@lru_cache(_CACHED)
+def are_plain_calls(tests: Tests, language: str) -> bool:
+    """Whether each test calls the program in any case, and sees only values.
+
+    For tests that a program has passed, so that their syntax is known to be right.
+    """
+    is_plain = {"python": _is_plain_python, "javascript": _is_plain_javascript}.get(language)
+    if is_plain is None or tests.setup or tests.entry_point or not tests.tests:
+        return False
+    if tests.expected:  # all call one function, and the host looks at the value
+        name = tests.tests[0].partition("(")[0]
+        is_known = _GLOBALS.fullmatch(name) or hasattr(builtins, name)
+        return not is_known and bool(_PROGRAM_NAME.fullmatch(name))
+    return all(len(text) <= _MOST_CHARS and is_plain(text) for text in tests.tests)
+
+
+def _is_plain_python(test: str) -> bool:
+    """One `assert`, no part of which can be left out."""
+    try:
+        nodes = list(ast.walk(tree := ast.parse(test.strip())))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    statement = tree.body[0] if len(tree.body) == 1 else None
+    if not isinstance(statement, ast.Assert) or not all(map(_is_evaluated, nodes)):
+        return False
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    program = {name for name in names if not _FUNCTIONS.fullmatch(name)}
+    known = any(hasattr(builtins, name) or name.startswith("_") for name in program)
+    return bool(program) and not known and isinstance(statement.msg, ast.Constant | None)
+
+
+def _is_evaluated(node: ast.AST) -> bool:
+    is_chain = isinstance(node, ast.Compare) and len(node.ops) > 1
+    is_method = isinstance(node, ast.Call) and not isinstance(node.func, ast.Name)
+    return isinstance(node, _NODES) and not is_chain and not is_method
+
+
+def _is_plain_javascript(test: str) -> bool:
+    """One call of an assertion, no part of which can be left out."""
+    found = list(tokens(test.strip().rstrip("; ")))
+    texts = ["", *(token.text for token in found), ""]
+    calls_program = False
+    for token, before, after in zip(found, texts, texts[2:], strict=False):
+        text = token.text
+        if token.kind == "word" and not text[0].isdigit() and not _WORDS.fullmatch(text):
+            if text == "require":
+                continue  # what it is called with is looked at below
+            if after == ":" and before in ("{", ","):
+                continue
+            is_call = after == "(" and before != "." and _PROGRAM_NAME.fullmatch(text)
+            if not is_call or _GLOBALS.fullmatch(text):
+                return False
+            calls_program = True
+        elif token.kind not in ("word", "string") and not _MARKS.fullmatch(text):
+            return False
+    required = [texts[at + 2] for at, text in enumerate(texts[:-2]) if text == "require"]
+    begins = texts[1] in ("assert", "console", "require")
+    return begins and calls_program and all(map(_MODULES.fullmatch, required))

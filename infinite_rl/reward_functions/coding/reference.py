@@ -1,0 +1,473 @@
+"""What a coding answer is judged against: the forms a reference may take, told apart by shape.
+
+Pure. Text is never guessed to be code: only text that consists of code fences is, or of assertions
+that call something, which no program prints.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import PurePosixPath
+from typing import Any, TypeAlias, TypeVar
+
+from ...errors import shown
+from ...parsing.fences import CodeBlock, code_blocks
+from ...sandbox.runtimes import language_of
+from ..reward_function import BadReference
+
+_SPEC_START = re.compile(r"""\{\s*["'](?:tests|cases|entry_point|setup|compare)["']\s*:""")
+TYPESCRIPT = "typescript"
+_NOT_RUN = re.compile(
+    r"bash|c|c#|c\+\+|cpp|cs|csharp|dart|go|golang|haskell|java|julia|kotlin|lua|perl|php|r|rb|rs"
+    r"|ruby|rust|scala|sh|sql|swift|typescript"
+)
+_TYPESCRIPT_LABELS = ("ts", "tsx", "mts", "cts", TYPESCRIPT)
+_METHOD = re.compile(r"(?P<class>[^\W\d]\w*)\(\)\.(?P<method>[^\W\d]\w*)")
+_COMPARE = ("tolerant", "exact")
+_FORMS = ("tests", "cases", "output")
+_BESIDE = ("entry_point", "setup", "compare", "tolerance", "language", "file")
+_OF_A_CASE = ("input", "args", "kwargs")
+_KEYS = (*_FORMS, *_BESIDE, *_OF_A_CASE)
+_LIKE = 0.8  # how alike a key is to the one that was meant; "text" and "tests" come to 0.67
+_LEAST_START = 3  # characters of a key that is cut off, as "lang"
+_MOST_KEYS, _LONGEST_KEY = 2 * len(_KEYS), 20  # of an object that may say how to judge
+_MISSPELT = {"test": "tests", "case": "cases"}  # with a list, no output that a program prints
+_FILE = re.compile(r"[\w$][\w$.-]*")
+# A function of the test itself, which does nothing unless something calls it with an argument.
+_HELPER = re.compile(
+    r"^(?:async[ \t]+)?(?:def|function\*?)[ \t]+"
+    r"(?P<name>(?!test|set_?[uU]p|tear_?[dD]own)[\w$]+)\(\s*[^)\s]"
+    r"|^(?:const|let|var)[ \t]+(?P<arrow>[\w$]+)[ \t]*=[ \t]*(?:async[ \t]*)?"
+    r"(?:function\b|[\w$]+[ \t]*=>|\([^()\n]+\)[ \t]*=>)",
+    re.MULTILINE,
+)
+_MOST_BARE = 20_000
+_JAVASCRIPT_ASSERTION = re.compile(
+    r"(?:console\.assert|(?:require\((['\"])(?:node:)?assert(?:/strict)?\1\)|assert)"
+    r"(?:\.strict)?(?:\.[A-Za-z]+)?)\((?P<inside>[^\n]*)\);?"
+)
+_CALL = re.compile(r"[\w$]\(")
+_COMMENT_LINE = re.compile(r"^[ \t]*(?:#|//)[^\n]*", re.MULTILINE)
+_MOST = 1e300  # a tolerance that is no infinity
+_FENCES_IN_FENCES = 8  # a fence around a sample, one around its answer, and some to spare
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a printed number may be from the expected one: either of the two is enough."""
+
+    absolute: float = 0.0
+    relative: float = 0.0
+
+
+@dataclass(frozen=True)
+class Output:
+    """The program must print this text; with `exact` to the letter, but for one last newline.
+
+    `language` is what the program is to be written in, here and below; "" where that is not said.
+    """
+
+    text: str
+    exact: bool = False
+    tolerance: Tolerance | None = None
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A function of the printed text: True or False, or partial credit in [0, 1]."""
+
+    judge: Callable[[str], Any]
+
+
+@dataclass(frozen=True)
+class ReferenceCode:
+    """The program must print what this code prints; `language` is "" where the fence names none."""
+
+    code: str
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Tests:
+    """Each test must pass in the program's namespace. `setup` runs after the program, before them.
+
+    With `entry_point`, tests define `check(candidate)`, which is called with the named function.
+    With `expected`, each test is an expression that must have that JSON value. `file` is a name by
+    which tests import the program.
+    """
+
+    __test__ = False  # a noun of ours, not a test class for pytest to collect
+
+    tests: tuple[str, ...]
+    entry_point: str = ""
+    setup: str = ""
+    expected: tuple[Any, ...] = field(default=(), hash=False)
+    file: str = ""
+    language: str = ""
+
+    def arguments(self) -> dict[str, Any]:
+        """What an executor is to be told; `expected` and `file` only where there are any."""
+        told: dict[str, Any] = {"tests": self.tests, "entry_point": self.entry_point}
+        more = {"expected": self.expected, "file": self.file}
+        return told | {"setup": self.setup} | {name: each for name, each in more.items() if each}
+
+
+@dataclass(frozen=True)
+class Cases:
+    """For each pair of standard input and output, the program must print the output."""
+
+    cases: tuple[tuple[str, str], ...]
+    exact: bool = False
+    tolerance: Tolerance | None = None
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function call, and the value that it must return. All values are JSON, or tuples."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    output: Any
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Each call of the function `entry_point` must return its output.
+
+    `entry_point` may be a method of a new object, as in "Solution().f".
+    """
+
+    entry_point: str
+    calls: tuple[Call, ...]
+    language: str = ""
+
+
+Case = TypeVar("Case")
+Reference: TypeAlias = Output | Predicate | ReferenceCode | Tests | Cases | Calls
+
+
+def read_reference(expected: object) -> Reference:
+    """The reference that `expected` stands for.
+
+    - a callable: a predicate on the printed text
+    - a mapping, or JSON text of an object, with one of these sets of keys:
+        tests, and perhaps entry_point, setup   source text that must run without an exception
+        entry_point, cases of args, output      calls and their values; kwargs may be there, too
+        cases of input, output                  what is printed; input may be left out
+        output                                  what is printed: a text, or a value as JSON
+      Where outputs are printed, compare is "tolerant" (see `compare`; the default) or "exact", and
+      tolerance says how far numbers may be off: a number below 1, which is enough as an absolute or
+      as a relative error, or an object with "absolute", "relative" or both. language and file may
+      be there in each. entry_point is a function, or "Solution().f"
+    - text that is nothing but `assert` statements of Python, or lines of `assert` or
+      `console.assert` of JavaScript, each of which calls something: tests
+    - text that is nothing but code fences in a language that can be run, or in none: code, or tests
+      as above
+    - any other text, number or JSON: the text to be printed. An object with "output" is that where
+      no other key is one of the above, or nearly one
+
+    Raises:
+        BadReference: nothing to compare with, tests or cases that are malformed, a key that has no
+            meaning, or code in another language.
+    """
+    if callable(expected):
+        return Predicate(expected)
+    if expected is None:
+        raise BadReference("there is no expected output")
+    if isinstance(expected, str):
+        return _read_text(expected)
+    if isinstance(expected, Mapping) and _is_spec(expected):
+        return _read_spec(expected)
+    return Output(_printed(expected))
+
+
+def named_language(label: str) -> str:
+    """The programming language that the label of a fence names; "" where it names none."""
+    label = label.lower()
+    if label in _TYPESCRIPT_LABELS:
+        return TYPESCRIPT
+    return language_of(label) or (label if _NOT_RUN.fullmatch(label) else "")
+
+
+def split_method(entry_point: str) -> tuple[str, str]:
+    """The class and the method of "Solution().f"; ("", "") for the name of a function."""
+    found = _METHOD.fullmatch(entry_point)
+    return (found["class"], found["method"]) if found else ("", "")
+
+
+def _printed(value: object) -> str:
+    """A value as text: of a mapping or a list its JSON."""
+    try:
+        if isinstance(value, Mapping | list | tuple):
+            return json.dumps(value, ensure_ascii=False, default=str)
+        return str(value)
+    # Circular, nested too deeply, of 5000 digits, with odd keys.
+    except (ValueError, TypeError, RecursionError) as fault:
+        raise BadReference(f"the expected output cannot be written: {fault}") from None
+
+
+def _read_text(text: str) -> Reference:
+    """Code in fences, or what the text says; of fences that hold no code, what they hold."""
+    for _ in range(_FENCES_IN_FENCES):
+        blocks = code_blocks(text)
+        if not blocks or not _only_fences(text, blocks):
+            return _read_bare(text)
+        if _hold_code(blocks):
+            return _read_code(blocks)
+        text = "\n".join(block.code for block in blocks)
+    raise BadReference("the expected output is fences in fences")
+
+
+def _assertions(text: str, language: str = "") -> Tests | None:
+    """Text that is nothing but assertions, which prints nothing and says nothing else: tests."""
+    if len(text) > _MOST_BARE:
+        return None
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if language != "python" and lines and all(map(_is_javascript_assertion, lines)):
+        # `assert(f(2) == 4)` is Python, too: the language is then another's to say.
+        shared = all(line.startswith("assert(") for line in lines) and _python_assertions(text)
+        return Tests(tuple(lines), language=language or ("" if shared else "javascript"))
+    found = () if language == "javascript" else _python_assertions(text)
+    return Tests(found, language="python") if found else None
+
+
+def _is_javascript_assertion(line: str) -> bool:
+    found = _JAVASCRIPT_ASSERTION.fullmatch(line)
+    return found is not None and _CALL.search(found["inside"]) is not None
+
+
+def _python_assertions(text: str) -> tuple[str, ...]:
+    """The statements of Python text that consists of `assert`s with a call in each; else none."""
+    if not text.lstrip().startswith("assert"):
+        return ()
+    try:
+        body = ast.parse(text.strip()).body
+        is_called = [any(isinstance(part, ast.Call) for part in ast.walk(node)) for node in body]
+        if not all(is_called) or not all(isinstance(node, ast.Assert) for node in body):
+            return ()
+        return tuple(ast.unparse(node) for node in body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+
+
+def _read_bare(text: str) -> Reference:
+    if tests := _assertions(text):
+        return tests
+    if not text.lstrip().startswith("{"):
+        return Output(text)
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        if _SPEC_START.match(text.lstrip()):
+            raise BadReference("the tests are not valid JSON") from None
+        return Output(text)
+    return _read_spec(value) if _is_spec(value) else Output(text)
+
+
+def _is_spec(value: Mapping[str, Any]) -> bool:
+    """Whether a mapping says how to judge, or means to. Any other is a value to be printed."""
+    if value.keys() & {"tests", "cases"} or {"output"} == value.keys():
+        return True
+    if any(isinstance(value.get(key), list) for key in _MISSPELT):
+        return True
+    if len(value) > _MOST_KEYS:
+        return False
+    meant = {meaning for key in value if (meaning := _meant(key))}
+    return len(meant) > 1 and not meant.isdisjoint(_FORMS)
+
+
+def _meant(key: object) -> str:
+    """The key that it is, or nearly is; "" where it is like none."""
+    if not isinstance(key, str) or len(key) > _LONGEST_KEY:
+        return ""
+    key = key.lower()
+    begun = [known for known in _KEYS if len(key) >= _LEAST_START and known.startswith(key)]
+    return next(iter([*begun, *get_close_matches(key, _KEYS, 1, _LIKE)]), "")
+
+
+def _only_fences(text: str, blocks: list[CodeBlock]) -> bool:
+    """Whether nothing but blank space stands around and between closed blocks."""
+    starts, ends = [block.start for block in blocks], [block.end for block in blocks]
+    gaps = zip([0, *ends], [*starts, len(text)], strict=True)
+    return all(block.closed for block in blocks) and not any(
+        text[start:end].strip() for start, end in gaps
+    )
+
+
+def _hold_code(blocks: list[CodeBlock]) -> bool:
+    """Whether they hold code, not what each of them names instead ("json", "text").
+
+    Raises `BadReference` for code in a language that cannot be run.
+    """
+    for block in blocks:
+        named = named_language(block.language)
+        if named and not language_of(named):
+            raise BadReference(f"the reference code is in {named}, which cannot be run")
+    return not all(block.language and not language_of(block.language) for block in blocks)
+
+
+def _read_code(blocks: list[CodeBlock]) -> ReferenceCode | Tests:
+    languages = {language_of(block.language) for block in blocks} - {""}
+    if len(languages) > 1:
+        raise BadReference(f"the reference code is in several languages: {sorted(languages)}")
+    code = "\n".join(block.code for block in blocks)
+    if not code.strip():
+        raise BadReference("the reference code is empty")
+    language = next(iter(languages), "")
+    return _assertions(code, language) or ReferenceCode(code, language)
+
+
+def _read_spec(spec: Mapping[str, Any]) -> Reference:
+    for key, meant in _MISSPELT.items():
+        if key in spec and meant not in spec:
+            raise BadReference(f"there is no key {key!r} here, but {meant!r}")
+    language, file = _read_language(spec), _read_file(spec)
+    if "tests" in spec:
+        _allow(spec, "tests", "entry_point", "setup")
+        return _read_tests(spec, language, file)
+    if "cases" not in spec:
+        if spec.keys() & {*_OF_A_CASE}:
+            raise BadReference('a case stands in a list, as in {"cases": [{"input", "output"}]}')
+        _allow(spec, "output", "compare", "tolerance")
+        if spec.get("output") is None:
+            raise BadReference("there is no expected output")
+        return Output(_printed(spec["output"]), *_read_compare(spec), language)
+    if spec.get("entry_point"):
+        _allow(spec, "cases", "entry_point")
+        return Calls(
+            _read_name(spec["entry_point"]), _read_each(spec["cases"], _read_call), language
+        )
+    _allow(spec, "cases", "compare", "tolerance")
+    return Cases(_read_each(spec["cases"], _read_case), *_read_compare(spec), language)
+
+
+def _allow(spec: Mapping[str, Any], *known: str) -> None:
+    known = (*known, "language", "file")
+    if unknown := sorted(map(str, spec.keys() - {*known})):
+        near = [meant for key in unknown if (meant := _meant(key)) in known]
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise BadReference(f"keys that have no meaning here: {', '.join(unknown)}{hint}")
+
+
+def _read_language(spec: Mapping[str, Any]) -> str:
+    label = spec.get("language", "")
+    if not isinstance(label, str):
+        raise BadReference(f"language must be a text, not {shown(label)}")
+    return named_language(label) or label.lower()
+
+
+def _read_file(spec: Mapping[str, Any]) -> str:
+    """The name of the program's file, as "bank.py": no path, for there is one file alone."""
+    name = spec.get("file") or ""
+    if name and not (isinstance(name, str) and _FILE.fullmatch(name)):
+        raise BadReference(
+            f'file must be the name of the program\'s file, as "bank.py", not {shown(name)}'
+        )
+    stem = PurePosixPath(name).stem
+    if stem in sys.stdlib_module_names or stem == "program":
+        raise BadReference(f"file may not have the name of a module of Python's: {stem}")
+    return str(name)
+
+
+def _read_compare(spec: Mapping[str, Any]) -> tuple[bool, Tolerance | None]:
+    compare = spec.get("compare", "tolerant")
+    if compare not in _COMPARE:
+        raise BadReference(f"compare must be one of {', '.join(_COMPARE)}, not {shown(compare)}")
+    if "tolerance" not in spec:
+        return compare == "exact", None
+    if compare == "exact":
+        raise BadReference("an exact comparison has no tolerance")
+    return False, _read_tolerance(spec["tolerance"])
+
+
+def _read_tolerance(value: object) -> Tolerance:
+    """One number is both errors, as in the checkers of contests."""
+    errors: Mapping[Any, Any] = (
+        value if isinstance(value, Mapping) else {"absolute": value, "relative": value}
+    )
+    if not errors or errors.keys() - {"absolute", "relative"}:
+        raise BadReference('tolerance must be a number, or have "absolute", "relative" or both')
+    for name, error in errors.items():
+        if isinstance(error, bool) or not isinstance(error, (int, float)) or not 0 <= error < _MOST:
+            raise BadReference(f"the {name} tolerance must be a number from 0 on: {shown(error)}")
+    if errors.get("relative", 0) >= 1:
+        raise BadReference("a relative tolerance must be below 1")
+    return Tolerance(**{name: float(error) for name, error in errors.items()})
+
+
+def _read_name(name: object) -> str:
+    if not isinstance(name, str):
+        raise BadReference("entry_point must be a text")
+    if name and not (name.replace("$", "_").isidentifier() or _METHOD.fullmatch(name)):
+        raise BadReference(
+            f'entry_point must be the name of a function, or "Solution().f": {name!r}'
+        )
+    return name
+
+
+def _read_tests(spec: Mapping[str, Any], language: str, file: str) -> Tests:
+    tests, entry_point = spec["tests"], _read_name(spec.get("entry_point") or "")
+    setup = spec.get("setup") or ""
+    if isinstance(setup, list | tuple) and all(isinstance(line, str) for line in setup):
+        setup = "\n".join(setup)
+    if not isinstance(setup, str):
+        raise BadReference("setup must be a text")
+    if isinstance(tests, str):
+        tests = [tests]
+    if not isinstance(tests, list | tuple) or not tests:
+        raise BadReference("there are no tests")
+    if not all(isinstance(test, str) and test.strip() for test in tests):
+        raise BadReference("each test must be a text that is not empty")
+    if not entry_point and (idle := _idle_helper(tests)):
+        raise BadReference(
+            f"nothing calls {idle}: the function that it is to check is named by an entry_point"
+        )
+    return Tests(tuple(tests), entry_point, setup, (), file, language)
+
+
+def _idle_helper(tests: Sequence[str]) -> str:
+    """A function that the tests define and never name again, as `check`; "" where there is none."""
+    code = _COMMENT_LINE.sub("", "\n".join(tests))
+    counts = Counter(re.findall(r"[\w$]+", code))
+    names = (found["name"] or found["arrow"] for found in _HELPER.finditer(code))
+    return next((name for name in names if counts[name] == 1), "")
+
+
+def _read_each(cases: object, read: Callable[[object], Case]) -> tuple[Case, ...]:
+    if not isinstance(cases, list | tuple) or not cases:
+        raise BadReference("there are no cases")
+    return tuple(map(read, cases))
+
+
+def _read_case(case: object) -> tuple[str, str]:
+    if isinstance(case, Mapping) and case.keys() & {"args", "kwargs"}:
+        raise BadReference("cases with arguments need an entry_point, and no input")
+    if not isinstance(case, Mapping) or case.keys() - {"input"} != {"output"}:
+        raise BadReference('each case must have an "output", and may have an "input"')
+    given, wanted = case.get("input", ""), case["output"]
+    for text in (given, wanted):
+        if isinstance(text, bool) or not isinstance(text, str | int | float):
+            raise BadReference("the input and the output of a case must be texts or numbers")
+    return _printed(given), _printed(wanted)
+
+
+def _read_call(case: object) -> Call:
+    if not isinstance(case, Mapping) or case.keys() - {"kwargs"} != {"args", "output"}:
+        raise BadReference(
+            'with an entry_point each case must have "args" and "output", and may have "kwargs"'
+        )
+    args, kwargs = case["args"], case.get("kwargs", {})
+    if not isinstance(args, list | tuple) or not isinstance(kwargs, Mapping):
+        raise BadReference("args must be a list, and kwargs an object")
+    if not all(isinstance(name, str) for name in kwargs):
+        raise BadReference("the names in kwargs must be texts")
+    return Call(tuple(args), dict(kwargs), case["output"])

@@ -1,0 +1,457 @@
+"""The engine that all sandboxes share: its settings, its clock, and the cache of compiled code.
+
+A guest loads its WebAssembly with `load_module` or `load_component`, gives each run a
+`fresh_store`, and calls into it inside `shielded`, `with deadline(store, seconds)`.
+
+There are two engines, `ENGINE` and `METERED`. The second counts instructions, which makes the code
+that it compiles slower, and is used only for runs with `Limits.fuel`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import hashlib
+import logging
+import math
+import os
+import platform
+import stat
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from wasmtime import Config, Engine, Module, Store, WasmtimeError
+from wasmtime import _ffi as ffi
+from wasmtime.component import Component
+
+from ..errors import RuntimeMissing, SandboxError
+from ..files.cache import cache_folder
+from ..workers.waits import taken
+from .faults import handlers, put_back
+from .guest import Limits
+from .runtimes import Runtime, recorded_hash, runtime_file
+
+Compiled = TypeVar("Compiled", Module, Component)
+Result = TypeVar("Result")
+
+TICK_S = 0.01
+_MiB = 1024 * 1024
+_SETTINGS = "epoch opt=speed"  # part of the cache key: change it with `_config`
+_TABLE_ELEMENTS, _ITEMS = 100_000, 100  # far beyond what the packaged runtimes ask for
+_UNUSED_S = 30 * 24 * 3600
+_BORN = os.getpid()
+
+logger = logging.getLogger(__name__)
+
+
+# --- settings ----------------------------------------------------------------------------------
+
+
+# Native stack that a guest may use. The engine does not look at how large a thread's stack is: a
+# guest allowed more than there is would take the host process down with it. JavaScript's own limit
+# (see its build) is met first, but where much native code is on the stack.
+_WASM_STACK = 20 * _MiB
+_THREAD_STACK = _WASM_STACK + 2 * _MiB  # and room for the host functions that the guest calls
+
+
+def _config(is_metered: bool, parallel: bool = True) -> Config:
+    config = Config()
+    config.consume_fuel = is_metered
+    config.epoch_interruption = True
+    config.cranelift_opt_level = "speed"
+    config.parallel_compilation = parallel
+    # The engine aborts the process if its asynchronous stack, which we never use, is the smaller.
+    # The setting has no public name in the Python binding; its version is pinned.
+    ffi.wasmtime_config_async_stack_size_set(config.ptr(), _WASM_STACK)
+    config.max_wasm_stack = _WASM_STACK
+    return config
+
+
+ENGINE, METERED = Engine(_config(False)), Engine(_config(True))
+_fault_handlers = handlers()  # the engine's
+
+
+def engine_for(is_metered: bool) -> Engine:
+    """`METERED` if so, else `ENGINE`."""
+    return METERED if is_metered else ENGINE
+
+
+def fresh_store(limits: Limits) -> Store:
+    """An empty store for one run, bounded in memory, in tables, in instances, and in fuel if so."""
+    store = Store(engine_for(limits.fuel is not None))
+    store.set_limits(limits.memory_bytes, _TABLE_ELEMENTS, _ITEMS, _ITEMS, _ITEMS)
+    if limits.fuel is not None:
+        store.set_fuel(limits.fuel)
+    return store
+
+
+# --- threads -----------------------------------------------------------------------------------
+
+
+class _Runner:
+    """A thread with stack enough for a guest. It makes one call after another."""
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[tuple[Callable[[], Any], SimpleQueue[Any]] | None] = SimpleQueue()
+        self.thread = threading.Thread(target=self._work, name="wasm-run", daemon=True)
+        with _starting:
+            usual = threading.stack_size(_THREAD_STACK)
+            try:
+                self.thread.start()
+            except RuntimeError as error:
+                raise SandboxError(f"no thread for the sandbox: {error}") from error
+            finally:
+                threading.stack_size(usual)
+
+    def call(self, call: Callable[[], Result]) -> Result:
+        """The result of `call`. An exception that a signal raises here leaves it running."""
+        done: SimpleQueue[Future[Result]] = SimpleQueue()
+        self._calls.put((call, done))
+        return taken(done).result()
+
+    def end(self) -> None:
+        """Ends the thread after the calls that it was given."""
+        self._calls.put(None)
+
+    def _work(self) -> None:
+        _here.is_runner = True
+        _runners.add(self)
+        while (given := self._calls.get()) is not None:
+            call, done = given
+            future = _outcome(call)
+            is_kept = len(_idle) < _IDLE_THREADS
+            if is_kept:  # before the answer: whoever gets it may call again
+                _idle.append(self)
+            done.put(future)
+            del given, call, done, future  # what they hold may be large
+            if not is_kept:
+                break
+        _runners.discard(self)
+
+
+def _outcome(call: Callable[[], Result]) -> Future[Result]:
+    future: Future[Result] = Future()
+    try:
+        future.set_result(call())
+    except BaseException as error:  # it belongs to the thread that asked
+        future.set_exception(error)
+    return future
+
+
+_IDLE_THREADS = 8  # those kept: a deep recursion leaves its thread with that much more memory
+_HURRY = 10_000  # epochs
+_here = threading.local()
+_starting = threading.Lock()
+_runners: set[_Runner] = set()
+_idle: list[_Runner] = []
+
+
+def shielded(call: Callable[[], Result]) -> Result:
+    """The result of `call`, which is made on a thread of the sandbox's own.
+
+    That thread has stack enough for a guest, whoever asks: no verdict depends on that. And Python
+    runs signal handlers on the main thread, also when a guest has just called the host. What a
+    handler raises there, such as KeyboardInterrupt, would crash the process inside the engine. Here
+    it is raised at once; the call goes on by itself, at most until its deadline or the end of the
+    process. Raises `SandboxError` when no thread can be started.
+    """
+    try:
+        runner = _idle.pop()
+    except IndexError:
+        runner = _Runner()
+    return runner.call(call)
+
+
+def _end_runners() -> None:
+    """Before the interpreter ends: a guest must not come back to one that is gone.
+
+    Nobody waits any more for a program that still runs, such as one that Ctrl-C left. Its time is
+    made to pass at once.
+    """
+    ending = list(_runners)
+    for runner in ending:
+        runner.end()
+    for runner in ending:
+        runner.thread.join(TICK_S)
+        while runner.thread.is_alive():
+            for _ in range(_HURRY):
+                ENGINE.increment_epoch()
+                METERED.increment_epoch()
+            runner.thread.join(TICK_S)
+
+
+atexit.register(_end_runners)
+
+
+# --- time --------------------------------------------------------------------------------------
+
+
+class _Ticker:
+    """Advances the engines' epochs from a clock, while anything runs.
+
+    A sleeping thread is late on a busy machine. Epochs are therefore counted from the time that
+    really passed, and brought up to date before each run, which so loses nothing to late ticks.
+    """
+
+    def __init__(self, *engines: Engine) -> None:
+        self._engines = engines
+        self._wake = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._running = 0
+        self._ticked_at = 0.0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        with self._wake:
+            if self._running == 0:
+                self._ticked_at = time.monotonic()
+                self._start()
+            else:
+                self._catch_up()
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._wake:
+                self._running -= 1
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._tick, name="wasm-clock", daemon=True)
+            self._thread.start()
+        self._wake.notify()
+
+    def _catch_up(self) -> None:
+        owed = int((time.monotonic() - self._ticked_at) / TICK_S)
+        for _ in range(owed):
+            for engine in self._engines:
+                engine.increment_epoch()
+        self._ticked_at += owed * TICK_S
+
+    def _tick(self) -> None:
+        while True:
+            with self._wake:
+                while self._running == 0:
+                    self._wake.wait()
+                self._catch_up()
+            time.sleep(TICK_S)
+
+
+_ticker = _Ticker(ENGINE, METERED)
+_loading = threading.Lock()
+
+
+def _after_fork() -> None:
+    """A forked child has none of our threads, and may have copied a lock that somebody held."""
+    global _ticker, _loading, _starting
+    _ticker = _Ticker(ENGINE, METERED)
+    _loading, _starting = threading.Lock(), threading.Lock()
+    _runners.clear()
+    _idle.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def deadline_ticks(timeout_s: float) -> int:
+    """How many epochs make up `timeout_s` seconds, rounded up: a run is never cut short."""
+    return math.ceil(timeout_s / TICK_S) + 1
+
+
+@contextmanager
+def deadline(store: Store, timeout_s: float) -> Iterator[None]:
+    """Calls into `store` inside this block trap `timeout_s` seconds after its start.
+
+    A trap of this kind has the code `TrapCode.INTERRUPT`; from a component it is a `WasmtimeError`
+    whose text holds "wasm trap: interrupt". A host function that blocks is not interrupted. Raises
+    `SandboxError` outside `shielded`: the thread may have too small a stack.
+    """
+    if not getattr(_here, "is_runner", False):
+        raise SandboxError("a guest must be called inside `shielded`")
+    put_back(_fault_handlers)
+    with _ticker.running():
+        store.set_epoch_deadline(deadline_ticks(timeout_s))
+        yield
+
+
+# --- compiled code -----------------------------------------------------------------------------
+
+_loaded: dict[tuple[Runtime, bool], Module | Component] = {}
+
+
+def load_module(runtime: Runtime, is_metered: bool = False) -> Module:
+    """The runtime's core module, compiled once a machine and shared by all threads.
+
+    It belongs to `METERED` if so, else to `ENGINE`. Raises `RuntimeMissing` when the file is absent
+    or not the one whose hash is recorded.
+    """
+    return _load(runtime, Module, is_metered)
+
+
+def load_component(runtime: Runtime, is_metered: bool = False) -> Component:
+    """The runtime's component; everything else as for `load_module`."""
+    return _load(runtime, Component, is_metered)
+
+
+def is_compiled(runtime: Runtime) -> bool:
+    """Whether the cache holds the runtime's code, sound, so that loading it compiles nothing."""
+    folder = _cache_folder()
+    if folder is None:
+        return False
+    key = _key(runtime, recorded_hash(runtime), False)
+    return any(
+        _is_private(path) and path.name == _content_name(key, path.read_bytes())
+        for path in folder.glob(f"{key}-*.cwasm")
+    )
+
+
+def _load(runtime: Runtime, kind: type[Compiled], is_metered: bool) -> Compiled:
+    with _loading:
+        known = _loaded.get((runtime, is_metered))
+        if not isinstance(known, kind):
+            known = _from_cache(runtime, kind, is_metered)
+            _loaded[runtime, is_metered] = known
+        return known
+
+
+def _from_cache(runtime: Runtime, kind: type[Compiled], is_metered: bool) -> Compiled:
+    engine = engine_for(is_metered)
+    source, digest = runtime_file(runtime), recorded_hash(runtime)
+    folder = _cache_folder()
+    if folder is None:
+        return kind.deserialize(engine, _compile(source, digest, kind, is_metered))
+    key = _key(runtime, digest, is_metered)
+    with _locked(folder / f"{key}.lock"):
+        found = _find(folder, key, kind, engine)
+        if found is None:
+            code = _compile(source, digest, kind, is_metered)
+            path = _keep(folder, key, code)
+            if path is None:
+                return kind.deserialize(engine, code)
+            _forget_unused(folder, runtime.name)
+            found = kind.deserialize_file(engine, str(path))
+        return found
+
+
+def _compile(source: Path, digest: str, kind: type[Compiled], is_metered: bool) -> bytearray:
+    wasm = source.read_bytes()
+    if hashlib.sha256(wasm).hexdigest() != digest:
+        raise RuntimeMissing(
+            f"{source} is not the file that was built: its SHA-256 is not {digest}. "
+            "Build it again with `bash build_src/build_wasm.sh`"
+        )
+    # A warning, since it is the one that shows where nobody has set up logging: the wait is long.
+    logger.warning("compiling %s for this machine, once; this takes up to a minute", source.name)
+    # The compiler's threads do not survive a fork: a forked child would wait for them for ever.
+    engine = Engine(_config(is_metered, parallel=os.getpid() == _BORN))
+    try:
+        return kind(engine, wasm).serialize()
+    except WasmtimeError as error:
+        raise SandboxError(f"{source.name} cannot be compiled: {error}") from error
+
+
+def _key(runtime: Runtime, digest: str, is_metered: bool) -> str:
+    """What compiled code depends on: the source, the compiler, its settings, the processor."""
+    settings = f"{_SETTINGS} fuel" if is_metered else _SETTINGS
+    parts = (digest, version("wasmtime"), settings, sys.platform, _processor())
+    hashed = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return f"{runtime.name}-{hashed[:24]}"
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith(("flags", "Features")):
+                return f"{platform.machine()} {line}"
+    return f"{platform.machine()} {platform.processor()}"
+
+
+def _cache_folder() -> Path | None:
+    """A folder that only this user can write to, or None where there is none to be had.
+
+    Compiled code is native code: whoever can write it can do what the user can.
+    """
+    try:
+        folder = cache_folder()
+        fit = _is_private(folder) and os.access(folder, os.W_OK)
+    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home directory
+        _say_no_cache(str(error))
+        return None
+    if not fit:
+        _say_no_cache(f"{folder} is not private to this user")
+    return folder if fit else None
+
+
+@lru_cache(maxsize=8)  # each reason is said once
+def _say_no_cache(reason: str) -> None:
+    logger.warning("no cache of compiled runtimes: %s", reason)
+
+
+def _is_private(path: Path) -> bool:
+    status = path.lstat()
+    kind_fits = stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)
+    return kind_fits and status.st_uid == os.geteuid() and not status.st_mode & 0o022
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """One process compiles, the others that want the same wait for what it leaves in the cache."""
+    with path.open("w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _find(folder: Path, key: str, kind: type[Compiled], engine: Engine) -> Compiled | None:
+    """The compiled code under `key`; None when there is none, or it is damaged (it is removed).
+
+    The file's name carries the hash of its content: the engine itself does not notice a changed
+    byte in the code.
+    """
+    for path in folder.glob(f"{key}-*.cwasm"):
+        if not _is_private(path):
+            logger.warning("%s is not private to this user: it is not used", path)
+            continue
+        if path.name == _content_name(key, path.read_bytes()):
+            try:
+                path.touch()  # the time of the last use
+                return kind.deserialize_file(engine, str(path))
+            except WasmtimeError as error:
+                logger.warning("%s does not load (%s): compiling again", path, error)
+        path.unlink()
+    return None
+
+
+def _keep(folder: Path, key: str, code: bytearray) -> Path | None:
+    """Store compiled code, whole or not at all; None when the disk is full."""
+    path = folder / _content_name(key, code)
+    draft = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        draft.write_bytes(code)
+        draft.chmod(0o600)
+        draft.replace(path)
+    except OSError as error:
+        logger.warning("compiled code is not kept: %s", error)
+        draft.unlink(missing_ok=True)
+        return None
+    return path
+
+
+def _forget_unused(folder: Path, name: str) -> None:
+    """Remove what was compiled from other builds, unless it was used within a month."""
+    for path in [*folder.glob(f"{name}-*.cwasm"), *folder.glob(f"{name}-*.lock")]:
+        if time.time() - path.stat().st_mtime > _UNUSED_S:
+            path.unlink()
+
+
+def _content_name(key: str, code: bytes | bytearray) -> str:
+    return f"{key}-{hashlib.sha256(code).hexdigest()[:32]}.cwasm"

@@ -1,0 +1,281 @@
+"""Runs source code in a sandbox, and says how it ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain, islice
+from typing import Any
+
+from ..errors import UnknownName, UsageError
+from ..types import Execution, Program, TestResult
+from ..workers.pool import Lost, close, default_count, in_threads, in_workers
+from .guest import STOPPED
+from .runtimes import RUNTIMES, Guest, Limits, Runtime, load_guest, runtime_file, runtime_named
+
+FEW = 3  # fewer programs are not worth the start of a process
+
+
+class RewardExecutor:
+    """Runs programs in WebAssembly sandboxes, a fresh one for each. Safe to use from many threads.
+
+    One program runs in this process. Batches run in worker processes, which all executors share;
+    they end with this process, or when an executor is closed while they have nothing to do.
+
+    `timeout` is in seconds of wall time, `memory_limit_mb` in MiB, `output_limit` in characters of
+    stdout and stderr together, `code_limit` in characters of a program and its tests together.
+    `fuel`, where it is given, is a number of WebAssembly instructions (3 to 8 million take about a
+    millisecond): the same program then ends alike however busy the machine is (with tests in
+    Python, unless it comes within a million of its fuel). `seed` gives every run the same random
+    numbers; without it they differ, and with `fuel` it is 0. `runtimes` adds languages, or replaces
+    the packaged ones: name -> `Guest`. Raises `UsageError` for a limit that is not a positive
+    number, or a seed that is no whole number.
+
+    It may be used as a context manager, which closes it. A closed executor can still be used.
+    """
+
+    def __init__(
+        self,
+        timeout: float = 5,
+        memory_limit_mb: int = 256,
+        output_limit: int = 1_000_000,
+        runtimes: Mapping[str, Guest] | None = None,
+        *,
+        code_limit: int = 1_000_000,
+        fuel: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.timeout = _positive("timeout", timeout)
+        self.memory_limit_mb = _positive("memory_limit_mb", memory_limit_mb)
+        self.output_limit = _positive("output_limit", output_limit)
+        self.code_limit = _positive("code_limit", code_limit)
+        self.fuel, self.seed = _fuel(fuel), _seed(seed)
+        self._own = {name.lower(): guest for name, guest in (runtimes or {}).items()}
+
+    def __enter__(self) -> RewardExecutor:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the worker processes that have nothing to do. The next batch starts others."""
+        close()
+
+    def execute(
+        self,
+        code: str,
+        lang: str,
+        *,
+        stdin: str = "",
+        timeout: float | None = None,
+        tests: Iterable[str] = (),
+        entry_point: str = "",
+        setup: str = "",
+        expected: Iterable[Any] = (),
+        file: str = "",
+        fuel: int | None = None,
+        seed: int | None = None,
+    ) -> Execution:
+        """Run `code`, `setup`, then each of `tests` in the same namespace (see `Program`).
+
+        Whatever the code does is in the `Execution`: an uncaught exception leaves its traceback on
+        stderr and exit code 1, `sys.exit(n)` gives n. `timeout`, `fuel` and `seed` replace the
+        executor's.
+
+        Raises:
+            UnknownName: a language that there is no runtime for (a `ValueError`).
+            UsageError: a limit that is not a positive number, text that is not text.
+            RuntimeMissing: the language's runtime has not been built.
+            SandboxError: the sandbox itself broke.
+        """
+        texts, values = _sequence(tests), tuple(expected)
+        program = _checked(Program(code, stdin, texts, entry_point, setup, values, file))
+        return self._guest(lang, program).run(program, self._limits(timeout, fuel, seed))
+
+    def run_single(self, code: str, lang: str) -> tuple[str, str]:
+        """Run `code`: its stdout and stderr, stripped of whitespace. Raises as `execute`."""
+        execution = self.execute(code, lang)
+        return execution.stdout.strip(), execution.stderr.strip()
+
+    def batch_run(
+        self,
+        codes: Iterable[str],
+        lang: str,
+        threads: int | None = None,
+        *,
+        workers: int | None = None,
+    ) -> list[tuple[str, str]]:
+        """`run_single` for each of `codes`, in their order. Everything else as `execute_many`."""
+        if isinstance(codes, str):  # its characters would each be a program
+            raise UsageError("codes must be a sequence of texts, not one text")
+        executions = self.execute_many(map(Program, codes), lang, threads=threads, workers=workers)
+        return [(each.stdout.strip(), each.stderr.strip()) for each in executions]
+
+    def execute_many(
+        self,
+        programs: Iterable[Program],
+        lang: str,
+        *,
+        timeout: float | None = None,
+        threads: int | None = None,
+        workers: int | None = None,
+    ) -> Iterator[Execution]:
+        """Run each of `programs`, and yield their executions in their order, each when it is there.
+
+        They run in `workers` processes, by default one for each processor core; with `threads`, on
+        so many threads of this process instead. So do one or two programs, those of a language from
+        `runtimes`, and all where a subclass has an `execute` of its own, which then runs them. At
+        most 256 programs are read ahead. A program whose process died twice is a failed run with
+        that reason.
+
+        Raises:
+            UsageError: a number that is not whole and positive, or both numbers.
+            Anything that `execute` raises.
+        """
+        if threads is not None and workers is not None:
+            raise UsageError("threads and workers cannot both be given")
+        self._known(lang)
+        limits, checked = self._limits(timeout), map(_checked, programs)
+        if threads is not None:
+            return self._on_threads(checked, lang, limits, _count("threads", threads))
+        count = default_count() if workers is None else _count("workers", workers)
+        return self._in_processes(checked, lang, limits, count)
+
+    def settings(self) -> dict[str, Any] | None:
+        """What makes an equal executor in another process, as arguments that are JSON values.
+
+        None where there is none: with languages from `runtimes`, and for a subclass.
+        """
+        if self._own or type(self) is not RewardExecutor:
+            return None
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def _on_threads(
+        self, programs: Iterator[Program], lang: str, limits: Limits, count: int
+    ) -> Iterator[Execution]:
+        self._guest(lang)  # loaded once, before many threads ask for it
+
+        def run(program: Program) -> Execution:
+            if type(self).execute is RewardExecutor.execute:
+                return self._guest(lang, program).run(program, limits)
+            return self.execute(lang=lang, timeout=limits.timeout_s, **vars(program))
+
+        yield from in_threads(run, programs, count)
+
+    def _in_processes(
+        self, programs: Iterator[Program], lang: str, limits: Limits, count: int
+    ) -> Iterator[Execution]:
+        head = list(islice(programs, FEW))
+        programs, runtime = chain(head, programs), self._known(lang)
+        is_own = type(self).execute is not RewardExecutor.execute
+        if len(head) < FEW or is_own or not isinstance(runtime, Runtime):
+            yield from self._on_threads(programs, lang, limits, count)
+            return
+        jobs = ([runtime.name, vars(program), vars(limits)] for program in programs)
+        for result in in_workers(f"{__name__}:run_job", jobs, count, limits.timeout_s):
+            yield _lost(result) if isinstance(result, Lost) else _execution(result)
+
+    def _limits(
+        self, timeout: float | None, fuel: int | None = None, seed: int | None = None
+    ) -> Limits:
+        fuel = self.fuel if fuel is None else _fuel(fuel)
+        seed = self.seed if seed is None else _seed(seed)
+        return Limits(
+            timeout_s=self.timeout if timeout is None else _positive("timeout", timeout),
+            memory_bytes=int(self.memory_limit_mb * 2**20),
+            output_chars=int(self.output_limit),
+            code_chars=int(self.code_limit),
+            fuel=fuel,
+            seed=0 if seed is None and fuel is not None else seed,
+        )
+
+    def _guest(self, lang: str, program: Program | None = None) -> Guest:
+        known = self._known(lang)
+        if isinstance(known, Runtime):
+            return load_guest(known)
+        if program and program.expected:  # it might run the expressions, and compare nothing
+            raise UsageError(f"expected values are for the packaged languages, not for {lang}")
+        return known
+
+    def _known(self, lang: str) -> Guest | Runtime:
+        """What runs the language. Raises `UnknownName`, and `RuntimeMissing` for no file at all."""
+        name = str(lang).strip().lower()
+        if name in self._own:
+            return self._own[name]
+        try:
+            runtime = runtime_named(name)
+        except UnknownName:
+            known = {runtime.name for runtime in RUNTIMES} | set(self._own)
+            raise UnknownName("language", lang, known) from None
+        runtime_file(runtime)
+        return runtime
+
+
+Executor = RewardExecutor  # the short name
+
+
+def run_job(job: tuple[str, dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
+    """A worker's half of `execute_many`: a runtime's name, a program and limits, as JSON values."""
+    name, fields, limits = job
+    sequences = {name: tuple(fields[name]) for name in ("tests", "expected")}
+    program = Program(**{**fields, **sequences})
+    execution = load_guest(runtime_named(name)).run(program, Limits(**limits))
+    return {**vars(execution), "tests": [vars(test) for test in execution.tests]}
+
+
+def _execution(fields: dict[str, Any]) -> Execution:
+    tests = tuple(TestResult(**test) for test in fields["tests"])
+    return Execution(**{**fields, "tests": tests})
+
+
+def _lost(lost: Lost) -> Execution:
+    return Execution("", f"the sandbox broke: {lost.reason}\n", STOPPED, "error")
+
+
+def _checked(program: Program) -> Program:
+    if not isinstance(program, Program):
+        raise UsageError(f"a program must be a Program, not {type(program).__name__}")
+    for name in ("code", "stdin", "setup", "entry_point", "file"):
+        if not isinstance(getattr(program, name), str):
+            raise UsageError(f"{name} must be text")
+    if program.expected and len(program.expected) != len(program.tests):
+        raise UsageError("expected must hold one value for each test, or none")
+    if program.expected and program.entry_point:
+        raise UsageError("tests that are expressions have no entry_point")
+    return replace(program, tests=_sequence(program.tests))
+
+
+def _sequence(tests: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(tests, str) or not isinstance(tests, Iterable):
+        raise UsageError("tests must be a sequence of texts, not one text")
+    texts = tuple(tests)
+    if not all(isinstance(text, str) for text in texts):
+        raise UsageError("each test must be text")
+    return texts
+
+
+def _positive(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise UsageError(f"{name} must be a number, not {value!r}")
+    if not (value > 0 and math.isfinite(value)):
+        raise UsageError(f"{name} must be a positive number, not {value!r}")
+    return value
+
+
+def _count(name: str, value: float) -> int:
+    if _positive(name, value) != int(value):
+        raise UsageError(f"{name} must be a whole number, not {value!r}")
+    return int(value)
+
+
+def _fuel(value: int | None) -> int | None:
+    """Within what the engine counts, 64 bits."""
+    return None if value is None else min(_count("fuel", value), 2**64 - 1)
+
+
+def _seed(value: int | None) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise UsageError(f"seed must be a whole number, not {value!r}")
+    return value

@@ -1,0 +1,457 @@
+"""JavaScript programs in the sandbox: QuickJS with a prelude that prints and behaves as Node does.
+
+How the WebAssembly module is made, and the prelude itself, are in `build_src/javascript/`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import Any
+
+from wasmtime import FuncType, Linker, Trap, TrapCode, WasmtimeError
+
+from ...errors import SandboxError
+from ...types import Execution, ExecutionStatus, Program, TestResult
+from ..engine import deadline, deadline_ticks, engine_for, fresh_store, load_module, shielded
+from ..guest import FUEL_EPOCH_NS, FUEL_PER_NS, STOPPED, STOPPED_FOR_TIME, Limits, too_long
+from ..runtimes import runtime_named
+from .machine import ASYNC_SCRIPT, GLOBAL_SCRIPT, Constants, Machine, OutOfMemory
+from .modules import as_script, lending
+from .tests import TestReading, read_call, read_test
+from .verdicts import Ended, Question, Returned, Verdicts
+
+_RECOVERY_S = 0.1  # for handing over, after a trap, what was printed before it
+_UNSETTLED = 13  # Node's exit code where a top-level await never ends
+_FIRST_S, _FIRST_FUEL = 10.0, 10**6  # for the first instance, which only shows addresses
+_RECOVERY_FUEL = 10**8
+_MEMORY_SLACK = 1024 * 1024
+_REPORT_ROOM = 8 * 1024 * 1024
+_REPORT_CHARS = 16_000_000  # of all values that one test reports
+_REPORT_COST = 100  # counted for each report beside its characters
+_EBADF = 8
+
+
+class JavaScriptGuest:
+    """The JavaScript sandbox; see `Guest`.
+
+    Timers do not wait: time jumps to the next one. A failed `console.assert` makes the run an
+    error. Static `import` and `export` are rewritten (see `as_script`), so a module's top-level
+    names stay visible to its tests. Tests also see what a program puts into `module.exports`: by
+    name, and as `require('./anything')`. With tests, `console`, `JSON` and `require` are fixed
+    before the program runs. Raises `RuntimeMissing` when the module was not built.
+    """
+
+    def __init__(self, is_metered: bool = False) -> None:
+        module = load_module(runtime_named("javascript"), is_metered)
+        # Host functions are shared by all runs; each thread runs one program at a time.
+        self._thread = threading.local()
+        self._verdicts = Verdicts()
+        linker = Linker(engine_for(is_metered))
+        for wanted in module.imports:
+            kind, name = wanted.type, wanted.name
+            if not isinstance(kind, FuncType) or name is None:
+                raise SandboxError(f"universal_js.wasm imports {name}, which is not a function")
+            linker.define_func(wanted.module, name, kind, self._import(name, kind))
+        self._prepared = linker.instantiate_pre(module)
+        self._constants = shielded(lambda: self._first_instance(is_metered))
+
+    def run(self, program: Program, limits: Limits) -> Execution:
+        """Run `program` in a fresh instance; see `Guest.run`. Raises `SandboxError`."""
+        refused = too_long(program, limits)
+        if refused:
+            return refused
+        guest = self if limits.fuel is None else self._metered
+        return shielded(lambda: guest._run(program, limits))
+
+    @cached_property
+    def _metered(self) -> JavaScriptGuest:
+        return JavaScriptGuest(is_metered=True)
+
+    def _run(self, program: Program, limits: Limits) -> Execution:
+        started = time.monotonic()
+        run = self._in_instance(program, limits, _Run.start)
+        if run is None:  # it does not even hold the engine itself
+            return Execution("", "out of memory\n", 1, "memory")
+        tests = self._verdicts.results(run.ended, lambda asked: self._judge(asked, limits))
+        return run.execution(time.monotonic() - started, tests)
+
+    def _judge(self, questions: Sequence[Question], limits: Limits) -> Sequence[str]:
+        """Why each assertion fails, or "": decided in an instance where no program ran.
+
+        Shorter than `questions` where a limit was met.
+        """
+        answers: list[str] = []
+        self._in_instance(Program(""), limits, lambda run: run.judge(questions, answers))
+        return answers
+
+    def _in_instance(
+        self, program: Program, limits: Limits, work: Callable[[_Run], None]
+    ) -> _Run | None:
+        store = fresh_store(limits)
+        with deadline(store, limits.timeout_s):
+            try:
+                machine = Machine(self._prepared, store, self._constants)
+            except WasmtimeError:
+                return None
+            run = self._thread.run = _Run(machine, program, limits)
+            try:
+                work(run)
+            finally:
+                del self._thread.run
+        return run
+
+    def _first_instance(self, is_metered: bool) -> Constants:
+        limits = Limits(timeout_s=_FIRST_S, fuel=_FIRST_FUEL if is_metered else None)
+        store = fresh_store(limits)
+        with deadline(store, limits.timeout_s):
+            return Constants(self._prepared, store)
+
+    def _import(self, name: str, kind: FuncType) -> Callable[..., Any]:
+        """The host's side of one of the module's imports; those without a use do nothing."""
+        if not hasattr(_Run, f"on_{name}"):
+            return lambda *_arguments: _EBADF if kind.results else None
+
+        def answer(*arguments: int) -> Any:
+            result = self._thread.run.answer(f"on_{name}", arguments)
+            return result if kind.results else None
+
+        return answer
+
+
+class _Run:
+    """One program in one instance. The `on_` methods answer calls that come out of it.
+
+    No exception leaves those: the binding keeps it in a place that all threads share, where another
+    thread's trap could pick it up. To stop the guest they move its deadline to now.
+    """
+
+    def __init__(self, machine: Machine, program: Program, limits: Limits) -> None:
+        self._machine = machine
+        self._program = program
+        self._limits = limits
+        self._output: dict[int, list[str]] = {1: [], 2: []}
+        self._room = limits.output_chars
+        self._status: ExecutionStatus = "ok"
+        self._exit_code = 0
+        self._stopped = False  # by a host function
+        self._inner: Trap | WasmtimeError | None = None  # of a call that a host function made
+        self._began_ns = time.time_ns() if limits.fuel is None else FUEL_EPOCH_NS
+        self._started_ns = time.monotonic_ns()
+        self._skipped_ns = 0  # time that timers jumped over
+        self._rejected: dict[int, tuple[int, int]] = {}  # promises nobody handles, by identity
+        self.ended: list[Ended | Returned] = []  # one for each test that came to its end
+        self._reports: list[str] = []  # of the test that runs
+        self._report_room = _REPORT_CHARS
+
+    # --- the program, step by step ---------------------------------------------------------------
+
+    def start(self) -> None:
+        """Runs the program and its tests; whatever happens is kept for `execution`."""
+        self._machine.seed(self._limits.seed)
+        try:
+            if self._program.tests:
+                self._judge()
+            elif self._run_code():
+                self._leave()
+        except OutOfMemory:
+            self._out_of_memory()
+        except (Trap, WasmtimeError) as trap:
+            self._trapped(trap)
+
+    def judge(self, questions: Sequence[Question], answers: list[str]) -> None:
+        """Adds to `answers` why each assertion fails, or "", as far as the limits allow."""
+        with suppress(OutOfMemory, Trap, WasmtimeError):
+            self._machine.drive("arm")
+            for question in questions:
+                answers.append(self._answer(question))
+
+    def _answer(self, question: Question) -> str:
+        machine = self._machine
+        given = machine.drive("give", machine.new_string(question.values))
+        if given is None:
+            return self._told(machine.drive("explain", machine.exception()))
+        message = self._ended(machine.evaluate(question.script, "test_name", GLOBAL_SCRIPT))
+        machine.drive("arm")
+        return message
+
+    def execution(self, duration_s: float, tests: tuple[TestResult, ...]) -> Execution:
+        """How it ended."""
+        out, err = (_whole("".join(self._output[n])) for n in (1, 2))
+        return Execution(out, err, self._exit_code, self._status, duration_s, tests)
+
+    def _run_code(self) -> bool:
+        """Runs the program to its end. False where it failed, which is then reported."""
+        setup = f"\n{self._program.setup}" if self._program.setup else ""
+        code = as_script(self._program.code + setup)
+        flags = ASYNC_SCRIPT if "await" in code else GLOBAL_SCRIPT
+        box = self._machine.evaluate(code, "main_name", flags)
+        error = self._machine.exception() if box is None else self._run_tasks(is_listening=True)
+        while error is not None:
+            if not self._is_caught("caught", error):
+                self._report(error)
+                return False
+            error = self._run_tasks(is_listening=True)
+        if box is not None and flags == ASYNC_SCRIPT and self._machine.is_pending(box):
+            self._error("Warning: Detected unsettled top-level await", _UNSETTLED)
+            return False
+        return True
+
+    def _is_caught(self, event: str, *values: int) -> bool:
+        """Whether the program listens for its errors. A listener that throws catches nothing."""
+        answer = self._machine.drive(event, *values)
+        if answer is None:
+            self._machine.call("qjs_free_value", self._machine.exception())
+            return False
+        return self._machine.number(answer) == 1
+
+    def _run_tasks(self, is_listening: bool = False) -> int | None:
+        """Runs promises and timers until nothing is left. Returns the error that ended it early.
+
+        A program that listens for unhandled rejections gets those where `is_listening`: not those
+        of its tests, which it could silence.
+        """
+        machine = self._machine
+        more = machine.drive("ticks")
+        while more is not None:
+            if machine.call("drain") != 0:
+                return machine.exception()
+            if self._rejected:
+                promise, reason = next(iter(self._rejected.values()))
+                self._rejected.clear()
+                if not is_listening or not self._is_caught("rejected", reason, promise):
+                    return reason
+            more = machine.drive("next")
+            if more is not None and machine.number(more) == 0:
+                return None
+        return machine.exception()
+
+    def _leave(self) -> None:
+        code = self._machine.drive("finish")
+        if code is None:
+            self._report(self._machine.exception())
+        else:
+            self._exited(self._machine.number(code))
+
+    def _judge(self) -> None:
+        """Runs the program, then each test as a script of its own. One result for each test."""
+        machine = self._machine
+        machine.drive("lock")
+        if not self._run_code():
+            return
+        if machine.drive("expose") is None:
+            self._report(machine.exception())
+            return
+        failed = machine.drive("arm")
+        if failed is None or machine.number(failed) > 0:
+            self._error("the program's own assertions failed", 1)
+            machine.drive("flush")
+            return
+        if script := lending((self._program.setup, *self._program.tests)):
+            self._ended(machine.evaluate(script, "test_name", GLOBAL_SCRIPT))
+            machine.drive("arm")
+        for number, test in enumerate(self._program.tests):
+            self._reports = []
+            self._report_room = _REPORT_CHARS
+            if self._program.expected:
+                value = self._program.expected[number]
+                message = self._test(read_call(test))
+                self.ended.append(Returned(test, value, message, self._reports))
+            else:
+                reading = read_test(test, self._program.entry_point, self._program.setup)
+                self.ended.append(Ended(reading, self._test(reading), self._reports))
+            machine.drive("arm")
+
+    def _test(self, test: TestReading) -> str:
+        """Why the test fails beside the program, or ""."""
+        machine = self._machine
+        entry = self._program.entry_point
+        call = f"\n;check({entry});" if entry else ""
+        taken = ""
+        if test.asked:
+            name = f"${secrets.token_hex(16)}"
+            if machine.drive("offer", machine.new_string(name)) is None:
+                return self._told(machine.drive("explain", machine.exception()))
+            taken = f"const {test.reporter} = {name}();"
+        # A block: each test may declare `const assert` again.
+        source = f"{{{taken}{test.source}\n{call}}}"
+        flags = ASYNC_SCRIPT if "await" in test.source else GLOBAL_SCRIPT
+        message = self._ended(machine.evaluate(source, "test_name", flags))
+        return message if self._report_room >= 0 else "the test computed too much to be judged"
+
+    def _ended(self, box: int | None) -> str:
+        """Why a script that gave `box` failed, once all that it began has ended, or ""."""
+        machine = self._machine
+        error = machine.exception() if box is None else self._run_tasks()
+        told = None
+        if error is not None:
+            told = machine.drive("explain", error)
+        elif box is not None:
+            told = machine.drive("verdict", box)
+            if told is None:
+                told = machine.drive("explain", machine.exception())
+        machine.drive("flush")
+        return self._told(told)
+
+    def _told(self, box: int | None) -> str:
+        return "the test failed" if box is None else self._machine.text(box)
+
+    # --- ends ------------------------------------------------------------------------------------
+
+    def _exited(self, code: float) -> None:
+        self._exit_code = int(code) % 256 if code == code and abs(code) < 2**53 else 1
+        self._status = "error" if self._exit_code else "ok"
+
+    def _error(self, reason: str, exit_code: int = 1, status: ExecutionStatus = "error") -> None:
+        self._status, self._exit_code = status, exit_code
+        self._output[2].append(f"{reason}\n")
+
+    def _report(self, error: int) -> None:
+        """An error that the program did not catch."""
+        self._status, self._exit_code = "error", 1
+        was_full = self._is_full()
+        # The report needs memory too, and the program no longer runs.
+        self._machine.store.set_limits(memory_size=self._limits.memory_bytes + _REPORT_ROOM)
+        box = self._machine.drive("fail", error)
+        told = 0 if box is None else self._machine.number(box)
+        if told == 1:
+            self._status = "memory"
+        elif was_full and (box is None or told == 2):
+            self._out_of_memory()
+        elif box is None:
+            self._error("Error: its report failed")
+
+    def _is_full(self) -> bool:
+        return self._machine.memory_size() > self._limits.memory_bytes - _MEMORY_SLACK
+
+    def _out_of_memory(self) -> None:
+        self._error("InternalError: out of memory", 1, "memory")
+
+    def _trapped(self, trap: Trap | WasmtimeError) -> None:
+        if self._inner is not None or not self._stopped:
+            self._recover()
+            self._explain(self._inner or trap)
+
+    def _explain(self, trap: Trap | WasmtimeError) -> None:
+        # Another thread's exception can stand in for our trap; the clock still tells a timeout.
+        code = trap.trap_code if isinstance(trap, Trap) else None
+        elapsed_s = (time.monotonic_ns() - self._started_ns) / 1e9
+        if code == TrapCode.INTERRUPT or (code is None and elapsed_s > self._limits.timeout_s):
+            self._error(
+                f"timed out after {self._limits.timeout_s:g} s", STOPPED_FOR_TIME, "timeout"
+            )
+        elif code == TrapCode.OUT_OF_FUEL:
+            self._error(f"ran out of fuel ({self._limits.fuel})", STOPPED_FOR_TIME, "timeout")
+        elif code == TrapCode.STACK_OVERFLOW:
+            self._error("RangeError: Maximum call stack size exceeded")
+        elif self._is_full():
+            self._out_of_memory()
+        else:
+            self._error(f"the JavaScript engine stopped: {str(trap).splitlines()[-1].strip()}")
+
+    def _recover(self) -> None:
+        """Fetches what was printed but not handed over yet, as far as the trap left it whole."""
+        try:
+            self._machine.store.set_epoch_deadline(deadline_ticks(_RECOVERY_S))
+            if self._limits.fuel is not None:
+                self._machine.store.set_fuel(_RECOVERY_FUEL)
+            self._machine.after_trap()
+            self._machine.drive("flush")
+        except (Trap, WasmtimeError, OutOfMemory):
+            return
+
+    def _stop(self) -> int:
+        self._stopped = True
+        self._machine.store.set_epoch_deadline(0)
+        return 0
+
+    # --- calls that come out of the guest --------------------------------------------------------
+
+    def answer(self, name: str, arguments: tuple[int, ...]) -> int:
+        """Calls an `on_` method."""
+        try:
+            return int(getattr(self, name)(*arguments) or 0)
+        except OutOfMemory:
+            self._out_of_memory()
+        except (Trap, WasmtimeError) as trap:
+            self._inner = trap
+        return self._stop()
+
+    def on_host_call(self, name: int, size: int, _this: int, count: int, values: int) -> int:
+        """One of the prelude's host functions. Returns a value, which the guest frees."""
+        machine = self._machine
+        called = machine.read(name, size)
+        value = machine.word(values) if count else 0
+        if called == b"write":
+            return self._write(int(machine.number(value)), machine.word(values + 4))
+        if called == b"report":
+            return self._keep_report(value)
+        if called == b"promiseState":
+            return int(
+                machine.call("qjs_new_number", float(machine.call("qjs_promise_state", value)))
+            )
+        if called == b"promiseResult":
+            return int(machine.call("qjs_promise_result", value))
+        if called == b"exit":
+            self._exited(machine.number(value))
+            return self._stop()
+        if called == b"skip":
+            self._skipped_ns += int(machine.number(value) * 1e6)
+            return int(machine.call("qjs_get_undefined"))
+        if called == b"stdinBytes":
+            return machine.new_bytes(self._program.stdin)
+        return machine.new_string(self._program.stdin)
+
+    def _keep_report(self, box: int) -> int:
+        text = self._machine.text(box)
+        self._report_room -= len(text) + _REPORT_COST
+        if self._report_room >= 0:
+            self._reports.append(text)
+        return int(self._machine.call("qjs_get_undefined"))
+
+    def _write(self, descriptor: int, box: int) -> int:
+        text = self._machine.text(box)
+        self._output[descriptor].append(text[: self._room])
+        self._room -= len(text)
+        if self._room < 0:
+            self._room = 0
+            self._error(
+                f"output longer than {self._limits.output_chars} characters", STOPPED, "output"
+            )
+            return self._stop()
+        return int(self._machine.call("qjs_get_undefined"))
+
+    def on_host_promise_rejection(self, promise: int, reason: int, is_handled: int) -> None:
+        """A promise was rejected with nobody to handle it, or found somebody later."""
+        identity = self._machine.word(promise)
+        if is_handled:
+            self._rejected.pop(identity, None)
+        else:
+            self._rejected[identity] = (promise, reason)
+
+    def on_clock_time_get(self, clock: int, _precision: int, out: int) -> int:
+        nanoseconds = self._passed_ns() + (self._began_ns if clock == 0 else 0)
+        self._machine.write(out, (nanoseconds + self._skipped_ns).to_bytes(8, "little"))
+        return 0
+
+    def _passed_ns(self) -> int:
+        """Since the start: by the clock, or by the fuel that is gone."""
+        if self._limits.fuel is None:
+            return time.monotonic_ns() - self._started_ns
+        return (self._limits.fuel - self._machine.store.get_fuel()) // FUEL_PER_NS
+
+    def on_random_get(self, out: int, size: int) -> int:
+        self._machine.write(out, os.urandom(size))
+        return 0
+
+
+def _whole(text: str) -> str:
+    """Joins pairs of surrogates that were handed over apart; half a pair becomes U+FFFD."""
+    if not any("\ud800" <= character <= "\udfff" for character in text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

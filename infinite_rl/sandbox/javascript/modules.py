@@ -1,0 +1,192 @@
+"""ES modules as scripts: static `import` and `export` become declarations and `require`.
+
+A true module would hide its top-level names from the tests, which are scripts of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from .tokens import tokens
+
+_MENTIONED = re.compile(r"\b(?:import|export)\b")
+_NAME = r"[^\W\d][\w$]*|\$[\w$]*"
+_LITERAL = r"\"[^\"\n]*\"|'[^'\n]*'"
+_COMMENT = r"/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*"
+_IMPORT = re.compile(
+    rf"import(?P<clause>(?:[\w$\s{{}},*]|{_COMMENT}){{0,4000}})(?P<source>{_LITERAL})[ \t]*;?"
+)
+_CLAUSE = re.compile(
+    rf"(?P<default>{_NAME})? ?,? ?(?:\* ?as (?P<whole>{_NAME})|\{{(?P<names>[^{{}}]*)\}})?"
+)
+_DECLARED = re.compile(
+    rf"export\s+(?=(?:const|let|var|class|function|async\s+function)\b"
+    rf"(?:\s+function)?[\s*]+(?P<name>{_NAME})?)"
+)
+_DEFAULT = re.compile(
+    rf"export\s+default\b\s*(?P<named>(?=(?:class|function|async\s+function)\b(?:\s+function)?"
+    rf"[\s*]+(?!extends\b)(?P<name>{_NAME})))?"
+)
+_LISTED = re.compile(
+    rf"export\s*(?:\{{(?P<names>[^{{}}]*)\}}|\*(?:\s*as\s+(?:{_NAME}))?(?=\s*from\b))"
+    rf"(?P<elsewhere>\s*from\s*(?:{_LITERAL}))?[ \t]*;?"
+)
+_RENAMED = re.compile(rf"(?P<inner>{_NAME})(?: as (?P<outer>{_NAME}))?")
+_EXPORTS = "require.main.exports"
+_MOST_TOKENS = 100_000
+_PROGRAM = r"require(?:\.import)?\(\s*['\"]\.{1,2}/[^'\"\n]*['\"]\s*\)"
+REQUIRES_PROGRAM = re.compile(
+    rf"{_PROGRAM}|\b(?:from|import)\s*\(?['\"]\.{{1,2}}/"
+)  # whatever the path: there is no other file
+_PICKED = re.compile(rf"\{{(?P<names>[^{{}}]{{0,4000}})\}}\s*=\s*(?:await\s+)?{_PROGRAM}(?!\.)")
+_MEMBER = re.compile(rf"{_PROGRAM}\.(?P<name>{_NAME})")
+_WHOLE = re.compile(rf"(?P<name>{_NAME})\s*=\s*(?:await\s+)?{_PROGRAM}(?!\.)")
+_OF_A_NAME = re.compile(
+    rf"(?<![\w$.])(?P<owner>{_NAME})\.(?P<member>{_NAME})"
+    rf"|\{{(?P<names>[^{{}}]{{0,4000}})\}}\s*=\s*(?P<source>{_NAME})"
+)
+_DEFAULTED = re.compile(rf"(?P<name>{_NAME})\s*=\s*{_PROGRAM}\.default\b")
+
+
+class _NotAModule(Exception):
+    """The source is not written as ES modules are; the engine will say what is wrong."""
+
+
+def as_script(source: str) -> str:
+    """The source as a script; one without `import` and `export` comes back as it is.
+
+    Lines stay where they are. A default or whole import is the module itself, callable where the
+    module is. Exported names stay top-level names and are added to `module.exports` at the end.
+    Where the source is not understood it comes back unchanged, for the engine to refuse; so does
+    one of more than 100,000 tokens, which take a quarter of a second to read.
+    """
+    if not _MENTIONED.search(source):
+        return source
+    try:
+        edits = list(_edits(source))
+    except _NotAModule:
+        return source
+    if not edits:
+        return source
+    parts, exported, at, is_module = [], "", 0, False
+    for start, end, text, export in edits:
+        parts += [source[at:start], text, "\n" * source.count("\n", start, end)]
+        exported += export
+        is_module = is_module or not text.startswith("require.")
+        at = end
+    strict = '"use strict";' if is_module else ""
+    closing = f"\n;{exported}" if exported else ""
+    return f"{strict}{''.join(parts)}{source[at:]}{closing}"
+
+
+def lending(texts: Sequence[str]) -> str:
+    """The script that adds to a program's exports the names that tests take from them.
+
+    A program that defines `f` and exports nothing is then still a module with `f`, as in Python.
+    What it exports itself stays. "" where no test requires the program.
+    """
+    source = "\n".join(texts)
+    if not REQUIRES_PROGRAM.search(source):
+        return ""
+    script = "\n".join(map(as_script, texts))
+    pairs = {found["name"]: found["name"] for found in _MEMBER.finditer(script)}
+    for found in _PICKED.finditer(script):
+        pairs |= {name: name for name in _keys(found["names"])}
+    whole = {found["name"] for found in _WHOLE.finditer(script)}
+    for found in _OF_A_NAME.finditer(script):
+        if (found["owner"] or found["source"]) in whole:
+            names = [found["member"]] if found["member"] else _keys(found["names"])
+            pairs |= {name: name for name in names}
+    pairs.pop("default", None)
+    for found in _DEFAULTED.finditer(script):
+        pairs["default"] = found["name"]
+    added = "".join(
+        f'try {{ if (!("{key}" in own)) own["{key}"] = {name}; }} catch {{}}\n'
+        for key, name in pairs.items()
+    )
+    return f'{{ const own = require("./main");\n{added}}}'
+
+
+def _keys(names: str) -> Iterator[str]:
+    """The keys of a pattern such as `a, b: c, d = 1`."""
+    for part in names.split(","):
+        if found := re.match(rf"\s*({_NAME})\s*(?:[:=]|$)", part):
+            yield found[1]
+
+
+def _edits(source: str) -> Iterator[tuple[int, int, str, str]]:
+    """What to replace: start, end, new text, and what the script's end must say."""
+    done = 0
+    for start, is_top in _keywords(source):
+        if start < done:
+            continue
+        rest = re.compile(r"import\s*([(.])").match(source, start)
+        if rest:
+            yield start, rest.end(), "require.import(" if rest[1] == "(" else "require.", ""
+            continue
+        if is_top:
+            change = _imported if source.startswith("import", start) else _exported
+            done, text, export = change(source, start)
+            yield start, done, text, export
+
+
+def _keywords(source: str) -> Iterator[tuple[int, bool]]:
+    """Where `import` and `export` stand as words, and whether outside all brackets."""
+    depth, before = 0, ""
+    for count, token in enumerate(tokens(source)):
+        if count == _MOST_TOKENS:
+            raise _NotAModule
+        if token.text in ("import", "export") and before != ".":
+            yield token.start, depth == 0
+        depth = max(depth + token.opens - token.closes, 0)
+        before = token.text
+
+
+def _imported(source: str, start: int) -> tuple[int, str, str]:
+    found = _IMPORT.match(source, start)
+    if found is None:
+        raise _NotAModule
+    required = f"require({found['source']})"
+    clause = _without_comments(found["clause"])
+    if not clause:
+        return found.end(), f"{required};", ""
+    shape = _CLAUSE.fullmatch(clause.removesuffix("from").rstrip())
+    if shape is None or not clause.endswith("from"):
+        raise _NotAModule
+    made = [f"{shape['whole']} = {required}"] if shape["whole"] else []
+    if shape["default"]:
+        made.append(f"{shape['default']} = {required}.default ?? {required}")
+    for inner, outer in _pairs(shape["names"] or ""):
+        value = f"{required}.default ?? {required}" if inner == "default" else f"{required}.{inner}"
+        made.append(f"{outer} = {value}")
+    return found.end(), f"const {', '.join(made)};" if made else f"{required};", ""
+
+
+def _exported(source: str, start: int) -> tuple[int, str, str]:
+    default = _DEFAULT.match(source, start)
+    if default:
+        if default["named"] is None:
+            return default.end(), f"{_EXPORTS}.default = ", ""
+        return default.end(), " ", f"{_EXPORTS}.default = {default['name']};"
+    declared = _DECLARED.match(source, start)
+    if declared:
+        name = declared["name"]
+        return declared.end(), " ", f"{_EXPORTS}.{name} = {name};" if name else ""
+    listed = _LISTED.match(source, start)
+    if listed is None:
+        raise _NotAModule
+    pairs = [] if listed["elsewhere"] else _pairs(_without_comments(listed["names"] or ""))
+    return listed.end(), ";", "".join(f"{_EXPORTS}.{outer} = {inner};" for inner, outer in pairs)
+
+
+def _without_comments(clause: str) -> str:
+    return " ".join(re.sub(_COMMENT, " ", clause).split())
+
+
+def _pairs(names: str) -> list[tuple[str, str]]:
+    """`a, b as c` as (inside the exporting module, outside of it)."""
+    found = [_RENAMED.fullmatch(name.strip()) for name in names.split(",") if name.strip()]
+    if None in found:
+        raise _NotAModule
+    return [(pair["inner"], pair["outer"] or pair["inner"]) for pair in found if pair]

@@ -1,0 +1,596 @@
+"""JavaScript tests, read: what each assertion asks the program, and what is expected of it.
+
+An assertion is cut at the places where it names something that a program can have made: `f(2)` in
+`assert.strictEqual(f(2), 4)`. The test that runs beside the program only reports those values; the
+rest of the assertion, with the values put in as data, is judged where the program is not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from .modules import as_script
+from .tokens import Token, tokens
+
+_MODULE = r"require\(\s*['\"](?:node:)?assert(?P<path>/strict)?['\"]\s*\)(?P<strict>\.strict)?"
+_BOUND = re.compile(rf"(?P<name>[\w$]+)\s*=\s*{_MODULE}(?:\.default)?(?=\s*(?:[;,\n]|$|\?\?))")
+_PICKED = re.compile(rf"\{{(?P<names>[^{{}}]*)\}}\s*=\s*{_MODULE}\s*(?:;|$)", re.MULTILINE)
+_PICKED_ONE = re.compile(rf"(?P<name>[\w$]+)\s*=\s*{_MODULE}\.(?P<method>\w+)\s*(?=[;,\n]|$)")
+_OWN_ASSERT = re.compile(
+    r"(?:function|const|let|var|class)\s+assert\b|\bassert\s*=[^=]|[{,]\s*assert\s*[,}]|:\s*assert\b"
+)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_BINARY = _words(
+    "equal notEqual strictEqual notStrictEqual deepEqual notDeepEqual deepStrictEqual"
+    " notDeepStrictEqual"
+)
+_OPERANDS = {"": 1, "ok": 1, "match": 2, "doesNotMatch": 2, **dict.fromkeys(_BINARY, 2)}
+
+# Names that no program can have made, whatever stands in the place of a global of that name: they
+# are only ever looked up in the instance that judges.
+_CONSTANTS = _words("undefined NaN Infinity true false null")
+_PURE = _CONSTANTS | _words(
+    "Math JSON Object Array String Number Boolean BigInt Symbol Map Set Date RegExp parseInt"
+    " parseFloat isNaN isFinite Error TypeError RangeError SyntaxError ReferenceError EvalError"
+    " URIError AggregateError ArrayBuffer Int8Array Uint8Array Uint8ClampedArray Int16Array"
+    " Uint16Array Int32Array Uint32Array Float32Array Float64Array BigInt64Array"
+    " BigUint64Array"
+)
+# Of these the call itself is judged away from the program; others make data where the program is.
+_JUDGING = re.compile(
+    r"JSON\.parse|Math\.(?!random\b)\w+|Number(?:\.\w+)?|Boolean|isNaN|isFinite|parseInt|parseFloat"
+    r"|Array\.isArray|Object\.is"
+)
+_OPERATORS = _words("typeof void new instanceof")
+_SEPARATORS = _words("&& || ?? ? : === !== == != < > <= >=")
+_SHORT = _words("&& || ?? ?")
+# What is asked of data in an expectation, and not of an object of the program's own.
+_CALLING = _words(
+    "every some map filter find findIndex findLast findLastIndex forEach reduce reduceRight sort"
+    " toSorted flatMap replace replaceAll"
+)
+_DATA_METHODS = _words(
+    "every some map filter find findIndex includes indexOf join slice reduce sort concat reverse"
+    " flat flatMap startsWith endsWith trim split toUpperCase toLowerCase"
+)
+_REFUSED = _words("=> = ++ -- += -= *= /= %= **= &&= ||= ??= ; \\")
+_REFUSED_WORDS = _words(
+    "function class yield async delete in of this super arguments let const var return"
+)
+_CONTROL = ("if", "for", "while", "with", "await")  # `for await (...)`
+_HEADER = '{const assert = require("assert");'
+_LEAVING = ("return", "break", "continue")
+_HEAD = 400  # characters before a function's body in which its name stands
+_NAMED = re.compile(
+    r"(?:function\s*\*?\s*(?P<one>[\w$]+)\s*\([^()]*\)"
+    r"|\b(?P<two>[\w$]+)\s*=\s*(?:async\b\s*)?(?:function\b\s*)?(?:\([^()]*\)|[\w$]+)\s*(?:=>)?)\s*\Z"
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What becomes of one assertion where the program is not: `script`, a script of its own.
+
+    It finds the values that were reported as `$value(0)`, `$value(1)`, ... An assertion that is
+    `required` must have been reported by the time its test has ended.
+    """
+
+    script: str
+    required: bool
+
+
+@dataclass(frozen=True)
+class TestReading:
+    """A test as it runs beside the program: `source`, which reports to a function named `reporter`.
+
+    `asked` holds its assertions by the number that they report under.
+    """
+
+    __test__ = False  # a noun of ours, not a test class for pytest to collect
+
+    source: str
+    reporter: str
+    asked: Mapping[int, Asked] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=2048)
+def read_test(test: str, entry_point: str = "", setup: str = "") -> TestReading:
+    """Reads one test; a test that is not understood stays as it is, and asks nothing.
+
+    `setup` is what ran before it, where it may have named what it needs.
+    """
+    source = as_script(test)
+    reporter = "$report"
+    while reporter in source:
+        reporter += "_"
+    return _Reader(source, reporter, entry_point, as_script(setup)).read()
+
+
+def read_call(expression: str) -> TestReading:
+    """A test that reports the value of an expression, for the host to compare."""
+    return TestReading(f"$report(0, [{expression}\n]);", "$report", {0: Asked("", True)})
+
+
+class _Brackets:
+    """For each bracket its partner, for each token the bracket that it stands in (-1: none)."""
+
+    def __init__(self, found: Sequence[Token]) -> None:
+        self.partner: dict[int, int] = {}
+        self.around: list[int] = []
+        self.is_whole = True
+        stack: list[int] = []
+        for n, token in enumerate(found):
+            if token.closes:
+                self.is_whole = self.is_whole and bool(stack)
+                opening = stack.pop() if stack else n
+                self.partner[opening], self.partner[n] = n, opening
+            self.around.append(stack[-1] if stack else -1)
+            if token.opens:
+                stack.append(n)
+        self.is_whole = self.is_whole and not stack
+
+
+class _NotUnderstood(Exception):
+    """An expression that is not cut: it is asked for whole."""
+
+
+@dataclass
+class _Holes:
+    """The values that one assertion asks for, as they are found."""
+
+    sources: list[str] = field(default_factory=list)
+
+    def add(self, source: str) -> str:
+        self.sources.append(source)
+        return f"$value({len(self.sources) - 1})"
+
+
+class _Reader:
+    def __init__(self, source: str, reporter: str, entry_point: str, setup: str) -> None:
+        self._source = source
+        self._reporter = reporter
+        self._entry_point = entry_point
+        self._tokens = list(tokens(source))
+        self._brackets = _Brackets(self._tokens)
+        self._partner = self._brackets.partner
+        self._asked: dict[int, Asked] = {}
+        self._leaving: dict[int, list[int]] = {}  # by the function body that is left
+        self._running: dict[int, bool] = {}
+        self._classes = self._constructed()
+        self._modules, self._methods = _assert_names(f"{setup}\n{source}")
+
+    def read(self) -> TestReading:
+        if not self._brackets.is_whole:
+            return TestReading(self._source, self._reporter)
+        for n, token in enumerate(self._tokens):
+            if token.text in _LEAVING:
+                self._leaving.setdefault(self._body(n), []).append(n)
+        parts, at, n = [], 0, 0
+        while n < len(self._tokens):
+            edit = self._assertion(n) or self._guard(n)
+            if edit is None:
+                n += 1
+                continue
+            start, end, text, n = edit
+            lines = self._source.count("\n", start, end) - text.count("\n")
+            parts += [self._source[at:start], text, "\n" * lines]
+            at = end
+        source = "".join([self._known_assert(), *parts, self._source[at:]])
+        return TestReading(source, self._reporter, self._asked)
+
+    def _constructed(self) -> list[str]:
+        """The program's classes that the test itself makes objects of."""
+        after = (self._text(n + 1) for n, token in enumerate(self._tokens) if token.text == "new")
+        return sorted({name for name in after if name.isidentifier() and name not in _PURE})
+
+    def _known_assert(self) -> str:
+        """A declaration of `assert` where the test takes it for granted: a program can change the
+        one that it shares with what ran before the test.
+        """
+        path = self._modules.get("assert")
+        is_used = any(t.text == "assert" and t.kind == "word" for t in self._tokens)
+        if path is None or not is_used or _OWN_ASSERT.search(self._source):
+            return ""
+        return f'const assert = require("assert"){path.removeprefix("assert")};'
+
+    # --- assertions ------------------------------------------------------------------------------
+
+    def _assertion(self, n: int) -> tuple[int, int, str, int] | None:
+        """The assertion that starts at token `n`: what to replace, by what, where to go on."""
+        called = self._called(n)
+        if called is None:
+            return None
+        opening, callee, method = called
+        closing = self._partner[opening]
+        arguments = self._arguments(opening + 1, closing)
+        operands = _OPERANDS.get(method, 1)
+        if len(arguments) < operands or self._in_try(n):
+            return None
+        if any(self._text(a) == "..." for a, _ in arguments):
+            return None
+        holes = _Holes()
+        kept = [self._cut(a, b, holes) for a, b in arguments[:operands]]
+        if not holes.sources:
+            return None
+        kept += [self._slice(a, b) for a, b in arguments[operands:] if self._is_closed(a, b)]
+        if len(kept) == operands == 1:
+            source = json.dumps(f"{self._slice(*arguments[0])}; ")
+            kept.append(f"{source} + {_told(holes)}")
+        script = f"{callee}({', '.join(kept)})"
+        span = (opening + 1, arguments[operands - 1][1])
+        text = self._reported(script, holes, n, span)
+        return self._tokens[n].start, self._tokens[closing].end, text, closing + 1
+
+    def _guard(self, n: int) -> tuple[int, int, str, int] | None:
+        """`if (f(2) !== 4) throw ...` is an assertion too. The condition becomes a report."""
+        if self._text(n) != "if" or self._text(n + 1) != "(":
+            return None
+        closing = self._partner[n + 1]
+        thrown = closing + 2 if self._text(closing + 1) == "{" else closing + 1
+        if self._text(thrown) != "throw" or self._in_try(n) or not self._is_guard(n):
+            return None
+        holes = _Holes()
+        condition = self._cut(n + 2, closing, holes)
+        if not holes.sources:
+            return None
+        source = json.dumps(f"if ({self._slice(n + 2, closing)}) throw; ")
+        script = f"console.assert(!({condition}), {source} + {_told(holes)})"
+        text = self._reported(script, holes, n, (n + 2, closing))
+        start, end = self._tokens[n + 1].end, self._tokens[closing].start
+        return start, end, text, closing + 1
+
+    def _reported(self, script: str, holes: _Holes, n: int, span: tuple[int, int]) -> str:
+        number = len(self._asked)
+        is_lazy = any(self._text(k) in _SHORT for k in range(*span))
+        if is_lazy and any(self._text(k) == "await" for k in range(*span)):
+            is_lazy = False
+        self._asked[number] = Asked(f"{_HEADER}{script}}}", self._is_required(n))
+        values = [f"() => ({source})" if is_lazy else source for source in holes.sources]
+        rest = f", {str(is_lazy).lower()}, {json.dumps(self._classes)}" if self._classes else ""
+        rest = rest or (", true" if is_lazy else "")
+        return f"{self._reporter}({number}, [{', '.join(values)}]{rest})"
+
+    def _called(self, n: int) -> tuple[int, str, str] | None:
+        """The assertion's opening bracket, its name where it is judged, and its method."""
+        if self._text(n - 1) in (".", "?.", "function", "new"):
+            return None
+        if self._texts(n, 4) == "console.assert(":
+            return n + 3, "console.assert", ""
+        name, at = self._text(n), n + 1
+        if name in self._methods and self._text(at) == "(":
+            path, method = self._methods[name]
+            return at, f"{path}.{method}" if method else path, method
+        if name in self._modules:
+            path = self._modules[name]
+        elif name == "require" and self._text(n + 1) == "(" and self._tokens[n + 2 : n + 3]:
+            module = self._tokens[n + 2].text.strip("'\"").removeprefix("node:")
+            if module not in ("assert", "assert/strict") or self._text(n + 3) != ")":
+                return None
+            path, at = ("assert.strict" if module == "assert/strict" else "assert"), n + 4
+        else:
+            return None
+        if self._texts(at, 2) == ".strict":
+            path, at = "assert.strict", at + 2
+        method = ""
+        if self._text(at) == ".":
+            method, at = self._text(at + 1), at + 2
+            if method not in _OPERANDS:
+                return None
+        if self._text(at) != "(":
+            return None
+        callee = f"{path}.{method}" if method else path
+        return at, callee, method
+
+    def _arguments(self, first: int, end: int) -> list[tuple[int, int]]:
+        """The arguments between two brackets, as ranges of tokens."""
+        found, start = [], first
+        for n in self._level(first, end):
+            if self._text(n) == ",":
+                found.append((start, n))
+                start = n + 1
+        return [*found, (start, end)] if start < end else found
+
+    def _level(self, first: int, end: int) -> Iterator[int]:
+        """Tokens of a range that stand in no bracket of their own; of a bracket its first."""
+        n = first
+        while n < end:
+            yield n
+            n = self._partner[n] + 1 if self._tokens[n].opens else n + 1
+
+    # --- where an assertion stands ---------------------------------------------------------------
+
+    def _around(self, n: int) -> list[int]:
+        """The brackets that are open at token `n`, the innermost first."""
+        found, k = [], self._brackets.around[n]
+        while k >= 0:
+            found.append(k)
+            k = self._brackets.around[k]
+        return found
+
+    def _in_try(self, n: int) -> bool:
+        return any(self._text(k) == "{" and self._text(k - 1) == "try" for k in self._around(n))
+
+    def _is_branch(self, n: int) -> bool:
+        """Whether what stands at `n` runs only under a condition, or once for each item."""
+        before = self._text(n - 1)
+        if before == ")":
+            return self._text(self._partner[n - 1] - 1) in _CONTROL
+        return before in ("else", "do", "&&", "||", "??", "?", ":", "=>")
+
+    def _is_required(self, n: int) -> bool:
+        """Whether every run of the test gets here: no branch, no loop, no early return."""
+        around = self._around(n)
+        if self._is_branch(n):
+            return self._is_first_then(around, n) and self._text(n - 1) == "=>"
+        if not (self._is_straight(around) or self._is_first_then(around, n)):
+            return False
+        left = self._leaving.get(self._body(n), [])
+        return not left or left[0] > n
+
+    def _body(self, n: int) -> int:
+        """The bracket of the function that `n` stands in, -1 at the top of the test."""
+        return next(
+            (k for k in self._around(n) if self._text(k) == "{" and not self._is_control(k)), -1
+        )
+
+    def _is_straight(self, around: list[int]) -> bool:
+        """Whether the brackets are none, or the body of one function that the test calls."""
+        if not around:
+            return True
+        return self._text(around[0]) == "{" and len(around) < 3 and self._runs(*around)
+
+    def _runs(self, body: int, group: int = -1) -> bool:
+        """Whether the function whose body opens at `body` is called at the top of the test."""
+        if body not in self._running:
+            self._running[body] = self._is_called(body, group)
+        return self._running[body]
+
+    def _is_called(self, body: int, group: int) -> bool:
+        closing = self._partner[body]
+        if group >= 0:  # (async () => { ... })()
+            is_function = self._text(body - 1) in ("=>", ")")
+            is_group = self._text(group) == "(" and self._partner[group] == closing + 1
+            is_inside = self._texts(closing + 1, 2) == "()" and self._text(group) == "("
+            called = self._texts(closing + 1, 2) == ")("
+            return is_function and ((is_group and called) or is_inside)
+        end = self._tokens[body].start
+        named = _NAMED.search(self._source[max(end - _HEAD, 0) : end])
+        if named is None:
+            return False
+        name = named["one"] or named["two"]
+        if self._entry_point and name == "check":
+            return True
+        top = [n for n in range(len(self._tokens)) if self._brackets.around[n] < 0]
+        return any(
+            self._text(n) == name and self._text(n + 1) == "(" and self._text(n - 1) != "function"
+            for n in top
+        )
+
+    def _is_first_then(self, around: list[int], n: int) -> bool:
+        """Whether this is in the first callback of a `then` at the top of the test."""
+        if not around or len(around) > 2:
+            return False
+        outer = around[-1]
+        if self._text(outer) != "(" or self._texts(outer - 2, 2) != ".then":
+            return False
+        first, end = self._arguments(outer + 1, self._partner[outer])[0]
+        return first <= n < end and (len(around) == 1 or self._text(around[0]) == "{")
+
+    def _is_guard(self, n: int) -> bool:
+        """Whether a throw at `n` fails the test, and is not the work of a callback of its."""
+        around = self._around(n)
+        while around and self._text(around[0]) == "{" and self._is_control(around[0]):
+            around = around[1:]
+        return self._is_straight(around)
+
+    def _is_control(self, body: int) -> bool:
+        before = self._text(body - 1)
+        if before == ")":
+            return self._text(self._partner[body - 1] - 1) in (*_CONTROL, "catch")
+        return before in ("else", "do", "finally", "{", "}", ";", "")
+
+    # --- expressions -----------------------------------------------------------------------------
+
+    def _cut(self, first: int, end: int, holes: _Holes) -> str:
+        """An expression with what it asks for put into `holes`."""
+        is_lazy = any(self._text(n) in _SHORT for n in range(first, end))
+        if is_lazy and any(self._text(n) == "await" for n in range(first, end)):
+            return holes.add(f"({self._slice(first, end)})")
+        cuts = [n for n in self._level(first, end) if self._text(n) in _SEPARATORS]
+        parts, start = [], first
+        for cut in [*cuts, end]:
+            parts.append(self._piece(start, cut, holes) if start < cut else "")
+            if cut < end:
+                parts.append(f" {self._text(cut)} ")
+            start = cut + 1
+        return "".join(parts)
+
+    def _piece(self, first: int, end: int, holes: _Holes) -> str:
+        """One operand. Where it is not understood it is asked for whole."""
+        if self._is_closed(first, end):
+            return self._slice(first, end)
+        before = len(holes.sources)
+        try:
+            return self._split(first, end, holes)
+        except _NotUnderstood:
+            del holes.sources[before:]
+            return holes.add(f"({self._slice(first, end)})")
+
+    def _split(self, first: int, end: int, holes: _Holes) -> str:
+        parts, at, n = [], self._tokens[first].start, first
+        while n < end:
+            token = self._tokens[n]
+            if token.text in _REFUSED or token.text in _REFUSED_WORDS or token.kind == "template":
+                raise _NotUnderstood
+            if token.kind == "word" and not self._is_literal(n):
+                stop, resume, is_asked = self._chain(n, end)
+                if is_asked:
+                    if self._is_called_back(n):
+                        raise _NotUnderstood
+                    spread = self._text(n - 1) == "..." and self._inside(n) in ("[", "(")
+                    text = self._slice(n, stop)
+                    value = holes.add(f"[...{text}]" if spread and n > first else text)
+                    parts += [self._source[at : token.start], value]
+                    at = self._tokens[stop - 1].end
+                n = resume
+                continue
+            n += 1
+        return "".join([*parts, self._source[at : self._tokens[end - 1].end]])
+
+    def _is_called_back(self, n: int) -> bool:
+        """Whether token `n` is an argument of a method that calls functions: `[2, 1].sort(f)`."""
+        opening = self._brackets.around[n]
+        method = opening - 1 if self._text(opening) == "(" else -1
+        return self._text(method) in _CALLING and self._text(method - 1) in (".", "?.")
+
+    def _inside(self, n: int) -> str:
+        around = self._around(n)
+        return self._text(around[0]) if around else ""
+
+    def _is_literal(self, n: int) -> bool:
+        """Whether a word is no name: a number, a key, what follows a dot, a pattern's flags."""
+        text = self._text(n)
+        previous = self._text(n - 1)
+        if text[0].isdigit() or previous in (".", "?.") or text in ("instanceof", "typeof", "void"):
+            return True
+        if (
+            self._tokens[n - 1].kind == "pattern"
+            and self._tokens[n - 1].end == self._tokens[n].start
+        ):
+            return True
+        if previous in ("{", ",") and self._inside(n) == "{":
+            if self._text(n + 1) != ":":
+                raise _NotUnderstood
+            return True
+        return False
+
+    def _chain(self, n: int, end: int) -> tuple[int, int, bool]:
+        """Names, calls and indexes that begin at `n`: where the value that is asked for ends, where
+        to go on, and whether anything is asked for.
+
+        Of a call that only compares or computes the arguments are cut instead. What is asked of a
+        call's result as of plain data stays in the expectation: `f(3).every((x) => x > 0)`. Where a
+        class is named, or another method follows, the result may be an object with methods.
+        """
+        first = n
+        while self._text(n) in ("new", "await"):
+            n += 1
+        if n >= end or self._tokens[n].kind != "word" or self._text(n) in _REFUSED_WORDS:
+            raise _NotUnderstood
+        name_end, call_end, stop = self._links(n, end)
+        if stop < end and self._tokens[stop].kind != "mark" and self._text(stop) != "instanceof":
+            raise _NotUnderstood
+        if self._text(n) in _PURE:
+            if self._is_closed(first, stop):
+                return stop, stop, False
+            if n == first and call_end and _JUDGING.fullmatch(self._slice(n, name_end)):
+                return name_end, name_end, False
+        if n == first and 0 < call_end < stop and self._text(call_end) == ".":
+            methods = [
+                self._text(k + 1) for k in self._level(call_end, stop) if self._text(k) == "."
+            ]
+            is_data = methods[0] != "length" and all(
+                name in _DATA_METHODS or name == "length" for name in methods
+            )
+            is_class = self._text(n)[0].isupper()
+            if is_data and not is_class and self._is_closed(call_end, stop):
+                return call_end, stop, True
+        return stop, stop, True
+
+    def _links(self, n: int, end: int) -> tuple[int, int, int]:
+        """Where a chain's leading names end, its first call (0: it has none), and all of it."""
+        names, call, at = 0, 0, n + 1
+        while at < end:
+            text = self._text(at)
+            if text in (".", "?.") and at + 1 < end and self._tokens[at + 1].kind == "word":
+                at += 2
+            elif text == "?." and at + 1 < end and self._text(at + 1) in ("(", "["):
+                at += 1
+            elif text in ("(", "["):
+                names = names or at
+                at = self._partner[at] + 1
+                call = call or (at if text == "(" else 0)
+            else:
+                break
+        return names or at, call, at
+
+    def _is_closed(self, first: int, end: int) -> bool:
+        """Whether nothing in these tokens can come from a program."""
+        own: set[str] = set()
+        for n in range(first, end):
+            if self._text(n) == "=>":
+                own |= self._parameters(n)
+        return all(self._is_closed_token(n, own) for n in range(first, end))
+
+    def _parameters(self, arrow: int) -> set[str]:
+        if self._text(arrow - 1) != ")":
+            return {self._text(arrow - 1)}
+        opening = self._partner[arrow - 1]
+        return {t.text for t in self._tokens[opening + 1 : arrow - 1] if t.kind == "word"}
+
+    def _is_closed_token(self, n: int, own: set[str]) -> bool:
+        token = self._tokens[n]
+        text = token.text
+        if token.kind != "word":
+            return text not in _REFUSED or text == "=>"
+        if text in own or text in _OPERATORS:
+            return True
+        if text[0].isdigit() or self._text(n - 1) in (".", "?."):
+            return text not in ("random", "now")
+        if self._tokens[n - 1].kind == "pattern" and n > 0:
+            return True
+        if self._text(n + 1) == ":" and self._text(n - 1) in ("{", ","):
+            return True
+        if text == "Date":  # without arguments it is the time of day
+            is_dated = self._text(n + 1) == "(" and self._text(n + 2) != ")"
+            return self._text(n + 1) == "." or (self._text(n - 1) == "new" and is_dated)
+        if text == "Symbol":
+            return self._text(n + 1) == "."
+        return text in _PURE
+
+    # --- tokens ----------------------------------------------------------------------------------
+
+    def _text(self, n: int) -> str:
+        return self._tokens[n].text if 0 <= n < len(self._tokens) else ""
+
+    def _texts(self, n: int, count: int) -> str:
+        return "".join(self._text(k) for k in range(n, n + count))
+
+    def _slice(self, first: int, end: int) -> str:
+        return self._source[self._tokens[first].start : self._tokens[end - 1].end]
+
+
+def _told(holes: _Holes) -> str:
+    return f"$told({', '.join(json.dumps(' '.join(s.split())) for s in holes.sources)})"
+
+
+def _assert_names(source: str) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+    """The names that stand for the module `assert`, and those that stand for its functions."""
+    modules = {} if _OWN_ASSERT.search(source) else {"assert": "assert"}
+    methods: dict[str, tuple[str, str]] = {}
+    for found in _BOUND.finditer(source):
+        modules[found["name"]] = _path(found)
+    for found in _PICKED_ONE.finditer(source):
+        if found["method"] in _OPERANDS:
+            methods[found["name"]] = (_path(found), found["method"])
+    for found in _PICKED.finditer(source):
+        for pair in found["names"].split(","):
+            inner, _, outer = (part.strip() for part in pair.partition(":"))
+            if inner == "strict":
+                modules[outer or inner] = "assert.strict"
+            elif inner in _OPERANDS and inner:
+                methods[outer or inner] = (_path(found), inner)
+    return modules, methods
+
+
+def _path(found: re.Match[str]) -> str:
+    return "assert.strict" if found["path"] or found["strict"] else "assert"

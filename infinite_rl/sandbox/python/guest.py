@@ -1,0 +1,458 @@
+"""The Python sandbox: one fresh instance of `python.wasm` for each program."""
+
+from __future__ import annotations
+
+import random
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any, NoReturn
+
+from wasmtime import ExitTrap, Store, Trap, WasiConfig, WasmtimeError
+from wasmtime.component import Func, Linker, Record
+
+from ...errors import SandboxError, UsageError
+from ...types import Execution, ExecutionStatus, Program, TestResult
+from ..engine import deadline, engine_for, fresh_store, load_component, shielded
+from ..guest import FUEL_EPOCH_NS, FUEL_PER_NS, STOPPED, STOPPED_FOR_TIME, Limits, too_long
+from ..runtimes import runtime_named
+from .tests import Reading, Test, read_calls, read_tests
+from .values import Unreadable, read_reports
+from .verdicts import Forged, first_failure, is_opaque, judge
+
+_Interfaces = dict[str, dict[str, Callable[..., Any]]]  # function by name by interface
+_RANDOM_BYTES = 65536  # at once: the binding is slow with lists
+_MESSAGE_CHARS = 500
+_REPORTS_CHARS = 8_000_000  # of all values that tests ask for; the host holds some times as much
+_ALIASES = '__import__("sys").modules.update(dict.fromkeys({}, __import__("__main__")))'
+_FUTURE = re.compile(r"^from __future__ import (?:\([^()]*\))?[^\n]*\n?", re.MULTILINE)
+_CACHED = 256  # one plan serves every program that is judged by the same tests
+
+
+class _Stop(Exception):
+    """The program is to be stopped, with this status."""
+
+    def __init__(self, status: ExecutionStatus) -> None:
+        self.status = status
+
+
+class _Left(Exception):
+    """The program ends itself at once, with this exit code."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What the guest says of one test; `reports` are the values for the host to judge."""
+
+    passed: bool
+    message: str
+    reports: str
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The tests of a run, and what the host alone knows: the values of closed expressions."""
+
+    reading: Reading
+    closed: tuple[Any, ...] = ()
+
+    def judge(self, number: int, told: _Told) -> TestResult:
+        """The verdict on a test. Raises `Forged`."""
+        test = self.reading.tests[number]
+        try:
+            reports = read_reports(told.reports)
+        except Unreadable as error:
+            return TestResult(False, f"AssertionError: a value cannot be compared: {error}")
+        if told.passed:
+            message = judge(test, reports, self.closed)
+        else:
+            message = first_failure(test, reports, self.closed) or told.message or "failed"
+        return TestResult(not message, message[:_MESSAGE_CHARS])
+
+
+class _Session:
+    """What one run has told the host so far."""
+
+    def __init__(self, tests: Sequence[Test], limits: Limits, store: Store) -> None:
+        self.store = store
+        self.nonce = secrets.token_hex(8)
+        self.started = time.monotonic()
+        self.tests, self._traps = _with_traps(tests)
+        self._ends_at = self.started + limits.timeout_s
+        self.fuel, self.seed, self._napped_ns = limits.fuel, limits.seed, 0
+        self._chance = random.Random(limits.seed)
+        self._room, self._reports_room = limits.output_chars, _REPORTS_CHARS
+        self._printed: dict[int, list[str]] = {1: [], 2: []}
+        self.told: list[_Told] = []
+        self.fault: BaseException | None = None
+
+    def emit(self, fd: int, text: str) -> None:
+        kept = text[: self._room]
+        self._printed.get(fd, self._printed[2]).append(kept)
+        self._room -= len(kept)
+        if len(kept) < len(text):
+            raise _Stop("output")
+
+    def verdict(self, nonce: str, passed: bool, message: str, reports: str) -> None:
+        place = len(self.told)
+        if nonce != self.nonce or place >= len(self.tests) or (place in self._traps and passed):
+            raise self.tampering()
+        self._reports_room -= len(reports)
+        if self._reports_room < 0:
+            raise _Stop("output")
+        self.told.append(_Told(passed, message[:_MESSAGE_CHARS], reports))
+
+    def complete(self) -> bool:
+        """Whether each test was told of; a program that fails before them has none."""
+        return len(self.told) in (0, len(self.tests))
+
+    def real(self) -> list[_Told]:
+        """What was told of the program's own tests, in messages by their own numbers."""
+        own = [(place, told) for place, told in enumerate(self.told) if place not in self._traps]
+        return [
+            replace(told, message=told.message.replace(f"test_{place + 1}.py", f"test_{number}.py"))
+            for number, (place, told) in enumerate(own, 1)
+        ]
+
+    def tampering(self) -> _Stop:
+        """What stops a run whose results cannot be true: none of them counts."""
+        self.told.clear()
+        return _Stop("error")
+
+    def leave(self, code: int) -> None:
+        raise _Left(code)
+
+    def nap(self, seconds: float) -> None:
+        left = self._ends_at - time.monotonic()
+        if seconds > 0:
+            time.sleep(max(0.0, min(seconds, left)))
+            self._napped_ns += int(seconds * 1e9)
+        if seconds >= left:
+            raise _Stop("timeout")
+
+    def now_ns(self, _store: object = None) -> int:
+        """Nanoseconds since the start: by the clock, or by the fuel that is gone."""
+        if self.fuel is None:
+            return int((time.monotonic() - self.started) * 1e9)
+        return (self.fuel - self.store.get_fuel()) // FUEL_PER_NS + self._napped_ns
+
+    def wall_clock(self, _store: object) -> Record:
+        """The time of day, of a run that has fuel."""
+        parts = divmod(FUEL_EPOCH_NS + self.now_ns(), 10**9)
+        now = Record()
+        vars(now).update(zip(("seconds", "nanoseconds"), parts, strict=True))
+        return now
+
+    def random_bytes(self, _store: object, count: int) -> bytes:
+        if count > _RANDOM_BYTES:
+            raise WasmtimeError("too many random bytes at once")
+        return self._chance.randbytes(count)
+
+    def execution(self, status: ExecutionStatus, exit_code: int, reason: str = "") -> Execution:
+        """How it ended, without the results of tests."""
+        stderr = "".join(self._printed[2])
+        if reason:
+            stderr += ("" if not stderr or stderr.endswith("\n") else "\n") + reason + "\n"
+        duration = time.monotonic() - self.started
+        return Execution("".join(self._printed[1]), stderr, exit_code, status, duration)
+
+    def cut_short(self, status: ExecutionStatus, exit_code: int, reason: str) -> Execution:
+        """A program that did not return: it cannot have reported its last test."""
+        own = [place for place in range(len(self.tests)) if place not in self._traps]
+        del self.told[max(own, default=0) :]
+        return self.execution(status, exit_code, reason)
+
+
+class PythonGuest:
+    """Runs Python programs. Raises `RuntimeMissing` when `python.wasm` is not there.
+
+    Nothing of the host can be reached: no file, no socket, no environment variable, no argument.
+    """
+
+    def __init__(self, is_metered: bool = False, is_seeded: bool = False) -> None:
+        self._engine = engine_for(is_metered)
+        self._component = load_component(runtime_named("python"), is_metered)
+        self._current = threading.local()  # the session of the run on this thread
+        self._plans: dict[tuple[tuple[str, ...], str, str], _Plan] = {}
+        self._making = threading.Lock()
+        self._variants: dict[tuple[bool, bool], PythonGuest] = {}
+        self._linker = self._link(is_metered, is_seeded)
+        export = self._component.get_export_index("run")
+        if export is None:
+            raise SandboxError("python.wasm does not export `run`: build it again")
+        self._export = export
+
+    def run(self, program: Program, limits: Limits) -> Execution:
+        """Run `program` in a fresh instance.
+
+        Raises `UsageError` when the memory is too small for any program (it needs about 30 MiB) and
+        `SandboxError` when the sandbox itself breaks.
+
+        What was printed before a program is stopped is kept, but for the last few milliseconds of
+        one that prints much. Stopped programs have the exit codes 124 (time) and 137 (otherwise).
+        """
+        refused = too_long(program, limits)
+        if refused:
+            return refused
+        guest = self._variant(limits.fuel is not None, limits.seed is not None)
+        return shielded(lambda: guest._run(program, limits))
+
+    def _variant(self, is_metered: bool, is_seeded: bool) -> PythonGuest:
+        """The guest whose clocks and chance are as such a run needs them; most need neither."""
+        if not (is_metered or is_seeded):
+            return self
+        with self._making:
+            if (is_metered, is_seeded) not in self._variants:
+                self._variants[is_metered, is_seeded] = PythonGuest(is_metered, is_seeded)
+            return self._variants[is_metered, is_seeded]
+
+    def _run(self, program: Program, limits: Limits) -> Execution:
+        plan = self._plan(program, limits)
+        session, execution = self._call(program, plan.reading.tests, limits)
+        try:
+            told = session.real()[: len(program.tests)]
+            results = tuple(plan.judge(number, each) for number, each in enumerate(told))
+        except Forged:
+            return _limit(session, session.tampering().status)
+        return replace(execution, tests=results)
+
+    def _plan(self, program: Program, limits: Limits) -> _Plan:
+        """How the tests are to be run; what they expect is computed where no program ever was."""
+        if program.expected:
+            return _Plan(read_calls(tuple(map(_clean, program.tests)), program.expected))
+        key = (program.tests, program.setup, program.entry_point)
+        if known := self._plans.get(key):
+            return known
+        refused: frozenset[str] = frozenset()
+        tests, setup = tuple(map(_clean, program.tests)), _clean(program.setup)
+        sound = True
+        while True:
+            reading = read_tests(tests, setup, _clean(program.entry_point), refused)
+            values, ended = self._compute(reading.closed, limits)
+            sound = sound and ended
+            plan = _Plan(reading, tuple(values.values()))
+            failed = frozenset(reading.closed) - values.keys()
+            if not failed:
+                break
+            refused |= failed
+        if sound:  # else it may be that the machine was busy
+            if len(self._plans) >= _CACHED:
+                self._plans.clear()
+            self._plans[key] = plan
+        return plan
+
+    def _compute(self, closed: tuple[str, ...], limits: Limits) -> tuple[dict[str, Any], bool]:
+        """The values of closed expressions that have one, and whether all were tried."""
+        if not closed:
+            return {}, True
+        tests = [Test(text) for text in closed]
+        session, execution = self._call(Program(""), tests, limits)
+        values = {}
+        for text, told in zip(closed, session.real(), strict=False):
+            if not told.passed:
+                continue
+            try:
+                ((_, (value,)),) = read_reports(told.reports)
+            except Unreadable:  # too large to be read
+                continue
+            if not is_opaque(value):
+                values[text] = value
+        return values, execution.status == "ok"
+
+    def _call(
+        self, program: Program, tests: Sequence[Test], limits: Limits
+    ) -> tuple[_Session, Execution]:
+        """Run a program with tests as they have been read, in a fresh instance."""
+        store = fresh_store(limits)
+        session = _Session(tests, limits, store)
+        self._current.session = session
+        try:
+            with store:
+                store.set_wasi(WasiConfig())
+                with deadline(store, limits.timeout_s):
+                    entry = self._instantiate(store, limits)
+                    report = entry(store, *_arguments(program, session))
+        except (WasmtimeError, Trap) as error:
+            return session, _stopped(session, error)
+        finally:
+            del self._current.session
+        if not session.complete():
+            return session, _limit(session, session.tampering().status)
+        exit_code = getattr(report, "exit-code")
+        status: ExecutionStatus = "error" if exit_code else "ok"
+        if getattr(report, "out-of-memory"):
+            status = "memory"
+        return session, session.execution(status, exit_code)
+
+    def _instantiate(self, store: Store, limits: Limits) -> Func:
+        try:
+            instance = self._linker.instantiate(store, self._component)
+        except (WasmtimeError, Trap) as error:
+            if "exceeds memory limits" in str(error):
+                memory = limits.memory_bytes / 2**20
+                raise UsageError(f"Python does not start in {memory:g} MiB of memory") from error
+            if "wasm trap: interrupt" in str(error) or "all fuel consumed" in str(error):
+                raise  # a limit was met before the program's first line
+            raise SandboxError(f"Python does not start: {error}") from error
+        entry = instance.get_func(store, self._export)
+        if entry is None:
+            raise SandboxError("python.wasm exports a `run` that is no function: build it again")
+        return entry
+
+    def _link(self, is_metered: bool, is_seeded: bool) -> Linker:
+        linker = Linker(self._engine)
+        linker.allow_shadowing = True
+        linker.add_wasip2()
+        with linker.root() as root:
+            for name in ("emit", "verdict", "nap", "leave"):
+                root.add_func(name, self._host_function(name))
+            for interface, functions in self._replaced(is_metered, is_seeded).items():
+                # A definition replaces the whole instance, so the harmless parts are written anew.
+                with root.add_instance(self._import(interface)) as instance:
+                    for name, function in functions.items():
+                        instance.add_func(name, function)
+        return linker
+
+    def _replaced(self, is_metered: bool, is_seeded: bool) -> _Interfaces:
+        """What takes the place of the engine's own clocks and chance.
+
+        An epoch cannot interrupt a host call that waits, and the clock of the system offers such
+        calls. Where instructions are counted, time follows them.
+        """
+
+        def session(method: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda *arguments: method(self._current.session, *arguments)
+
+        replaced: _Interfaces = {
+            "wasi:clocks/monotonic-clock@": {
+                "now": session(_Session.now_ns),
+                "resolution": lambda _store: 1000,
+                "subscribe-instant": _refuse_to_wait,
+                "subscribe-duration": _refuse_to_wait,
+            }
+        }
+        if is_metered:
+            now = session(_Session.wall_clock)
+            replaced["wasi:clocks/wall-clock@"] = {"now": now, "resolution": now}
+        if is_seeded:
+            chance = session(_Session.random_bytes)
+            replaced["wasi:random/random@"] = {"get-random-bytes": chance}
+        return replaced
+
+    def _import(self, interface: str) -> str:
+        """The interface's name as the component imports it: it carries a version."""
+        names = self._component.type.imports(self._engine)
+        return next(name for name in names if name.startswith(interface))
+
+    def _host_function(self, name: str) -> Callable[..., None]:
+        def call(_store: object, *arguments: Any) -> None:
+            session: _Session = self._current.session
+            try:
+                getattr(session, name)(*arguments)
+            # No exception may travel through the engine, whose binding keeps it in a global that
+            # another thread may take. It is raised again by `_stopped`.
+            except BaseException as error:
+                session.fault = error
+                raise WasmtimeError("stopped by the host") from None
+
+        return call
+
+
+def _refuse_to_wait(*_arguments: object) -> NoReturn:
+    raise WasmtimeError("waiting on a clock is not possible here")
+
+
+def _arguments(program: Program, session: _Session) -> tuple[Any, ...]:
+    """What `run` is called with."""
+    code = _clean(program.code).removeprefix("\ufeff")  # a byte order mark, as in a file
+    texts = _clean(program.stdin), _with_modules(program)
+    seed = None if session.seed is None else session.seed % 2**64
+    return code, *texts, session.tests, _clean(program.entry_point), session.nonce, seed
+
+
+def _with_modules(program: Program) -> str:
+    """The setup, with what lets tests import the program where they do so by one of its names.
+
+    That is an expression: it defines no name that a program could lack.
+    """
+    setup = _clean(program.setup)
+    names = sorted({"solution", "main", PurePosixPath(program.file).stem} - {""})
+    source = "\n".join([setup, *program.tests])
+    if "import" not in source or not any(name in source for name in names):
+        return setup
+    # An import from `__future__` must come first.
+    future = list(_FUTURE.finditer(setup))
+    at = future[-1].end() if future else 0
+    return f"{setup[:at]}\n{_ALIASES.format(names)}\n{setup[at:]}"
+
+
+def _with_traps(tests: Sequence[Test]) -> tuple[list[str], frozenset[int]]:
+    """The texts of the tests with some among them that must fail, and the places of these.
+
+    They catch programs that make every test pass. Each is a real test that fails in its first line,
+    so that nothing of the program is run once more.
+    """
+    texts = [test.source for test in tests]
+    if not texts:
+        return texts, frozenset()
+    number, word = secrets.randbelow(10**4), secrets.token_hex(4)
+    failing = (
+        f"assert {number} == {number + 1}",
+        f"raise AssertionError({word!r})",
+        f"__judge__({number}, int({word + 'g'!r}))",
+        "__judge__()",
+        f"__truth__({number % 10})",
+    )
+    count = 1 if all(map(_is_hidden, tests)) else 3
+    places = secrets.SystemRandom().sample(range(len(texts) + count), count)
+    for place in sorted(places):
+        texts.insert(place, f"{secrets.choice(failing)}\n{secrets.choice(tests).source}")
+    return texts, frozenset(places)
+
+
+def _is_hidden(test: Test) -> bool:
+    """Whether passing the test takes values that the guest does not know."""
+    return any(each.exact and not each.beside for each in test.assertions)
+
+
+def _clean(text: str) -> str:
+    """The text without lone surrogates, which no UTF-8 can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _stopped(session: _Session, error: WasmtimeError | Trap) -> Execution:
+    """Why the call did not return, as an execution."""
+    if isinstance(session.fault, _Stop):
+        return _limit(session, session.fault.status)
+    if isinstance(session.fault, _Left):
+        code = session.fault.code
+        return session.cut_short("error" if code else "ok", code, "")
+    if session.fault is not None:
+        raise session.fault
+    if isinstance(error, ExitTrap):
+        status: ExecutionStatus = "error" if error.code else "ok"
+        return session.cut_short(status, error.code, "")
+    cause = str(error).rpartition("Caused by:")[2].strip()
+    if "wasm trap: interrupt" in cause:
+        return _limit(session, "timeout")
+    if "all fuel consumed" in cause:
+        return _limit(session, "timeout", f"ran out of fuel ({session.fuel})")
+    if "call stack exhausted" in cause:
+        return session.cut_short("error", 1, "RecursionError: the stack is exhausted")
+    return session.cut_short("error", 1, f"the sandbox stopped the program: {cause}")
+
+
+def _limit(session: _Session, status: ExecutionStatus, met: str = "") -> Execution:
+    if status == "timeout":
+        reason = f"TimeoutError: {met or 'the time limit was met'}"
+        return session.cut_short(status, STOPPED_FOR_TIME, reason)
+    if status == "output":
+        return session.cut_short(status, STOPPED, "the output limit was met")
+    return session.cut_short(status, STOPPED, "the program tampered with its test results")

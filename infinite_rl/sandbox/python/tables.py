@@ -1,0 +1,132 @@
+"""Loops of a Python test over what it spells out: their rows, and the names that they bind."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+from .closed import Scope, is_literal, literal_of, loads
+
+MOST_ROWS = 1000  # of a table, and occurrences of one assertion
+
+
+def rows_of(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
+    """What a loop over the expression gives, one expression a turn."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return None if any(isinstance(e, ast.Starred) for e in node.elts) else node.elts
+    if not isinstance(node, ast.Call) or node.keywords:
+        return None
+    if isinstance(node.func, ast.Attribute):
+        box = node.func.value
+        if node.func.attr != "items" or node.args or not isinstance(box, ast.Dict):
+            return None
+        return _dict_rows(box)
+    if scope.means(node.func, "range"):
+        return _range_rows([_length(part, scope) for part in node.args])
+    if scope.means(node.func, "enumerate") and 1 <= len(node.args) <= 2:
+        inner, first = rows_of(node.args[0], scope), 0
+        if len(node.args) == 2:
+            start = node.args[1]
+            if not isinstance(start, ast.Constant) or type(start.value) is not int:
+                return None
+            first = start.value
+        return inner and [_pair(ast.Constant(i), row) for i, row in enumerate(inner, first)]
+    if scope.means(node.func, "zip") and node.args:
+        columns = [rows_of(part, scope) for part in node.args]
+        if any(column is None for column in columns):
+            return None
+        return [ast.Tuple(list(row), ast.Load()) for row in zip(*filter(None, columns))]  # noqa: B905 - as zip cuts
+    return None
+
+
+def _dict_rows(node: ast.Dict) -> list[ast.expr] | None:
+    keys = [key for key in node.keys if key is not None and is_literal(key)]
+    if len(keys) != len(node.values):
+        return None
+    try:
+        if len({ast.literal_eval(key) for key in keys}) != len(keys):
+            return None
+    except TypeError:
+        return None
+    return [_pair(key, value) for key, value in zip(keys, node.values, strict=True)]
+
+
+def still_names(tree: ast.AST) -> frozenset[str]:
+    """Names of which nothing is read but the length and single parts, so that it stays as long."""
+    reads = Counter(loads(tree))
+    for node in ast.walk(tree):
+        of = None
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            of = node.value
+        elif isinstance(node, ast.Call) and len(node.args) == 1:
+            of = node.args[0] if ast.unparse(node.func) == "len" else None
+        if isinstance(of, ast.Name):
+            reads[of.id] -= 1
+    return frozenset(name for name, count in reads.items() if not count)
+
+
+def _length(node: ast.expr, scope: Scope) -> ast.expr:
+    """`len` of a list or tuple that is spelled out, as a number."""
+    if not (isinstance(node, ast.Call) and scope.means(node.func, "len") and len(node.args) == 1):
+        return node
+    rows = node.args[0]
+    if not isinstance(rows, (ast.List, ast.Tuple)) or rows_of(rows, scope) is None:
+        return node
+    return ast.Constant(len(rows.elts))
+
+
+def _range_rows(args: list[ast.expr]) -> list[ast.expr] | None:
+    if not 1 <= len(args) <= 3 or not all(map(is_literal, args)):
+        return None
+    numbers = [ast.literal_eval(part) for part in args]
+    if not all(type(number) is int for number in numbers) or numbers[2:] == [0]:
+        return None
+    span = range(*numbers)
+    if len(span[: MOST_ROWS + 1]) > MOST_ROWS:
+        return None
+    return [literal_of(number) for number in span]
+
+
+def _pair(left: ast.expr, right: ast.expr) -> ast.expr:
+    return ast.Tuple([left, right], ast.Load())
+
+
+def targets_of(target: ast.expr) -> list[str] | None:
+    """The names of a loop's target, in order, each once."""
+    if isinstance(target, ast.Starred):
+        target = target.value
+    if isinstance(target, ast.Name):
+        return [target.id]
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        return None
+    names: list[str] = []
+    for part in target.elts:
+        inner = targets_of(part)
+        if inner is None:
+            return None
+        names += inner
+    return names if len(set(names)) == len(names) else None
+
+
+def unpacked(target: ast.expr, row: ast.expr) -> list[ast.expr] | None:
+    """The parts of a row, in the order of the target's names."""
+    if isinstance(target, ast.Name):
+        return [row]
+    if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(row, (ast.Tuple, ast.List)):
+        return None
+    cells = list(row.elts)
+    if any(isinstance(cell, ast.Starred) for cell in cells):
+        return None
+    for place, name in enumerate(target.elts):
+        if isinstance(name, ast.Starred):
+            end = place + 1 + len(cells) - len(target.elts)
+            cells[place:end] = [ast.List(cells[place:end], ast.Load())]
+    if len(target.elts) != len(cells):
+        return None
+    parts: list[ast.expr] = []
+    for name, cell in zip(target.elts, cells, strict=True):
+        inner = unpacked(name.value if isinstance(name, ast.Starred) else name, cell)
+        if inner is None:
+            return None
+        parts += inner
+    return parts

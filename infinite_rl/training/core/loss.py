@@ -1,0 +1,268 @@
+"""The losses: likelihood of given answers, and the policy gradient family in one function.
+
+Every reduction of the family gives each token of a sequence the same weight. The weights of an
+update's sequences are computed once, over all of them (`sequence_weights`), and a loss is a sum
+with these weights: so the losses of microbatches add up to the update's, however it is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ...errors import UnknownName, UsageError
+from .tensors import masked_normalize
+
+REDUCTIONS = ("sequence", "group", "token", "constant")
+RATIOS = ("token", "sequence")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A member of the policy gradient family.
+
+    `std` is the rule of `group_advantages` that goes with it. `clip` is how far below and above 1
+    the ratio of new to old probability is followed; None takes no ratio at all. `ratio` is one a
+    token, or one a sequence: the geometric mean of its tokens'. `reduce` is how tokens are averaged
+    (`sequence_weights`). `beta` weighs the divergence from a reference model.
+    """
+
+    std: str = "population"
+    clip: tuple[float, float] | None = (0.2, 0.2)
+    ratio: str = "token"
+    reduce: str = "sequence"
+    beta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.ratio not in RATIOS:
+            raise UnknownName("ratio", self.ratio, RATIOS)
+        if self.reduce not in REDUCTIONS:
+            raise UnknownName("reduction", self.reduce, REDUCTIONS)
+        if self.clip is not None and not all(side >= 0 for side in self.clip):
+            raise UsageError(f"a clip range is two numbers that are not negative: {self.clip!r}")
+        if not self.beta >= 0:
+            raise UsageError(f"beta must not be negative, as {self.beta!r} is")
+
+
+# REINFORCE: Williams, Machine Learning 8 (1992). GRPO: arXiv:2402.03300. Dr. GRPO:
+# arXiv:2503.20783. DAPO: arXiv:2503.14476, whose mean is over all tokens of an update;
+# "dapo_group" takes it within each prompt's group first. GSPO: arXiv:2507.18071.
+PRESETS: Mapping[str, Objective] = {
+    "reinforce": Objective(clip=None),
+    "grpo": Objective(),
+    "dr_grpo": Objective(std="none", reduce="constant"),
+    "dapo": Objective(clip=(0.2, 0.28), reduce="token"),
+    "dapo_group": Objective(clip=(0.2, 0.28), reduce="group"),
+    "gspo": Objective(clip=(3e-4, 4e-4), ratio="sequence"),
+}
+
+
+def sft_microbatch_train_step(
+    policy_log_probs: Tensor,
+    response_mask: Tensor,
+    gradient_accumulation_steps: int = 1,
+    normalize_constant: float = 1.0,
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The negative log-likelihood of the masked tokens of a microbatch, and its `backward()`.
+
+    Log-probabilities and mask are (B, T). The loss, of shape (), is the sum over the masked tokens
+    divided by both other arguments. For a gradient that does not depend on how an update is cut,
+    `normalize_constant` is the number of masked tokens of the whole update, and the steps are 1.
+    The metadata are the sum itself, the loss, the number of tokens and their means.
+
+    Raises:
+        UsageError: the shapes differ, or a divisor is not positive.
+    """
+    if not gradient_accumulation_steps > 0 or not normalize_constant > 0:
+        raise UsageError("gradient_accumulation_steps and normalize_constant must be positive")
+    total = -masked_normalize(policy_log_probs, response_mask)
+    loss = total / (gradient_accumulation_steps * normalize_constant)
+    loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    tokens = response_mask.bool().sum().to(total.dtype)
+    nll = total.detach()
+    mean = nll / tokens.clamp(min=1)
+    return loss, {
+        "nll_unscaled": nll,
+        "loss": loss.detach(),
+        "token_count": tokens,
+        "avg_response_token_logprob": -mean,
+        "avg_response_token_nll": mean,
+    }
+
+
+def sequence_weights(
+    lengths: Tensor,
+    reduce: str,
+    *,
+    groups: Tensor | None = None,
+    constant: float | None = None,
+) -> Tensor:
+    """What each token of a sequence weighs in the loss of an update: (B,), float32.
+
+    `lengths` (B,) are the numbers of response tokens of all n sequences of the update; those
+    without any are left out, and so count for nothing.
+
+        sequence   1 / (n * its length)                    the mean of the sequences' means
+        group      1 / (groups * tokens of its group)      the mean of the groups' means
+        token      1 / (tokens of the update)              the mean of all tokens
+        constant   1 / (n * constant)                      of use: the most tokens a sequence has
+
+    `groups` (B,) are integers, equal for sequences of one prompt.
+
+    Raises:
+        UsageError: the reduction needs groups, or a positive constant.
+        UnknownName: there is no such reduction.
+    """
+    if reduce not in REDUCTIONS:
+        raise UnknownName("reduction", reduce, REDUCTIONS)
+    device = lengths.device
+    lengths = lengths.cpu().to(torch.float64)  # which MPS has not
+    some = lengths > 0
+    if reduce == "sequence":
+        share = some.sum() * lengths
+    elif reduce == "token":
+        share = lengths.sum().expand_as(lengths)
+    elif reduce == "constant":
+        if constant is None or not constant > 0:
+            raise UsageError("the reduction 'constant' needs a positive constant")
+        share = (some.sum() * constant).to(lengths).expand_as(lengths)
+    else:
+        if groups is None or groups.shape != lengths.shape:
+            raise UsageError("the reduction 'group' needs the group of each sequence")
+        place = torch.unique(groups.cpu(), return_inverse=True)[1]
+        tokens = torch.zeros_like(lengths).index_add(0, place, lengths)
+        share = (tokens > 0).sum() * tokens[place]
+    return torch.where(some, 1 / share.clamp(min=1e-300), 0.0).float().to(device)
+
+
+def policy_loss(
+    log_probs: Tensor,
+    old_log_probs: Tensor | None,
+    advantages: Tensor,
+    mask: Tensor,
+    objective: Objective = PRESETS["grpo"],
+    *,
+    ref_log_probs: Tensor | None = None,
+    weights: Tensor | None = None,
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The policy gradient loss of a (micro)batch, of shape (), and statistics of it.
+
+    `log_probs` (B, T) are the policy's, `old_log_probs` those of the policy that sampled, at its
+    temperature, `ref_log_probs` those of the reference, and `mask` is 1 on response tokens.
+    `advantages` are (B,), (B, 1) or (B, T). `weights` (B,) are these rows of the update's
+    `sequence_weights`; without them the batch is a whole update. With A the advantage, r the ratio
+    exp(log_probs - old_log_probs), or its geometric mean, and d = ref_log_probs - log_probs, it is
+    the sum over masked tokens of
+
+        weight * (-min(r A, clip(r, 1 - low, 1 + high) A) + beta * (exp(d) - d - 1))
+
+    or, without a clip, of weight * (-A log_probs + ...). The last term estimates the divergence
+    KL(policy || reference) (Schulman, "Approximating KL divergence", 2020: k3).
+
+    The statistics are means over the masked tokens: `ratio`, `clip_low`, `clip_high` (where the
+    minimum has cut the gradient), `old_kl` (k3 to the old policy), `kl` (k3 to the reference), and
+    the numbers `tokens` and `sequences`, with which means of microbatches are joined.
+
+    Raises:
+        UsageError: shapes do not fit, or the objective needs what is not given.
+    """
+    kept = mask.bool()
+    _check(log_probs, old_log_probs, advantages, kept, objective, ref_log_probs, weights)
+    lengths = kept.sum(1)
+    if weights is None:
+        weights = sequence_weights(lengths, objective.reduce)
+    if advantages.dim() == 1:
+        advantages = advantages.unsqueeze(1)
+    log_probs = torch.where(kept, log_probs, 0.0)  # what is padding may be NaN, and so would exp be
+    statistics = {"tokens": lengths.sum(), "sequences": (lengths > 0).sum()}
+    if objective.clip is None or old_log_probs is None:
+        each = -advantages * log_probs
+    else:
+        change = log_probs - torch.where(kept, old_log_probs, 0.0)
+        statistics["old_kl"] = _mean(_k3(change), kept)
+        if objective.ratio == "sequence":
+            change = (change.sum(1) / lengths.clamp(min=1)).unsqueeze(1).expand_as(change)
+        each, found = _clipped(advantages, change, objective.clip)
+        statistics |= {name: _mean(value, kept) for name, value in _clips(found).items()}
+    if ref_log_probs is not None:
+        divergence = _k3(log_probs - torch.where(kept, ref_log_probs, 0.0))
+        statistics["kl"] = _mean(divergence, kept)
+        each = each + objective.beta * divergence
+    loss = (masked_normalize(each, kept, dim=1) * weights.to(each)).sum()
+    return loss, statistics
+
+
+def compute_grpo_clip_loss(
+    advantages: Tensor,
+    policy_log_probs: Tensor,
+    old_log_probs: Tensor,
+    cliprange: float | tuple[float, float],
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The clipped loss of each token (B, T), not yet masked: -min(r A, clip(r) A).
+
+    Log-probabilities are (B, T), advantages (B, 1) or (B, T). The metadata are (B, T) too: the
+    ratios `importance_wts`, `clipped_wts`, and as 0 and 1 `was_clipped`, where these differ, and
+    `min_is_rhs`, where the clipped one is the minimum, so that no gradient flows.
+    """
+    clip = (cliprange, cliprange) if isinstance(cliprange, int | float) else cliprange
+    return _clipped(advantages, policy_log_probs - old_log_probs, clip)
+
+
+def _clipped(
+    advantages: Tensor, change: Tensor, clip: tuple[float, float]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    ratio = change.exp()
+    clipped = ratio.clamp(1 - clip[0], 1 + clip[1])
+    free, bound = ratio * advantages, clipped * advantages
+    return -torch.min(free, bound), {
+        "importance_wts": ratio.detach(),
+        "clipped_wts": clipped.detach(),
+        "was_clipped": (ratio != clipped).int(),
+        "min_is_rhs": (bound < free).int(),
+    }
+
+
+def _clips(found: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    ratio, cut = found["importance_wts"], found["min_is_rhs"]
+    return {"ratio": ratio, "clip_low": cut * (ratio < 1), "clip_high": cut * (ratio > 1)}
+
+
+def _k3(change: Tensor) -> Tensor:
+    """exp(d) - d - 1 for d = -change, without the rounding of small d."""
+    return torch.expm1(-change) + change
+
+
+def _mean(values: Tensor, kept: Tensor) -> Tensor:
+    return masked_normalize(values.detach(), kept) / kept.sum().clamp(min=1)
+
+
+def _check(
+    log_probs: Tensor,
+    old_log_probs: Tensor | None,
+    advantages: Tensor,
+    kept: Tensor,
+    objective: Objective,
+    ref_log_probs: Tensor | None,
+    weights: Tensor | None,
+) -> None:
+    if objective.clip is not None and old_log_probs is None:
+        raise UsageError("a clipped objective needs old_log_probs")
+    if objective.beta and ref_log_probs is None:
+        raise UsageError("a divergence (beta) needs ref_log_probs")
+    rows, length = log_probs.shape
+    full: set[tuple[int, ...]] = {(rows, length)}
+    wanted: dict[str, tuple[Tensor | None, set[tuple[int, ...]]]] = {
+        "mask": (kept, full),
+        "old_log_probs": (old_log_probs, full),
+        "ref_log_probs": (ref_log_probs, full),
+        "advantages": (advantages, {(rows,), (rows, 1), *full}),
+        "weights": (weights, {(rows,)}),
+    }
+    for name, (given, shapes) in wanted.items():
+        if given is not None and tuple(given.shape) not in shapes:
+            raise UsageError(
+                f"log_probs are of shape {(rows, length)}, but {name} of {tuple(given.shape)}"
+            )

@@ -1,0 +1,1 @@
+"""A run on disk: its config, directory, checkpoints, logs and curves."""

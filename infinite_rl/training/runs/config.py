@@ -1,0 +1,241 @@
+"""What one training run is told: a flat record of YAML and flags, checked before all else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...dataset.mix import MODES
+from ...errors import UsageError
+from ...settings import Settings, check_device, one_of, ranged
+from .tracking import TRACKERS
+
+ALGORITHMS = ("sft", "grpo")
+# The module whose `run` trains, and the extras that it needs.
+ENGINES: Mapping[str, tuple[str, str]] = {
+    "local": (".engines.local", "train"),
+    "trl": (".engines.trl_engine", "trl"),
+    "asyncio": (".engines.async_engine", "train"),
+    "ray": (".engines.ray_engine", "train,ray"),
+}
+AT_SCALE = ("asyncio", "ray")  # the engines whose parts run beside each other
+LOSSES = ("reinforce", "grpo", "dr_grpo", "dapo", "dapo_group", "gspo")  # loss.PRESETS
+ROLLOUTS = ("transformers", "vllm")
+DTYPES = ("float32", "bfloat16")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Dataset(Settings):
+    """One of the data sets of a mixture.
+
+    name       what it is called in ids, events and errors
+    path       its rows: a file or a folder here, s3://BUCKET/KEY, or hf:NAME[:CONFIG]:SPLIT
+    benchmark  whose loader reads the rows, where they are as its authors publish them
+    split      rows of this split alone; of a benchmark without a path, which one the hub is asked
+    type       the reward of rows that name none themselves, in a column `type`
+    style      how these prompts are put to the model, where that is not the run's style
+    reward     options of the reward of these rows, where they are not the run's: {"partial": true}
+    weight     the chance of a draw, beside those of the others (mode weighted)
+    count      how many rows are taken; 0 is all
+    order      a file of ids, here or s3://BUCKET/KEY: these rows alone come, in this order
+
+    Raises:
+        UsageError: a value is of the wrong type or out of its range; the name is not made of
+            letters, digits and _.+-; there is no path, and no benchmark with a split.
+    """
+
+    name: str
+    path: str = ""
+    benchmark: str = ""
+    split: str = ""
+    type: str = ""
+    style: str = ""
+    reward: Mapping[str, Any] = field(default_factory=dict)
+    weight: float = ranged(1.0, 1e-9, 1e9)
+    count: int = ranged(0, 0)
+    order: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _NAME.fullmatch(self.name):
+            raise UsageError(f"a name has 1 to 64 letters, digits and _.+-, not {self.name!r}")
+        if not (self.path or self.benchmark and self.split):
+            raise UsageError("path is missing: the rows; or a benchmark and its split on the hub")
+
+
+@dataclass(frozen=True)
+class TrainingConfig(Settings):
+    """All that a run is told.
+
+    model           folder or hub name of the model and its tokenizer
+    algorithm       "sft": learn the rows' responses; "grpo": sample answers, learn from rewards
+    data            the rows: a file or a folder here, s3://BUCKET/KEY, hf:NAME[:CONFIG]:SPLIT
+    datasets        in the place of data, several to mix: [{"name": ..., "path": ...}, ...]
+    mode            how datasets are mixed: "shuffled", "sequential", or "weighted" by their weights
+    out             the folder in which each run gets a folder of its own
+    engine          "local": one CPU or GPU; "trl": TRL's; "asyncio", "ray": at scale
+    engine_options  keywords for TRL's config; else for transformers' from_pretrained
+    style           prompt's form: chat, qwen, question_answer, r1_zero, mbpp, humaneval or plain
+    reward          options of the reward, such as {"partial": true, "timeout": 5}
+    steps           updates of the weights
+    batch_size      a step's rows (sft) or prompts (grpo)
+    tokens_per_batch  most tokens, padding included, in one forward pass; a longer row is left out
+    learning_rate   the highest; it falls as a cosine to a tenth of it
+    warmup          steps in which it rises
+    weight_decay    of AdamW, on matrices alone: not on norms, biases or embeddings
+    max_new_tokens  of a sampled answer; one that is cut off there gets a reward of 0 at most
+    reward_cut_off  true: an answer that was cut off gets the reward of what there is of it
+    group_size      answers sampled for each prompt
+    temperature     of sampling
+    loss            "reinforce", "grpo", "dr_grpo", "dapo", "dapo_group" or "gspo"
+    kl              weight of the divergence from the model that training began with
+    max_staleness   how many steps old the policy may be that sampled what is trained on
+    rollout_workers  who sample answers beside the trainer, each with a model of its own (at scale)
+    reward_workers  who judge them (at scale)
+    worker_timeout  seconds a worker may take for one call, before it is replaced; 0: any (at scale)
+    ray_address     HOST:PORT of a Ray cluster; else $RAY_ADDRESS, else one is started here (ray)
+    rollout         what samples: "transformers", or on GPUs "vllm" (ray)
+    rollout_gpus    GPUs of each rollout worker, where the cluster has any (ray)
+    rollout_options  keywords for vLLM's LLM, such as {"gpu_memory_utilization": 0.8} (ray)
+    prompts_per_pass  most prompts in one forward pass; 0: as many as tokens_per_batch allows
+    prompts_per_sync  prompts learned from between syncs of the weights; 0: batch_size (at scale)
+    replays         updates that a prompt's answers may be in, while fresh enough (at scale)
+    keep_equal_groups  let answers of equal rewards into a batch as well (at scale)
+    sft_weight      weight of an SFT loss on the rows' responses beside GRPO's
+    save_every      steps between checkpoints; the last step is always saved
+    keep            checkpoints that are kept
+    checkpoints     where each is published to as training goes: s3://BUCKET/FOLDER/, or a folder
+    traces          where events and rollouts are published to, at each checkpoint and at the end
+    remove_local    remove a checkpoint here once it is published, but for the newest
+    dtype           "float32", or "bfloat16": it computes in that; the weights stay float32
+    device          "auto": a GPU if there is one; or "cpu", "cuda", "cuda:1", "mps"
+    seed            of everything random
+    tracking        of "tensorboard" and "wandb"
+
+    Raises:
+        UsageError: a value of the wrong type, or out of its range; the message names the key.
+    """
+
+    model: str
+    algorithm: str = one_of("grpo", ALGORITHMS)
+    data: str = ""
+    datasets: Sequence[Mapping[str, Any]] = ()
+    mode: str = one_of("shuffled", MODES)
+    out: str = "artifacts/runs"
+    engine: str = one_of("local", tuple(ENGINES))
+    engine_options: Mapping[str, Any] = field(default_factory=dict)
+    style: str = "chat"
+    reward: Mapping[str, Any] = field(default_factory=dict)
+    steps: int = ranged(200, 1)
+    batch_size: int = ranged(16, 1)
+    tokens_per_batch: int = ranged(8192, 2)
+    learning_rate: float = ranged(1e-6, 1e-12, 10)
+    warmup: int = ranged(0, 0)
+    weight_decay: float = ranged(0.0, 0, 10)
+    max_new_tokens: int = ranged(512, 1)
+    reward_cut_off: bool = False
+    group_size: int = ranged(8, 2)
+    temperature: float = ranged(1.0, 1e-3, 100)
+    loss: str = one_of("grpo", LOSSES)
+    kl: float = ranged(0.0, 0, 1000)
+    max_staleness: int = ranged(0, 0, 1000)
+    rollout_workers: int = ranged(1, 1)
+    reward_workers: int = ranged(1, 1)
+    worker_timeout: float = ranged(1800.0, 0, 1e6)
+    ray_address: str = ""
+    rollout: str = one_of("transformers", ROLLOUTS)
+    rollout_gpus: int = ranged(1, 1)
+    rollout_options: Mapping[str, Any] = field(default_factory=dict)
+    prompts_per_pass: int = ranged(0, 0)
+    prompts_per_sync: int = ranged(0, 0)
+    replays: int = ranged(1, 1)
+    keep_equal_groups: bool = False
+    sft_weight: float = ranged(0.0, 0, 1000)
+    save_every: int = ranged(50, 1)
+    keep: int = ranged(3, 1)
+    checkpoints: str = ""
+    traces: str = ""
+    remove_local: bool = False
+    dtype: str = one_of("float32", DTYPES)
+    device: str = "auto"
+    seed: int = ranged(42, 0, 2**32 - 1)
+    tracking: Sequence[str] = one_of((), tuple(TRACKERS))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_device(self.device)
+        if self.remove_local and not self.checkpoints:
+            raise UsageError("remove_local needs checkpoints: where they are published to")
+        self._check_datasets()
+        if self.warmup >= self.steps:
+            raise UsageError(f"warmup ({self.warmup}) must be less than steps ({self.steps})")
+        self._check_scale()
+
+    @property
+    def mixture(self) -> list[Dataset]:
+        """The `datasets`, each checked."""
+        return [Dataset.of(each) for each in self.datasets]
+
+    def order(self, name: str) -> str | None:
+        """What decides the order of the rows in each epoch, for a schedule of that name; None where
+        they are to come as they are: mixed by weight, one set after the other, or by order files.
+        """
+        fixed = self.mode != "shuffled" or any(each.order for each in self.mixture)
+        return None if self.datasets and fixed else f"{self.seed}/{name}"
+
+    def _check_datasets(self) -> None:
+        if self.data and self.datasets:
+            raise UsageError("rows come from data or from datasets, not from both")
+        for number, each in enumerate(self.datasets, 1):
+            try:
+                Dataset.of(each)
+            except UsageError as error:
+                name = f" ({each['name']!r})" if each.get("name") else ""
+                raise UsageError(f"datasets, number {number}{name}: {error}") from None
+
+    @property
+    def sync_every(self) -> int:
+        """Updates between two syncs of the weights."""
+        return (self.prompts_per_sync or self.batch_size) // self.batch_size
+
+    def _check_scale(self) -> None:
+        """Raise UsageError where the parts of a run do not fit each other."""
+        for names, engines in ((_OF_RAY, ("ray",)), (_OF_SCALE, AT_SCALE)):
+            for name in names if self.engine not in engines else ():
+                if getattr(self, name) != getattr(type(self), name):
+                    raise UsageError(f"{name} is for the engine {' or '.join(engines)} alone")
+        if self.rollout_options and self.rollout != "vllm":
+            raise UsageError("rollout_options are vLLM's: rollout must be vllm")
+        if self.engine in AT_SCALE and self.algorithm != "grpo":
+            raise UsageError(f"the engine {self.engine} samples answers: algorithm must be grpo")
+        if self.prompts_per_pass and self.batch_size % self.prompts_per_pass:
+            raise UsageError(
+                f"batch_size ({self.batch_size}) must be a multiple of prompts_per_pass "
+                f"({self.prompts_per_pass})"
+            )
+        if self.prompts_per_sync % self.batch_size:
+            raise UsageError(
+                f"prompts_per_sync ({self.prompts_per_sync}) must be a multiple of batch_size "
+                f"({self.batch_size})"
+            )
+        if self.max_staleness < self.sync_every - 1:
+            raise UsageError(
+                f"with {self.sync_every} updates between syncs, answers are up to "
+                f"{self.sync_every - 1} updates old: max_staleness ({self.max_staleness}) must "
+                "allow that"
+            )
+        if self.max_staleness < self.replays - 1:
+            raise UsageError(
+                f"answers in {self.replays} updates are {self.replays - 1} updates old in the "
+                f"last: max_staleness ({self.max_staleness}) must allow that"
+            )
+
+
+_OF_RAY = ("ray_address", "rollout", "rollout_gpus")
+_OF_SCALE = (
+    "rollout_workers", "reward_workers", "worker_timeout", "prompts_per_sync", "replays",
+    "keep_equal_groups",
+)  # fmt: skip

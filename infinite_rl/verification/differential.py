@@ -1,0 +1,212 @@
+"""Do two programs do the same on inputs that neither has seen? Both run in the sandbox.
+
+Each program is called with the generated inputs and prints its values as JSON, which are compared
+as plain data on the host. A program that prints other values than it computes deceives about itself
+alone: it would have to know what an independent program computes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..layout import ANSWER_TAG
+from ..reward_functions.coding.reference import Cases, read_reference
+from ..reward_functions.coding.reward import read_submission
+from ..reward_functions.compare import compare
+from ..reward_functions.reward_function import BadReference
+from ..sandbox.executor import RewardExecutor
+from ..types import Sample
+from .inputs import CallInput, call_inputs, stdin_inputs
+
+_LONGEST_S = 1.0  # of one run: an input that takes longer is skipped, with those after it
+_MOST_VALUE = 100_000  # characters of one printed value
+
+
+@dataclass(frozen=True)
+class Differences:
+    """How a program differs from the row's own.
+
+    Of the inputs that both programs accept, `compared` in number, `within` and `beyond` hold those
+    with another value, by their number, with that value: within the range of the tests' inputs, and
+    beyond it. `skipped` inputs were not compared: a program raised, or came to no end.
+    """
+
+    compared: int = 0
+    skipped: int = 0
+    within: Mapping[int, Any] = field(default_factory=dict)
+    beyond: Mapping[int, Any] = field(default_factory=dict)
+
+    def shares(self, other: Differences) -> bool:
+        """Whether both programs give the same value for an input, against the row's program."""
+        ours, theirs = {**self.within, **self.beyond}, {**other.within, **other.beyond}
+        return any(same_value(ours[n], theirs[n]) for n in ours.keys() & theirs.keys())
+
+
+class Differential:
+    """The row's own program, and what it gives for generated inputs.
+
+    Raises what `RewardExecutor.execute` raises. Rows without tests or cases, in languages other
+    than Python and JavaScript, or whose tests call nothing with literals have no inputs.
+    """
+
+    def __init__(self, sample: Sample, timeout: float, seed: int) -> None:
+        self._language, self._seed = sample.language, seed
+        self._executor = RewardExecutor(timeout=min(timeout, _LONGEST_S))
+        code = read_submission(sample.response, ANSWER_TAG, sample.language).code
+        self._calls: list[CallInput] = []
+        self._stdin: list[str] = []
+        try:
+            reference = read_reference(sample.answer)
+        except BadReference:
+            return
+        if sample.language not in _EPILOGUES:
+            return
+        if isinstance(reference, Cases):
+            self._stdin = stdin_inputs(reference, seed)
+        else:
+            self._calls = call_inputs(reference, code, sample.language, seed)
+        self._own = self._values(code)
+
+    def differences(self, response: str) -> Differences:
+        """How the program of a response differs from the row's own."""
+        total = len(self._calls) + len(self._stdin)
+        if not total:
+            return Differences()
+        found = self._values(read_submission(response, ANSWER_TAG, self._language).code)
+        both = sorted(self._own.keys() & found.keys())
+        different = {n: found[n] for n in both if not same_value(self._own[n], found[n])}
+        within = {n: value for n, value in different.items() if self._is_within(n)}
+        beyond = {n: value for n, value in different.items() if n not in within}
+        return Differences(len(both), total - len(both), within, beyond)
+
+    def _is_within(self, number: int) -> bool:
+        """What a changed standard input is to give may always be undefined: a count may be off."""
+        return bool(self._calls) and self._calls[number].within
+
+    def _values(self, code: str) -> dict[int, Any]:
+        """What a program gives for each input that it accepts."""
+        if self._stdin:
+            return self._printed(code)
+        if not self._calls:
+            return {}
+        mark = hashlib.sha256(f"{self._seed}/{code}".encode("utf-8", "replace")).hexdigest()[:16]
+        epilogue = _EPILOGUES[self._language](self._calls, mark)
+        execution = self._executor.execute(f"{code}\n\n{epilogue}", self._language)
+        values: dict[int, Any] = {}
+        for line in execution.stdout.splitlines():
+            if not line.startswith(mark) or len(line) > _MOST_VALUE:
+                continue
+            number, _, text = line.removeprefix(mark).partition(" ")
+            try:
+                values[int(number)] = json.loads(text)[0]
+            except (ValueError, RecursionError, LookupError, TypeError):
+                continue
+        return {n: value for n, value in values.items() if 0 <= n < len(self._calls)}
+
+    def _printed(self, code: str) -> dict[int, _Printed]:
+        runs = (self._executor.execute(code, self._language, stdin=text) for text in self._stdin)
+        return {n: _Printed(run.stdout) for n, run in enumerate(runs) if run.status == "ok"}
+
+
+@dataclass(frozen=True)
+class _Printed:
+    """What a program prints: equal by the ladder of `compare`."""
+
+    text: str
+
+
+def same_value(left: Any, right: Any) -> bool:
+    """Whether two values read from JSON are the same: floats to 9 digits, true is not 1."""
+    pairs = [(left, right)]  # what is left to compare: nesting may be deep
+    while pairs:
+        one, other = pairs.pop()
+        if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+            pairs.extend(zip(one, other, strict=True))
+        elif isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+            pairs.extend((one[key], other[key]) for key in one)
+        elif not _same_scalar(one, other):
+            return False
+    return True
+
+
+def _same_scalar(one: Any, other: Any) -> bool:
+    if isinstance(one, _Printed) and isinstance(other, _Printed):
+        return compare(one.text, other.text).passed
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, float | int) and isinstance(other, float | int):
+        if isinstance(one, int) and isinstance(other, int):
+            return one == other
+        try:
+            return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) or (
+                one != one and other != other
+            )
+        except OverflowError:  # an integer beyond all floats
+            return False
+    return bool(type(one) is type(other) and not isinstance(one, list | dict) and one == other)
+
+
+# --- What is run after a program -----------------------------------------------------------------
+
+_PYTHON = """
+import json as _json_, sys as _sys_
+def _plain_(value):
+    if isinstance(value, (set, frozenset)):
+        return {{"set": sorted(map(repr, value))}}
+    raise TypeError
+for _number_, _call_ in enumerate([{calls}]):
+    try:
+        _text_ = _json_.dumps([_call_()], default=_plain_)
+    except BaseException:
+        continue
+    _sys_.stdout.write("\\n{mark}%d %s\\n" % (_number_, _text_))
+    _sys_.stdout.flush()
+"""
+_JAVASCRIPT = """
+;(() => {{
+  const plain = (key, value) => {{
+    if (value === undefined) return {{undefined: true}};
+    if (typeof value === "bigint") return {{bigint: String(value)}};
+    if (typeof value === "number" && !Number.isFinite(value)) return {{number: String(value)}};
+    if (value instanceof Map) return {{map: [...value]}};
+    if (value instanceof Set) return {{set: [...value]}};
+    if (typeof value === "function" || typeof value === "symbol" || value instanceof Promise) {{
+      throw new TypeError();
+    }}
+    return value;
+  }};
+  [{calls}].forEach((call, number) => {{
+    try {{
+      console.log("\\n{mark}" + number + " " + JSON.stringify([call()], plain));
+    }} catch (error) {{}}
+  }});
+}})();
+"""
+
+
+def _python_epilogue(calls: Sequence[CallInput], mark: str) -> str:
+    texts = (
+        f"lambda: {call.name}({', '.join([*map(ascii, call.args), *_keywords(call)])})"
+        for call in calls
+    )
+    return _PYTHON.format(calls=", ".join(texts), mark=mark)
+
+
+def _keywords(call: CallInput) -> list[str]:
+    return [f"{name}={ascii(value)}" for name, value in call.kwargs.items()]
+
+
+def _javascript_epilogue(calls: Sequence[CallInput], mark: str) -> str:
+    # JSON in a JSON string: a bare `__proto__` in an object's literal would set its prototype.
+    texts = (
+        f"() => {call.name}(...JSON.parse({json.dumps(json.dumps(call.args))}))" for call in calls
+    )
+    return _JAVASCRIPT.format(calls=", ".join(texts), mark=mark)
+
+
+_EPILOGUES = {"python": _python_epilogue, "javascript": _javascript_epilogue}

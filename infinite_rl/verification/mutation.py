@@ -1,0 +1,287 @@
+"""Programs with one thing wrong: an operator, a constant, a condition, a branch or a statement.
+
+Python is changed in its syntax tree, JavaScript in its tokens. The programs are a model's: nothing
+is run or compiled here, and what is too long or too deep to be read has no mutants.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from ..sandbox.javascript.tokens import Token, tokens
+
+_MOST_CHARS = 20_000  # of a program: a tree takes some hundred times its text
+_FARTHEST = 500  # tokens that one change of JavaScript may span: the work stays linear
+# What Python's own parser raises for text that is no program, or one too deep or too long for it.
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A changed program, and the name of the change."""
+
+    change: str
+    code: str
+
+
+class _Change(NamedTuple):
+    """The name of a change, and what writes the changed program out: most are never asked for."""
+
+    name: str
+    write: Callable[[], str]
+
+
+def mutants(language: str, code: str) -> Iterator[Mutant]:
+    """Every single change of a program; none of one that cannot be read, or that is no code.
+
+    In JavaScript few of them may not compile: that is a change too.
+    """
+    for change in _changes(language, code):
+        try:
+            yield Mutant(change.name, change.write())
+        except _UNREADABLE:
+            continue
+
+
+def some_mutants(language: str, code: str, count: int, seed: str) -> Iterator[Mutant]:
+    """Up to `count` different mutants: of each kind of change one, as far as they go, then any.
+
+    They follow from the seed alone, and each is written out when it is asked for.
+    """
+    found = _changes(language, code)
+    random.Random(seed).shuffle(found)
+    seen: dict[str, int] = {}
+    turns = []
+    for change in found:
+        turns.append(seen.get(change.name, 0))
+        seen[change.name] = turns[-1] + 1
+    in_turn = sorted(range(len(found)), key=turns.__getitem__)  # stable: the shuffle's order stays
+    chosen = {code}
+    for at in in_turn:
+        if len(chosen) > count:
+            break
+        try:
+            changed = found[at].write()
+        except _UNREADABLE:
+            continue
+        if changed not in chosen:
+            chosen.add(changed)
+            yield Mutant(found[at].name, changed)
+
+
+def rewritten(language: str, code: str) -> str:
+    """The same program in another spelling, "" where there is none to be had."""
+    if language == "javascript":
+        return f"// the same program\n{code}\n// its end\n"
+    try:
+        return ast.unparse(_parsed(code)) if language == "python" else ""
+    except _UNREADABLE:
+        return ""
+
+
+def _changes(language: str, code: str) -> list[_Change]:
+    read = {"python": _python_changes, "javascript": _javascript_changes}.get(language)
+    if read is None or len(code) > _MOST_CHARS:
+        return []
+    try:
+        return list(read(code))
+    except _UNREADABLE:
+        return []
+
+
+# --- Python, by its syntax tree ------------------------------------------------------------------
+
+_BINARY: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.FloorDiv,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.BitXor: ast.BitOr,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+}
+_COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+_Changed = tuple[str, ast.AST]
+
+
+class _Swap(ast.NodeTransformer):
+    """Puts one node in the place of another."""
+
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self._old, self._new = old, new
+
+    def visit(self, node: ast.AST) -> Any:
+        return self._new if node is self._old else self.generic_visit(node)
+
+
+def _parsed(code: str) -> ast.Module:
+    if len(code) > _MOST_CHARS:
+        raise ValueError("the program is too long")
+    return ast.parse(code)
+
+
+def _python_changes(code: str) -> Iterator[_Change]:
+    tree = _parsed(code)
+
+    def write(node: ast.AST, new: ast.AST) -> str:
+        changed = ast.fix_missing_locations(_Swap(node, new).visit(tree))
+        try:
+            return ast.unparse(changed)
+        finally:
+            _Swap(new, node).visit(tree)
+
+    for node in _changeable(tree):
+        for name, new in [*_changed_expression(node), *_changed_statement(node)]:
+            yield _Change(name, partial(write, node, new))
+
+
+def _changed_expression(node: ast.AST) -> Iterator[_Changed]:
+    if isinstance(node, ast.BinOp):
+        yield "operator", ast.BinOp(node.left, _BINARY.get(type(node.op), ast.Add)(), node.right)
+    elif isinstance(node, ast.Compare):
+        first = _COMPARE[type(node.ops[0])]()
+        yield "operator", ast.Compare(node.left, [first, *node.ops[1:]], node.comparators)
+    elif isinstance(node, ast.BoolOp):
+        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield "operator", ast.BoolOp(other, node.values)
+    elif isinstance(node, ast.UnaryOp):
+        yield "operator", node.operand
+    elif isinstance(node, ast.IfExp):
+        yield "swapped branches", ast.IfExp(node.test, node.orelse, node.body)
+    elif isinstance(node, ast.Constant):
+        yield from _changed_constant(node.value)
+
+
+def _changed_constant(value: object) -> Iterator[_Changed]:
+    if isinstance(value, bool):
+        yield "constant", ast.Constant(not value)
+    elif isinstance(value, int | float):
+        yield "off by one", ast.Constant(value + 1)
+        yield "off by one", ast.Constant(value - 1)
+    elif isinstance(value, str):
+        yield "constant", ast.Constant(value[:-1] if value else "x")
+
+
+def _changed_statement(node: ast.AST) -> Iterator[_Changed]:
+    if isinstance(node, ast.If | ast.While):
+        negated = ast.UnaryOp(ast.Not(), node.test)
+        yield "negated condition", type(node)(negated, node.body, node.orelse)
+    if isinstance(node, ast.If) and node.orelse:
+        yield "swapped branches", ast.If(node.test, node.orelse, node.body)
+    if isinstance(node, ast.Return) and node.value:
+        yield "dropped return", ast.Expr(node.value)
+    if isinstance(node, ast.Expr | ast.Assign | ast.AugAssign):
+        yield "dropped statement", ast.Pass()
+
+
+def _changeable(tree: ast.AST) -> list[ast.AST]:
+    """All nodes but docstrings, annotations, and text that only a format makes."""
+    left_out: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            left_out |= {node, node.value}
+        elif isinstance(node, ast.JoinedStr | ast.arg):
+            left_out |= set(ast.walk(node))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns:
+            left_out |= set(ast.walk(node.returns))
+        elif isinstance(node, ast.AnnAssign):
+            left_out |= set(ast.walk(node.annotation))
+    return [node for node in ast.walk(tree) if node not in left_out]
+
+
+# --- JavaScript, by its tokens -------------------------------------------------------------------
+
+_MARKS = {
+    "+": "-", "-": "+", "*": "+", "/": "*", "%": "*", "<": "<=", "<=": "<", ">": ">=", ">=": ">",
+    "==": "!=", "!=": "==", "===": "!==", "!==": "===", "&&": "||", "||": "&&", "+=": "-=",
+    "-=": "+=", "*=": "+=", "++": "--", "--": "++",
+}  # fmt: skip
+_WORDS = {"true": "false", "false": "true"}
+_KEYWORDS = re.compile(
+    "break|case|class|const|continue|default|do|else|export|for|function|if|import|let|return|"
+    "switch|throw|try|var|while"
+)
+
+
+def _javascript_changes(code: str) -> Iterator[_Change]:
+    found = list(tokens(code))
+    for at, token in enumerate(found):
+        for name, end, text in _changed_token(code, found, at):
+            yield _Change(name, partial(_spliced, code, token.start, text, end))
+
+
+def _spliced(code: str, start: int, text: str, end: int) -> str:
+    return code[:start] + text + code[end:]
+
+
+def _changed_token(code: str, found: Sequence[Token], at: int) -> Iterator[tuple[str, int, str]]:
+    """Each change at a token: its name, where what it replaces ends, and the new text."""
+    token = found[at]
+    before = found[at - 1].text if at else ";"
+    if token.kind == "mark" and token.text in _MARKS:
+        yield "operator", token.end, _MARKS[token.text]
+    elif token.text in _WORDS and before != ".":
+        yield "constant", token.end, _WORDS[token.text]
+    elif token.text.isdecimal():
+        yield "off by one", token.end, str(int(token.text) + 1)
+        if token.text != "0":
+            yield "off by one", token.end, str(int(token.text) - 1)
+    elif token.kind == "string" and len(token.text) > 2 and token.text[0] != "`":
+        yield "constant", token.end, token.text[0] * 2
+    elif token.text == "return":
+        yield "dropped return", token.end, "void"
+    elif token.text in ("if", "while") and (close := _closing(found, at + 1)):
+        condition = code[found[at + 1].start : close]
+        yield "negated condition", close, f"{token.text} (!{condition})"
+    elif _starts_statement(token, before) and (end := _statement(found, at)):
+        yield "dropped statement", end, ""
+
+
+def _starts_statement(token: Token, before: str) -> bool:
+    return (
+        token.kind == "word" and before in (";", "{", "}") and not _KEYWORDS.fullmatch(token.text)
+    )
+
+
+def _closing(found: Sequence[Token], at: int) -> int:
+    """Where the bracket that opens at a token closes; 0 where it does not."""
+    depth = 0
+    for token in found[at : at + _FARTHEST]:
+        depth += token.opens - token.closes
+        if depth == 0:
+            return token.end
+    return 0
+
+
+def _statement(found: Sequence[Token], at: int) -> int:
+    """Where the statement that starts at a token ends, with its semicolon; 0 for a key or label."""
+    depth = 0
+    for token in found[at : at + _FARTHEST]:
+        depth += token.opens - token.closes
+        if depth < 0 or (depth == 0 and token.text in (":", ",")):
+            return 0
+        if depth == 0 and token.text == ";":
+            return token.end
+    return 0

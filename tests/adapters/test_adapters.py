@@ -1,0 +1,361 @@
+"""Each adapter gives its trainer the native score, wherever it is called from."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from adapter_battery import CASES, SITUATIONS, TIMEOUT, Caller, Case, due, found, native
+
+from infinite_rl.adapters import for_rubric, for_trl
+from infinite_rl.adapters.openrlhf import response_of
+from infinite_rl.adapters.scorer import Scorer, text_of
+from infinite_rl.adapters.verl import compute_score, compute_score_batch
+from infinite_rl.dataset.ground_truth import pack
+from infinite_rl.errors import UnknownName, UsageError
+from infinite_rl.export.formats import REWARD_NAME
+from infinite_rl.layout import tagged
+from infinite_rl.reward_functions.reward_function import RewardFunction
+from infinite_rl.types import RewardFunctionScore, Sample
+
+ROOT = Path(__file__).parents[2]
+SEVEN = pack(Sample("math", "", "7", ""))
+UNREADABLE = pack(Sample("math", "", "\\frac{", ""))
+PARTIAL = CASES["half of the tests"]
+
+
+def trl(cases: Sequence[Case]) -> list[float | None]:
+    completions = [case.completion for case in cases]
+    truths = [case.truth for case in cases]
+    return for_trl(timeout=TIMEOUT)(["?"] * len(cases), completions, ground_truth=truths)
+
+
+def trl_columns(cases: Sequence[Case]) -> list[float | None]:
+    completions = [[{"role": "assistant", "content": case.completion}] for case in cases]
+    columns = {
+        name: [getattr(case.sample, name) for case in cases]
+        for name in ("type", "answer", "language")
+    }
+    return for_trl(timeout=TIMEOUT)([[]] * len(cases), completions, **columns, trainer_state=None)
+
+
+def verl(cases: Sequence[Case]) -> list[float | None]:
+    return [
+        compute_score("any", case.completion, case.truth, {}, timeout=TIMEOUT)["score"]
+        for case in cases
+    ]
+
+
+def verl_batch(cases: Sequence[Case]) -> list[float | None]:
+    completions = [case.completion for case in cases]
+    truths = [case.truth for case in cases]
+    scores = compute_score_batch([""] * len(cases), completions, truths, timeout=TIMEOUT)
+    return [score["score"] for score in scores]
+
+
+def rubric(cases: Sequence[Case]) -> list[float | None]:
+    reward = for_rubric(timeout=TIMEOUT)
+
+    async def score() -> list[float | None]:
+        messages = ([{"role": "assistant", "content": case.completion}] for case in cases)
+        pairs = zip(messages, cases, strict=True)
+        return list(await asyncio.gather(*(reward(said, case.truth) for said, case in pairs)))
+
+    return asyncio.run(score())
+
+
+# Each caller, and what it gives where there is no verdict.
+CALLERS: list[tuple[Caller, float | None]] = [
+    (trl, None),
+    (trl_columns, None),
+    (verl, 0.0),
+    (verl_batch, 0.0),
+    (rubric, 0.0),
+]
+
+
+@pytest.mark.slow
+def test_the_cases_are_what_they_claim_to_be() -> None:
+    assert {name: score.status for name, score in zip(CASES, native(), strict=True)} == {
+        name: case.status for name, case in CASES.items()
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("situation", SITUATIONS)
+@pytest.mark.parametrize(
+    ("call", "absent"), CALLERS, ids=lambda each: getattr(each, "__name__", "")
+)
+def test_the_trainer_gets_the_native_score(
+    call: Caller, absent: float | None, situation: str
+) -> None:
+    assert found(call, situation) == due(absent)
+
+
+# --- what the trainer gets -----------------------------------------------------------------------
+
+
+def test_partial_credit_counts_only_where_asked_for() -> None:
+    (score,) = Scorer().judge([(PARTIAL.sample, PARTIAL.completion)])
+    assert Scorer().reward(score) == 0.0
+    assert Scorer(partial=True).reward(score) == score.correctness_score == 0.5
+
+
+def test_what_passes_gets_a_whole_point() -> None:
+    close = RewardFunctionScore(1.0, 0.95, status="passed")
+    assert Scorer().reward(close) == 1.0
+
+
+def test_the_weight_of_the_format_is_taken_from_correctness() -> None:
+    wrong, boxed = tagged("8"), "\\boxed{7}"
+    weighed = for_trl(format_weight=0.25)
+    assert weighed(["", ""], [wrong, boxed], ground_truth=[SEVEN] * 2) == [0.25, 0.75]
+    assert for_trl()(["", ""], [wrong, boxed], ground_truth=[SEVEN] * 2) == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1, float("nan"), "0.5"])
+def test_a_weight_outside_its_bounds_is_refused(weight: Any) -> None:
+    with pytest.raises(UsageError, match="the format's weight must be in"):
+        for_trl(format_weight=weight)
+
+
+@pytest.mark.parametrize("partial", ["false", 0, None])
+def test_a_switch_that_is_neither_true_nor_false_is_refused(partial: Any) -> None:
+    with pytest.raises(UsageError, match="partial is true or false, not"):
+        Scorer(partial=partial)
+
+
+def test_no_verdict_is_no_reward_whatever_the_format_is_worth() -> None:
+    rewards = for_trl(format_weight=1.0)(["", ""], [tagged("7")] * 2, ground_truth=[UNREADABLE] * 2)
+    assert rewards == [None, None]
+
+
+def test_where_only_numbers_are_known_no_verdict_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        found = compute_score("", tagged("7"), UNREADABLE)
+    assert (found["score"], found["unscored"], found["acc"]) == (0.0, 1.0, 0.0)
+    assert "no verdict, so the reward is 0.0: cannot judge" in caplog.text
+
+
+def test_rewards_of_ones_own_judge() -> None:
+    class Long(RewardFunction):
+        def compute_reward(self, model_output: str, *_: Any) -> RewardFunctionScore:
+            passed = len(model_output) > 3
+            return RewardFunctionScore(1.0, float(passed), status="passed" if passed else "failed")
+
+    reward = for_trl(extra={"long": Long("long")})
+    assert reward([""] * 2, ["abcd", "a"], type=["long"] * 2, answer=["", ""]) == [1.0, 0.0]
+
+
+def test_types_may_be_mixed_in_a_batch() -> None:
+    code = CASES["a right program"]
+    completions = [tagged("7"), code.completion, tagged("8")]
+    assert for_trl()([""] * 3, completions, ground_truth=[SEVEN, code.truth, SEVEN]) == [1, 1, 0]
+
+
+@pytest.mark.parametrize("truth", ["", "7", "{}", '{"type": "math"}', None])
+def test_a_foreign_ground_truth_is_an_error_not_a_zero(truth: Any) -> None:
+    with pytest.raises(UsageError, match="no ground truth of this package"):
+        for_trl()([""], [tagged("7")], ground_truth=[truth])
+    with pytest.raises(UsageError, match="no ground truth of this package"):
+        compute_score("", tagged("7"), truth)
+
+
+def test_an_unknown_reward_is_an_error_not_a_zero() -> None:
+    with pytest.raises(UnknownName, match="unknown reward 'poetry'"):
+        for_trl()([""], [tagged("7")], type=["poetry"], answer=["7"])
+
+
+# --- TRL -----------------------------------------------------------------------------------------
+
+
+def test_columns_that_are_not_there_are_named() -> None:
+    with pytest.raises(UsageError, match=r"ground_truth, or type and answer \(its columns: kind\)"):
+        for_trl()([""], [""], kind=["math"])
+
+
+def test_as_many_rows_as_completions_are_needed() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        for_trl()([""], ["", ""], ground_truth=[SEVEN])
+
+
+def test_the_table_of_completions_tells_why() -> None:
+    table: dict[str, list[str]] = {}
+    said = [tagged("7"), tagged("8")]
+    for_trl()(["", ""], said, ground_truth=[SEVEN] * 2, log_extra=table.__setitem__)
+    assert table["status"] == ["passed", "failed"]
+    assert table["error"][0] == "" and "differ" in table["error"][1]
+
+
+def test_its_name_is_what_trl_shows() -> None:
+    assert for_trl().__name__ == "infinite_rl"
+
+
+@pytest.mark.parametrize(
+    ("completion", "text"),
+    [
+        ("plain", "plain"),
+        ([{"role": "assistant", "content": "said"}], "said"),
+        ([{"role": "assistant", "content": "a"}, {"role": "tool", "content": "b"}], ""),
+        ([{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}], "b"),
+        ([{"role": "assistant", "content": None, "tool_calls": []}], ""),
+        ([{"role": "user", "content": "7"}], ""),
+        (
+            [{"role": "assistant", "content": [{"type": "text", "text": "x"}, {"type": "image"}]}],
+            "x",
+        ),
+        ([], ""),
+    ],
+)
+def test_the_answer_is_in_the_last_message_and_the_models(completion: Any, text: str) -> None:
+    assert text_of(completion) == text
+
+
+# --- verl ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("truth", [SEVEN, UNREADABLE])
+def test_all_results_have_the_same_numbers(truth: str) -> None:
+    found = compute_score("", tagged("7"), truth)
+    assert list(found) == ["score", "acc", "format", "unscored"]
+    assert all(type(value) is float for value in found.values())
+
+
+# --- OpenRLHF ------------------------------------------------------------------------------------
+
+PROMPT = "<|im_start|>user\nPut it in <answer>7</answer> tags.<|im_end|>\n<|im_start|>assistant\n"
+
+
+@pytest.mark.parametrize("before", ["", "<s>", "<|begin_of_text|>"])
+@pytest.mark.parametrize(
+    "after", ["", "<|im_end|>", "</s>", "<|im_end|>\n", "<｜end▁of▁sentence｜>"]
+)
+def test_the_response_is_what_stands_between_prompt_and_end(before: str, after: str) -> None:
+    assert response_of(before + PROMPT + " no <b> idea" + after, PROMPT) == " no <b> idea"
+
+
+def test_a_prompt_that_lost_its_beginning_is_cut_off() -> None:
+    assert response_of(PROMPT[20:] + PROMPT, PROMPT) == PROMPT
+
+
+def test_what_only_the_prompt_says_is_no_answer() -> None:
+    assert response_of(PROMPT, PROMPT) == ""
+    for query in ("", "7", PROMPT[:40] + "...", PROMPT[9:40] + "...", "I think " + PROMPT[60:]):
+        with pytest.raises(UsageError, match="does not begin with its prompt"):
+            response_of(query, PROMPT)
+
+
+def test_a_megabyte_of_special_tokens_is_cut_off_in_linear_time() -> None:
+    assert response_of(PROMPT + "7" + "<|im_end|>" * 100_000, PROMPT) == "7"
+    assert response_of(PROMPT + "<|im_end|>" * 100_000 + "7", PROMPT).endswith("7")
+
+
+@pytest.mark.slow
+def test_its_rewards_are_tensors() -> None:
+    torch = pytest.importorskip("torch", reason="OpenRLHF's rewards are torch's tensors")
+    from infinite_rl.adapters.openrlhf import for_openrlhf, reward_func
+
+    queries = [PROMPT + tagged(said) + "<|im_end|>" for said in ("7", "8")]
+    found = reward_func(queries, [PROMPT] * 2, [SEVEN] * 2)
+    assert found["rewards"].tolist() == found["scores"].tolist() == [1.0, 0.0]
+    assert found["rewards"].dtype == torch.float32
+    weighed = for_openrlhf(format_weight=0.5)(queries, [PROMPT] * 2, [SEVEN] * 2)
+    assert weighed["rewards"].tolist() == [1.0, 0.5]
+
+
+# --- open-instruct, SkyRL: with stand-ins for what their classes are derived from ----------------
+
+
+@dataclass
+class Result:
+    """`VerificationResult` of open-instruct."""
+
+    score: float
+    cost: float = 0.0
+    reasoning: str | None = None
+
+
+class Verifier:
+    """`VerifierFunction` of open-instruct."""
+
+    def __init__(self, name: str, weight: float = 1.0, verifier_config: Any = None) -> None:
+        self.name, self.weight, self.verifier_config = name, weight, verifier_config
+
+
+@pytest.fixture
+def verifier(monkeypatch: pytest.MonkeyPatch) -> Any:
+    host = ModuleType("open_instruct.ground_truth_utils")
+    host.VerifierFunction, host.VerificationResult = Verifier, Result  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "open_instruct", ModuleType("open_instruct"))
+    monkeypatch.setitem(sys.modules, host.__name__, host)
+    monkeypatch.delitem(sys.modules, "infinite_rl.adapters.open_instruct", raising=False)
+    import_module("infinite_rl.adapters.open_instruct")
+    (found,) = (each for each in Verifier.__subclasses__() if each.__name__ == "InfiniteRLVerifier")
+    return found(None)
+
+
+def test_open_instruct_finds_its_verifier_by_name(verifier: Any) -> None:
+    assert (verifier.name, verifier.weight) == (REWARD_NAME, 1.0)
+    found = [verifier([1], tagged(said), SEVEN, query=None) for said in ("7", "8")]
+    assert [each.score for each in found] == [1.0, 0.0]
+    assert found[0].reasoning is None and "differ" in found[1].reasoning
+    assert "cannot judge" in verifier([1], tagged("7"), UNREADABLE).reasoning
+
+
+@pytest.fixture
+def env(monkeypatch: pytest.MonkeyPatch) -> Any:
+    names = ("skyrl_gym", "skyrl_gym.envs", "skyrl_gym.envs.base_text_env")
+    host = {name: ModuleType(name) for name in names}
+    for name, module in host.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    base = host[names[-1]]
+    base.BaseTextEnv, base.BaseTextEnvStepOutput = type("Env", (), {}), dict  # type: ignore[attr-defined]
+    monkeypatch.delitem(sys.modules, "infinite_rl.adapters.skyrl", raising=False)
+    return import_module("infinite_rl.adapters.skyrl").InfiniteRLEnv
+
+
+def test_skyrl_ends_after_a_step_and_logs_what_it_was(env: Any) -> None:
+    extras = {"reward_spec": {"method": "rule", "ground_truth": SEVEN}}
+    one = env(env_config={}, extras=extras, format_weight=0.5)
+    found = one.step(tagged("8"))
+    assert (found["reward"], found["done"], found["observations"]) == (0.5, True, [])
+    assert found["metadata"]["status"] == "failed"
+    assert one.get_metrics() == {"passed": 0.0, "format": 1.0, "unscored": 0.0}
+
+
+@pytest.mark.parametrize("extras", [None, {}, {"reward_spec": {}}, {"reward_spec": "7"}])
+def test_skyrl_refuses_a_row_without_ground_truth(env: Any, extras: Any) -> None:
+    with pytest.raises(UsageError, match="reward_spec"):
+        env(extras=extras)
+
+
+# --- all -----------------------------------------------------------------------------------------
+
+
+def test_many_threads_may_share_one_reward() -> None:
+    reward = for_trl()
+    with ThreadPoolExecutor(16) as pool:
+        calls = [
+            pool.submit(reward, [""], [tagged(str(number))], ground_truth=[SEVEN])
+            for number in range(64)
+        ]
+    assert [call.result() for call in calls] == [[float(number == 7)] for number in range(64)]
+
+
+def test_another_process_gets_a_scorer_of_the_same_settings() -> None:
+    import pickle  # Ray's own way between our processes; nothing of anybody else's is loaded
+
+    given = Scorer(format_weight=0.25, partial=True, timeout=3)
+    found = pickle.loads(pickle.dumps(given))
+    assert (found.format_weight, found.partial) == (0.25, True)
+    sample = Sample(type="math", prompt="1+1", answer="2", response="")
+    assert found.judge_one(sample, "<answer>2</answer>").passed

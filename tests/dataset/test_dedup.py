@@ -1,0 +1,303 @@
+"""Of rows that ask for the same one is kept; other tasks of the same template all are."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from itertools import product
+from typing import Any
+
+import pytest
+
+from infinite_rl.dataset import near
+from infinite_rl.dataset.dedup import Duplicate, dedup, duplicates
+from infinite_rl.errors import UsageError
+from infinite_rl.procedural import families, make_problem
+
+pytest.importorskip("rensa")
+
+HALVES = ("abcdefghijklm", "nopqrstuvwxyz")
+PENS = (
+    "Tom has 12 red pens and buys 5 more boxes with 8 pens each. "
+    "How many pens does Tom have in all after he has bought the boxes?"
+)
+
+
+ANIMALS = (
+    "A {} on the farm of my uncle eats 3 bags of feed on each of 4 days. How many legs and bags "
+    "does my uncle count on these days if each {} is counted on every day?"
+)
+
+
+def row(prompt: str, **more: Any) -> dict[str, Any]:
+    return {"type": "math", "prompt": prompt, "answer": "52", **more}
+
+
+def removed(*prompts: str, answer: str = "52", **options: Any) -> list[int]:
+    rows = [row(prompt, answer=answer) for prompt in prompts]
+    return [found.row for found in duplicates(rows, **options)]
+
+
+def test_the_first_of_equal_rows_is_kept() -> None:
+    rows = [row("What is 2 + 3?", id="a"), row("Another one", id="b"), row("what is 2+3", id="c")]
+    assert duplicates(rows) == [Duplicate(3, "c", 1, "a", 1.0, True)]
+    assert list(dedup(rows)) == list(dedup(iter(rows))) == rows[:2]
+
+
+def test_a_duplicate_with_another_answer_is_disputed() -> None:
+    rows = [{"prompt": "What is 6 times 7?", "answer": answer} for answer in ("42", "42 ", "41")]
+    assert [duplicate.disputed for duplicate in duplicates(rows)] == [False, True]
+
+
+def test_the_best_of_a_column_is_kept() -> None:
+    rows = [row("Same", score="0.5"), row("same", score=1), row("SAME", score="1.0"), row("x y")]
+    rows[3]["score"] = "-1e9"
+    assert [found.row for found in duplicates(rows, best="score")] == [1, 3]
+    assert {found.of_row for found in duplicates(rows, best="score")} == {2}
+
+
+@pytest.mark.parametrize("score", ["", "high", None, "nan", "inf"])
+def test_the_best_needs_numbers(score: str | None) -> None:
+    with pytest.raises(UsageError, match="row 2 holds .*, no number, in 'score'"):
+        duplicates([row("a", score=1), row("b", score=score)], best="score")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        PENS.replace("Tom", "Aisha"),
+        PENS.replace("buys", "gets").replace("in all", "altogether"),
+        "Please solve this. " + PENS,
+        PENS.replace("12 red pens and buys 5 more boxes", "12 red pens, and buys 5 more boxes"),
+    ],
+)
+def test_other_names_and_words_do_not_make_another_task(other: str) -> None:
+    assert removed(PENS, other) == [2]
+
+
+def test_whole_clauses_may_move() -> None:
+    one = "Ann has 3 pears. Tom has 5 ripe apples. Who of the two has more fruit in the basket?"
+    other = "Tom has 5 ripe apples. Ann has 3 pears. Who of the two has more fruit in the basket?"
+    swapped = "Ann has 5 pears. Tom has 3 ripe apples. Who of the two has more fruit in the basket?"
+    assert removed(one, other) == [2]
+    assert removed(one, swapped) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("week", "month"), ("sum", "product"), ("ignoring", "counting"), ("prime", "composite")],
+)
+def test_other_units_and_opposites_make_another_task(old: str, new: str) -> None:
+    task = (
+        "Write a function that gets a list of visits and gives for each week the sum of all prime "
+        "numbers of visitors in it, ignoring visitors who have come with a child and left early."
+    )
+    assert removed(task, task.replace(old, new)) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        PENS.replace("12", "13"),
+        PENS.replace("12", "-12"),
+        PENS.replace("12", "12.0"),
+        PENS.replace("5 more boxes with 8", "8 more boxes with 5"),
+        PENS.replace("12 red", "12% red"),
+        PENS.replace("after", "before"),
+        PENS.replace("has bought", "has not bought"),
+        PENS.replace("12 red", "twelve red"),
+        PENS.replace("5 more boxes", "5 dollars more"),
+    ],
+)
+def test_other_numbers_signs_and_telling_words_make_another_task(other: str) -> None:
+    assert removed(PENS, other) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Write a function to find the nth hexagonal number.", "octagonal"),
+        ("Give the length of the longest word in a given list.", "sublist"),
+        ("Find the first hexagonal character in the string.", "non-hexagonal"),
+    ],
+)
+def test_in_a_short_prompt_any_other_word_makes_another_task(one: str, other: str) -> None:
+    changed = one.replace("hexagonal", other).replace("word", other)
+    assert removed(one, changed) == []
+    assert removed(one, one.replace(" the ", " a ", 1)) == [2]
+
+
+@pytest.mark.parametrize(("old", "new"), [("RADAR", "TEPEE"), ('"red"', '"tan"')])
+def test_other_literals_make_another_task(old: str, new: str) -> None:
+    one = PENS.replace("Tom", old).replace("red", old)
+    assert removed(one, one.replace(old, new)) == []
+
+
+def test_numbers_can_be_ignored() -> None:
+    assert removed(PENS, PENS.replace("12", "13"), numbers="ignore") == [2]
+
+
+def test_another_answer_makes_another_task_unless_the_prompt_is_equal() -> None:
+    near_by = PENS.replace("Tom", "Aisha")
+    assert duplicates([row(PENS, answer="52"), row(near_by, answer="53")]) == []
+    (same,) = duplicates([row(PENS, answer="52"), row(near_by, answer=" 52")])
+    assert not same.exact
+    (equal,) = duplicates([row(PENS, answer="52"), row(PENS, answer="53")])
+    assert equal.exact and equal.disputed
+    long = "It is worked out like this: " * 5
+    assert not duplicates([row(PENS, answer=long + "5"), row(near_by, answer=long + "6")])
+
+
+def test_of_a_worked_solution_the_final_answer_is_compared() -> None:
+    near_by = PENS.replace("Tom", "Aisha")
+    solutions = ("12 + 5 * 8 = 52\n#### 52", "Boxes: 40 pens\n#### 52", "12 + 5 * 8 = 52\n#### 40")
+    one, same, other = (row(near_by, answer=solution) for solution in solutions)
+    (found,) = duplicates([row(PENS, answer=solutions[0]), same])
+    assert not found.disputed
+    assert duplicates([one, {**same, "prompt": PENS}, {**other, "prompt": PENS + " Well?"}]) == [
+        Duplicate(2, "", 1, "", pytest.approx(0.9, abs=0.1), False)
+    ]
+
+
+@pytest.mark.parametrize("answer", ["", "yes", "(B)", "x + y"])
+def test_where_no_answer_vouches_another_word_makes_another_task(answer: str) -> None:
+    cow, hen = (row(ANIMALS.format(name, name), answer=answer) for name in ("cow", "hen"))
+    fillers = row(cow["prompt"].replace("the farm", "a farm"), answer=answer)
+    assert duplicates([cow, hen]) == []
+    assert [one.row for one in duplicates([cow, fillers])] == [2]
+    assert [one.row for one in duplicates([cow, hen], loose=True)] == [2]
+
+
+def test_instructions_say_how_to_answer_and_not_what() -> None:
+    checks = '[{"instruction_id": "length_constraints:number_words", "kwargs": {"num_words": 3}}]'
+    cow, hen = (
+        row(ANIMALS.format(name, name), answer=checks, type="instruction")
+        for name in ("cow", "hen")
+    )
+    assert duplicates([cow, hen]) == []
+
+
+def test_without_an_answer_names_that_swap_places_make_another_task() -> None:
+    one = "Tom has 3 old pens, and Ann has 5. How many pens does Tom have if Ann gives him all?"
+    swapped = "Ann has 3 old pens, and Tom has 5. How many pens does Tom have if Ann gives him all?"
+    moved = "Ann has 5, and Tom has 3 old pens. How many pens does Tom have if Ann gives him all?"
+    assert removed(one, swapped, moved, answer="") == [3]
+
+
+@pytest.mark.parametrize("prompt", [PENS, "Write a function to find the nth hexagonal number."])
+def test_a_preface_makes_no_other_task(prompt: str) -> None:
+    rows = [row(prompt), row(f"Please solve this task. {prompt} Think step by step.")]
+    assert [one.row for one in duplicates(rows)] == [2]
+    assert duplicates([row(prompt, answer=""), row(f"{prompt} In French.", answer="")]) == []
+
+
+def test_the_same_tests_vouch_for_a_short_prompt() -> None:
+    tests = '{"tests": ["assert peak([1, 9, 3]) == 9", "assert peak([-4, -5]) == -4"]}'
+    one, other = "Find the peak of the given list of numbers.", "Find the peak of the array."
+    found = duplicates([row(one, answer=tests), row(other, answer=tests)], threshold=0.4)
+    assert [duplicate.row for duplicate in found] == [2]
+
+
+def test_loosely_the_same_are_other_words_and_answers_but_no_other_numbers() -> None:
+    rows = [row(PENS), row(PENS.replace("pens", "nuts"), answer="1"), row(PENS.replace("5", "6"))]
+    assert [one.row for one in duplicates(rows, loose=True)] == [2]
+
+
+def test_another_type_or_language_makes_another_task() -> None:
+    prompt = "Write a function that doubles each number of a list and gives the list back."
+    rows = [{"prompt": prompt, "language": "python"}, {"prompt": prompt, "language": "javascript"}]
+    assert duplicates(rows) == []
+    assert duplicates([row(prompt), {**row(prompt), "type": "coding"}]) == []
+
+
+def test_every_removed_row_is_as_similar_as_asked_to_one_that_is_kept() -> None:
+    old, new = (["".join(pair) for pair in product(letters, letters)] for letters in HALVES)
+    chain = [" ".join(new[:at] + old[at:60]) for at in range(0, 60, 4)]  # each near to the next
+    found = duplicates(map(row, chain))
+    gone = {one.row for one in found}
+    assert all(one.of_row not in gone and one.similarity >= 0.6 for one in found)
+    assert len(chain) / 2 < len(found) < len(chain) - 1  # the ends of a chain are not the same
+
+
+def test_a_threshold_of_one_asks_for_equal_rows_only() -> None:
+    assert removed(PENS, PENS.replace("Tom", "Aisha"), PENS.upper(), threshold=1) == [3]
+
+
+@pytest.mark.parametrize("threshold", [0, -1, 1.01, float("nan")])
+def test_a_threshold_that_cannot_be_is_the_callers_fault(threshold: float) -> None:
+    with pytest.raises(UsageError, match="threshold"):
+        removed(PENS, threshold=threshold)
+
+
+def test_other_columns_can_be_compared() -> None:
+    rows = [row("same", response="one"), row("same", response="two"), row("same", response="One")]
+    assert [one.row for one in duplicates(rows, ["prompt", "response"])] == [3]
+    with pytest.raises(UsageError, match="no column 'text'"):
+        duplicates(rows, ["text"])
+
+
+def test_empty_prompts_are_equal_and_near_to_nothing() -> None:
+    assert removed("", " ", "?", "2", "2+2") == [2, 3]
+
+
+@pytest.mark.slow
+def test_a_long_text_takes_bounded_memory_and_is_still_found() -> None:
+    long = " ".join(map("".join, product(*HALVES, HALVES[0])))
+    made = near.sketch(row(long * 20))
+    assert made.shingles.nbytes <= 8 * 1024
+    assert removed(long, long.replace("ana", "other"), "x" * 1_000_000, "x " * 300_000) == [2]
+
+
+def test_a_row_takes_about_a_kilobyte_of_memory() -> None:
+    index = near.Index()
+    said = ["".join(pair) for pair in product(*HALVES)]
+    chance = random.Random(3)
+    index.add(near.sketch(row("warm up")), 0)
+    tracemalloc.start()
+    for place in range(1, 501):
+        index.add(near.sketch(row(" ".join(chance.choices(said, k=60)))), place)
+    assert tracemalloc.get_traced_memory()[0] / 500 < 1_200
+    tracemalloc.stop()
+
+
+def test_a_crowd_of_one_template_is_not_compared_pair_by_pair(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = 0
+    similarity = near._similarity
+
+    def counted(one: near.Sketch, other: near.Sketch) -> float:
+        nonlocal calls
+        calls += 1
+        return similarity(one, other)
+
+    monkeypatch.setattr(near, "_similarity", counted)
+    monkeypatch.setattr(near, "_CANDIDATES", 40)
+    frame = (
+        "Please write a short story for small children about a {} who meets an old {} in a dark "
+        "wood, and who learns from the {} a lot about life and about the trees."
+    )
+    prompts = [frame.format(a + b, b + a, a + a + b) for a, b in product(*HALVES)]
+    copies = [prompt + " today" for prompt in prompts[-5:]]
+    found = duplicates(map(row, [*prompts, *copies]), threshold=0.8)
+    assert {one.row for one in found} >= set(range(len(prompts) + 1, len(prompts) + 6))
+    assert calls <= 40 * (len(prompts) + 5)
+
+
+def test_copies_do_not_crowd_out_another_row_that_is_near() -> None:
+    index = near.Index()
+    for place in range(near._CANDIDATES + 50):
+        index.add(near.sketch(row(PENS)), place)
+    index.add(near.sketch(row(PENS.replace("Tom", "Aisha"))), 999)
+    found = index.matches(near.sketch(row(PENS.replace("Tom", "Ben"))))
+    assert [match.place for match in found] == [0, 999]
+
+
+def test_different_tasks_of_the_procedural_families_are_all_kept() -> None:
+    problems = [
+        make_problem("math", seed, family=name) for name in families("math") for seed in range(40)
+    ]
+    rows = [row(problem.prompt, answer=problem.answer) for problem in problems]
+    for one in duplicates(rows):
+        assert rows[one.row - 1]["answer"] == rows[one.of_row - 1]["answer"]
+    assert len(duplicates(rows)) < len(rows) / 50

@@ -1,0 +1,407 @@
+"""Scores for rows and completions: every row gets the native verdict, in order, and once."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_rl import cli
+from infinite_rl.dataset import rows, scoring
+from infinite_rl.dataset.scoring import SCORE_COLUMNS, Judging, score_file, score_rows
+from infinite_rl.dataset.unfinished import ENDING
+from infinite_rl.errors import StoreError, UnknownName, UsageError
+from infinite_rl.export import export
+from infinite_rl.export.formats import FORMATS
+from infinite_rl.layout import fenced, tagged
+from infinite_rl.reward_functions import get_reward_functions
+from infinite_rl.reward_functions.reward_function import RewardFunction
+from infinite_rl.store import FAILED_COLUMNS
+from infinite_rl.types import RewardFunctionScore, Sample
+
+ROOT = Path(__file__).parents[2]
+
+
+def math(number: int, said: object, answer: object = None) -> dict[str, Any]:
+    right = str(number) if answer is None else answer
+    return {"type": "math", "prompt": f"{number}?", "answer": right, "response": tagged(str(said))}
+
+
+def code(said: str, language: str = "python") -> dict[str, Any]:
+    response = tagged(f"\n{fenced(said, language)}\n")
+    row = {"type": "coding", "prompt": "Print 7.", "answer": "7", "language": language}
+    return {**row, "response": response}
+
+
+MIXED = [
+    math(1, 1),
+    code("print(7)"),
+    math(2, 3),
+    code("print(8)"),
+    code("console.log(7)", "javascript"),
+    code("raise SystemExit"),
+    math(3, 3, "\\frac{"),
+    math(4, "", ""),
+    {**math(5, 5), "response": ""},
+    {**math(6, 6), "response": "<answer>" * 50 + "6"},
+]
+
+
+def test_each_row_gets_the_verdict_of_its_reward_in_its_place() -> None:
+    rewards = get_reward_functions()
+    found = list(score_rows(MIXED))
+    for row, scored in zip(MIXED, found, strict=True):
+        native = rewards[row["type"]].score(rows.sample_of(row), row["response"])
+        assert {name: scored[name] for name in row} == row
+        assert (scored["status"], scored["error_msg"]) == (native.status, native.error_msg)
+        assert scored["format_score"] == native.format_score
+        assert scored["correctness_score"] == native.correctness_score
+        assert scored["quality_score"] == native.quality_score
+        assert scored["reward"] == row["type"]
+        assert scored["reward_version"] == rewards[row["type"]].version
+    statuses = [row["status"] for row in found]
+    assert statuses[:6] == ["passed", "passed", "failed", "failed", "passed", "failed"]
+    assert statuses[6] == "unscored"
+
+
+def test_the_columns_the_reward_and_the_language_can_be_named() -> None:
+    row = {"gold": "7", "said": tagged("\n```\nconsole.log(7)\n```\n"), "response": "no"}
+    judging = Judging("said", "gold", "coding", "javascript")
+    (found,) = score_rows([row], judging)
+    assert found["status"] == "passed" and found["response"] == "no"
+
+
+def test_scores_that_are_there_are_replaced() -> None:
+    old = {**math(1, 2), "status": "passed", "correctness_score": "1.0", "reward_version": "0"}
+    (found,) = score_rows([{**old, "runtime_sha256": "abc", "limits": "{}", "seed": "3"}])
+    assert (found["status"], found["correctness_score"]) == ("failed", 0.0)
+    assert "runtime_sha256" not in found and "limits" not in found and found["seed"] == "3"
+
+
+def test_columns_that_are_of_no_score_are_not_replaced_unasked(tmp_path: Path) -> None:
+    own = {**math(1, 1), "status": "shipped", "reward": 5, "limits": "none"}
+    with pytest.raises(UsageError, match="row 2 .* replace: status, reward; .*overwrite_columns"):
+        list(score_rows([math(2, 2), own]))
+    (found,) = score_rows([own], overwrite_columns=True)
+    assert (found["status"], found["reward"], found["limits"]) == ("passed", "math", "none")
+    (again,) = score_rows([found])
+    assert again["status"] == "passed"
+    given, out = tmp_path / "given.jsonl", tmp_path / "out.jsonl"
+    rows.write([own] * 20, given)
+    with pytest.raises(UsageError, match="overwrite_columns"):
+        score_file(given, out)
+
+    def stop(count: int) -> None:
+        if count == 7:
+            raise Killed
+
+    with pytest.raises(Killed):
+        score_file(given, out, overwrite_columns=True, on_row=stop)
+    summary = score_file(given, out, overwrite_columns=True)
+    assert (summary.there_before, summary.rows) == (7, 20)
+
+
+def test_failures_of_a_run_are_scored_anew() -> None:
+    old = {**dict.fromkeys(FAILED_COLUMNS, ""), **math(1, 1), "error_msg": "wrong: no"}
+    (found,) = score_rows([old])
+    assert (found["status"], found["error_msg"]) == ("passed", "")
+
+
+@pytest.mark.parametrize("to", sorted(set(FORMATS) - {"jsonl", "parquet"}))
+def test_an_exported_row_is_judged_against_its_ground_truth(to: str, tmp_path: Path) -> None:
+    given = [{**math(1, 1), "id": "a"}, {**code("print(7)"), "id": "b"}]
+    export(given, to, tmp_path / "out")
+    (path,) = (tmp_path / "out").glob("train.*")
+    said = (row["response"] for row in given)
+    exported = [{**row, "said": next(said)} for row in rows.read(path)]
+    assert [row["status"] for row in score_rows(exported, Judging("said"))] == ["passed"] * 2
+    (found,) = score_rows([{**exported[0], "said": tagged("2")}], Judging("said"))
+    assert found["status"] == "failed"
+
+
+def test_rows_without_responses_are_no_completions(tmp_path: Path) -> None:
+    given, path = [{**math(n, n), "response": ""} for n in range(3)], tmp_path / "given.jsonl"
+    rows.write(given, path)
+    with pytest.raises(UsageError, match="nothing in 'response' of the first 3 rows.*--completion"):
+        score_file(path, tmp_path / "out.jsonl")
+    assert [path] == list(tmp_path.iterdir())
+    given[2]["response"] = tagged("2")
+    rows.write(given, path)
+    assert score_file(path, tmp_path / "out.jsonl").rows == 3
+
+
+@pytest.mark.parametrize("answer", [7, 7.0, {"answer": 7}])
+def test_an_answer_that_is_no_text_is_taken_as_its_json(answer: object) -> None:
+    (found,) = score_rows([math(0, 7, answer)])
+    assert found["status"] == "passed"
+
+
+@pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_timeout_is_a_positive_number(timeout: float) -> None:
+    with pytest.raises(UsageError, match="the timeout must be a positive number"):
+        Judging(timeout=timeout)
+
+
+@pytest.mark.parametrize("change", [{"response": ["7"]}, {"response": 7}])
+def test_a_completion_that_is_no_text_has_no_verdict(change: dict[str, Any]) -> None:
+    (found,) = score_rows([{**math(7, 7), **change}])
+    assert found["status"] == "unscored" and "'response' holds" in found["error_msg"]
+
+
+@pytest.mark.parametrize(
+    ("column", "nothing"), [("answer", None), ("answer", float("nan")), ("response", None)]
+)
+def test_where_there_is_nothing_there_is_no_verdict(column: str, nothing: object) -> None:
+    (found,) = score_rows([{**math(7, 7), column: nothing}])
+    assert found["status"] == "unscored" and f"nothing in '{column}'" in found["error_msg"]
+
+
+def test_a_column_that_is_lacking_and_a_reward_that_is_not_known_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"row 2 has no column 'response' \(its columns: type"):
+        list(score_rows([math(1, 1), {"type": "math", "answer": "1"}]))
+    with pytest.raises(UnknownName, match="unknown reward 'poetry'"):
+        list(score_rows([{**math(1, 1), "type": "poetry"}]))
+    with pytest.raises(UnknownName, match="unknown language 'cobol'"):
+        list(score_rows([code("7", "cobol")]))
+
+
+class Length(RewardFunction):
+    """Passes what is as long as the metadata of its row say."""
+
+    version = "9"
+
+    def compute_reward(self, model_output: str, expected_output: Any, answer_tag: str = "") -> Any:
+        passed = len(model_output) == int(expected_output)
+        return RewardFunctionScore(1.0, float(passed), status="passed" if passed else "failed")
+
+
+def test_a_reward_of_ones_own_can_judge() -> None:
+    given = [{"type": "length", "answer": "3", "response": text} for text in ("abc", "ab")]
+    found = list(score_rows(given, rewards={"length": Length("length")}))
+    assert [row["status"] for row in found] == ["passed", "failed"]
+    assert found[0]["reward_version"] == "9"
+
+
+def test_rows_are_taken_as_they_are_needed_and_not_all_at_once() -> None:
+    taken = 0
+
+    def endless() -> Iterator[dict[str, Any]]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield math(taken, taken)
+
+    found = score_rows(endless())
+    for _ in range(3):
+        assert next(found)["status"] == "passed"
+    found.close()  # type: ignore[attr-defined]
+    assert taken < 1_000
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def file_of(folder: Path, count: int = 30) -> Path:
+    path = folder / "given.jsonl"
+    rows.write([{**math(n, n + n % 2), "id": f"row-{n}"} for n in range(count)], path)
+    return path
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.json"])
+def test_a_file_is_scored_into_a_file(name: str, tmp_path: Path) -> None:
+    out = tmp_path / "new" / name
+    summary = score_file(file_of(tmp_path), out)
+    found = list(rows.read(out))
+    assert [row["id"] for row in found] == [f"row-{n}" for n in range(30)]
+    assert [row["status"] for row in found] == ["passed", "failed"] * 15
+    assert set(SCORE_COLUMNS) < set(found[0])
+    assert summary.counts == {("math", "passed"): 15, ("math", "failed"): 15}
+    assert [file.name for file in out.parent.iterdir()] == [name]
+
+
+class Killed(Exception):
+    """In the place of a signal."""
+
+
+def begun(given: Path, out: Path, done: int) -> Path:
+    """Score until so many rows are done; what is left then."""
+
+    def stop(count: int) -> None:
+        if count == done:
+            raise Killed
+
+    with pytest.raises(Killed):
+        score_file(given, out, on_row=stop)
+    assert not out.exists()
+    return out.with_name(out.name + ENDING)
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"type": "math", "prom'])
+def test_a_run_that_was_killed_goes_on(
+    torn: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, whole, out = file_of(tmp_path), tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
+    score_file(given, whole)
+    part = begun(given, out, 11)
+    part.write_bytes(part.read_bytes() + torn)
+    judged = 0
+    original = scoring._job
+
+    def job(*arguments: Any) -> Any:
+        nonlocal judged
+        judged += 1
+        return original(*arguments)
+
+    monkeypatch.setattr(scoring, "_job", job)
+    summary = score_file(given, out)
+    assert (judged, summary.there_before, summary.rows) == (19, 11, 30)
+    assert out.read_bytes() == whole.read_bytes()
+    assert not part.exists()
+
+
+def test_rows_of_another_run_are_not_gone_on_with(tmp_path: Path) -> None:
+    given, out = file_of(tmp_path), tmp_path / "out.jsonl"
+    begun(given, out, 5)
+    with pytest.raises(StoreError, match="other settings"):
+        score_file(given, out, Judging(timeout=9))
+    changed = list(rows.read(given))
+    changed[4]["answer"] = "0"
+    rows.write(changed, given)
+    with pytest.raises(StoreError, match="made of other rows"):
+        score_file(given, out)
+    rows.write([{**math(n, n), "id": f"row-{n}"} for n in range(3)], given)
+    with pytest.raises(StoreError, match="made of other rows"):
+        score_file(given, out)
+    assert score_file(given, out, overwrite=True).counts == {("math", "passed"): 3}
+
+
+def test_a_run_that_got_no_row_done_leaves_nothing_and_is_in_nobodys_way(tmp_path: Path) -> None:
+    given, out = file_of(tmp_path), tmp_path / "out.jsonl"
+    with pytest.raises(UsageError, match="no column 'said'"):
+        score_file(given, out, Judging("said"))
+    assert list(tmp_path.iterdir()) == [given]
+    out.with_name(out.name + ENDING).write_bytes(b'{"settings": "of a run that was killed"}\n')
+    assert score_file(given, out).rows == 30
+
+
+def test_the_first_rows_without_a_verdict_are_named(tmp_path: Path) -> None:
+    given = tmp_path / "given.jsonl"
+    rows.write([{**math(n, n, "\\frac{"), "id": f"r{n}"} for n in range(50)], given)
+    summary = score_file(given, tmp_path / "out.jsonl")
+    assert summary.without_verdict == 50
+    assert 5 <= len(summary.unscored) < 50
+    assert summary.unscored[0].startswith("row 1 (r0): cannot judge")
+
+
+# --- the verb ------------------------------------------------------------------------------------
+
+
+def test_the_verb_writes_counts_and_names_what_has_no_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given, out = tmp_path / "given.jsonl", tmp_path / "out.csv"
+    rows.write([math(1, 1), math(2, 3), math(3, 3, "\\frac{")], given)
+    assert cli.main(["score", str(given), "-o", str(out)]) == 0
+    shown = capsys.readouterr()
+    assert "math: passed 1, failed 1, unscored 1" in shown.out
+    assert "without a verdict: row 3: cannot judge" in shown.err
+    assert cli.main(["score", str(given), "-o", str(out)]) == 2
+    assert "is there already: --overwrite" in capsys.readouterr().err
+    assert cli.main(["score", str(given), "-o", str(out), "--overwrite", "--strict"]) == 1
+    assert cli.main(["score", str(given), "-o", str(tmp_path / "out.txt")]) == 2
+
+
+def test_what_has_no_verdict_is_named_in_one_line_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tests = "def check(:\n" + "    deeper\n" * 100
+    row = {"type": "coding", "prompt": "", "answer": json.dumps({"tests": [tests]})}
+    given = tmp_path / "given.jsonl"
+    rows.write([{**row, "language": "python", "response": "<answer>1</answer>"}], given)
+    assert cli.main(["score", str(given), "-o", str(tmp_path / "out.csv")]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("without a verdict: row 1: ") and len(line) < 300
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+    given, out = tmp_path / "given.jsonl", tmp_path / "out.jsonl"
+    rows.write((math(n, n) for n in range(20_000)), given)
+    command = [sys.executable, "-m", "infinite_rl", "score", str(given), "-o", str(out)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    child = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
+    part = out.with_name(out.name + ENDING)
+    while child.poll() is None and (not part.exists() or part.stat().st_size < 100_000):
+        time.sleep(0.05)
+    assert child.poll() is None, "it was done before it could be killed"
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert "there before:" in done.stdout
+    assert [json.loads(line)["prompt"] for line in out.read_text().splitlines()] == [
+        f"{n}?" for n in range(20_000)
+    ]
+
+
+MEASURED = """
+import resource, sys
+from infinite_rl.dataset.scoring import score_file
+on_row = lambda count: count == 5_000 and print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+summary = score_file(sys.argv[1], sys.argv[2], on_row=on_row)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(summary.rows)
+"""
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_completions_take_no_more_memory_than_five(tmp_path: Path) -> None:
+    given, out = tmp_path / "given.jsonl", tmp_path / "out.csv"
+    padding = "so it must be said again " * 40  # 1 KB each: all of them are 100 MB
+    long = ({**math(n, n), "response": padding + tagged(str(n))} for n in range(100_000))
+    rows.write(long, given)
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, str(given), str(out)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    early, late, count = map(int, done.stdout.split())
+    assert count == 100_000
+    assert late - early < 20_000, "KiB"
+
+
+@pytest.mark.slow
+def test_a_cluster_judges_alike(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    given, here, there = tmp_path / "given.jsonl", tmp_path / "here.jsonl", tmp_path / "there.jsonl"
+    rows.write(MIXED * 20, given)
+    score_file(given, here)
+    with scoring.on_ray() as spread:
+        score_file(given, there, spread=spread)
+        with pytest.raises(UnknownName, match="unknown language 'cobol'"):
+            list(score_rows([code("7", "cobol")], spread=spread))
+    assert there.read_bytes() == here.read_bytes()
+
+
+def test_sample_is_what_the_reward_is_given() -> None:
+    seen: list[Sample] = []
+
+    class Curious(Length):
+        def score(self, sample: Sample, completion: str) -> RewardFunctionScore:
+            seen.append(sample)
+            return super().score(sample, completion)
+
+    row = {"type": "length", "prompt": "p", "answer": "1", "language": "x", "response": "a"}
+    list(score_rows([row], rewards={"length": Curious("length")}))
+    assert (seen[0].prompt, seen[0].answer, seen[0].language) == ("p", "1", "x")

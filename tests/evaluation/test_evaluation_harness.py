@@ -1,0 +1,220 @@
+"""lm_eval through our settings: every score with the settings and the truncation behind it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_rl import cli
+from infinite_rl.dataset import rows
+from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
+from infinite_rl.evaluation import EvaluationConfig, evaluate, harness
+
+
+def config(**more: Any) -> EvaluationConfig:
+    told = {"model": "Qwen/m", "tasks": ["gsm8k"], "out": "out", "harness": "lm_eval"}
+    return EvaluationConfig.of({**told, "style": "plain", **more})
+
+
+def test_nothing_that_a_score_depends_on_is_left_to_a_default() -> None:
+    told = config(
+        backend="vllm", dtype="bfloat16", few_shot=4, max_new_tokens=512, batch_size=32,
+        tensor_parallel_size=2, gpu_memory_utilization=0.8, max_model_len=4096,
+        stop=["Question:", "\n\n"], limit=10,
+    )  # fmt: skip
+    words = " ".join(harness.command(told)[1:])
+    assert words == (
+        "-m lm_eval run --model vllm --model_args pretrained=Qwen/m dtype=bfloat16 "
+        "tensor_parallel_size=2 seed=42 gpu_memory_utilization=0.8 max_model_len=4096 "
+        "--tasks gsm8k --num_fewshot 4 --seed 42 --batch_size auto --gen_kwargs temperature=0 "
+        'do_sample=False max_gen_toks=512 until=["Question:", "\\n\\n"] '
+        "--output_path out/lm_eval --log_samples --limit 10"
+    )
+
+
+def test_the_chat_template_the_device_and_a_folder_of_tasks_are_passed_on() -> None:
+    words = harness.command(config(style="chat", device="cpu", include_path="tasks"))
+    assert "--apply_chat_template" in words and words[words.index("--device") + 1] == "cpu"
+    assert words[words.index("--include_path") + 1] == "tasks"
+    for style, model, place in (
+        ("chat", "local-chat-completions", "chat/completions"),
+        ("plain", "local-completions", "completions"),
+    ):
+        served = harness.command(config(backend="server", base_url="http://h/v1/", style=style))
+        assert model in served and f"base_url=http://h/v1/{place}" in served
+
+
+def test_programs_of_the_model_run_only_where_that_was_allowed() -> None:
+    assert "--confirm_run_unsafe_code" not in harness.command(config(tasks=["mbpp"]))
+    assert "--confirm_run_unsafe_code" in harness.command(config(unsafe_code=True))
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"style": "qwen"}, "the style is one of chat, plain"),
+        ({"samples": 2}, "are of our own harness"),
+        ({"shots": "file"}, "are of our own harness"),
+        ({"model": "a,trust_remote_code=True"}, "splits a model's name at commas"),
+        ({"backend": "server"}, "needs base_url"),
+    ],
+)
+def test_what_lm_eval_has_not_is_refused(more: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        harness.command(config(**more))
+
+
+def test_our_own_harness_does_not_take_its_config() -> None:
+    with pytest.raises(UsageError, match="lm_eval"):
+        evaluate(config())
+
+
+def left(folder: Path) -> None:
+    """What lm_eval leaves: two filters, three items, one group of two tasks."""
+    folder.mkdir()
+    figures = {
+        "alias": "sums",
+        "exact_match,strict-match": 1 / 3,
+        "exact_match_stderr,strict-match": 0.2,
+        "exact_match,flexible": 2 / 3,
+        "exact_match_stderr,flexible": "N/A",
+    }
+    kwargs = {"until": ["Q:", "<x|y>"], "max_gen_toks": 10}
+    (folder / "results_2026-01-02.json").write_text(
+        json.dumps(
+            {
+                "results": {"all": {"exact_match,none": 0.5}, "sums": figures},
+                "group_subtasks": {"all": ["sums", "more"], "sums": []},
+                "configs": {"sums": {"generation_kwargs": kwargs}},
+            }
+        )
+    )
+    said = ["a " * 10, "a " * 9, "a"]
+    samples = [
+        {"doc_id": n, "resps": [[text]], "filter": filter_}
+        for filter_ in ("strict-match", "flexible")
+        for n, text in enumerate(said)
+    ]
+    rows.write(samples, folder / "samples_sums_2026-01-02.jsonl")
+    (folder / "results_2026-01-01.json").write_text("{")
+
+
+def test_each_figure_has_its_items_settings_and_truncation(tmp_path: Path) -> None:
+    left(tmp_path / "r")
+    group, strict, flexible = harness.lines(
+        tmp_path / "r", config(few_shot=4), lambda text: len(text.split())
+    )
+    assert (strict.metric, strict.value, strict.stderr) == ("exact_match,strict-match", 1 / 3, 0.2)
+    assert (flexible.metric, flexible.stderr) == ("exact_match,flexible", None)
+    assert (strict.items, strict.few_shot, strict.max_tokens) == (3, 4, 10)
+    assert strict.truncated == group.truncated == pytest.approx(1 / 3)
+    assert (group.metric, group.stop) == ("exact_match", ["Q:", "<x|y>"])
+    assert strict.cells()[2] == "33.33 ± 20.00 %"
+
+
+def test_without_a_tokenizer_the_truncation_is_said_not_to_be_known(tmp_path: Path) -> None:
+    left(tmp_path / "r")
+    *_, last = harness.lines(tmp_path / "r", config(), None)
+    assert last.cells()[6] == "not known"
+    with pytest.raises(StoreError, match="left no results"):
+        list(harness.lines(tmp_path / "none", config(), None))
+
+
+TASK = """
+task: tiny_sums
+dataset_path: json
+dataset_kwargs: {{data_files: {{test: {file}}}}}
+test_split: test
+fewshot_split: test
+output_type: generate_until
+doc_to_text: "{{{{prompt}}}}"
+doc_to_target: "{{{{answer}}}}"
+generation_kwargs: {{until: ["\\n"], do_sample: false, max_gen_toks: 8}}
+metric_list: [{{metric: exact_match, aggregation: mean, higher_is_better: true}}]
+"""
+
+
+@pytest.mark.slow
+def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("lm_eval")
+    pytest.importorskip("torch")
+    from tiny_models import save_tiny
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    model = tmp_path / "model"
+    save_tiny(model)
+    made = [{"prompt": f"{n} + 1 =", "answer": str(n + 1)} for n in range(12)]
+    rows.write(made, tmp_path / "sums.jsonl")
+    (tmp_path / "tasks").mkdir()
+    task = TASK.format(file=tmp_path / "sums.jsonl")
+    (tmp_path / "tasks" / "tiny.yaml").write_text(task)
+    words = ["evaluate", "--harness", "lm_eval", "--model", str(model), "--tasks", "tiny_sums"]
+    words += ["--style", "plain", "--include_path", str(tmp_path / "tasks"), "--device", "cpu"]
+    words += ["-o", str(tmp_path / "out"), "--limit", "10", "--few_shot", "1"]
+    assert cli.main([*words, "--max_new_tokens", "6", "--dtype", "float32"]) == 0
+    shown = capsys.readouterr().out
+    (line,) = [line for line in shown.splitlines() if line.startswith("| tiny")]
+    cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+    assert cells[0] == "tiny\\_sums" and cells[1] == "exact\\_match"
+    assert cells[3:6] == ["10", "1", "6"] and cells[6] != "not known"
+    assert "backend hf, seed 42" in shown and "lm_eval run" in shown
+    assert (tmp_path / "out" / "lm_eval.md").read_text() == shown
+    with pytest.raises(InfiniteRLError, match="lm_eval failed .*see .*lm_eval.log"):
+        harness.run_harness(config(model=str(model), tasks=["none"], out=str(tmp_path / "b")))
+
+
+def test_a_tokenizer_that_cannot_be_loaded_is_told_before_lm_eval_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setattr(harness, "find_spec", lambda name: name)
+    monkeypatch.setattr("subprocess.run", None)
+    (tmp_path / "model").mkdir()
+    for name, reason in (("none", "there is no model folder"), ("model", "cannot be loaded")):
+        with pytest.raises(UsageError, match=reason):
+            harness.run_harness(config(model=str(tmp_path / name), out=str(tmp_path / "out")))
+
+
+CONFIGS = sorted((Path(__file__).parents[2] / "configs" / "eval").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_each_recipe_can_be_run_as_it_says(path: Path) -> None:
+    pytest.importorskip("yaml")
+    told = EvaluationConfig.read(path, {"out": "out"})
+    text = path.read_text(encoding="utf-8")
+    assert f"infinite-rl evaluate configs/eval/{path.name} -o " in text
+    assert "Not run here" in text and told.seed == 42 and told.heat == 0
+    if told.harness == "lm_eval":
+        assert harness.command(told)
+    else:
+        from infinite_rl.dataset.prompt_styles import STYLES
+        from infinite_rl.evaluation.benchmarks import tasks_of
+
+        assert tasks_of(told.tasks) and told.style in STYLES
+
+
+def test_there_is_a_recipe_for_each_published_baseline() -> None:
+    names = {path.stem for path in CONFIGS}
+    shots = {"gsm8k_0shot", "gsm8k_4shot", "gsm8k_8shot", "math_4shot", "ifeval_0shot"}
+    assert {f"lm_eval_{name}" for name in shots | {"mbpp_3shot", "humaneval_0shot"}} <= names
+    assert {"gsm8k", "math500", "ifeval", "mbpp", "humaneval"} <= names
+
+
+def test_the_documentation_names_every_recipe_and_only_flags_that_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    for path in CONFIGS:
+        assert path.name in text or path.stem in text.split("{")[-1].split("}")[0].split(",")
+    with pytest.raises(SystemExit):
+        cli.main(["evaluate", "--help"])
+    known = set(re.findall(r"--\w+", capsys.readouterr().out))
+    assert set(re.findall(r"--\w+", text)) <= known

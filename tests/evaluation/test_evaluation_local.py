@@ -1,0 +1,335 @@
+"""Evaluation by a model on this machine: the same however it is shared out, cut off or resumed."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from tiny_models import byte_tokenizer, qwen3, save_tiny
+
+from infinite_rl import cli
+from infinite_rl.dataset import rows
+from infinite_rl.errors import UsageError
+from infinite_rl.evaluation import EvaluationConfig, evaluate
+from infinite_rl.evaluation.answers import Kept
+from infinite_rl.evaluation.backends.local import LocalModel
+from infinite_rl.evaluation.benchmarks import tasks_of
+from infinite_rl.evaluation.run import Work, fingerprint
+from infinite_rl.evaluation.watch import watch
+from infinite_rl.training.runs import checkpoint
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that babbles: of some 50 tokens each ends an answer."""
+    folder = tmp_path_factory.mktemp("model")
+    tiny = qwen3()
+    tiny.generation_config.eos_token_id = [257, *range(100, 150)]
+    return save_tiny(folder, tiny)
+
+
+def config(folder: Path, model: Path, **more: Any) -> EvaluationConfig:
+    path = folder / "sums.jsonl"
+    if not path.exists():
+        made = [
+            {"type": "math", "prompt": f"{n} + {'1' * (n % 5)}1?", "answer": "3"} for n in range(11)
+        ]
+        rows.write(made, path)
+    told = {"model": str(model), "tasks": [str(path)], "out": str(folder / "out"), "style": "plain"}
+    return EvaluationConfig.of({**told, "max_new_tokens": 12, "batch_size": 3, **more})
+
+
+def answers(folder: Path) -> list[Any]:
+    found = rows.read(folder / "out" / "sums" / "records.jsonl")
+    return [
+        (row["id"], row["sample"], row["completion"], row["finish_reason"], row["tokens"])
+        for row in found
+    ]
+
+
+SAMPLED = {"samples": 3, "temperature": 1.3, "top_p": 0.9}
+
+
+def test_a_model_answers_and_what_it_rests_on_is_told(tmp_path: Path, model: Path) -> None:
+    score = evaluate(config(tmp_path, model))["sums"]
+    found = answers(tmp_path)
+    lengths = sorted(tokens for *_, tokens in found)
+    assert len(found) == 11 and len(set(lengths)) > 1 and lengths[-1] == 12
+    assert (score.tokens_p50, score.tokens_p95) == (lengths[5], lengths[10])
+    cut_off = sum(reason == "length" for *_, reason, _ in found)
+    assert 0 < cut_off < 11 and score.truncated == pytest.approx(cut_off / 11)
+
+
+@pytest.mark.parametrize("sampling", [{}, SAMPLED], ids=["greedy", "sampled"])
+def test_an_evaluation_that_was_cut_off_ends_like_one_that_was_not(
+    tmp_path: Path, model: Path, sampling: dict[str, Any]
+) -> None:
+    evaluate(config(tmp_path, model, **sampling))
+    whole = answers(tmp_path)
+    (path,) = (tmp_path / "out" / "sums" / "answers").glob("*.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[: len(lines) // 2]) + lines[-1][:20])
+    evaluate(config(tmp_path, model, **sampling))
+    assert answers(tmp_path) == whole
+    assert len(path.read_bytes().splitlines()) == len(lines)
+
+
+def test_samples_differ_and_another_seed_gives_others(tmp_path: Path, model: Path) -> None:
+    evaluate(config(tmp_path, model, **SAMPLED))
+    found = answers(tmp_path)
+    assert len({text for _, _, text, *_ in found}) > 11
+    other = tmp_path / "other"
+    other.mkdir()
+    evaluate(config(other, model, seed=1, **SAMPLED))
+    assert answers(other) != found
+
+
+def test_batches_of_the_same_prompts_draw_other_samples(tmp_path: Path, model: Path) -> None:
+    row = {"type": "math", "prompt": "1 + 1?", "answer": "2"}
+    rows.write([{**row, "id": f"r{n}"} for n in range(6)], tmp_path / "sums.jsonl")
+    evaluate(config(tmp_path, model, temperature=1.5))
+    texts = [text for _, _, text, *_ in answers(tmp_path)]
+    assert texts[:3] != texts[3:]
+
+
+def test_each_shards_part_is_what_one_process_gives(tmp_path: Path, model: Path) -> None:
+    """Without processes: the parts of three shards, asked one after the other."""
+    evaluate(config(tmp_path, model, **SAMPLED))
+    whole = Kept(tmp_path / "out" / "sums")
+    told = config(tmp_path, model, shards=3, **SAMPLED)
+    (work,) = [Work.of(told, task) for task in tasks_of(told.tasks)]
+    backend = LocalModel(told, threading.Event())
+    nothing = Kept(tmp_path / "nowhere")
+    seen = []
+    for shard in range(3):
+        batches = work.owed(backend, nothing, shard, 3)
+        for each in backend.answers(batches, work.max_new_tokens):
+            assert each == whole[each.key]
+            seen.append(each.key)
+    assert len(seen) == len(set(seen)) == 33
+
+
+@pytest.mark.slow
+def test_one_and_three_shards_give_the_same(tmp_path: Path, model: Path) -> None:
+    evaluate(config(tmp_path, model, **SAMPLED))
+    whole, score = answers(tmp_path), (tmp_path / "out" / "sums" / "score.json").read_text()
+    parted = config(tmp_path, model, shards=3, out=str(tmp_path / "parted"), **SAMPLED)
+    told: list[int] = []
+    evaluate(parted, on_answer=told.append)
+    (tmp_path / "out").rename(tmp_path / "before")
+    (tmp_path / "parted").rename(tmp_path / "out")
+    assert answers(tmp_path) == whole and told[-1] == 33
+    assert (tmp_path / "out" / "sums" / "score.json").read_text() == score
+    files = list((tmp_path / "out" / "sums" / "answers").glob("*.jsonl"))
+    assert len(files) == 3 and all(file.stat().st_size for file in files)
+    evaluate(config(tmp_path, model, **SAMPLED))  # goes on with one what three have begun
+    assert answers(tmp_path) == whole
+
+
+def test_a_prompt_that_is_no_unicode_is_not_asked_and_the_others_are(
+    tmp_path: Path, model: Path
+) -> None:
+    path = tmp_path / "sums.jsonl"
+    prompts = ["1 + 1?", "1 + \ud800?", "1 + 2?"]
+    rows.write([{"type": "math", "prompt": each, "answer": "3"} for each in prompts], path)
+    score = evaluate(config(tmp_path, model))["sums"]
+    assert (score.answers, score.unasked) == (2, 1)
+    assert "half a surrogate pair" in score.reasons[0]
+
+
+def test_a_device_that_no_machine_has_is_refused_at_once(tmp_path: Path, model: Path) -> None:
+    with pytest.raises(UsageError, match="device is auto, cpu, mps, cuda or cuda:N, not 'gpu'"):
+        config(tmp_path, model, device="gpu")
+
+
+@pytest.mark.slow
+def test_what_goes_wrong_in_a_shard_is_said_in_one_line(tmp_path: Path, model: Path) -> None:
+    told = config(tmp_path, tmp_path / "no_such_model", shards=2)
+    with pytest.raises(UsageError, match="there is no model folder .*no_such_model"):
+        evaluate(told)
+
+
+@pytest.mark.slow
+def test_a_shard_does_not_outlive_its_parent(tmp_path: Path, model: Path) -> None:
+    told = config(tmp_path, model, shards=2, max_new_tokens=200, samples=200, temperature=1)
+    code = (
+        "import json, os, sys\n"
+        "from infinite_rl.evaluation import EvaluationConfig, evaluate\n"
+        "evaluate(EvaluationConfig.of(json.loads(sys.argv[1])), on_answer=lambda _: os._exit(9))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, json.dumps(told.values())], timeout=300)
+    assert done.returncode == 9
+    for file in (tmp_path / "out" / "sums" / "answers").glob("*.jsonl"):
+        waiting = threading.Thread(target=_lock, args=(file,), daemon=True)
+        waiting.start()
+        waiting.join(60)  # it is locked as long as its process lives
+        assert not waiting.is_alive()
+
+
+def _lock(path: Path) -> None:
+    with path.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def test_a_prompt_without_room_is_not_asked_and_one_with_little_is_asked_alone(
+    tmp_path: Path, model: Path
+) -> None:
+    made = [
+        {"type": "math", "prompt": "1" * length, "answer": "3", "id": f"r{length}"}
+        for length in (4, 250, 256, 300)
+    ]
+    rows.write(made, tmp_path / "sums.jsonl")
+    score = evaluate(config(tmp_path, model))["sums"]
+    assert (score.answers, score.unasked, score.unscored) == (2, 2, 0)
+    assert "r256: the prompt has 256 tokens, and the model has room for 256" in score.reasons
+    by_id = {id: (reason, tokens) for id, _, _, reason, tokens in answers(tmp_path)}
+    assert by_id["r250"][1] <= 6
+
+
+def test_an_empty_prompt_is_not_asked(tmp_path: Path, model: Path) -> None:
+    rows.write([{"type": "math", "prompt": "", "answer": "3"}], tmp_path / "sums.jsonl")
+    assert evaluate(config(tmp_path, model))["sums"].unasked == 1
+
+
+def test_a_model_without_a_chat_template_is_asked_in_another_style(
+    tmp_path: Path, model: Path
+) -> None:
+    with pytest.raises(UsageError, match="chat template.*question_answer"):
+        evaluate(config(tmp_path, model, style="chat"))
+
+
+def test_other_weights_under_the_same_name_are_another_model(tmp_path: Path) -> None:
+    folder = tmp_path / "weights"
+    for seed in (0, 1):
+        save_tiny(folder, qwen3(seed))
+        if not seed:
+            evaluate(config(tmp_path, folder, limit=1))
+    with pytest.raises(UsageError, match="weights was"):
+        evaluate(config(tmp_path, folder, limit=1))
+
+
+@pytest.mark.parametrize("name", ["q_proj", "down_proj", "embed_tokens"])
+def test_weights_that_differ_in_some_matrices_alone_are_told_apart(
+    tmp_path: Path, name: str
+) -> None:
+    tiny = qwen3(hidden_size=256, intermediate_size=2048, num_hidden_layers=4)
+    tiny.save_pretrained(tmp_path)
+    before = fingerprint(str(tmp_path))
+    assert fingerprint(str(tmp_path)) == before
+    for path, weights in tiny.named_parameters():
+        if name in path:
+            weights.data += 0.1
+    tiny.save_pretrained(tmp_path)
+    assert fingerprint(str(tmp_path)) != before
+
+
+def test_without_torch_one_line_names_the_extra(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(UsageError, match=r"pip install 'infinite-rl\[train\]'"):
+        evaluate(config(tmp_path, model))
+
+
+# Watching a run.
+
+
+def save(run: Path, step: int) -> Path:
+    return checkpoint.save(run, step, qwen3(step), byte_tokenizer(), {}, keep=9)
+
+
+def watched(
+    tmp_path: Path, settings: Mapping[str, Any] | None = None, **more: Any
+) -> Iterator[str]:
+    told = config(tmp_path, tmp_path, **{"out": "", "limit": 3, **(settings or {})})
+    return watch(tmp_path / "run", told, wait=lambda _: None, **more)
+
+
+def evaluated(lines: Iterator[str]) -> list[str]:
+    """The lines of a watch that say what a step has scored."""
+    return [line for line in lines if ": items " in line]
+
+
+def test_each_whole_checkpoint_is_evaluated_once_into_one_table(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    save(run, 2)
+    save(run, 10)
+    half = run / "checkpoints" / "step_11"
+    half.mkdir()
+    assert [line.split(": ")[0] for line in evaluated(watched(tmp_path, once=True))] == [
+        "step_2, sums", "step_10, sums",
+    ]  # fmt: skip
+    save(run, 30)
+    assert len(evaluated(watched(tmp_path, once=True))) == 1
+    table = (run / "evaluations" / "steps.md").read_text().splitlines()
+    told = [line for line in table[4:] if line.startswith("| ")]
+    assert [line.split(",")[0] for line in told] == [
+        "| step 2", "| step 10", "| step 30",
+    ]  # fmt: skip
+    lines = list(rows.read(run / "evaluations" / "steps.jsonl"))
+    assert [line["step"] for line in lines] == [2, 10, 30]
+
+
+def test_one_table_holds_scores_of_the_same_settings_and_items(tmp_path: Path) -> None:
+    path = save(tmp_path / "run", 1)
+    assert len(list(watched(tmp_path, once=True))) == 1
+    (line,) = watched(tmp_path, {"limit": 5}, once=True)
+    assert line.startswith("step_1, sums: items 5, ")
+    with pytest.raises(UsageError, match="step_1.* other settings: max_new_tokens was 12, is 4"):
+        list(watched(tmp_path, {"limit": 5, "max_new_tokens": 4}, once=True))
+    (path / "READY").unlink()  # thrown away: its score is in the table still
+    save(tmp_path / "run", 2)
+    with pytest.raises(UsageError, match="step_1.* other settings: max_new_tokens was 12, is 4"):
+        list(watched(tmp_path, {"limit": 5, "max_new_tokens": 4}, once=True))
+
+
+def test_a_checkpoint_that_comes_later_is_found_and_a_stop_ends_it(tmp_path: Path) -> None:
+    run, stop = tmp_path / "run", threading.Event()
+    save(run, 1)
+    lines = watched(tmp_path, stop=stop)
+    assert "step_1, sums: " in next(lines)
+    save(run, 2)
+    assert "step_2, sums: " in next(lines)
+    stop.set()
+    assert list(lines) == []
+
+
+def test_a_checkpoint_that_is_thrown_away_meanwhile_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    path = save(run, 1)
+    save(run, 2)
+
+    def rotated(*args: Any) -> None:
+        (path / "READY").unlink(missing_ok=True)
+        (path / "config.json").unlink(missing_ok=True)
+
+    monkeypatch.setattr("infinite_rl.evaluation.run.begin", rotated)
+    lines = list(watched(tmp_path, once=True))
+    assert lines[0] == "step_1 was thrown away before it was evaluated" and len(lines) == 2
+
+
+def test_a_run_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no run"):
+        list(watched(tmp_path))
+
+
+def test_the_command_watches_as_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(tmp_path / "run", 4)
+    told = config(tmp_path, tmp_path)
+    words = ["evaluate", "--watch", str(tmp_path / "run"), "--once", "--tasks", told.tasks[0]]
+    assert cli.main([*words, "--style", "plain", "--max_new_tokens", "4", "--limit", "2"]) == 0
+    assert capsys.readouterr().out.startswith("step_4, sums: items 2, samples 1, ")
+    assert (tmp_path / "run" / "evaluations" / "step_4" / "sums" / "score.json").is_file()

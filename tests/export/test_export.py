@@ -1,0 +1,411 @@
+"""Rows in a trainer's own columns, and back: nothing lost, nothing half written."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from infinite_rl.dataset.ground_truth import pack, score
+from infinite_rl.dataset.rows import read, sample_of
+from infinite_rl.errors import StoreError, UnknownName, UsageError
+from infinite_rl.export import FORMATS, export, read_export
+from infinite_rl.export.schema import ANY, MESSAGES, TEXT, fault_of
+from infinite_rl.layout import tagged
+from infinite_rl.parsing.sections import ExampleParser
+from infinite_rl.reward_functions import get_reward_functions
+from infinite_rl.verification.self_consistency import default_system
+
+ROOT = Path(__file__).parents[2]
+MATH = {
+    "type": "math",
+    "prompt": "What is 2 + 5?",
+    "answer": "7",
+    "response": "2 + 5 = <answer>7</answer>",
+    "language": "",
+    "id": "sum-7",
+}
+TRUTH = '{"type": "math", "answer": "7"}'
+ASKED = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": MATH["prompt"]}]
+EXTRA = {"split": "train", "index": 0, "id": "sum-7", "response": MATH["response"]}
+MORE = {"id": "sum-7", "response": MATH["response"]}
+
+# What each trainer is given for MATH, with the instructions "Be brief."
+EXPECTED: Mapping[str, Mapping[str, Any]] = {
+    "trl": {"prompt": ASKED, "ground_truth": TRUTH, "type": "math", **MORE},
+    "verl": {
+        "data_source": "infinite_rl/math",
+        "prompt": ASKED,
+        "ability": "math",
+        "reward_model": {"style": "rule", "ground_truth": TRUTH},
+        "extra_info": EXTRA,
+    },
+    "openrlhf": {"input": ASKED, "label": TRUTH, "datasource": "infinite_rl/math", **MORE},
+    "open-instruct": {
+        "messages": [{"role": "user", "content": "Be brief.\n\nWhat is 2 + 5?"}],
+        "ground_truth": TRUTH,
+        "dataset": "infinite_rl",
+        **MORE,
+    },
+    "verifiers": {
+        "id": "sum-7",
+        "prompt": ASKED,
+        "answer": TRUTH,
+        "info": json.dumps({"type": "math", **MORE}),
+    },
+    "nemo-gym": {"responses_create_params": {"input": ASKED}, "ground_truth": TRUTH, **MORE},
+    "skyrl": {
+        "data_source": "infinite_rl/math",
+        "prompt": ASKED,
+        "env_class": "infinite_rl",
+        "reward_spec": {"method": "rule", "ground_truth": TRUTH},
+        "extra_info": EXTRA,
+    },
+    "sharegpt": {
+        "conversations": [
+            {"from": "system", "value": "Be brief."},
+            {"from": "human", "value": "What is 2 + 5?"},
+            {"from": "gpt", "value": MATH["response"]},
+        ],
+        "ground_truth": TRUTH,
+        "id": "sum-7",
+    },
+    "sft": {
+        "prompt": ASKED,
+        "completion": [{"role": "assistant", "content": MATH["response"]}],
+        "ground_truth": TRUTH,
+        "id": "sum-7",
+    },
+    "jsonl": MATH,
+    "parquet": MATH,
+}
+formats = pytest.mark.parametrize("to", EXPECTED)
+
+
+def examples() -> list[dict[str, str]]:
+    """The archived samples, one of them a Python task and one of JavaScript."""
+    found = []
+    for path in sorted((ROOT / "archive_examples").glob("*.md")):
+        parts = ExampleParser.parse_text(path.read_text(encoding="utf-8"))
+        type_ = "math" if path.name.startswith("math") else "coding"
+        language = path.name.split("_")[0] if type_ == "coding" else ""
+        found.append({**parts, "type": type_, "language": language, "id": path.stem})
+    return found
+
+
+def needs(to: str) -> None:
+    if FORMATS[to].ending == "parquet":
+        pytest.importorskip("pyarrow")
+
+
+def test_every_format_is_tested() -> None:
+    assert list(EXPECTED) == list(FORMATS)
+
+
+@formats
+def test_a_row_has_exactly_the_columns_that_the_trainer_reads(to: str, tmp_path: Path) -> None:
+    needs(to)
+    export([MATH], to, tmp_path / "out", system="Be brief.")
+    (row,) = read(tmp_path / "out" / f"train.{FORMATS[to].ending}")
+    assert row == EXPECTED[to]
+
+
+@formats
+def test_what_is_read_back_is_rewarded_alike(to: str, tmp_path: Path) -> None:
+    needs(to)
+    before, rewards = examples(), get_reward_functions()
+    assert {row["language"] for row in before} == {"python", "javascript", ""}
+    export(before, to, tmp_path / "out")
+    after = list(read_export(tmp_path / "out", to))
+    assert len(after) == len(before)
+    for old, new in zip(before, after, strict=True):
+        assert {name: new[name] for name in old} == old
+        for completion in (old["response"], tagged("no"), ""):
+            native = score(sample_of(old), completion, rewards)
+            assert score(sample_of(new), completion, rewards) == native
+            assert native.passed == (completion == old["response"])
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+filled = texts.filter(str.strip)
+samples = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["math", "coding", "instruction", "words"]),
+        "prompt": filled,
+        "answer": texts,
+        "response": filled,
+        "language": st.sampled_from(["", "python", "javascript"]),
+        "id": filled,
+        "split": st.sampled_from(["train", "test"]),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("to", "plain"),
+    [(to, plain) for to in EXPECTED for plain in (False, True) if FORMATS[to].plain or not plain],
+)
+@settings(deadline=None, max_examples=25)
+@given(rows=st.lists(samples, min_size=1, max_size=4), system=st.none() | st.just("") | filled)
+def test_any_text_survives(
+    to: str,
+    plain: bool,
+    rows: list[dict[str, str]],
+    system: str | None,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    needs(to)
+    if system is not None and not system.strip():
+        system = ""
+    folder = tmp_path_factory.mktemp("any") / "out"
+    export(rows, to, folder, system=system, plain=plain)
+    found = sorted(read_export(folder, to, system=system), key=repr)
+    assert sorted(map(repr, map(sorted, map(dict.items, found)))) == sorted(
+        map(repr, map(sorted, map(dict.items, rows)))
+    )
+
+
+@pytest.mark.parametrize("to", ["trl", "openrlhf", "sft"])
+def test_plain_gives_texts(to: str, tmp_path: Path) -> None:
+    needs(to)
+    export([MATH], to, tmp_path / "out", system="Be brief.", plain=True)
+    (row,) = read(tmp_path / "out" / f"train.{FORMATS[to].ending}")
+    assert row["input" if to == "openrlhf" else "prompt"] == "Be brief.\n\nWhat is 2 + 5?"
+    assert row.get("completion") in (None, MATH["response"])
+
+
+def test_plain_is_refused_where_the_trainer_wants_messages(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="verl takes messages; .* trl, openrlhf, sft"):
+        export([MATH], "verl", tmp_path / "out", plain=True)
+
+
+@pytest.mark.parametrize(("given", "roles"), [(None, ["system", "user"]), ("", ["user"])])
+def test_the_default_instructions_are_exported_and_none_on_request(
+    given: str | None, roles: list[str], tmp_path: Path
+) -> None:
+    export([MATH], "nemo-gym", tmp_path / "out", system=given)
+    (row,) = read(tmp_path / "out" / "train.jsonl")
+    messages = row["responses_create_params"]["input"]
+    assert [each["role"] for each in messages] == roles
+    assert given == "" or messages[0]["content"] == default_system(sample_of(MATH))
+
+
+def test_open_instruct_gets_one_message_since_it_may_drop_the_last_of_several(
+    tmp_path: Path,
+) -> None:
+    needs("open-instruct")
+    export([MATH], "open-instruct", tmp_path / "out")
+    (row,) = read(tmp_path / "out" / "train.parquet")
+    assert [each["role"] for each in row["messages"]] == ["user"]
+
+
+def test_a_line_for_nemo_gym_is_a_request_to_the_responses_api(tmp_path: Path) -> None:
+    pytest.importorskip("openai.types.responses", reason="openai before 1.66 has none")
+    from openai.types.responses import EasyInputMessageParam
+    from pydantic import TypeAdapter
+
+    export(examples(), "nemo-gym", tmp_path / "out")
+    lines = TypeAdapter(list[EasyInputMessageParam])
+    for row in read(tmp_path / "out" / "train.jsonl"):
+        assert lines.validate_python(row["responses_create_params"]["input"], strict=True)
+
+
+@formats
+def test_datasets_loads_the_folder_with_its_splits(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    rows = [{**MATH, "prompt": f"{n}\u2028\x00🧮", "split": ""} for n in range(3)]
+    rows[1]["split"] = "validation"
+    export(rows, to, tmp_path / "out", split="seen", system="Be brief.")
+    loaded = datasets.load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
+    assert {split: len(part) for split, part in loaded.items()} == {"seen": 2, "validation": 1}
+    for split in ("seen", "validation"):
+        path = tmp_path / "out" / f"{split}.{FORMATS[to].ending}"
+        assert loaded[split].to_list() == list(read(path))
+
+
+def test_datasets_loads_a_column_that_comes_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    long = {**MATH, "score": None, "n": 1, "response": "y" * 1_000_000}
+    late = {**MATH, "score": 0.5, "n": 1.5, "ok": True, "naïve: 🧮": "x"}
+    export([long] * 11 + [late], "jsonl", tmp_path / "out")  # types are guessed from 10 MB
+    loaded = datasets.load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
+    assert loaded["train"][11] == late
+    assert loaded["train"][0] == {**long, "ok": None, "naïve: 🧮": None}
+
+
+@pytest.mark.parametrize("to", ["jsonl", "parquet"])
+def test_datasets_loads_splits_that_have_other_columns(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    rated = {**MATH, "split": "train", "score": 0.5, "n": None}
+    export([rated, {**MATH, "split": "test", "source": "gsm8k", "n": 1}], to, tmp_path / "out")
+    loaded = datasets.load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
+    assert loaded["train"][0] == {**rated, "source": None}
+    assert loaded["test"][0]["score"] is None and loaded["test"][0]["n"] == 1
+
+
+# --- what cannot be exported ---------------------------------------------------------------------
+
+BAD = {
+    "a blank prompt": ({"prompt": " \n"}, "prompt is blank"),
+    "no answer": ({"answer": None}, "no column 'answer'"),
+    "a prompt that is no text": ({"prompt": ["7"]}, "holds list, no text, in 'prompt'"),
+    "half a surrogate pair": ({"response": "\ud83d"}, "response is no valid Unicode"),
+    "half a pair in the answer": ({"answer": "\ud83d"}, "answer is no valid Unicode"),
+    "a split of another name": ({"split": "../x"}, "no name for a split"),
+    "the split of all splits": ({"split": "all"}, "no name for a split"),
+    "a split that is a number": ({"split": 1}, "no name for a split"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("to", [name for name, each in FORMATS.items() if each.make])
+def test_a_row_that_cannot_be_exported_is_named_and_nothing_is_written(
+    to: str, bad: str, tmp_path: Path
+) -> None:
+    needs(to)
+    change, said = BAD[bad]
+    with pytest.raises(UsageError, match=rf"row 2 \(sum-8\) cannot be exported: .*{said}"):
+        export([MATH, {**MATH, "id": "sum-8", **change}], to, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("to", ["sft", "sharegpt"])
+def test_a_row_without_a_response_teaches_nothing(to: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="row 1 .* is blank"):
+        export([{**MATH, "response": ""}], to, tmp_path / "out")
+
+
+@pytest.mark.parametrize("to", ["jsonl", "parquet"])
+def test_rows_stay_as_they_are_where_no_trainer_is_named(to: str, tmp_path: Path) -> None:
+    needs(to)
+    pair = {"prompt": "?", "chosen": "yes", "rejected": "no", "margin": 0.5, "tags": ["a"]}
+    export([pair], to, tmp_path / "out")
+    assert list(read_export(tmp_path / "out", to)) == [pair]
+    for bad in ({"tags": ["\udc00"]}, {"\udc00": 1}, {"deep": {"er": "\udc00"}}):
+        with pytest.raises(UsageError, match=r"row 1 cannot .* valid Unicode"):
+            export([{**pair, **bad}], to, tmp_path / "bad")
+    with pytest.raises(UsageError, match=r"row 1 cannot .* JSON serializable"):
+        export([{**pair, "when": object()}], to, tmp_path / "bad")
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(UsageError, match=r"row 1 cannot .* recursion"):
+        export([{**pair, "deep": deep}], to, tmp_path / "bad")
+    with pytest.raises(UsageError, match="there is no prompt"):
+        export([{"question": "?"}], to, tmp_path / "bad")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_no_row_unknown_format_and_too_many_splits_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no row"):
+        export([], "jsonl", tmp_path / "out")
+    with pytest.raises(UnknownName, match="unknown format 'csv'; known: jsonl"):
+        export([MATH], "csv", tmp_path / "out")
+    with pytest.raises(UsageError, match="more than 50 splits"):
+        export([{**MATH, "split": f"s{n}"} for n in range(51)], "jsonl", tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_export_is_replaced_on_request_alone_and_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    export([{**MATH, "split": "test"}], "jsonl", folder)  # an empty folder is fine
+    with pytest.raises(UsageError, match="holds an export already: --overwrite replaces it"):
+        export([MATH], "jsonl", folder)
+    with pytest.raises(UsageError, match="row 1"):
+        export([{**MATH, "split": "all"}], "jsonl", folder, overwrite=True)
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "test.jsonl"]
+    export([MATH], "jsonl", folder, overwrite=True)
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "train.jsonl"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+@pytest.mark.parametrize("other", ["notes.txt", "train.jsonl/inner", "README.md", "README.md/x"])
+def test_what_is_no_export_is_never_replaced(other: str, overwrite: bool, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    (folder / other).parent.mkdir(parents=True)
+    (folder / other).write_text("mine")
+    with pytest.raises(UsageError, match="more than an export: choose another folder"):
+        export([MATH], "jsonl", folder, overwrite=overwrite)
+    assert (folder / other).read_text() == "mine"
+
+
+def test_a_file_or_a_link_is_no_folder_to_write_in(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    for name in ("file", "dangling", "link"):
+        with pytest.raises(UsageError, match="is no folder"):
+            export([MATH], "jsonl", tmp_path / name, overwrite=True)
+    with pytest.raises(StoreError, match="cannot write"):
+        export([MATH], "jsonl", tmp_path / "file" / "out")
+
+
+def test_another_file_is_no_export(tmp_path: Path) -> None:
+    export([MATH], "nemo-gym", tmp_path / "out")
+    with pytest.raises(UsageError, match="no export for verifiers: in row 1, there is no prompt"):
+        list(read_export(tmp_path / "out", "verifiers"))
+    with pytest.raises(UsageError, match="no .parquet file"):
+        list(read_export(tmp_path / "out", "verl"))
+    (tmp_path / "out" / "train.jsonl").write_text(
+        json.dumps({**EXPECTED["nemo-gym"], "ground_truth": "7"})
+    )
+    with pytest.raises(UsageError, match="no ground truth of this package"):
+        list(read_export(tmp_path / "out", "nemo-gym"))
+
+
+# --- shapes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "shape", "fault"),
+    [
+        ("x", TEXT, ""),
+        ("", str, ""),
+        ("", TEXT, "it is blank"),
+        (1, TEXT, "it is no text"),
+        (1, int, ""),
+        (True, int, "it is no whole number"),
+        ({"a": 1}, {"a": int}, ""),
+        ({}, {"a": int}, "there is no it.a"),
+        ([], {"a": int}, "it is no object"),
+        (ASKED, MESSAGES, ""),
+        ([], MESSAGES, "it is no list with something in it"),
+        ([{"role": "user", "content": ""}], MESSAGES, "it[0].content is blank"),
+        ("x", (MESSAGES, TEXT), ""),
+        (7, (MESSAGES, TEXT), "it is no list with something in it"),
+        ([{"a": ("x", None, 1.5)}], ANY, ""),
+        ([{"a": ("x", "\udfff")}], ANY, "it[0].a[1] is no valid Unicode at character 0"),
+    ],
+)
+def test_a_fault_says_where_it_is(value: object, shape: object, fault: str) -> None:
+    assert fault_of(value, shape, "it") == fault
+
+
+def test_the_ground_truth_is_the_packed_sample() -> None:
+    assert pack(sample_of(MATH)) == TRUTH
+
+
+def test_the_documentation_lists_each_formats_columns() -> None:
+    text = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8").split("\n## export\n")[1]
+    rows = dict(re.findall(r"^\| `([\w-]+)` \|.*\| (.*) \|$", text, re.M))
+    for to, row in EXPECTED.items():
+        if to not in ("jsonl", "parquet"):
+            assert re.findall(r"`(\w+)[^`]*`", rows[to]) == list(row), to

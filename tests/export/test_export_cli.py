@@ -1,0 +1,134 @@
+"""`infinite-rl export` as a person meets it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from infinite_rl.cli import main
+from infinite_rl.dataset import load_dataset
+from infinite_rl.dataset.rows import write
+from infinite_rl.export import read_export
+
+ROWS = [
+    {"type": "math", "prompt": f"{n} + 1?", "answer": str(n + 1), "id": f"n{n}"} for n in range(4)
+]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    write(ROWS, tmp_path / "rows.jsonl")
+    return tmp_path / "rows.jsonl"
+
+
+def test_it_says_how_many_responses_did_not_pass(
+    source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    statuses = ["passed", "failed", "unscored", "failed"]
+    rows = [{**row, "response": "7", "status": s} for row, s in zip(ROWS, statuses, strict=True)]
+    write(rows, source)
+    assert main(["export", str(source), "--to", "trl", "-o", str(source.parent / "out")]) == 0
+    said = capsys.readouterr().err
+    assert "responses among them that did not pass (status): 3" in said
+    write(rows[:1], source)
+    assert main(["export", str(source), "--to", "sft", "-o", str(source.parent / "2")]) == 0
+    assert "did not pass" not in capsys.readouterr().err
+
+
+def test_it_says_which_types_have_no_reward(
+    source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write([*ROWS, {**ROWS[0], "type": "my\x1bown"}], source)
+    warning = "types without a reward in this package: my\ufffdown\n"
+    for to, said in (("verl", warning), ("jsonl", "")):
+        assert main(["export", str(source), "--to", to, "-o", str(source.parent / to)]) == 0
+        assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("to", ["sft", "sharegpt"])
+def test_a_model_learns_from_no_response_that_did_not_pass_unless_told_to(
+    to: str, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    statuses = ["passed", "failed", "unscored", "failed"]
+    rows = [{**row, "response": "7", "status": s} for row, s in zip(ROWS, statuses, strict=True)]
+    write(rows, source)
+    words = ["export", str(source), "--to", to, "-o", str(source.parent / "out")]
+    assert main(words) == 0
+    said = capsys.readouterr()
+    assert "left out, since their responses did not pass: 3 (--failed keeps them)" in said.err
+    assert "rows exported: 1 " in said.out
+    assert main([*words, "--overwrite", "--failed"]) == 0
+    assert "rows exported: 4 " in capsys.readouterr().out
+
+
+def test_it_says_what_it_wrote(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    val, out = source.parent / "val.jsonl", source.parent / "out"
+    write(ROWS[:1], val)
+    words = ["export", str(source), "--to", "nemo-gym", "-o", str(out), "--val", str(val)]
+    assert main([*words, "--license", "cc-by-4.0", "--name", "Sums"]) == 0
+    assert "rows exported: 5 (train: 4, validation: 1)" in capsys.readouterr().out
+    assert sorted(path.name for path in out.iterdir()) == [
+        "README.md",
+        "train.jsonl",
+        "validation.jsonl",
+    ]
+    text = (out / "README.md").read_text(encoding="utf-8")
+    assert 'license: "cc-by-4.0"' in text and "# Sums" in text
+    assert [row["answer"] for row in read_export(out, "nemo-gym")] == [*"1234", "1"]
+
+
+def test_a_runs_folder_goes_out_whole_with_its_provenance(tmp_path: Path) -> None:
+    run, out = tmp_path / "run", tmp_path / "out"
+    words = ["generate", "--num_samples", "2", "--provider", "procedural", "--out_dir", str(run)]
+    assert main([*words, "--task_dist", "0,1"]) == 0
+    assert main(["export", str(run), "--to", "openrlhf", "-o", str(out)]) == 0
+    assert [row["id"] for row in read_export(out, "openrlhf")] == list(load_dataset(run)["id"])
+    text = (out / "README.md").read_text(encoding="utf-8").replace("\\", "")
+    assert "procedural-2: 2" in text and "| the run accepted | math: 2 |" in text
+
+    shutil.copy(run / "dataset.csv", tmp_path / "curated.csv")
+    moved = ["export", str(tmp_path / "curated.csv"), "--to", "sft", "-o", str(tmp_path / "sft")]
+    assert main([*moved, "--run", str(run)]) == 0
+    card = (tmp_path / "sft" / "README.md").read_text(encoding="utf-8")
+    assert "| the run accepted | math: 2 |" in card
+
+
+def test_a_run_json_of_another_program_is_no_concern(source: Path) -> None:
+    (source.parent / "run.json").write_text("[]")
+    for given in (source, source.parent):
+        out = source.parent.parent / "outs" / given.name
+        assert main(["export", str(given), "--to", "verifiers", "-o", str(out)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--to", "sft"], "row 1 (n0) cannot be exported: completion[0].content is blank"),
+        (["--to", "verifiers", "--plain"], "verifiers takes messages"),
+        (["--to", "jsonl", "--license", "My Own"], "no licence's identifier"),
+        (["--to", "jsonl", "--split", "a/b"], "no name for a split"),
+        (["--to", "jsonl", "--run", "nowhere"], "there is no run.json in nowhere"),
+        (["--to", "jsonl", "--val", "nowhere.csv"], "there is no nowhere.csv"),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    words: list[str], said: str, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = source.parent / "out"
+    assert main(["export", str(source), "-o", str(out), *words]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert said in lines[-1] and lines[-1].startswith("error: ")
+    assert not out.exists()
+
+
+def test_the_instructions_and_plain_texts_are_chosen(source: Path) -> None:
+    out = source.parent / "out"
+    words = ["export", str(source), "--to", "openrlhf", "-o", str(out), "--plain", "--overwrite"]
+    for system, first in (("", "0 + 1?"), ("Go.", "Go.\n\n0 + 1?")):
+        assert main([*words, "--system", system]) == 0
+        line = (out / "train.jsonl").read_text(encoding="ascii").splitlines()[0]
+        assert json.loads(line)["input"] == first
+    assert main(words[:-1]) == 2  # it is there now

@@ -1,0 +1,140 @@
+"""Generation on a Ray cluster of two nodes, on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gemini_server as gemini
+import pytest
+from ray_nodes import ROOT, nodes
+
+from infinite_rl.errors import UsageError
+from infinite_rl.files.csv_log import read_rows
+from infinite_rl.generation.cluster import generate_on_ray
+from infinite_rl.generation.progress import Progress
+from infinite_rl.generation.shards import shard_folders
+from infinite_rl.inference.journal import answers
+from infinite_rl.layout import render, tagged
+from infinite_rl.providers import DEFAULT_MODEL
+from infinite_rl.store import DATASET, FAILED
+
+pytestmark = pytest.mark.slow
+
+ROWS, THREADS = 40, 2
+
+pytest.importorskip("ray")
+
+
+class Service:
+    """Answers half of the rows at once, and the others when a worker has been killed."""
+
+    def __init__(self) -> None:
+        self.killed = threading.Event()
+        self.answered: Counter[int] = Counter()
+
+    def __call__(self, request: gemini.Request) -> gemini.Reply:
+        seed = request.seed or 0
+        if self.answered.total() >= ROWS // 2:
+            self.killed.wait(60)
+        self.answered[seed] += 1
+        number = seed % 200  # so that two shards now and then make the same task
+        shown = number + (number % 9 == 0)
+        task = render(f"What is {number} + 0?", f"{number}", f"It is {tagged(str(shown))}")
+        return gemini.text(task)
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    service = Service()
+    with gemini.GeminiServer(service) as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)  # of both nodes, which are started after it
+        yield service
+        service.killed.set()
+
+
+@pytest.fixture
+def cluster(service: Service) -> Iterator[Any]:  # noqa: ARG001 -- its nodes ask that
+    with nodes(1, 1) as cluster:
+        yield cluster
+
+
+def holder(path: Path) -> int:
+    """The process that has a file open; 0 where none has."""
+    for opened in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            if opened.readlink() == path:
+                return int(opened.parts[2])
+        except OSError:  # a process that has ended, or is not ours
+            continue
+    return 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="finds the worker in Linux's /proc")
+def test_a_killed_worker_loses_nothing(cluster: Any, service: Service, tmp_path: Path) -> None:
+    folders = shard_folders(tmp_path, 2)
+    seen: list[Progress] = []
+
+    def kill_one(progress: Progress) -> None:
+        seen.append(progress)
+        begun = [each for each in folders if (each / DATASET).exists()]
+        begun = [each for each in begun if any(read_rows(each / DATASET))]
+        process = holder(begun[0] / ".lock") if begun else 0
+        if process and not service.killed.is_set():
+            assert process != os.getpid()
+            os.kill(process, signal.SIGKILL)
+            service.killed.set()
+
+    done = generate_on_ray(
+        DEFAULT_MODEL,
+        ROWS,
+        tmp_path,
+        address=cluster.address,
+        provider="gemini",
+        task_dist="0,1",
+        num_threads=THREADS,
+        verify=0,
+        on_progress=kill_one,
+    )
+    assert service.killed.is_set() and done.complete and len(seen) > 1
+    rows, left_out = list(read_rows(tmp_path / DATASET)), list(read_rows(tmp_path / FAILED))
+    assert len(rows) == ROWS == done.present["math"] + done.accepted["math"]
+    for name in ("slot", "prompt", "id"):
+        assert len({row[name] for row in rows}) == ROWS
+    made = {row["slot"] for folder in folders for row in read_rows(folder / DATASET)}
+    assert made == {row["slot"] for row in rows + left_out}
+    assert max(service.answered.values()) == 1, "a call was answered twice"
+    bought = sum(1 for folder in folders for _ in answers(folder))
+    assert len(service.answered) - bought <= THREADS, "more was lost than was under way"
+    assert done.spending.calls == bought
+
+
+def test_no_cluster_at_an_address_is_said_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no Ray cluster at 127.0.0.1"):
+        generate_on_ray("", 2, tmp_path / "out", provider="procedural", address="127.0.0.1:1")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_sandbox_still_takes_traps_when_ray_has_come_and_gone() -> None:
+    code = (
+        "import ray\n"
+        "from infinite_rl.sandbox.executor import RewardExecutor\n"
+        "sandbox = RewardExecutor(timeout=5)\n"
+        "sandbox.run_single('1', 'javascript')\n"
+        "options = {'address': 'local', 'num_cpus': 1, 'include_dashboard': False}\n"
+        "for call in (lambda: ray.init(**options), ray.shutdown):\n"
+        "    call()\n"
+        "    said = sandbox.run_single('function f() { return f() + 1 } f()', 'javascript')\n"
+        "    assert 'RangeError' in said[1], said\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=120)

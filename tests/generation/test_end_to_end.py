@@ -1,0 +1,134 @@
+"""The main job against a real Gemini service on loopback, through the real client."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import gemini_server as gemini
+import pytest
+
+from infinite_rl.dataset import load_dataset
+from infinite_rl.files.csv_log import read_rows
+from infinite_rl.generation.progress import Progress
+from infinite_rl.generator import generate_dataset
+from infinite_rl.layout import render, tagged
+from infinite_rl.procedural import ProceduralProvider
+from infinite_rl.providers.gemini import GeminiProvider
+from infinite_rl.providers.limits import RetryPolicy
+from infinite_rl.reward_functions import get_reward_functions
+from infinite_rl.store import FAILED
+
+AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)
+_PROCEDURAL = ProceduralProvider()
+
+
+def right(request: gemini.Request) -> str:
+    """What a good model answers: a verified task of the kind that is asked for."""
+    assert request.seed is not None
+    return _PROCEDURAL.complete(request.system, request.prompt, request.seed).text
+
+
+def wrong(request: gemini.Request) -> gemini.Reply:
+    """A well-formed sample whose response contradicts its reference."""
+    return gemini.text(render(f"What is {request.seed} + 1?", "0", tagged("1")), kind="wrong")
+
+
+MODEL_FAULTS = {
+    "wrong": lambda: gemini.text(render("What is 2 + 2?", "4", tagged("5")), kind="wrong"),
+    "garbage text": lambda: gemini.text("lorem ipsum \x00 \ud83d", kind="garbage text"),
+}
+
+
+def generate(server: gemini.GeminiServer, folder: Path, count: int, threads: int = 8) -> Progress:
+    provider = GeminiProvider("a-model", api_key=server.key, base_url=server.base_url)
+    return generate_dataset(
+        "a-model", count, folder, provider=provider, num_threads=threads, retry=AT_ONCE, verify=0
+    )
+
+
+@pytest.mark.slow
+def test_faults_of_all_kinds_cost_nothing_but_calls(tmp_path: Path) -> None:
+    """30 % faults, 8 threads: the exact target, no duplicate, each failure logged, no call lost."""
+    kinds = {**gemini.FAULTS, **MODEL_FAULTS}
+    with gemini.GeminiServer(gemini.faulty(right, 0.3, kinds)) as server:
+        progress = generate(server, tmp_path, 60)
+        calls = sum(server.kinds.values())
+        repeated = Counter({k: n for k, n in server.kinds.items() if k in gemini.PASSING_FAULTS})
+        repeated["rate_limited"] = server.kinds["rate_limited"]
+        failed = {k: n for k, n in server.kinds.items() if k not in (*repeated, "text")}
+        sent_kinds = set(server.kinds)
+
+        assert progress.complete
+        rows = load_dataset(tmp_path)
+        assert Counter(rows["type"]) == {"coding": 30, "math": 30}
+        assert rows["prompt"].str.casefold().is_unique
+        assert calls == progress.calls + progress.retries.total()
+        assert progress.retries.total() == sum(repeated.values())
+        duplicates = progress.rejected["duplicate"]
+        logged = list(read_rows(tmp_path / FAILED))
+        assert len(logged) == sum(failed.values()) + duplicates == sum(progress.rejected.values())
+        assert progress.calls == 60 + len(logged)
+        assert len(sent_kinds) >= 9, "the plan did send nearly every kind of fault"
+
+        assert generate(server, tmp_path, 60).complete
+        assert sum(server.kinds.values()) == calls, "a second run makes no call"
+
+
+@pytest.mark.slow
+def test_every_row_of_the_data_set_passes_its_reward_again(tmp_path: Path) -> None:
+    with gemini.GeminiServer(right) as server:
+        generate(server, tmp_path, 40)
+    rewards = get_reward_functions()
+    for row in load_dataset(tmp_path).to_dict("records"):
+        reward = rewards[row["type"]]
+        if row["type"] == "coding":
+            reward.set_language(row["language"])
+        score = reward.compute_reward(model_output=row["response"], expected_output=row["answer"])
+        assert (score.status, score.format_score) == ("passed", 1.0), row["prompt"]
+
+
+@pytest.mark.slow
+def test_no_file_holds_the_key_even_where_the_service_echoes_it(tmp_path: Path) -> None:
+    def echo(request: gemini.Request) -> gemini.Reply | str:
+        if request.attempt == 1:
+            return gemini.error(500, "INTERNAL", f"key {gemini.KEY} met an error")
+        if request.seed and request.seed % 2:
+            return gemini.text(f"{render('Say the key.', gemini.KEY, tagged(gemini.KEY + 'x'))}")
+        return right(request).replace("\n\n", f"\n\n{gemini.KEY}\n", 1)
+
+    with gemini.GeminiServer(echo) as server:
+        generate(server, tmp_path, 6)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) >= 3
+    for path in files:
+        assert gemini.KEY not in path.read_text(encoding="utf-8", errors="replace"), path
+
+
+def test_a_retired_model_gives_one_clear_line(tmp_path: Path) -> None:
+    with gemini.GeminiServer(right, models=["another"]) as server:
+        progress = generate(server, tmp_path, 4)
+    assert re.search(r"a-model.*--model_name", progress.stopped)
+    assert "\n" not in progress.stopped
+
+
+def test_a_wrong_key_gives_one_clear_line(tmp_path: Path) -> None:
+    with gemini.GeminiServer(right) as server:
+        provider = GeminiProvider("m", api_key="wrong", base_url=server.base_url)
+        progress = generate_dataset("m", 4, tmp_path, provider=provider, retry=AT_ONCE)
+        assert sum(server.kinds.values()) == 1, "no retry can help"
+    assert "key" in progress.stopped
+    assert "\n" not in progress.stopped
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", sorted(gemini.EMPTY_FAULTS))
+def test_a_service_that_never_gives_text_ends_the_run_with_its_reason(
+    tmp_path: Path, fault: str
+) -> None:
+    with gemini.GeminiServer(lambda _: gemini.EMPTY_FAULTS[fault]()) as server:
+        progress = generate(server, tmp_path, 2, threads=1)
+        calls = sum(server.kinds.values())
+    assert set(progress.given_up) == {"coding", "math"}
+    assert calls == 2 * 5 * 5, "five samples of five drafts each, for both families"

@@ -1,0 +1,301 @@
+"""A folder that many processes fill, by workers in this process: what holds on every cluster."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import gemini_server as gemini
+import pytest
+
+from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
+from infinite_rl.files.csv_log import read_rows
+from infinite_rl.generation import cluster
+from infinite_rl.generation.cluster import Failure, Job, ShardWorker, generate_on_ray
+from infinite_rl.generation.plan import free_indices
+from infinite_rl.generation.progress import Progress
+from infinite_rl.generation.rescore import rescore
+from infinite_rl.generation.shards import divided, shard_count, shard_folders, shares
+from infinite_rl.generator import generate_dataset
+from infinite_rl.inference.journal import answers
+from infinite_rl.layout import render, tagged
+from infinite_rl.providers import DEFAULT_MODEL
+from infinite_rl.providers.limits import Limits
+from infinite_rl.reward_functions import get_reward_functions
+from infinite_rl.store import DATASET, FAILED
+from infinite_rl.verification.reprove import reprove
+
+
+class Local:
+    """A crew that does one job after the other, in this process."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.rounds: list[Mapping[int, Job]] = []
+
+    def do(
+        self,
+        jobs: Mapping[int, Job],
+        stop: threading.Event,
+        show: Callable[[Mapping[int, Progress]], None],
+    ) -> dict[int, Progress | Failure]:
+        self.rounds.append(jobs)
+        ended: dict[int, Progress | Failure] = {}
+        for number, job in jobs.items():
+            ended[number] = ShardWorker().make(job)
+            show({n: each for n, each in ended.items() if isinstance(each, Progress)})
+        return ended
+
+
+def fill(out: Path, rows: int, crew: Local, model: str = "", **options: Any) -> Progress:
+    options = {"provider": "procedural", "num_threads": 2, "task_dist": "0,1", **options}
+    return cluster._Filling.by(model, rows, out, options).go(crew)
+
+
+def kept(out: Path) -> list[dict[str, str]]:
+    return list(read_rows(out / DATASET))
+
+
+@pytest.fixture
+def repeating(monkeypatch: pytest.MonkeyPatch) -> Iterator[gemini.GeminiServer]:
+    """A service whose tasks often are those that it has made before, for other seeds."""
+
+    def answer(request: gemini.Request) -> gemini.Reply:
+        number = (request.seed or 0) % 60
+        shown = number + (number % 7 == 0)
+        task = render(f"What is {number} + 0?", f"{number}", f"It is {tagged(str(shown))}")
+        return gemini.text(task)
+
+    with gemini.GeminiServer(answer) as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+@pytest.mark.slow
+def test_the_target_is_met_with_no_slot_and_no_prompt_twice(
+    tmp_path: Path, repeating: gemini.GeminiServer
+) -> None:
+    crew = Local(3)
+    done = fill(tmp_path, 30, crew, DEFAULT_MODEL, provider="gemini", verify=0)
+    rows = kept(tmp_path)
+    assert done.complete and len(rows) == 30 and len(crew.rounds) > 1
+    for name in ("slot", "prompt"):
+        assert len({row[name] for row in rows}) == 30
+    shards = [row for folder in shard_folders(tmp_path, 3) for row in kept(folder)]
+    left_out = list(read_rows(tmp_path / FAILED))
+    assert {row["slot"] for row in rows + left_out} == {row["slot"] for row in shards}
+    assert len(shards) == 30 + len(left_out) and left_out
+    assert {row["error_msg"] for row in left_out} == {
+        "duplicate: a row of another shard asks the same"
+    }
+    bought = [str(slot) for f in shard_folders(tmp_path, 3) for slot, _ in answers(f)]
+    assert len(set(bought)) == len(bought) == len(repeating.exchanges) == done.spending.calls
+
+
+def test_the_same_call_again_makes_only_what_is_missing(tmp_path: Path) -> None:
+    fill(tmp_path, 8, Local(2))
+    before = kept(tmp_path)
+    assert fill(tmp_path, 8, Local(2)).accepted.total() == 0
+    assert fill(tmp_path, 12, Local(2)).accepted.total() == 4
+    assert kept(tmp_path)[:8] == before
+
+
+def test_later_runs_may_have_any_number_of_workers(tmp_path: Path) -> None:
+    fill(tmp_path, 6, Local(2))
+    assert fill(tmp_path, 12, Local(5)).complete
+    assert shard_count(tmp_path) == 2 and len({row["slot"] for row in kept(tmp_path)}) == 12
+
+
+def test_rows_that_were_not_merged_when_a_run_died_are_not_made_again(tmp_path: Path) -> None:
+    fill(tmp_path, 8, Local(2))
+    for name in (DATASET, FAILED):
+        (tmp_path / name).unlink()
+    assert fill(tmp_path, 8, Local(2)).accepted.total() == 0
+    assert len(kept(tmp_path)) == 8
+
+
+@pytest.mark.slow
+def test_a_slot_has_the_same_row_however_many_shards_there_are(tmp_path: Path) -> None:
+    """Where the provider goes by the seed alone."""
+    found = []
+    for workers in (1, 2, 3):
+        fill(tmp_path / str(workers), 12, Local(workers), task_dist="0.5,0.5")
+        found.append({row["slot"]: row["id"] for row in kept(tmp_path / str(workers))})
+    generate_dataset("", 12, tmp_path / "local", provider="procedural")
+    found.append({row["slot"]: row["id"] for row in kept(tmp_path / "local")})
+    assert len(found[0]) == 12
+    for other in found[1:]:
+        assert all(other[slot] == found[0][slot] for slot in found[0].keys() & other.keys())
+        assert len(found[0].keys() & other.keys()) >= 8
+
+
+def test_the_turns_are_dealt_out_to_the_shards() -> None:
+    """Each takes whole turns, so that none makes one kind only."""
+    dealt = [list(islice(free_indices({8}, 2, first, 3), 4)) for first in range(3)]
+    assert dealt == [[0, 1, 6, 7], [2, 3, 9, 14], [4, 5, 10, 11]]
+    assert list(islice(free_indices({1}), 3)) == [0, 2, 3]
+
+
+def test_what_is_missing_is_shared_out_evenly() -> None:
+    found = shares({"math": 5, "coding": 0}, [Counter(math=2), Counter(), Counter(coding=1)])
+    assert [shard.targets for shard in found] == [
+        {"math": 4, "coding": 0},
+        {"math": 2, "coding": 0},
+        {"math": 1, "coding": 1},
+    ]
+
+
+def test_limits_hold_for_all_workers_together(tmp_path: Path) -> None:
+    assert divided(Limits(100, None, 7), 3) == Limits(33, None, 2)
+    with pytest.raises(UsageError, match="rpm is 2, less than one for each of 3 workers"):
+        divided(Limits(rpm=2), 3)
+    crew = Local(4)
+    fill(tmp_path, 4, crew, limits=Limits(rpm=401), max_cost=2.0)
+    jobs = crew.rounds[0].values()
+    assert [job["limits"].rpm for job in jobs] == [100] * 4
+    assert sum(job["max_cost"] for job in jobs) == 2.0
+
+
+def test_other_settings_are_refused_unless_extend(tmp_path: Path) -> None:
+    fill(tmp_path, 2, Local(2))
+    with pytest.raises(UsageError, match="seed was 0, is 7"):
+        fill(tmp_path, 4, Local(2), seed=7)
+    assert fill(tmp_path, 4, Local(2), seed=7, extend=True).complete
+
+
+def test_a_folder_is_not_gone_on_with_by_the_other_engine(tmp_path: Path) -> None:
+    fill(tmp_path / "shards", 2, Local(2))
+    with pytest.raises(UsageError, match="is made of shards: go on with it by --engine ray"):
+        generate_dataset("", 4, tmp_path / "shards", provider="procedural")
+    generate_dataset("", 2, tmp_path / "local", provider="procedural")
+    with pytest.raises(UsageError, match="was made by one process"):
+        fill(tmp_path / "local", 4, Local(2))
+
+
+def test_foreign_things_among_the_shards_are_refused(tmp_path: Path) -> None:
+    fill(tmp_path, 2, Local(2))
+    (tmp_path / "shards" / "1_of_3").mkdir()
+    with pytest.raises(StoreError, match="holds other things than one set of shards"):
+        fill(tmp_path, 4, Local(2))
+
+
+def test_a_worker_that_fails_loses_no_row_of_the_others(tmp_path: Path) -> None:
+    class Failing(Local):
+        def do(self, *args: Any) -> dict[int, Progress | Failure]:
+            return {**super().do(*args), 1: Failure("the disk broke")}
+
+    with pytest.raises(InfiniteRLError, match="the disk broke"):
+        fill(tmp_path, 6, Failing(3))
+    assert len(kept(tmp_path)) == 6
+
+
+def test_a_stop_ends_the_rounds(tmp_path: Path) -> None:
+    stop = threading.Event()
+    stop.set()
+    done = fill(tmp_path, 6, Local(2), stop=stop)
+    assert done.stopped == "stopped on request" and not done.calls
+
+
+def test_a_family_that_is_given_up_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with gemini.GeminiServer(lambda _: "nonsense") as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        done = fill(tmp_path, 4, Local(2), "m", provider="gemini", max_retries=1)
+    assert "math" in done.given_up and not done.complete
+
+
+def test_the_progress_and_the_manifest_add_the_shards_up(tmp_path: Path) -> None:
+    shown: list[tuple[int, int]] = []
+    traffic: list[tuple[int, int]] = []
+
+    def show(progress: Progress) -> None:
+        traffic.append((progress.cap, progress.most))
+        shown.append((progress.present["math"] + progress.accepted["math"], progress.calls))
+
+    fill(tmp_path, 4, Local(2), on_progress=show)
+    assert traffic[-1] == (4, 4), "two workers, each with two threads"
+    done = fill(tmp_path, 10, Local(2), on_progress=show)
+    assert [rows for rows, _ in shown] == sorted(rows for rows, _ in shown)
+    assert shown[-1][0] == 10 and done.present["math"] == 4 and done.accepted["math"] == 6
+    manifest = json.loads((tmp_path / "run.json").read_text())
+    assert manifest["totals"]["rows"]["math"] == 10
+    assert manifest["totals"]["calls"] == done.spending.calls >= 10
+    assert manifest["timeout"] == 5
+    assert manifest["settings"]["provider"] == "procedural" and len(manifest["runs"]) == 2
+
+
+def test_a_dry_run_starts_and_writes_nothing(tmp_path: Path) -> None:
+    fill(tmp_path / "out", 4, Local(2))
+    plan = generate_on_ray(
+        "", 10, tmp_path / "out", provider="procedural", task_dist="0,1", dry_run=True
+    )
+    assert plan.present["math"] == 4 and plan.estimate and plan.estimate.rows["math"] == 6
+    new = generate_on_ray("", 10, tmp_path / "new", provider="procedural", dry_run=True)
+    assert sum(map(new.missing, new.targets)) == 10 and not (tmp_path / "new").exists()
+
+
+def test_judging_again_judges_the_shards_and_merges_them(tmp_path: Path) -> None:
+    fill(tmp_path, 8, Local(2))
+    before = kept(tmp_path)
+    dropped = before[3]["slot"]
+    folder = next(f for f in shard_folders(tmp_path, 2) if dropped in {r["slot"] for r in kept(f)})
+    text = (folder / "journal.jsonl").read_text()
+    lines = [
+        line.replace("<answer>", "<answer>9")
+        if json.loads(line)["kind"] == "answered" and json.loads(line)["slot"] == dropped
+        else line
+        for line in text.splitlines()
+    ]
+    (folder / "journal.jsonl").write_text("\n".join(lines) + "\n")
+    counted: list[int] = []
+    found = rescore(tmp_path, on_progress=counted.append)
+    assert (found.kept, found.gained, found.dropped) == (7, 0, 1)
+    assert all(found.rejected.values()), "no reason is shown that rejected nothing"
+    assert found.out and kept(tmp_path) == before
+    after = {row["slot"]: row["id"] for row in kept(found.out)}
+    assert after == {row["slot"]: row["id"] for row in before if row["slot"] != dropped}
+    assert counted == sorted(counted) and counted[-1] >= 8
+    assert fill(found.out, 8, Local(2)).accepted["math"] == 1
+
+
+def test_the_merged_rows_hold_when_they_are_proven_again(tmp_path: Path) -> None:
+    fill(tmp_path, 4, Local(2))
+    assert [each.fault for each in reprove(kept(tmp_path), get_reward_functions())] == [""] * 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"provider": object()}, "a provider must be a name"),
+        ({"verify_model": object()}, "a provider must be a name"),
+        ({"batch": True}, "batch cannot be used on a cluster"),
+        ({"extra_rewards": {"r": 1}}, "extra_rewards cannot be used on a cluster"),
+        ({"provider": "nobody"}, "unknown provider"),
+        ({"task_dist": "1"}, "task_dist needs 2 weights"),
+        ({"workers": 0}, "workers must be at least 1"),
+    ],
+)
+def test_what_a_cluster_cannot_do_is_refused_before_ray_is_loaded(
+    tmp_path: Path, options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UsageError, match=message):
+        generate_on_ray("m", 4, tmp_path / "out", **{"provider": "procedural", **options})
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_ray_a_line_says_how_to_have_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UsageError, match=r"needs Ray: pip install 'infinite-rl\[ray\]'"):
+        generate_on_ray("m", 4, tmp_path / "out", provider="procedural")

@@ -1,0 +1,92 @@
+"""Who is asked, and how patiently."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from infinite_rl.errors import ProviderUnavailable, UsageError
+from infinite_rl.generation.progress import Progress
+from infinite_rl.inference.calls import Asked, Patience
+from infinite_rl.providers.gate import Limits, RetryPolicy
+from infinite_rl.providers.prices import Price
+from infinite_rl.providers.scripted import ScriptedProvider
+
+AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)
+
+
+def patience(limits: Limits | None = None, threads: int = 3) -> Patience:
+    return Patience(limits or Limits(), threads, AT_ONCE, threading.Event())
+
+
+def asked(provider: Any, solver: Any = "", **more: Any) -> Asked:
+    return Asked.by(provider, "a-model", solver, more.pop("price", None), {}, patience(), **more)
+
+
+def test_as_many_requests_as_threads_are_in_flight_where_no_limit_says_otherwise() -> None:
+    provider = ScriptedProvider(["one"])
+    assert patience().with_provider(provider).traffic.cap == 3
+    limited = patience(Limits(max_concurrency=2))
+    assert limited.with_provider(provider).traffic.cap == 2
+
+
+def test_calls_made_again_are_counted_by_the_kind_of_trouble() -> None:
+    calm = patience()
+    troubles = [
+        ProviderUnavailable("later", status=429),
+        ProviderUnavailable("slow", kind="timeout"),
+        ProviderUnavailable("later", status=429),
+    ]
+    provider = calm.with_provider(ScriptedProvider([*troubles, "one"]))
+    assert provider.complete("", "ask", 1).text == "one"
+    assert calm.retries == {"429": 2, "timeout": 1}
+    shown = Progress({}, {})
+    calm.telling(lambda progress: None)(shown)
+    assert shown.retries == calm.retries
+
+
+def test_who_looks_on_is_told_how_far_trouble_has_slowed_the_calls() -> None:
+    calm, shown = patience(), []
+    tell = calm.telling(lambda now: shown.append((now.cap, now.most, now.pace)))
+    overloaded = ProviderUnavailable("too much", status=503)
+    calm.with_provider(ScriptedProvider([]))
+    provider = calm.with_provider(ScriptedProvider([*[overloaded] * 8, "one", "two", "three"]))
+    tell(Progress({}, {}))
+    for seed in range(3):
+        provider.complete("", "ask", seed)
+        tell(Progress({}, {}))
+    slowed = "slowed by the provider to 2 of 3 calls at once (--max_concurrency bounds)"
+    assert shown == [(3, 3, ""), (2, 3, slowed), (2, 3, slowed), (3, 3, "")], (
+        "the one that allows least counts"
+    )
+
+
+def test_the_writer_solves_where_no_other_is_named() -> None:
+    found = asked(ScriptedProvider(["one", "two"], "mine"), price="1,2")
+    assert (found.writer.role, found.solver.role) == ("writer", "solver")
+    assert found.solver.model == "mine"
+    assert found.solver.price == found.writer.price == Price(1.0, 2.0)
+    assert found.settings() == {"provider": "ScriptedProvider", "model": "mine"}
+
+
+def test_a_price_that_is_given_is_that_of_its_model_alone() -> None:
+    other = ScriptedProvider([], "another")
+    assert asked(ScriptedProvider([], "mine"), other, price="1,2").solver.price is None
+    same = ScriptedProvider([], "mine")
+    assert asked(ScriptedProvider([], "mine"), same, price="1,2").solver.price == Price(1.0, 2.0)
+
+
+def test_what_asks_no_model_costs_nothing() -> None:
+    assert asked("procedural", price="1,2").writer.price == Price(0.0, 0.0)
+
+
+def test_beside_a_provider_of_your_own_a_solver_has_no_name() -> None:
+    with pytest.raises(UsageError, match="verify_model"):
+        asked(ScriptedProvider([]), "a-name")
+
+
+def test_a_provider_that_makes_no_batches_is_refused_for_them() -> None:
+    with pytest.raises(UsageError, match="batch"):
+        asked(ScriptedProvider([]), batch=True)

@@ -1,0 +1,130 @@
+"""The Dockerfile, as far as it can be checked without a container engine."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_rl.launch.request import MODULE
+
+yaml = pytest.importorskip("yaml")
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/image.yml").read_text(encoding="utf-8"))
+
+
+def instructions() -> list[tuple[str, str]]:
+    """Each instruction and its arguments, lines that go on joined."""
+    lines = [line for line in TEXT.splitlines() if not line.startswith("#")]
+    joined = re.sub(r"\\\n\s*", "", "\n".join(lines))
+    return [(word, rest.strip()) for word, _, rest in map(_split, joined.splitlines()) if word]
+
+
+def _split(line: str) -> tuple[str, str, str]:
+    return line.partition(" ")
+
+
+def of(name: str) -> list[str]:
+    return [rest for word, rest in instructions() if word == name]
+
+
+def copied() -> list[str]:
+    """What is copied from the folder, not from another stage."""
+    return [each for rest in of("COPY") if "--from" not in rest for each in rest.split()[:-1]]
+
+
+def test_every_instruction_is_one_of_docker() -> None:
+    known = {"ARG", "FROM", "SHELL", "RUN", "WORKDIR", "COPY", "ENV", "ENTRYPOINT"}
+    assert {word for word, _ in instructions()} == known
+
+
+def test_what_is_copied_is_there_and_git_knows_it() -> None:
+    assert copied()
+    for each in copied():
+        assert (ROOT / each).exists(), each
+        if shutil.which("git") and (ROOT / ".git").exists():
+            words = ["git", "ls-files", "--", each]
+            found = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+            assert found.stdout, f"{each} is not in the repository"
+
+
+def test_what_is_copied_is_sent_to_the_engine_and_secrets_are_not() -> None:
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    rules = [line for line in lines if line and not line.startswith("#")]
+    assert rules[0] == "*"
+    for each in copied():
+        assert f"!{each}" in rules
+    out = [rule for rule in rules if not rule.startswith("!")]
+    for name in ("infinite_rl/.env", "build_src/.env.local", "infinite_rl/runtimes/python.wasm"):
+        assert any(fnmatch(name, rule.replace("**/", "*")) for rule in out[1:]), name
+
+
+def test_the_build_copies_all_that_setuptools_needs() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    text = re.sub(
+        r"(?m)^infinite_rl = \[.*", "", text
+    )  # data of the package, which is copied whole
+    needed = set(re.findall(r'"([\w.]+\.(?:md|txt)|LICENSE)"', text))
+    assert {"README.md", "LICENSE", "VERSION.txt"} <= needed <= {*copied()}
+    assert "setup.py" in copied() and "pyproject.toml" in copied()
+
+
+def test_every_base_has_its_full_version() -> None:
+    bases = [rest.split()[0] for rest in of("FROM")]
+    given = dict(rest.partition("=")[::2] for rest in of("ARG"))
+    for base in bases:
+        base = given[base.strip("${}")] if base.startswith("$") else base
+        assert re.fullmatch(r"[\w./-]+:\d+\.\d+\.\d+[\w.-]*", base), base
+
+
+def test_the_extras_are_those_of_the_package() -> None:
+    (extras,) = [rest.partition("=")[2] for rest in of("ARG") if rest.startswith("EXTRAS")]
+    known = re.findall(r"^([\w-]+) = \[", (ROOT / "pyproject.toml").read_text("utf-8"), re.M)
+    assert set(extras.split(",")) <= set(known)
+    assert {"train", "ray", "aws"} <= set(extras.split(","))
+
+
+def test_the_program_is_the_one_that_requests_and_local_runs_name() -> None:
+    (entry,) = of("ENTRYPOINT")
+    assert json.loads(entry) == ["python", "-m", MODULE]  # as a list: signals reach it
+    assert importlib.util.find_spec(MODULE)
+
+
+def test_every_command_of_a_stage_is_known() -> None:
+    programs = {
+        shlex.split(part)[0]
+        for rest in of("RUN")
+        for part in rest.split("&&")
+        if not re.match(r"\s*\w+=", part)
+    }
+    assert programs == {"apt-get", "rm", "pip", "python"}
+
+
+def test_what_is_downloaded_does_not_stay_in_a_layer() -> None:
+    for rest in of("RUN"):
+        assert "pip" not in rest or "--no-cache-dir" in rest
+        assert "apt-get install" not in rest or "rm -rf /var/lib/apt/lists/*" in rest
+
+
+def test_no_secret_is_an_argument_or_a_variable() -> None:
+    assert not re.search(r"(?i)token|secret|password|_key", TEXT)
+
+
+def test_the_workflow_builds_it_on_changes_of_what_it_copies() -> None:
+    on: Any = WORKFLOW[True]  # YAML reads the key `on` as a truth
+    watched = set(on["push"]["paths"])
+    for each in ("Dockerfile", ".dockerignore", "pyproject.toml", "setup.py"):
+        assert each in watched
+    runs = [step.get("run", "") for step in WORKFLOW["jobs"]["image"]["steps"]]
+    assert any(run.startswith("docker build") for run in runs)
+    tag = re.search(r"--tag (\S+)", " ".join(runs))
+    assert tag and all(tag[1] in run for run in runs if run.startswith("docker run"))

@@ -1,0 +1,1025 @@
+"""Jobs against moto's server over HTTP: submitted, waited for, read, stopped; and every refusal."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import stat
+import sys
+import tarfile
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import datetime, timezone
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import aws_server
+import pytest
+from aws_server import ACCOUNT, lost, refusal, s3_refusal, sts_refusal
+from s3_server import SECRET, credentials
+
+from infinite_rl.cli import main
+from infinite_rl.errors import InfiniteRLError, LaunchError, StoreError, UsageError
+from infinite_rl.launch import image, job_log, jobs
+from infinite_rl.launch import submit as submission
+from infinite_rl.launch.aws import Aws
+from infinite_rl.launch.denied import explain, policy, statement
+from infinite_rl.launch.place import Place
+
+pytest.importorskip("yaml")
+NOW = datetime(2026, 3, 1, 12, 30, 5, tzinfo=timezone.utc)
+NAME = "annotations-adhoc-20260301-123005"
+FILE = "region: us-east-1\nrole: training\nbucket: a-bucket\n"
+CONFIG = "model: some/model\ndata: rows.jsonl\nsteps: 2\n"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[str, aws_server.Aws]]:
+    with aws_server.serving() as running:
+        yield running
+
+
+@cache
+def client(service: str) -> Any:
+    """What the tests themselves ask the server with; one is the work of a tenth of a second."""
+    import boto3.session
+
+    return boto3.session.Session().client(service)
+
+
+@pytest.fixture
+def aws(server: tuple[str, aws_server.Aws], monkeypatch: pytest.MonkeyPatch) -> aws_server.Aws:
+    """A server as if it were new, with a bucket and an image."""
+    endpoint, found = server
+    for name in [each for each in os.environ if each.startswith(("INFINITE_RL_", "AWS_"))]:
+        monkeypatch.delenv(name)
+    credentials(monkeypatch, endpoint)
+    urllib.request.urlopen(urllib.request.Request(f"{endpoint}/moto-api/reset", method="POST"))
+    client("s3").create_bucket(Bucket="a-bucket")
+    found.__init__(found.moto)  # type: ignore[misc]  # nothing of the tests before
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    here = tmp_path / "project"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for name, text in {
+        "launch.yaml": FILE,
+        "train.yaml": CONFIG,
+        "eval.yaml": "tasks: [rows.jsonl]\n",
+        "rows.jsonl": "{}\n",
+        "code.py": "print(1)\n",
+        ".env": "KEY=1\n",
+    }.items():
+        (here / name).write_text(text, encoding="utf-8")
+    return here
+
+
+@pytest.fixture
+def pushed(aws: aws_server.Aws) -> None:
+    """The image is in the registry."""
+    ecr = client("ecr")
+    ecr.create_repository(repositoryName="infinite-rl")
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.docker.distribution.manifest.v2+json",
+        "config": {"mediaType": "x", "size": 1, "digest": "sha256:" + "0" * 64},
+        "layers": [],
+    }
+    for tag in (image.default_tag(), "other"):
+        ecr.put_image(
+            repositoryName="infinite-rl", imageTag=tag, imageManifest=json.dumps(manifest)
+        )
+    aws.calls.clear()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("infinite_rl.cli.submit._now", lambda: NOW)
+
+
+def objects() -> dict[str, bytes]:
+    s3 = client("s3")
+    listed = s3.list_objects_v2(Bucket="a-bucket").get("Contents", [])
+    return {
+        each["Key"]: s3.get_object(Bucket="a-bucket", Key=each["Key"])["Body"].read()
+        for each in listed
+    }
+
+
+def log(folder: Path) -> str:
+    path = folder / "docs" / "job_log.md"
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+# A submission.
+
+
+@pytest.mark.usefixtures("pushed", "clock")
+def test_a_submission_sends_the_folder_and_makes_the_job(
+    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--eval_config", "eval.yaml", "--description", "a|b <c> *d*"]
+    assert main(["submit", "train.yaml", *words]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith(f"submitted: {NAME}\n")
+    assert "not sent: .env (it looks like a secret)" in said.err
+
+    (request,) = aws.requests["CreateTrainingJob"]
+    assert request["TrainingJobName"] == NAME
+    assert request["AlgorithmSpecification"]["TrainingImage"] == (
+        f"{ACCOUNT}.dkr.ecr.us-east-1.amazonaws.com/infinite-rl:{image.default_tag()}"
+    )
+    assert request["RoleArn"] == f"arn:aws:iam::{ACCOUNT}:role/training"
+    found = objects()
+    for channel in request["InputDataConfig"]:
+        prefix = channel["DataSource"]["S3DataSource"]["S3Uri"].removeprefix("s3://a-bucket/")
+        assert [key for key in found if key.startswith(prefix)], channel
+    assert found[f"infinite-rl/jobs/{NAME}/config/train.yaml"].decode() == CONFIG
+    assert f"infinite-rl/jobs/{NAME}/config/eval.yaml" in found
+    (archive,) = (body for key, body in found.items() if key.endswith(".tar.gz"))
+    path = folder / "artifacts.tar.gz"
+    path.write_bytes(archive)
+    with tarfile.open(path) as unpacked:
+        assert set(unpacked.getnames()) == {*("train.yaml", "eval.yaml", "rows.jsonl", "code.py")}
+    (row,) = [line for line in log(folder).splitlines() if NAME in line.replace("\\", "")]
+    assert "a\\|b \\<c\\> \\*d\\*" in row and "2026-03-01 12:30:05" in row
+
+
+@pytest.mark.usefixtures("pushed", "clock")
+def test_a_dry_run_prints_what_a_submission_then_sends_and_changes_nothing(
+    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", "train.yaml", "--dry_run"]) == 0
+    dry = capsys.readouterr().out
+    assert main(["submit", "train.yaml", "--dry_run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(dry)
+    assert set(aws.calls) == {"GetCallerIdentity"} and not log(folder) and not objects()
+    assert main(["submit", "train.yaml"]) == 0
+    assert json.loads(dry) == aws.requests["CreateTrainingJob"][0]
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_dry_run_needs_neither_aws_nor_boto3_where_the_account_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [each for each in os.environ if each.startswith(("INFINITE_RL_", "AWS_"))]:
+        monkeypatch.delenv(name)
+    for name in ("boto3", "botocore", "torch", "ray"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert main(["submit", "train.yaml", "--dry_run", "--account", ACCOUNT]) == 0
+    assert json.loads(capsys.readouterr().out)["TrainingJobName"] == NAME
+    assert main(["submit", "train.yaml", "--account", ACCOUNT]) == 2
+    assert "need boto3: pip install 'infinite-rl[aws]'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("pushed", "clock")
+def test_the_keys_of_a_place_reach_the_job_and_no_file_of_its_source(
+    aws: aws_server.Aws, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    key = "hf_abcdefghijklmnopqrstuvw"
+    (folder / "launch.yaml").write_text(f"{FILE}environment: {{HF_TOKEN: {key}}}\n", "utf-8")
+    (folder / "other.yaml").write_text(f"{FILE}environment: {{HF_TOKEN: {key}}}\n", "utf-8")
+    words = ["submit", "train.yaml", "--launch_config", "other.yaml"]
+    assert main([*words, "--dry_run"]) == main(words) == 0
+    assert aws.requests["CreateTrainingJob"][0]["Environment"] == {"HF_TOKEN": key}
+    for body in objects().values():
+        assert key.encode() not in (gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body)
+    said = capfd.readouterr()
+    assert key not in said.out + said.err + log(folder)
+
+
+@pytest.mark.usefixtures("pushed")
+def test_checkpoints_go_where_the_config_says(aws: aws_server.Aws, folder: Path) -> None:
+    text = f"{CONFIG}checkpoints: s3://other/place/\n"
+    (folder / "train.yaml").write_text(text, encoding="utf-8")
+    assert main(["submit", "train.yaml", "--job_name", "own"]) == 0
+    told = aws.requests["CreateTrainingJob"][0]["HyperParameters"]
+    assert told["checkpoints"] == "s3://other/place/"
+    assert told["traces"] == "s3://a-bucket/infinite-rl/traces/own/"
+
+
+@pytest.mark.usefixtures("pushed", "clock")
+def test_a_source_that_is_there_is_not_sent_again(
+    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", "train.yaml", "--job_name", "one"]) == 0
+    (folder / "docs" / "job_log.md").unlink()  # else it is one file more
+    (folder / "docs").rmdir()
+    before = aws.calls["S3 PUT"]
+    assert main(["submit", "train.yaml", "--job_name", "two"]) == 0
+    assert aws.calls["S3 PUT"] == before + 1  # the config
+    assert "in S3 already" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("pushed")
+def test_two_submissions_at_once_are_two_jobs(aws: aws_server.Aws, folder: Path) -> None:
+    place = Place(region="us-east-1", role="training", bucket="a-bucket", account=ACCOUNT)
+    names: list[str] = []
+
+    def one() -> None:
+        asked = submission.Asked(folder / "train.yaml", place, folder)
+        job, _ = submission.submit(asked, lambda: NOW, build=False, push=False)
+        names.append(job.name)
+
+    threads = [threading.Thread(target=one) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(names) == [f"annotations-adhoc-20260301-12300{second}" for second in (5, 6, 7, 8)]
+    assert aws.made == set(names)
+    rows = [line for line in log(folder).splitlines() if "annotations" in line]
+    assert len(rows) == 4 and log(folder).count("| job |") == 1
+
+
+@pytest.mark.usefixtures("pushed")
+def test_a_name_that_is_taken_is_refused_and_nothing_of_the_other_is_touched(
+    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", "train.yaml", "--job_name", "mine"]) == 0
+    before = objects()
+    assert main(["submit", "train.yaml", "--job_name", "mine"]) == 2
+    assert "the name mine is taken" in capsys.readouterr().err
+    assert before.items() <= objects().items() and log(folder).count("mine") == 1
+    aws.made.add("others")  # made by something else, which has written nothing here
+    aws.faults["DescribeTrainingJob"] = [
+        lambda: (
+            200,
+            json.dumps({"TrainingJobName": "others", "TrainingJobStatus": "Completed"}).encode(),
+        )
+    ]
+    assert main(["submit", "train.yaml", "--job_name", "others"]) == 2
+    assert "the name others is taken" in capsys.readouterr().err
+    assert not [key for key in objects() if "/others/" in key]
+
+
+@pytest.mark.usefixtures("pushed")
+def test_a_submission_that_was_killed_before_there_was_a_job_is_made_again(
+    aws: aws_server.Aws,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def killed(*_: object) -> None:
+        raise SystemExit(137)
+
+    words = ["submit", "train.yaml", "--eval_config", "eval.yaml", "--job_name", "mine"]
+    with monkeypatch.context() as patch, suppress(SystemExit):
+        patch.setattr(submission, "_create", killed)
+        main(words)
+    assert "infinite-rl/jobs/mine/config/train.yaml" in objects() and not aws.made
+    before = objects()
+    for name, text in {"train.yaml": f"{CONFIG}seed: 7\n", "code.py": "print(2)\n"}.items():
+        own = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8")
+        assert main(words) == 2
+        said = "the name mine is held by a submission that made no job, with another config or sou"
+        assert said in capsys.readouterr().err
+        (folder / name).write_text(own, encoding="utf-8")
+    assert before.items() <= objects().items()
+    assert main(words) == 0 and aws.made == {"mine"}
+    assert "going on with a submission of mine" in capsys.readouterr().err
+    assert main(words) == 2
+    assert "the name mine is taken" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("pushed", "clock")
+def test_a_job_whose_answer_was_lost_is_there_once(
+    aws: aws_server.Aws, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aws.faults["CreateTrainingJob"] = [lost]
+    assert main(["submit", "train.yaml"]) == 0  # no answer: the job is looked for
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "3")
+    aws.faults["CreateTrainingJob"] = [lost]
+    assert main(["submit", "train.yaml", "--job_name", "again"]) == 0  # asked again: it is in use
+    assert aws.made == {NAME, "again"} and log(folder).count("train.yaml") == 2
+
+
+@pytest.mark.usefixtures("pushed")
+def test_where_nobody_knows_whether_the_job_is_there_what_it_needs_stays(
+    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aws.faults["CreateTrainingJob"] = [lost]
+    aws.faults["DescribeTrainingJob"] = [lost]
+    assert main(["submit", "train.yaml", "--job_name", "odd"]) == 1
+    assert "not known: infinite-rl jobs status odd" in capsys.readouterr().err
+    assert "infinite-rl/jobs/odd/config/train.yaml" in objects() and not log(folder)
+
+
+# What can go wrong leaves nothing half made.
+
+NOT_ALLOWED = (
+    "User: arn:aws:iam::123456789012:user/me is not authorized to perform: {action} on resource: "
+    "{resource} because no identity-based policy allows the {action} action"
+)
+ROLE = f"arn:aws:iam::{ACCOUNT}:role/training"
+FAILURES: dict[str, tuple[str, Callable[[], Any], int, str]] = {
+    "a quota": (
+        "CreateTrainingJob",
+        refusal("ResourceLimitExceeded", "The account-level service limit is 0 Instances"),
+        1,
+        "a quota of the account is too small: The account-level.*Service Quotas",
+    ),
+    "throttling": (
+        "CreateTrainingJob",
+        refusal("ThrottlingException", "Rate exceeded"),
+        1,
+        "AWS sagemaker is throttling .Rate exceeded.: wait a minute",
+    ),
+    "a server that breaks": (
+        "CreateTrainingJob",
+        refusal("InternalFailure", "oops", 500),
+        1,
+        r"AWS refused CreateTrainingJob \(InternalFailure\): oops",
+    ),
+    "a wrong role": (
+        "CreateTrainingJob",
+        refusal("ValidationException", "Could not assume role arn:x"),
+        1,
+        r"AWS refused CreateTrainingJob \(ValidationException\): Could not assume role",
+    ),
+    "no right to make jobs": (
+        "CreateTrainingJob",
+        refusal(
+            "AccessDeniedException",
+            NOT_ALLOWED.format(action="sagemaker:CreateTrainingJob", resource="arn:aws:x"),
+        ),
+        2,
+        "permission sagemaker:CreateTrainingJob is missing.*training-job/",
+    ),
+    "no right to pass the role": (
+        "CreateTrainingJob",
+        refusal("AccessDeniedException", NOT_ALLOWED.format(action="iam:PassRole", resource=ROLE)),
+        2,
+        f'permission iam:PassRole is missing.*"Resource": "{ROLE}".*PassedToService',
+    ),
+    "expired credentials": (
+        "CreateTrainingJob",
+        refusal("ExpiredTokenException", "The security token included in the request is expired"),
+        2,
+        "credentials have expired: renew them",
+    ),
+    "unknown credentials": (
+        "GetCallerIdentity",
+        sts_refusal("InvalidClientTokenId"),
+        2,
+        r"does not know these credentials \(InvalidClientTokenId\)",
+    ),
+    "no right to write": ("S3 PUT", s3_refusal("AccessDenied"), 2, "permission s3:PutObject"),
+    "no bucket": (
+        "S3 PUT",
+        s3_refusal("NoSuchBucket", "The specified bucket does not exist", 404),
+        2,
+        "there is no bucket a-bucket",
+    ),
+    "no image": (
+        "DescribeImages",
+        refusal("ImageNotFoundException", "not there"),
+        2,
+        "there is no image .*infinite-rl:.*--build --push",
+    ),
+}
+
+
+@pytest.mark.usefixtures("pushed")
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_submission_that_fails_leaves_nothing(
+    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str], failure: str
+) -> None:
+    operation, fault, code, told = FAILURES[failure]
+    aws.faults[operation], aws.forever = [fault], {operation}
+    assert main(["submit", "train.yaml", "--job_name", "failing"]) == code
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("error: "))
+    assert re.search(told, line), line
+    assert not aws.made and not log(folder)
+    assert not [key for key in objects() if "/jobs/" in key]
+    aws.faults.clear()
+    assert main(["submit", "train.yaml", "--job_name", "failing"]) == 0  # the name is free
+
+
+@pytest.mark.usefixtures("pushed")
+@pytest.mark.parametrize("what", ["source", "source in parts", "config"])
+def test_who_may_not_write_to_s3_is_told_the_permission_and_its_statement(
+    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str], what: str
+) -> None:
+    operation = "S3 PUT"
+    if what == "source in parts":
+        operation = "S3 POST"  # which begins an upload
+        (folder / "large.bin").write_bytes(os.urandom(9 << 20))
+    if what == "config":
+        place = Place(region="us-east-1", role="training", bucket="a-bucket", account=ACCOUNT)
+        asked = submission.Asked(folder / "train.yaml", place, folder)
+        with submission.prepared(asked) as found:
+            submission._upload_source(Aws(place), found.source)
+    aws.faults[operation], aws.forever = [s3_refusal("AccessDenied")], {operation}
+    assert main(["submit", "train.yaml", "--job_name", "failing"]) == 2
+    aws.faults.clear()
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("error: "))
+    told, _, granted = line.partition(" Add this statement to your IAM policy: ")
+    assert told == "error: the permission s3:PutObject is missing."
+    assert json.loads(granted) == {
+        "Effect": "Allow",
+        "Action": "s3:PutObject",
+        "Resource": "arn:aws:s3:::a-bucket/infinite-rl/*",
+    }
+    assert not aws.made and not log(folder)
+
+
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        ({"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None}, "there are no AWS creden"),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "AWS sts did not answer: Could not connect"),
+        ({"AWS_ENDPOINT_URL": "nowhere"}, "AWS sts cannot be asked"),
+        ({"AWS_PROFILE": "nobody"}, "the AWS profile cannot be used: .*nobody"),
+    ],
+)
+@pytest.mark.usefixtures("aws")
+def test_surroundings_that_are_not_set_up_are_said_in_one_line(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    variables: dict[str, str | None],
+    told: str,
+) -> None:
+    monkeypatch.setenv("HOME", str(folder))
+    for name, value in variables.items():
+        if value is None:
+            monkeypatch.delenv(name)
+        else:
+            monkeypatch.setenv(name, value)
+    assert main(["submit", "train.yaml"]) in (1, 2)
+    error = capsys.readouterr().err
+    assert re.search(f"error: .*{told}", error), error
+    assert SECRET not in error and not log(folder)
+
+
+@pytest.mark.usefixtures("aws")
+def test_no_region_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    (folder / "launch.yaml").unlink()
+    assert main(["submit", "train.yaml"]) == 2
+    error = capsys.readouterr().err
+    for key in ("region", "role", "bucket"):
+        assert f"the {key} is missing" in error
+    assert main(["jobs", "list"]) == 2
+    assert "the region is missing" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("pushed")
+def test_credentials_of_another_account_are_refused(
+    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    role = "arn:aws:iam::999999999999:role/training"
+    assert main(["submit", "train.yaml", "--role", role]) == 2
+    told = f"these credentials are of the account {ACCOUNT}, and the job's is 999999999999"
+    assert told in capsys.readouterr().err
+    assert not aws.made and not objects()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("model: m\nstepz: 1\n", "train.yaml: unknown key 'stepz'"),
+        ("model: m\ndata: /etc/hostname\n", "would not be there in a job"),
+        ("model: m\n", "data is missing"),
+        ("model: m\ndata: rowz.jsonl\n", "there is no rowz.jsonl in"),
+        ("model: m\ndatasets: [{name: a, path: b.csv}]\n", "there is no b.csv in"),
+        (
+            "model: m\ndata: hf:a:b\nengine_options: {hub_token: abcdefgh}\n",
+            "holds a secret under 'engine_opt",
+        ),
+        ("model: hf_abcdefghijklmnopqrstuvw\ndata: hf:a:b\n", "holds a secret under 'model'"),
+    ],
+)
+def test_a_config_that_cannot_be_is_refused_before_aws_is_asked(
+    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str], text: str, told: str
+) -> None:
+    (folder / "train.yaml").write_text(text, encoding="utf-8")
+    assert main(["submit", "train.yaml"]) == 2
+    error = capsys.readouterr().err
+    assert told in error and "abcdefgh" not in error and not aws.calls
+
+
+@pytest.mark.usefixtures("aws")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--job_name", "a_b"], "a job's name is letters"),
+        (["--gpus", "0"], "--gpus goes with --local"),
+        (["--local", "--push"], "--push does not go with --local"),
+        (["--local", "--gpus", "0,0"], "--gpus is numbers"),
+        (["--dry_run", "--build"], "--dry_run does nothing"),
+        (["--image_tag", "a b"], "a tag is up to 128"),
+        (["--instance_type", "p4"], "instance_type must be such as"),
+        (["--instance_count", "0"], "instance_count must be in"),
+        (["--instance_count", "2"], "the engine local uses one machine"),
+        (["--eval_config", "nowhere.yaml"], "nowhere.yaml: there is no such file"),
+    ],
+)
+def test_flags_that_cannot_be_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    assert main(["submit", "train.yaml", *words]) == 2
+    assert told in capsys.readouterr().err and not log(folder)
+
+
+@pytest.mark.usefixtures("pushed")
+def test_a_log_that_cannot_be_written_is_found_before_there_is_a_job(
+    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "docs").write_text("a file", encoding="utf-8")
+    assert main(["submit", "train.yaml"]) == 1
+    assert "cannot write docs/job_log.md" in capsys.readouterr().err and not aws.made
+
+
+@pytest.mark.usefixtures("pushed")
+def test_a_job_whose_line_could_not_be_written_is_told_of(
+    aws: aws_server.Aws,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def full(*_: object) -> None:
+        raise StoreError("cannot write docs/job_log.md: No space left on device")
+
+    monkeypatch.setattr(job_log, "append", full)
+    assert main(["submit", "train.yaml", "--job_name", "there"]) == 1
+    assert "the job there is submitted, but cannot write" in capsys.readouterr().err
+    assert aws.made == {"there"}
+
+
+# The image.
+
+
+def engine(folder: Path, name: str, script: str = "") -> Path:
+    """A stand-in for a container engine, which writes down what it is told."""
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    text = f'#!/bin/sh\necho "$@" >> {folder}/{name}.words\n{script}\n'
+    path.write_text(text, encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return folder / f"{name}.words"
+
+
+def test_an_image_is_built_and_pushed_and_the_password_is_on_no_command_line(
+    aws: aws_server.Aws,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    keep = f'case "$1" in login) cat > {tmp_path}/password;; esac'
+    words = engine(tmp_path / "bin", "docker", keep)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    (folder / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
+    place = "--image_tag", "t1"
+    # A stand-in pushes nothing, so that the image is missing in the end.
+    assert main(["submit", "train.yaml", "--build", "--push", *place]) == 0
+    registry = f"{ACCOUNT}.dkr.ecr.us-east-1.amazonaws.com"
+    assert words.read_text(encoding="utf-8").splitlines() == [
+        "info",
+        f"build --platform linux/amd64 --tag {registry}/infinite-rl:t1 .",
+        f"login --username AWS --password-stdin {registry}",
+        f"push {registry}/infinite-rl:t1",
+        f"logout {registry}",
+    ]
+    password = (tmp_path / "password").read_text(encoding="utf-8")
+    assert password == f"{ACCOUNT}-auth-token"
+    said = capfd.readouterr()
+    assert password not in said.out + said.err
+    assert aws.calls["CreateRepository"] == 1
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ('[ "$1" != build ]', "`docker build` failed with exit code 1"),
+        ('[ "$1" != push ]', "`docker push` failed with exit code 1"),
+        (
+            'if [ "$1" = login ]; then read x; echo "bad $x" >&2; exit 1; fi',
+            r"could not log in to .*: bad \[redacted\]",
+        ),
+    ],
+)
+def test_an_engine_that_fails_ends_the_submission(
+    aws: aws_server.Aws,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    script: str,
+    told: str,
+) -> None:
+    engine(tmp_path / "bin", "docker", script)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    (folder / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
+    assert main(["submit", "train.yaml", "--build", "--push"]) == 1
+    assert re.search(told, capfd.readouterr().err)
+    assert not aws.made and not objects()
+
+
+def test_podman_is_taken_where_docker_does_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine(tmp_path, "docker", "exit 1")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError) as error:
+        image.engine()
+    assert "docker is installed, but its service does not run; podman is not installed" in str(
+        error.value
+    )
+    engine(tmp_path, "podman")
+    assert image.engine() == "podman"
+
+
+def test_no_dockerfile_is_said(folder: Path) -> None:
+    with pytest.raises(UsageError, match="there is no Dockerfile in"):
+        image.build("docker", "x", folder)
+
+
+def test_a_repository_is_made_once(aws: aws_server.Aws) -> None:
+    place = Place(region="us-east-1", account=ACCOUNT, tags={"team": "rl"})
+    assert image.ensure_repository(Aws(place)) and not image.ensure_repository(Aws(place))
+    assert aws.calls["CreateRepository"] == 1
+    aws.faults["DescribeRepositories"] = [refusal("RepositoryNotFoundException")]
+    image.ensure_repository(Aws(place))  # another was faster
+
+
+# Jobs.
+
+
+@pytest.fixture
+def job(pushed: None, aws: aws_server.Aws, folder: Path, clock: None) -> str:
+    assert main(["submit", "train.yaml"]) == 0
+    aws.calls.clear()
+    return NAME
+
+
+def states(*told: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "TrainingJobStatus": state,
+            "SecondaryStatus": detail or state,
+            "SecondaryStatusTransitions": [],
+            "TrainingTimeInSeconds": 61,
+        }
+        for state, _, detail in (text.partition(":") for text in told)
+    ]
+
+
+PLACE = Place(region="us-east-1")
+
+
+@pytest.mark.parametrize(("end", "code"), [("Completed", 0), ("Failed", 1), ("Stopped", 1)])
+def test_waiting_shows_each_step_and_ends_with_the_jobs_success(
+    aws: aws_server.Aws,
+    job: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    end: str,
+    code: int,
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(jobs.wait, "__kwdefaults__", {"sleep": waits.append})
+    running = ["InProgress:Downloading", "InProgress:Training", "InProgress:Training"]
+    aws.lives[job] = states(*running, end)
+    if end == "Failed":
+        aws.lives[job][-1]["FailureReason"] = "AlgorithmError:\n out of memory"
+    capsys.readouterr()
+    assert main(["jobs", "status", job, "--wait"]) == code
+    said = capsys.readouterr()
+    steps = [line.partition(" ")[2] for line in said.err.splitlines()]
+    assert steps[:2] == [f"{job}: InProgress (Downloading)", f"{job}: InProgress (Training)"]
+    assert len(steps) == 3 and len(waits) == 3
+    assert said.out.startswith(f"{job}: {end}")
+    assert ("AlgorithmError: out of memory" in said.out) is (end == "Failed")
+
+
+def test_waiting_outlives_a_network_that_is_gone_for_a_while(aws: aws_server.Aws, job: str) -> None:
+    aws.lives[job] = states("InProgress", "Completed")
+    aws.faults["DescribeTrainingJob"] = [lost, refusal("ThrottlingException"), lost]
+    assert jobs.wait(Aws(PLACE), job, print, sleep=lambda _: None).status == "Completed"
+
+
+def test_waiting_ends_where_aws_is_silent_for_long_and_says_that_the_job_goes_on(
+    aws: aws_server.Aws, job: str
+) -> None:
+    aws.faults["DescribeTrainingJob"], aws.forever = [lost], {"DescribeTrainingJob"}
+    with pytest.raises(LaunchError, match=f"did not answer.*the job {job} goes on"):
+        jobs.wait(Aws(PLACE), job, print, sleep=lambda _: None)
+    assert aws.calls["DescribeTrainingJob"] == 20
+    aws.faults["DescribeTrainingJob"] = [refusal("ExpiredTokenException")]
+    with pytest.raises(UsageError, match=f"have expired.*the job {job} goes on"):
+        jobs.wait(Aws(PLACE), job, print, sleep=lambda _: None)
+
+
+def test_status_says_how_a_job_is(
+    aws: aws_server.Aws, job: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aws.lives[job] = states("InProgress:Training")
+    capsys.readouterr()
+    assert main(["jobs", "status", job]) == 0
+    said = capsys.readouterr().out
+    assert said == (
+        f"{job}: InProgress (Training)\n"
+        "on 1 x ml.p4de.24xlarge, training for 0:01:01 so far\n"
+        f"checkpoints: s3://a-bucket/infinite-rl/checkpoints/{job}/\n"
+    )
+    aws.lives[job] = states("Failed")
+    assert main(["jobs", "status", job]) == 1
+
+
+@pytest.mark.parametrize("verb", ["status", "stop"])
+@pytest.mark.usefixtures("job")
+def test_a_job_that_is_not_there_is_said(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["jobs", verb, "nothing"]) == 2
+    assert "there is no job nothing in us-east-1" in capsys.readouterr().err
+    assert main(["jobs", verb, "no_name"]) == 2
+
+
+def test_a_job_is_stopped_once(
+    aws: aws_server.Aws, job: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aws.lives[job] = states("InProgress:Training")
+    capsys.readouterr()
+    assert main(["jobs", "stop", job]) == 0
+    assert aws.requests["StopTrainingJob"] == [{"TrainingJobName": job}]
+    assert capsys.readouterr().out.startswith(f"{job}: Stopping")
+    assert main(["jobs", "stop", job]) == 2
+    assert f"the job {job} is over: Stopped" in capsys.readouterr().err
+
+
+def test_the_newest_jobs_are_listed(
+    aws: aws_server.Aws, job: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", "train.yaml", "--job_name", "second"]) == 0
+    capsys.readouterr()
+    assert main(["jobs", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 and all("Completed" in line for line in lines)
+    assert main(["jobs", "list", "-n", "1"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    assert main(["jobs", "list", "--containing", "second"]) == 0
+    assert capsys.readouterr().out.split()[-1] == "second"
+    assert main(["jobs", "list", "--containing", "nothing"]) == 0
+    assert "there are no jobs in us-east-1" in capsys.readouterr().out
+
+
+def say(job: str, host: str, *lines: tuple[int, str]) -> None:
+    from botocore.exceptions import ClientError
+
+    logs = client("logs")
+    names = {"logGroupName": jobs.GROUP, "logStreamName": f"{job}/{host}"}
+    with suppress(ClientError):  # it is there
+        logs.create_log_group(logGroupName=jobs.GROUP)
+    with suppress(ClientError):
+        logs.create_log_stream(**names)
+    events = [{"timestamp": when, "message": text} for when, text in lines]
+    logs.put_log_events(**names, logEvents=events)
+
+
+def test_machines_are_told_of_jobs_in_json(
+    aws: aws_server.Aws, job: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(*words: str, code: int = 0) -> list[Any]:
+        capsys.readouterr()
+        assert main([*words, "--json"]) == code
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    submitted = told("submit", "train.yaml", "--job_name", "second")
+    assert submitted == [{"name": "second", "region": "us-east-1"}]
+    aws.lives[job] = states("InProgress:Training")
+    (state,) = told("jobs", "status", job)
+    assert (state["name"], state["status"], state["seconds"]) == (job, "InProgress", 61)
+    (found,) = told("jobs", "list", "--containing", "second")
+    assert [each["name"] for each in found["jobs"]] == ["second"]
+    now = int(datetime.now(timezone.utc).timestamp() * 1000)
+    say(job, "algo-1", (now, "one"), (now + 1, "two"))
+    lines = [{"host": "algo-1", "text": text} for text in ("one", "two")]
+    assert told("jobs", "logs", job) == lines
+    (stopped,) = told("jobs", "stop", job)
+    assert stopped["status"] == "Stopping"
+    (policy,) = told("jobs", "policy")
+    assert policy["Statement"]
+    (request,) = told("submit", "train.yaml", "--dry_run")
+    assert request["TrainingJobName"]
+    assert told("jobs", "status", "nothing", code=2) == []
+
+
+def test_logs_are_those_of_all_hosts_by_time_and_of_no_other_job(
+    aws: aws_server.Aws, job: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["jobs", "logs", job]) == 0
+    assert "nothing yet; " in capsys.readouterr().out
+    now = int(datetime.now(timezone.utc).timestamp() * 1000)
+    say(job, "algo-1-1", (now, "one"), (now + 2, "three \x1b[2J"))
+    say(job, "algo-2-1", (now + 1, "two"))
+    say(f"{job}-more", "algo-1-1", (now, "another job's"))
+    assert main(["jobs", "logs", job]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        *("algo-1-1: one", "algo-2-1: two", "algo-1-1: three \ufffd[2J")
+    ]
+
+
+def test_logs_are_followed_to_the_end_each_line_once(aws: aws_server.Aws, job: str) -> None:
+    now = int(datetime.now(timezone.utc).timestamp() * 1000)
+    aws.lives[job] = states("InProgress", "InProgress", "Completed")
+    say(job, "algo-1-1", (now, "one"))
+    late = iter([("algo-2-1", now - 50, "of before"), ("algo-1-1", now + 9, "last")])
+
+    def meanwhile(_: float) -> None:
+        host, when, text = next(late)
+        say(job, host, (when, text))
+
+    found = [text for _, text in jobs.followed(Aws(PLACE), job, sleep=meanwhile)]
+    assert found == ["one", "of before", "last"]
+
+
+# Permissions.
+
+
+@pytest.mark.parametrize(
+    ("message", "action", "resource"),
+    [
+        (
+            NOT_ALLOWED.format(action="ecr:CreateRepository", resource="arn:aws:ecr:x"),
+            "ecr:CreateRepository",
+            "arn:aws:ecr:us-east-1:*:repository/infinite-rl",
+        ),
+        (
+            'x is not authorized to perform: kms:Decrypt on resource: "arn:aws:kms:y" because',
+            "kms:Decrypt",
+            "arn:aws:kms:y",
+        ),
+        ("Access Denied", "s3:PutObject", "arn:aws:s3:::*/infinite-rl/*"),
+    ],
+)
+def test_a_missing_permission_is_named_with_its_statement(
+    message: str, action: str, resource: str
+) -> None:
+    told = explain("s3", "PutObject", message, PLACE)
+    assert f"the permission {action} is missing" in told and "\n" not in told
+    granted = json.loads(told[told.index("{") :])
+    assert granted == {"Effect": "Allow", "Action": action, "Resource": resource}
+
+
+def test_an_explicit_deny_is_not_answered_with_a_statement() -> None:
+    message = (
+        "User: arn:x is not authorized to perform: sagemaker:CreateTrainingJob on resource: arn:y "
+        "with an explicit deny in a service control policy"
+    )
+    told = explain("sagemaker", "CreateTrainingJob", message, PLACE)
+    assert "explicit deny" in told and "ask who keeps" in told and "Allow" not in told
+
+
+def test_a_role_is_passed_to_sagemaker_alone() -> None:
+    found = statement("iam:PassRole", Place(region="us-east-1", account=ACCOUNT, role="training"))
+    assert found["Resource"] == ROLE
+    assert found["Condition"] == {
+        "StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}
+    }
+
+
+@pytest.mark.usefixtures("pushed", "clock")
+def test_the_policy_grants_every_call_that_is_made(
+    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", "train.yaml"]) == 0
+    aws.lives[NAME] = states("InProgress")
+    for verb in ("status", "logs", "stop"):
+        assert main(["jobs", verb, NAME]) == 0
+    assert main(["jobs", "list"]) == 0
+    capsys.readouterr()
+    assert main(["jobs", "policy", "--account", ACCOUNT]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == policy(
+        Place(region="us-east-1", role="training", bucket="a-bucket", account=ACCOUNT)
+    )
+    granted = {
+        action.partition(":")[2]
+        for each in printed["Statement"]
+        for action in ([each["Action"]] if isinstance(each["Action"], str) else each["Action"])
+    }
+    free = {"GetCallerIdentity", "S3 PUT", "S3 GET"}  # of which the first needs no permission
+    assert set(aws.calls) - free <= granted
+    assert {"PutObject", "ListBucket", "DeleteObject", "PassRole", "AddTags"} <= granted
+
+
+# The job log.
+
+
+def test_a_log_of_the_users_own_is_added_to(tmp_path: Path) -> None:
+    path = tmp_path / job_log.FILE
+    path.parent.mkdir()
+    path.write_text("# My notes\n\nSome text", encoding="utf-8")
+    job_log.append(tmp_path, "| a |")
+    job_log.append(tmp_path, "| b |")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines[:3] == ["# My notes", "", "Some text"] and lines[-2:] == ["| a |", "| b |"]
+    assert sum("description" in line for line in lines) == 1
+
+
+def test_a_description_is_one_cell_whatever_it_holds() -> None:
+    text = "a | b\n| c | `d` [e](f) <script> \\| \x1b[31m _x_ " + "y" * 5000
+    row = job_log.row(NOW, [text])
+    cells = re.split(r"(?<!\\)(?:\\\\)*\|", row)
+    assert len(cells) == 4 and "\n" not in row and "\x1b" not in row and len(row) < 2000
+    assert not re.search(r"(?<!\\)[<>`*_\[\]]", cells[2])
+
+
+def test_a_key_in_a_description_does_not_get_into_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANDB_API_KEY", "0123456789abcdef")
+    row = job_log.row(NOW, ["sk-abcdefghijklmnopqrst", "by 0123456789abcdef", "password=hunter2"])
+    assert "sk-" not in row and "0123456789" not in row and "hunter2" not in row
+
+
+# This machine.
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program in the place of the container's, which shows what it has been given."""
+    text = (
+        "import json, os, pathlib, sys\n"
+        "names = ('CUDA_VISIBLE_DEVICES', 'SM_HOSTS', 'SM_CURRENT_HOST', 'SM_NUM_GPUS',"
+        " 'TRAINING_JOB_NAME', 'HF_HOME')\n"
+        "found = {name: os.environ.get(name) for name in names}\n"
+        "pathlib.Path('found.json').write_text(json.dumps([sys.argv[1:], found]))\n"
+        "sys.exit(int(os.environ.get('END', '0')))\n"
+    )
+    (tmp_path / "program_for_a_test.py").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("infinite_rl.launch.local.MODULE", "program_for_a_test")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+
+@pytest.mark.usefixtures("stand_in", "clock")
+def test_local_runs_the_same_program_with_what_a_container_would_find(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "launch.yaml").write_text("environment: {HF_HOME: /tmp/hf}\n", encoding="utf-8")
+    words = ["submit", "train.yaml", "--local", "--gpus", "0,1", "--eval_config", "eval.yaml"]
+    assert main(words) == 0
+    base = folder / "artifacts" / "jobs" / NAME
+    assert str(base) in capsys.readouterr().out
+    given, found = json.loads((base / "found.json").read_text(encoding="utf-8"))
+    assert given == ["--input", f"{base}/input", "--work", f"{base}/work"]
+    assert found == {
+        "CUDA_VISIBLE_DEVICES": "0,1",
+        "SM_HOSTS": '["127.0.0.1"]',
+        "SM_CURRENT_HOST": "127.0.0.1",
+        "SM_NUM_GPUS": "2",
+        "TRAINING_JOB_NAME": NAME,
+        "HF_HOME": "/tmp/hf",
+    }
+    told = json.loads((base / "input/config/hyperparameters.json").read_text(encoding="utf-8"))
+    places = {"checkpoints": f"file://{base}/checkpoints/", "traces": f"file://{base}/traces/"}
+    assert told == {"config": "train.yaml", "eval_config": "eval.yaml", **places}
+    assert (base / "checkpoints").is_dir()  # an evaluation looks there before there is one
+    data = base / "input" / "data"
+    assert (data / "config" / "train.yaml").read_text(encoding="utf-8") == CONFIG
+    assert tarfile.is_tarfile(data / "source" / "source.tar.gz") and not log(folder)
+    assert main(words) == 2
+    assert "choose another --job_name" in capsys.readouterr().err
+    monkeypatch.setenv("END", "7")
+    assert main([*words, "--job_name", "failing"]) == 7
+    assert "ended with exit code 7" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_local_trains_publishes_and_evaluates_by_the_containers_own_program(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    from tiny_models import save_tiny
+
+    save_tiny(Path("model"))
+    row = {"type": "math", "prompt": "1+1?", "answer": "2", "response": "<answer>2</answer>"}
+    (folder / "rows.jsonl").write_text(f"{json.dumps(row)}\n" * 4, encoding="utf-8")
+    common = "style: plain\ndevice: cpu\n"
+    train = f"model: model\nalgorithm: sft\ndata: rows.jsonl\nsteps: 2\nbatch_size: 2\n{common}"
+    (folder / "train.yaml").write_text(train, encoding="utf-8")
+    evaluation = f"tasks: [rows.jsonl]\nlimit: 1\nmax_new_tokens: 4\n{common}"
+    (folder / "eval.yaml").write_text(evaluation, encoding="utf-8")
+    words = ["--local", "--job_name", "here", "--eval_config", "eval.yaml"]
+    assert main(["submit", "train.yaml", *words]) == 0, capfd.readouterr()
+    base = folder / "artifacts" / "jobs" / "here"
+    names = {path.name.partition("_")[2].rpartition("_")[2] for path in base.glob("checkpoints/*")}
+    assert names == {"step2", "final"} and list(base.glob("traces/*/events.jsonl"))
+    assert (base / "traces" / "evaluation" / "steps.md").is_file()
+    table = base / "output" / "data" / "evaluation" / "steps.md"
+    assert "step 2, rows" in table.read_text(encoding="utf-8")
+
+
+def test_every_refusal_is_an_error_of_this_package() -> None:
+    assert issubclass(LaunchError, InfiniteRLError)

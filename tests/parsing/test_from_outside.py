@@ -1,0 +1,148 @@
+"""One of each, made outside of the package and passed in: nothing inside is edited."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from infinite_rl import (
+    Completion,
+    Execution,
+    Program,
+    RewardExecutor,
+    RewardFunction,
+    RewardFunctionScore,
+    TaskType,
+    generate_dataset,
+)
+from infinite_rl.dataset import load_dataset
+from infinite_rl.export import Format, export
+from infinite_rl.generation.rescore import rescore
+from infinite_rl.layout import render, tagged
+from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
+from infinite_rl.runtimes import Limits
+from infinite_rl.verification.reprove import reprove
+
+# A task type and its reward: programs of a language that only adds. A runtime for that language,
+# and a provider that writes such tasks.
+
+
+class Sums:
+    """A runtime: a program is numbers with plus signs between them."""
+
+    def run(self, program: Program, limits: Limits) -> Execution:
+        try:
+            total = sum(map(int, program.code.split("+")))
+            return Execution(str(total), "", 0, "ok")
+        except ValueError as error:
+            return Execution("", str(error), 1, "error")
+
+
+class SumReward(RewardFunction):
+    """A reward: what the program comes to."""
+
+    executor = RewardExecutor(runtimes={"sums": Sums()})
+
+    def compute_reward(
+        self, model_output: str, expected_output: Any, answer_tag: str = "answer"
+    ) -> RewardFunctionScore:
+        program = model_output.split(f"<{answer_tag}>")[-1].split(f"</{answer_tag}>")[0]
+        run = self.executor.execute(program, "sums")
+        right = run.status == "ok" and run.stdout == expected_output
+        return RewardFunctionScore(1.0, float(right), status="passed" if right else "failed")
+
+
+class SmallSums(SumReward):
+    """A stricter reward: it takes sums of less than five alone."""
+
+    def compute_reward(
+        self, model_output: str, expected_output: Any, answer_tag: str = "answer"
+    ) -> RewardFunctionScore:
+        if int(expected_output) < 5:
+            return super().compute_reward(model_output, expected_output, answer_tag)
+        return RewardFunctionScore(1.0, 0.0, status="failed")
+
+
+@dataclass
+class Dictating:
+    """A provider: the next sum, and every other time a wrong one."""
+
+    model: str = "dictating"
+    asked: int = 0
+
+    def complete(self, system: str, prompt: str, seed: int) -> Completion:
+        self.asked += 1
+        total = 2 * self.asked + self.asked % 2
+        text = render(f"Write {total} as a sum.", str(total), tagged(f"{self.asked}+{self.asked}"))
+        return Completion(text, self.model)
+
+
+SUMS = TaskType("sums", family="sums", reward="sum", system_prompt="Add.", request="A sum.")
+LINES = Format(
+    "lines",
+    "jsonl",
+    {"ask": str, "want": str},
+    "read the lines",
+    lambda item: {"ask": item.text, "want": item.sample.answer},
+)
+
+
+def made(folder: Path) -> Any:
+    return generate_dataset(
+        "dictating",
+        num_samples=3,
+        out_dir=folder,
+        task_dist={"sums": 1.0},
+        provider=Dictating(),
+        verify=0,
+        extra_tasks={"sums": SUMS},
+        extra_rewards={"sum": SumReward("sum")},
+    )
+
+
+def test_a_task_a_reward_a_provider_and_a_runtime_of_ones_own_make_rows(tmp_path: Path) -> None:
+    assert made(tmp_path).complete
+    rows = load_dataset(tmp_path)
+    assert list(rows["type"]) == ["sums"] * 3
+    assert all(int(answer) % 2 == 0 for answer in rows["answer"]), "wrong sums are kept out"
+
+
+def test_a_run_with_them_is_judged_anew_by_a_stricter_reward(tmp_path: Path) -> None:
+    made(tmp_path)
+    rescored = rescore(
+        tmp_path, extra_tasks={"sums": SUMS}, extra_rewards={"sum": SmallSums("sum")}
+    )
+    assert rescored.out and rescored.kept == 1
+    assert list(load_dataset(rescored.out)["answer"]) == ["4"]
+
+
+def test_rows_of_theirs_are_proven_again(tmp_path: Path) -> None:
+    made(tmp_path)
+    rows = [*csv.DictReader(io.StringIO((tmp_path / "dataset.csv").read_text("utf-8")))]
+    for reward, faults in (
+        (SumReward("sum"), [False] * 3),
+        (SmallSums("sum"), [False, True, True]),
+    ):
+        proven = reprove(rows, {"sum": reward}, {"sums": SUMS})
+        assert [bool(each.fault) for each in proven] == faults
+
+
+def test_an_export_of_ones_own_writes_them(tmp_path: Path) -> None:
+    made(tmp_path / "data")
+    with (tmp_path / "data" / "dataset.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    export(rows, LINES, tmp_path / "out", system="")
+    lines = (tmp_path / "out" / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["want"] for line in lines] == [row["answer"] for row in rows]
+
+
+def test_the_packages_own_reward_judges_by_a_runtime_of_ones_own() -> None:
+    executor = RewardExecutor(runtimes={"sums": Sums()})
+    coding = CodingRewardFunction("coding", executor=executor)
+    coding.set_language("sums")
+    outputs = [tagged(f"```sums\n{code}\n```") for code in ("1+1", "1+2")]
+    assert [score.passed for score in coding.compute_rewards(outputs, ["2", "2"])] == [True, False]

@@ -1,0 +1,248 @@
+"""Compare procedural rows with the oracles: `python tests/procedural/procedural_fuzz.py`.
+
+A coding row runs its reference solution in the sandbox, on its own inputs and on wider ones, and
+the oracle of `procedural_tasks` on all of them. A mathematical row has its answer derived again by
+`procedural_answers`. One line for each task, family and level; exit code 1 for a disagreement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from procedural_answers import agrees
+from procedural_stages import Unread
+from procedural_tasks import solver, wide_inputs
+
+from infinite_rl.procedural import families
+from infinite_rl.procedural.code import CodingTask, function_code, spelled
+from infinite_rl.procedural.draw import Draw
+from infinite_rl.procedural.families import LEVELS, make_problem, make_task
+from infinite_rl.sandbox.executor import RewardExecutor
+
+LANGUAGES = ("python", "javascript")
+WIDER = 16  # inputs of a coding row beside its own
+CODING, MATH = 400, 2000  # rows of each task, family and level: 100,800 in all
+AT_ONCE = 40  # coding tasks in one run of a sandbox
+
+# Both drivers read [{code, name, kinds, inputs}] and print the results of each, or what went wrong.
+PYTHON = """
+import json, sys
+
+def value(kind, given):
+    return [tuple(item) for item in given] if kind in ("pairs", "links") else given
+
+def run(case):
+    names, found = {}, []
+    exec(case["code"], names)
+    for given in case["inputs"]:
+        arguments = [value(*pair) for pair in zip(case["kinds"], given)]
+        before = json.dumps(arguments)
+        try:
+            result = names[case["name"]](*arguments)
+        except Exception as error:
+            result = f"raised {error!r}"
+        found.append(result if json.dumps(arguments) == before else "changed its arguments")
+    return found
+
+print(json.dumps([run(case) for case in json.load(sys.stdin)]))
+"""
+JAVASCRIPT = """
+const cases = JSON.parse(require('fs').readFileSync(0, 'utf8'));
+const exact = (key, value) => {
+  if (value === undefined || Object.is(value, -0)) return String(value) + ' or -0';
+  return typeof value === 'number' && !Number.isSafeInteger(value) ? `unsafe ${value}` : value;
+};
+const run = ({ code, name, inputs }) => {
+  const call = new Function(`${code}\\nreturn ${name};`)();
+  return inputs.map((given) => {
+    const before = JSON.stringify(given);
+    let result;
+    try {
+      result = call(...given);
+    } catch (error) {
+      result = `raised ${error}`;
+    }
+    return JSON.stringify(given) === before ? result : 'changed its arguments';
+  });
+};
+console.log(JSON.stringify(cases.map(run), exact));
+"""
+DRIVERS = {"python": PYTHON, "javascript": JAVASCRIPT}
+
+
+@dataclass
+class Tally:
+    """What was found of the rows of one task, family and level."""
+
+    task: str
+    family: str
+    level: int
+    rows: int = 0
+    inputs: int = 0
+    seconds: float = 0.0
+    disagreements: list[str] = field(default_factory=list)
+
+    def line(self) -> str:
+        return (
+            f"| {self.task} | {self.family} | {self.level} | {self.rows:,} | {self.inputs:,} "
+            f"| {len(self.disagreements)} | {self.seconds:.1f} |"
+        )
+
+
+def code_rows(family: str, level: int, count: int, first: int = 0) -> list[Tally]:
+    """`count` coding tasks in both languages."""
+    tallies = [Tally(language, family, level) for language in LANGUAGES]
+    with RewardExecutor(timeout=300, code_limit=20_000_000, output_limit=20_000_000) as executor:
+        for start in range(first, first + count, AT_ONCE):
+            began = time.process_time()
+            seeds = range(start, min(start + AT_ONCE, first + count))
+            tasks = [make_task(Draw(f"fuzz/{family}/{level}/{n}"), level, family) for n in seeds]
+            inputs = [
+                [
+                    *task.inputs,
+                    *wide_inputs(family, task, Draw(f"wide/{family}/{level}/{n}"), WIDER),
+                ]
+                for n, task in zip(seeds, tasks, strict=True)
+            ]
+            shared = (time.process_time() - began) / 2
+            for tally in tallies:
+                began = time.process_time()
+                compare(executor, tally, list(zip(seeds, tasks, inputs, strict=True)))
+                tally.seconds += shared + time.process_time() - began
+    return tallies
+
+
+def compare(
+    executor: RewardExecutor,
+    tally: Tally,
+    drawn: Sequence[tuple[int, CodingTask, list[tuple[Any, ...]]]],
+) -> None:
+    """Run the tasks' solutions in the sandbox, and the oracle beside them."""
+    language = tally.task
+    cases = [
+        {
+            "code": function_code(task, language),
+            "name": spelled(task.name, language),
+            "kinds": [kind for _, kind in task.params],
+            "inputs": inputs,
+        }
+        for _, task, inputs in drawn
+    ]
+    ran = executor.execute(DRIVERS[language], language, stdin=json.dumps(cases))
+    if ran.exit_code != 0:
+        tally.disagreements.append(f"{tally.family} {tally.level}: {ran.stderr[-400:]} {ran}")
+        return
+    for (seed, task, inputs), results in zip(drawn, json.loads(ran.stdout), strict=True):
+        tally.rows += 1
+        try:
+            oracle = solver(tally.family, task, language)
+        except Unread as unread:
+            tally.disagreements.append(f"{language} {tally.family} {tally.level}: {unread}")
+            continue
+        for index, (given, result) in enumerate(zip(inputs, results, strict=True)):
+            tally.inputs += 1
+            said = [as_json(result), as_json(oracle(*given))]
+            if index < len(task.inputs):  # the values that the row's tests hold
+                said.append(as_json(task.reference(*given)))
+            if len(set(said)) > 1:
+                tally.disagreements.append(
+                    f"{language} {tally.family} level {tally.level} seed {seed}: {task.says} on "
+                    f"{given!r}: solution, oracle and reference say {said}"
+                )
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def math_rows(family: str, level: int, count: int, first: int = 0) -> list[Tally]:
+    """`count` mathematical tasks; `inputs` counts the derived answers."""
+    tally, began = Tally("math", family, level), time.process_time()
+    for seed in range(first, first + count):
+        problem = make_problem("math", seed, level, family)
+        tally.rows, tally.inputs = tally.rows + 1, tally.inputs + 1
+        try:
+            right = agrees(family, problem.prompt, problem.answer)
+        except Unread:
+            right = False
+        if not right:
+            tally.disagreements.append(
+                f"math {family} level {level} seed {seed}: {problem.prompt!r} -> {problem.answer!r}"
+            )
+    tally.seconds = time.process_time() - began
+    return [tally]
+
+
+def all_rows(coding: int, math: int) -> Iterator[Tally]:
+    """So many rows of every task, family and level; a coding row takes far longer."""
+    for level in LEVELS:
+        for family in families("math"):
+            yield from math_rows(family, level, math)
+        for family in families("python"):
+            yield from code_rows(family, level, coding)
+
+
+HEAD = """# Procedural rows against the oracles
+
+    python tests/procedural/procedural_fuzz.py -o docs/results/procedural.md
+
+{rows:,} rows: {inputs:,} inputs and derived answers, **{wrong} disagreements**; {seconds:.0f} s of
+CPU on {machine}, Python {version}.
+
+A coding row's reference solution runs in the sandbox, on the row's own inputs and on {wider} wider
+ones that its prompt allows: longer names, Unicode, names of built-in properties, negative and large
+numbers, empty and repeated entries. An oracle that reads the prompt's sentences and shares no code
+with the templates must give the same values; on the row's own inputs so must the template's
+reference. A changed argument, -0 and an integer beyond 2^53 count as disagreements. A mathematical
+row's answer is derived again from the words and numbers of its prompt: by brute force, exact
+fractions or numerical evaluation. A prompt that the oracle cannot read counts as a disagreement.
+
+| task | family | level | rows | inputs | disagreements | CPU s |
+|---|---|---|---|---|---|---|
+"""
+
+
+def page(tallies: Sequence[Tally]) -> str:
+    """The results as a page of documentation."""
+    head = HEAD.format(
+        rows=sum(tally.rows for tally in tallies),
+        inputs=sum(tally.inputs for tally in tallies),
+        wrong=sum(len(tally.disagreements) for tally in tallies),
+        seconds=sum(tally.seconds for tally in tallies),
+        machine=f"{os.cpu_count()} shared cores ({platform.machine()})",
+        version=platform.python_version(),
+        wider=WIDER,
+    )
+    return head + "\n".join(tally.line() for tally in tallies) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, rows in (("--coding", CODING), ("--math", MATH)):
+        text = f"rows of each {name[2:]} task, family and level (default: {rows})"
+        parser.add_argument(name, type=int, default=rows, help=text)
+    parser.add_argument("-o", "--out", type=Path, help="write the page here, too")
+    given = parser.parse_args()
+    tallies: list[Tally] = []
+    for tally in all_rows(given.coding, given.math):
+        tallies.append(tally)
+        print(tally.line(), *tally.disagreements[:3], sep="\n", flush=True)
+    if given.out:
+        given.out.write_text(page(tallies), encoding="utf-8")
+    return int(any(tally.disagreements for tally in tallies))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""The rows of the procedural provider agree with oracles that read only their prompts."""
+
+from __future__ import annotations
+
+import re
+
+import procedural_fuzz
+import pytest
+from procedural_answers import agrees
+from procedural_fuzz import all_rows, code_rows, math_rows, page
+from procedural_stages import Unread, stage
+from procedural_tasks import WIDE, solver, wide_inputs
+
+from infinite_rl.procedural import families, make_problem
+from infinite_rl.procedural.code import CodingTask, function_code, literal, spelled
+from infinite_rl.procedural.draw import Draw
+from infinite_rl.procedural.families import LEVELS, make_task
+from infinite_rl.sandbox.executor import RewardExecutor
+
+
+@pytest.mark.parametrize("family", families("python"))
+def test_solutions_agree_with_the_oracle_beyond_the_inputs_of_their_rows(family: str) -> None:
+    tallies = [tally for level in LEVELS for tally in code_rows(family, level, 4)]
+    assert [tally.disagreements for tally in tallies] == [[]] * 6
+    assert sum(tally.inputs for tally in tallies) > 6 * 4 * procedural_fuzz.WIDER
+
+
+@pytest.mark.parametrize("family", families("math"))
+def test_every_answer_can_be_derived_again_from_its_prompt(family: str) -> None:
+    tallies = [tally for level in LEVELS for tally in math_rows(family, level, 60)]
+    assert [tally.disagreements for tally in tallies] == [[]] * 3
+
+
+@pytest.mark.soak
+def test_a_hundred_thousand_rows_agree() -> None:
+    tallies = list(all_rows(procedural_fuzz.CODING, procedural_fuzz.MATH))
+    assert sum(tally.rows for tally in tallies) >= 100_000
+    assert [one for tally in tallies for one in tally.disagreements] == []
+
+
+def mutual_links() -> CodingTask:
+    """A task that asks for the pairs of names that are linked in both directions."""
+    tasks = (make_task(Draw(f"mutual/{seed}"), 1, "graphs") for seed in range(200))
+    return next(task for task in tasks if task.says == (MUTUAL,))
+
+
+MUTUAL = "return how many pairs of names are linked in both directions"
+CONCATENATED = """function NAME(links) {
+  const pairs = new Set(links.map(([a, b]) => a + b));
+  return [...pairs].filter(([a, b]) => a < b && pairs.has(b + a)).length;
+}"""
+
+
+def test_names_of_many_letters_are_told_apart() -> None:
+    task = mutual_links()
+    links = [("ab", "c", 1), ("c", "ab", 2), ("a", "bc", 1), ("abc", "d", 1), ("d", "abc", 1)]
+    name = spelled(task.name, "javascript")
+    code = (
+        f"{function_code(task, 'javascript')}\nconsole.log({name}({literal(links, 'javascript')}))"
+    )
+    assert RewardExecutor().execute(code, "javascript").stdout == "2\n"
+
+
+def test_a_wrong_solution_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = mutual_links()
+
+    def broken(task: CodingTask, language: str) -> str:
+        if language == "javascript":
+            return CONCATENATED.replace("NAME", spelled(task.name, language))
+        return function_code(task, language)
+
+    monkeypatch.setattr(procedural_fuzz, "make_task", lambda *_: task)
+    monkeypatch.setattr(procedural_fuzz, "function_code", broken)
+    python, javascript = code_rows("graphs", 1, 10)
+    assert not python.disagreements
+    assert len(javascript.disagreements) > 5
+
+
+@pytest.mark.parametrize("wrong", ["values.sort()\nreturn values", "return -0.0", "raise KeyError"])
+def test_what_no_solution_may_do_is_found(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+    def broken(task: CodingTask, language: str) -> str:
+        lines = wrong if language == "python" else "return -0;"
+        body = lines.replace("values", task.params[0][0]).replace("\n", "\n    ")
+        name = spelled(task.name, language)
+        if language == "python":
+            return f"def {name}({task.params[0][0]}):\n    {body}"
+        return f"function {name}() {{ {body} }}"
+
+    monkeypatch.setattr(procedural_fuzz, "function_code", broken)
+    assert all(len(tally.disagreements) > 10 for tally in code_rows("sequences", 3, 3))
+
+
+@pytest.mark.parametrize("family", families("math"))
+def test_another_answer_does_not_agree(family: str) -> None:
+    """One number of the answer is raised by one."""
+    for level in LEVELS:
+        for seed in range(25):
+            problem = make_problem("math", seed, level, family)
+            numbers = list(re.finditer(r"(?<!\^)(?<![\d.])\d+", problem.answer))
+            if numbers:
+                last = numbers[-1]
+                start, end = last.span()
+                other = f"{problem.answer[:start]}{int(last[0]) + 1}{problem.answer[end:]}"
+                assert not agrees(family, problem.prompt, other), f"{problem.prompt} -> {other}"
+
+
+def test_a_prompt_that_no_pattern_reads_is_no_agreement() -> None:
+    with pytest.raises(Unread):
+        agrees("linear", "Who is the tallest?", "7")
+    with pytest.raises(Unread):
+        stage([{"return (\\d+)": lambda n: lambda _: n}], "return seven")
+
+
+def test_wide_inputs_are_wider_than_those_of_the_templates() -> None:
+    drawn = {}
+    for family in (*WIDE, "sequences", "grids"):
+        tasks = [make_task(Draw(f"wide/{n}"), 3, family) for n in range(12)]
+        inputs = [wide_inputs(family, task, Draw(f"in/{n}"), 60) for n, task in enumerate(tasks)]
+        drawn[family] = repr(inputs)
+    for family in ("records", "graphs"):
+        assert all(
+            text in drawn[family] for text in ("__proto__", "\U0001f600", "e\u0301", "([],)")
+        )
+    for family in ("sequences", "grids", "records", "intervals"):
+        assert re.search(r"-\d{6}", drawn[family]) and re.search(r" \d{6}", drawn[family])
+
+
+def test_the_order_of_names_is_that_of_the_language() -> None:
+    task = next(
+        task
+        for task in (make_task(Draw(f"order/{n}"), 1, "graphs") for n in range(300))
+        if len(task.says) == 1 and "but none" in task.says[0]
+    )
+    high, astral = "\uffee", "\U0001f600"
+    links = [(name, "x", 1) for name in (high, astral)] + [("x", name, 1) for name in ("y", "z")]
+    index = 0 if "some link starts" in task.says[0] else 1
+    turned = links if index == 0 else [(b, a, n) for a, b, n in links]
+    assert solver("graphs", task, "python")(turned) == [high, astral]
+    assert solver("graphs", task, "javascript")(turned) == [astral, high]
+
+
+def test_the_page_lists_every_tally() -> None:
+    tallies = math_rows("rates", 1, 3)
+    text = page(tallies)
+    assert "3 rows: 3 inputs" in text and "**0 disagreements**" in text
+    assert "| math | rates | 1 | 3 | 3 | 0 |" in text

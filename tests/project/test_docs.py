@@ -1,0 +1,258 @@
+"""The guides tell the truth: their commands are read, their configs accepted, their Python runs,
+and the pages are made of them without a warning."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+import infinite_rl
+from infinite_rl.cli import main, parsed
+from infinite_rl.launch import place
+from infinite_rl.training import TrainingConfig
+
+ROOT = Path(__file__).parents[2]
+PAGES = {
+    page.name: page.read_text(encoding="utf-8")
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+}
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGES[page], re.M | re.S)
+
+
+def found(pattern: str) -> list[tuple[str, str]]:
+    """What matches on a page, once each, after the page's name."""
+    return [
+        (page, one)
+        for page, text in PAGES.items()
+        for one in dict.fromkeys(re.findall(pattern, text.replace("\\\n", " "), re.M))
+    ]
+
+
+# --- links ---------------------------------------------------------------------------------------
+
+LINKING = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *(ROOT / folder / "README.md" for folder in ("build_src", "tests")),
+]
+# All that lead out, for a person to look at: no test has a network. CONTRIBUTING.md says how to ask
+# whether they answer.
+OUTSIDE = {
+    "https://arxiv.org/abs/2311.07911",
+    "https://docs.ray.io",
+    "https://github.com/getmoto/moto",
+    "https://github.com/halflearned/rlvr-experiments",
+    "https://pypi.org/project/reasoning-gym/",
+    "https://semver.org",
+}
+
+
+def tokens(page: Path) -> list[Token]:
+    """A page as Markdown has it, in which what stands in code is neither link nor heading."""
+    return MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8"))
+
+
+def links(page: Path) -> list[str]:
+    inside = [each for token in tokens(page) for each in token.children or ()]
+    return [
+        str(target) for each in inside if (target := each.attrs.get("href", each.attrs.get("src")))
+    ]
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link may name after the #: each heading's words, as GitHub and the site write them."""
+    slugs: list[str] = []
+    every = tokens(page)
+    for token, after in itertools.pairwise(every):
+        if token.type == "heading_open":
+            words = "".join(each.content for each in after.children or ())
+            slugs.append(re.sub(r"[^\w -]", "", words.lower()).replace(" ", "-"))
+    again = [slugs[:place].count(slug) for place, slug in enumerate(slugs)]
+    return {f"{slug}-{n}" if n else slug for slug, n in zip(slugs, again, strict=True)}
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_to_a_file_and_a_heading_that_are_there(page: Path) -> None:
+    for link in links(page):
+        if urlsplit(link).scheme:
+            continue
+        path, _, anchor = unquote(link).partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.is_relative_to(ROOT) and target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_the_links_that_lead_out_are_those_that_somebody_has_looked_at() -> None:
+    assert {link for page in LINKING for link in links(page) if urlsplit(link).scheme} == OUTSIDE
+
+
+# --- commands ------------------------------------------------------------------------------------
+
+COMMANDS = found(r"^ *(infinite-rl .*)$")
+MENTIONS = found(r"`(infinite-rl [^`]*)`")
+
+
+def test_most_pages_have_commands() -> None:
+    assert len(COMMANDS) >= 25
+    assert len(MENTIONS) >= 20
+    assert len({page for page, _ in COMMANDS}) >= 4
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS, ids=lambda text: text[:60])
+def test_each_command_is_read_as_it_stands(page: str, line: str) -> None:
+    assert callable(parsed(shlex.split(line, comments=True)[1:]).verb)
+
+
+@pytest.mark.parametrize(("page", "line"), MENTIONS, ids=lambda text: text[:60])
+def test_each_verb_and_option_that_a_sentence_names_is_in_the_help(
+    page: str, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = line.split()[1:]
+    verbs = list(itertools.takewhile(re.compile("[a-z][a-z-]*$").match, words))
+    options = {word for word in words if word.startswith("--")}
+    with pytest.raises(SystemExit, match="^0$"):
+        parsed([*verbs, "--help"])
+    assert options <= set(re.findall(r"--\w+", capsys.readouterr().out))
+
+
+# --- configs -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "block", blocks("training-at-scale.md", "yaml"), ids=lambda block: block[:20]
+)
+def test_each_config_is_accepted(block: str, tmp_path: Path) -> None:
+    (tmp_path / place.FILE).write_text(block, encoding="utf-8")
+    if place.FILE in block:
+        assert place.read(tmp_path, {}).bucket == "my-bucket"
+    else:
+        rows = {} if "datasets" in block else {"data": "rows.jsonl"}
+        assert TrainingConfig.of({"model": "m", **rows, **yaml.safe_load(block)})
+
+
+# --- Python --------------------------------------------------------------------------------------
+
+# What a guide names that has to be downloaded, and what is here in its place.
+HERE = {
+    "Qwen/Qwen3-0.6B": "tiny",
+    "Qwen/Qwen3-1.7B": "tiny",
+    "Qwen/Qwen3-1.7B-Base": "tiny",
+    "hf:openai/gsm8k:main:train": "gsm8k.jsonl",
+    '["gsm8k"]': '["rows.jsonl"]',
+}
+
+
+CHAT = "{% for message in messages %}{{ message.content }}{% endfor %}"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with all that the guides' code reads, which is where it runs."""
+    pytest.importorskip("torch")
+    from tiny_models import byte_tokenizer, qwen3
+
+    qwen3().save_pretrained(tmp_path / "tiny")
+    byte_tokenizer(chat_template=CHAT).save_pretrained(tmp_path / "tiny")
+    asked = {"question": "What is 2 + 3?", "answer": "2 + 3 = 5\n#### 5"}
+    (tmp_path / "gsm8k.jsonl").write_text(json.dumps(asked), encoding="utf-8")
+    row = {"type": "math", "prompt": "What is 2 + 3?", "answer": "5", "response": "5"}
+    lines = "".join(json.dumps({**row, "id": str(number)}) + "\n" for number in range(4))
+    (tmp_path / "rows.jsonl").write_text(lines, encoding="utf-8")
+    recipe = yaml.safe_load((ROOT / "configs/train/gsm8k_grpo.yaml").read_text(encoding="utf-8"))
+    small = {"steps": 1, "batch_size": 2, "group_size": 2, "max_new_tokens": 4, "device": "cpu"}
+    (tmp_path / "configs/train").mkdir(parents=True)
+    (tmp_path / "configs/train/gsm8k_grpo.yaml").write_text(
+        yaml.safe_dump({**recipe, **small, "model": "tiny", "data": "rows.jsonl"}), encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["datasets.md", "evaluation.md", "training.md"])
+def test_the_python_of_a_guide_runs(page: str, here: Path) -> None:
+    assert blocks(page, "python")
+    for block in blocks(page, "python"):
+        for named, stand_in in HERE.items():
+            block = block.replace(named, stand_in)
+        exec(compile(block, page, "exec"), {})
+
+
+@pytest.mark.slow
+def test_the_rewards_train_in_trl_as_the_readme_says(here: Path) -> None:
+    pytest.importorskip("trl")
+    (block,) = (block for block in blocks("README.md", "python") if "GRPOTrainer" in block)
+    assert all(line in PAGES["adapters.md"] for line in block.splitlines())
+    (line,) = re.findall(r"`infinite-rl (export .* --to trl .*)`", PAGES["README.md"])
+    assert main(shlex.split(line.replace("data", "rows.jsonl"))) == 0
+    for named, stand_in in {
+        "Qwen/Qwen3-0.6B": "tiny",
+        "GRPOConfig()": "GRPOConfig('out', max_steps=1, max_completion_length=4, use_cpu=True)",
+    }.items():
+        assert named in block
+        block = block.replace(named, stand_in)
+    exec(compile(block, "README.md", "exec"), {})
+    assert list(Path("out").glob("checkpoint-*"))
+
+
+@pytest.mark.parametrize("block", blocks("adapters.md", "python"), ids=lambda block: block[:40])
+def test_what_a_guide_imports_of_ours_is_there(block: str) -> None:
+    imports = [node for node in ast.walk(ast.parse(block)) if isinstance(node, ast.ImportFrom)]
+    for node in imports:
+        if (node.module or "").startswith("infinite_rl"):
+            assert {name.name for name in node.names} <= names_in(node.module or "")
+
+
+def names_in(module: str) -> set[str]:
+    """The names that a module defines or imports, without importing it: its host may be missing."""
+    path = ROOT / module.replace(".", "/")
+    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    made = {node.name for node in tree.body if isinstance(node, kinds)}
+    taken = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    return made | {name.asname or name.name for node in taken for name in node.names}
+
+
+# --- the site ------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_pages_are_made_without_a_warning_and_have_every_public_name(tmp_path: Path) -> None:
+    pytest.importorskip("sphinx")
+    from sphinx.util.inventory import InventoryFile
+
+    made = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "docs", tmp_path],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert (made.returncode, made.stderr) == (0, "")
+    with (tmp_path / "objects.inv").open("rb") as file:
+        inventory = InventoryFile.load(file, "", lambda base, name: name)
+    there = {name for kind, names in inventory.items() if kind.startswith("py:") for name in names}
+    text = (ROOT / "docs/reference/index.md").read_text(encoding="utf-8")
+    named = dict(re.findall(r"`(\w+) <([\w.]+)>`", text))
+    assert set(named) == set(infinite_rl.__all__) - {"__version__"}
+    assert set(named.values()) <= there
+
+
+@pytest.mark.parametrize("name", sorted(set(infinite_rl.__all__) - {"__version__"}))
+def test_every_public_name_says_what_it_is(name: str) -> None:
+    assert getattr(infinite_rl, name).__doc__

@@ -1,0 +1,313 @@
+"""The package as a whole: light to import, honest about its names, with examples that pass."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import infinite_rl
+from infinite_rl.layout import header
+from infinite_rl.prompts import (
+    RECTIFY_PROMPT,
+    TASK_SYSTEM_PROMPTS,
+    TYPE_PROMPTS,
+    rectify_request,
+    task_request,
+)
+from infinite_rl.run_examples import EXAMPLES, run_examples
+from infinite_rl.tasks import TASKS
+from infinite_rl.types import RewardFunctionScore, TaskType
+
+TOML = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "infinite_rl"
+# The rooms of the package, the lowest first: each imports from layers below its own alone.
+LAYERS = (
+    {"types", "layout"},
+    {"errors", "tasks"},
+    {"parsing", "prompts", "files", "workers", "settings", "redact", "estimators", "vllm_library"},
+    {"providers", "storage", "store", "sandbox"},
+    {"manifest", "procedural"},
+    {"reward_functions", "doctor"},
+    {"verification"},
+    {"inference"},
+    {"generation"},
+    {"generator", "dataset", "run_examples"},
+    {"export", "report", "adapters"},
+    {"training"},
+    {"evaluation"},
+    {"launch"},
+    {"cli"},
+    {"parser", "executor", "runtimes"},  # faces of rooms, for users
+)
+IMPORT = re.compile(r"^[ \t]*from \.*[\w.]* import (?:\([^)]*\)|.*)", re.MULTILINE)
+# What imports from above all the same.
+UPWARDS = {
+    ("generation/cluster.py", "generator"): "each worker of a cluster calls what one process calls",
+    ("storage/hub.py", "dataset"): "rows of the hub are kept as a file of rows",
+    ("run_examples.py", "cli"): "`python -m infinite_rl.run_examples` is a verb",
+    ("launch/container.py", "cli"): "the program of a job has a command line",
+}
+
+
+def python(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def test_importing_the_package_loads_nothing_else() -> None:
+    code = (
+        "import sys, infinite_rl; print([m for m in sys.modules if m.startswith('infinite_rl.')])"
+    )
+    assert python(code) == "[]\n"
+
+
+def rooms_imported(path: Path) -> Iterator[str]:
+    """The rooms that a file imports from, be it at its top, in a function or for types alone."""
+    package = path.relative_to(ROOT).parts[:-1]
+    for found in IMPORT.finditer(path.read_text(encoding="utf-8")):
+        (node,) = ast.parse(found[0].strip()).body  # a tree of each whole file would take seconds
+        assert isinstance(node, ast.ImportFrom)
+        above = package[: len(package) + 1 - node.level] if node.level else ()
+        place = [*above, *filter(None, (node.module or "").split("."))]
+        if place[0] == PACKAGE.name:
+            yield from place[1:2] or (each.name for each in node.names)
+
+
+def test_layers_import_downwards_only() -> None:
+    height = {room: number for number, layer in enumerate(LAYERS) for room in layer}
+    own = {path: path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")}
+    rooms = {path: name.removesuffix(".py") for path, name in own.items() if name[:2] != "__"}
+    assert set(rooms.values()) == set(height), "each room is in one layer"
+    upwards = {
+        (path.relative_to(PACKAGE).as_posix(), other)
+        for path, room in rooms.items()
+        for other in {*rooms_imported(path)} & {*height} - {room}
+        if height[other] >= height[room]
+    }
+    assert upwards == set(UPWARDS)
+
+
+# --- libraries -----------------------------------------------------------------------------------
+
+PROJECT = TOML.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+MODULES = {"google-genai": "google.genai", "PyYAML": "yaml"}  # else a library's name, with `_`
+
+
+def modules(requirements: list[str]) -> set[str]:
+    names = [re.split(r"[\[<>=]", each)[0] for each in requirements]
+    return {MODULES.get(name, name.replace("-", "_")) for name in names}
+
+
+EXTRAS = {extra: modules(each) for extra, each in PROJECT["optional-dependencies"].items()}
+LIBRARIES = modules(PROJECT["dependencies"]).union(*EXTRAS.values())
+# Modules that import a library where they begin; all others import it where they use it.
+AT_ONCE = {
+    "rich": "cli: display training_display",
+    "numpy": "dataset: bands decontaminate dedup gsm8k_splits near split words",
+    "numpy, by those": "evaluation: run benchmarks watch",
+    "mpmath": "reward_functions.math: numeric",
+    "wasmtime": "runtimes: engine python_guest javascript_guest javascript_machine",
+    "torch": "training: advantages async_engine blocking demo generations grpo learner local loss "
+    "optimizer prefill ray_engine rollouts sampling sft tensors vllm_rollout",
+    "trl": "training: trl_engine trl_options",
+    "their trainer": "adapters: nemo_gym open_instruct skyrl verifiers",
+}
+
+
+@pytest.mark.slow
+def test_nothing_loads_a_library_before_it_is_used() -> None:
+    rooms = [each.split(": ") for each in AT_ONCE.values()]
+    apart = {f"infinite_rl.{room}.{name}" for room, names in rooms for name in names.split()}
+    code = f"""
+import importlib, pkgutil, sys, infinite_rl
+loaded = {{}}
+def see(what):
+    for library in {LIBRARIES} & set(sys.modules):
+        loaded.setdefault(library, what)
+see("infinite_rl")
+for name in infinite_rl.__all__:
+    getattr(infinite_rl, name)
+    see(name)
+for module in pkgutil.walk_packages(infinite_rl.__path__, "infinite_rl."):
+    if module.name not in {apart | {"infinite_rl.__main__"}}:
+        importlib.import_module(module.name)
+        see(module.name)
+print(loaded)
+"""
+    assert python(code) == "{}\n"
+
+
+# A command that needs each library of an extra, and the extra that has to be installed for it.
+NEEDED = {
+    "openai": "openai: generate --provider openai_compatible --model_name m --base_url http://a",
+    "ray": "ray: generate --provider procedural --engine ray",
+    "boto3": "aws: fetch s3://bucket/folder",
+    "datasets": "data: fetch hf:openai/gsm8k:main:train",
+    "pyarrow": "data: dedup rows.jsonl -o out.parquet",
+    "rensa": "data: dedup rows.jsonl -o out.jsonl",
+    "reasoning_gym": "reasoning-gym: load reasoning_gym:basic_arithmetic -o out.jsonl",
+    "torch": "train: train sft config.json",
+    "transformers": "train: evaluate --model m --tasks rows.jsonl -o out",
+    "matplotlib": "train: timeline run",
+    "yaml": "train: train sft config.yaml",
+    "trl": "trl: train sft config.json --engine trl",
+    "lm_eval": "eval: evaluate --harness lm_eval --model m --tasks gsm8k -o out",
+}
+# Each command in a fork of one process, so that what one has loaded is not there for the next; the
+# library is hidden from it as where it is not installed.
+WITHOUT = """
+import json, os, sys
+from importlib.machinery import PathFinder
+from infinite_rl.cli import main
+
+class Hiding(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.split(".")[0] == cls.hidden else super().find_spec(name, path, target)
+
+sys.meta_path[:] = [Hiding if each is PathFinder else each for each in sys.meta_path]
+for Hiding.hidden, words in json.loads(sys.argv[1]).items():
+    if os.fork() == 0:
+        out = os.open(Hiding.hidden + ".txt", os.O_CREAT | os.O_WRONLY)
+        os.dup2(out, 1), os.dup2(out, 2)
+        os._exit(main(words))
+    print(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+
+
+@pytest.fixture(scope="module")
+def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
+    """What each command of `NEEDED` comes to without its library: exit code and lines."""
+    here = tmp_path_factory.mktemp("without")
+    row = {"type": "math", "prompt": "1 + 1?", "answer": "2", "response": "2"}
+    (here / "rows.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    config = {"model": "m", "data": "rows.jsonl"}
+    for name in ("config.json", "config.yaml"):
+        (here / name).write_text(json.dumps(config), encoding="utf-8")
+    span = {"kind": "span", "step": 1, "stage": "train", "worker": "trainer", "version": 0}
+    (here / "run").mkdir()
+    (here / "run" / "events.jsonl").write_text(
+        json.dumps({**span, "began_s": 0, "ended_s": 1, "prompts": 1}) + "\n", encoding="utf-8"
+    )
+    commands = {name: line.split(": ")[1].split() for name, line in NEEDED.items()}
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, json.dumps(commands)],
+        cwd=here,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    codes = map(int, done.stdout.split())
+    return {
+        name: (code, (here / f"{name}.txt").read_text(encoding="utf-8"))
+        for name, code in zip(NEEDED, codes, strict=True)
+    }
+
+
+def test_each_library_of_an_extra_has_a_command_that_needs_it() -> None:
+    others = {"accelerate", "peft"}  # trl asks for the one; test_training_trl.py hides the other
+    for_benchmarks = {"math_verify"}
+    assert set(NEEDED) == set().union(*EXTRAS.values()) - others - for_benchmarks
+    for name, line in NEEDED.items():
+        assert name in EXTRAS[line.split(": ")[0]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", NEEDED)
+def test_without_a_library_one_line_names_the_extra_that_has_it(
+    refusals: dict[str, tuple[int, str]], library: str
+) -> None:
+    code, said = refusals[library]
+    extra = NEEDED[library].split(": ")[0]
+    line = said.splitlines()[-1]
+    assert code in (1, 2) and line.startswith("error: ")
+    assert line.endswith(f": pip install 'infinite-rl[{extra}]'")
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", infinite_rl.__all__)
+def test_every_public_name_is_there_and_documented(name: str) -> None:
+    thing = getattr(infinite_rl, name)
+    assert isinstance(thing, str) or thing.__doc__
+    assert name in dir(infinite_rl)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="nonsense"):
+        infinite_rl.nonsense  # noqa: B018 -- the access is the test
+
+
+def test_run_examples_stays_a_function_after_its_module_is_loaded() -> None:
+    code = "import infinite_rl; infinite_rl.run_examples; print(callable(infinite_rl.run_examples))"
+    assert python(code) == "True\n"
+
+
+def test_the_packaged_examples_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.md")} >= {"PYTHON", "JAVASCRIPT", "MATH"}
+    assert run_examples()
+    assert "3 of 3 examples pass" in capsys.readouterr().out
+
+
+def test_the_archived_examples_pass() -> None:
+    assert run_examples(ROOT / "archive_examples")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("MATH", "[PROMPT]\n1 + 1?\n[ANSWER]\n2\n[RESPONSE]\n<answer>3</answer>\n"),
+        ("MATH", "[PROMPT]\n1 + 1?\n[ANSWER]\n2\n[RESPONSE]\nIt is 2.\n"),
+        ("POEM", "[PROMPT]\np\n[ANSWER]\n2\n[RESPONSE]\n<answer>2</answer>\n"),
+    ],
+)
+def test_an_example_that_fails_is_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+) -> None:
+    (tmp_path / f"{name}.md").write_text(text, encoding="utf-8")
+    assert not run_examples(tmp_path)
+    assert name in capsys.readouterr().out
+
+
+def test_an_empty_folder_is_no_pass(tmp_path: Path) -> None:
+    assert not run_examples(tmp_path)
+
+
+def test_prompts_derive_from_the_task_table() -> None:
+    names = {*TASKS, *(task.family for task in TASKS.values())}
+    assert set(TYPE_PROMPTS) == set(TASK_SYSTEM_PROMPTS) == names
+    assert TASK_SYSTEM_PROMPTS["coding"] == TASKS["python"].system_prompt
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=lambda task: task.name)
+def test_every_task_asks_for_the_three_heads_and_one_tag(task: TaskType) -> None:
+    prompt = task.system_prompt
+    for section in ("prompt", "answer", "response"):
+        assert header(section) in prompt
+    assert "<answer>" in prompt
+    assert "{{" not in prompt, "a template's braces must not reach the model"
+
+
+def test_a_request_shows_the_example_the_topic_and_what_exists() -> None:
+    request = task_request(TASKS["math"], "knots", ["first\nprompt", "second {prompt}"])
+    assert TASKS["math"].examples[0].strip() in request
+    assert "knots" in request
+    assert "- first prompt\n- second {prompt}" in request
+
+
+def test_a_repair_is_told_scores_error_and_output_whatever_they_hold() -> None:
+    request = rectify_request(RewardFunctionScore(0.5, 0.25, "{error}"), "{previous} {0} %s")
+    for told in ("0.50", "0.25", "{error}", "{previous} {0} %s"):
+        assert told in request
+    assert "{previous}" in RECTIFY_PROMPT

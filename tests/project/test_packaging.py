@@ -1,0 +1,302 @@
+"""What is packaged, how it is built, and that a green check means that everything ran."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from build_src.fetch_runtimes import CHECKSUMS, PREFIX
+from build_src.runtime_files import tools
+from infinite_rl.cli import VERBS
+from infinite_rl.runtimes import RUNTIMES
+
+TOML = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
+ROOT = Path(__file__).parents[2]
+VERSION = (ROOT / "VERSION.txt").read_text(encoding="utf-8").strip()
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FILES = [runtime.filename for runtime in RUNTIMES]
+RECORDS = [f"{runtime.filename}.sha256" for runtime in RUNTIMES if not runtime.sha256]
+
+
+def workflow(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def commands(path: Path) -> str:
+    jobs = workflow(path)["jobs"].values()
+    return "\n".join(step.get("run", "") for job in jobs for step in job["steps"])
+
+
+# The workflows.
+
+
+def test_there_is_a_workflow_for_checks_one_for_releases_and_one_for_the_image() -> None:
+    names = [path.stem for path in WORKFLOWS]
+    assert names == ["build_and_release_runtimes", "ci", "image"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_skipped_job_does_not_look_green(path: Path) -> None:
+    jobs = workflow(path)["jobs"]
+    green = jobs["green"]
+    assert green["if"] == "always()"
+    assert sorted(green["needs"]) == sorted(set(jobs) - {"green"})
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    ("results", "green"),
+    [("success", True), ("success success", True)]
+    + [(f"success {bad}", False) for bad in ("skipped", "cancelled", "failure")],
+)
+def test_the_last_job_is_green_only_on_success(path: Path, results: str, green: bool) -> None:
+    (step,) = workflow(path)["jobs"]["green"]["steps"]
+    done = subprocess.run(
+        ["bash", "-ec", step["run"]], env={**os.environ, "RESULTS": results}, capture_output=True
+    )
+    assert (done.returncode == 0) is green
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_actions_are_used_at_a_full_version(path: Path) -> None:
+    used = re.findall(r"uses: (\S+)", path.read_text(encoding="utf-8"))
+    assert used and all(re.fullmatch(r"actions/[\w-]+@v\d+\.\d+\.\d+", action) for action in used)
+
+
+def test_ci_runs_both_commands_of_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = re.search(r"```bash\n(.*?)\n```", readme, re.S)
+    ci = ROOT / ".github" / "workflows" / "ci.yml"
+    assert first and first[1] in commands(ci)
+    assert "bash .ci/run" in commands(ci)  # holds the second, as test_readme.py checks
+
+
+def test_ci_covers_every_supported_python_and_system() -> None:
+    matrix = workflow(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]["readme"]["strategy"]
+    assert matrix["matrix"]["python"] == [*PYTHONS]
+    assert {os.split("-")[0] for os in matrix["matrix"]["os"]} == {"ubuntu", "macos"}
+
+
+def test_a_release_holds_every_runtime_and_the_checksum_file_that_installs_look_for() -> None:
+    text = commands(ROOT / ".github" / "workflows" / "build_and_release_runtimes.yml")
+    assert f'tag="{PREFIX}v$(' in text
+    assert f"sha256sum {' '.join(FILES)} | tee {CHECKSUMS}" in text
+    assert f'gh release create "$tag" {" ".join(FILES)} {CHECKSUMS}' in text
+
+
+def test_only_the_release_may_write_to_the_repository() -> None:
+    rights = {path.stem: workflow(path)["permissions"] for path in WORKFLOWS}
+    assert rights == {
+        "build_and_release_runtimes": {"contents": "write"},
+        "ci": {"contents": "read"},
+        "image": {"contents": "read"},
+    }
+
+
+# The metadata.
+
+
+def test_the_build_tools_have_exact_versions_and_the_sandbox_is_the_one_that_is_installed() -> None:
+    assert tools() == ["componentize-py==0.25.1", f"wasmtime=={version('wasmtime')}"]
+
+
+# The build script.
+
+
+def script(*arguments: str, path: str = os.environ["PATH"]) -> subprocess.CompletedProcess[str]:
+    bash = shutil.which("bash")
+    assert bash
+    command = [bash, str(ROOT / "build_src" / "build_wasm.sh"), *arguments]
+    environ = {**os.environ, "PATH": path, "PYTHON": sys.executable}
+    return subprocess.run(command, env=environ, capture_output=True, text=True)
+
+
+def test_the_build_script_names_the_runtimes_that_it_knows() -> None:
+    done = script("ruby")
+    assert done.returncode == 1
+    assert done.stderr == "error: no runtime called 'ruby'; known: python javascript\n"
+
+
+def test_without_npm_the_build_script_says_the_ways_out(tmp_path: Path) -> None:
+    for tool in ("dirname", "bash"):
+        (tmp_path / tool).symlink_to(shutil.which(tool) or tool)
+    done = script("javascript", path=str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: npm is missing")
+    assert "nodejs.org" in done.stderr and "RUNTIME_RELEASE_TAG=" in done.stderr
+
+
+# The packages themselves: built in a copy, so that nothing of a checkout's state leaks in or out.
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what belongs to the source tree, without build products."""
+    copy = tmp_path_factory.mktemp("tree") / "infinite-rl"
+    drop = shutil.ignore_patterns(
+        "*.wasm", "*.sha256", "*.egg-info", "__pycache__", ".*", "build", "dist", "data", "tmp*"
+    )
+    shutil.copytree(ROOT, copy, ignore=drop)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def packages(tree: Path) -> Path:
+    """The folder with the sdist, and the wheel that was built from that sdist in isolation."""
+    command = [sys.executable, "-m", "build", "--outdir", str(tree / "dist"), str(tree)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return tree / "dist"
+
+
+def contents(packages: Path) -> tuple[set[str], set[str]]:
+    """The names in the sdist, without its top folder, and those in the wheel."""
+    (sdist,), (wheel,) = packages.glob("*.tar.gz"), packages.glob("*.whl")
+    with tarfile.open(sdist) as archive:
+        in_sdist = {name.partition("/")[2] for name in archive.getnames()}
+    with zipfile.ZipFile(wheel) as archive:
+        return in_sdist, set(archive.namelist())
+
+
+@pytest.mark.slow
+def test_the_wheel_carries_the_package_as_it_is_the_runtimes_and_the_licences(
+    tree: Path, packages: Path
+) -> None:
+    built = {f"infinite_rl/runtimes/{name}" for name in FILES + RECORDS}
+    source = {
+        path.relative_to(tree).as_posix()
+        for path in (tree / "infinite_rl").rglob("*")
+        if path.is_file() and path.parent.name != "__pycache__"
+    }
+    _, wheel = contents(packages)
+    told = {name for name in wheel if not name.startswith(f"infinite_rl-{VERSION}.dist-info/")}
+    assert told == source | built
+    for licence in (ROOT / "build_src" / "licenses").iterdir():
+        folder = f"infinite_rl-{VERSION}.dist-info/licenses/build_src/licenses"
+        assert f"{folder}/{licence.name}" in wheel
+
+
+@pytest.mark.slow
+def test_the_sdist_carries_what_a_build_needs_and_no_build_product(packages: Path) -> None:
+    sdist, _ = contents(packages)
+    assert {"VERSION.txt", "setup.py", "build_src/build_wasm.sh", "LICENSE", "README.md"} <= sdist
+    for runtime in RUNTIMES:
+        assert f"build_src/{runtime.name}/build.py" in sdist
+    assert not [name for name in sdist if name.endswith((".wasm", ".sha256"))]
+
+
+def python_of(version: str) -> str | None:
+    """A Python of that version that can make environments, by its whole path; None without one."""
+    named = shutil.which(f"python{version}")
+    there = [sys.executable, *Path.home().glob(f".pyenv/versions/{version}.*/bin/python")]
+    code = f"import ensurepip, sys; sys.exit('%d.%d' % sys.version_info[:2] != '{version}')"
+    for python in map(str, [*there, *([named] if named else [])]):
+        if subprocess.run([python, "-c", code], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder that is empty, but for what the first of the Pythons compiles there."""
+    return tmp_path_factory.mktemp("home")
+
+
+# Each verb's help, as in an environment in which no extra is.
+HELP_OF_ALL = """
+from infinite_rl.cli import VERBS, main
+for verb in VERBS:
+    try:
+        main([verb.replace("_", "-"), "--help"])
+    except SystemExit as end:
+        assert end.code == 0, verb
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", PYTHONS)
+def test_the_wheel_works_in_an_empty_environment(
+    packages: Path, home: Path, tmp_path: Path, version: str
+) -> None:
+    python = python_of(version)
+    if python is None:
+        pytest.skip(f"there is no Python {version} here that can make an environment")
+    (wheel,) = packages.glob("*.whl")
+    subprocess.run([python, "-m", "venv", str(tmp_path / "venv")], check=True)
+    programs = tmp_path / "venv" / "bin"
+    subprocess.run([str(programs / "python"), "-m", "pip", "install", "-q", wheel], check=True)
+    nothing = {"HOME": str(home), "PATH": f"{programs}:/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+    def run(*words: str) -> str:
+        words = (str(programs / words[0]), *words[1:])
+        done = subprocess.run(words, cwd=tmp_path, env=nothing, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert run("infinite-rl", "--version") == f"infinite-rl {VERSION}\n"
+    assert run("python", "-m", "infinite_rl.run_examples").endswith("3 of 3 examples pass\n")
+    run("infinite-rl", "generate", "--num_samples", "6")
+    with (tmp_path / "data" / "dataset.csv").open(encoding="utf-8", newline="") as rows:
+        assert len(list(csv.DictReader(rows))) == 6
+    assert f"infinite-rl {VERSION}" in run("infinite-rl", "doctor")
+    assert run("python", "-I", "-c", HELP_OF_ALL).count("usage: infinite-rl") == len(VERBS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("editable", [[], ["-e"]], ids=["plain", "editable"])
+def test_an_install_that_cannot_have_the_runtimes_fails_and_says_why(
+    tree: Path, tmp_path: Path, editable: list[str]
+) -> None:
+    for path in (tree / "infinite_rl" / "runtimes").glob("*.wasm"):
+        path.unlink()
+    command = [sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(tmp_path)]
+    nobody = {"GITHUB_API_URL": "http://127.0.0.1:1", "RUNTIME_GITHUB_REPO": "owner/name"}
+    environ = {**os.environ, **nobody, "RUNTIME_RELEASE_TAG": "v1"}
+    done = subprocess.run(
+        [*command, *editable, str(tree)], env=environ, capture_output=True, text=True
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "error: RUNTIME_RELEASE_TAG=v1: cannot reach http://127.0.0.1:1" in said
+    assert "Traceback" not in said
+
+
+def test_every_dependency_has_its_row_and_no_other_has() -> None:
+    project = TOML.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    always, extras = page.split("## Extras")
+
+    def names(lines: list[str]) -> set[str]:
+        return {re.split(r"[\[<>=]", line)[0] for line in lines}
+
+    assert set(re.findall(r"^\| `([\w.-]+)`", always, re.M)) == names(project["dependencies"])
+    told = set(re.findall(r"^\| `([\w.-]+)` \| `([\w-]+)`", extras, re.M))
+    wanted = project["optional-dependencies"]
+    assert told == {(name, extra) for extra, lines in wanted.items() for name in names(lines)}
+
+
+def test_the_newest_changes_are_those_of_this_version() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## ([\d.]+)", changes, re.M)[0] == VERSION
+
+
+@pytest.mark.slow
+def test_the_packages_metadata_is_what_an_index_takes(packages: Path) -> None:
+    files = [str(path) for path in packages.iterdir()]
+    done = subprocess.run(
+        [sys.executable, "-m", "twine", "check", "--strict", *files], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,123 @@
+"""The README tells the truth: its code runs, its commands exist."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from test_docs import PAGES, blocks
+
+from infinite_rl import Sample, generate_dataset, get_reward_functions
+from infinite_rl.procedural import ProceduralProvider
+from infinite_rl.prompts import TASK_SYSTEM_PROMPTS, TYPE_PROMPTS
+from infinite_rl.reward_functions.math.extract import Convention
+from infinite_rl.reward_functions.math.verify import VerdictStatus
+from infinite_rl.store import DATASET_COLUMNS
+
+ROOT = Path(__file__).parents[2]
+README = PAGES["README.md"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("page", "least"), [("README.md", 3), ("generation.md", 1), ("rewards.md", 4)]
+)
+def test_every_python_block_runs(
+    page: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [block for block in blocks(page, "python") if "trl" not in block]  # see test_docs.py
+    assert len(found) >= least
+    monkeypatch.chdir(tmp_path)
+    generate_dataset("none", 2, out_dir="data", task_dist="0.5,0.5", provider="procedural")
+    for block in found:
+        exec(compile(block, page, "exec"), {})
+
+
+def test_the_row_is_one_that_is_made_and_passes() -> None:
+    (block,) = blocks("README.md", "json")
+    row = json.loads(block)
+    sample = Sample(row["type"], row["prompt"], row["answer"], row["response"])
+    assert set(row) <= set(DATASET_COLUMNS) and sample.id == row["id"]
+    assert get_reward_functions()["math"].compute_reward(row["response"], row["answer"]).passed
+    system, request = TASK_SYSTEM_PROMPTS["math"], TYPE_PROMPTS["math"]
+    text = ProceduralProvider().complete(system, request, int(row["seed"])).text
+    assert row["prompt"] in text and row["response"] in text
+
+
+def test_what_was_measured_is_as_the_page_of_benchmarks_has_it() -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    section = README.split("## Measured")[1].split("\n## ")[0]
+    measured = re.findall(r"^\| .*\|$", section, re.M)
+    assert len(measured) > 10
+    assert all(f"\n{line}" in page for line in measured)
+
+
+def test_the_tables_of_the_math_verdict_are_whole() -> None:
+    section = PAGES["rewards.md"].split("## Math verdicts")[1].split("\n## ")[0]
+    rows = re.findall(r'^\| `"?(\w+)"?`', section, re.M)
+    assert rows == [*get_args(VerdictStatus), *get_args(Convention)]
+
+
+def test_ci_runs_the_readmes_test_command() -> None:
+    (command,) = (block.strip() for block in blocks("README.md", "bash") if "pytest" in block)
+    assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+
+
+def test_every_command_and_path_of_the_readme_exists() -> None:
+    for script in re.findall(r"(?:python|bash) ((?:scripts|benchmarks|\.ci)/[\w./]+)", README):
+        assert (ROOT / script).is_file(), script
+    for module in re.findall(r"python -m (benchmarks\.\w+)", README):
+        assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
+    help_text = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "generate.py", "--help"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    for option in re.findall(r"(?<!pip )(--\w+)", " ".join(re.findall(r"generate.py .*", README))):
+        assert option in help_text
+
+
+def test_the_map_names_every_place_and_no_other() -> None:
+    tree = README.split("## The map")[1].split("```")[1]
+    inside = {
+        name for line in re.findall(r"^  (\S.*?)   ", tree, re.M) for name in line.split(", ")
+    }
+    beside = {name for line in re.findall(r"^(\w.*?)   ", tree, re.M) for name in line.split(", ")}
+    package = ROOT / "infinite_rl"
+    assert all((ROOT / name).is_dir() for name in beside)
+    assert all(any(package.glob(name)) for name in inside)
+    named = {path.name for name in inside for path in package.glob(name)}
+    there = {path.name for path in package.iterdir() if path.is_dir() or path.suffix == ".py"}
+    assert there - named - {"__pycache__"} == {"__init__.py", "__main__.py"}
+
+
+def test_each_table_that_a_new_thing_needs_a_row_in_is_where_the_guide_says() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tables = re.findall(r"`(\w+)` of `([\w./]+)`", guide)
+    assert len(tables) > 10
+    for table, file in tables:
+        source = (ROOT / file).read_text(encoding="utf-8")
+        assert re.search(rf"^{table}(: .*)? = ", source, re.M), (table, file)
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        *("adapters", "reward_functions", "reward_functions/instruction", "reward_functions/math"),
+        "runtimes",
+        *("dataset", "dataset/export", "dataset/report", "evaluation", "evaluation/backends"),
+        *("files", "generation", "launch", "proof", "providers", "storage", "training", "workers"),
+    ],
+)
+def test_the_tour_of_a_package_names_each_of_its_files(room: str) -> None:
+    folder = ROOT / "infinite_rl" / room
+    told = re.findall(r"^    (\w+\.py) +\S", (folder / "__init__.py").read_text("utf-8"), re.M)
+    assert sorted(told) == sorted({path.name for path in folder.glob("*.py")} - {"__init__.py"})

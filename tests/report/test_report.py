@@ -1,0 +1,341 @@
+"""The page about a data set, as far as it can be told without a browser."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile_rows import ROWS, TEXTS
+
+from infinite_rl.cli import main
+from infinite_rl.dataset.rows import write
+from infinite_rl.errors import StoreError, UsageError
+from infinite_rl.report import about, report
+from infinite_rl.report.nearest import nearest
+from infinite_rl.report.page import embedded, page
+from infinite_rl.report.shown import Cut, Shown, cell
+from infinite_rl.report.statistics import Statistics, histogram, length_histogram
+from infinite_rl.store import DATASET_COLUMNS, FAILED_COLUMNS
+
+
+def content_of(text: str) -> Any:
+    (found,) = re.findall(r'<script type="application/json" id="content">(.*?)</script>', text)
+    return json.loads(found)
+
+
+def rows_of(text: str) -> list[dict[str, Any]]:
+    content = content_of(text)
+    return [dict(zip(content["columns"], row, strict=True)) for row in content["rows"]]
+
+
+def made(rows: Any, folder: Path, **options: Any) -> str:
+    path = folder / "page.html"
+    report(rows, path, **options)
+    return path.read_text(encoding="utf-8")
+
+
+def run_folder(folder: Path) -> Path:
+    """A run's folder with three rows kept, and two rejected for different reasons."""
+    folder.mkdir(exist_ok=True)
+    kept = [{"type": "math", "prompt": f"{n} + 1?", "answer": str(n)} for n in range(3)]
+    errors = ["wrong: 3 is not 4", "a reason of a later version"]
+    failed = [{"type": "math", "prompt": f"{error}?", "error_msg": error} for error in errors]
+    for name, columns, rows in (
+        ("dataset.csv", DATASET_COLUMNS, kept),
+        ("failed_dataset.csv", FAILED_COLUMNS, failed),
+    ):
+        with (folder / name).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, columns, restval="")
+            writer.writeheader()
+            writer.writerows(rows)
+    manifest = {"settings": {"model": "m-1"}, "totals": {"calls": 7, "cost": 0.25}}
+    (folder / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return folder
+
+
+# The page: nothing of a row is markup, and nothing is loaded.
+
+
+def test_hostile_rows_are_read_back_exactly_and_never_end_their_element(tmp_path: Path) -> None:
+    text = made(ROWS, tmp_path)
+    assert [row["prompt"] for row in rows_of(text)] == list(TEXTS.values())
+    content = text.split('id="content">')[1].split("</script>")[0]
+    assert content.isascii() and "<" not in content
+
+
+def test_only_the_packages_own_elements_are_in_the_page(tmp_path: Path) -> None:
+    text = made(ROWS, tmp_path, title="</title><script>alert(1)</script>")
+    ordinary = made([], tmp_path, title="ordinary")
+    for sign in ("<script", "</script", "<style", "<img", "<!--", "<a ", "onerror="):
+        outside = re.sub(r'id="content">.*', "", text)
+        assert outside.count(sign) == re.sub(r'id="content">.*', "", ordinary).count(sign), sign
+
+
+def test_the_page_loads_nothing_and_runs_only_what_its_policy_names(tmp_path: Path) -> None:
+    text = made([], tmp_path)
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy and "http" not in policy and "data:" not in policy
+    namespaces = re.findall(r"https?://[\w./]+", text)
+    assert {address.split("/")[2] for address in namespaces} <= {"www.w3.org"}  # MathML and SVG
+    assert not re.findall(r"<link|\ssrc=|\shref=|@import|url\(|import\(|fetch\(|XMLHttp", text)
+
+
+def test_no_script_makes_nodes_of_text() -> None:
+    text = page("", {})
+    for sign in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacent",
+        "document.write",
+        "eval(",
+        "DOMParser",
+    ):
+        assert sign not in text
+    assert "Function(" not in text and 'setAttribute("on' not in text
+
+
+def test_the_title_is_escaped_and_without_marks_that_turn_text(tmp_path: Path) -> None:
+    text = made([], tmp_path, title="a </title> \u202e b \ud83d")
+    assert "<title>a &lt;/title&gt;  b </title>" in text
+    assert content_of(text)["title"] == "a </title> \u202e b \ud83d"
+
+
+@pytest.mark.parametrize("text", ["</script>", "<!--", "\u2028", "\ud800", "\x00", "é"])
+def test_what_is_embedded_is_ascii_json_without_an_angle(text: str) -> None:
+    found = embedded({"text": text})
+    assert found.isascii() and "<" not in found
+    assert json.loads(found) == {"text": text}
+
+
+def test_the_same_rows_make_the_same_page(tmp_path: Path) -> None:
+    assert made(ROWS, tmp_path) == made(iter(ROWS), tmp_path)
+
+
+# What is shown, and what is left out.
+
+
+def test_of_more_rows_than_fit_a_fair_sample_is_shown_in_order(tmp_path: Path) -> None:
+    text = made(({"n": n} for n in range(1_000)), tmp_path, most=100)
+    shown = [row["n"] for row in rows_of(text)]
+    assert len(shown) == 100 and shown == sorted(set(shown))
+    assert 30 <= sum(n < 500 for n in shown) <= 70
+    assert content_of(text)["seen"] == 1_000
+
+
+def test_long_texts_are_cut_until_all_fit_and_the_page_says_so(tmp_path: Path) -> None:
+    rows = [{"prompt": "short"}, *({"prompt": "x" * 10_000} for _ in range(9))]
+    made_of = report(rows, tmp_path / "page.html", budget=20_000)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert (made_of.cut, made_of.limit) == (9, content_of(text)["limit"])
+    assert rows_of(text)[0]["prompt"] == "short"
+    assert rows_of(text)[1]["prompt"] == ["x" * made_of.limit, 10_000]
+    assert 9 * made_of.limit + 5 <= 20_000 < 9 * (made_of.limit + 1) * 5 / 4 + 5
+
+
+def test_a_text_of_a_million_characters_is_whole_where_there_is_room(tmp_path: Path) -> None:
+    assert rows_of(made(ROWS, tmp_path))[7]["prompt"] == TEXTS["long"]
+
+
+def test_what_was_cut_before_keeps_the_length_of_the_whole() -> None:
+    shown = Shown(10, 1_000)
+    for size in (800, 5_000, 7_000):
+        shown.add({"text": "x" * size})
+    assert [value.of for row in shown.rows if isinstance(value := row["text"], Cut)] == [
+        800,
+        5_000,
+        7_000,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, None),
+        (True, True),
+        (7, 7),
+        (2**53 + 1, "9007199254740993"),
+        (float("nan"), "nan"),
+        (float("inf"), "inf"),
+        ([1, "é"], '[1, "é"]'),
+        (b"123", "3 bytes"),
+    ],
+)
+def test_what_a_browser_cannot_hold_exactly_becomes_text(value: object, shown: object) -> None:
+    assert cell(value) == shown
+
+
+# Statistics.
+
+
+def statistics(rows: list[dict[str, Any]]) -> Statistics:
+    found = Statistics()
+    for row in rows:
+        found.add(row)
+    return found
+
+
+def test_a_column_of_few_values_is_a_facet_with_its_counts() -> None:
+    found = statistics([{"type": kind} for kind in ("math", "math", "coding")])
+    assert found.facets() == ["type"]
+    (plot,) = found.plots()
+    assert (plot["kind"], plot["bars"]) == ("bars", [["math", 2], ["coding", 1]])
+
+
+def test_numbers_are_those_of_a_csv_too_and_no_answers_or_seeds() -> None:
+    texts = {"pass_rate": "0.5", "answer": "3", "majority_answer": "3", "seed": "17", "id": "4"}
+    found = statistics([texts, {**texts, "pass_rate": "0.75", "answer": "4", "seed": "18"}])
+    numeric = [name for name, column in found.columns.items() if column.numeric]
+    assert numeric == ["pass_rate"]
+    assert [plot["title"] for plot in found.plots()] == ["pass_rate"]
+
+
+def test_a_version_is_no_quantity() -> None:
+    found = statistics([{"type": "math", "reward_version": version} for version in (1, 2)])
+    assert not found.columns["reward_version"].numeric
+    assert found.plots() == [] and found.facets() == []
+
+
+@pytest.mark.parametrize("other", ["wide", "nan", "1_000", True, [1]])
+def test_a_column_with_one_value_that_is_no_number_has_no_histogram(other: object) -> None:
+    found = statistics([{"score": 0.25}, {"score": other}])
+    assert not found.columns["score"].numeric
+
+
+def test_a_column_of_one_value_is_told_and_not_plotted() -> None:
+    found = statistics([{"model": "m", "aux_score": 0.0}] * 3)
+    assert found.constants() == [("model", "m"), ("aux_score", "0.0")]
+    assert found.plots() == []
+
+
+def test_every_number_is_in_one_bar() -> None:
+    for numbers in (
+        [0.0, 0.5, 1.0],
+        [3, 9, 9, 4],
+        [-1.5, 2.25, 7.75],
+        [1, 1_000_000],
+        [0.001, 0.002],
+    ):
+        plot = histogram("x", numbers)
+        edges, counts = plot["edges"], plot["counts"]
+        assert sum(counts) == len(numbers) and len(edges) == len(counts) + 1
+        assert edges == sorted(set(edges)) and edges[0] <= min(numbers)
+        for low, high, count in zip(edges, edges[1:], counts, strict=False):
+            last = high == edges[-1]
+            assert count == sum(low <= n < high or (last and n == high) for n in numbers)
+
+
+def test_shares_are_plotted_from_0_to_1_and_integers_one_by_one() -> None:
+    assert histogram("x", [0.25, 0.5])["edges"][::20] == [0.0, 1.0]
+    assert histogram("x", [1, 2, 5])["edges"] == [1, 2, 3, 4, 5, 6]
+
+
+def test_lengths_are_plotted_in_steps_of_1_2_5() -> None:
+    plot = length_histogram("prompt", [3, 7, 40, 40])
+    assert plot["edges"] == [2, 5, 10, 20, 50]
+    assert plot["counts"] == [1, 1, 0, 2]
+
+
+def test_cost_and_difficulty_are_told_by_type() -> None:
+    rows = [
+        {"type": kind, "cost": str(cost), "pass_rate": rate}
+        for kind, cost, rate in (("math", 0.5, 0.0), ("math", 0.25, 1.0), ("coding", 2.0, 0.25))
+    ]
+    plots = {plot["title"]: plot.get("bars") for plot in statistics(rows).plots()}
+    assert plots["cost by type, $"] == [["coding", 2.0], ["math", 0.75]]
+    assert plots["mean pass_rate by type"] == [["coding", 0.25], ["math", 0.5]]
+
+
+# Nearest prompts.
+
+
+def test_the_nearest_prompts_come_first_and_different_ones_not_at_all() -> None:
+    prompts = [
+        "A farmer has twelve sheep and buys five more; how many sheep has the farmer now?",
+        "Name the capital of France, and say in which year it became that.",
+        "A farmer has twelve sheep and buys nine more; how many sheep has the farmer now?",
+        "A farmer has twelve sheep and buys five more; how many sheep has the farmer now?",
+        "",
+    ]
+    (first, second, third) = nearest(prompts)
+    assert first == (0, 3, 1.0)
+    assert {second[:2], third[:2]} == {(0, 2), (2, 3)}
+    assert 0.3 < second[2] == third[2] < 1
+
+
+def test_ten_thousand_prompts_of_one_template_propose_few_pairs() -> None:
+    found = nearest([f"What is the sum of the numbers {n} and {n + 1}?" for n in range(10_000)])
+    assert 0 < len(found) <= 20
+
+
+# The run's folder, and the command.
+
+
+def test_a_runs_folder_brings_what_was_rejected_with_the_reason(tmp_path: Path) -> None:
+    text = made(run_folder(tmp_path / "run"), tmp_path)
+    outcomes = [row["outcome"] for row in rows_of(text)]
+    assert outcomes == ["kept", "kept", "kept", "wrong", "rejected"]
+    content = content_of(text)
+    assert (content["seen"], content["kept"], content["title"]) == (5, 3, "run")
+    assert dict(map(tuple, content["about"])) == {"calls": "7", "cost, $": "0.25", "model": "m-1"}
+
+
+def test_what_is_empty_in_a_manifest_is_not_told() -> None:
+    assert about({}) == []
+    found = about({"settings": {"task_dist": {"math": 1.0}, "topics": [], "languages": ["a", "b"]}})
+    assert found == [("task_dist", "math 1.0"), ("languages", "a, b")]
+
+
+def test_rows_without_the_usual_columns_and_no_rows_make_a_page(tmp_path: Path) -> None:
+    assert rows_of(made([], tmp_path)) == []
+    assert rows_of(made([{"x": 1}, {"y": [None]}], tmp_path)) == [
+        {"x": 1, "y": None},
+        {"x": None, "y": "[null]"},
+    ]
+
+
+def test_a_page_that_cannot_be_written_is_an_error_of_the_store(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot write"):
+        report([], tmp_path / "file" / "page.html")
+
+
+def test_the_command_says_what_it_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(ROWS[:2], tmp_path / "rows.jsonl")
+    words = ["report", str(tmp_path / "rows.jsonl"), "-o", str(tmp_path / "page.html")]
+    assert main([*words, "--rows", "1", "--title", "Mine"]) == 0
+    assert "rows: 2, in the browser: 1\n" in capsys.readouterr().out
+    assert "<title>Mine</title>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert main(words) == 2
+    assert "--overwrite replaces it" in capsys.readouterr().err
+    assert main([*words, "--overwrite", "--rows", "0"]) == 2
+    assert "--rows must be at least 1" in capsys.readouterr().err
+
+
+def test_a_missing_source_is_the_callers_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no"):
+        report(tmp_path / "absent.jsonl", tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_the_scripts_which_share_one_room_have_no_name_twice() -> None:
+    script = page("", {}).split("<script>")[1]
+    declared = re.findall(r"^(?:const|let|(?:async )?function|class) (\w+)", script, re.MULTILINE)
+    assert len(declared) > 50
+    assert [name for name, count in Counter(declared).items() if count > 1] == []
+
+
+def test_a_page_takes_the_place_of_no_file_of_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    write(ROWS, path)
+    before = path.read_bytes()
+    assert main(["report", str(path), "-o", str(path), "--overwrite"]) == 2
+    assert "rows.jsonl is no name for a page: let it end in .html" in capsys.readouterr().err
+    assert path.read_bytes() == before

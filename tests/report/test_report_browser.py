@@ -1,0 +1,462 @@
+"""The page about a data set in a browser: clicked, filtered, paged, by keys, light and dark."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile_rows import ROWS, TEXTS
+
+from infinite_rl.report import report
+
+pytestmark = pytest.mark.slow
+api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+Open = Callable[..., Any]
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+MESSAGES = [{"role": "user", "content": "**Hi**"}, {"role": "assistant", "content": "1. one"}]
+MARKDOWN = r"""# Head
+
+Some **bold** and `code`, $\frac{1}{2}$ and $\unknown{x}$.
+
+- one
+  - two
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+\begin{align*}
+x &= \sqrt[3]{2} \\
+y &= \alpha^{2}_1
+\end{align*}
+
+<answer>
+```python
+def f(x):  # half
+    return "x" * 2
+```
+</answer>
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium: the system's, or playwright's own; without one the tests are skipped."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    with api.sync_playwright() as playwright:
+        if not found and not Path(playwright.chromium.executable_path).exists():
+            pytest.skip(
+                "no Chromium: install Debian's `chromium`, or `playwright install chromium`"
+            )
+        opened = playwright.chromium.launch(executable_path=found)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def open_page(browser: Any, tmp_path: Path) -> Iterator[Open]:
+    """Opens the page about rows; whatever goes wrong in it, or is loaded, fails the test."""
+    trouble: list[str] = []
+    opened = []
+
+    def open_page(rows: Any, scheme: str = "light", **options: Any) -> Any:
+        report(rows, tmp_path / "page.html", **options)
+        context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 800})
+        opened.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("request", lambda request: trouble.append(request.url))
+        page.goto((tmp_path / "page.html").as_uri())
+        assert trouble.pop(0).endswith("page.html")
+        page.trouble = trouble
+        return page
+
+    yield open_page
+    for context in opened:
+        context.close()
+    assert trouble == []
+
+
+def numbered(count: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f"id-{n}",
+            "type": "math" if n % 4 else "coding",
+            "prompt": f"Prompt number {n}, {'even' if n % 2 == 0 else 'odd'} one",
+            "answer": str(n),
+            "pass_rate": n / count,
+        }
+        for n in range(count)
+    ]
+
+
+def count_says(page: Any, text: str) -> None:
+    api.expect(page.locator("#count")).to_have_text(text)
+
+
+def chosen(page: Any) -> Any:
+    """The row that is selected in the list."""
+    return page.locator("#list").get_by_role("option", selected=True)
+
+
+def search(page: Any, query: str, count: str) -> None:
+    page.fill("#search", query)
+    count_says(page, count)
+
+
+# Hostile rows.
+
+
+def test_nothing_in_a_hostile_row_runs_loads_or_breaks_the_page(open_page: Open) -> None:
+    page = open_page(ROWS)
+    elements = "document.querySelectorAll('script, img, a, iframe, object, form, link').length"
+    before = page.evaluate(elements)
+    page.keyboard.press("r")
+    for plain in ("rendered", "plain"):
+        for number, name in enumerate(TEXTS):
+            page.keyboard.press("Home" if number == 0 else "j")
+            selected = chosen(page)
+            api.expect(selected).to_have_attribute("id", f"row-{number}")
+            api.expect(page.locator("#detail .id")).to_have_text(name)
+        if plain == "rendered":
+            page.keyboard.press("s")
+    assert page.evaluate("typeof stolen") == "undefined"
+    assert page.evaluate(elements) == before
+    assert page.evaluate("({}).x") is None
+
+
+def test_hostile_text_is_shown_to_the_letter(open_page: Open) -> None:
+    page = open_page(ROWS)
+    page.keyboard.press("r")
+    page.keyboard.press("s")
+    for number, name in enumerate(("script", "end of script", "comment")):
+        page.locator(f"#row-{number}").click()
+        assert page.locator("#detail section.text .body").first.text_content() == TEXTS[name]
+
+
+def test_characters_that_are_not_seen_are_shown_by_their_code(open_page: Open) -> None:
+    page = open_page(ROWS)
+    page.keyboard.press("r")
+    for name, codes in {
+        "bidi": ["U+202E", "U+202C", "U+2066", "U+2069", "U+200F"],
+        "separators": ["U+2028", "U+2029"],
+        "half pair": ["U+D83D"],
+        "control": ["U+0000", "U+001B"],
+    }.items():
+        page.locator(f"#row-{list(TEXTS).index(name)}").click()
+        marks = page.locator("#detail section.text .body").first.locator(".unseen")
+        assert marks.all_text_contents() == codes
+        shown = page.evaluate("document.querySelector('#rows').textContent")
+        assert not re.search(
+            "[\u200b-\u200f\u2028-\u202e\u2060-\u2069\x00-\x08\x1b\ud800-\udfff]", shown
+        )
+
+
+def test_a_joiner_inside_an_emoji_stays(open_page: Open) -> None:
+    page = open_page([{"prompt": "👩‍💻 and a\u200db"}])
+    page.keyboard.press("r")
+    assert page.locator("#detail .body .unseen").all_text_contents() == ["U+200D"]
+    assert page.locator("#detail .body").text_content() == "👩‍💻 and aU+200Db"
+
+
+def test_a_field_of_a_million_characters_is_cut_and_shown_on_demand(open_page: Open) -> None:
+    page = open_page(ROWS)
+    page.keyboard.press("r")
+    page.locator(f"#row-{list(TEXTS).index('long')}").click()
+    section = page.locator("#detail section.text").first
+    assert len(section.locator(".body").text_content()) <= 20_000
+    section.get_by_role("button", name="Show all 1,000,000 characters").click()
+    assert section.locator(".body").text_content() == TEXTS["long"]
+    assert section.get_by_role("button").count() == 0
+
+
+def test_what_the_page_does_not_hold_is_said(open_page: Open) -> None:
+    page = open_page([{"prompt": "x" * 30_000}] * 30, most=20, budget=100_000)
+    said = page.locator("#left-out").text_content()
+    assert "20 of the 30 rows" in said
+    assert "20 long texts have only their first 4,025 characters" in said
+    page.keyboard.press("r")
+    api.expect(page.locator("#detail .notice")).to_have_text(
+        "The page holds 4,025 of its 30,000 characters."
+    )
+
+
+def test_the_policy_forbids_scripts_and_loads_of_anybody_else(open_page: Open) -> None:
+    page = open_page([])
+    why: list[str] = []
+    page.on("requestfailed", lambda request: why.append(request.failure))
+    page.evaluate(
+        """() => {
+          const script = document.createElement("script"), image = document.createElement("img");
+          script.textContent = "window.stolen = 1";
+          image.src = "https://example.com/x.png";
+          document.body.append(script, image);
+        }"""
+    )
+    assert page.evaluate("typeof stolen") == "undefined"
+    page.wait_for_function("document.querySelector('img').complete")
+    assert why == ["csp"]
+    assert sum("Content Security Policy" in line for line in page.trouble) == 2
+    page.trouble.clear()
+
+
+# What is rendered.
+
+
+def test_markdown_formulas_and_code_are_rendered(open_page: Open) -> None:
+    page = open_page([{"prompt": MARKDOWN, "type": "coding"}])
+    page.keyboard.press("r")
+    body = page.locator("#detail .body").first
+    for selector, text in {
+        "h3": "Head",
+        "strong": "bold",
+        "p code:not(.tex)": "code",
+        "li li": "two",
+        "table td >> nth=1": "2",
+        ".tagged.answer .keyword >> nth=0": "def",
+        ".comment": "# half",
+        ".string": '"x"',
+        ".call": "f",
+        "mfrac mn >> nth=0": "1",
+        "mroot mn >> nth=1": "3",
+        "msubsup mi": "α",
+        ".tex": r"$\unknown{x}$",
+    }.items():
+        api.expect(body.locator(selector)).to_have_text(text)
+    page.keyboard.press("s")
+    assert body.text_content() == MARKDOWN
+
+
+def test_tests_are_code_messages_are_turns_and_a_math_answer_is_a_formula(open_page: Open) -> None:
+    tests = '{"tests": ["assert f(2) == 4"]}'
+    rows = [
+        {"type": "coding", "answer": tests, "language": "python", "messages": MESSAGES},
+        {"type": "math", "answer": r"\frac{1}{2}"},
+        {"type": "math", "answer": "12345678901234567890"},
+        {"type": "x", "answer": '{"n": 12345678901234567890, "a": [1.50, "\\u0041"]}'},
+    ]
+    page = open_page(rows)
+    page.keyboard.press("r")
+    api.expect(page.locator("#detail pre[data-language=python]")).to_have_text("assert f(2) == 4")
+    assert page.locator("#detail .turn .tag").all_text_contents() == ["user", "assistant"]
+    api.expect(page.locator("#detail .turn strong")).to_have_text("Hi")
+    page.keyboard.press("j")
+    api.expect(page.locator("#detail mfrac")).to_have_text("12")
+    api.expect(page.locator("#detail pre.plain")).to_have_text(r"\frac{1}{2}")
+    page.keyboard.press("j")
+    api.expect(page.locator("#detail math")).to_have_text("12345678901234567890")
+    page.keyboard.press("j")
+    laid_out = '{\n  "n": 12345678901234567890,\n  "a": [\n    1.50,\n    "\\u0041"\n  ]\n}'
+    assert page.locator("#detail pre code").text_content() == laid_out
+
+
+def test_verdict_scores_and_proof_of_a_row_are_shown(open_page: Open) -> None:
+    row = {"type": "math", "prompt": "?", "status": "failed", "quality_score": "0.5"}
+    row |= {"pass_rate": 0.5, "pass_rate_low": 0.1, "pass_rate_high": 0.9}
+    page = open_page([{**row, "reward_version": "3", "error_msg": "3 is not 4", "x": ""}])
+    page.keyboard.press("r")
+    api.expect(page.locator("#detail .head .badge.bad")).to_have_text("failed")
+    api.expect(page.get_by_role("meter", name="quality_score")).to_be_visible()
+    api.expect(page.locator("#detail .scores")).to_contain_text("pass rate0.5 (0.1–0.9)")
+    api.expect(page.locator("#detail .error .body")).to_have_text("3 is not 4")
+    api.expect(page.locator("#detail tr", has_text="reward_version").locator("td")).to_have_text(
+        "3"
+    )
+    api.expect(page.locator("#detail > p")).to_have_text("empty: x")
+
+
+def test_a_plots_labels_show_what_is_not_seen_by_its_code(open_page: Open) -> None:
+    rows = [{"type": "a\u202eb", "prompt": "?"}, {"type": "c", "prompt": "??"}]
+    page = open_page(rows)
+    labels = page.locator("#plots svg text").all_text_contents()
+    assert "aU+202Eb" in labels and page.locator("#plots svg span").count() == 0
+    page.get_by_role("button", name="aU+202Eb: 1", exact=True).click()
+    count_says(page, "1–1 of 1")
+
+
+def test_only_outcome_and_status_say_in_colour_how_a_row_ended(open_page: Open) -> None:
+    rows = [
+        {"outcome": "kept", "status": "passed", "type": "format", "prompt": "?"},
+        {"outcome": "weak verifier", "status": "unscored", "type": "kept", "prompt": "??"},
+    ]
+    page = open_page(rows)
+    page.keyboard.press("r")
+    assert page.locator("#row-0 .badge.good").all_text_contents() == ["kept", "passed"]
+    assert page.locator("#row-1 .badge.bad").all_text_contents() == ["weak verifier"]
+    assert page.locator("#row-0 .bad, #row-1 .good").count() == 0
+
+
+# Searching, filtering, paging.
+
+
+def test_search_has_words_phrases_exclusions_and_columns(open_page: Open) -> None:
+    page = open_page(numbered(200))
+    page.keyboard.press("/")
+    count_says(page, "1–50 of 200")
+    search(page, "NUMBER 19", "1–14 of 14")  # 19, 119, 190 to 199, and the rates 0.19, 0.195
+    search(page, '"number 19,"', "1–1 of 1")
+    search(page, "number -odd", "1–50 of 100")
+    search(page, "id:id-19", "1–11 of 11")
+    search(page, "type:coding -answer:0", "1–38 of 38")
+    search(page, "no such thing", "0 of 200")
+    api.expect(page.locator("#list")).to_have_text("No row is like that.")
+    page.get_by_role("button", name="Clear all").click()
+    count_says(page, "1–50 of 200")
+
+
+def test_filters_and_order(open_page: Open) -> None:
+    page = open_page(numbered(200))
+    page.get_by_role("tab", name="Rows").click()
+    page.get_by_role("combobox", name="type").select_option("coding")
+    count_says(page, "1–50 of 50")
+    page.get_by_label("sort").select_option(label="pass_rate ↓")
+    api.expect(chosen(page)).to_contain_text("number 196")
+    page.get_by_label("sort").select_option(label="pass_rate ↑")
+    api.expect(chosen(page)).to_contain_text("number 0")
+
+
+def test_a_bar_of_a_plot_shows_its_rows_and_its_chip_takes_the_filter_back(open_page: Open) -> None:
+    page = open_page(numbered(200))
+    page.get_by_role("button", name="0.5 to 0.55: 10 rows").click()
+    count_says(page, "1–10 of 10")
+    api.expect(chosen(page)).to_contain_text("number 100")
+    page.get_by_role("button", name="Remove the filter pass_rate: 0.5–0.55").click()
+    count_says(page, "1–50 of 200")
+    page.get_by_role("tab", name="Overview").click()
+    page.get_by_role("button", name="coding: 50").press("Enter")
+    count_says(page, "1–50 of 50")
+
+
+def test_pages_by_click_and_by_key(open_page: Open) -> None:
+    page = open_page(numbered(120))
+    page.get_by_role("tab", name="Rows").click()
+    api.expect(page.get_by_role("button", name="Page before")).to_be_disabled()
+    page.get_by_role("button", name="Next page").click()
+    count_says(page, "51–100 of 120")
+    page.keyboard.press("r")
+    page.keyboard.press("ArrowRight")
+    count_says(page, "101–120 of 120")
+    api.expect(page.get_by_role("button", name="Next page")).to_be_disabled()
+    page.keyboard.press("k")
+    count_says(page, "51–100 of 120")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("End")
+    count_says(page, "101–120 of 120")
+    page.keyboard.press("Home")
+    count_says(page, "1–50 of 120")
+
+
+def test_the_nearest_prompts_lead_to_their_rows(open_page: Open) -> None:
+    rows = [{"prompt": f"Row {n} stands alone {n * 7} {n * 13}"} for n in range(60)]
+    page = open_page([*rows, {"prompt": "the very same words"}, {"prompt": "the very same words"}])
+    line = page.locator("#nearest tbody tr").first
+    api.expect(line.locator("td").first).to_have_text("100 %")
+    line.get_by_role("button").nth(1).click()
+    api.expect(page.locator("#detail h2")).to_have_text("Row 62")
+
+
+def test_ten_thousand_rows_are_rendered_a_page_at_a_time(open_page: Open) -> None:
+    page = open_page({**row, "response": "word " * 300} for row in numbered(10_000))
+    page.keyboard.press("/")
+    page.keyboard.type("number 9999 odd", delay=20)  # each letter begins another search
+    count_says(page, "1–1 of 1")
+    search(page, "", "1–50 of 10,000")
+    assert page.locator("#list").get_by_role("option").count() == 50
+    page.keyboard.press("Escape")
+    page.keyboard.press("End")
+    count_says(page, "9,951–10,000 of 10,000")
+
+
+# Keys, names for assistive tools, light and dark.
+
+
+def test_keys(open_page: Open) -> None:
+    page = open_page(numbered(60))
+    selected = chosen(page)
+    focused = "document.activeElement.id"
+    page.keyboard.press("/")
+    assert page.evaluate(focused) == "search"
+    page.keyboard.type("j?")  # letters are text there
+    assert page.input_value("#search") == "j?"
+    count_says(page, "0 of 60")
+    page.fill("#search", "")
+    count_says(page, "1–50 of 60")
+    page.keyboard.press("Escape")
+    assert page.evaluate(focused) == "list"
+    for key, number in (("j", 1), ("ArrowDown", 2), ("j", 3), ("k", 2), ("ArrowUp", 1)):
+        page.keyboard.press(key)
+        api.expect(selected).to_contain_text(f"number {number},")
+    page.keyboard.press("Enter")
+    assert page.evaluate(focused) == "detail"
+    page.keyboard.press("ArrowDown")  # scrolls
+    api.expect(selected).to_contain_text("number 1,")
+    page.keyboard.press("Escape")
+    assert page.evaluate(focused) == "list"
+    page.keyboard.press("o")
+    api.expect(page.locator("#overview")).to_be_visible()
+    page.keyboard.press("ArrowRight")  # from tab to tab
+    api.expect(page.locator("#rows")).to_be_visible()
+    page.keyboard.press("?")
+    api.expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    api.expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+def test_everything_has_a_name_and_the_list_says_what_is_selected(open_page: Open) -> None:
+    page = open_page(numbered(60))
+    page.keyboard.press("r")
+    page.keyboard.press("j")
+    api.expect(page.get_by_role("listbox", name="Rows")).to_have_attribute(
+        "aria-activedescendant", "row-1"
+    )
+    unnamed = """
+      [...document.querySelectorAll("button, input, select, [role=button], dialog, main")].filter(
+        (node) => !(node.textContent.trim() || node.ariaLabel || node.labels?.length
+          || node.getAttribute("aria-labelledby"))).length"""
+    assert page.evaluate(unnamed) == 0
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((node) => node.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_what_has_the_focus_is_seen(open_page: Open) -> None:
+    page = open_page(numbered(60))
+    page.keyboard.press("Tab")
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    assert page.evaluate(outline) == "solid"
+    page.keyboard.press("r")
+    of_entry = "getComputedStyle(document.querySelector('[aria-selected=true].entry')).outlineStyle"
+    assert page.evaluate(of_entry) == "solid"
+
+
+def test_it_is_light_or_dark_as_the_system_is_until_somebody_switches(
+    open_page: Open, tmp_path: Path
+) -> None:
+    paper = "getComputedStyle(document.body).backgroundColor"
+    seen = {}
+    for scheme, other in (("light", "dark"), ("dark", "light")):
+        page = open_page(numbered(60), scheme)
+        seen[scheme] = page.evaluate(paper)
+        page.screenshot(path=tmp_path / f"{scheme}.png")
+        page.get_by_role("button", name=other.capitalize()).click()
+        assert page.evaluate(paper) != seen[scheme]
+        page.keyboard.press("t")
+        assert page.evaluate(paper) == seen[scheme]
+    assert seen["light"] != seen["dark"]
+    pictures = [(tmp_path / f"{scheme}.png").read_bytes() for scheme in seen]
+    assert pictures[0] != pictures[1] and min(map(len, pictures)) > 10_000
+
+
+@pytest.mark.parametrize("width", [320, 700, 1280])
+def test_nothing_sticks_out_sideways(open_page: Open, width: int) -> None:
+    page = open_page([*ROWS, *numbered(60)])
+    page.set_viewport_size({"width": width, "height": 800})
+    wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(wider) <= 0
+    page.keyboard.press("r")
+    assert page.evaluate(wider) <= 0

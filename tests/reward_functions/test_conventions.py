@@ -1,0 +1,323 @@
+"""The rewards of benchmarks: gsm8k, mbpp and humaneval read answers as these are given."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_rl.dataset.ground_truth import pack, score, unpack
+from infinite_rl.dataset.loaders import load
+from infinite_rl.dataset.rows import Row, sample_of
+from infinite_rl.errors import UsageError
+from infinite_rl.reward_functions import get_reward_functions
+from infinite_rl.reward_functions.gsm8k import Gsm8kRewardFunction
+from infinite_rl.types import RewardFunctionScore
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+REWARDS = get_reward_functions(timeout=20)
+
+# gsm8k.
+
+
+def gsm8k(output: str, gold: Any = "18", **options: Any) -> RewardFunctionScore:
+    reward = Gsm8kRewardFunction(**options) if options else REWARDS["gsm8k"]
+    return reward.compute_reward(output, gold)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "9 * 2 = <<9*2=18>>18\n#### 18",
+        "####18",
+        "#### $18.00",
+        "#### 18 dollars",
+        "<answer>18</answer>",
+        "First 20, then <answer>$18</answer>",
+        "It is \\boxed{18}.",
+        "The answer is 18.",
+        "A box has 6, so the answer is 6 a box. For three, the answer is 18.",
+        "\\boxed{6} in a box, and \\boxed{18} in three.",
+        "**Answer:** 18 eggs",
+        "<think>#### 17</think>\n#### 18",
+        "#### Step 1: 16 - 7 = 9\n#### 2. Take it times 2\nThe answer is 18.",
+        "#### Step 1: 16 - 7 = 9\nso \\boxed{18}\n#### Done",
+        "#### 18\n\nQuestion: What is 3 + 4?\nAnswer: 7\n#### 7",
+        "#### 18\n\nQ2. What is 3 + 4?\n#### 7",
+        "#### 18\n#### 18.0",
+        "#### 18%",
+        "#### 18 \\%.",
+        "The final answer is $\\boxed{18}$. #### 18",
+    ],
+)
+def test_gsm8k_finds_the_number_where_it_is_stated(output: str) -> None:
+    found = gsm8k(output)
+    assert (found.status, found.format_score, found.correctness_score) == ("passed", 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("", "no answer"),
+        ("18", "no answer"),
+        ("So it is 18", "no answer"),
+        ("#### ", "no answer"),
+        ("<think>#### 18", "no answer"),
+        ("#### 17", "differ"),
+        ("#### -18", "differ"),
+        ("#### 1,8", "differ"),
+        ("#### 0.18", "differ"),
+        ("#### 18\n#### 19", "disagree"),
+        ("#### 17\nNo: #### 18", "disagree"),
+        ("<answer>17</answer><answer>18</answer>", "disagree"),
+        ("<answer>18</answer> #### 17", "disagree"),
+        ("\\boxed{18}\n#### 17", "differ"),
+        ("#### 17 or 18", "differ"),
+        ("I do not think that the answer is 18", "denied"),
+        ("\\boxed{18", "not closed"),
+        ("It is not \\boxed{18}", "denied"),
+        ("\\boxed{18}0", "calculation"),
+        ("Is it <answer>18</answer>?", "asked"),
+        ("<answer>18</answer>\nThat is wrong.", "taken back"),
+        ("#### 18\n\nThe Question: is it?\n#### 19", "disagree"),
+    ],
+)
+def test_gsm8k_fails_what_does_not_state_it(output: str, reason: str) -> None:
+    found = gsm8k(output)
+    assert found.status == "failed" and found.correctness_score == 0 and reason in found.error_msg
+
+
+@pytest.mark.parametrize("gold", ["1,200", "1200", 1200, "so 1,200\n#### 1,200", {"answer": 1200}])
+def test_the_gold_may_have_commas_and_its_solution(gold: Any) -> None:
+    for output in ("#### 1,200", "#### 1200", "The answer is $1,200.00."):
+        assert gsm8k(output, gold).passed
+    assert not gsm8k("#### 1", gold).passed and not gsm8k("#### 200", gold).passed
+
+
+@pytest.mark.parametrize("gold", ["", "####", "what?"])
+def test_a_gold_that_is_none_gives_no_verdict(gold: str) -> None:
+    assert gsm8k("#### 18", gold).status == "unscored"
+
+
+@pytest.mark.parametrize(
+    ("place", "number"), [("tag", 1), ("hash", 2), ("box", 3), ("phrase", 4), ("last_number", 5)]
+)
+def test_where_the_number_is_looked_for_can_be_said(place: str, number: int) -> None:
+    output = "<answer>1</answer>\n#### 2\n\\boxed{3}\nThe answer is 4.\n5"
+    assert gsm8k(output, number, extract=place).passed
+    for other in {1, 2, 3, 4, 5} - {number}:
+        assert not gsm8k(output, other, extract=place).passed
+    assert gsm8k("five", 5, extract=place).format_score == 0
+
+
+def test_another_place_is_wrong_usage() -> None:
+    with pytest.raises(UsageError, match="extract must be one of any, tag, hash, box"):
+        Gsm8kRewardFunction(extract="first_number")  # type: ignore[arg-type]
+
+
+def test_the_format_of_several_or_damaged_tags_is_worth_less() -> None:
+    for output in ("<answer>18</answer><answer>18</answer>", "<answer>18"):
+        assert (gsm8k(output).format_score, gsm8k(output).passed) == (0.4, True)
+
+
+@pytest.mark.parametrize(
+    "piece", ["####", "#### 1. ", "#### ", "####  \t", "\nQ", "\nQ 1", "$", "%. "]
+)
+def test_gsm8k_reads_a_hostile_text_in_one_pass(piece: str) -> None:
+    assert not gsm8k("#### 17 " + piece * (200_000 // len(piece))).passed
+    assert not gsm8k(piece * 100_000 + "x" * 1_000_000).passed
+
+
+# mbpp.
+
+MBPP = json.dumps({"tests": ["assert add(1, 2) == 3", "assert add(2, 2) == 4"]})
+ADD = "def add(a, b):\n    return a + b\n"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        ADD,
+        f"[BEGIN]\n{ADD}[DONE]",
+        f"Sure:\n```python\n{ADD}```",
+        f"<answer>\n```python\n{ADD}```\n</answer>",
+        f"{ADD}\n\ndef minus(a, b):\n    return (",
+        "def plus(a, b):\n    return a + b\n\ndef add(a, b):\n    return plus(a, b)\n\nThat's it!",
+        "def add(a, b):\n    return plus(a, b)\n\ndef plus(a, b):\n    return a + b\n\nThat's it!",
+        f"{ADD}[DONE]\nexit()",
+    ],
+)
+def test_mbpp_takes_the_program(output: str) -> None:
+    found = REWARDS["mbpp"].compute_reward(output, MBPP)
+    assert (found.status, found.format_score, found.correctness_score) == ("passed", 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("output", "scores"),
+    [
+        ("", (0.0, 0.0)),
+        ("[DONE]", (0.0, 0.0)),
+        ("I cannot do that.", (0.5, 0.0)),
+        ("def add(a, b):\n    return 3", (1.0, 0.5)),
+        (f"<think>\n{ADD}</think>\ndef add(a, b):\n    return 3", (1.0, 0.5)),
+        ("def add(a, b):\n    return (", (0.5, 0.0)),
+        ("import sys\nsys.exit(0)", (1.0, 0.0)),
+        ("def plus(a, b):\n    return a + b\n", (1.0, 0.0)),
+    ],
+)
+def test_mbpp_fails_what_is_no_answer(output: str, scores: tuple[float, float]) -> None:
+    found = REWARDS["mbpp"].compute_reward(output, MBPP)
+    assert found.status == "failed"
+    assert (found.format_score, found.correctness_score) == scores
+
+
+def test_a_damaged_fence_costs_format_alone() -> None:
+    found = REWARDS["mbpp"].compute_reward(f"```python\n{ADD}", MBPP)
+    assert (found.status, found.format_score) == ("passed", 0.3)
+
+
+# humaneval.
+
+PROMPT = (
+    'from math import pi\n\n\ndef half(x):\n    return x / 2\n\n\ndef turn(x):\n    """Add pi."""\n'
+)
+CHECK = "def check(candidate):\n    assert candidate(2) == pi + 1\n"
+HUMANEVAL = json.dumps({"tests": [CHECK], "entry_point": "turn", "prompt": PROMPT})
+BODY = "    return half(x) + pi\n"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        BODY,
+        f"\n{BODY}",
+        BODY.strip(),
+        "y = half(x)\n    return y + pi",
+        "# the half first\n    return half(x) + pi\n\nprint(turn(2))",
+        f"```python\n{BODY.strip()}\n```",
+        f"{BODY}\n\ndef turn(x):\n    return 0\n",
+        f"{BODY}\nprint(turn(",
+        f"{BODY}\nif __name__ == '__main__':\n    main(",
+        f"{BODY}\nclass Next:\n    def f(",
+        f"{BODY}\n# Now the next one\ndef next(",
+        PROMPT + BODY,
+        f"def turn(x):\n{BODY}",
+        f"Here it is:\n\ndef turn(x):\n{BODY}\n\nIt adds pi, doesn't it?",
+        f"```python\n{BODY}```",
+        f"Sure!\n\n```python\n{PROMPT}{BODY}```\nThat's all.",
+        f"```python\ndef turn(x):\n{BODY}```",
+        f"<answer>{BODY}</answer>",
+        f"<answer>\n```python\n{PROMPT}{BODY}```\n</answer>",
+        "    return quarter(x) + pi\n\ndef quarter(x):\n    return x / 2\n\nprint(",
+        "def half(x):\n    return x / 2\n\ndef turn(x):\n    return half(x) + pi\n",
+    ],
+)
+def test_humaneval_goes_on_with_the_prompt_or_repeats_it(output: str) -> None:
+    found = REWARDS["humaneval"].compute_reward(output, HUMANEVAL)
+    assert (found.status, found.format_score, found.correctness_score) == ("passed", 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("output", "format_score"),
+    [
+        ("", 0.0),
+        (" \n", 0.0),
+        ("<answer></answer>", 0.0),
+        ("    pass", 1.0),
+        ("I cannot do that.", 0.0),
+        (PROMPT, 0.0),
+        (f"{PROMPT}    return (", 0.5),
+        ("    return x + pi\n\n\ndef turn(x):\n    return half(x) + pi\n", 1.0),
+        ("    import sys\n    sys.exit(0)\n", 1.0),
+        (f"<think>\n{BODY}", 0.0),
+        ("return half(x)", 1.0),
+        ("half(x) + pi", 1.0),
+    ],
+)
+def test_humaneval_fails_what_is_no_answer(output: str, format_score: float) -> None:
+    found = REWARDS["humaneval"].compute_reward(output, HUMANEVAL)
+    assert (found.status, found.correctness_score) == ("failed", 0.0)
+    assert found.format_score == format_score
+
+
+@pytest.mark.parametrize("answer", ["", "[]", "{", '{"tests": [], "prompt": ""}', '{"prompt": 3}'])
+def test_a_reference_without_tests_gives_no_verdict(answer: str) -> None:
+    assert REWARDS["humaneval"].compute_reward(BODY, answer).status == "unscored"
+
+
+def test_a_repeated_start_is_not_repeated_twice() -> None:
+    prompt = f"from __future__ import annotations\n{PROMPT}"
+    answer = {"tests": [CHECK], "entry_point": "turn", "prompt": prompt}
+    assert REWARDS["humaneval"].compute_reward(prompt + BODY, answer).passed
+
+
+def test_a_prompt_may_be_missing_where_the_program_is_whole() -> None:
+    answer = {
+        "tests": ["def check(candidate):\n    assert candidate(2) == 3\n"],
+        "entry_point": "f",
+    }
+    assert REWARDS["humaneval"].compute_reward("def f(x):\n    return x + 1", answer).passed
+
+
+# All of them.
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "good"), [("mbpp", MBPP, ADD), ("humaneval", HUMANEVAL, BODY)]
+)
+def test_a_batch_is_judged_in_worker_processes_alike(name: str, answer: str, good: str) -> None:
+    outputs = [good, "    pass", "", good + "\nprint("] * 3
+    alone = [REWARDS[name].compute_reward(output, answer) for output in outputs]
+    assert REWARDS[name].compute_rewards(outputs, [answer] * len(outputs)) == alone
+    assert {each.status for each in alone} == {"passed", "failed"}
+
+
+FILES = {
+    "gsm8k": "gsm8k/test.jsonl",
+    "math": "math500/test.jsonl",
+    "mbpp": "mbpp/sanitized-mbpp.json",
+    "humaneval": "humaneval/HumanEval.jsonl.gz",
+}
+
+
+def rows_of(name: str) -> list[Row]:
+    path = DATA / FILES[name]
+    if not path.is_file():
+        pytest.skip(f"the data is missing: {path}")
+    return list(load(name, path))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_rows_own_response_passes_in_full(name: str) -> None:
+    for row in rows_of(name)[::25]:
+        sample = sample_of(row)
+        found = score(unpack(pack(sample)), sample.response, REWARDS)
+        assert (found.status, found.format_score, found.correctness_score) == ("passed", 1, 1), row
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+def test_each_rows_own_response_passes_in_full(name: str) -> None:
+    rows = [row for row in rows_of(name) if row["id"] != "mbpp-123"]  # it takes a minute
+    pairs = [(sample_of(row), row["response"]) for row in rows]
+    scores = REWARDS[pairs[0][0].type].score_many(pairs)
+    failed = [row["id"] for row, found in zip(rows, scores, strict=True) if not found.passed]
+    assert failed == [] and {found.quality_score for found in scores} == {1.0}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_response_of_another_row_does_not_pass(name: str) -> None:
+    rows = rows_of(name)[:200:20]
+    answers = [row["answer"] for row in rows]
+    for row, answer in zip(rows, answers[1:] + answers[:1], strict=True):
+        if row["answer"] != answer:
+            assert not REWARDS[row["type"]].compute_reward(row["response"], answer).passed
+
+
+@pytest.mark.parametrize("name", ["gsm8k", "math", "mbpp", "humaneval"])
+@pytest.mark.parametrize("output", ["", " ", None, "\0", "\ud800", "<answer></answer>", "#### "])
+def test_the_empty_answer_never_passes(name: str, output: Any) -> None:
+    for row in rows_of(name)[:3]:
+        assert REWARDS[name].compute_reward(output, row["answer"]).status == "failed"

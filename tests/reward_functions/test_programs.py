@@ -1,0 +1,169 @@
+"""The program in a completion: tags, fences, `[DONE]`, and where a base model's code ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from infinite_rl.reward_functions.coding.programs import (
+    Excerpt,
+    definition,
+    program_in,
+    until_complete,
+)
+
+GOOD = "def f(x):\n    return x + 1\n"
+
+
+def code(output: str, *asked: str) -> str:
+    return program_in(output, asked or ("f",), "answer", "python").code.strip()
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        GOOD,
+        f"{GOOD}[DONE]",
+        f"[BEGIN]\n{GOOD}[DONE]\nNext exercise: ...\n[BEGIN]\ndef g(): pass\n[DONE]",
+        f"```python\n{GOOD}```",
+        f"Sure! Here it is:\n\n```python\n{GOOD}```\n\nIt adds one. Don't use it for text.",
+        f"<answer>\n```python\n{GOOD}```\n</answer>",
+        f"<answer>{GOOD}</answer>",
+        f"<think>def f(x): return 0</think>\n{GOOD}",
+        f"Here's the function you've asked for (it's short:\n\n{GOOD}",
+        f"```python\n{GOOD}",
+        f"```\nf(1)  # gives 2\n```\nwith\n```python\n{GOOD}```",
+        f"```python\n{GOOD}\n[DONE]\n```",
+    ],
+)
+def test_the_program_is_found_wherever_it_stands(output: str) -> None:
+    assert code(output) == GOOD.strip()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "\ndef g(y):\n    return",
+        "\nclass Next:\n    def f(self",
+        '\nprint(f(1))\nprint("unfinished',
+        "\n\nif __name__ == '__main__':\n    main()",
+        "\nThis function adds one. It's easy:\n\ndef h(x): return f(x)",
+        "\n# Exercise 2: subtract one.\ndef minus(x):\n    return x -",
+        "\n@cache\ndef g(x):\n    return",
+        "\ndef f(x):\n    return x  # a second attempt\n",
+        "\nassert f(1) == 2\n",
+        "\nimport sys\nsys.exit(0)\n",
+        "\nQuestion: write a function g\n",
+    ],
+)
+def test_a_bare_program_ends_behind_what_was_asked_for(more: str) -> None:
+    assert code(GOOD + more).split("\n# ")[0].strip() == GOOD.strip()
+
+
+HELPER = "def helper(x):\n    return x\n"
+USES = "def f(x):\n    return helper(x) + LIMIT\n"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        f"import math\n\n{HELPER}\nLIMIT = 1\n\n{USES}",
+        f"{USES}\n\n{HELPER}\nLIMIT = 1",
+        f"{HELPER}\n\n{USES}\n\nLIMIT = 1",
+        f"{USES}\n@decorator\n{HELPER}\nLIMIT: int = 1\n\ndef decorator(g):\n    return g",
+        f"from math import (\n    pi as LIMIT,\n)\n{USES}\nclass helper(B):\n  pass\nB = object",
+    ],
+)
+def test_what_the_function_needs_stays_on_either_side_of_it(program: str) -> None:
+    assert code(f"{program}\n\ndef unfinished(x):\n    return (") == program.strip()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '    return f"{x}"[0:1]',
+        '    """Adds one.\ndef f(x) is what this documents.\n"""\n    return x',
+        "    y = (\nx\n+\n1\n)\n    return y",
+        "    y = '''\nprint()\n'''\n# a note in the first column\n    return y",
+        '    y = "it\'s # no comment" + \'"""\'\n\n\n    return y',
+        "    y = x + \\\n1\n    return y",
+        "    return {\n'a': [x,\n]\n}",
+    ],
+)
+def test_a_line_inside_the_function_does_not_end_it(body: str) -> None:
+    program = f"def f(x):\n{body}"
+    assert code(f"{program}\nprint('unfinished") == program
+
+
+def test_what_texts_and_comments_say_is_no_use_of_a_name() -> None:
+    program = 'def f(x):\n    """The next one."""\n    return "next"  # next\n'
+    assert code(f"{program}# next\ndef next(").removesuffix("# next").strip() == program.strip()
+    for text in ('f"{g(x)}"', "rF'{g(x)}'", 'f"""\n{g(x)}"""'):
+        program = f"def f(x):\n    return {text}\n\ndef g(x):\n    return x"
+        assert code(f"{program}\n\nprint(") == program
+
+
+def test_where_the_end_is_marked_nothing_is_left_out() -> None:
+    program = f"{GOOD}\nprint(f(1))\n\ndef f(x):\n    return x + 2"
+    for output in (
+        f"```python\n{program}\n```",
+        f"{program}\n[DONE]",
+        f"<answer>{program}</answer>",
+    ):
+        assert code(output) == program
+
+
+def test_all_that_is_asked_for_must_be_there() -> None:
+    program = "def f(x):\n    return x\n\ndef g(x):\n    return f(x)"
+    assert code(f"{program}\n\ndef h(x):\n    return g(x)", "g", "f", "print") == program
+
+
+def test_code_that_defines_nothing_of_it_is_left_as_it_is() -> None:
+    assert until_complete("x = 1\nprint(x)\n", ["f"]) == "x = 1\nprint(x)\n"
+
+
+def test_a_name_counts_whole_and_at_the_top_level_alone() -> None:
+    assert definition("async  def f (x):", "f") and definition("class f: pass", "f")
+    for text in ("def f2(x):", "  def f(x):", "# def f(x):", "undef f(x)", "def (f)", ""):
+        assert not definition(text, "f")
+
+
+def test_a_fence_that_is_left_open_is_damaged() -> None:
+    assert program_in(f"```python\n{GOOD}", ["f"], "answer", "python").ended == "damaged"
+    assert program_in(GOOD, ["f"], "answer", "python") == Excerpt(GOOD, "no")
+
+
+@pytest.mark.parametrize("output", ["", "\n \n", "<answer></answer>", "[DONE]", "<think>def f(x):"])
+def test_nothing_is_no_program(output: str) -> None:
+    assert code(output) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "piece",
+    ["\n", "@x\n", '"""', '"""\\', "\\", "def f(x): ", "def f(x): pass\n", "(", ")\n", " \n", "#\n"]
+    + [
+        "a = 1\n",
+        "```",
+        "[BEGIN]",
+        "\n`",
+        "from a",
+        "a, ",
+        "'",
+        "<answer>",
+        "import a\n",
+        "a: b",
+        "\0",
+    ],
+)
+def test_a_hostile_text_is_read_in_one_pass(piece: str) -> None:
+    text = "def f(x):\n  return a0\n" + piece * (300_000 // len(piece))
+    for output in (text, piece * (300_000 // len(piece))):
+        assert program_in(output, ("f", "g"), "answer", "python").ended in ("yes", "no", "damaged")
+
+
+def test_a_long_chain_of_definitions_is_followed_in_one_pass() -> None:
+    chain = "".join(f"def a{n}(): return a{n - 1}\n" for n in range(20_000, 0, -1))
+    text = f"def f(x): return a20000\n{chain}"
+    assert until_complete(text, ["f"]) == text
+    backwards = "".join(f"def a{n}(): return a{n - 1}\n" for n in range(1, 20_001))
+    assert until_complete(f"def f(x): return a20000\n{backwards}", ["f"]).count("def") == 20_001

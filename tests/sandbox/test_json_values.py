@@ -1,0 +1,154 @@
+"""When a value that a program returned is the JSON value that was expected."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, OrderedDict
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infinite_rl.sandbox.javascript.values import NotJson, read_value
+from infinite_rl.sandbox.json_values import same_json, shown_json
+from infinite_rl.sandbox.python.values import Opaque
+
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected"),
+    [
+        (3, 3.0),
+        (3.0, 3),
+        (-0.0, 0),
+        ((1, (2, [])), [1, [2, ()]]),
+        (0.1 + 0.2, 0.3),
+        (2.0000000000000004, 2),
+        (1e-30 * (1 + 1e-12), 1e-30),
+        (1e20 * (1 + 1e-12), 1e20),
+        (1.2246467991473532e-16, 0),
+        (NAN, NAN),
+        (INF, INF),
+        (10**400, 10**400),
+        (Decimal("0.5"), 0.5),
+        (Fraction(1, 2), 0.5),
+        (Counter(a=1), {"a": 1}),
+        (OrderedDict(b=1, a=2.0), {"a": 2, "b": 1}),
+        ({"a": (None, True)}, {"a": [None, True]}),
+    ],
+)
+def test_what_json_cannot_tell_apart_is_the_same(actual: Any, expected: Any) -> None:
+    assert same_json(actual, expected)
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected"),
+    [
+        (True, 1),
+        (1, True),
+        (0, False),
+        (None, 0),
+        (False, None),
+        ("1", 1),
+        (1, "1"),
+        ("a", ["a"]),
+        ([1, 2], [2, 1]),
+        ([1], [1, 1]),
+        ({1}, [1]),
+        ({"a": 1}, [["a", 1]]),
+        ({"a": 1, "b": 2}, {"a": 1}),
+        ({True: 1}, {1: 1}),
+        ({1: 1}, {"1": 1}),
+        (range(2), [0, 1]),
+        (b"a", "a"),
+        (999_999_999, 1_000_000_000),  # one part in 10**9, and one too few
+        (1_000_000_008.0, 1_000_000_007),
+        (1_000_000_008, 1_000_000_007.0),
+        (1_000_000_007.5, 1_000_000_007),
+        (1_000_000_007, 1_000_000_007.5),
+        (float(10**18 + 1000), 10**18),
+        (10**18 + 1, 10**18),
+        (0.3000001, 0.3),
+        (1e-10, 0),
+        (0, 1e-10),
+        (INF, 1e308),
+        (1e308, INF),
+        (-INF, INF),
+        (NAN, 0),
+        (0, NAN),
+        (NAN, None),
+        (Opaque("Liar"), 1),
+        ([Opaque("Liar")], [1]),
+        (complex(1, 1e-12), 1.0),
+        (Decimal("sNaN"), 1.0),
+        (Decimal("1e999999"), INF),
+        (10**400, 1e300),
+    ],
+)
+def test_what_json_tells_apart_is_not_the_same(actual: Any, expected: Any) -> None:
+    assert not same_json(actual, expected)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_a_value_is_itself_also_after_json(value: Any) -> None:
+    assert same_json(value, value)
+    assert same_json(json.loads(json.dumps(value)), value)
+
+
+@given(JSON, JSON)
+def test_without_floats_it_is_the_equality_of_json_texts(one: Any, other: Any) -> None:
+    texts = [json.dumps(value, sort_keys=True) for value in (one, other)]
+    if texts[0] == texts[1]:
+        assert same_json(one, other)
+    elif not any(character in "".join(texts) for character in ".eNI"):
+        assert not same_json(one, other)
+
+
+def test_a_deep_or_large_value_is_compared_and_shown_without_a_stack() -> None:
+    deep: Any = 1
+    for _ in range(100_000):
+        deep = [deep]
+    assert same_json(deep, deep)
+    assert len(shown_json(list(range(10**6)))) < 200
+    assert shown_json({"a": [1.5, NAN, "é"]}) == '{"a": [1.5, NaN, "é"]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('[["n","-0"]]', -0.0),
+        ('[["n","-Infinity"]]', -INF),
+        ("[9007199254740992]", 2**53),
+        ("[123456789012345680000]", 123456789012345680000.0),
+        ('[["o",null,["a",["a",1,[1],[],["k","Array.prototype"]]],null]]', {"a": [1]}),
+    ],
+)
+def test_a_value_of_javascript_is_read(text: str, value: Any) -> None:
+    read = read_value(text)
+    assert (read, type(read)) == (value, type(value))
+
+
+def test_what_holds_one_list_in_two_places_is_read_and_never_too_large_a_value() -> None:
+    ones = '["a",1,[1],[],["k","Array.prototype"]]'
+    assert read_value(f'[["a",2,[{ones},["r",1]],[],["k","Array.prototype"]]]') == [[1], [1]]
+    with pytest.raises(NotJson, match="holds itself"):
+        read_value('[["a",1,[["r",0]],[],["k","Array.prototype"]]]')
+    text, count = ones, 0
+    for _ in range(40):  # two to the power of forty parts
+        text, count = f'["a",2,[{text},["r",{{}}]],[],["k","Array.prototype"]]', count + 1
+    for number in range(count, 0, -1):
+        text = text.replace("{}", str(number), 1)
+    with pytest.raises(NotJson, match="too large"):
+        read_value(f"[{text}]")

@@ -1,0 +1,32 @@
+"""A Ray cluster of some nodes, all of them on this machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def nodes(head: int, *others: int) -> Iterator[Any]:
+    """A node for each number, with so many CPUs; their processes find what this one does."""
+    from ray.cluster_utils import Cluster
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("OMP_NUM_THREADS", "1")
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, sys.path)]))
+        cluster = Cluster(True, head_node_args={"num_cpus": head, "include_dashboard": False})
+        try:
+            for cpus in others:
+                cluster.add_node(num_cpus=cpus)
+            yield cluster
+        finally:
+            cluster.shutdown()

@@ -1,0 +1,130 @@
+"""What transformers loads: whatever is wrong with a model's files is said in one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from tiny_models import byte_tokenizer, qwen3, save_tiny
+
+from infinite_rl.dataset.prompt_styles import token_ids
+from infinite_rl.errors import UsageError
+from infinite_rl.training.core.learner import (
+    check_fit,
+    context_of,
+    device_of,
+    pretrained,
+    pretrained_tokenizer,
+)
+
+
+def load_model(folder: Path) -> Any:
+    return pretrained(transformers.AutoModelForCausalLM, str(folder), {})
+
+
+def load_tokenizer(folder: Path | str) -> Any:
+    return pretrained_tokenizer(str(folder), {})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A model that can be loaded."""
+    return save_tiny(tmp_path / "model")
+
+
+def configure(folder: Path, **values: object) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+
+
+def truncate(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:1000])
+
+
+SPOILED: dict[str, Callable[[Path], object]] = {
+    "no weights": lambda folder: (folder / "model.safetensors").unlink(),
+    "half the weights": truncate,
+    "no config": lambda folder: (folder / "config.json").unlink(),
+    "a config of other types": lambda folder: configure(folder, hidden_size="x"),
+    "a config of other shapes": lambda folder: configure(folder, hidden_size=64),
+    "an unknown kind": lambda folder: configure(folder, model_type="qwen99"),
+}
+
+
+def test_a_model_and_its_tokenizer_are_loaded(folder: Path) -> None:
+    tokenizer = load_tokenizer(folder)
+    check_fit(load_model(folder), tokenizer, str(folder))
+    assert token_ids(tokenizer, "ab") == tokenizer.encode("ab", add_special_tokens=False)
+
+
+@pytest.mark.parametrize("what", SPOILED)
+def test_a_damaged_model_is_refused_in_one_line(folder: Path, what: str) -> None:
+    SPOILED[what](folder)
+    with pytest.raises(UsageError, match="model cannot be loaded: .") as refused:
+        load_model(folder)
+    assert "\n" not in str(refused.value)
+
+
+def test_code_that_lies_with_a_model_is_not_run_and_nobody_is_asked(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr("builtins.input", lambda *said: asked.append(said) or "y")
+    own = {"AutoConfig": "own.Config", "AutoModelForCausalLM": "own.Model"}
+    told = {"model_type": "own", "auto_map": own}
+    (folder / "config.json").write_text(json.dumps(told))
+    (folder / "own.py").write_text(f"open({str(folder / 'ran')!r}, 'w')")
+    with pytest.raises(UsageError, match="contains custom code"):
+        load_model(folder)
+    assert not asked and not (folder / "ran").exists()
+
+
+def test_an_empty_tokenizer_that_stands_for_none_is_refused(folder: Path) -> None:
+    for path in folder.glob("tokenizer*"):
+        path.unlink()
+    with pytest.raises(UsageError, match="has no tokenizer|cannot be loaded"):
+        load_tokenizer(folder)
+
+
+def test_a_tokenizer_of_another_model_is_refused(folder: Path) -> None:
+    with pytest.raises(UsageError, match="ids up to 257, but its model only 100 embeddings"):
+        check_fit(qwen3(vocabulary=100, eos_token_id=9, pad_token_id=9), byte_tokenizer(), "m")
+
+
+def test_a_name_that_is_no_folder_is_said_to_be_asked_of_the_hub() -> None:
+    class Hub:
+        @staticmethod
+        def from_pretrained(name: str, **_: object) -> None:
+            raise OSError(f"no {name} there")
+
+    with pytest.raises(UsageError, match="there is no such folder, so .* the hub.: no tiny there"):
+        pretrained(Hub, "tiny", {})
+
+
+@pytest.mark.parametrize("name", ["/no/such/model", "a/b/c", "./here"])
+def test_what_is_no_folder_and_no_name_of_the_hub_is_not_asked_for(name: str) -> None:
+    with pytest.raises(UsageError, match="there is no model folder"):
+        load_tokenizer(name)
+
+
+def test_how_long_a_text_may_be_is_also_said_by_models_of_text_and_pictures() -> None:
+    assert context_of(transformers.Gemma3Config(text_config={"max_position_embeddings": 7})) == 7
+    assert context_of(transformers.MambaConfig()) is None
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    with pytest.raises(UsageError, match="there is no device cuda:7"):
+        device_of("cuda:7")
+
+
+def test_half_a_surrogate_pair_is_no_text() -> None:
+    with pytest.raises(UsageError, match="half a surrogate pair.*ud800"):
+        token_ids(byte_tokenizer(), "price: \ud800 5")

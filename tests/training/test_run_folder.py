@@ -1,0 +1,372 @@
+"""A run's folder: what it was started with is all there but for secrets, and no line is lost."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import subprocess
+import sys
+import threading
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from infinite_rl.errors import StoreError, UsageError
+from infinite_rl.files.append_only import DiskFull
+from infinite_rl.redact import REDACTED
+from infinite_rl.training.core import machine
+from infinite_rl.training.runs import run_folder
+from infinite_rl.training.runs.run_folder import (
+    RunFolder,
+    read_config,
+    read_events,
+    read_rollouts,
+    write_text,
+)
+
+pytest.importorskip("yaml")
+CONFIG = {"model": "tiny", "seed": 7, "learning_rate": 1e-6, "tracking": []}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Any:
+    with RunFolder.create(tmp_path, CONFIG, ["train", "grpo"]) as run:
+        yield run
+
+
+def written(path: Path) -> str:
+    """All text of all files of a folder."""
+    files = (file for file in path.rglob("*") if file.is_file())
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+
+# What it was started with.
+
+
+def test_where_a_run_is_is_said_when_it_begins(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", "infinite_rl"), RunFolder.create(tmp_path, CONFIG) as run:
+        assert f"the run's folder: {run.path}" in caplog.messages
+
+
+def test_a_folder_tells_how_the_run_was_started(run: RunFolder) -> None:
+    manifest = json.loads((run.path / "run_manifest.json").read_text())
+    assert manifest["command"] == ["train", "grpo"] and manifest["seeds"] == {"seed": 7}
+    assert manifest["versions"]["python"] == sys.version.split()[0]
+    assert manifest["versions"]["wasmtime"] and manifest["runtimes"]["python"]
+    assert datetime.fromisoformat(manifest["began"]).tzinfo is not None
+    assert read_config(run.path) == CONFIG
+    lock = (run.path / "locks" / "requirements.lock.txt").read_text().splitlines()
+    assert any(line.startswith("wasmtime==") for line in lock)
+    hardware = json.loads((run.path / "sys" / "hardware.json").read_text())
+    assert hardware["cores"] == os.cpu_count() and hardware["memory_bytes"] > 2**20
+
+
+def test_the_name_is_the_second_and_the_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for command in (
+        "init -q",
+        "-c user.name=a -c user.email=a@b commit -q --allow-empty -m x",
+    ):
+        subprocess.run(["git", "-C", tmp_path, *command.split()], check=True)
+    monkeypatch.chdir(tmp_path)
+    with RunFolder.create("runs", CONFIG) as run:
+        manifest = json.loads((run.path / "run_manifest.json").read_text())
+        sha = manifest["commit"]["sha"]
+        assert run.path.parent == Path("runs") and len(sha) == 40
+        stamp, _, short = run.path.name.partition("_")
+        assert short == sha[:8] and not manifest["commit"]["changed"]
+        assert datetime.strptime(stamp, "%Y%m%dT%H%M%SZ")
+    with RunFolder.create("runs", CONFIG) as second:  # the first run's files make no difference
+        manifest = json.loads((second.path / "run_manifest.json").read_text())
+        assert manifest["commit"] == {"sha": sha, "changed": False}
+
+
+def test_a_file_that_differs_from_the_commit_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("committed")
+    for command in ("init -q", "add file", "-c user.name=a -c user.email=a@b commit -q -m x"):
+        subprocess.run(["git", "-C", tmp_path, *command.split()], check=True)
+    (tmp_path / "file").write_text("changed")
+    assert (machine.commit(tmp_path) or "")[1] is True
+
+
+def test_without_a_repository_it_is_nogit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with RunFolder.create(tmp_path, CONFIG) as run:
+        assert run.path.name.endswith("_nogit")
+        assert json.loads((run.path / "run_manifest.json").read_text())["commit"] is None
+
+
+def test_without_git_it_is_nogit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert machine.commit(Path.cwd()) is None
+
+
+def test_runs_that_begin_in_one_second_do_not_collide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stopped(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Stopped:
+            return cls(2026, 1, 31, 12, 0, 0, tzinfo=tz)
+
+    monkeypatch.setattr(run_folder, "datetime", Stopped)
+    paths: list[Path] = []
+
+    def begin() -> None:
+        with RunFolder.create(tmp_path, CONFIG) as run:
+            run.event("begin", 0)
+            paths.append(run.path)
+
+    threads = [threading.Thread(target=begin) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    name = min(path.name for path in paths)
+    assert name.startswith("20260131T120000Z_")
+    assert {path.name for path in paths} == {name, f"{name}-2", f"{name}-3", f"{name}-4"}
+    assert all(len(list(read_events(path))) == 1 for path in paths)
+
+
+# Secrets.
+
+
+def test_no_secret_gets_into_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "from-the-environment")
+    monkeypatch.setenv("WANDB_API_KEY", "0123456789abcdef")
+    config = {
+        **CONFIG,
+        "engine_options": {
+            "hub_token": "in-the-config",
+            "url": "https://someone:in-the-url@host/x",
+            "note": "uses from-the-environment twice: from-the-environment",
+            "nested": [{"api_key": "in-a-list"}],
+            "eos_token": "<|endoftext|>",
+        },
+    }
+    command = ["train", "--hub_token", "in-a-flag", "--api-key=behind-an-equals", "--steps", "20"]
+    with RunFolder.create(tmp_path, config, command) as run:
+        text = written(run.path)
+        kept = read_config(run.path)["engine_options"]
+    for secret in (
+        *("from-the-environment", "0123456789abcdef", "in-the-config", "in-the-url", "in-a-list"),
+        *("in-a-flag", "behind-an-equals"),
+    ):
+        assert secret not in text
+    assert kept["eos_token"] == "<|endoftext|>" and kept["url"] == f"https://{REDACTED}@host/x"
+    assert kept["hub_token"] == REDACTED and f'"{REDACTED}"' in text
+    assert '"20"' in text
+
+
+# Lines.
+
+
+def test_lines_are_read_back_as_they_were_written(run: RunFolder) -> None:
+    run.event("train", 1, loss=0.5, reward=None)
+    run.event("eval", 1, note='a "line"\n\u2028 ü \ud800')
+    run.rollout(1, prompt="p", ids=[1, 2])
+    assert [event["kind"] for event in read_events(run.path)] == ["train", "eval"]
+    (event,) = read_events(run.path, "train")
+    assert (event["step"], event["loss"], event["reward"]) == (1, 0.5, None)
+    assert event["time"] > 1.7e9
+    assert next(read_events(run.path, "eval"))["note"] == 'a "line"\n\u2028 ü \ud800'
+    assert list(read_rollouts(run.path)) == [{"step": 1, "prompt": "p", "ids": [1, 2]}]
+
+
+def test_a_number_that_is_not_finite_is_null(run: RunFolder) -> None:
+    run.event("train", 1, loss=math.nan, parts={"kl": [math.inf, 1.0]}, pair=(-math.inf, 2))
+    assert "NaN" not in (run.path / "events.jsonl").read_text()
+    (event,) = read_events(run.path)
+    assert (event["loss"], event["parts"], event["pair"]) == (None, {"kl": [None, 1.0]}, [None, 2])
+
+
+def test_what_json_cannot_say_is_refused_and_nothing_written(run: RunFolder) -> None:
+    with pytest.raises(UsageError, match="cannot be written as JSON: .*set"):
+        run.event("train", 1, loss={1})
+    assert not list(read_events(run.path))
+
+
+@pytest.mark.parametrize("torn", [b'{"kind": "tra', b"{", b"\xff\x00", b'{"kind": "train"}'])
+def test_a_torn_last_line_is_left_out_and_owed_again(run: RunFolder, torn: bytes) -> None:
+    run.event("train", 1)
+    run.rollout(1, text="a")
+    run.close()
+    for name in ("events.jsonl", "rollouts.jsonl"):
+        with (run.path / name).open("ab") as file:
+            file.write(torn)
+    assert [event["step"] for event in read_events(run.path)] == [1]
+    assert [record["text"] for record in read_rollouts(run.path)] == ["a"]
+    with RunFolder.open(run.path) as again:
+        again.event("train", 2)
+        again.rollout(2, text="b")
+        assert [event["step"] for event in read_events(again.path)] == [1, 2]
+        assert [record["text"] for record in read_rollouts(again.path)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(b"{\n", b"[]\n", b"\xff\n", b"[" * 99_999 + b"\n", b'{"kind": "resumed"}\n'),
+        b'{"kind": "train", "step": "2"}\n',
+    ],
+)
+def test_a_damaged_line_before_the_end_is_named(run: RunFolder, line: bytes) -> None:
+    run.event("train", 1)
+    run.close()
+    with (run.path / "events.jsonl").open("ab") as file:
+        file.write(line + b'{"kind": "train", "step": 2}\n')
+    with pytest.raises(StoreError, match=r"events.jsonl is damaged at line 2"):
+        list(read_events(run.path))
+
+
+def test_steps_that_are_done_again_are_there_once(run: RunFolder) -> None:
+    def steps(*numbers: int, mark: str) -> None:
+        for number in numbers:
+            run.event("train", number, mark=mark)
+            run.rollout(number, mark=mark)
+
+    steps(1, 2, 3, 4, 5, mark="a")
+    run.resumed(2)
+    steps(3, 4, 5, 6, mark="b")
+    run.resumed(4)
+    run.resumed(4)
+    steps(5, mark="c")
+    expected = [(1, "a"), (2, "a"), (3, "b"), (4, "b"), (5, "c")]
+    assert [(event["step"], event["mark"]) for event in read_events(run.path, "train")] == expected
+    assert [(record["step"], record["mark"]) for record in read_rollouts(run.path)] == expected
+    assert [event["step"] for event in read_events(run.path, "resumed")] == [2, 4, 4]
+    run.resumed(1)
+    assert [(event["step"], event["mark"]) for event in read_events(run.path, "train")] == [
+        (1, "a")
+    ]
+    assert [record["step"] for record in read_rollouts(run.path)] == [1]
+
+
+def test_a_text_that_speaks_of_resuming_resumes_nothing(run: RunFolder) -> None:
+    run.rollout(5, text='{"kind": "resumed", "step": 0}', kind_of="resumed")
+    assert len(list(read_rollouts(run.path))) == 1
+
+
+def test_rollouts_stop_at_their_size_and_one_event_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_folder, "ROLLOUT_BYTES", 120)
+    with RunFolder.create(tmp_path, CONFIG) as run:
+        for step in (1, 2, 3):
+            run.rollout(step, text="x" * 30)
+        run.rollout(4, text="")  # would have room, but what is there has no gaps
+        path = run.path
+    with RunFolder.open(path) as run:
+        run.rollout(5, text="")
+        assert [record["step"] for record in read_rollouts(run.path)] == [1, 2]
+        size = (path / "rollouts.jsonl").stat().st_size
+        assert size <= 120
+        (event,) = read_events(run.path, "rollouts_capped")
+        assert (event["step"], event["bytes"]) == (3, size)
+
+
+def test_lines_of_many_threads_are_whole(run: RunFolder) -> None:
+    def write(number: int) -> None:
+        for step in range(50):
+            run.event("train", step, thread=number, filler="x" * 500)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = [(event["thread"], event["step"]) for event in read_events(run.path)]
+    assert sorted(found) == [(number, step) for number in range(4) for step in range(50)]
+
+
+# What can go wrong.
+
+
+def test_a_root_that_is_a_file_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for root in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(StoreError, match="cannot write to the folder .*file") as error:
+            RunFolder.create(root, CONFIG)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_root_that_may_not_be_written_is_said_in_one_line(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(StoreError, match="cannot write to the folder .*: Permission denied"):
+        RunFolder.create(tmp_path, CONFIG)
+
+
+def full(*args: object) -> NoReturn:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_is_said_in_one_line_and_leaves_no_half_line(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full:
+        """A file that takes three bytes and no more."""
+
+        def __init__(self, file: Any) -> None:
+            self.file, self.left = file, 1
+
+        def write(self, data: bytes) -> int:
+            self.left -= 1
+            return full() if self.left < 0 else int(self.file.write(data[:3]))
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.file, name)
+
+    run.event("train", 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(run._events, "_file", Full(run._events._file))
+        with pytest.raises(DiskFull, match=r"^cannot write .*/events.jsonl: No space left .*$"):
+            run.event("train", 2)
+    run.event("train", 3)
+    assert [event["step"] for event in read_events(run.path)] == [1, 3]
+
+
+def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_text(tmp_path / "a" / "x", "before")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreError, match=r"^cannot write .*/x: No space left on device$"):
+        write_text(tmp_path / "a" / "x", "after")
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["x"]
+    assert (tmp_path / "a" / "x").read_text() == "before"
+    with pytest.raises(StoreError, match="No space left"):
+        RunFolder.create(tmp_path, CONFIG)
+
+
+def test_two_processes_cannot_write_one_run(run: RunFolder) -> None:
+    with pytest.raises(StoreError, match="another run is writing to the folder"):
+        RunFolder.open(run.path)
+    run.close()
+    RunFolder.open(run.path).close()
+
+
+def test_only_a_runs_folder_can_be_gone_on_in(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="is not the folder of a run: it has no run_manifest.json"):
+        RunFolder.open(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("text", ["[1]", "a: [", "!!python/object/apply:os.system ['true']"])
+def test_a_config_that_is_damaged_or_hostile_is_refused(run: RunFolder, text: str) -> None:
+    (run.path / "config.yaml").write_text(text)
+    with pytest.raises(StoreError, match="config.yaml cannot be read: ") as error:
+        read_config(run.path)
+    assert "\n" not in str(error.value)
+
+
+def test_without_yaml_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(UsageError, match=r"pip install 'infinite-rl\[train\]'"):
+        RunFolder.create(tmp_path / "runs", CONFIG)
+    assert not (tmp_path / "runs").exists()

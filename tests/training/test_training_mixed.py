@@ -1,0 +1,333 @@
+"""Rows of several data sets: mixed as told, each with its reward, all checked before training."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from infinite_rl.adapters.scorer import Scorer
+from infinite_rl.dataset.rows import write
+from infinite_rl.errors import UsageError
+from infinite_rl.training.core.mixed import by_dataset, id_of, rows_of
+from infinite_rl.training.runs.config import TrainingConfig
+
+GSM8K = [
+    {"question": f"{n} + {n}?", "answer": f"{n} + {n} = {2 * n}\n#### {2 * n}"} for n in range(6)
+]
+MBPP = [
+    {
+        "task_id": 600 + n,
+        "text": f"Write a function that adds {n}.",
+        "code": f"def add(x):\n    return x + {n}",
+        "test_list": [f"assert add(1) == {n + 1}"],
+        "test_setup_code": "",
+    }
+    for n in range(1, 5)
+]
+IFEVAL = [
+    {
+        "key": n,
+        "prompt": "Write in lower case.",
+        "instruction_id_list": ["change_case:english_lowercase"],
+        "kwargs": [{}],
+    }
+    for n in range(3)
+]
+OWN = [{"id": f"own-{n}", "prompt": f"{n}+1=", "answer": str(n + 1)} for n in range(3)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write(GSM8K, tmp_path / "gsm8k" / "train.jsonl")
+    write(MBPP, tmp_path / "mbpp.jsonl")
+    write(IFEVAL, tmp_path / "ifeval.jsonl")
+    write(OWN, tmp_path / "own.jsonl")
+    return tmp_path
+
+
+def told(*datasets: Mapping[str, Any], **more: Any) -> TrainingConfig:
+    return TrainingConfig.of({"model": "m", "datasets": list(datasets), **more})
+
+
+A: dict[str, Any] = {"name": "gsm8k", "benchmark": "gsm8k", "path": "gsm8k/train.jsonl"}
+B: dict[str, Any] = {"name": "mbpp", "benchmark": "mbpp", "path": "mbpp.jsonl"}
+C: dict[str, Any] = {"name": "ifeval", "benchmark": "ifeval", "path": "ifeval.jsonl"}
+D: dict[str, Any] = {"name": "own", "path": "own.jsonl", "type": "math", "style": "plain"}
+
+
+def ids(config: TrainingConfig) -> list[str]:
+    return [id_of(row) for row in rows_of(config)]
+
+
+@pytest.mark.usefixtures("folder")
+def test_each_row_has_its_id_its_set_and_its_reward() -> None:
+    rows = rows_of(told(A, B, C, D), Scorer())
+    kinds = {row["mix_dataset"]: row["type"] for row in rows}
+    assert kinds == {"gsm8k": "gsm8k", "mbpp": "mbpp", "ifeval": "instruction", "own": "math"}
+    assert len({row["mix_id"] for row in rows}) == len(rows) == 6 + 4 + 3 + 3
+    assert all(row["mix_id"] == f"{row['mix_dataset']}/{row['id']}" for row in rows)
+    assert all(("mix_style" in row) == (row["mix_dataset"] == "own") for row in rows)
+
+
+@pytest.mark.usefixtures("folder")
+def test_right_answers_of_each_kind_get_their_own_reward() -> None:
+    from infinite_rl.training.runs.rollouts import judge
+
+    rows = rows_of(told(A, B, C, D, mode="sequential"))
+    right: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        "gsm8k": lambda row: f"#### {row['answer']}",
+        "mbpp": lambda row: f"<answer>\n```python\n{row['response']}\n```\n</answer>",
+        "ifeval": lambda row: "all of this is small",
+        "own": lambda row: f"<answer>{row['answer']}</answer>",
+    }
+    texts = [right[row["mix_dataset"]](row) for row in rows]
+    assert set(judge(Scorer(), rows, texts)) == {1.0}
+    assert set(judge(Scorer(), rows, ["NOTHING OF ALL THIS"] * len(rows))) == {0.0}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_set_may_have_options_of_the_reward_of_its_own() -> None:
+    from infinite_rl.training.runs.rollouts import judge
+
+    rows = rows_of(told({**D, "reward": {"format_weight": 0.5}}, A, mode="sequential"), Scorer())
+    assert [("mix_reward" in row) for row in rows] == [True] * 3 + [False] * 6
+    wrong = ["<answer>no</answer>"] * len(rows)
+    assert judge(Scorer(), rows, wrong) == [0.5] * 3 + [0.0] * 6
+    least = judge(Scorer(format_weight=0.1), rows, wrong)
+    assert least[:3] == [0.5] * 3 and set(least[3:]) <= {0.0, 0.1}
+
+
+@pytest.mark.usefixtures("folder")
+def test_sequential_is_one_set_after_the_other_cut_by_count() -> None:
+    found = ids(told({**A, "count": 2}, D, mode="sequential"))
+    assert found == ["gsm8k/gsm8k-train-0", "gsm8k/gsm8k-train-1"] + [
+        f"own/own-{n}" for n in range(3)
+    ]
+
+
+@pytest.mark.usefixtures("folder")
+def test_weights_decide_what_comes_how_often_until_all_are_empty() -> None:
+    found = ids(told({**A, "weight": 1e6}, {**D, "weight": "1e-6"}, mode="weighted"))
+    assert [name.partition("/")[0] for name in found] == ["gsm8k"] * 6 + ["own"] * 3
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("mode", ["shuffled", "weighted"])
+def test_the_seed_decides_the_order(mode: str) -> None:
+    first = ids(told(A, B, D, mode=mode, seed=1))
+    assert first == ids(told(A, B, D, mode=mode, seed=1)) != ids(told(A, B, D, mode=mode, seed=2))
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_same_set_twice_does_not_collide() -> None:
+    found = rows_of(told(A, A))
+    assert len({row["mix_id"] for row in found}) == 12
+    assert Counter(row["mix_dataset"] for row in found) == {"gsm8k": 6, "gsm8k#2": 6}
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_order_file_says_which_rows_come_and_how() -> None:
+    Path("order.txt").write_text("own-2\nown/own-0\n")
+    config = told({**D, "order": "order.txt"}, A)
+    found = [name for name in ids(config) if name.startswith("own")]
+    assert found == ["own/own-2", "own/own-0"]
+    assert config.order("prompts") is None  # and so they come in every epoch
+    assert told(D, A).order("prompts") == "42/prompts"
+    assert told(D, A, mode="weighted").order("prompts") is None
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_order_file_with_unknown_ids_is_refused_with_the_coverage() -> None:
+    Path("order.txt").write_text("own-2\nown-7\nown-8\nown-0\n")
+    with pytest.raises(UsageError) as refused:
+        rows_of(told(A, {**D, "order": "order.txt"}))
+    assert "of the 4 ids in the order of own 2 are known" in str(refused.value)
+    assert "'own-7', 'own-8'" in str(refused.value)
+
+
+@pytest.mark.usefixtures("folder")
+def test_of_a_split_the_rows_of_that_come() -> None:
+    config = told({**B, "split": "train"}, mode="sequential")
+    assert ids(config) == [f"mbpp/mbpp-{n}" for n in (601, 602, 603, 604)]
+    with pytest.raises(UsageError, match=r"dataset mbpp: no row .* split test: .* train \(4\)"):
+        rows_of(told({**B, "split": "test"}))
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"type": ""}, "dataset own: row 1 ('own-0'): a row has no column 'type'"),
+        ({"type": "maths"}, "dataset own: row 1 ('own-0'): unknown reward 'maths'; known: "),
+        ({"type": "python"}, "dataset own: row 1 ('own-0'): "),
+        ({"path": "none.jsonl"}, "dataset own: there is no none.jsonl"),
+        ({"order": "none.txt"}, "dataset own: there is no none.txt"),
+        (
+            {"reward": {"partal": True}},
+            "dataset own: reward has no option 'partal'; known: format_",
+        ),
+        ({"reward": {"partial": 1}}, "dataset own: partial is true or false, not 1"),
+        ({"style": "shouted"}, "dataset own: unknown prompt style 'shouted'"),
+        ({"benchmark": "gsm9k"}, "dataset own: unknown benchmark 'gsm9k'"),
+    ],
+)
+def test_what_cannot_be_trained_on_is_refused_by_its_set_and_row(
+    changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        rows_of(told(A, {**D, **changes}), Scorer())
+    assert said in str(refused.value)
+
+
+def test_a_later_row_without_a_reward_is_found_as_well(folder: Path) -> None:
+    rows = [{**row, "type": "math"} for row in OWN]
+    write([*rows, {**rows[0], "type": "meth", "id": "bad"}], folder / "own.jsonl")
+    with pytest.raises(UsageError, match=r"dataset own: row 4 \('bad'\): unknown reward 'meth'"):
+        rows_of(told({**D, "type": ""}), Scorer())
+    write([{name: each for name, each in OWN[0].items() if name != "id"}], folder / "own.jsonl")
+    with pytest.raises(UsageError, match=r"dataset own: row 1 \(without an id\): unknown reward"):
+        rows_of(told({**D, "type": "meth"}), Scorer())
+
+
+def test_rows_that_no_answer_gets_a_verdict_for_are_told_of(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write([*IFEVAL, {**IFEVAL[0], "instruction_id_list": ["no:such"]}], folder / "ifeval.jsonl")
+    assert len(rows_of(told(C), Scorer())) == 4
+    (said,) = caplog.messages
+    assert (
+        "dataset ifeval: 1 rows cannot be judged, the first is row 4" in said and "no:such" in said
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_reward_of_the_callers_own_needs_none_of_ours() -> None:
+    assert len(rows_of(told({**D, "type": "mine"}))) == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"datasets": [A], "data": "x.csv"}, "from data or from datasets, not from both"),
+        ({"datasets": A}, "datasets must be a list of mappings"),
+        ({"datasets": [{"path": "x"}]}, "datasets, number 1: name is missing"),
+        ({"datasets": [A, {**B, "wieght": 2}]}, "number 2 ('mbpp'): unknown key 'wieght'; did you"),
+        ({"datasets": [{"name": "a"}]}, "number 1 ('a'): path is missing"),
+        ({"datasets": [{"name": "gsm8k", "benchmark": "gsm8k"}]}, "and its split"),
+        ({"datasets": [{**A, "name": "a/b"}]}, "a name has 1 to 64 letters"),
+        ({"datasets": [{**A, "name": "<b>"}]}, "a name has 1 to 64 letters"),
+        ({"datasets": [{**A, "weight": 0}]}, "weight must be in"),
+        ({"datasets": [{**A, "count": -1}]}, "count must be at least 0"),
+        ({"datasets": [{**A, "count": 1.5}]}, "count must be a whole number"),
+        ({"mode": "braided"}, "mode is one of shuffled, sequential, weighted"),
+    ],
+)
+def test_what_cannot_be_said_of_datasets_is_refused(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        TrainingConfig.of({"model": "m", **values})
+    assert said in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.usefixtures("folder")
+def test_weights_are_refused_where_they_would_do_nothing() -> None:
+    with pytest.raises(UsageError, match="weights are for the mode weighted"):
+        rows_of(told({**A, "weight": 2}))
+
+
+def test_one_file_of_rows_is_as_it_was(folder: Path) -> None:
+    rows = rows_of(TrainingConfig("m", data=str(folder / "own.jsonl")))
+    assert rows == OWN and [id_of(row) for row in rows] == ["own-0", "own-1", "own-2"]
+    with pytest.raises(UsageError, match="data is missing: the file of rows, or datasets"):
+        rows_of(TrainingConfig("m"))
+
+
+def test_statistics_are_told_by_set() -> None:
+    a, b = {"mix_dataset": "a"}, {"mix_dataset": "b"}
+    Groups: TypeAlias = "list[tuple[dict[str, str], list[float | None]]]"
+    groups: Groups = [(a, [1, 0]), (a, [1, 1]), (a, [0, None]), (b, [None]), ({}, [1, 0])]
+    assert by_dataset([({"mix_dataset": [1]}, [1])]) == {"reward/[1]": 1, "unequal/[1]": 0}
+    assert by_dataset(groups) == {"reward/a": 0.6, "unequal/a": pytest.approx(1 / 3)}
+
+
+def test_sets_in_s3_and_their_orders_are_fetched(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from infinite_rl.training.core import mixed
+
+    asked: list[str] = []
+
+    def fetch(uri: str) -> Path:
+        asked.append(uri)
+        return folder / uri.removeprefix("s3://bucket/")
+
+    monkeypatch.setattr(mixed, "fetch", fetch)
+    (folder / "order.txt").write_text("own-1\n")
+    there = {**D, "path": "s3://bucket/own.jsonl", "order": "s3://bucket/order.txt"}
+    assert ids(told(there)) == ["own/own-1"]
+    assert asked == ["s3://bucket/order.txt", "s3://bucket/own.jsonl"]
+
+
+# --- the engine -----------------------------------------------------------------------------------
+
+
+def run(folder: Path, **values: Any) -> Path:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from tiny_models import save_tiny
+
+    from infinite_rl.training import train
+
+    save_tiny(folder / "model")
+    shape = {"steps": 2, "batch_size": 4, "group_size": 2, "max_new_tokens": 4, "style": "plain"}
+    shape["reward_cut_off"] = True
+    more = {"out": "runs", "tokens_per_batch": 512, **shape, **values}
+    config = told(A, D, **{**more, "model": str(folder / "model")})
+    reward = None if config.algorithm == "sft" else (lambda _, texts: [len(t) % 2 for t in texts])
+    return train(None, reward, config).parent.parent
+
+
+def test_the_local_engine_takes_the_mixture_in_its_order_and_tells_of_each_set(
+    folder: Path,
+) -> None:
+    pytest.importorskip("torch")
+    from infinite_rl.training.runs.run_folder import read_events, read_rollouts
+
+    found = run(folder, mode="sequential")
+    rows = list(dict.fromkeys(each["row"] for each in read_rollouts(found)))
+    assert rows == [f"gsm8k/gsm8k-train-{n}" for n in range(6)] + ["own/own-0", "own/own-1"]
+    first, second = read_events(found, "train")
+    assert "reward/gsm8k" in first and "reward/own" not in first
+    assert 0 <= second["unequal/own"] <= 1 and first["reward"] == first["reward/gsm8k"]
+    assert json.loads(json.dumps(first)) == first
+
+
+def test_a_set_may_have_a_style_of_its_own(folder: Path) -> None:
+    pytest.importorskip("torch")
+    from infinite_rl.training.runs.run_folder import read_rollouts
+
+    found = run(folder, style="question_answer", mode="sequential")
+    prompts = {each["row"]: each["prompt"] for each in read_rollouts(found)}
+    assert prompts["gsm8k/gsm8k-train-0"].startswith("Question: ")
+    assert prompts["own/own-0"] == "0+1="
+
+
+def test_a_run_on_a_mixture_goes_on_and_with_another_it_does_not(folder: Path) -> None:
+    pytest.importorskip("torch")
+    from infinite_rl.training import train
+    from infinite_rl.training.runs.run_folder import read_config, read_rollouts
+
+    found = run(folder, algorithm="grpo", mode="sequential", steps=1)
+    kept = TrainingConfig.of(read_config(found))
+    assert kept.mixture == told(A, D).mixture
+    same = TrainingConfig.of({**kept.values(), "steps": 2})
+    train(None, lambda _, texts: [len(t) % 2 for t in texts], same, resume=found)
+    assert len({each["row"] for each in read_rollouts(found)}) == 8
+    other = TrainingConfig.of({**kept.values(), "steps": 3, "datasets": [A]})
+    with pytest.raises(UsageError, match="datasets was"):
+        train(None, lambda _, texts: [0.0 for _ in texts], other, resume=found)

@@ -1,0 +1,399 @@
+"""What a run publishes as it goes: whole, retried, never at the training's cost."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from s3_server import bucket, credentials
+
+pytest.importorskip("yaml")
+
+from infinite_rl.errors import StoreError, UsageError
+from infinite_rl.storage import Published, Transfer, fetch, ready
+from infinite_rl.training import TrainingConfig
+from infinite_rl.training.runs import checkpoint, publishing
+from infinite_rl.training.runs.publishing import PUBLISHED, UNPUBLISHED, Publisher
+from infinite_rl.training.runs.run_folder import RunFolder, read_events
+from infinite_rl.training.runs.run_log import Training, run_log
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INFINITE_RL_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[RunFolder]:
+    with RunFolder.create(tmp_path / "runs", {"steps": 9}) as folder:
+        yield folder
+
+
+def config(tmp_path: Path, **values: Any) -> TrainingConfig:
+    places = {name: str(tmp_path / "far" / name) for name in ("checkpoints", "traces")}
+    return TrainingConfig.of({"model": "m", **places, **values})
+
+
+def save(folder: RunFolder, step: int) -> Path:
+    """A checkpoint, as far as anybody here looks at it."""
+    path = folder.path / "checkpoints" / f"step_{step}"
+    path.mkdir(parents=True)
+    (path / "model.safetensors").write_text(f"weights {step}")
+    sizes = {"model.safetensors": len(f"weights {step}")}
+    (path / checkpoint.READY).write_text(json.dumps({"files": sizes}))
+    folder.event("train", step, reward=0.5)
+    return path
+
+
+def there(folder: RunFolder, place: str) -> dict[str, Any]:
+    """What is published, by its name without that of the run, and the step noted of it."""
+    found = ready(place)
+    return {each.name.removeprefix(f"{folder.path.name}_"): each.note.get("step") for each in found}
+
+
+class Publishing:
+    """Stands in for `publish`: waits, or fails, as it is told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._publish = publishing.publish
+        self.names: list[str] = []
+        self.begun, self.go_on = threading.Event(), threading.Event()
+        self.go_on.set()
+        self.fails: Callable[[str], bool] = lambda name: False
+        monkeypatch.setattr(publishing, "publish", self)
+
+    def __call__(
+        self, folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer
+    ) -> Published:
+        name = uri.rpartition("_")[2]
+        self.names.append(name)
+        self.begun.set()
+        assert self.go_on.wait(60)
+        transfer.check()
+        if self.fails(name):
+            raise StoreError(f"{uri} could not be published: the line is dead")
+        return self._publish(folder, uri, note, transfer)
+
+
+@pytest.fixture
+def published(monkeypatch: pytest.MonkeyPatch) -> Publishing:
+    return Publishing(monkeypatch)
+
+
+def test_each_checkpoint_the_last_one_and_the_traces_are_published(
+    folder: RunFolder, tmp_path: Path
+) -> None:
+    told = config(tmp_path)
+    with Publisher(folder, told) as publisher:
+        for step in (2, 4):
+            publisher.saved(save(folder, step))
+    assert there(folder, told.checkpoints) == {"step2": 2, "step4": 4, "final": 4}
+    final = fetch(f"{told.checkpoints}/{folder.path.name}_final")
+    assert (final / "model.safetensors").read_text() == "weights 4"
+    traces = fetch(f"{told.traces}/{folder.path.name}")
+    assert {"config.yaml", "run_manifest.json", "rollouts.jsonl"} <= {*map(str, names(traces))}
+    kinds = [event["kind"] for event in read_events(traces)]
+    assert kinds.count("train") == 2 and kinds.count(PUBLISHED) == 3
+    assert names(folder.path / "checkpoints") == ["step_2", "step_4"]
+    assert not (folder.path / publishing.FOLDER).exists()
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_where_nothing_is_told_nothing_is_done(folder: RunFolder, published: Publishing) -> None:
+    with Publisher(folder, TrainingConfig("m")) as publisher:
+        publisher.saved(save(folder, 1))
+    assert published.names == [] and not (folder.path / publishing.FOLDER).exists()
+
+
+def test_training_does_not_wait_and_may_throw_away_what_is_on_its_way(
+    folder: RunFolder, tmp_path: Path, published: Publishing
+) -> None:
+    told = config(tmp_path)
+    published.go_on.clear()
+    with Publisher(folder, told) as publisher:
+        for step in (1, 2):
+            path = save(folder, step)
+            publisher.saved(path)  # returns, though nothing is published yet
+            if step == 1:
+                assert published.begun.wait(60)
+                shutil.rmtree(path)
+        assert ready(told.checkpoints) == []
+        published.go_on.set()
+    assert there(folder, told.checkpoints) == {"step1": 1, "step2": 2, "final": 2}
+
+
+def test_a_local_copy_is_removed_when_told_to_and_published_and_not_the_newest(
+    folder: RunFolder, tmp_path: Path, published: Publishing
+) -> None:
+    told = config(tmp_path, remove_local=True, traces="")
+    published.fails = lambda name: name == "step2"
+    with Publisher(folder, told) as publisher:
+        for step in (1, 2, 3):
+            publisher.saved(save(folder, step))
+    assert names(folder.path / "checkpoints") == ["step_2", "step_3"]
+    assert there(folder, told.checkpoints) == {"step1": 1, "step3": 3, "final": 3}
+
+
+def test_what_failed_is_told_of_and_tried_again_at_the_next_checkpoint(
+    folder: RunFolder,
+    tmp_path: Path,
+    published: Publishing,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    told = config(tmp_path, traces="")
+    published.fails = lambda name: published.names.count("step1") == 1
+    failed = threading.Event()
+    write = folder.event
+
+    def event(kind: str, step: int, **values: Any) -> None:
+        write(kind, step, **values)
+        if kind == UNPUBLISHED:
+            failed.set()
+
+    monkeypatch.setattr(folder, "event", event)
+    with Publisher(folder, told) as publisher:
+        publisher.saved(save(folder, 1))
+        assert failed.wait(60)
+        publisher.saved(save(folder, 2))
+    assert there(folder, told.checkpoints) == {"step1": 1, "step2": 2, "final": 2}
+    (event,) = read_events(folder.path, UNPUBLISHED)
+    assert event["step"] == 1 and "the line is dead" in event["reason"]
+    assert "_step1: " in caplog.text and "not published:" not in caplog.text
+
+
+def test_what_could_not_be_published_is_said_in_one_line_at_the_end(
+    folder: RunFolder, tmp_path: Path, published: Publishing, caplog: pytest.LogCaptureFixture
+) -> None:
+    published.fails = lambda name: True
+    with Publisher(folder, config(tmp_path)) as publisher:
+        for step in (1, 2):
+            publisher.saved(save(folder, step))
+    (line,) = [record.message for record in caplog.records if "not published:" in record.message]
+    run = folder.path.name
+    assert all(f"{run}_{name}, " in line for name in ("step1", "step2", "final"))
+    assert "the traces (" in line and "the line is dead); what is left lies in" in line
+    assert len(line.splitlines()) == 1 and line.endswith(str(folder.path / publishing.FOLDER))
+    left = folder.path / publishing.FOLDER
+    assert names(left) == ["final", "step_1", "step_2"]
+    assert (left / "final" / "model.safetensors").read_text() == "weights 2"
+
+
+def test_no_more_wait_than_the_run_keeps(
+    folder: RunFolder, tmp_path: Path, published: Publishing, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = config(tmp_path, keep=1, traces="")
+    published.go_on.clear()
+    with Publisher(folder, told) as publisher:
+        for step in (1, 2, 3):
+            publisher.saved(save(folder, step))
+            assert published.begun.wait(60)
+        published.go_on.set()
+    assert there(folder, told.checkpoints) == {"step1": 1, "step3": 3, "final": 3}
+    assert f"not published: {folder.path.name}_step2 (newer ones wait" in caplog.text
+
+
+def test_a_checkpoint_alone_tells_what_its_run_was_begun_with(
+    folder: RunFolder, tmp_path: Path
+) -> None:
+    told = config(tmp_path, traces="")
+    with Publisher(folder, told) as publisher:
+        publisher.saved(path := save(folder, 1))
+    found = fetch(f"{told.checkpoints}/{folder.path.name}_step1")
+    for name in ("config.yaml", "run_manifest.json"):
+        assert (found / name).read_text() == (folder.path / name).read_text()
+    assert names(path) == [checkpoint.READY, "model.safetensors"]
+
+
+def test_what_happened_is_published_before_the_checkpoint_that_follows_it(
+    folder: RunFolder, tmp_path: Path, published: Publishing
+) -> None:
+    with Publisher(folder, config(tmp_path)) as publisher:
+        publisher.saved(save(folder, 1))
+    traces = folder.path.name.rpartition("_")[2]
+    assert published.names == [traces, "step1", "final", traces]
+
+
+def test_a_run_that_ends_in_an_error_has_no_final_checkpoint(
+    folder: RunFolder, tmp_path: Path
+) -> None:
+    told = config(tmp_path)
+    with suppress(ZeroDivisionError), Publisher(folder, told) as publisher:
+        publisher.saved(save(folder, 1))
+        raise ZeroDivisionError
+    assert there(folder, told.checkpoints) == {"step1": 1}
+    assert there(folder, told.traces)
+
+
+def test_who_wants_to_leave_does_not_wait(
+    folder: RunFolder, tmp_path: Path, published: Publishing
+) -> None:
+    told = config(tmp_path)
+    published.go_on.clear()
+    with suppress(KeyboardInterrupt), Publisher(folder, told) as publisher:
+        publisher.saved(save(folder, 1))
+        raise KeyboardInterrupt
+    publishers = [each for each in threading.enumerate() if each.name == "publisher"]
+    published.go_on.set()
+    for thread in publishers:
+        thread.join(30)
+    assert ready(told.checkpoints) == []
+
+
+def test_what_is_under_way_when_somebody_leaves_ends_without_a_traceback(
+    folder: RunFolder, tmp_path: Path, published: Publishing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raised: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+    published.go_on.clear()
+    with suppress(KeyboardInterrupt), Publisher(folder, config(tmp_path, traces="")) as publisher:
+        publisher.saved(save(folder, 1))
+        assert published.begun.wait(30)
+        publishers = [each for each in threading.enumerate() if each.name == "publisher"]
+        raise KeyboardInterrupt
+    folder.close()
+    published.go_on.set()
+    for thread in publishers:
+        thread.join(30)
+    assert publishers and not raised and not any(each.is_alive() for each in publishers)
+
+
+def test_a_run_that_was_killed_publishes_what_it_owed_and_no_more(
+    folder: RunFolder, tmp_path: Path, published: Publishing
+) -> None:
+    told = config(tmp_path, traces="")
+    for step in (1, 2):
+        with Publisher(folder, told) as publisher:
+            publisher.saved(save(folder, step))
+    shutil.rmtree(tmp_path / "far" / "checkpoints" / f"{folder.path.name}_step1")
+    link = folder.path / publishing.FOLDER / "step_1"  # as it was when the run was killed
+    shutil.copytree(folder.path / "checkpoints" / "step_1", link)
+    save(folder, 3)  # and this one had just been saved
+    published.names.clear()
+    with Publisher(folder, told):
+        pass
+    assert sorted(published.names) == ["final", "step1", "step3"]
+    assert there(folder, told.checkpoints) == {"step1": 1, "step2": 2, "step3": 3, "final": 3}
+
+
+def test_secrets_are_in_no_event_and_no_warning(
+    folder: RunFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG")
+
+    def fails(*_: Any) -> Published:
+        raise RuntimeError("refused: wJalrXUtnFEMI/K7MDENG")
+
+    monkeypatch.setattr(publishing, "publish", fails)
+    with Publisher(folder, config(tmp_path)) as publisher:
+        publisher.saved(save(folder, 1))
+    assert "RuntimeError: refused: [redacted]" in caplog.text
+    assert "wJalrXUtnFEMI" not in caplog.text + (folder.path / "events.jsonl").read_text()
+
+
+def test_remove_local_needs_a_place() -> None:
+    with pytest.raises(UsageError, match="remove_local needs checkpoints"):
+        TrainingConfig("m", remove_local=True)
+
+
+# With S3, and with the engine.
+
+
+@pytest.fixture
+def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    credentials(monkeypatch, s3_endpoint)
+    with bucket("runs") as client:
+        yield client
+
+
+def begun(tmp_path: Path, name: str, place: str) -> None:
+    """A run that is to publish there begins; it is to have no folder where it cannot."""
+    told = config(tmp_path, out=str(tmp_path / "none"), **{name: place})
+    try:
+        with run_log(Training([], lambda *_: [], told)):
+            pass
+    finally:
+        assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "traces"])
+def test_a_bucket_that_is_not_there_ends_the_run_before_it_begins(
+    s3: Any, tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(UsageError, match="no bucket no-such-bucket"):
+        begun(tmp_path, name, "s3://no-such-bucket/a/")
+
+
+def test_without_boto3_a_run_that_publishes_to_s3_gets_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    monkeypatch.setitem(sys.modules, "boto3.session", None)
+    with pytest.raises(UsageError, match="S3 needs boto3"):
+        begun(tmp_path, "traces", "s3://bucket/traces/")
+
+
+@pytest.fixture
+def training(tmp_path: Path) -> Callable[..., Path]:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from tiny_models import save_tiny
+
+    from infinite_rl.training import train
+
+    save_tiny(tmp_path / "model")
+    rows = [{"type": "math", "prompt": "1+1=", "answer": "2", "response": "2"}] * 4
+    told = {"model": str(tmp_path / "model"), "out": str(tmp_path / "runs"), "style": "plain"}
+    told |= {"algorithm": "sft", "batch_size": 2, "learning_rate": 1e-3}
+
+    def run(**values: Any) -> Path:
+        given = TrainingConfig.of({**told, "steps": 6, "save_every": 2, **values})
+        return train(rows, None, given)
+
+    return run
+
+
+@pytest.mark.slow
+def test_the_local_engine_publishes_to_s3_and_keeps_the_newest(
+    s3: Any, training: Callable[..., Path]
+) -> None:
+    place = "s3://runs/checkpoints/job/"
+    found = training(checkpoints=place, traces="s3://runs/traces/job/", remove_local=True)
+    run = found.parent.parent.name
+    assert [each.name for each in ready(place)] == [
+        f"{run}_final", f"{run}_step2", f"{run}_step4", f"{run}_step6",
+    ]  # fmt: skip
+    final = fetch(f"{place}{run}_final/")
+    assert (final / "model.safetensors").read_bytes() == (found / "model.safetensors").read_bytes()
+    assert checkpoint.load_state(final)
+    assert names(found.parent) == ["step_6"]
+    events = read_events(fetch(f"s3://runs/traces/job/{run}/"), "train")
+    assert [event["step"] for event in events] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.slow
+def test_training_ends_well_where_s3_does_not_answer(
+    s3: Any,
+    training: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with caplog.at_level(logging.WARNING, "infinite_rl"):
+        found = training(checkpoints="s3://runs/checkpoints/job/", remove_local=True)
+    assert found.name == "step_6" and names(found.parent) == ["step_2", "step_4", "step_6"]
+    assert sum("not published:" in record.message for record in caplog.records) == 1

@@ -1,0 +1,317 @@
+"""The engine `trl`: what it is told, and two short runs of it on a CPU."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from tiny_models import byte_tokenizer, qwen3, save_tiny
+
+from infinite_rl.errors import UsageError
+from infinite_rl.training import TrainingConfig, train
+from infinite_rl.training.runs import checkpoint
+
+pytestmark = pytest.mark.slow
+
+ROWS = [
+    {"id": f"r{n}", "type": "math", "prompt": f"{n} + 1?", "answer": str(n + 1),
+     "response": f"<answer>{n + 1}</answer>"}
+    for n in range(6)
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("model")
+    return str(save_tiny(folder))
+
+
+def config(model: str, out: Path, **changes: Any) -> TrainingConfig:
+    values: dict[str, Any] = {
+        "model": model, "out": str(out), "engine": "trl", "style": "plain", "device": "cpu",
+        "steps": 3, "batch_size": 2, "group_size": 4, "max_new_tokens": 5, "learning_rate": 1e-3,
+        "save_every": 2, "reward_cut_off": True,
+        "engine_options": {"gradient_checkpointing": False},
+    }  # fmt: skip
+    return TrainingConfig.of({**values, **changes})
+
+
+def letters(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float | None]:
+    assert all(set(row) == set(ROWS[0]) for row in rows)
+    return [None if not text else len(set(text)) / len(text) for text in texts]
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_grpo_runs_and_leaves_what_a_run_leaves(model: str, tmp_path: Path) -> None:
+    seen: list[int] = []
+    found = train(
+        ROWS, letters, config(model, tmp_path, kl=0.01), on_step=lambda step, _: seen.append(step)
+    )
+    run = found.parent.parent
+    assert found.name == "step_3" and checkpoint.is_ready(found)
+    assert [path.name for path in checkpoint.ready(run)] == ["step_2", "step_3"]
+    assert seen == [1, 2, 3]
+    events = [each for each in lines(run / "events.jsonl") if each["kind"] == "train"]
+    assert [each["step"] for each in events] == [1, 2, 3]
+    assert all(
+        {"loss", "reward", "length", "kl", "entropy", "learning_rate", "tokens_per_s"} <= set(each)
+        for each in events
+    )
+    assert events[0]["learning_rate"] == pytest.approx(1e-3)
+    rollouts = lines(run / "rollouts.jsonl")
+    assert len(rollouts) == 3 * 2 * 4
+    assert {each["row"] for each in rollouts} <= {row["id"] for row in ROWS}
+    before, after = (loaded(path) for path in (model, found))
+    assert any(not torch.equal(before[name], after[name]) for name in before)
+
+
+def loaded(folder: str | Path) -> dict[str, Any]:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    assert AutoTokenizer.from_pretrained(folder).eos_token == "<end>"
+    return AutoModelForCausalLM.from_pretrained(folder).state_dict()
+
+
+def test_sft_learns_the_rows_responses_and_their_loss_is_ours(model: str, tmp_path: Path) -> None:
+    from infinite_rl.training.core.encoding import examples
+    from infinite_rl.training.core.tensors import get_response_log_probs, masked_mean, shifted
+
+    told = config(model, tmp_path, algorithm="sft", batch_size=6, steps=8, learning_rate=1e-2)
+    losses: list[float] = []
+    found = train(ROWS, None, told, on_step=lambda _, values: losses.append(values["loss"]))
+    given = examples(ROWS, byte_tokenizer(), "plain", 256)
+    batch = shifted([each.prompt for each in given], [each.response for each in given])
+    scored = get_response_log_probs(qwen3(), batch["input_ids"], batch["labels"])["log_probs"]
+    ours = -masked_mean(scored, batch["response_mask"]).item()
+    assert losses[0] == pytest.approx(ours, abs=2e-4)  # TRL tells four digits
+    assert losses[-1] < losses[0] - 1
+    assert checkpoint.step_of(found) == 8
+
+
+def test_the_native_rewards_judge_what_the_row_asks(model: str, tmp_path: Path) -> None:
+    right = [{**row, "prompt": "x", "answer": "1"} for row in ROWS]
+    found = train(right, None, config(model, tmp_path, steps=1, reward={"format_weight": 0.5}))
+    rollouts = lines(found.parent.parent / "rollouts.jsonl")
+    assert {each["reward"] for each in rollouts} == {0.0}
+
+
+def test_an_answer_that_was_cut_off_gets_no_reward(model: str, tmp_path: Path) -> None:
+    ends = [*range(100, 160), 257]  # so that some of a random model's answers end
+    tiny = qwen3()
+    tiny.generation_config.eos_token_id = ends
+    save_tiny(tmp_path / "model", tiny)
+
+    def always(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float]:
+        return [1.0] * len(texts)
+
+    told = config(str(tmp_path / "model"), tmp_path / "out", reward_cut_off=False, group_size=8)
+    found = train(ROWS, always, told)
+    rollouts = lines(found.parent.parent / "rollouts.jsonl")
+    events = [each for each in lines(found.parent.parent / "events.jsonl") if "truncated" in each]
+    assert 0 < sum(each["truncated"] for each in events) < len(events)
+    for event in events:
+        rewards = [each["reward"] for each in rollouts if each["step"] == event["step"]]
+        assert rewards.count(0.0) / len(rewards) == event["truncated"]
+        assert set(rewards) <= {0.0, 1.0}
+
+
+def test_what_ends_is_an_end_token_or_a_stop_string() -> None:
+    from infinite_rl.dataset.prompt_styles import Prompted
+    from infinite_rl.training.core.encoding import Prompt
+    from infinite_rl.training.engines.trl_engine import _Limit
+
+    limit, asked = _Limit(3, {9}), Prompt({}, Prompted("?", ("\nUser:",)), [1])
+    assert limit.cuts([1, 2, 3], asked, "abc")
+    assert not limit.cuts([1, 2, 9], asked, "ab")
+    assert not limit.cuts([1, 2], asked, "ab")  # vLLM leaves the stop string out
+    assert not limit.cuts([1, 2, 3], asked, "a\nUser:b")
+
+
+def test_a_run_goes_on_from_its_newest_checkpoint(model: str, tmp_path: Path) -> None:
+    first = train(ROWS, letters, config(model, tmp_path, steps=2))
+    run = first.parent.parent
+    seen: list[int] = []
+    told = config(model, tmp_path, steps=4)
+    last = train(ROWS, letters, told, resume=run, on_step=lambda step, _: seen.append(step))
+    assert last == run / "checkpoints" / "step_4" and seen == [3, 4]
+    assert train(ROWS, letters, told, resume=run) == last  # which is done
+    with pytest.raises(UsageError, match="other settings: kl was 0.0, is 0.1. Go on"):
+        train(ROWS, letters, config(model, tmp_path, steps=4, kl=0.1), resume=run)
+    with pytest.raises(UsageError, match="no whole checkpoint"):
+        train(ROWS, letters, told, resume=tmp_path)
+
+
+def test_without_peft_its_options_are_refused_before_a_folder_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "peft", None)
+    with pytest.raises(UsageError, match=r"needs peft: pip install 'infinite-rl\[trl\]'"):
+        train(ROWS, letters, config("m", tmp_path, engine_options={"peft": {"r": 2}}))
+    assert not list(tmp_path.iterdir())
+
+
+def test_adapters_are_trained_by_peft(model: str, tmp_path: Path) -> None:
+    options = {"gradient_checkpointing": False, "peft": {"r": 2, "target_modules": ["q_proj"]}}
+    found = train(ROWS, letters, config(model, tmp_path, steps=1, engine_options=options))
+    assert json.loads((found / "adapter_config.json").read_text())["r"] == 2
+    assert not (found / "model.safetensors").exists()
+    with pytest.raises(UsageError, match="peft refuses"):
+        train(ROWS, letters, config(model, tmp_path, engine_options={"peft": {"rank": 2}}))
+
+
+def test_old_samples_serve_as_many_steps_as_they_may_be_old(model: str, tmp_path: Path) -> None:
+    found = train(ROWS, letters, config(model, tmp_path, max_staleness=1, loss="dapo"))
+    steps = [each["step"] for each in lines(found.parent.parent / "rollouts.jsonl")]
+    assert steps == [1] * 16 + [3] * 16  # the second half of which no step has learnt from
+
+
+def arguments(model: str, out: Path, longest: int = 32, **changes: Any) -> Any:
+    from infinite_rl.training.engines import trl_options
+
+    told = config(model, out, **changes)
+    trl_options.check(told)
+    return trl_options.arguments(told, out, longest)
+
+
+def test_the_config_is_told_to_trl(tmp_path: Path) -> None:
+    given = arguments(
+        "m", tmp_path, loss="dapo", kl=0.1, steps=7, warmup=2, batch_size=6, temperature=0.7,
+        tokens_per_batch=200, weight_decay=0.1, max_staleness=2, seed=5, dtype="bfloat16",
+    )  # fmt: skip
+    assert given.per_device_train_batch_size == 6  # of 24 sequences: no more fit in 200 tokens
+    assert given.gradient_accumulation_steps == 4 and given.steps_per_generation == 12
+    assert (given.num_generations, given.max_completion_length) == (4, 5)
+    assert (given.loss_type, given.epsilon, given.epsilon_high) == ("dapo", 0.2, 0.28)
+    assert (given.beta, given.temperature, given.top_k) == (0.1, 0.7, 0)
+    assert (given.max_steps, given.warmup_steps, given.learning_rate) == (7, 2, 1e-3)
+    assert given.lr_scheduler_kwargs == {"min_lr_rate": 0.1} and given.weight_decay == 0.1
+    assert given.bf16 and given.use_cpu and given.seed == 5
+    assert Path(given.output_dir) == tmp_path / "trl"
+    gspo = arguments("m", tmp_path, loss="gspo")
+    assert (gspo.importance_sampling_level, gspo.loss_type) == ("sequence", "grpo")
+    assert (gspo.epsilon, gspo.epsilon_high) == (3e-4, 4e-4)
+    assert arguments("m", tmp_path, loss="dr_grpo").scale_rewards == "none"
+    sft = arguments("m", tmp_path, algorithm="sft", batch_size=6)
+    assert (sft.per_device_train_batch_size, sft.max_length, sft.packing) == (6, None, False)
+
+
+def test_engine_options_are_passed_on_and_have_the_last_word(tmp_path: Path) -> None:
+    given = arguments(
+        "m",
+        tmp_path,
+        engine_options={
+            "use_vllm": True, "vllm_mode": "colocate", "vllm_gpu_memory_utilization": 0.4,
+            "per_device_train_batch_size": 4, "epsilon_high": 0.3, "scale_rewards": "batch",
+        },
+    )  # fmt: skip
+    assert (given.use_vllm, given.vllm_mode) == (True, "colocate")
+    assert given.vllm_gpu_memory_utilization == 0.4
+    assert (given.per_device_train_batch_size, given.gradient_accumulation_steps) == (4, 2)
+    assert (given.epsilon_high, given.scale_rewards) == (0.3, "batch")
+    sharded = {"fsdp": "full_shard", "fsdp_config": {"cpu_ram_efficient_loading": True}}
+    from infinite_rl.training.engines import trl_options
+
+    assert trl_options.settings(
+        config("m", tmp_path, engine_options=sharded), tmp_path, 8
+    ).items() >= (sharded.items())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"engine_options": {"use_vlm": True}}, "'use_vlm', no option .* did you mean use_vllm"),
+        ({"engine_options": {"output_dir": "x"}}, "output_dir"),
+        ({"engine_options": {"use_vllm": True}, "algorithm": "sft"}, "of TRL's SFTConfig"),
+        ({"engine_options": {"per_device_train_batch_size": 3}}, "no whole number of passes of 3"),
+        ({"engine_options": {"generation_batch_size": 8}}, "TRL refuses these options"),
+        ({"loss": "dapo_group"}, "no loss like dapo_group"),
+        ({"loss": "reinforce", "max_staleness": 1}, "reinforce with staleness"),
+        ({"sft_weight": 0.5}, "sft_weight"),
+        ({"device": "cuda:1"}, "CUDA_VISIBLE_DEVICES"),
+    ],
+)  # fmt: skip
+def test_what_trl_cannot_do_is_one_clear_error(
+    changes: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        arguments("m", tmp_path, **changes)
+
+
+def test_a_first_token_is_not_given_twice(tmp_path: Path) -> None:
+    from tokenizers.processors import TemplateProcessing
+
+    from infinite_rl.dataset.prompt_styles import Prompted
+    from infinite_rl.training.core.encoding import Prompt
+    from infinite_rl.training.engines.trl_engine import _as_read
+
+    def tokenizer(template: str) -> Any:
+        found = byte_tokenizer(bos_token="<pad>")
+        special = [("<pad>", found.pad_token_id), ("<end>", found.eos_token_id)]
+        found._tokenizer.post_processor = TemplateProcessing(
+            single=template, special_tokens=special
+        )
+        return found
+
+    def read(text: str, found: Any) -> str:
+        ids = found.encode(text, add_special_tokens=False)
+        return _as_read(Prompt(ROWS[0], Prompted(text), ids), found)
+
+    assert read("<pad>ab", tokenizer("<pad> $A")) == "ab"
+    assert read("<pad>ab", byte_tokenizer(bos_token="<pad>")) == "<pad>ab"
+    with pytest.raises(UsageError, match="other tokens"):
+        read("ab", tokenizer("$A <end>"))
+
+
+def test_vllm_is_told_where_an_answer_ends() -> None:
+    # It knows the ends in the model's files alone: a base model would write on after its turn.
+    from infinite_rl.dataset.prompt_styles import Prompted
+    from infinite_rl.training.core.encoding import Prompt
+    from infinite_rl.training.engines.trl_engine import _end_turns, _ending
+
+    told = config(
+        "m", Path(), engine_options={"use_vllm": True, "generation_kwargs": {"min_tokens": 2}}
+    )
+    asked = [Prompt(ROWS[0], Prompted("?", ("<pad>", "\nUser:")), [63])]
+    tiny, tokenizer = qwen3(), byte_tokenizer()
+    ends = _end_turns(tiny, tokenizer, asked, told)
+    assert tiny.generation_config.eos_token_id == [257, 256]
+    assert _ending(told, ends).engine_options["generation_kwargs"] == {
+        "stop_token_ids": [257, 256], "stop": ["\nUser:"], "min_tokens": 2,
+    }  # fmt: skip
+    plain = config("m", Path())
+    assert _ending(plain, ends) is plain
+
+
+def test_a_mixture_is_trained_on_with_each_sets_reward_and_style(
+    model: str, tmp_path: Path
+) -> None:
+    from infinite_rl.dataset.rows import write
+
+    write([{"id": f"a{n}", "prompt": f"{n}+1=", "answer": str(n + 1)} for n in range(4)],
+          tmp_path / "a.jsonl")  # fmt: skip
+    write([{"question": f"{n}?", "answer": f"#### {n}"} for n in range(4)], tmp_path / "b.jsonl")
+    sets = [
+        {"name": "a", "path": str(tmp_path / "a.jsonl"), "type": "math"},
+        {"name": "b", "path": str(tmp_path / "b.jsonl"), "benchmark": "gsm8k",
+         "style": "question_answer", "reward": {"format_weight": 0.5}},
+    ]  # fmt: skip
+    told = config(model, tmp_path / "out", datasets=sets, mode="sequential", steps=4)
+    found = train(None, None, told)
+    rollouts = lines(found.parent.parent / "rollouts.jsonl")
+    rows = list(dict.fromkeys(each["row"] for each in rollouts))
+    assert rows == [f"a/a{n}" for n in range(4)] + [f"b/gsm8k-test-{n}" for n in range(4)]
+    assert all(
+        each["prompt"].startswith("Question:") == each["row"].startswith("b/") for each in rollouts
+    )
+    assert len(rollouts) == 4 * 2 * 4 and {each["reward"] for each in rollouts} <= {0.0, 0.5, 1.0}
