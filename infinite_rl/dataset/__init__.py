@@ -30,9 +30,6 @@
     bands.py          which may, by their MinHash
     words.py          texts as tokens
 
-    export/           rows in the columns that a trainer reads, with a card
-    report/           a page about them, to look at
-
 What `generate` made is read as a table, and summed up, by the functions here.
 """
 

@@ -2,16 +2,12 @@
 
     plan.py        what to make: targets for each family, and the slots that fill them
     attempts.py    what to ask next: slots to attempts, and what follows a rejected one
-    calls.py       who is asked: a provider behind its limits, or batches
     outcomes.py    what a thread makes of an attempt: ask, judge, prove
     judge.py       a text, parsed and scored
-    batches.py     calls that are sent up together and answered hours later
-    budget.py      what may still be spent
     run.py         hands out attempts, and is the one consumer of their outcomes
     progress.py    where a run stands, and what its calls have cost
     run_log.py     run.log: each retry, rejection and stop
     run_record.py  what it leaves in the manifest
-    journal.py     every answer that was paid for
     rescore.py     the answers of a journal, judged anew
     shards.py      a folder in parts, each written by one process
     cluster.py     the workers of a Ray cluster that fill them

@@ -4,7 +4,6 @@
     gemini.py              Google's models
     gemini_batch.py        the same in file batches, at half price
     openai_compatible.py   any server with OpenAI's protocol
-    procedural/            no model: tasks made here from a seed, with their answers
     scripted.py            says what it was told to, for tests
     remote.py              what those that ask a service share
     thinking.py            how much a model thinks, and the room that its thoughts need

@@ -1,15 +1,9 @@
 """Rewards by name: a row and a completion in, a score out.
 
     reward_function.py  what every reward is
-    predicate.py        a function of the caller's in the place of a reference
     shaping.py          how long, how repetitive, in which language: signals beside the verdict
 
-    coding.py           programs, judged by what they do
-    reference.py        what a program is judged against
-    calls.py            cases of a function, written out as tests
     compare.py          how close one printed text is to another
-    plain_calls.py      which tests only call the program and look at values
-    programs.py         where a program stands in a text without tags
     mbpp.py             programs as answers to MBPP hand them in
     humaneval.py        functions that the prompt begins
 
@@ -18,8 +12,8 @@
 
     reasoning_gym.py    the puzzles of that package, judged by its own scorers
 
-`math/` judges mathematics, `instruction/` instructions that a program can check. Importing this
-package loads no reward.
+`coding/` judges programs, `math/` mathematics, `instruction/` instructions that a program can
+check. Importing this package loads no reward.
 """
 
 from __future__ import annotations

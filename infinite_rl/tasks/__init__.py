@@ -1,4 +1,10 @@
-"""The table of task types: one file each, one row each."""
+"""The table of task types: one file each, one row each.
+
+python.py      a Python program, with its tests
+javascript.py  the same in JavaScript
+math.py        a problem with one exact answer
+frame.py       the words that all system prompts share
+"""
 
 from __future__ import annotations
 

@@ -1,49 +1,8 @@
 """Training on verified rows: SFT and GRPO, exact and small.
 
-    config.py         what one run is told
-    resuming.py       where it goes on from, and what it may then be told otherwise
-    mixed.py          its rows, of one data set or of several
-    encoding.py       rows as token ids
-    batches.py        which rows a step takes, and its forward passes
-
-    advantages.py     how much better an answer did than the others
-    loss.py           the losses
-    tensors.py        log-probabilities, entropies, masked reductions
-    optimizer.py      AdamW, its learning rate, a bound on the gradient
-
-    local.py          the engine `local`: one step after the other
-    sft.py            a step of SFT
-    grpo.py           a step of GRPO
-    rollouts.py       its answers, sampled and judged
-    sampling.py       completions of a causal model
-    prefill.py        prompts that are read once for all answers to them
-    learner.py        the model that learns
-
-    flow.py           a run at scale: who waits for whom
-    roles.py          what its parts must do
-    schedule.py       which prompt is next, and what has become of all
-    buffer.py         the answers that wait for the trainer
-    spans.py          who did what when
-    blocking.py       what the roles do, as plain calls
-    async_engine.py   the engine `asyncio`: the roles in threads
-    ray_engine.py     the engine `ray`: the roles on a cluster
-    vllm_rollout.py   a rollout worker that samples with vLLM
-
-    trl_engine.py     the engine `trl`
-    trl_options.py    a config in TRL's keywords
-
-    run_log.py        what an engine is told, and all that it writes to while it trains
-    run_folder.py     the run's folder: events, rollouts, manifest
-    tracking.py       TensorBoard and Weights & Biases
-    publishing.py     checkpoints and traces, copied elsewhere
-    telling.py        a warning where groups of answers tell nothing
-    checkpoint.py     what a run goes on from, whole or not there
-    machine.py        on what a run is made
-
-    plots.py          its curves
-    timeline.py       where its time went
-    generations.py    answers to look at
-    demo.py           all of it in minutes, with a tiny model
+    core/     batches, advantages, losses, one step of each algorithm
+    engines/  where a run is computed: this process, threads, a Ray cluster, TRL
+    runs/     a run on disk: config, directory, checkpoints, logs, curves
 
 Torch is loaded with an engine, not with this package.
 """

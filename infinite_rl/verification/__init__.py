@@ -5,7 +5,7 @@
     mutation.py           programs with one thing wrong
     math_corruptions.py   answers with one thing wrong, and right ones spelt otherwise
     latex.py              these, written out
-    solves.py             self-consistency: independent solutions of a row, and what they prove
+    self_consistency.py   self-consistency: independent solutions of a row, and what they prove
     differential.py       a solver's program and the row's own on inputs that neither has seen
     inputs.py             these inputs, made of the calls in the row's tests
     record.py             what judged a row

@@ -24,7 +24,7 @@ import pytest
 from rich.console import Console
 from test_package import LIBRARIES
 
-from infinite_rl import cli, runtimes
+from infinite_rl import cli
 from infinite_rl.cli import terminal
 from infinite_rl.cli.arguments import spelt
 from infinite_rl.dataset import load_dataset
@@ -33,6 +33,7 @@ from infinite_rl.layout import render, tagged
 from infinite_rl.procedural import ProceduralProvider
 from infinite_rl.providers import DEFAULT_MODEL, KEY_VARIABLES
 from infinite_rl.reward_functions import RewardFunction, get_reward_functions
+from infinite_rl.sandbox import runtimes
 
 ROOT = Path(__file__).parents[2]
 Here = Callable[..., "subprocess.CompletedProcess[str]"]

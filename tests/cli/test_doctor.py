@@ -10,10 +10,11 @@ from threading import Thread
 
 import pytest
 
-from infinite_rl import doctor, runtimes
+from infinite_rl import doctor
 from infinite_rl.cli import main
 from infinite_rl.doctor import Finding, findings
 from infinite_rl.providers import KEY_VARIABLES
+from infinite_rl.sandbox import runtimes
 
 SECRET = "sk-this-is-nobodys-business"
 

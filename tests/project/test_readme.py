@@ -108,16 +108,12 @@ def test_each_table_that_a_new_thing_needs_a_row_in_is_where_the_guide_says() ->
         assert re.search(rf"^{table}(: .*)? = ", source, re.M), (table, file)
 
 
-@pytest.mark.parametrize(
-    "room",
-    [
-        *("adapters", "reward_functions", "reward_functions/instruction", "reward_functions/math"),
-        "runtimes",
-        *("dataset", "dataset/export", "dataset/report", "evaluation", "evaluation/backends"),
-        *("files", "generation", "launch", "proof", "providers", "storage", "training", "workers"),
-    ],
-)
-def test_the_tour_of_a_package_names_each_of_its_files(room: str) -> None:
-    folder = ROOT / "infinite_rl" / room
-    told = re.findall(r"^    (\w+\.py) +\S", (folder / "__init__.py").read_text("utf-8"), re.M)
-    assert sorted(told) == sorted({path.name for path in folder.glob("*.py")} - {"__init__.py"})
+ROOMS = sorted(path.parent for path in (ROOT / "infinite_rl").rglob("__init__.py"))
+# `cli/` has a file a verb; the folders of a language show a pipeline; families are a table.
+WITHOUT_A_TOUR = {"infinite_rl", "cli", "python", "javascript", "procedural", "runtimes"}
+
+
+def test_the_tour_of_a_room_names_each_of_its_files() -> None:
+    for room in (each for each in ROOMS if each.name not in WITHOUT_A_TOUR):
+        named = re.findall(r"^ *(\w+\.py) +\S", (room / "__init__.py").read_text("utf-8"), re.M)
+        assert sorted(named) == sorted({path.name for path in room.glob("*.py")} - {"__init__.py"})

@@ -16,9 +16,10 @@ import numpy as np
 import openai_server as openai
 import pytest
 
-from infinite_rl import cli, runtimes
+from infinite_rl import cli
 from infinite_rl.cli.terminal import tell
 from infinite_rl.dataset.rows import write
+from infinite_rl.sandbox import runtimes
 from infinite_rl.types import Usage
 
 ROOT = Path(__file__).parents[2]

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 from wasmtime import Func, Instance, Module, Store, Trap, TrapCode, WasmtimeError, wat2wasm
 
-import infinite_rl.runtimes as runtimes
 from infinite_rl.errors import RuntimeMissing, SandboxError
-from infinite_rl.runtimes import Runtime
-from infinite_rl.sandbox import engine
+from infinite_rl.sandbox import engine, runtimes
 from infinite_rl.sandbox.executor import RewardExecutor
+from infinite_rl.sandbox.runtimes import Runtime
 
 TINY = wat2wasm('(module (func (export "spin") (loop (br 0))) (func (export "f")))')
 

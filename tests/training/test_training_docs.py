@@ -16,6 +16,7 @@ from infinite_rl.training.runs import run_folder
 from infinite_rl.training.runs.config import ENGINES
 
 ROOT = Path(__file__).parents[2]
+TRAINING = ROOT / "infinite_rl" / "training"
 PAGE = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
 SCALE = (ROOT / "docs" / "training-at-scale.md").read_text(encoding="utf-8")
 _GUARD = re.compile(r"`(test_\w+\.py)::(test_\w+)` \|$", re.M)
@@ -43,7 +44,7 @@ def test_the_test_of_a_pitfall_is_there(file: str, name: str) -> None:
 def test_every_file_that_is_named_exists() -> None:
     core = PAGE.split("## The exact core")[1].split("\n## ")[0]
     for name in re.findall(r"^\| `(\w+\.py)`", core, re.M):
-        assert (ROOT / "infinite_rl" / "training" / name).is_file(), name
+        assert len([*TRAINING.rglob(name)]) == 1, name
     for path in re.findall(r"`(configs/[\w/.]+)`", PAGE):
         assert (ROOT / path).exists(), path
     for link in re.findall(r"\]\(((?!http)[^)#]+)", PAGE):
@@ -53,7 +54,8 @@ def test_every_file_that_is_named_exists() -> None:
 def test_every_name_of_the_core_is_where_it_is_said_to_be() -> None:
     core = PAGE.split("## The exact core")[1].split("\n## ")[0]
     for file, said in re.findall(r"^\| `(\w+\.py)` \| (.*) \|$", core, re.M):
-        text = (ROOT / "infinite_rl" / "training" / file).read_text(encoding="utf-8")
+        (path,) = TRAINING.rglob(file)
+        text = path.read_text(encoding="utf-8")
         for name in re.findall(r"`(\w+)`", said):
             assert re.search(rf"^def {name}\(", text, re.M), name
 
