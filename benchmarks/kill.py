@@ -24,8 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from infinite_rl.files.csv_log import read_rows
-from infinite_rl.generation.plan import slot_seed
-from infinite_rl.inference.journal import answers
+from infinite_rl.inference.journal import answers, slot_seed
 from infinite_rl.layout import render, tagged
 from infinite_rl.store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, JOURNAL
 from infinite_rl.verification.self_consistency import FIRST_SOLUTIONS, MOST_SOLUTIONS

@@ -17,25 +17,25 @@ from functools import partial
 from pathlib import Path
 
 from .errors import ProviderError, UsageError
-from .generation.attempts import FORM, REPAIRABLE, Asker
-from .generation.outcomes import Answering, SelfConsistency
-from .generation.plan import Plan, Shard, procedural_kinds, slot_seed
-from .generation.progress import Estimate, Progress
+from .generation.attempts import FORM, REPAIRABLE, AttemptPlanner
+from .generation.outcomes import AttemptRunner, SelfConsistency
+from .generation.plan import Plan, Shard, procedural_kinds
+from .generation.progress import Progress, with_pacing
 from .generation.run import Run
 from .generation.run_log import RunLog
-from .generation.run_record import Record
+from .generation.run_record import RunManifest
 from .generation.shards import shard_count
 from .inference.batches import Batches, Collecting
-from .inference.budget import Budget, estimate
+from .inference.budget import Budget, Estimate, estimate
 from .inference.calls import (
-    Asked,
-    Patience,
+    ModelClients,
+    RequestPolicy,
     Verification,
     check_procedural,
     is_offline,
     model_to_ask,
 )
-from .inference.journal import Journal
+from .inference.journal import Journal, slot_seed
 from .manifest import MANIFEST, read_manifest
 from .providers import resolve_provider
 from .providers.limits import Limits, RetryPolicy
@@ -156,7 +156,9 @@ def generate_dataset(
     tasks = {**TASKS, **(extra_tasks or {})}
     plan = _part(Plan.of(num_samples, task_dist, tasks, languages, rewards), shard, Path(out_dir))
     log = RunLog(Path(out_dir))
-    patience = Patience(limits or Limits(), num_threads, retry, stop, log)
+    policy = RequestPolicy(
+        limits or Limits(), num_threads, retry, stop, partial(log.write, "retry")
+    )
     recorded = read_manifest(Path(out_dir)).get("settings", {})
     model_name = model_to_ask(model_name, provider, recorded)
     thinking = parse_thinking(recorded.get("thinking") if thinking is None else thinking)
@@ -169,9 +171,9 @@ def generate_dataset(
     check_procedural(provider, level, families)
     kinds = procedural_kinds(level, families, plan)
     verification = Verification.of(verify, verify_model, provider, model_name, recorded)
-    asked = Asked.by(
+    asked = ModelClients.by(
         provider, model_name, verification.model, price,
-        {**options, "base_url": base_url, **kinds}, patience, structured=structured, batch=batch,
+        {**options, "base_url": base_url, **kinds}, policy, structured=structured, batch=batch,
         dry_run=dry_run,
     )  # fmt: skip
     solves = SelfConsistency(asked.solver, verification.count, min_agreement, asked.writer.name)
@@ -202,14 +204,24 @@ def generate_dataset(
             batch=batch,
         )
         progress = _standing(plan, store, journal)
+        missing = {family: progress.missing(family) for family in plan.targets}
         progress.estimate = (
-            Estimate({family: progress.missing(family) for family in plan.targets})
+            Estimate(missing)
             if is_offline(provider)
-            else estimate(progress, prices, plan.prompt_chars, room, max_output_tokens, batch=batch)
+            else estimate(
+                missing,
+                prices,
+                plan.prompt_chars,
+                room,
+                max_output_tokens,
+                batch=batch,
+                present=progress.rows,
+                spent=progress.spending,
+            )  # fmt: skip
         )
         if not progress.complete:
             budget.check()
-            most = patience.limits.max_concurrency or num_threads
+            most = policy.limits.max_concurrency or num_threads
             at_once = min(num_threads, most, progress.left)
             if shard is None and not batch and (line := budget.crowded(at_once)):
                 logger.warning("%s", line)
@@ -220,7 +232,7 @@ def generate_dataset(
             raise UsageError(f"a batch is under way: `infinite-rl batch resume {out_dir}` goes on")
         answers, seed_of = collecting if batch else journal, partial(slot_seed, seed)
         run = Run(
-            asker=Asker(
+            asker=AttemptPlanner(
                 plan.tasks,
                 tuple(topics),
                 seed,
@@ -232,16 +244,16 @@ def generate_dataset(
             journal=journal,
             progress=progress,
             stop=stop,
-            answer=Answering(answers, asked.writer, rewards, seed_of, store.has_prompt, solves),
+            answer=AttemptRunner(answers, asked.writer, rewards, seed_of, store.has_prompt, solves),
             refusal=budget.refusal,
             max_retries=max_retries,
             save_every=save_every,
             debug=debug,
-            on_progress=patience.telling(on_progress),
+            on_progress=with_pacing(policy, on_progress),
             log=log,
             free=plan.free_indices,
         )
-        with closing(log), _recorded(record, progress, patience, log):
+        with closing(log), _recorded(record, progress, policy, log):
             if batch:
                 _go_in_batches(run, num_threads, asked.batches(journal), collecting)
             else:
@@ -266,14 +278,14 @@ def _opened(
     *,
     extend: bool,
     dry_run: bool,
-) -> Iterator[tuple[Store, Journal, Record]]:
+) -> Iterator[tuple[Store, Journal, RunManifest]]:
     """What is in the folder; for a dry run that of an empty one, where no run is there yet."""
     with ExitStack() as opened:
         if dry_run and not out_dir.is_file() and not _has_run(out_dir):
             out_dir = Path(opened.enter_context(tempfile.TemporaryDirectory()))
         store = opened.enter_context(Store(out_dir))
         journal = opened.enter_context(closing(Journal(out_dir)))
-        record = Record(out_dir, settings, timeout)
+        record = RunManifest(out_dir, settings, timeout)
         if not extend and (store.counts or journal.spending.calls):
             record.check()
         yield store, journal, record
@@ -299,7 +311,7 @@ def _prepare(plan: Plan, progress: Progress, rewards: Mapping[str, RewardFunctio
 
 @contextmanager
 def _recorded(
-    record: Record, progress: Progress, patience: Patience, log: RunLog
+    record: RunManifest, progress: Progress, policy: RequestPolicy, log: RunLog
 ) -> Iterator[None]:
     """Has the folder's manifest and its log tell of the run, however it ends."""
     record.begin()
@@ -309,7 +321,7 @@ def _recorded(
     finally:
         made, rejected = _said(progress.accepted), _said(progress.rejected)
         log.write("ended", f"rows made: {made or 0}; rejected: {rejected or 0}")
-        progress.retries = patience.retries
+        progress.retries = policy.retries
         record.end(progress)
 
 

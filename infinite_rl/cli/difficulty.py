@@ -13,7 +13,7 @@ from .terminal import show_logs
 
 if TYPE_CHECKING:
     from ..dataset.difficulty import Rating
-    from ..dataset.solving import Asking
+    from ..dataset.solving import SolveConfig
 
 
 def add(verbs: arguments.Verbs) -> None:
@@ -45,7 +45,7 @@ def run(given: argparse.Namespace) -> int:
     show_logs()
     solving.refuse_existing(given, given.keep)
 
-    def job(asking: Asking, count: Callable[[int], None]) -> None:
+    def job(asking: SolveConfig, count: Callable[[int], None]) -> None:
         files = {"keep": given.keep, "calls": given.calls}
         _print(difficulty(given.source, given.out, asking, **files, on_row=count), given)
 

@@ -14,8 +14,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ..generation.progress import Estimate, Progress, Spending
-from ..inference.budget import KNOWN_AFTER
+from ..generation.progress import Progress
+from ..inference.budget import KNOWN_AFTER, Estimate, Spending
 from ..providers.gate import Traffic
 from ..types import Usage
 

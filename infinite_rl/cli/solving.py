@@ -16,7 +16,7 @@ from . import arguments
 from .terminal import DONE, INTERRUPTED, counting, stop_on_signals, tell
 
 if TYPE_CHECKING:
-    from ..dataset.solving import Asking, Cost
+    from ..dataset.solving import Cost, SolveConfig
 
 _SOLVERS = [name for name, row in PROVIDERS.items() if row.asks_a_model]
 
@@ -55,7 +55,7 @@ def asked(
     what: str,
     meanwhile: str,
     attempts: int,
-    job: Callable[[Asking, Callable[[int], None]], None],
+    job: Callable[[SolveConfig, Callable[[int], None]], None],
 ) -> int:
     """Do a job with whom the options name, who has this role; an exit code.
 
@@ -79,7 +79,7 @@ def asked(
     return DONE
 
 
-def _in_flight(asking: Asking) -> str:
+def _in_flight(asking: SolveConfig) -> str:
     """The calls under way, once there are some."""
     from .display import in_flight
 
@@ -88,11 +88,11 @@ def _in_flight(asking: Asking) -> str:
 
 def _asking(
     given: argparse.Namespace, provider: str, model: str, attempts: int, stop: threading.Event
-) -> Asking:
-    from ..dataset.solving import Asking
+) -> SolveConfig:
+    from ..dataset.solving import SolveConfig
     from ..providers.limits import Limits
 
-    return Asking(
+    return SolveConfig(
         provider,
         model,
         attempts,

@@ -13,7 +13,7 @@ from . import arguments, solving
 from .terminal import show_logs
 
 if TYPE_CHECKING:
-    from ..dataset.solving import Asking
+    from ..dataset.solving import SolveConfig
     from ..dataset.traces import Tracing
 
 _TEACHER = "deepseek-v4-pro"  # thinks unless it is told not to
@@ -52,7 +52,7 @@ def run(given: argparse.Namespace) -> int:
     solving.refuse_existing(given)
     _choose_teacher(given)
 
-    def job(asking: Asking, count: Callable[[int], None]) -> None:
+    def job(asking: SolveConfig, count: Callable[[int], None]) -> None:
         found = traces(
             given.source,
             given.out,

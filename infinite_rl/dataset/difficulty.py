@@ -12,7 +12,7 @@ from . import rows
 from .rows import Row
 from .scoring import score_columns
 from .shelf import Shelf
-from .solving import Asking, Cost, Solved, folder_of, solve
+from .solving import Cost, SolveConfig, Solved, folder_of, solve
 from .unfinished import meanwhile
 
 RATE_COLUMNS = ("attempts", "solved", "pass_rate", "pass_rate_low", "pass_rate_high")
@@ -48,7 +48,7 @@ class Rating(Cost):
 def difficulty(
     source: rows.Source,
     out: str | Path,
-    asking: Asking,
+    asking: SolveConfig,
     *,
     keep: str | Path | None = None,
     calls: str | Path | None = None,

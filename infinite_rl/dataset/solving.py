@@ -21,11 +21,9 @@ from typing import Any, TypeVar
 
 from ..errors import InfiniteRLError, NoCompletion, look_up
 from ..files.lock import locked
-from ..generation.plan import slot_seed
-from ..generation.progress import Estimate, Spending
-from ..inference.budget import Budget, estimate_calls
-from ..inference.calls import Asked, Patience
-from ..inference.journal import Call, Journal, Source
+from ..inference.budget import Budget, Estimate, Spending, estimate_calls
+from ..inference.calls import ModelClients, RequestPolicy
+from ..inference.journal import Call, Journal, Source, slot_seed
 from ..layout import tagged
 from ..providers import resolve_provider
 from ..providers.gate import Limits, RetryPolicy
@@ -49,7 +47,7 @@ CALLS = ".calls"  # after the name of the output: the folder of its journal
 
 
 @dataclass(frozen=True)
-class Asking:
+class SolveConfig:
     """Who solves rows, how often, and within which limits.
 
     provider, model, temperature, max_output_tokens, thinking, base_url, price: as in
@@ -90,15 +88,17 @@ class Asking:
 
     def solver(self) -> Solver:
         """Who is asked. Raises UsageError, ProviderRefused."""
-        patience = Patience(self.limits, self.threads, self.retry, self.stop, asked=self.asked)
+        policy = RequestPolicy(
+            self.limits, self.threads, self.retry, self.stop, clients=self.asked
+        )
         options: dict[str, object] = {
             "temperature": self.temperature, "max_output_tokens": self.max_output_tokens,
         }  # fmt: skip
         if self.thinking is not None:  # else answers of folders that know no such option are found
             options["thinking"] = parse_thinking(self.thinking)
         given = {**options, "base_url": self.base_url}
-        asked = Asked.by(
-            self.provider, self.model, "", self.price, given, patience, dry_run=self.dry_run
+        asked = ModelClients.by(
+            self.provider, self.model, "", self.price, given, policy, dry_run=self.dry_run
         )
         kind = resolve_provider(self.provider) if isinstance(self.provider, str) else ""
         for line in warnings_of([asked.writer.model], self.temperature, provider=kind):
@@ -151,7 +151,7 @@ def folder_of(out: Path, calls: str | Path | None = None) -> Path:
 def solve(
     source: rows.Source,
     folder: Path,
-    asking: Asking,
+    asking: SolveConfig,
     cost: Cost,
     then: Callable[[Solved], T],
     take: Callable[[Iterator[T]], None],

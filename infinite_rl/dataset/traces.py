@@ -18,7 +18,7 @@ from . import rows
 from .cleanup import cleaned
 from .rows import Row
 from .scoring import score_columns
-from .solving import Asking, Cost, Solved, folder_of, solve
+from .solving import Cost, SolveConfig, Solved, folder_of, solve
 from .unfinished import meanwhile
 
 TRACES = "traces.jsonl"  # in the folder of the answers, the traces there are, until all are
@@ -40,7 +40,7 @@ class Tracing(Cost):
 def traces(
     source: rows.Source,
     out: str | Path,
-    asking: Asking,
+    asking: SolveConfig,
     *,
     keep_all: bool = False,
     calls: str | Path | None = None,

@@ -44,7 +44,7 @@ class Answer:
         return self.question, self.number
 
 
-class Kept:
+class CompletionIndex:
     """The answers in a folder, by their places: texts stay on the disk.
 
     Raises:
@@ -67,7 +67,7 @@ class Kept:
             return Answer(**json.loads(file.readline()))
 
 
-class Keeper(AppendOnlyFile):
+class CompletionWriter(AppendOnlyFile):
     """Appends answers to the file of one process. Half an answer at its end is dropped.
 
     Raises:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..errors import UsageError
 from ..settings import Settings, check_device, one_of, ranged
 
-HARNESSES = ("own", "lm_eval")
+HARNESSES = ("native", "lm_eval")
 BACKENDS = ("transformers", "vllm", "server")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
@@ -20,7 +20,7 @@ class EvaluationConfig(Settings):
     model           folder or hub name of the model; its name at the server
     tasks           names of tasks (NAME, or NAME=FILE for its rows), or files of rows
     out             the folder that the results go to
-    harness         "own": our tasks and rewards; "lm_eval": that harness, with its tasks
+    harness         "native": our tasks and rewards; "lm_eval": that harness, with its tasks
     backend         "transformers", "vllm", or "server" for one that speaks OpenAI's protocol
     base_url        of the server, such as http://localhost:8000/v1
     style           prompt's form: chat, qwen, question_answer, r1_zero, mbpp, humaneval or plain
@@ -53,7 +53,7 @@ class EvaluationConfig(Settings):
     model: str
     tasks: Sequence[str] = ()
     out: str = ""
-    harness: str = one_of("own", HARNESSES)
+    harness: str = one_of("native", HARNESSES)
     backend: str = one_of("transformers", BACKENDS)
     base_url: str = ""
     style: str = "chat"
@@ -84,7 +84,7 @@ class EvaluationConfig(Settings):
         check_device(self.device)
         if not self.tasks:
             raise UsageError("tasks are missing: names of tasks, or files of rows")
-        if self.samples > 1 and not self.heat:
+        if self.samples > 1 and not self.sampling_temperature:
             raise UsageError(
                 f"{self.samples} samples at temperature 0 would all be the same: "
                 "give a temperature, or one sample"
@@ -93,7 +93,7 @@ class EvaluationConfig(Settings):
             raise UsageError("an empty stop string would end every answer before it begins")
 
     @property
-    def heat(self) -> float:
+    def sampling_temperature(self) -> float:
         """The temperature that is meant."""
         if isinstance(self.temperature, str):
             return 0.0 if self.samples == 1 else 1.0

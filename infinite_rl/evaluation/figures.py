@@ -28,7 +28,7 @@ _MARKS = 25  # steps from which on a plot has no dots
 
 
 @dataclass(frozen=True)
-class Figure:
+class MetricPoint:
     """One value of one step. The interval is None where there is none, `higher_is_better` where
     nobody can tell."""
 
@@ -53,13 +53,13 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Best:
+class BestStep:
     """The best step of a curve; `tied` have its value, `not_told_apart` an interval that overlaps.
 
     `steps` is how many it is the best of.
     """
 
-    figure: Figure
+    figure: MetricPoint
     tied: tuple[int, ...]
     not_told_apart: tuple[int, ...]
     steps: int
@@ -81,13 +81,13 @@ class Best:
         return asdict(self)
 
 
-def of_score(step: int, task: str, score: Score) -> Iterator[Figure]:
+def of_score(step: int, task: str, score: Score) -> Iterator[MetricPoint]:
     """pass@k of one of our own tasks."""
     for k, found in score.pass_at.items():
-        yield Figure(step, task, f"pass@{k}", found.value, found.low, found.high, found.items)
+        yield MetricPoint(step, task, f"pass@{k}", found.value, found.low, found.high, found.items)
 
 
-def of_line(step: int, line: Line) -> Figure:
+def of_line(step: int, line: Line) -> MetricPoint:
     """A figure of lm_eval's; the interval is 1.96 standard errors to either side.
 
     Where all items agree these have no width: it is Wilson's of as many items then, if all or none
@@ -100,25 +100,25 @@ def of_line(step: int, line: Line) -> Figure:
     elif line.stderr == 0 and line.value in (0, 1) and line.items:
         low, high = wilson(round(line.value) * line.items, line.items)
     better = line.higher_is_better
-    return Figure(step, line.task, line.metric, line.value, low, high, line.items, better)
+    return MetricPoint(step, line.task, line.metric, line.value, low, high, line.items, better)
 
 
-def curves(figures: Iterable[Figure]) -> dict[tuple[str, str], list[Figure]]:
+def curves(figures: Iterable[MetricPoint]) -> dict[tuple[str, str], list[MetricPoint]]:
     """The figures of each task and metric, in the order of the steps."""
-    found: dict[tuple[str, str], list[Figure]] = defaultdict(list)
+    found: dict[tuple[str, str], list[MetricPoint]] = defaultdict(list)
     for figure in sorted(figures, key=lambda each: each.step):
         found[figure.curve].append(figure)
     return dict(found)
 
 
-def best(curve: Sequence[Figure]) -> Best | None:
+def best(curve: Sequence[MetricPoint]) -> BestStep | None:
     """The best of a curve; None where there is none, or nobody can say which way is better."""
     if not curve or curve[0].higher_is_better is None:
         return None
     value = (max if curve[0].higher_is_better else min)(each.value for each in curve)
     first, *tied = [each for each in curve if each.value == value]
     others = [each for each in curve if each.value != value and _overlap(first, each)]
-    return Best(
+    return BestStep(
         first,
         tuple(each.step for each in tied),
         tuple(each.step for each in others),
@@ -126,12 +126,12 @@ def best(curve: Sequence[Figure]) -> Best | None:
     )
 
 
-def all_best(figures: Iterable[Figure]) -> list[Best]:
+def all_best(figures: Iterable[MetricPoint]) -> list[BestStep]:
     """The best of each task and metric."""
     return [found for curve in curves(figures).values() if (found := best(curve))]
 
 
-def mark(figure: Figure, found: Iterable[Best]) -> str:
+def mark(figure: MetricPoint, found: Iterable[BestStep]) -> str:
     """What a table says beside a figure: that it is the best, or as good; else ""."""
     for each in found:
         if each.figure.curve == figure.curve:
@@ -142,7 +142,7 @@ def mark(figure: Figure, found: Iterable[Best]) -> str:
     return ""
 
 
-def notes(found: Sequence[Best]) -> list[str]:
+def notes(found: Sequence[BestStep]) -> list[str]:
     """Lines on the best steps, and what to make of them."""
     if not found:
         return []
@@ -150,7 +150,7 @@ def notes(found: Sequence[Best]) -> list[str]:
     return [*map(str, found), *([chance] if any(each.steps > 1 for each in found) else [])]
 
 
-def _overlap(one: Figure, other: Figure) -> bool:
+def _overlap(one: MetricPoint, other: MetricPoint) -> bool:
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return False
     return one.low <= other.high and other.low <= one.high
@@ -163,14 +163,14 @@ def _listed(steps: Sequence[int]) -> str:
 # --- plots ---------------------------------------------------------------------------------------
 
 
-def plot(figures: Iterable[Figure], folder: Path) -> list[Path]:
+def plot(figures: Iterable[MetricPoint], folder: Path) -> list[Path]:
     """Draw the curves of each task into `folder`/TASK.png, with the best step marked.
 
     Raises:
         UsageError: matplotlib is not installed.
         StoreError: a file cannot be written.
     """
-    of_task: dict[str, dict[str, list[Figure]]] = defaultdict(dict)
+    of_task: dict[str, dict[str, list[MetricPoint]]] = defaultdict(dict)
     for (task, metric), curve in curves(figures).items():
         of_task[task][metric] = curve
     drawn = []
@@ -181,7 +181,7 @@ def plot(figures: Iterable[Figure], folder: Path) -> list[Path]:
     return drawn
 
 
-def try_to_plot(figures: Iterable[Figure], folder: Path) -> bool:
+def try_to_plot(figures: Iterable[MetricPoint], folder: Path) -> bool:
     """As `plot`; False, and a line in the log, where matplotlib is missing."""
     try:
         plot(figures, folder)
@@ -191,7 +191,7 @@ def try_to_plot(figures: Iterable[Figure], folder: Path) -> bool:
     return True
 
 
-def _draw(figure: Any, task: str, lines: Mapping[str, Sequence[Figure]], path: Path) -> None:
+def _draw(figure: Any, task: str, lines: Mapping[str, Sequence[MetricPoint]], path: Path) -> None:
     axes = figure.add_subplot(xlabel="step", ylabel="with 95 % intervals", title=_shown(task))
     axes.xaxis.get_major_locator().set_params(integer=True)
     for metric, curve in lines.items():
@@ -209,7 +209,7 @@ def _draw(figure: Any, task: str, lines: Mapping[str, Sequence[Figure]], path: P
     save(figure, path)
 
 
-def _star(axes: Any, found: Best, color: str) -> None:
+def _star(axes: Any, found: BestStep, color: str) -> None:
     """A full star at the best, hollow ones where others have its value."""
     where = {"marker": "*", "linestyle": "", "markersize": 14, "color": color}
     value = found.figure.value

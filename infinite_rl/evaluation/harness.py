@@ -126,7 +126,9 @@ def command(config: EvaluationConfig) -> list[str]:
             f"{config.style!r}"
         )
     if config.samples > 1 or config.shards > 1 or config.shots or config.system != "default":
-        raise UsageError("samples, shards, shots and system are of our own harness, not lm_eval's")
+        raise UsageError(
+            "samples, shards, shots and system are of the native harness, not lm_eval's"
+        )
     if "," in config.model:
         raise UsageError(f"lm_eval splits a model's name at commas: {config.model!r}")
     words = [sys.executable, "-m", "lm_eval", "run", "--model", _model(config)]
@@ -169,8 +171,11 @@ def _model_args(config: EvaluationConfig) -> list[str]:
 
 
 def _sampling(config: EvaluationConfig) -> list[str]:
-    found = [f"temperature={config.heat:g}", f"do_sample={bool(config.heat)}"]
-    if config.heat:
+    found = [
+        f"temperature={config.sampling_temperature:g}",
+        f"do_sample={bool(config.sampling_temperature)}",
+    ]
+    if config.sampling_temperature:
         found.append(f"top_p={config.top_p:g}")
     if config.max_new_tokens:
         found.append(f"max_gen_toks={config.max_new_tokens}")

@@ -28,8 +28,8 @@ from ..files.lock import locked
 from ..manifest import read_manifest, surroundings, write_manifest
 from ..providers.provider import Provider
 from ..store import sample_of
-from .answers import Keeper, Kept
-from .backends import Asking, Backend, Question, make_backend
+from .answers import CompletionIndex, CompletionWriter
+from .backends import Backend, FewShotConfig, Request, make_backend
 from .benchmarks import Task, tasks_of
 from .config import EvaluationConfig
 from .score import Score, tallied
@@ -41,7 +41,7 @@ _PARTS, _PART = 4096, 4096  # how many parts of so many bytes tell a large file 
 
 
 @dataclass(frozen=True)
-class Work:
+class TaskRun:
     """One task of an evaluation: its items, the worked examples before each, and its folder."""
 
     config: EvaluationConfig
@@ -50,7 +50,7 @@ class Work:
     examples: Sequence[Row]
 
     @classmethod
-    def of(cls, config: EvaluationConfig, task: Task) -> Work:
+    def of(cls, config: EvaluationConfig, task: Task) -> TaskRun:
         """The work that a config makes of a task. Raises UsageError, StoreError."""
         items = task.items(config.limit)
         every = task.items() if config.few_shot else items  # the examples are those of any limit
@@ -78,10 +78,10 @@ class Work:
         return [f"{row['id']}:{sample_of(row).id}" for row in self.items]
 
     def owed(
-        self, backend: Backend, kept: Kept, shard: int = 0, shards: int = 1
-    ) -> Iterator[Sequence[Question]]:
+        self, backend: Backend, kept: CompletionIndex, shard: int = 0, shards: int = 1
+    ) -> Iterator[Sequence[Request]]:
         """The batches of a shard in which an answer is missing."""
-        size, asking = self.config.batch_size, Asking(self.config, self.examples)
+        size, asking = self.config.batch_size, FewShotConfig(self.config, self.examples)
         pairs = list(zip(self.keys, self.items, strict=True))
         for first in range(shard * size, len(pairs), shards * size):
             chunk = pairs[first : first + size]
@@ -91,15 +91,15 @@ class Work:
                 owed = zip(questions, missing, strict=True)
                 yield [replace(question, owed=numbers) for question, numbers in owed]
 
-    def missing(self, key: str, kept: Kept) -> tuple[int, ...]:
+    def missing(self, key: str, kept: CompletionIndex) -> tuple[int, ...]:
         """The numbers of the answers to a question that are not there."""
         return tuple(n for n in range(self.config.samples) if (key, n) not in kept)
 
-    def is_owed(self, kept: Kept) -> int:
+    def is_owed(self, kept: CompletionIndex) -> int:
         """How many answers are missing."""
         return sum(len(self.missing(key, kept)) for key in self.keys)
 
-    def records(self, kept: Kept) -> Records:
+    def records(self, kept: CompletionIndex) -> Records:
         """What is to be judged."""
         return Records(self, kept)
 
@@ -108,8 +108,8 @@ class Work:
 class Records:
     """A row for each answer, in the order of the items; may be gone through more than once."""
 
-    work: Work
-    kept: Kept
+    work: TaskRun
+    kept: CompletionIndex
 
     def __iter__(self) -> Iterator[Row]:
         for key, row in zip(self.work.keys, self.work.items, strict=True):
@@ -158,14 +158,14 @@ def evaluate(
         Stopped: `stop` was set.
         InfiniteRLError: nothing can be judged.
     """
-    if config.harness != "own":
-        raise UsageError("evaluate has our own harness; lm_eval is run by `evaluation.harness`")
+    if config.harness != "native":
+        raise UsageError("evaluate has the native harness; lm_eval is run by `evaluation.harness`")
     if not config.out:
         raise UsageError("out is missing: the folder that the results go to")
     look_up("prompt style", config.style, STYLES)
     if config.shards > 1 and provider:
         raise UsageError("a provider of your own cannot be handed to other processes: one shard")
-    works = [Work.of(config, task) for task in tasks_of(config.tasks)]
+    works = [TaskRun.of(config, task) for task in tasks_of(config.tasks)]
     stop = stop or threading.Event()
     with locked(Path(config.out)):
         for work in works:
@@ -183,12 +183,12 @@ def evaluate(
 
 
 def _answer_all(
-    works: Sequence[Work],
+    works: Sequence[TaskRun],
     provider: Provider | None,
     stop: threading.Event,
     on_answer: Callable[[int], None],
 ) -> None:
-    owed = {work.task.name: work.is_owed(Kept(work.folder)) for work in works}
+    owed = {work.task.name: work.is_owed(CompletionIndex(work.folder)) for work in works}
     there = sum(work.answers for work in works) - sum(owed.values())
     if not any(owed.values()):
         return
@@ -208,7 +208,7 @@ def _answer_all(
 
 
 def answer(
-    works: Sequence[Work],
+    works: Sequence[TaskRun],
     backend: Backend,
     shard: int = 0,
     *,
@@ -217,8 +217,8 @@ def answer(
     """Ask what a shard's part of the items owes, and keep each answer as it comes."""
     count = 0
     for work in works:
-        with closing(Keeper(work.folder, shard)) as keeper:
-            kept = Kept(work.folder)
+        with closing(CompletionWriter(work.folder, shard)) as keeper:
+            kept = CompletionIndex(work.folder)
             batches = work.owed(backend, kept, shard, work.config.shards)
             for each in backend.answers(batches, work.max_new_tokens):
                 keeper.keep(each)
@@ -226,18 +226,18 @@ def answer(
                 on_answer(count)
 
 
-def judged(work: Work) -> Score:
+def judged(work: TaskRun) -> Score:
     """Judge all answers of a task into its records; the score, which is also written."""
     path, judging = work.folder / RECORDS, Judging("completion", timeout=work.config.timeout)
-    score_file(work.records(Kept(work.folder)), path, judging, overwrite=True)
+    score_file(work.records(CompletionIndex(work.folder)), path, judging, overwrite=True)
     score = tallied(rows.read(path), work.config.samples)
     score.write(work.folder / SCORE)
     return score
 
 
-def _there(works: Sequence[Work]) -> str:
+def _there(works: Sequence[TaskRun]) -> str:
     total = sum(work.answers for work in works)
-    there = total - sum(work.is_owed(Kept(work.folder)) for work in works)
+    there = total - sum(work.is_owed(CompletionIndex(work.folder)) for work in works)
     out = works[0].config.out
     return f"{there} of {total} answers are kept in {out}: run the same again to go on"
 
@@ -245,7 +245,7 @@ def _there(works: Sequence[Work]) -> str:
 # --- with what it was made -----------------------------------------------------------------------
 
 
-def begin(work: Work) -> None:
+def begin(work: TaskRun) -> None:
     """Record the settings of a task's folder.
 
     Raises:
@@ -256,7 +256,7 @@ def begin(work: Work) -> None:
     write_manifest(work.folder, {"settings": settings, **surroundings(*_PACKAGES)})
 
 
-def check_settings(work: Work, but: Collection[str] = ()) -> dict[str, Any]:
+def check_settings(work: TaskRun, but: Collection[str] = ()) -> dict[str, Any]:
     """The settings of a task's folder; those that are named may be others than it was made with.
 
     Raises:
@@ -288,10 +288,12 @@ def refuse_others(
     return now
 
 
-def _settings(work: Work) -> Mapping[str, object]:
+def _settings(work: TaskRun) -> Mapping[str, object]:
     """What an answer depends on. The limit, the shards and the machine are none of it."""
     config, server = work.config, work.config.backend == "server"
-    of_sampling = {"batch_size": config.batch_size} if config.heat and not server else {}
+    of_sampling = (
+        {"batch_size": config.batch_size} if config.sampling_temperature and not server else {}
+    )
     of_engine = {"dtype": config.dtype, "max_model_len": config.max_model_len}
     shown = json.dumps([sample_of(row).id for row in work.examples])
     return {
@@ -303,7 +305,7 @@ def _settings(work: Work) -> Mapping[str, object]:
         "few_shot": config.few_shot,
         "examples": hashlib.sha256(shown.encode("ascii")).hexdigest()[:16],
         "samples": config.samples,
-        "temperature": config.heat,
+        "temperature": config.sampling_temperature,
         "top_p": config.top_p,
         "max_new_tokens": work.max_new_tokens,
         "stop": list(config.stop),

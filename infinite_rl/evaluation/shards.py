@@ -139,9 +139,9 @@ def serve() -> None:
 def _work(config: EvaluationConfig, shard: int, stop: threading.Event, channel: IO[str]) -> None:
     from .backends import make_backend
     from .benchmarks import tasks_of
-    from .run import Work, answer
+    from .run import TaskRun, answer
 
-    works = [Work.of(config, task) for task in tasks_of(config.tasks)]
+    works = [TaskRun.of(config, task) for task in tasks_of(config.tasks)]
     backend = make_backend(on_its_device(config, shard), stop)
     answer(works, backend, shard, on_answer=lambda count: _say(channel, {"answers": count}))
 

@@ -17,9 +17,9 @@ from . import figures, harness
 from .benchmarks import tasks_of
 from .checkpoints import Checkpoint
 from .config import EvaluationConfig
-from .figures import Best, Figure
+from .figures import BestStep, MetricPoint
 from .harness import Line
-from .run import SCORE, Work, check_settings, evaluate, refuse_others
+from .run import SCORE, TaskRun, check_settings, evaluate, refuse_others
 from .score import Score
 from .summary import in_words, markdown_lines, table, table_lines
 
@@ -45,7 +45,7 @@ class Evaluator(Protocol):
         """What to say of one that is done."""
         ...
 
-    def figures(self) -> list[Figure]:
+    def figures(self) -> list[MetricPoint]:
         """Those of all steps, in their order."""
         ...
 
@@ -53,7 +53,7 @@ class Evaluator(Protocol):
         """The same as JSON holds it, with what else is known: a record for each step and task."""
         ...
 
-    def table(self, best: Sequence[Best]) -> list[str]:
+    def table(self, best: Sequence[BestStep]) -> list[str]:
         """The same as lines of Markdown, with the best marked."""
         ...
 
@@ -64,7 +64,7 @@ def evaluator(config: EvaluationConfig) -> Evaluator:
     Raises:
         UsageError: they had others, or the config cannot be used.
     """
-    return Own.of(config) if config.harness == "own" else LmEval.of(config)
+    return NativeEvaluator.of(config) if config.harness == "native" else LmEval.of(config)
 
 
 class Found(str):
@@ -87,16 +87,16 @@ def _folders(out: Path) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class Own:
+class NativeEvaluator:
     """Our own tasks; a folder for each in that of a step."""
 
     config: EvaluationConfig
     items: Mapping[str, int]  # of each task
 
     @classmethod
-    def of(cls, config: EvaluationConfig) -> Own:
+    def of(cls, config: EvaluationConfig) -> NativeEvaluator:
         """Once it is clear that all steps so far had these settings. Raises UsageError."""
-        works = [Work.of(config, task) for task in tasks_of(config.tasks)]
+        works = [TaskRun.of(config, task) for task in tasks_of(config.tasks)]
         for folder in _folders(Path(config.out)):
             for work in works:
                 of_step = replace(work, config=replace(config, out=str(folder)))
@@ -128,7 +128,7 @@ class Own:
             for line in in_words(table({f"{found.name}, {name}": score})):
                 yield Found(line, values)
 
-    def figures(self) -> list[Figure]:
+    def figures(self) -> list[MetricPoint]:
         scores = self._scores()
         return [
             each for step, name, score in scores for each in figures.of_score(step, name, score)
@@ -138,7 +138,7 @@ class Own:
         for step, name, score in self._scores():
             yield {"step": step, "task": name, **asdict(score)}
 
-    def table(self, best: Sequence[Best]) -> list[str]:
+    def table(self, best: Sequence[BestStep]) -> list[str]:
         """The best by pass@1 is marked."""
         named = {}
         for step, name, score in self._scores():
@@ -208,14 +208,14 @@ class LmEval:
             for said in in_words([["step", *harness.HEAD], [found.name, *line.cells()]]):
                 yield Found(said, values)
 
-    def figures(self) -> list[Figure]:
+    def figures(self) -> list[MetricPoint]:
         return [figures.of_line(step, line) for step, line in self._lines()]
 
     def records(self) -> Iterator[dict[str, Any]]:
         for step, line in self._lines():
             yield {"step": step, **asdict(line)}
 
-    def table(self, best: Sequence[Best]) -> list[str]:
+    def table(self, best: Sequence[BestStep]) -> list[str]:
         cells = []
         for step, line in self._lines():
             mark = figures.mark(figures.of_line(step, line), best)

@@ -98,7 +98,7 @@ def markdown_lines(cells: Sequence[Sequence[str]]) -> list[str]:
 
 def told(config: EvaluationConfig) -> Iterator[tuple[str, str]]:
     """The settings that a score depends on, as text."""
-    values = {**config.values(), "temperature": config.heat}
+    values = {**config.values(), "temperature": config.sampling_temperature}
     values["max_new_tokens"] = config.max_new_tokens or "the task's own"
     for name in _TOLD:
         if values[name] not in ("", [], None):

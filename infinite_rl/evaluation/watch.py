@@ -26,7 +26,7 @@ from ..storage import Transfer, publish, ready
 from . import figures
 from .checkpoints import LINES, Checkpoint, Checkpoints, cache_in, checkpoints
 from .config import EvaluationConfig
-from .figures import Figure
+from .figures import MetricPoint
 from .run import refuse_others
 from .steps import Evaluator, Found, evaluator
 from .summary import plain
@@ -81,7 +81,7 @@ def _out(run: str, config: EvaluationConfig) -> Path:
         return Path(config.out)
     if run.startswith(("s3:", "file:")):
         raise UsageError(f"out is missing: the folder that the results of {run} go to")
-    return Path(run) / (FOLDER if config.harness == "own" else f"{FOLDER}_{config.harness}")
+    return Path(run) / (FOLDER if config.harness == "native" else f"{FOLDER}_{config.harness}")
 
 
 class _NoAnswer(StoreError):
@@ -179,7 +179,7 @@ class _Watching:
     def _is_there(self, checkpoint: Checkpoint) -> bool:
         return checkpoint.name in [each.name for each in self._there()]
 
-    def _write(self, found: Sequence[Figure]) -> None:
+    def _write(self, found: Sequence[MetricPoint]) -> None:
         best = figures.all_best(found)
         write(self.evaluator.records(), self.out / LINES)
         notes = [f"- {plain(note)}" for note in figures.notes(best)]

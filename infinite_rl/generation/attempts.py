@@ -6,11 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import NoCompletion
-from ..inference.journal import Journal
+from ..inference.journal import Journal, slot_seed
 from ..prompts import rectify_request, task_request
 from ..store import Store
 from ..types import Attempt, Outcome, Slot, TaskType
-from .plan import slot_seed
 
 MAX_DRAFTS = 5  # new tasks tried for one sample
 MAX_REPAIRS = 2  # times that one draft is asked for again, told what failed
@@ -22,7 +21,7 @@ FORM = ("incomplete", "unscored", "format")
 REPAIRABLE = (*FORM, "wrong")
 
 
-class Asker:
+class AttemptPlanner:
     """Turns slots into attempts: which task, which topic, what is shown, which seed.
 
     Slots whose calls were lost when a run died are passed over: they may have been paid for.

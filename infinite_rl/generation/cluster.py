@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from ..errors import InfiniteRLError, UsageError
 from ..files.csv_log import read_rows
 from ..generator import generate_dataset
+from ..inference.budget import Estimate, Spending
 from ..inference.calls import Verification, check_procedural, is_offline, model_to_ask
 from ..manifest import read_manifest
 from ..providers import PROVIDERS, resolve_provider
@@ -35,9 +36,9 @@ from ..tasks import TASKS
 from ..types import Usage
 from ..workers.ray_cluster import connected
 from .plan import Plan, Shard, procedural_kinds
-from .progress import Estimate, Progress, Spending
+from .progress import Progress
 from .run import STOPPED_ON_REQUEST
-from .run_record import Record
+from .run_record import RunManifest
 from .shards import divided, merge, shard_count, shard_folders, shard_rows, shares
 
 logger = logging.getLogger(__name__)
@@ -182,7 +183,7 @@ class _Filling:
         with Store(self.out_dir) as store:
             folders = shard_folders(self.out_dir, shard_count(self.out_dir) or crew.size)
             limits = divided(self.options["limits"] or Limits(), min(crew.size, len(folders)))
-            record = Record(self.out_dir, self._settings(), self.options["timeout"])
+            record = RunManifest(self.out_dir, self._settings(), self.options["timeout"])
             if not self.options["extend"]:
                 record.check()
             held = merge(store, folders)

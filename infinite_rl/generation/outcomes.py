@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ..errors import NoCompletion
-from ..inference.journal import Call, Pending, Source
+from ..inference.journal import BatchNotReady, Call, Source
 from ..reward_functions.reward_function import RewardFunction
 from ..settings import check_range
 from ..types import Attempt, Completion, Outcome, Reason, Slot
@@ -31,7 +31,7 @@ from .judge import judge, no_completion
 _COMPUTED = {"ProceduralProvider": "procedural"}  # by the provider: answers by construction
 
 
-class Answers(Protocol):
+class CompletionSource(Protocol):
     """Where answers come from: a journal, or what reads one."""
 
     @property
@@ -78,13 +78,13 @@ class SelfConsistency:
 
 
 @dataclass(frozen=True)
-class Answering:
+class AttemptRunner:
     """Turns attempts into outcomes; called from many threads.
 
     `known(prompt)` says whether a row asks the same already: then nothing more is done for it.
     """
 
-    journal: Answers
+    journal: CompletionSource
     source: Source
     rewards: Mapping[str, RewardFunction]
     seed_of: Callable[[Slot], int]
@@ -126,7 +126,7 @@ class Answering:
     def _solved(self, outcome: Outcome) -> Outcome:
         """The row after its independent solutions: two, then one after another until it is decided.
 
-        Raises Pending where those that are wanted next are not answered yet.
+        Raises BatchNotReady where those that are wanted next are not answered yet.
         """
         attempt, solves = outcome.attempt, self.solves
         reward = self.rewards[attempt.task.reward]
@@ -149,14 +149,14 @@ class Answering:
     def _solutions(self, outcome: Outcome, slots: Sequence[Slot]) -> list[Completion | None]:
         request = solve_request(outcome.sample, outcome.attempt.task)
         completions: list[Completion | None] = []
-        pending: Pending | None = None
+        pending: BatchNotReady | None = None
         for slot in slots:
             call = Call(slot, outcome.attempt.task.name, *request, self.seed_of(slot))
             try:
                 completions.append(self.journal.complete(call, self.solves.source))
             except NoCompletion:
                 completions.append(None)
-            except Pending as error:
+            except BatchNotReady as error:
                 pending = error  # the others are wanted all the same
         if pending:
             raise pending

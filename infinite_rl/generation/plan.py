@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..errors import UnknownName, UsageError, look_up
 from ..prompts import task_request
 from ..sandbox.runtimes import language_of
-from ..types import Slot, TaskType
+from ..types import TaskType
 
 
 @dataclass(frozen=True)
@@ -191,9 +191,3 @@ def free_indices(
         number * turn + place for number in itertools.count(first, step) for place in range(turn)
     )
     return (index for index in indices if index not in filled)
-
-
-def slot_seed(run_seed: int, slot: Slot) -> int:
-    """The seed of one call, from 0 to 2**31 - 1: it follows from the run's seed and the slot."""
-    digest = hashlib.sha256(f"{run_seed}/{slot}".encode()).digest()
-    return int.from_bytes(digest[:4], "big") >> 1

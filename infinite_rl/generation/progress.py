@@ -1,51 +1,13 @@
-"""Where a run stands, and what its calls have cost."""
+"""Progress of a generation run."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..types import Usage
-
-
-@dataclass
-class Spending:
-    """What calls have cost: in US dollars, `cost` of all whose price is known, `dearest` of one."""
-
-    calls: int = 0
-    usage: Usage = Usage()
-    cost: float = 0.0
-    dearest: float = 0.0
-    unpriced: int = 0
-
-    def add(self, usage: Usage, cost: float | None) -> None:
-        """Count one call with its tokens."""
-        self.usage = self.usage + usage
-        self.count(cost)
-
-    def count(self, cost: float | None) -> None:
-        """Count one call."""
-        self.calls += 1
-        if cost is None:
-            self.unpriced += 1
-        else:
-            self.cost += cost
-            self.dearest = max(self.dearest, cost)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What the rows that are missing may take. `measured` where the folder's own calls tell it.
-
-    `cost` is in US dollars, None where the price is unknown.
-    """
-
-    rows: Mapping[str, int]
-    calls: int = 0
-    usage: Usage = Usage()
-    cost: float | None = 0.0
-    measured: bool = False
+from ..inference.budget import Estimate, Spending
+from ..inference.calls import RequestPolicy
 
 
 @dataclass
@@ -130,3 +92,18 @@ class Progress:
     def complete(self) -> bool:
         """Whether no family lacks rows."""
         return not any(self.missing(family) for family in self.targets)
+
+
+def with_pacing(
+    policy: RequestPolicy, show: Callable[[Progress], None]
+) -> Callable[[Progress], None]:
+    """Return `show` with retries and the pace of the slowest provider added to each progress."""
+
+    def report(progress: Progress) -> None:
+        stats = [client.traffic for client in policy.clients]
+        progress.retries = policy.retries
+        progress.cap, progress.most = min(((each.cap, each.most) for each in stats), default=(0, 0))
+        progress.pace = next((each.pace for each in stats if each.pace), "")
+        show(progress)
+
+    return report

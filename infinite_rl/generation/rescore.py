@@ -17,7 +17,7 @@ from ..errors import StoreError, UsageError
 from ..files.csv_log import read_rows
 from ..files.lock import locked
 from ..files.replacing import clear_abandoned, replacing_folder
-from ..inference.journal import Call, Journal, Source, calls
+from ..inference.journal import Call, Journal, Source, calls, slot_seed
 from ..manifest import judging_timeout, read_manifest, write_manifest
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
@@ -27,8 +27,7 @@ from ..tasks import TASKS
 from ..types import Attempt, Completion, Outcome, Slot, TaskType
 from ..verification.self_consistency import MIN_AGREEMENT
 from ..workers.pool import default_count
-from .outcomes import Answering, SelfConsistency
-from .plan import slot_seed
+from .outcomes import AttemptRunner, SelfConsistency
 from .shards import SHARDS, shard_count, shard_folders, shard_rows
 
 _FOLDER = "rescored_"  # and a number, from 1
@@ -184,7 +183,9 @@ def _rescored(
         if strays := sum(slot not in journal for slot in before):
             raise StoreError(f"{strays} rows of {folder / DATASET} have no answer in the journal")
         seed_of = partial(slot_seed, 0)
-        answering = Answering(_Recorded(journal), nobody, rewards, seed_of, lambda _: False, solves)
+        answering = AttemptRunner(
+            _Recorded(journal), nobody, rewards, seed_of, lambda _: False, solves
+        )
         attempts = _attempts(folder, tasks, before)
         return _judged_anew(draft, attempts, answering, before, on_progress)
 
@@ -266,7 +267,7 @@ def _attempts(folder: Path, tasks: Mapping[str, TaskType], before: set[str]) -> 
 def _judged_anew(
     folder: Path,
     attempts: Iterator[Attempt],
-    answering: Answering,
+    answering: AttemptRunner,
     before: set[str],
     on_progress: Callable[[int], None],
 ) -> Rescored:
@@ -284,7 +285,7 @@ def _judged_anew(
     return found
 
 
-def _outcome(answering: Answering, attempt: Attempt) -> Outcome | _Unpaid | None:
+def _outcome(answering: AttemptRunner, attempt: Attempt) -> Outcome | _Unpaid | None:
     if str(attempt.slot) in answering.journal.lost:
         return None
     try:

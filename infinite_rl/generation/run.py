@@ -11,11 +11,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from ..errors import ProviderError
-from ..inference.journal import Journal, Pending
+from ..inference.journal import BatchNotReady, Journal
 from ..store import Store
 from ..types import Attempt, Outcome
 from ..workers.waits import taken
-from .attempts import Asker
+from .attempts import AttemptPlanner
 from .progress import Progress
 from .run_log import RunLog
 
@@ -32,12 +32,12 @@ class Run:
     """Brings a folder up to its targets.
 
     `answer` turns an attempt into an outcome, in a worker thread; everything else happens in the
-    thread that calls `go`, so nothing here needs a lock. It raises Pending where the answer is for
-    another day. `refusal(in_flight)` says why no further attempt may be paid for beside those in
-    flight, "" where one may. `free(family, filled)` gives the indices that this run may fill.
+    thread that calls `go`, so no lock is needed. It raises BatchNotReady if the answer is still in
+    a batch. `refusal(in_flight)` says why no further attempt may be paid for beside those in
+    flight, "" if one may. `free(family, filled)` gives the indices that this run may fill.
     """
 
-    asker: Asker
+    asker: AttemptPlanner
     store: Store
     journal: Journal
     progress: Progress
@@ -81,7 +81,7 @@ class Run:
                 failure = future.exception()
                 if failure is None:
                     self._settle(future.result())
-                elif not isinstance(failure, Pending):
+                elif not isinstance(failure, BatchNotReady):
                     self._end(str(failure))
                     if not isinstance(failure, ProviderError):
                         error = error or failure

@@ -46,7 +46,7 @@ def _said(value: object) -> str:
     return "not set" if value is None or value == "" else str(value)
 
 
-class Record:
+class RunManifest:
     """Writes a folder's manifest when a run begins, and again with its results when it ends.
 
     `timeout` is the seconds that the run gives to one program. The longest of all runs is recorded,
@@ -91,12 +91,12 @@ class Record:
             )
 
     def begin(self) -> None:
-        """Record the settings, so that a run that is killed cannot be mixed with another."""
+        """RunManifest the settings, so that a run that is killed cannot be mixed with another."""
         self._began = datetime.now(timezone.utc)
         write_manifest(self._folder, self._manifest)
 
     def end(self, progress: Progress) -> None:
-        """Record what came of it."""
+        """RunManifest what came of it."""
         rows = {
             family: progress.present[family] + progress.accepted[family]
             for family in progress.targets

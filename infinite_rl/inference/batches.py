@@ -18,7 +18,7 @@ from ..errors import ProviderError, ProviderUnavailable
 from ..providers.gemini_batch import ENDED
 from ..providers.provider import BatchProvider
 from ..types import Completion
-from .journal import Batch, Call, Journal, Pending, Source
+from .journal import Batch, BatchNotReady, Call, Journal, Source
 
 logger = logging.getLogger(__name__)
 
@@ -43,12 +43,12 @@ class Collecting:
         return sum(map(len, self.wanted.values()))
 
     def complete(self, call: Call, source: Source) -> Completion:
-        """The answer that the journal holds. Raises Pending, and NoCompletion as the journal."""
+        """Return the answer in the journal. Raises BatchNotReady, and NoCompletion as the journal."""
         found = self._journal.answer(call.slot)
         if found is None:
             with self._lock:
                 self.wanted[source.role][str(call.slot)] = call
-            raise Pending(str(call.slot))
+            raise BatchNotReady(str(call.slot))
         return found
 
 

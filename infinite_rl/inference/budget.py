@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 
 from ..errors import UsageError
-from ..generation.progress import Estimate, Progress, Spending
 from ..providers.prices import Price, cost
 from ..types import Usage
 from ..verification.self_consistency import TYPICAL_SOLUTIONS
@@ -18,6 +17,45 @@ _TYPICAL_YIELD = 0.7  # rows a call, where none has been seen
 _TYPICAL_THOUGHT = 0.25  # of the room for thoughts, where none has been seen: tasks are short
 KNOWN_AFTER = 20  # calls after which what was seen counts for more than what is assumed
 _MARGIN = 1.25  # on the dearest call seen: the next one may be dearer
+
+
+@dataclass
+class Spending:
+    """What calls have cost: in US dollars, `cost` of all whose price is known, `dearest` of one."""
+
+    calls: int = 0
+    usage: Usage = Usage()
+    cost: float = 0.0
+    dearest: float = 0.0
+    unpriced: int = 0
+
+    def add(self, usage: Usage, cost: float | None) -> None:
+        """Count one call with its tokens."""
+        self.usage = self.usage + usage
+        self.count(cost)
+
+    def count(self, cost: float | None) -> None:
+        """Count one call."""
+        self.calls += 1
+        if cost is None:
+            self.unpriced += 1
+        else:
+            self.cost += cost
+            self.dearest = max(self.dearest, cost)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the rows that are missing may take. `measured` where the folder's own calls tell it.
+
+    `cost` is in US dollars, None where the price is unknown.
+    """
+
+    rows: Mapping[str, int]
+    calls: int = 0
+    usage: Usage = Usage()
+    cost: float | None = 0.0
+    measured: bool = False
 
 
 @dataclass
@@ -121,23 +159,26 @@ class Budget:
 
 
 def estimate(
-    progress: Progress,
+    rows: Mapping[str, int],
     prices: Sequence[Price | None],
     chars: int,
     room: int = 0,
     longest_output: int | None = None,
     *,
     batch: bool = False,
+    present: int = 0,
+    spent: Spending | None = None,
 ) -> Estimate:
-    """The calls, tokens and dollars for the rows that `progress` lacks.
+    """Estimate the calls, tokens and dollars for the missing `rows` of each family.
+
+    `spent` is the spending so far, for `present` rows.
 
     `chars` is the length of a prompt; `prices` are those of the call that writes a row, and of the
     independent solutions that it may have, of which fewer are to be expected; `room` is that of the
     thoughts of one call, `longest_output` bounds its answer, and in a `batch` it costs less.
     """
-    rows = {family: progress.missing(family) for family in progress.targets}
-    spent, present, missing = progress.spending, sum(progress.present.values()), sum(rows.values())
-    if spent.calls >= KNOWN_AFTER and present:
+    missing = sum(rows.values())
+    if spent and spent.calls >= KNOWN_AFTER and present:
         return _extrapolated(rows, missing / present, spent)
     written = round(missing / _TYPICAL_YIELD)
     solved = round(missing * min(TYPICAL_SOLUTIONS, len(prices) - 1))

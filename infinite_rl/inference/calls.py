@@ -10,8 +10,6 @@ from functools import partial
 from typing import Any
 
 from ..errors import ProviderUnavailable, UsageError
-from ..generation.progress import Progress
-from ..generation.run_log import RunLog
 from ..providers import DEFAULT_MODEL, ONLY_PROCEDURAL, PROVIDERS, make_provider, resolve_provider
 from ..providers.gate import Limits, RetryPolicy
 from ..providers.limits import LimitedProvider
@@ -111,19 +109,19 @@ class Verification:
 
 
 @dataclass(frozen=True)
-class Patience:
+class RequestPolicy:
     """How providers are asked: within `limits`, and again while trouble passes, until `stop`.
 
     Each provider has the limits for itself; where none is set on the requests in flight, it is
-    `threads`. `asked` are the providers; `log` has a line for each call that is made again.
+    `threads`. `clients` are the providers; `on_retry` gets a line for each call that is made again.
     """
 
     limits: Limits
     threads: int
     policy: RetryPolicy | None
     stop: threading.Event
-    log: RunLog | None = None
-    asked: list[LimitedProvider] = field(default_factory=list)
+    on_retry: Callable[[str], object] = lambda _: None
+    clients: list[LimitedProvider] = field(default_factory=list)
 
     def with_provider(self, provider: Provider) -> LimitedProvider:
         """The provider, asked so."""
@@ -135,35 +133,20 @@ class Patience:
             stop=self.stop,
             on_retry=partial(self._note_retry, provider.model),
         )
-        self.asked.append(limited)
+        self.clients.append(limited)
         return limited
 
     def _note_retry(self, model: str, error: ProviderUnavailable, wait_s: float) -> None:
-        if self.log:
-            self.log.write("retry", f"{model} again in {wait_s:.1f} s: {error.kind}: {error}")
+        self.on_retry(f"{model} again in {wait_s:.1f} s: {error.kind}: {error}")
 
     @property
     def retries(self) -> Counter[str]:
         """The calls that were made again, by the kind of trouble."""
-        return sum((each.traffic.retries for each in self.asked), Counter[str]())
-
-    def telling(self, show: Callable[[Progress], None]) -> Callable[[Progress], None]:
-        """`show`, told also of retries, and of the pace at the provider that allows least."""
-
-        def told(progress: Progress) -> None:
-            looks = [each.traffic for each in self.asked]
-            progress.retries = self.retries
-            progress.cap, progress.most = min(
-                ((look.cap, look.most) for look in looks), default=(0, 0)
-            )
-            progress.pace = next((look.pace for look in looks if look.pace), "")
-            show(progress)
-
-        return told
+        return sum((each.traffic.retries for each in self.clients), Counter[str]())
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelClients:
     """The sources of a run, and the providers behind them."""
 
     writer: Source
@@ -178,12 +161,12 @@ class Asked:
         solver: str | Provider,
         price: str | Price | None,
         options: Mapping[str, Any],
-        patience: Patience,
+        policy: RequestPolicy,
         *,
         structured: bool = False,
         batch: bool = False,
         dry_run: bool = False,
-    ) -> Asked:
+    ) -> ModelClients:
         """Providers by name or as they are; `solver` names a model of the same kind, or is "".
 
         `options` are those of `make_provider`. A solver is not held to a schema: it writes no task.
@@ -211,11 +194,11 @@ class Asked:
         providers = {WRITER: provider, SOLVER: others}
         if batch and not all(isinstance(each, BatchProvider) for each in providers.values()):
             raise UsageError("batch needs a provider that makes batches: gemini")
-        writer = _source(WRITER, provider, price, patience, batch=batch)
+        writer = _source(WRITER, provider, price, policy, batch=batch)
         if others is provider:
             return cls(writer, replace(writer, role=SOLVER), providers)
         priced = price if others.model == provider.model else None
-        return cls(writer, _source(SOLVER, others, priced, patience, batch=batch), providers)
+        return cls(writer, _source(SOLVER, others, priced, policy, batch=batch), providers)
 
     def settings(self) -> dict[str, object]:
         """The part of a run's settings that says who writes."""
@@ -234,9 +217,9 @@ class Asked:
 
 
 def _source(
-    role: str, provider: Provider, price: Price | None, patience: Patience, *, batch: bool
+    role: str, provider: Provider, price: Price | None, policy: RequestPolicy, *, batch: bool
 ) -> Source:
     price = price or price_of(provider.model)
     name = type(provider).__name__
-    ask = patience.with_provider(provider).complete
+    ask = policy.with_provider(provider).complete
     return Source(ask, price, provider.model, name, role, batch)

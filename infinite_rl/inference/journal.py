@@ -10,6 +10,7 @@ was under way when the process died: it may have been paid for, so its slot is n
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -23,10 +24,10 @@ from typing import IO, Any
 
 from ..errors import NoCompletion, ProviderError, ProviderUnavailable, UsageError
 from ..files.append_only import AppendOnlyFile, DiskFull, damaged, whole_lines
-from ..generation.progress import Spending
 from ..providers.prices import Price, cost
 from ..store import JOURNAL
 from ..types import Completion, Slot, Usage
+from .budget import Spending
 
 _RESERVE = ".reserve"  # given up where the disk is full, for the answers that are under way
 _RESERVED_BYTES = 16 * 2**20
@@ -58,7 +59,13 @@ class Call:
     seed: int
 
 
-class Pending(Exception):
+def slot_seed(run_seed: int, slot: Slot) -> int:
+    """The seed of one call, from 0 to 2**31 - 1: it follows from the run's seed and the slot."""
+    digest = hashlib.sha256(f"{run_seed}/{slot}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+class BatchNotReady(Exception):
     """The answer is not there yet."""
 
 

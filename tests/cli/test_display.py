@@ -24,7 +24,8 @@ from infinite_rl.cli.display import (
     planned,
     rejections,
 )
-from infinite_rl.generation.progress import Estimate, Progress, Spending
+from infinite_rl.generation.progress import Progress
+from infinite_rl.inference.budget import Estimate, Spending
 from infinite_rl.types import Usage
 
 SLOWED = (

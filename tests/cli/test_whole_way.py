@@ -17,7 +17,7 @@ from infinite_rl.dataset.ground_truth import score
 from infinite_rl.dataset.loaders import load
 from infinite_rl.dataset.pairs import pairs
 from infinite_rl.dataset.rows import Row, id_of, read, sample_of, write
-from infinite_rl.dataset.solving import Asking
+from infinite_rl.dataset.solving import SolveConfig
 from infinite_rl.dataset.split import LEFT_OUT, split
 from infinite_rl.export import FORMATS, export, read_export
 from infinite_rl.files.csv_log import read_rows
@@ -184,7 +184,7 @@ def rate(rows: list[Row], writer: Writer, folder: Path) -> list[Row]:
     difficulty(
         folder / "clean.jsonl",
         folder / "rated.jsonl",
-        Asking(solver(writer.truth, responses)),
+        SolveConfig(solver(writer.truth, responses)),
         keep=folder / "attempts.jsonl",
     )
     rated = list(read(folder / "rated.jsonl"))

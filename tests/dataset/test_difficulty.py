@@ -16,7 +16,7 @@ from infinite_rl.dataset import rows
 from infinite_rl.dataset.difficulty import RATED, Rating, difficulty
 from infinite_rl.dataset.mix import Source, mix
 from infinite_rl.dataset.pairs import pairs
-from infinite_rl.dataset.solving import CALLS, Asking
+from infinite_rl.dataset.solving import CALLS, SolveConfig
 from infinite_rl.errors import (
     InfiniteRLError,
     NoCompletion,
@@ -63,7 +63,7 @@ class Solver(ScriptedProvider):
 def rate(folder: Path, provider: Any = None, *, keep: Path | None = None, **more: Any) -> Rating:
     source = folder / "given.jsonl"
     source = source if source.exists() else given(folder)
-    asking = Asking(provider or Solver(), **more)
+    asking = SolveConfig(provider or Solver(), **more)
     return difficulty(source, folder / "out.jsonl", asking, keep=keep)
 
 
@@ -289,7 +289,7 @@ def test_what_slows_the_calls_can_be_shown(tmp_path: Path) -> None:
         return tagged("1")
 
     retry = RetryPolicy(first_wait_s=0.001, max_wait_s=0.001)
-    asking = Asking(ScriptedProvider(busy), threads=8, attempts=1, retry=retry)
+    asking = SolveConfig(ScriptedProvider(busy), threads=8, attempts=1, retry=retry)
     told: list[str] = []
     difficulty(
         given(tmp_path),

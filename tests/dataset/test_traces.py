@@ -19,7 +19,7 @@ import pytest
 from infinite_rl import cli
 from infinite_rl.dataset import rows
 from infinite_rl.dataset.difficulty import difficulty
-from infinite_rl.dataset.solving import CALLS, Asking
+from infinite_rl.dataset.solving import CALLS, SolveConfig
 from infinite_rl.dataset.traces import TRACES, Tracing, parted, traces
 from infinite_rl.errors import NoCompletion, ProviderRefused
 from infinite_rl.export import export
@@ -48,7 +48,7 @@ def trace(folder: Path, said: list[Any], *given: Any, keep_all: bool = True, **m
     """The traces of `given`, in which all that is said is said in turn."""
     rows.write(given or [ROW], folder / "given.jsonl")
     more = {"attempts": len(said) // (len(given) or 1), "threads": 1, **more}
-    asking = Asking(ScriptedProvider(said), **more)
+    asking = SolveConfig(ScriptedProvider(said), **more)
     found = traces(folder / "given.jsonl", folder / "out.jsonl", asking, keep_all=keep_all)
     return found, list(rows.read(folder / "out.jsonl"))
 
@@ -185,8 +185,10 @@ def test_the_same_call_again_and_more_samples_ask_only_for_what_is_new(tmp_path:
 def test_what_difficulty_has_paid_for_is_used(tmp_path: Path) -> None:
     source = given(tmp_path, 1)
     teacher = ScriptedProvider([thought("0 + 1 = 1.", tagged("1"))])
-    difficulty(source, tmp_path / "rated.jsonl", Asking(teacher, attempts=1), calls=tmp_path / "c")
-    asking = Asking(ScriptedProvider([]), attempts=1)
+    difficulty(
+        source, tmp_path / "rated.jsonl", SolveConfig(teacher, attempts=1), calls=tmp_path / "c"
+    )
+    asking = SolveConfig(ScriptedProvider([]), attempts=1)
     found = traces(source, tmp_path / "out.jsonl", asking, calls=tmp_path / "c")
     assert (found.calls, found.kept) == (0, 1)
 
@@ -322,9 +324,9 @@ def test_deepseek_is_asked_where_its_key_is_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEEPSEEK_API_KEY", "sk-deepseek-0123456789")
-    asked: list[Asking] = []
+    asked: list[SolveConfig] = []
 
-    def instead(source: Any, out: Any, asking: Asking, **_: Any) -> Tracing:
+    def instead(source: Any, out: Any, asking: SolveConfig, **_: Any) -> Tracing:
         asked.append(asking)
         return Tracing()
 

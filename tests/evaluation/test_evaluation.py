@@ -25,7 +25,7 @@ from infinite_rl.errors import (
 )
 from infinite_rl.estimators import bootstrap, pass_at_k, wilson
 from infinite_rl.evaluation import EvaluationConfig, evaluate
-from infinite_rl.evaluation.answers import Kept
+from infinite_rl.evaluation.answers import CompletionIndex
 from infinite_rl.layout import tagged
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.types import Completion, Usage
@@ -184,7 +184,7 @@ def test_answers_that_were_under_way_when_another_failed_are_kept(tmp_path: Path
     with pytest.raises(ProviderRefused):
         given(tmp_path, 3)
         evaluate(config(tmp_path, threads=3), provider=says(reply))
-    kept = Kept(tmp_path / "out" / "sums")
+    kept = CompletionIndex(tmp_path / "out" / "sums")
     assert sum((key, 0) in kept for key, _ in kept._places) == 2
 
 

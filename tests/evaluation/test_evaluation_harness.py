@@ -57,8 +57,8 @@ def test_programs_of_the_model_run_only_where_that_was_allowed() -> None:
     ("more", "said"),
     [
         ({"style": "qwen"}, "the style is one of chat, plain"),
-        ({"samples": 2}, "are of our own harness"),
-        ({"shots": "file"}, "are of our own harness"),
+        ({"samples": 2}, "are of the native harness"),
+        ({"shots": "file"}, "are of the native harness"),
         ({"model": "a,trust_remote_code=True"}, "splits a model's name at commas"),
         ({"backend": "server"}, "needs base_url"),
     ],
@@ -191,7 +191,7 @@ def test_each_recipe_can_be_run_as_it_says(path: Path) -> None:
     told = EvaluationConfig.read(path, {"out": "out"})
     text = path.read_text(encoding="utf-8")
     assert f"infinite-rl evaluate configs/eval/{path.name} -o " in text
-    assert "Not run here" in text and told.seed == 42 and told.heat == 0
+    assert "Not run here" in text and told.seed == 42 and told.sampling_temperature == 0
     if told.harness == "lm_eval":
         assert harness.command(told)
     else:

@@ -22,10 +22,10 @@ from infinite_rl import cli
 from infinite_rl.dataset import rows
 from infinite_rl.errors import UsageError
 from infinite_rl.evaluation import EvaluationConfig, evaluate
-from infinite_rl.evaluation.answers import Kept
+from infinite_rl.evaluation.answers import CompletionIndex
 from infinite_rl.evaluation.backends.local import LocalModel
 from infinite_rl.evaluation.benchmarks import tasks_of
-from infinite_rl.evaluation.run import Work, fingerprint
+from infinite_rl.evaluation.run import TaskRun, fingerprint
 from infinite_rl.evaluation.watch import watch
 from infinite_rl.training.runs import checkpoint
 
@@ -106,11 +106,11 @@ def test_batches_of_the_same_prompts_draw_other_samples(tmp_path: Path, model: P
 def test_each_shards_part_is_what_one_process_gives(tmp_path: Path, model: Path) -> None:
     """Without processes: the parts of three shards, asked one after the other."""
     evaluate(config(tmp_path, model, **SAMPLED))
-    whole = Kept(tmp_path / "out" / "sums")
+    whole = CompletionIndex(tmp_path / "out" / "sums")
     told = config(tmp_path, model, shards=3, **SAMPLED)
-    (work,) = [Work.of(told, task) for task in tasks_of(told.tasks)]
+    (work,) = [TaskRun.of(told, task) for task in tasks_of(told.tasks)]
     backend = LocalModel(told, threading.Event())
-    nothing = Kept(tmp_path / "nowhere")
+    nothing = CompletionIndex(tmp_path / "nowhere")
     seen = []
     for shard in range(3):
         batches = work.owed(backend, nothing, shard, 3)

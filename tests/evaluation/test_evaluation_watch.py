@@ -18,7 +18,7 @@ from infinite_rl.estimators import wilson
 from infinite_rl.evaluation import EvaluationConfig, figures, harness
 from infinite_rl.evaluation import steps as stepping
 from infinite_rl.evaluation.checkpoints import Checkpoint, checkpoints
-from infinite_rl.evaluation.figures import Figure, best
+from infinite_rl.evaluation.figures import MetricPoint, best
 from infinite_rl.evaluation.harness import Line
 from infinite_rl.evaluation.score import Estimate, Score
 from infinite_rl.evaluation.watch import watch
@@ -202,7 +202,7 @@ def test_one_place_holds_what_one_harness_made(
     run, out = tmp_path / "run", str(tmp_path / "out")
     save(run / "checkpoints" / "step_2", 2)
     list(watch(run, told(tasks, out=out), once=True))
-    with pytest.raises(UsageError, match="harness was 'own', is 'lm_eval'"):
+    with pytest.raises(UsageError, match="harness was 'native', is 'lm_eval'"):
         list(watch(run, told(tasks, out=out, harness="lm_eval"), once=True))
 
 
@@ -423,9 +423,11 @@ def test_lm_eval_is_missed_before_the_first_checkpoint_comes(
 # The best.
 
 
-def curve(*values: float, spread: float | None = 0.05, higher: bool | None = True) -> list[Figure]:
+def curve(
+    *values: float, spread: float | None = 0.05, higher: bool | None = True
+) -> list[MetricPoint]:
     return [
-        Figure(
+        MetricPoint(
             step=10 * n,
             task="t",
             metric="m",
@@ -451,7 +453,7 @@ def curve(*values: float, spread: float | None = 0.05, higher: bool | None = Tru
     ],
 )
 def test_the_best_its_ties_and_what_it_is_not_told_from(
-    given: list[Figure], step: int, tied: tuple[int, ...], close: tuple[int, ...]
+    given: list[MetricPoint], step: int, tied: tuple[int, ...], close: tuple[int, ...]
 ) -> None:
     found = best(given)
     assert found and (found.figure.step, found.tied, found.not_told_apart) == (step, tied, close)
@@ -484,6 +486,6 @@ def test_there_is_no_best_of_nothing_or_of_what_has_no_direction() -> None:
 def test_a_hostile_name_of_a_task_is_a_file_in_the_folder(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for name in ("../up", "a/b", "..", "$x_{$", ""):
-        made = [Figure(1, name, "$m", 0.5, 0.4, 0.6, 9)]
+        made = [MetricPoint(1, name, "$m", 0.5, 0.4, 0.6, 9)]
         (path,) = figures.plot(made, tmp_path / "plots")
         assert path.parent == tmp_path / "plots" and path.is_file()

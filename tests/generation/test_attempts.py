@@ -8,7 +8,13 @@ from typing import get_args
 
 import pytest
 
-from infinite_rl.generation.attempts import FORM, MAX_DRAFTS, MAX_REPAIRS, REPAIRABLE, Asker
+from infinite_rl.generation.attempts import (
+    FORM,
+    MAX_DRAFTS,
+    MAX_REPAIRS,
+    REPAIRABLE,
+    AttemptPlanner,
+)
 from infinite_rl.inference.journal import Journal
 from infinite_rl.store import Store
 from infinite_rl.tasks import TASKS
@@ -32,7 +38,7 @@ def after(folder: Path, reason: Reason, slot: Slot, text: str = TEXT) -> Attempt
     completion = Completion(text, "m") if text else None
     outcome = Outcome(attempt, Sample("math", "", "", ""), score, completion, reason)
     with Store(folder) as store, closing(Journal(folder)) as journal:
-        return Asker({"math": [TASKS["math"]]}, (), 0, store, journal).after(outcome)
+        return AttemptPlanner({"math": [TASKS["math"]]}, (), 0, store, journal).after(outcome)
 
 
 @pytest.mark.parametrize("reason", [reason for reason in get_args(Reason) if reason])

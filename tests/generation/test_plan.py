@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_rl.errors import UnknownName, UsageError
-from infinite_rl.generation.plan import Plan, free_indices, parse_weights, slot_seed, split_total
+from infinite_rl.generation.plan import Plan, free_indices, parse_weights, split_total
+from infinite_rl.inference.journal import slot_seed
 from infinite_rl.reward_functions import REWARDS
 from infinite_rl.tasks import TASKS
 from infinite_rl.types import Slot

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +9,9 @@ import pytest
 
 from infinite_rl.dataset import load_dataset
 from infinite_rl.errors import UsageError
-from infinite_rl.generation.progress import Progress, Spending
+from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
-from infinite_rl.inference.budget import Budget, estimate
+from infinite_rl.inference.budget import Budget, Spending, estimate
 from infinite_rl.layout import render, tagged
 from infinite_rl.providers.prices import Price
 from infinite_rl.providers.scripted import ScriptedProvider
@@ -146,19 +145,19 @@ def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_estimate_follows_the_calls_so_far() -> None:
-    progress = Progress({"math": 150}, {"math": 50}, Counter(), spending=spent(100, 0.01))
-    found = estimate(progress, [Price(1.0, 2.0)], 999)
+    spending = spent(100, 0.01)
+    found = estimate({"math": 100}, [Price(1.0, 2.0)], 999, present=50, spent=spending)
     assert found.measured
     assert (found.calls, found.usage) == (200, Usage(20_000, 10_000))
     assert found.cost == pytest.approx(2.0)
 
 
 def test_solves_count_in_the_estimate_and_in_the_limit() -> None:
-    progress = Progress({"math": 7}, {"math": 0})
+    missing = {"math": 7}
     prices = [Price(0.0, 1000.0), Price(0.0, 2000.0), Price(0.0, 2000.0)]
-    four = estimate(progress, [prices[0], *prices[1:] * 2], 300)
+    four = estimate(missing, [prices[0], *prices[1:] * 2], 300)
     assert four.calls == 10 + round(2.5 * 7), "fewer are expected than the four that there may be"
-    found = estimate(progress, prices, 300)
+    found = estimate(missing, prices, 300)
     assert found.calls == 10 + 2 * 7
     assert found.cost == pytest.approx(10 * 1.5 + 14 * 3.0)
     budget = Budget(10.0, prices, Spending(), 100, longest_output=1000)
@@ -166,12 +165,12 @@ def test_solves_count_in_the_estimate_and_in_the_limit() -> None:
 
 
 def test_a_batch_is_reckoned_at_half_price_and_answers_within_their_limit() -> None:
-    progress, prices = Progress({"math": 7}, {"math": 0}), [Price(0.0, 1000.0)]
-    whole = estimate(progress, prices, 300).cost
-    assert whole and estimate(progress, prices, 300, batch=True).cost == whole / 2
-    bounded = estimate(progress, prices, 300, longest_output=10)
+    missing, prices = {"math": 7}, [Price(0.0, 1000.0)]
+    whole = estimate(missing, prices, 300).cost
+    assert whole and estimate(missing, prices, 300, batch=True).cost == whole / 2
+    bounded = estimate(missing, prices, 300, longest_output=10)
     assert bounded.usage.output_tokens == 10 * bounded.calls
-    assert estimate(progress, prices, 300, longest_output=9999).cost == whole
+    assert estimate(missing, prices, 300, longest_output=9999).cost == whole
     budget = Budget(5.0, prices, Spending(), 100, longest_output=1000, batch=True)
     assert [bool(budget.refusal(flying)) for flying in (9, 10)] == [False, True]
 
@@ -204,7 +203,7 @@ def test_a_limit_that_leaves_room_for_fewer_at_once_is_told_before_anything_is_a
 
 
 def test_an_estimate_without_a_price_has_no_cost() -> None:
-    found = estimate(Progress({"math": 7}, {"math": 0}), [None], 300)
+    found = estimate({"math": 7}, [None], 300)
     assert not found.measured
     assert (found.calls, found.cost) == (10, None)
     assert found.usage.input_tokens == 1000

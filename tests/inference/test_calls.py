@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from infinite_rl.errors import ProviderUnavailable, UsageError
-from infinite_rl.generation.progress import Progress
-from infinite_rl.inference.calls import Asked, Patience
+from infinite_rl.generation.progress import Progress, with_pacing
+from infinite_rl.inference.calls import ModelClients, RequestPolicy
 from infinite_rl.providers.gate import Limits, RetryPolicy
 from infinite_rl.providers.prices import Price
 from infinite_rl.providers.scripted import ScriptedProvider
@@ -17,12 +17,14 @@ from infinite_rl.providers.scripted import ScriptedProvider
 AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)
 
 
-def patience(limits: Limits | None = None, threads: int = 3) -> Patience:
-    return Patience(limits or Limits(), threads, AT_ONCE, threading.Event())
+def patience(limits: Limits | None = None, threads: int = 3) -> RequestPolicy:
+    return RequestPolicy(limits or Limits(), threads, AT_ONCE, threading.Event())
 
 
-def asked(provider: Any, solver: Any = "", **more: Any) -> Asked:
-    return Asked.by(provider, "a-model", solver, more.pop("price", None), {}, patience(), **more)
+def asked(provider: Any, solver: Any = "", **more: Any) -> ModelClients:
+    return ModelClients.by(
+        provider, "a-model", solver, more.pop("price", None), {}, patience(), **more
+    )
 
 
 def test_as_many_requests_as_threads_are_in_flight_where_no_limit_says_otherwise() -> None:
@@ -43,13 +45,13 @@ def test_calls_made_again_are_counted_by_the_kind_of_trouble() -> None:
     assert provider.complete("", "ask", 1).text == "one"
     assert calm.retries == {"429": 2, "timeout": 1}
     shown = Progress({}, {})
-    calm.telling(lambda progress: None)(shown)
+    with_pacing(calm, lambda progress: None)(shown)
     assert shown.retries == calm.retries
 
 
 def test_who_looks_on_is_told_how_far_trouble_has_slowed_the_calls() -> None:
     calm, shown = patience(), []
-    tell = calm.telling(lambda now: shown.append((now.cap, now.most, now.pace)))
+    tell = with_pacing(calm, lambda now: shown.append((now.cap, now.most, now.pace)))
     overloaded = ProviderUnavailable("too much", status=503)
     calm.with_provider(ScriptedProvider([]))
     provider = calm.with_provider(ScriptedProvider([*[overloaded] * 8, "one", "two", "three"]))

@@ -11,8 +11,7 @@ import openai_server as oa
 import pytest
 
 from infinite_rl.errors import NoCompletion, UsageError
-from infinite_rl.generation.progress import Progress, Spending
-from infinite_rl.inference.budget import Budget, estimate, estimate_calls
+from infinite_rl.inference.budget import Budget, Spending, estimate, estimate_calls
 from infinite_rl.providers import make_provider, prices
 from infinite_rl.providers.gemini import GeminiProvider
 from infinite_rl.providers.gemini_batch import GeminiBatches
@@ -220,9 +219,9 @@ def test_a_limit_reckons_with_thoughts_beside_the_longest_answer() -> None:
 
 
 def test_an_estimate_shows_thoughts_apart_and_prices_them_as_output() -> None:
-    progress, price = Progress({"math": 7}, {"math": 0}), Price(1.0, 2.0)
-    bare = estimate(progress, [price], 300)
-    found = estimate(progress, [price], 300, room=8192)
+    missing, price = {"math": 7}, Price(1.0, 2.0)
+    bare = estimate(missing, [price], 300)
+    found = estimate(missing, [price], 300, room=8192)
     assert bare.usage.thinking_tokens == 0
     assert found.usage.thinking_tokens == 10 * 2048
     assert found.usage.output_tokens == bare.usage.output_tokens
@@ -235,7 +234,7 @@ def test_an_estimate_by_the_calls_so_far_keeps_thoughts_apart() -> None:
     spending = Spending()
     for _ in range(100):
         spending.add(Usage(100, 50, thinking_tokens=200), 0.01)
-    found = estimate(Progress({"m": 150}, {"m": 50}, spending=spending), [Price(1.0, 2.0)], 9, 8192)
+    found = estimate({"m": 100}, [Price(1.0, 2.0)], 9, 8192, present=50, spent=spending)
     assert found.usage == Usage(20_000, 10_000, thinking_tokens=40_000)
 
 

@@ -24,7 +24,7 @@ from ..config import EvaluationConfig
 
 
 @dataclass(frozen=True)
-class Question:
+class Request:
     """One item as a model is asked it; `owed` are the numbers of the answers that are wanted."""
 
     key: str
@@ -57,7 +57,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Asking:
+class FewShotConfig:
     """How items become questions: `examples` come before each."""
 
     config: EvaluationConfig
@@ -68,10 +68,10 @@ class Asking:
         """The instructions that come first, None for those of the style."""
         return None if self.config.system == "default" else self.config.system
 
-    def by_text(self, key: str, row: Row, tokenizer: Any) -> Question:
+    def by_text(self, key: str, row: Row, tokenizer: Any) -> Request:
         """The question as one text, in the style that the config names."""
         prompted = prompt_text(self.config.style, row, tokenizer, self.examples, system=self.system)
-        return Question(key, "", self.stopping(prompted))
+        return Request(key, "", self.stopping(prompted))
 
     def stopping(self, prompted: Prompted) -> Prompted:
         """With the config's own stop strings as well."""
@@ -87,12 +87,12 @@ def seed_of(*parts: object) -> int:
 class Backend(Protocol):
     """Whoever answers."""
 
-    def question(self, key: str, row: Row, asking: Asking) -> Question:
+    def question(self, key: str, row: Row, asking: FewShotConfig) -> Request:
         """A row as this backend is asked it. Raises UsageError where the style does not allow."""
         ...
 
     def answers(
-        self, batches: Iterable[Sequence[Question]], max_new_tokens: int
+        self, batches: Iterable[Sequence[Request]], max_new_tokens: int
     ) -> Iterator[Answer]:
         """The owed answers of all questions, in any order, as they come.
 

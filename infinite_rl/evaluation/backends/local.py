@@ -10,7 +10,7 @@ from ...dataset.rows import Row
 from ...errors import UsageError
 from ..answers import Answer
 from ..config import EvaluationConfig
-from . import Asking, Question, seed_of
+from . import FewShotConfig, Request, seed_of
 
 
 class LocalModel:
@@ -43,16 +43,16 @@ class LocalModel:
         self._model = model.to(self._device).eval()
         self._room = config.max_model_len or context_of(model.config) or 2**31
 
-    def question(self, key: str, row: Row, asking: Asking) -> Question:
+    def question(self, key: str, row: Row, asking: FewShotConfig) -> Request:
         return asking.by_text(key, row, self._tokenizer)
 
     def answers(
-        self, batches: Iterable[Sequence[Question]], max_new_tokens: int
+        self, batches: Iterable[Sequence[Request]], max_new_tokens: int
     ) -> Iterator[Answer]:
         for batch in batches:
             if self._stop.is_set():
                 return
-            together: list[tuple[Question, list[int]]] = []
+            together: list[tuple[Request, list[int]]] = []
             for question in batch:
                 try:
                     ids = question.ids(self._tokenizer, self._room)
@@ -68,7 +68,7 @@ class LocalModel:
                 yield from self._sampled(together, max_new_tokens)
 
     def _sampled(
-        self, asked: Sequence[tuple[Question, list[int]]], max_new_tokens: int
+        self, asked: Sequence[tuple[Request, list[int]]], max_new_tokens: int
     ) -> Iterator[Answer]:
         from ...training.core.sampling import sample
 
@@ -82,7 +82,7 @@ class LocalModel:
                 [ids for _, ids in asked],
                 n=config.samples,
                 max_new_tokens=max_new_tokens,
-                temperature=config.heat,
+                temperature=config.sampling_temperature,
                 top_p=config.top_p,
                 stop=asked[0][0].prompted.stop,
                 generator=generator,

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from ...dataset.prompt_styles import STYLES, Prompted
 from ...dataset.rows import Row
 from ...errors import NoCompletion, ProviderError, Stopped, UsageError
-from ...inference.calls import Patience
+from ...inference.calls import RequestPolicy
 from ...providers import make_provider
 from ...providers.gate import Limits
 from ...providers.provider import Provider
@@ -18,7 +18,7 @@ from ...store import sample_of
 from ...types import Sample, Usage
 from ..answers import Answer
 from ..config import EvaluationConfig
-from . import Asking, Question, seed_of
+from . import FewShotConfig, Request, seed_of
 
 _AHEAD = 4  # calls a thread that are in line
 _LOOK_S = 0.5  # the longest that a signal goes unnoticed
@@ -44,24 +44,24 @@ class Server:
         self._config, self._provider = config, provider
         self._stop = stop
         self._halt = threading.Event()  # also set where a call has failed for good
-        self._patience = Patience(Limits(), config.threads, policy=None, stop=self._halt)
+        self._policy = RequestPolicy(Limits(), config.threads, policy=None, stop=self._halt)
         if provider is None and not config.base_url:
             raise UsageError("the backend server needs base_url, such as http://localhost:8000/v1")
 
-    def question(self, key: str, row: Row, asking: Asking) -> Question:
+    def question(self, key: str, row: Row, asking: FewShotConfig) -> Request:
         if asking.config.style != "chat":
             return asking.by_text(key, row, None)
         sample = sample_of(row)
         told = STYLES["chat"].instruction(sample) if asking.system is None else asking.system
         prompt = _after_examples(sample, map(sample_of, asking.examples))
-        return Question(key, told, asking.stopping(Prompted(prompt)))
+        return Request(key, told, asking.stopping(Prompted(prompt)))
 
     def answers(
-        self, batches: Iterable[Sequence[Question]], max_new_tokens: int
+        self, batches: Iterable[Sequence[Request]], max_new_tokens: int
     ) -> Iterator[Answer]:
-        provider = self._patience.with_provider(self._provider or self._made(max_new_tokens))
+        provider = self._policy.with_provider(self._provider or self._made(max_new_tokens))
 
-        def ask(question: Question, number: int) -> Answer:
+        def ask(question: Request, number: int) -> Answer:
             seed = seed_of(self._config.seed, question.key, number)
             if self._stop.is_set():
                 self._halt.set()
@@ -106,14 +106,14 @@ class Server:
         return make_provider(
             "openai_compatible",
             config.model,
-            temperature=config.heat,
+            temperature=config.sampling_temperature,
             max_output_tokens=max_new_tokens,
             base_url=config.base_url,
         )
 
 
 def _without_text(
-    question: Question, number: int, error: NoCompletion, max_new_tokens: int
+    question: Request, number: int, error: NoCompletion, max_new_tokens: int
 ) -> Answer:
     """An answer without text is the model's; a prompt that the server would not take is not."""
     if error.usage == Usage():

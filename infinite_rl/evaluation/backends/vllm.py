@@ -12,7 +12,7 @@ from ...dataset.rows import Row
 from ...errors import UsageError
 from ..answers import Answer
 from ..config import EvaluationConfig
-from . import Asking, Question, seed_of
+from . import FewShotConfig, Request, seed_of
 
 _AT_ONCE = 1024  # questions of one call: it batches as it likes, and answers are kept after each
 
@@ -38,15 +38,15 @@ class VLLM:
         self._tokenizer = self._llm.get_tokenizer()
         self._room: int = self._llm.llm_engine.model_config.max_model_len
 
-    def question(self, key: str, row: Row, asking: Asking) -> Question:
+    def question(self, key: str, row: Row, asking: FewShotConfig) -> Request:
         return asking.by_text(key, row, self._tokenizer)
 
     def answers(
-        self, batches: Iterable[Sequence[Question]], max_new_tokens: int
+        self, batches: Iterable[Sequence[Request]], max_new_tokens: int
     ) -> Iterator[Answer]:
         questions = (each for each in chain.from_iterable(batches) if each.owed)
         while not self._stop.is_set() and (some := list(islice(questions, _AT_ONCE))):
-            asked: list[tuple[Question, list[int]]] = []
+            asked: list[tuple[Request, list[int]]] = []
             for question in some:
                 try:
                     asked.append((question, question.ids(self._tokenizer, self._room)))
@@ -55,7 +55,7 @@ class VLLM:
             yield from self._generated(asked, max_new_tokens)
 
     def _generated(
-        self, asked: Sequence[tuple[Question, list[int]]], max_new_tokens: int
+        self, asked: Sequence[tuple[Request, list[int]]], max_new_tokens: int
     ) -> Iterator[Answer]:
         outputs = self._llm.generate(
             [{"prompt_token_ids": ids} for _, ids in asked],
@@ -68,13 +68,13 @@ class VLLM:
                 cut_off, tokens = one.finish_reason == "length", len(one.token_ids)
                 yield question.answer(number, one.text, cut_off=cut_off, tokens=tokens)
 
-    def _params(self, question: Question, max_new_tokens: int) -> Any:
+    def _params(self, question: Request, max_new_tokens: int) -> Any:
         config = self._config
         return vllm_library.sampling(
             self._tokenizer,
             question.prompted.stop,
             n=config.samples,
-            temperature=config.heat,
+            temperature=config.sampling_temperature,
             top_p=config.top_p,
             max_tokens=max_new_tokens,
             seed=seed_of(config.seed, question.key) >> 25,  # vLLM takes 31 bits
