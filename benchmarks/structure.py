@@ -138,7 +138,7 @@ def _imports(module: str, path: Path, paths: dict[str, Path]) -> Iterator[str]:
 
 
 def import_circles() -> list[list[str]]:
-    """The groups of modules that import each other, by Tarjan's algorithm (SIAM J. Comput. 1972)."""
+    """Return the groups of modules that import each other (Tarjan, SIAM J. Comput. 1972)."""
     graph, order, low = imports(), dict[str, int](), dict[str, int]()
     stack: list[str] = []
     circles: list[list[str]] = []

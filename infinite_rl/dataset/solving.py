@@ -88,9 +88,7 @@ class SolveConfig:
 
     def solver(self) -> Solver:
         """Who is asked. Raises UsageError, ProviderRefused."""
-        policy = RequestPolicy(
-            self.limits, self.threads, self.retry, self.stop, clients=self.asked
-        )
+        policy = RequestPolicy(self.limits, self.threads, self.retry, self.stop, clients=self.asked)
         options: dict[str, object] = {
             "temperature": self.temperature, "max_output_tokens": self.max_output_tokens,
         }  # fmt: skip

@@ -43,7 +43,7 @@ class Collecting:
         return sum(map(len, self.wanted.values()))
 
     def complete(self, call: Call, source: Source) -> Completion:
-        """Return the answer in the journal. Raises BatchNotReady, and NoCompletion as the journal."""
+        """Return the answer in the journal. Raises BatchNotReady or NoCompletion."""
         found = self._journal.answer(call.slot)
         if found is None:
             with self._lock:
