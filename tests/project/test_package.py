@@ -51,9 +51,6 @@ LAYERS = (
 IMPORT = re.compile(r"^[ \t]*from \.*[\w.]* import (?:\([^)]*\)|.*)", re.MULTILINE)
 # What imports from above all the same.
 UPWARDS = {
-    ("inference/journal.py", "generation"): "until the engine is one",
-    ("inference/calls.py", "generation"): "until the engine is one",
-    ("inference/budget.py", "generation"): "until the engine is one",
     ("generation/cluster.py", "generator"): "each worker of a cluster calls what one process calls",
     ("storage/hub.py", "dataset"): "rows of the hub are kept as a file of rows",
     ("run_examples.py", "cli"): "`python -m infinite_rl.run_examples` is a verb",
