@@ -5,5 +5,6 @@ runtimes.py     the table of runtimes: one row a language
 guest.py        what a guest is, and the limits of a run
 engine.py       the engine that all guests share: its clock, its threads, compiled code
 faults.py       the process's fault handlers, which the engine needs
+runtimes.py     the table of runtimes, and where their WebAssembly lies
 json_values.py  whether a value is the JSON value that was expected
 """

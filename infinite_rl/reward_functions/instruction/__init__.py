@@ -2,63 +2,50 @@
 
 After Zhou et al. 2023, "Instruction-Following Evaluation for Large Language Models"
 (arXiv 2311.07911), and the definitions of its reference implementation (google-research,
-`instruction_following_eval`). No chance, no download, and time in proportion to the text.
+`instruction_following_eval`). Deterministic, offline, linear in the text's length.
 
-    reward.py     the share of a row's instructions that a completion follows
-    reference.py  a row's instructions, read from JSON
-    checks.py     the table of instructions: what checks each, and its arguments
-    arguments.py  what an argument may be
-    compare.py    "less than" and "at least"
+    reward.py  the share of a row's instructions that a completion follows, and how rows are read
+    checks.py  the 25 checks, their arguments, and the table of both
+    text.py    words, sentences, and which language a text is in
 
-    case.py       capital and small letters
-    content.py    placeholders, a postscript, commas
-    edges.py      how a text begins and ends, and two texts in one
-    form.py       bullets, highlights, sections, a title, JSON
-    keywords.py   words and letters, and how often
-    length.py     words, sentences, paragraphs
-    language.py   which language a text is in
-    words.py      how a text is cut into words and sentences
-
-A row's answer is JSON, in one of two forms. Names with the value null count as absent:
+A row's answer is JSON, in one of two forms. Keys with the value null count as absent:
 
     [{"instruction_id": "startend:end_checker", "kwargs": {"end_phrase": "Peace!"}}, ...]
     {"instruction_id_list": ["punctuation:no_comma", ...], "kwargs": [{}, ...]}
 
-All arguments must be given: nothing is drawn at random. Keywords are text, never patterns.
+All arguments are required: none is drawn at random. Keywords are text, never patterns.
 
-Where IFEval leaves a choice, or its code and its instruction part, this is what holds here:
+Rules for what IFEval leaves open, or for what its code and its instruction disagree on:
 
-- Words are runs of letters, digits and underscores. Vowel signs and accents belong to their word.
-- Sentences end at `.`, `?`, `!` (and at those of other writings) before white space, whatever
-  case comes next, but not after an abbreviation, an initial or the number of a list item
-  (`words.py`). A line break ends none. IFEval asks the model Punkt of NLTK, which also takes the
-  "1." of a list for a sentence.
-- A language is the likeliest of 54, by the model of `py3langid`, on the first 10,000 characters.
-  Capital letters are made small first. IFEval asks `langdetect`, whose answers are drawn at random.
-  A text without a letter is in no language; one of fewer than 60 letters, of which no language is
-  as likely as not, is in all that are plausible: a list of names is not judged. (IFEval counts as
-  followed whatever `langdetect` raises on.)
-- A comma is a comma in any writing: "，" and "،" too.
-- A placeholder has content: `[]` and `[ ]` are none.
-- A bullet is a line that begins with `*` or `-` and has content. A rule (`---`, `* * *`), bold
-  text and *emphasis* that begin a line are none; IFEval counts all but the bold.
+- Words are runs of letters, digits and underscores. Combining marks belong to their word.
+- Sentences end at `.`, `?`, `!` (and their equivalents in other scripts) before white space,
+  whatever case follows, but not after an abbreviation, an initial or the number of a list item
+  (`text.py`). A line break does not end a sentence. IFEval uses NLTK's Punkt model, which also
+  counts the "1." of a list as a sentence.
+- The language is the likeliest of 54, by the model of `py3langid`, on the first 10,000 characters,
+  lower-cased. IFEval uses `langdetect`, whose results are random. A text without a letter is in no
+  language. A text of fewer than 60 letters in which no language reaches 50 % counts as every
+  plausible language: a list of names is not judged. (IFEval counts an instruction as followed
+  whenever `langdetect` raises.)
+- A comma is a comma of any script: "，" and "،" too.
+- A placeholder has content: `[]` and `[ ]` do not count.
+- A bullet is a line that begins with `*` or `-` and has content. Rules (`---`, `* * *`), bold text
+  and *emphasis* at the start of a line are not bullets; IFEval excludes only bold text.
 - A highlighted section is *one* run of text between asterisks, or **two** or ***three***, counted
-  once; "2 * 3 * 4" has none. IFEval counts some twice.
-- A postscript mark stands on its own: "P.P.S." is no "P.S.", nor is "U.P.S.".
-- Of the constrained responses there must be one: who says yes and no has not answered.
+  once; "2 * 3 * 4" has none. IFEval counts some of them twice.
+- A postscript marker stands alone: "P.P.S." is not "P.S.", nor is "U.P.S.".
+- Exactly one of the constrained responses must occur: yes and no together are not an answer.
 - The first word of a paragraph may be quoted, and any punctuation may follow. Blank paragraphs are
   not counted.
-- Of words in capitals, "NASA's" and "I'm" are one each, and so is "DON'T", which IFEval counts
-  twice.
-- JSON is that of RFC 8259: NaN is no value.
-- The letter of a frequency may be any character, as "#" in IFEval's own rows.
-- Characters that take no room (zero width, soft hyphens) are removed before anything is judged.
+- "NASA's" and "I'm" are one capital word each, and so is "DON'T", which IFEval counts twice.
+- JSON follows RFC 8259: NaN is not a value.
+- The letter of a frequency may be any character, such as the "#" in IFEval's own rows.
+- Zero-width characters and soft hyphens are removed before judging.
 """
 
 from __future__ import annotations
 
 from .checks import CHECKS
-from .reference import Instruction, read_instructions
-from .reward import InstructionRewardFunction, follows
+from .reward import Instruction, InstructionRewardFunction, follows, read_instructions
 
 __all__ = ["CHECKS", "Instruction", "InstructionRewardFunction", "follows", "read_instructions"]

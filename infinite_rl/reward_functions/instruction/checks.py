@@ -1,75 +1,358 @@
-"""The table of instructions: what checks each, and the arguments that it must be given."""
+"""The 25 verifiable instructions of IFEval: their checks, arguments and the table `CHECKS`.
+
+A check is a pure function `check(text, *, argument=...)` that runs in linear time. Argument values
+come from JSON; the argument's name selects the reader in `_READERS` that validates it.
+"""
 
 from __future__ import annotations
 
+import inspect
+import json
+import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from . import case, content, edges, form, keywords, length
-from .arguments import character, language_code, number, phrase, phrases, relation, word
-from .language import is_in
+from .text import LANGUAGES, is_in_language, sentences, strip_invisible, words
+
+Relation: TypeAlias = Callable[[int, int], bool]
+RELATIONS: Mapping[str, Relation] = {"less than": operator.lt, "at least": operator.ge}
+
+
+# --- keywords: words and letters, and how often they occur; case is ignored ----------------------
+
+
+def existence(text: str, *, keywords: tuple[str, ...]) -> bool:
+    """Each keyword occurs; a part of a longer word counts."""
+    folded = text.casefold()
+    return all(keyword.casefold() in folded for keyword in keywords)
+
+
+def frequency(text: str, *, keyword: str, frequency: int, relation: Relation) -> bool:
+    """The keyword occurs this often; parts of longer words count."""
+    return relation(text.casefold().count(keyword.casefold()), frequency)
+
+
+def forbidden_words(text: str, *, forbidden_words: tuple[str, ...]) -> bool:
+    """None of the words occurs as a whole word."""
+    folded = text.casefold()
+    return not any(re.search(_whole_word(word.casefold()), folded) for word in forbidden_words)
+
+
+def _whole_word(word: str) -> str:
+    """A pattern for a word that is not part of a longer one."""
+    before = r"(?<!\w)" if re.match(r"\w", word) else ""
+    after = r"(?!\w)" if re.search(r"\w\Z", word) else ""
+    return before + re.escape(word) + after
+
+
+def letter_frequency(text: str, *, letter: str, let_frequency: int, let_relation: Relation) -> bool:
+    """The letter, in either case, occurs this often."""
+    return let_relation(text.lower().count(letter.lower()), let_frequency)
+
+
+# --- length_constraints: words, sentences, paragraphs --------------------------------------------
+
+_QUOTES = "\"'“”‘’«»"
+_AFTER_WORD = re.compile(r"[.,?!'\"’”»:;)\]…—–]")
+
+
+def number_words(text: str, *, num_words: int, relation: Relation) -> bool:
+    """The text has this many words."""
+    return relation(len(words(text)), num_words)
+
+
+def number_sentences(text: str, *, num_sentences: int, relation: Relation) -> bool:
+    """The text has this many sentences."""
+    return relation(len(sentences(text)), num_sentences)
+
+
+def number_paragraphs(text: str, *, num_paragraphs: int) -> bool:
+    """`***` divides the text into exactly n paragraphs.
+
+    A divider may also precede the first and follow the last paragraph, but not another divider.
+    """
+    parts = [part.strip() for part in text.split("***")]
+    return all(parts[1:-1]) and sum(map(bool, parts)) == num_paragraphs
+
+
+def nth_paragraph_first_word(
+    text: str, *, num_paragraphs: int, nth_paragraph: int, first_word: str
+) -> bool:
+    """Empty lines divide the text into exactly n paragraphs, and one begins with the word."""
+    paragraphs = [part for part in text.split("\n\n") if part.strip()]
+    if len(paragraphs) != num_paragraphs:
+        return False
+    token = paragraphs[nth_paragraph - 1].split()[0].lstrip(_QUOTES + "(")
+    bare = _AFTER_WORD.split(token, maxsplit=1)[0]
+    spellings = (bare, token.rstrip(_QUOTES + ".,?!:;"), token)
+    return first_word.casefold() in map(str.casefold, spellings)
+
+
+# --- detectable_content, punctuation: placeholders, a postscript, commas -------------------------
+
+_POSTSCRIPTS = {"P.P.S": r"p\.\s?p\.\s?s(?!\w)", "P.S.": r"p\.\s?s\."}
+_COMMAS = re.compile("[,՝،߸፣᠂᠈、꓾꘍︐︑﹐﹑，､⹁⸲⸴]")
+
+
+def number_placeholders(text: str, *, num_placeholders: int) -> bool:
+    """At least n pairs of square brackets have content; each pair stands on one line."""
+    return sum(map(_placeholders, text.split("\n"))) >= num_placeholders
+
+
+def _placeholders(line: str) -> int:
+    """The number of placeholders in a line. Each bracket is visited once: time stays linear."""
+    count, begin = 0, line.find("[")
+    while begin >= 0 and (end := line.find("]", begin)) >= 0:
+        count += bool(line[begin:end].strip("[ \t"))
+        begin = line.find("[", end)
+    return count
+
+
+def postscript(text: str, *, postscript_marker: str) -> bool:
+    """The postscript marker occurs; a space may follow the periods of P.S. and P.P.S."""
+    pattern = _POSTSCRIPTS.get(postscript_marker) or re.escape(postscript_marker.lower())
+    return bool(re.search(r"(?<![\w.])" + pattern, text.lower()))
+
+
+def no_comma(text: str) -> bool:
+    """The text has no comma of any script."""
+    return not _COMMAS.search(text)
+
+
+# --- detectable_format: bullets, highlights, sections, a title, JSON, one of three answers -------
+
+_RULE = re.compile(r"([-*])(?:[ \t]*\1){2,}[ \t]*")
+_EMPHASIS = re.compile(r"\*[^\s*][^*]*\*")
+_HIGHLIGHT = re.compile(r"(?<!\*)(\*{1,3})(?![\s*])[^*\n]*(?<!\s)\1(?!\*)")
+_FENCE = re.compile(r"```(?:json)?", re.IGNORECASE)
+_RESPONSES = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
+
+
+def number_bullet_lists(text: str, *, num_bullets: int) -> bool:
+    """Exactly n lines are Markdown bullets."""
+    return sum(map(_is_bullet, text.split("\n"))) == num_bullets
+
+
+def _is_bullet(line: str) -> bool:
+    line = line.strip()
+    if line[:1] not in ("*", "-") or line[:2] in ("**", "--") or len(line) == 1:
+        return False
+    return not (_RULE.fullmatch(line) or _EMPHASIS.match(line))
+
+
+def number_highlighted_sections(text: str, *, num_highlights: int) -> bool:
+    """At least n runs of text stand between asterisks, each on one line."""
+    return sum(1 for _ in _HIGHLIGHT.finditer(text)) >= num_highlights
+
+
+def multiple_sections(text: str, *, section_spliter: str, num_sections: int) -> bool:
+    """A number follows the section marker at least n times."""
+    return len(re.findall(re.escape(section_spliter) + r"\s?\d+", text)) >= num_sections
+
+
+def title(text: str) -> bool:
+    """The text has a title in double angle brackets, on one line and not blank."""
+    return any(map(_has_title, text.split("\n")))
+
+
+def _has_title(line: str) -> bool:
+    begin = line.find("<<")
+    while begin >= 0 and (end := line.find(">>", begin + 2)) >= 0:
+        if line[begin:end].strip("< \t"):
+            return True
+        begin = line.find("<<", end)
+    return False
+
+
+def json_format(text: str) -> bool:
+    """The whole text is one JSON value, with or without a fence."""
+    text = text.strip()
+    if fence := _FENCE.match(text):
+        text = text[fence.end() :].removesuffix("```")
+    try:  # numbers stay text: their values are unused, and long ones take long to convert
+        json.loads(text.strip(), parse_int=str, parse_float=str, parse_constant=_reject_constant)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"JSON has no {name}")
+
+
+def constrained_response(text: str) -> bool:
+    """The text contains exactly one of the three answers."""
+    return sum(response in text for response in _RESPONSES) == 1
+
+
+# --- startend, combination: how a text begins and ends, two texts in one -------------------------
+
+
+def end_checker(text: str, *, end_phrase: str) -> bool:
+    """The text ends with the phrase; case and a closing double quote are ignored."""
+    return text.strip().strip('"').lower().endswith(end_phrase.lower())
+
+
+def quotation(text: str) -> bool:
+    """The whole text stands between double quotes and is not blank."""
+    text = text.strip()
+    return text.startswith('"') and text.endswith('"') and bool(text.strip('" \t\n'))
+
+
+def repeat_prompt(text: str, *, prompt_to_repeat: str) -> bool:
+    """The text begins with the prompt, word for word; case is ignored."""
+    return text.strip().lower().startswith(prompt_to_repeat.lower())
+
+
+def two_responses(text: str) -> bool:
+    """`******` divides the text into two different responses; it may also stand at the ends."""
+    parts = [part.strip() for part in text.split("******")]
+    responses = [part for part in parts if part]
+    return all(parts[1:-1]) and len(responses) == 2 and responses[0] != responses[1]
+
+
+# --- change_case, language -----------------------------------------------------------------------
+
+_WORD = re.compile(r"\w+(?:[-./'’]\w+)*")
+_CLITIC = re.compile(r"(?<=\w)['’](?:s|m|d|t|ll|re|ve)\Z")
+
+
+def english_capital(text: str) -> bool:
+    """The text is English and all its letters are capitals."""
+    return text.isupper() and is_in_language(text, "en")
+
+
+def english_lowercase(text: str) -> bool:
+    """The text is English and all its letters are lower-case."""
+    return text.islower() and is_in_language(text, "en")
+
+
+def capital_word_frequency(
+    text: str, *, capital_frequency: int, capital_relation: Relation
+) -> bool:
+    """This many words are all capitals; a hyphenated word counts once."""
+    capital = sum(_CLITIC.sub("", word).isupper() for word in _WORD.findall(text))
+    return capital_relation(capital, capital_frequency)
+
+
+def response_language(text: str, *, language: str) -> bool:
+    """The text is in the language."""
+    return is_in_language(text, language)
+
+
+# --- arguments: a reader raises a ValueError that says what the value must be --------------------
+
+
+def _number(value: object) -> int:
+    """A positive integer; 3.0 is accepted, since tables of rows turn integers into floats."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError("must be a positive integer")
+    return value
+
+
+def _relation(value: object) -> Relation:
+    return RELATIONS[_one_of(RELATIONS, value)]
+
+
+def _language(value: object) -> str:
+    return _one_of(LANGUAGES, value)
+
+
+def _one_of(names: Mapping[str, Any] | tuple[str, ...], value: object) -> str:
+    if not isinstance(value, str) or value not in names:
+        raise ValueError(f"must be one of: {', '.join(names)}")
+    return value
+
+
+def _phrase(value: object) -> str:
+    text = strip_invisible(value).strip() if isinstance(value, str) else ""
+    if not text:
+        raise ValueError("must be a text that is not blank")
+    return text
+
+
+def _phrases(value: object) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not value:
+        raise ValueError("must be a list of texts")
+    return tuple(map(_phrase, value))
+
+
+def _word(value: object) -> str:
+    text = _phrase(value)
+    if len(text.split()) > 1:
+        raise ValueError("must be one word")
+    return text
+
+
+def _character(value: object) -> str:
+    text = _phrase(value)
+    if len(text) > 1:
+        raise ValueError("must be one character")
+    return text
+
 
 Argument = Callable[[Any], Any]
+
+# Which reader reads which argument, of whatever check.
+_READERS: Mapping[Argument, str] = {
+    _number: """
+        capital_frequency frequency let_frequency nth_paragraph num_bullets num_highlights
+        num_paragraphs num_placeholders num_sections num_sentences num_words
+    """,
+    _relation: "capital_relation let_relation relation",
+    _phrase: "end_phrase keyword postscript_marker prompt_to_repeat section_spliter",
+    _phrases: "forbidden_words keywords",
+    _word: "first_word",
+    _character: "letter",
+    _language: "language",
+}
+_READER_OF = {name: reader for reader, names in _READERS.items() for name in names.split()}
+
+
+# --- the table -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Check:
-    """`follows(text, **arguments)`; each argument is read from JSON, or refused by a ValueError."""
+    """`follows(text, **arguments)`; each argument has a reader of JSON values."""
 
     follows: Callable[..., bool]
     arguments: Mapping[str, Argument]
 
 
-def _check(follows: Callable[..., bool], **arguments: Argument) -> Check:
-    return Check(follows, arguments)
+def _check(follows: Callable[..., bool]) -> Check:
+    names = [name for name in inspect.signature(follows).parameters if name != "text"]
+    return Check(follows, {name: _READER_OF[name] for name in names})
 
 
 CHECKS: Mapping[str, Check] = {
-    "keywords:existence": _check(keywords.existence, keywords=phrases),
-    "keywords:frequency": _check(
-        keywords.frequency, keyword=phrase, frequency=number, relation=relation
-    ),
-    "keywords:forbidden_words": _check(keywords.forbidden_words, forbidden_words=phrases),
-    "keywords:letter_frequency": _check(
-        keywords.letter_frequency, letter=character, let_frequency=number, let_relation=relation
-    ),
-    "language:response_language": _check(is_in, language=language_code),
-    "length_constraints:number_sentences": _check(
-        length.number_sentences, num_sentences=number, relation=relation
-    ),
-    "length_constraints:number_paragraphs": _check(length.number_paragraphs, num_paragraphs=number),
-    "length_constraints:number_words": _check(
-        length.number_words, num_words=number, relation=relation
-    ),
-    "length_constraints:nth_paragraph_first_word": _check(
-        length.nth_paragraph_first_word,
-        num_paragraphs=number,
-        nth_paragraph=number,
-        first_word=word,
-    ),
-    "detectable_content:number_placeholders": _check(
-        content.number_placeholders, num_placeholders=number
-    ),
-    "detectable_content:postscript": _check(content.postscript, postscript_marker=phrase),
-    "detectable_format:number_bullet_lists": _check(form.number_bullet_lists, num_bullets=number),
-    "detectable_format:constrained_response": _check(form.constrained_response),
-    "detectable_format:number_highlighted_sections": _check(
-        form.number_highlighted_sections, num_highlights=number
-    ),
-    "detectable_format:multiple_sections": _check(
-        form.multiple_sections, section_spliter=phrase, num_sections=number
-    ),
-    "detectable_format:json_format": _check(form.json_format),
-    "detectable_format:title": _check(form.title),
-    "combination:two_responses": _check(edges.two_responses),
-    "combination:repeat_prompt": _check(edges.repeat_prompt, prompt_to_repeat=phrase),
-    "startend:end_checker": _check(edges.end_checker, end_phrase=phrase),
-    "startend:quotation": _check(edges.quotation),
-    "change_case:capital_word_frequency": _check(
-        case.capital_word_frequency, capital_frequency=number, capital_relation=relation
-    ),
-    "change_case:english_capital": _check(case.english_capital),
-    "change_case:english_lowercase": _check(case.english_lowercase),
-    "punctuation:no_comma": _check(content.no_comma),
+    "keywords:existence": _check(existence),
+    "keywords:frequency": _check(frequency),
+    "keywords:forbidden_words": _check(forbidden_words),
+    "keywords:letter_frequency": _check(letter_frequency),
+    "language:response_language": _check(response_language),
+    "length_constraints:number_sentences": _check(number_sentences),
+    "length_constraints:number_paragraphs": _check(number_paragraphs),
+    "length_constraints:number_words": _check(number_words),
+    "length_constraints:nth_paragraph_first_word": _check(nth_paragraph_first_word),
+    "detectable_content:number_placeholders": _check(number_placeholders),
+    "detectable_content:postscript": _check(postscript),
+    "detectable_format:number_bullet_lists": _check(number_bullet_lists),
+    "detectable_format:constrained_response": _check(constrained_response),
+    "detectable_format:number_highlighted_sections": _check(number_highlighted_sections),
+    "detectable_format:multiple_sections": _check(multiple_sections),
+    "detectable_format:json_format": _check(json_format),
+    "detectable_format:title": _check(title),
+    "combination:two_responses": _check(two_responses),
+    "combination:repeat_prompt": _check(repeat_prompt),
+    "startend:end_checker": _check(end_checker),
+    "startend:quotation": _check(quotation),
+    "change_case:capital_word_frequency": _check(capital_word_frequency),
+    "change_case:english_capital": _check(english_capital),
+    "change_case:english_lowercase": _check(english_lowercase),
+    "punctuation:no_comma": _check(no_comma),
 }

@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from ...errors import UsageError
+from ...errors import UnknownName, UsageError, shown
 from ...layout import ANSWER_TAG
 from ...parsing.tags import format_of, split_thinking, tag_matches
 from ...types import RewardFunctionScore
 from ..coding.predicate import by_predicate
 from ..reward_function import Expected, RewardFunction, unscored
-from .language import identifier
-from .reference import Instruction, read_instructions
-from .words import seen
+from .checks import CHECKS
+from .text import language_model, strip_invisible
 
 if TYPE_CHECKING:
     from ..shaping import Shaping
 
 
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction with its arguments, ready to be checked."""
+
+    id: str
+    follows: partial[bool]
+
+
 class InstructionRewardFunction(RewardFunction):
-    """Judges whether a text follows instructions that a program can check (IFEval).
+    """Judge whether a text follows instructions that a program can check (IFEval).
 
-    Judged is the content of the last answer tag, and without a tag the text itself; thinking is no
-    part of either.
+    The judged text is the content of the last answer tag, or without a tag the completion itself.
+    Thinking is never part of it.
 
-    Format: 1.0 for a text without a tag and for exactly one well-formed tag, 0.4 for several or
-    for a damaged one, 0.0 for nothing at all.
+    Format: 1.0 for a text without a tag and for exactly one well-formed tag, 0.4 for several tags
+    or a damaged one, 0.0 for an empty text.
 
-    Correctness: the share of the instructions that are followed. The status is "passed" only where
+    Correctness: the share of the instructions that are followed. The status is "passed" only if
     all are. `details["instructions"]` lists each with its verdict. A blank answer follows none.
 
-    The status is "unscored" where the reference cannot be read; `read_instructions` raises instead.
+    The status is "unscored" if the reference cannot be read; `read_instructions` raises instead.
 
-    With `loose`, an instruction is followed where it is in any of IFEval's eight variants of the
-    text: as it is, without its first line, its last, or both, and each of these without asterisks.
+    With `loose`, an instruction counts as followed if any of IFEval's eight variants of the text
+    follows it: with and without its first and its last line, each with and without asterisks.
     """
 
     version = "2"
@@ -50,20 +61,20 @@ class InstructionRewardFunction(RewardFunction):
         self.loose = loose
 
     def prepare(self, language: str = "") -> None:
-        """Load the model that tells languages apart."""
+        """Load the language model."""
         del language
-        identifier()
+        language_model()
 
     def compute_reward(
         self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
     ) -> RewardFunctionScore:
         """Score a completion.
 
-        `expected_output` is what `read_instructions` reads, or a callable that is given the judged
+        `expected_output` is what `read_instructions` reads, or a callable that takes the judged
         text and returns True, False or a share in [0, 1].
         """
         text = model_output if isinstance(model_output, str) else ""
-        content, format_score = judged(text, answer_tag)
+        content, format_score = judged_text(text, answer_tag)
         if callable(expected_output):
             score = by_predicate(expected_output, format_score, content)
         else:
@@ -89,8 +100,8 @@ class InstructionRewardFunction(RewardFunction):
         )
 
 
-def judged(text: str, answer_tag: str = ANSWER_TAG) -> tuple[str, float]:
-    """The text that is judged, without characters that take no room, and the format's score."""
+def judged_text(text: str, answer_tag: str = ANSWER_TAG) -> tuple[str, float]:
+    """The text that is judged, without zero-width characters, and its format score."""
     tags = tag_matches(text, answer_tag)
     if tags:
         content, format_score = tags[-1].content, format_of(tags)
@@ -98,17 +109,77 @@ def judged(text: str, answer_tag: str = ANSWER_TAG) -> tuple[str, float]:
         visible, _ = split_thinking(text)
         content = text if visible == text else visible.strip()
         format_score = 1.0 if content.strip() else 0.0
-    return seen(content), format_score
+    return strip_invisible(content), format_score
 
 
 def follows(text: str, instruction: Instruction, *, loose: bool = False) -> bool:
-    """Whether a text, or with `loose` one of its variants, follows one; a blank never does."""
-    variants = _variants(text) if loose else [text]
+    """Whether a text, or with `loose` one of its eight variants, follows; a blank never does."""
+    variants = [text]
+    if loose:
+        lines = text.split("\n")
+        variants += ("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1]))
+        variants += [variant.replace("*", "") for variant in variants]
     return any(variant.strip() and instruction.follows(variant) for variant in variants)
 
 
-def _variants(text: str) -> list[str]:
-    """The eight texts that IFEval's loose accuracy tries."""
-    lines = text.split("\n")
-    cut = [text, *("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1]))]
-    return [*cut, *(each.replace("*", "") for each in cut)]
+# --- a row's instructions -------------------------------------------------------------------------
+
+
+def read_instructions(expected: Any) -> tuple[Instruction, ...]:
+    """Read the instructions of a reference, as JSON text or decoded.
+
+    A reference is a list of objects with `instruction_id` and `kwargs`, one such object, or an
+    object with `instruction_id_list` and a list of `kwargs` (IFEval's own form).
+
+    Raises:
+        UnknownName: an instruction is not in `CHECKS`.
+        UsageError: an argument is missing, unknown or invalid, or the list is empty.
+    """
+    if isinstance(expected, str):
+        try:
+            expected = json.loads(expected)
+        except (ValueError, RecursionError):
+            raise UsageError(f"the instructions are not JSON: {expected[:80]!r}") from None
+    instructions = tuple(_read(name, kwargs) for name, kwargs in _pairs(expected))
+    if not instructions:
+        raise UsageError("the list of instructions is empty")
+    return instructions
+
+
+def _pairs(expected: Any) -> list[tuple[Any, Any]]:
+    """The id and the arguments of each instruction."""
+    if isinstance(expected, Mapping) and "instruction_id_list" in expected:
+        names: Any = expected["instruction_id_list"]
+        all_kwargs: Any = expected.get("kwargs")
+        if not _is_list(names) or not _is_list(all_kwargs) or len(names) != len(all_kwargs):
+            raise UsageError("instruction_id_list and kwargs must be lists of equal length")
+        return list(zip(names, all_kwargs, strict=True))
+    entries = [expected] if isinstance(expected, Mapping) else expected
+    if not _is_list(entries) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise UsageError(f"not a list of instructions: {shown(expected)}")
+    return [(entry.get("instruction_id"), entry.get("kwargs")) for entry in entries]
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _read(name: object, kwargs: object) -> Instruction:
+    if not isinstance(name, str) or name not in CHECKS:
+        raise UnknownName("instruction", name, CHECKS)
+    if not isinstance(kwargs, Mapping | None):
+        raise UsageError(f"the kwargs of {name} are not an object: {shown(kwargs)}")
+    values = {key: value for key, value in (kwargs or {}).items() if value is not None}
+    readers = CHECKS[name].arguments
+    if values.keys() != readers.keys():
+        wanted, got = ", ".join(readers) or "no arguments", ", ".join(values) or "none"
+        raise UsageError(f"{name} needs {wanted}, not {got}")
+    arguments: dict[str, Any] = {}
+    for key, value in values.items():
+        try:
+            arguments[key] = readers[key](value)
+        except ValueError as error:
+            raise UsageError(f"{key} of {name} {error}, not {shown(value)}") from None
+    if arguments.get("nth_paragraph", 0) > arguments.get("num_paragraphs", 0):
+        raise UsageError(f"nth_paragraph of {name} is larger than num_paragraphs")
+    return Instruction(name, partial(CHECKS[name].follows, **arguments))
