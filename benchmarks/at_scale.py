@@ -34,7 +34,7 @@ from benchmarks.sandbox import machine
 if TYPE_CHECKING:
     from infinite_rl.training import TrainingConfig
     from infinite_rl.training.engines.async_engine import Place
-    from infinite_rl.training.engines.roles import Placement
+    from infinite_rl.training.engines.roles import WorkerFactory
 
 WRONG = 0.4  # the share of labels
 NAMES = ("Ann", "Ben", "Eva", "Ida", "Leo", "Max", "Mia", "Noa", "Tim", "Zoe")
@@ -187,12 +187,12 @@ def trained(config: TrainingConfig, killed: Sequence[str] = ()) -> Path:
     """The run of a config, in which the first worker of these roles is killed on the way."""
     from infinite_rl.adapters.scorer import Scorer
     from infinite_rl.training.core.mixed import rows_of
-    from infinite_rl.training.engines.async_engine import in_threads, run_on
-    from infinite_rl.training.runs.run_log import Training
+    from infinite_rl.training.engines.async_engine import in_threads, train_async
+    from infinite_rl.training.runs.run_log import TrainingRun
 
     scorer = Scorer.of(config.reward)
-    training = Training(rows_of(config, scorer), scorer, config)
-    return run_on(killing(in_threads, killed), training).parent.parent
+    training = TrainingRun(rows_of(config, scorer), scorer, config)
+    return train_async(killing(in_threads, killed), training).parent.parent
 
 
 def trained_on_ray(config: TrainingConfig, out: Path) -> Path:
@@ -222,7 +222,7 @@ def killing(place: Place, roles: Sequence[str]) -> Place:
     """A placement in which worker number 0 of each of the roles dies in its fifth call."""
 
     @contextmanager
-    def placed(job: Any, tell: Any) -> Iterator[Placement]:
+    def placed(job: Any, tell: Any) -> Iterator[WorkerFactory]:
         with place(job, tell) as placement:
             yield Killing(placement, set(roles))
 

@@ -26,7 +26,7 @@ from ..storage import MARKER, Transfer, fetch
 from ..training.runs import checkpoint
 from ..training.runs.config import TrainingConfig
 from ..training.runs.publishing import BEGUN_WITH, TRACES
-from ..training.runs.resuming import check_settings
+from ..training.runs.resuming import check_unchanged
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class Begun:
 
     def _check(self, run: Path, config: TrainingConfig) -> None:
         try:
-            check_settings(run, config)
+            check_unchanged(run, config)
         except UsageError as error:
             raise UsageError(
                 f"the job would go on with the run at {self.newest.place}, but {error} in another "

@@ -22,12 +22,12 @@ from ..errors import UsageError, look_up
 from .core.mixed import rows_of
 from .runs import checkpoint, tracking
 from .runs.config import ENGINES, TrainingConfig
-from .runs.resuming import start_of
-from .runs.run_log import Training, publish_what_is_owed
-from .runs.telling import Telling
+from .runs.resuming import resume_checkpoint
+from .runs.run_log import TrainingRun, publish_what_is_owed
+from .runs.telling import ZeroAdvantageMonitor
 
 if TYPE_CHECKING:
-    from .runs.rollouts import Reward
+    from .core.rollouts import Reward
 
 __all__ = ["TrainingConfig", "train"]
 
@@ -60,14 +60,14 @@ def train(
     """
     engine = _engine(config)
     tracking.check(config.tracking)
-    source = start_of(Path(resume), config) if resume is not None else None
+    source = resume_checkpoint(Path(resume), config) if resume is not None else None
     if source and checkpoint.step_of(source) >= config.steps:
         if tracking.is_main_process():
             publish_what_is_owed(source, config)
         return _ended(source)
     if reward is None:
         reward = Scorer.of(config.reward)
-    telling = Telling(config)
+    telling = ZeroAdvantageMonitor(config)
 
     def stepped(step: int, values: Mapping[str, Any]) -> None:
         telling.step(values)
@@ -75,7 +75,7 @@ def train(
             on_step(step, values)
 
     asked = list(read(rows)) if rows is not None else _named(config, reward)
-    found: Path = engine.run(Training(asked, reward, config, source, command, stepped))
+    found: Path = engine.run(TrainingRun(asked, reward, config, source, command, stepped))
     telling.end()
     return _ended(found)
 

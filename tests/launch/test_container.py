@@ -33,7 +33,7 @@ from infinite_rl.storage import fetch, ready
 from infinite_rl.training.runs import checkpoint
 from infinite_rl.training.runs.config import TrainingConfig
 from infinite_rl.training.runs.publishing import Publisher
-from infinite_rl.training.runs.resuming import start_of
+from infinite_rl.training.runs.resuming import resume_checkpoint
 from infinite_rl.training.runs.run_folder import RunFolder, read_events
 
 ROOT = Path(__file__).parents[2]
@@ -562,7 +562,7 @@ def test_the_newest_whole_checkpoint_is_fetched_with_what_happened_before_it(
     assert begun and (begun.name, begun.newest.step, begun.ended) == (before.run, 4, False)
     run = begun.fetched(told)
     assert run == tmp_path / "again" / before.run
-    assert start_of(run, told) == run / "checkpoints" / "step_4"
+    assert resume_checkpoint(run, told) == run / "checkpoints" / "step_4"
     assert (run / "checkpoints" / "step_4" / "trainer_state.pt").read_text() == "state 4"
     with RunFolder.open(run) as folder:
         folder.resumed(4)
@@ -575,7 +575,7 @@ def test_the_newest_whole_checkpoint_is_fetched_with_what_happened_before_it(
 def test_a_run_without_traces_goes_on_from_its_checkpoint_alone(tmp_path: Path) -> None:
     told = Before(tmp_path, 2, traces="").again(tmp_path, traces="")
     begun = Begun.of(told)
-    assert begun and start_of(run := begun.fetched(told), told)
+    assert begun and resume_checkpoint(run := begun.fetched(told), told)
     with RunFolder.open(run) as folder:
         folder.resumed(2)
 

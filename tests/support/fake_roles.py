@@ -14,9 +14,9 @@ from typing import Any
 from simulated_loop import clock
 
 from infinite_rl.errors import InfiniteRLError
-from infinite_rl.training.engines.flow import Flow
-from infinite_rl.training.engines.roles import Group, Task, WorkerLost
-from infinite_rl.training.engines.schedule import Schedule
+from infinite_rl.training.engines.async_controller import AsyncController
+from infinite_rl.training.engines.prompt_queue import PromptQueue
+from infinite_rl.training.engines.roles import Group, PromptRequest, WorkerLost
 from infinite_rl.training.runs.config import TrainingConfig
 
 
@@ -44,7 +44,7 @@ class World:
     took: Callable[[str], float] = lambda _: 1.0
     rewards: Callable[[int, int], list[float | None]] = lambda *_: [0.0, 1.0]
     batches: list[list[Group]] = field(default_factory=list)
-    sampled: list[Task] = field(default_factory=list)
+    sampled: list[PromptRequest] = field(default_factory=list)
     judged: Counter[int] = field(default_factory=Counter)
     states: dict[int, dict[str, Any]] = field(default_factory=dict)
     events: list[dict[str, Any]] = field(default_factory=list)
@@ -55,8 +55,8 @@ class World:
     killed: list[str] = field(default_factory=list)
     born: list[str] = field(default_factory=list)
 
-    def flow(self, schedule: Schedule, **more: Any) -> Flow:
-        return Flow(self.config, schedule, self, self, clock=clock, **more)
+    def flow(self, schedule: PromptQueue, **more: Any) -> AsyncController:
+        return AsyncController(self.config, schedule, self, self, clock=clock, **more)
 
     async def call(self, role: str, number: int = 0, places: Sequence[int] = ()) -> None:
         await _slept(self.took(role))
@@ -143,7 +143,7 @@ class FakeRollout:
         await self.world.call("load", self.number)
         self.version = version
 
-    async def sample(self, tasks: Sequence[Task]) -> list[list[Said]]:
+    async def sample(self, tasks: Sequence[PromptRequest]) -> list[list[Said]]:
         assert self.version is not None, "weights come first"
         self.world.sampled += tasks
         await self.world.call("sample", self.number, [task.place for task in tasks])

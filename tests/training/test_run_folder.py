@@ -18,8 +18,7 @@ import pytest
 from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.files.append_only import DiskFull
 from infinite_rl.redact import REDACTED
-from infinite_rl.training.core import machine
-from infinite_rl.training.runs import run_folder
+from infinite_rl.training.runs import machine, run_folder
 from infinite_rl.training.runs.run_folder import (
     RunFolder,
     read_config,

@@ -35,7 +35,7 @@ from test_training_local import (
 from infinite_rl.errors import UsageError
 from infinite_rl.training import TrainingConfig, train
 from infinite_rl.training.core.learner import load_model
-from infinite_rl.training.engines.flow import FATES
+from infinite_rl.training.engines.async_controller import OUTCOMES
 from infinite_rl.training.runs import checkpoint
 from infinite_rl.training.runs.run_folder import read_events, read_rollouts
 
@@ -58,7 +58,7 @@ def learned(found: Path) -> Counter[tuple[int, str]]:
 def fates(found: Path) -> Counter[str]:
     told = Counter[str]()
     for event in read_events(found.parent.parent, "fate"):
-        told.update({name: event[name] for name in FATES})
+        told.update({name: event[name] for name in OUTCOMES})
     return +told
 
 

@@ -39,7 +39,7 @@ def test_the_example_of_mixed_data_is_a_config() -> None:
 
 def test_the_stages_and_fates_of_the_timeline_are_those_that_it_knows() -> None:
     said = section("Where the time went")
-    for name in (*timeline.STAGES, *timeline.FATES):
+    for name in (*timeline.STAGES, *timeline.OUTCOMES):
         assert f"`{name}`" in said
     for command in re.findall(r"^ +infinite-rl (.*)$", said, re.M):
         assert parsed(shlex.split(command)).verb

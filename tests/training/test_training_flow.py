@@ -19,8 +19,8 @@ from simulated_loop import simulated
 
 from infinite_rl.errors import InfiniteRLError
 from infinite_rl.training.core.batches import rows_of_step
-from infinite_rl.training.engines.flow import FATES, Flow, TrainerLost
-from infinite_rl.training.engines.schedule import Schedule
+from infinite_rl.training.engines.async_controller import OUTCOMES, AsyncController, TrainerLost
+from infinite_rl.training.engines.prompt_queue import PromptQueue
 from infinite_rl.training.runs.config import TrainingConfig
 
 
@@ -29,14 +29,14 @@ def config(**values: Any) -> TrainingConfig:
     return TrainingConfig.of({**given, **values})
 
 
-def schedule(prompts: int, epochs: int | None = None) -> Schedule:
-    return Schedule([f"p{place}" for place in range(prompts)], seed=3, epochs=epochs)
+def schedule(prompts: int, epochs: int | None = None) -> PromptQueue:
+    return PromptQueue([f"p{place}" for place in range(prompts)], seed=3, epochs=epochs)
 
 
-def ran(world: World, rows: Schedule, **more: Any) -> Flow:
+def ran(world: World, rows: PromptQueue, **more: Any) -> AsyncController:
     """The flow of a run that has ended as it should."""
 
-    async def main() -> Flow:
+    async def main() -> AsyncController:
         flow = world.flow(rows, **more)
         await flow.run()
         return flow
@@ -52,7 +52,12 @@ def uses(world: World) -> Counter[tuple[int, int]]:
 
 
 def check(
-    world: World, flow: Flow, rows: Schedule, settings: TrainingConfig, *, whole: bool = True
+    world: World,
+    flow: AsyncController,
+    rows: PromptQueue,
+    settings: TrainingConfig,
+    *,
+    whole: bool = True,
 ) -> None:
     """What must hold of every run that has ended; `whole`: it is told from its beginning."""
     for step, batch in enumerate(world.batches):
@@ -61,13 +66,13 @@ def check(
         assert all(0 <= step - group.version <= settings.max_staleness for group in batch)
     assert max(uses(world).values(), default=0) <= settings.replays
     assert flow.in_flight == rows.counts.in_flight == 0
-    assert flow.asked == sum(flow.fates[name] for name in FATES)
+    assert flow.asked == sum(flow.fates[name] for name in OUTCOMES)
     assert not whole or flow.asked >= len(world.sampled)
     assert flow.fates["used"] == len(uses(world))
     assert rows.counts.done == flow.fates["used"] + flow.fates["filtered"]
     told: Counter[str] = Counter()
     for event in world.told("fate"):
-        told.update({name: event[name] for name in FATES})
+        told.update({name: event[name] for name in OUTCOMES})
     if flow.step == settings.steps and whole:
         assert +told == +flow.fates
     full = [len(batch) == settings.batch_size for batch in world.batches]
@@ -166,7 +171,7 @@ def test_a_run_may_go_on_with_other_bounds_batches_and_workers(
 def test_one_worker_without_staleness_takes_the_prompts_of_the_local_engine() -> None:
     settings = config(steps=7, batch_size=3)
     world = World(settings)
-    ran(world, Schedule([f"p{place}" for place in range(10)], seed="42/prompts"))
+    ran(world, PromptQueue([f"p{place}" for place in range(10)], seed="42/prompts"))
     places = [[group.task.place for group in batch] for batch in world.batches]
     assert places == [rows_of_step(10, 3, step, "42/prompts") for step in range(7)]
     assert [group.version for batch in world.batches for group in batch] == sorted(

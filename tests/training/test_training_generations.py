@@ -14,9 +14,9 @@ pytest.importorskip("transformers")
 from tiny_models import EOS, PAD, byte_tokenizer, qwen3
 
 from infinite_rl.errors import UsageError
+from infinite_rl.training.core.generations import log_generations
 from infinite_rl.training.core.sampling import sample
 from infinite_rl.training.core.tensors import get_response_log_probs, shifted
-from infinite_rl.training.engines.generations import log_generations
 
 PROMPTS = ["abc", "a longer prompt", "z", "of some words"]
 

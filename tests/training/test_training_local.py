@@ -19,11 +19,12 @@ from tiny_models import save_tiny
 
 from infinite_rl.errors import StoreError, UnknownName, UsageError
 from infinite_rl.training import TrainingConfig, train
+from infinite_rl.training.core import rollouts
 from infinite_rl.training.core.optimizer import Diverged
 from infinite_rl.training.core.sampling import Sampled
-from infinite_rl.training.engines.roles import credited
-from infinite_rl.training.runs import checkpoint, rollouts
-from infinite_rl.training.runs.resuming import MAY_CHANGE, check_settings, start_of
+from infinite_rl.training.engines.roles import truncation_penalty
+from infinite_rl.training.runs import checkpoint
+from infinite_rl.training.runs.resuming import MAY_CHANGE, check_unchanged, resume_checkpoint
 from infinite_rl.training.runs.run_folder import RunFolder, read_events, read_rollouts
 
 ROWS = [
@@ -228,8 +229,13 @@ def test_a_right_answer_that_was_cut_off_gets_no_reward(
 
 def test_what_was_cut_off_may_have_less_than_nothing_and_no_verdict_stays_none() -> None:
     told = TrainingConfig("m")
-    assert [credited(told, each, True) for each in (1.0, 0.0, -2.0, None)] == [0, 0, -2, None]
-    assert [credited(told, each, False) for each in (1.0, -2.0, None)] == [1, -2, None]
+    assert [truncation_penalty(told, each, True) for each in (1.0, 0.0, -2.0, None)] == [
+        0,
+        0,
+        -2,
+        None,
+    ]
+    assert [truncation_penalty(told, each, False) for each in (1.0, -2.0, None)] == [1, -2, None]
 
 
 @pytest.mark.slow
@@ -388,7 +394,7 @@ def test_a_run_that_has_all_its_steps_publishes_what_it_owes(model: Path, tmp_pa
 def test_a_run_may_go_on_in_another_cluster(tmp_path: Path) -> None:
     told = {"model": "m", "engine": "ray"}
     with RunFolder.create(tmp_path, {**told, "ray_address": "10.0.0.1:6379"}) as folder:
-        check_settings(folder.path, TrainingConfig.of({**told, "ray_address": "10.0.0.2:1234"}))
+        check_unchanged(folder.path, TrainingConfig.of({**told, "ray_address": "10.0.0.2:1234"}))
 
 
 @pytest.mark.parametrize("engine", ["asyncio", "ray", "local", "trl"])
@@ -400,10 +406,10 @@ def test_only_between_the_engines_at_scale_a_run_may_change_its_engine(
         run.mkdir()
         (run / "config.yaml").write_text(f"model: m\nengine: {other}\n")
         if engine == other or {engine, other} == {"asyncio", "ray"}:
-            check_settings(run, TrainingConfig("m", engine=engine))
+            check_unchanged(run, TrainingConfig("m", engine=engine))
         else:
             with pytest.raises(UsageError, match=f"engine was '{other}', is '{engine}'"):
-                check_settings(run, TrainingConfig("m", engine=engine))
+                check_unchanged(run, TrainingConfig("m", engine=engine))
 
 
 def test_what_may_change_are_keys_of_the_config() -> None:
@@ -420,7 +426,7 @@ def test_a_run_that_is_under_way_does_not_go_on_a_second_time(model: Path, tmp_p
     once = config(model, tmp_path, steps=1, algorithm="sft")
     run = train(ROWS, digits, once).parent.parent
     with RunFolder.open(run), pytest.raises(StoreError, match="another run is writing"):
-        start_of(run, once)  # what follows would read a checkpoint that may be thrown away
+        resume_checkpoint(run, once)  # what follows would read a checkpoint that may be thrown away
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_each_row_has_its_id_its_set_and_its_reward() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_right_answers_of_each_kind_get_their_own_reward() -> None:
-    from infinite_rl.training.runs.rollouts import judge
+    from infinite_rl.training.core.rollouts import judge
 
     rows = rows_of(told(A, B, C, D, mode="sequential"))
     right: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -93,7 +93,7 @@ def test_right_answers_of_each_kind_get_their_own_reward() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_a_set_may_have_options_of_the_reward_of_its_own() -> None:
-    from infinite_rl.training.runs.rollouts import judge
+    from infinite_rl.training.core.rollouts import judge
 
     rows = rows_of(told({**D, "reward": {"format_weight": 0.5}}, A, mode="sequential"), Scorer())
     assert [("mix_reward" in row) for row in rows] == [True] * 3 + [False] * 6

@@ -11,8 +11,8 @@ pytest.importorskip("transformers")
 
 from tiny_models import gpt2, qwen3
 
+from infinite_rl.training.core.prefill import answer_log_probs, shares_prompts
 from infinite_rl.training.core.tensors import get_response_log_probs, shifted
-from infinite_rl.training.engines.prefill import answer_log_probs, shares_prompts
 
 LONG, SHORT, OTHER = [5, 6, 7, 8, 9, 10], [4], [30, 31, 32, 33, 34, 35]
 UNEQUAL = [LONG, SHORT, LONG, OTHER, SHORT, LONG], [[9, 8], [7], [1], [2, 3, 4, 5, 6], [0, 0], [5]]

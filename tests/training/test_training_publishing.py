@@ -23,7 +23,7 @@ from infinite_rl.training import TrainingConfig
 from infinite_rl.training.runs import checkpoint, publishing
 from infinite_rl.training.runs.publishing import PUBLISHED, UNPUBLISHED, Publisher
 from infinite_rl.training.runs.run_folder import RunFolder, read_events
-from infinite_rl.training.runs.run_log import Training, run_log
+from infinite_rl.training.runs.run_log import TrainingRun, run_log
 
 
 @pytest.fixture(autouse=True)
@@ -324,7 +324,7 @@ def begun(tmp_path: Path, name: str, place: str) -> None:
     """A run that is to publish there begins; it is to have no folder where it cannot."""
     told = config(tmp_path, out=str(tmp_path / "none"), **{name: place})
     try:
-        with run_log(Training([], lambda *_: [], told)):
+        with run_log(TrainingRun([], lambda *_: [], told)):
             pass
     finally:
         assert not (tmp_path / "none").exists()

@@ -23,7 +23,7 @@ from tiny_models import save_tiny
 from infinite_rl.errors import InfiniteRLError, UsageError
 from infinite_rl.training import TrainingConfig, train
 from infinite_rl.training.engines import ray_engine
-from infinite_rl.training.engines.ray_engine import packed, unpacked
+from infinite_rl.training.engines.ray_engine import deserialize, serialize
 from infinite_rl.training.runs import checkpoint
 from infinite_rl.training.runs.run_folder import read_events, read_rollouts
 
@@ -41,7 +41,7 @@ def test_weights_arrive_as_they_were_to_the_bit() -> None:
         "none": torch.empty(0, 3),
         "turned": torch.randn(2, 3).t(),
     }
-    found = unpacked(packed(state))
+    found = deserialize(serialize(state))
     assert found.keys() == state.keys()
     for name, tensor in state.items():
         assert (found[name].dtype, found[name].shape) == (tensor.dtype, tensor.shape)
@@ -50,9 +50,9 @@ def test_weights_arrive_as_they_were_to_the_bit() -> None:
 
 def test_weights_that_share_their_memory_travel_once() -> None:
     table = torch.randn(100, 8)
-    sent = packed({"embed": table, "head": table, "part": table[:50]})
+    sent = serialize({"embed": table, "head": table, "part": table[:50]})
     assert sent.size == table.nbytes * 3 // 2
-    assert torch.equal(unpacked(sent)["head"], table)
+    assert torch.equal(deserialize(sent)["head"], table)
 
 
 @pytest.fixture(scope="module")

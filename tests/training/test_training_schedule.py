@@ -20,17 +20,17 @@ from hypothesis.stateful import (
 
 from infinite_rl.errors import UsageError
 from infinite_rl.training.core.batches import rows_of_step
-from infinite_rl.training.engines.schedule import Counts, Schedule, Task
+from infinite_rl.training.engines.prompt_queue import Counts, PromptQueue, PromptRequest
 
 IDS = [f"gsm8k/{number}" for number in range(7)]
 
 
-def taken(schedule: Schedule, count: int) -> list[Task]:
+def taken(schedule: PromptQueue, count: int) -> list[PromptRequest]:
     found = [schedule.take() for _ in range(count)]
     return [task for task in found if task is not None]
 
 
-def drained(schedule: Schedule) -> list[Task]:
+def drained(schedule: PromptQueue) -> list[PromptRequest]:
     """All that is still to come, each done at once."""
     found = []
     while task := schedule.take():
@@ -58,12 +58,12 @@ class Interleaved(RuleBasedStateMachine):
         # Two prompts may have one id.
         self.ids = [f"id {number // 2}" for number in range(count)]
         self.epochs = epochs
-        self.make: Callable[[], Schedule] = lambda: Schedule(
+        self.make: Callable[[], PromptQueue] = lambda: PromptQueue(
             self.ids, seed=seed, epochs=epochs, tries=tries
         )
         self.tries = tries
         self.schedule = self.make()
-        self.flying: list[Task] = []
+        self.flying: list[PromptRequest] = []
         self.ended: dict[tuple[int, int], str] = {}  # what became of each, by epoch and place
         self.faults: dict[tuple[int, int], int] = {}
         self.returned: list[tuple[int, int]] = []
@@ -90,8 +90,8 @@ class Interleaved(RuleBasedStateMachine):
             assert task.place not in gone
         self.flying.append(task)
 
-    def landed(self, data: st.DataObject) -> Task:
-        task: Task = data.draw(st.sampled_from(self.flying))
+    def landed(self, data: st.DataObject) -> PromptRequest:
+        task: PromptRequest = data.draw(st.sampled_from(self.flying))
         self.flying.remove(task)
         return task
 
@@ -179,30 +179,30 @@ TestInterleaved.settings = settings(max_examples=150, stateful_step_count=40, de
 
 
 def test_each_epoch_has_the_order_that_the_synchronous_run_has() -> None:
-    schedule = Schedule(IDS, seed="42/prompts", epochs=3)
+    schedule = PromptQueue(IDS, seed="42/prompts", epochs=3)
     places = [task.place for task in drained(schedule)]
     assert places == [p for step in range(3) for p in rows_of_step(7, 7, step, "42/prompts")]
     assert places[:7] != places[7:14]
 
 
 def test_without_shuffling_the_order_is_the_one_given_in_every_epoch() -> None:
-    tasks = drained(Schedule(IDS, seed=None, epochs=2))
+    tasks = drained(PromptQueue(IDS, seed=None, epochs=2))
     assert [task.id for task in tasks] == IDS * 2
     assert [task.epoch for task in tasks] == [0] * 7 + [1] * 7
 
 
 def test_an_epoch_does_not_wait_for_the_one_before() -> None:
-    schedule = Schedule(IDS, epochs=2)
+    schedule = PromptQueue(IDS, epochs=2)
     first, *_, last = taken(schedule, 14)
     assert (first.epoch, last.epoch) == (0, 1)
     assert schedule.counts == Counts(0, 14, 0, 0)
     assert schedule.take() is None and not schedule.finished  # one may come back
     schedule.back(first)
-    assert schedule.take() == Task(first.place, first.id, 0, attempt=2)
+    assert schedule.take() == PromptRequest(first.place, first.id, 0, attempt=2)
 
 
 def test_epochs_may_be_without_end() -> None:
-    schedule = Schedule(IDS)
+    schedule = PromptQueue(IDS)
     for _ in range(100):
         task = schedule.take()
         assert task
@@ -211,7 +211,7 @@ def test_epochs_may_be_without_end() -> None:
 
 
 def test_what_comes_back_is_asked_first_and_the_first_to_come_back_before_others() -> None:
-    schedule = Schedule(IDS, seed=None)
+    schedule = PromptQueue(IDS, seed=None)
     a, b, c = taken(schedule, 3)
     schedule.back(b)
     assert schedule.retry(a, "its worker died")
@@ -219,7 +219,7 @@ def test_what_comes_back_is_asked_first_and_the_first_to_come_back_before_others
 
 
 def test_late_news_of_a_task_that_was_given_up_is_no_news() -> None:
-    schedule = Schedule(IDS)
+    schedule = PromptQueue(IDS)
     (task,) = taken(schedule, 1)
     schedule.back(task)
     again = schedule.take()
@@ -231,7 +231,7 @@ def test_late_news_of_a_task_that_was_given_up_is_no_news() -> None:
 
 
 def test_a_prompt_that_has_failed_is_not_asked_in_later_epochs_and_is_told_of() -> None:
-    schedule = Schedule(IDS, seed=None, epochs=3)
+    schedule = PromptQueue(IDS, seed=None, epochs=3)
     for _ in range(3):
         task = schedule.take()
         assert task and task.id == IDS[0]
@@ -242,7 +242,7 @@ def test_a_prompt_that_has_failed_is_not_asked_in_later_epochs_and_is_told_of() 
 
 
 def test_who_fails_while_the_next_epoch_has_come_to_him_is_passed_over_there() -> None:
-    schedule = Schedule(IDS[:3], seed=None, epochs=2)
+    schedule = PromptQueue(IDS[:3], seed=None, epochs=2)
     _, b, c, _ = taken(schedule, 4)
     schedule.failed(c, "no")
     schedule.failed(b, "no")
@@ -250,43 +250,47 @@ def test_who_fails_while_the_next_epoch_has_come_to_him_is_passed_over_there() -
 
 
 def test_where_all_have_failed_endless_epochs_end() -> None:
-    schedule = Schedule(IDS)
+    schedule = PromptQueue(IDS)
     for task in taken(schedule, 7):
         schedule.failed(task, "no")
     assert schedule.take() is None and schedule.finished
 
 
 def test_what_was_in_flight_at_a_kill_is_asked_first() -> None:
-    schedule = Schedule(IDS, seed=None)
+    schedule = PromptQueue(IDS, seed=None)
     a, b, c, d = taken(schedule, 4)
     schedule.done(b)
     schedule.back(a)
     state = through_json(schedule.state())
-    again = Schedule(IDS, seed=None)
+    again = PromptQueue(IDS, seed=None)
     again.restore(state, held=[d])
     assert [task.id for task in taken(again, 3)] == [c.id, a.id, IDS[4]]
     again.done(d)
 
 
 def test_a_run_may_be_given_more_epochs_when_it_goes_on() -> None:
-    schedule = Schedule(IDS, epochs=1)
+    schedule = PromptQueue(IDS, epochs=1)
     drained(schedule)
-    more = Schedule(IDS, epochs=2)
+    more = PromptQueue(IDS, epochs=2)
     more.restore(schedule.state())
     assert not more.finished and len(drained(more)) == 7
 
 
 def test_a_state_of_other_prompts_or_another_order_is_refused() -> None:
-    state = Schedule(IDS, seed=1).state()
-    for other in (Schedule(IDS[1:], seed=1), Schedule(IDS, seed=2), Schedule(IDS, seed=None)):
+    state = PromptQueue(IDS, seed=1).state()
+    for other in (
+        PromptQueue(IDS[1:], seed=1),
+        PromptQueue(IDS, seed=2),
+        PromptQueue(IDS, seed=None),
+    ):
         with pytest.raises(UsageError, match="not the prompts, or not the seed"):
             other.restore(state)
     with pytest.raises(UsageError, match="not in flight"):
-        Schedule(IDS, seed=1).restore(state, held=[Task(0, IDS[0], 0)])
+        PromptQueue(IDS, seed=1).restore(state, held=[PromptRequest(0, IDS[0], 0)])
 
 
 def test_the_state_does_not_grow_with_the_rows() -> None:
-    schedule = Schedule([str(number) for number in range(100_000)])
+    schedule = PromptQueue([str(number) for number in range(100_000)])
     for task in taken(schedule, 50_000):
         schedule.done(task)
     taken(schedule, 8)
@@ -297,7 +301,7 @@ def test_a_checkpoint_holds_the_state() -> None:
     torch = pytest.importorskip("torch")
     import io
 
-    schedule = Schedule(IDS)
+    schedule = PromptQueue(IDS)
     (task,) = taken(schedule, 1)
     schedule.retry(task, "died")
     file = io.BytesIO()
@@ -309,11 +313,11 @@ def test_a_checkpoint_holds_the_state() -> None:
 @pytest.mark.parametrize("wrong", [{"epochs": 0}, {"tries": 0}, {"ids": []}])
 def test_what_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        Schedule(**{"ids": IDS, **wrong})
+        PromptQueue(**{"ids": IDS, **wrong})
 
 
 def test_faults_are_counted_in_their_epoch_and_not_for_what_only_came_back() -> None:
-    schedule = Schedule(["a"], seed=None)
+    schedule = PromptQueue(["a"], seed=None)
     task = schedule.take()
     assert task and schedule.faults(task) == 0
     schedule.back(task)

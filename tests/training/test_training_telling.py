@@ -7,40 +7,40 @@ import logging
 import pytest
 
 from infinite_rl.training.runs.config import TrainingConfig
-from infinite_rl.training.runs.telling import PATIENCE, Telling
+from infinite_rl.training.runs.telling import EARLY_WARNING_STEPS, ZeroAdvantageMonitor
 
 NOTHING = {"dropped_groups": 4}
 
 
 @pytest.fixture
-def telling(caplog: pytest.LogCaptureFixture) -> Telling:
+def telling(caplog: pytest.LogCaptureFixture) -> ZeroAdvantageMonitor:
     caplog.set_level(logging.WARNING)
-    return Telling(TrainingConfig("m", batch_size=4))
+    return ZeroAdvantageMonitor(TrainingConfig("m", batch_size=4))
 
 
 def test_it_warns_once_after_steps_that_told_nothing(
-    telling: Telling, caplog: pytest.LogCaptureFixture
+    telling: ZeroAdvantageMonitor, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for _ in range(PATIENCE - 1):
+    for _ in range(EARLY_WARNING_STEPS - 1):
         telling.step(NOTHING)
     assert not caplog.messages
-    for _ in range(PATIENCE):
+    for _ in range(EARLY_WARNING_STEPS):
         telling.step(NOTHING)
     (line,) = caplog.messages
     assert line.startswith("40 groups in a row had equal rewards, or no verdict")
 
 
 def test_one_group_that_tells_something_ends_the_row(
-    telling: Telling, caplog: pytest.LogCaptureFixture
+    telling: ZeroAdvantageMonitor, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for step in range(3 * PATIENCE):
-        telling.step({"dropped_groups": 3 if step % PATIENCE == 0 else 4})
+    for step in range(3 * EARLY_WARNING_STEPS):
+        telling.step({"dropped_groups": 3 if step % EARLY_WARNING_STEPS == 0 else 4})
     telling.end()
     assert not caplog.messages
 
 
 def test_a_short_run_of_nothing_is_told_of_at_its_end(
-    telling: Telling, caplog: pytest.LogCaptureFixture
+    telling: ZeroAdvantageMonitor, caplog: pytest.LogCaptureFixture
 ) -> None:
     telling.step(NOTHING)
     telling.end()
@@ -48,14 +48,14 @@ def test_a_short_run_of_nothing_is_told_of_at_its_end(
     assert line.startswith("all 4 groups of the run had equal rewards")
 
 
-def test_sft_has_no_groups(telling: Telling, caplog: pytest.LogCaptureFixture) -> None:
-    for _ in range(2 * PATIENCE):
+def test_sft_has_no_groups(telling: ZeroAdvantageMonitor, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2 * EARLY_WARNING_STEPS):
         telling.step({"loss": 0.5})
     telling.end()
     assert not caplog.messages
 
 
-def test_trl_says_a_share(telling: Telling, caplog: pytest.LogCaptureFixture) -> None:
-    for share in [0.75, *[1.0] * PATIENCE]:
+def test_trl_says_a_share(telling: ZeroAdvantageMonitor, caplog: pytest.LogCaptureFixture) -> None:
+    for share in [0.75, *[1.0] * EARLY_WARNING_STEPS]:
         telling.step({"frac_reward_zero_std": share})
     assert len(caplog.messages) == 1

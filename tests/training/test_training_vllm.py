@@ -20,8 +20,8 @@ from test_training_local import ROWS, config, digits
 from tiny_models import save_tiny
 
 from infinite_rl.errors import InfiniteRLError, UsageError
-from infinite_rl.training.core.blocking import Job
-from infinite_rl.training.engines.roles import Task
+from infinite_rl.training.engines.role_workers import RoleSpec
+from infinite_rl.training.engines.roles import PromptRequest
 from infinite_rl.training.engines.vllm_rollout import VLLMRollout
 
 
@@ -78,10 +78,10 @@ def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def worker(path: Path, out: Path, **values: Any) -> VLLMRollout:
     told = {"engine": "ray", "rollout": "vllm", "temperature": 0.7, **values}
-    return VLLMRollout(Job(ROWS, digits, config(path, out, **told), out))
+    return VLLMRollout(RoleSpec(ROWS, digits, config(path, out, **told), out))
 
 
-TASKS = [Task(0, "a", 0), Task(3, "d", 1)]
+TASKS = [PromptRequest(0, "a", 0), PromptRequest(3, "d", 1)]
 
 
 def test_the_engine_is_made_as_the_config_says(model: Path, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_each_task_has_a_seed_of_its_own_and_is_asked_by_its_ids(
         (4, 0.7, 1.0, 6)
     }
     seeds = [each.seed for each in params]
-    asks.sample([TASKS[1], Task(0, "a", 1)])
+    asks.sample([TASKS[1], PromptRequest(0, "a", 1)])
     again = [each.seed for each in MADE[0].calls[-1][1]]
     assert again[0] == seeds[1] and len({*seeds, *again}) == 3
 

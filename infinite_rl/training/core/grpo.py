@@ -12,25 +12,25 @@ import torch
 from torch import Tensor
 
 from ...errors import UsageError
-from ..engines.roles import Answer
+from ..engines.roles import Rollout
 from ..runs.config import TrainingConfig
-from ..runs.rollouts import Record, Reward, Rollout, Rollouts, Row
 from .advantages import group_advantages
 from .batches import microbatches
 from .encoding import Prompt, prompts
 from .learner import Learner
 from .loss import PRESETS, policy_loss, sequence_weights
 from .mixed import by_dataset
+from .rollouts import Reward, RolloutBatch, RolloutLogger, RolloutPrefetcher, Row
 from .sft import SFT, likelihood
 from .tensors import masked_mean
 
 
 @dataclass(frozen=True)
-class Turn:
+class TrainingSample:
     """An answer to learn from: its prompt's ids, its advantage, which group it is of."""
 
     prompt: list[int]
-    answer: Answer
+    answer: Rollout
     advantage: float
     group: int
 
@@ -51,21 +51,21 @@ class PolicyGradient:
         config = learner.config
         self._learner = learner
         self._objective = replace(PRESETS[config.loss], beta=config.kl)
-        self.prompts = usable(rows, learner.tokenizer, learner.most, config)
+        self.prompts = build_prompts(rows, learner.tokenizer, learner.most, config)
         self._sft = SFT(learner, _with_response(rows)) if config.sft_weight else None
         self._reference = learner.load().eval().requires_grad_(False) if config.kl else None
 
-    def turns(self, places: Sequence[int], answers: Sequence[Answer]) -> list[Turn]:
+    def turns(self, places: Sequence[int], answers: Sequence[Rollout]) -> list[TrainingSample]:
         """The answers to the prompts at `places`, `group_size` to each, with their advantages."""
         size = self._learner.config.group_size
         found = advantages(answers, self._learner.config).tolist()
         groups = [place for place in range(len(places)) for _ in range(size)]
         return [
-            Turn(self.prompts[places[group]].ids, answer, advantage, group)
+            TrainingSample(self.prompts[places[group]].ids, answer, advantage, group)
             for group, answer, advantage in zip(groups, answers, found, strict=True)
         ]
 
-    def learn(self, step: int, turns: Sequence[Turn]) -> dict[str, float]:
+    def learn(self, step: int, turns: Sequence[TrainingSample]) -> dict[str, float]:
         """One update, the number `step` from 0; what is to be told of it.
 
         Groups whose rewards are all equal teach nothing: they are left out and counted. A step that
@@ -91,7 +91,7 @@ class PolicyGradient:
             "training_s": taken,
         }
 
-    def _learn(self, turns: Sequence[Turn]) -> dict[str, float]:
+    def _learn(self, turns: Sequence[TrainingSample]) -> dict[str, float]:
         """Add the gradient of the loss of all turns; means of its statistics over their tokens."""
         config = self._learner.config
         weights = sequence_weights(
@@ -113,7 +113,7 @@ class PolicyGradient:
             means["clip_share"] = means["clip_low"] + means["clip_high"]
         return {"loss": loss, **means}
 
-    def _backward(self, turns: Sequence[Turn], weights: Tensor) -> dict[str, float]:
+    def _backward(self, turns: Sequence[TrainingSample], weights: Tensor) -> dict[str, float]:
         """The loss of a microbatch and its gradient; statistics as sums over its tokens."""
         learner, temperature = self._learner, self._learner.config.temperature
         device = learner.device
@@ -148,9 +148,9 @@ class GRPO(PolicyGradient):
 
     def __init__(self, learner: Learner, rows: Sequence[Row], reward: Reward) -> None:
         super().__init__(learner, rows)
-        self._rollouts = Rollouts(learner, self.prompts, reward)
+        self._rollouts = RolloutPrefetcher(learner, self.prompts, reward)
 
-    def step(self, step: int, record: Record) -> dict[str, float]:
+    def step(self, step: int, record: RolloutLogger) -> dict[str, float]:
         """Sample, and learn as `learn` says; `record` is told of each answer."""
         began = time.perf_counter()
         rollout = self._rollouts.take(step)
@@ -180,21 +180,29 @@ class GRPO(PolicyGradient):
         """End the sampling thread."""
         self._rollouts.close()
 
-    def _groups(self, rollout: Rollout) -> Iterator[tuple[Row, list[float | None]]]:
+    def _groups(self, rollout: RolloutBatch) -> Iterator[tuple[Row, list[float | None]]]:
         """The row of each prompt, and its answers' rewards."""
         size = self._learner.config.group_size
         rewards = [each.reward for each in rollout.answers]
         for group, place in enumerate(rollout.places):
             yield self.prompts[place].row, rewards[group * size : (group + 1) * size]
 
-    def _tell(self, step: int, rollout: Rollout, turns: Sequence[Turn], record: Record) -> None:
+    def _tell(
+        self,
+        step: int,
+        rollout: RolloutBatch,
+        turns: Sequence[TrainingSample],
+        record: RolloutLogger,
+    ) -> None:
         for turn in turns:
             prompt = self.prompts[rollout.places[turn.group]]
-            told = recorded(prompt, turn.answer, turn.advantage)
+            told = rollout_record(prompt, turn.answer, turn.advantage)
             record(step + 1, version=rollout.version, **told)
 
 
-def usable(rows: Sequence[Row], tokenizer: Any, most: int, config: TrainingConfig) -> list[Prompt]:
+def build_prompts(
+    rows: Sequence[Row], tokenizer: Any, most: int, config: TrainingConfig
+) -> list[Prompt]:
     """The rows as prompts that leave room for an answer in a sequence of `most` tokens.
 
     Raises:
@@ -209,7 +217,7 @@ def usable(rows: Sequence[Row], tokenizer: Any, most: int, config: TrainingConfi
     return prompts(rows, tokenizer, config.style, left)
 
 
-def recorded(prompt: Prompt, answer: Answer, advantage: float) -> dict[str, Any]:
+def rollout_record(prompt: Prompt, answer: Rollout, advantage: float) -> dict[str, Any]:
     """What a line of rollouts.jsonl says of an answer."""
     return {
         "row": prompt.id,
@@ -222,13 +230,13 @@ def recorded(prompt: Prompt, answer: Answer, advantage: float) -> dict[str, Any]
     }
 
 
-def advantages(answers: Sequence[Answer], config: TrainingConfig) -> Tensor:
+def advantages(answers: Sequence[Rollout], config: TrainingConfig) -> Tensor:
     """The advantage of each answer among its `group_size`, 0 where it has no verdict: (N,)."""
     rewards = [_NO_VERDICT if each.reward is None else each.reward for each in answers]
     return group_advantages(rewards, config.group_size, std=PRESETS[config.loss].std)
 
 
-def old_log_probs(turns: Sequence[Turn], mask: Tensor) -> Tensor:
+def old_log_probs(turns: Sequence[TrainingSample], mask: Tensor) -> Tensor:
     """What the sampler gave each token of the answers, where the mask is 1: (B, T)."""
     found = torch.zeros(mask.shape, device=mask.device)
     given = [value for turn in turns for value in turn.answer.log_probs]
@@ -250,7 +258,7 @@ def _parts(
     ]
 
 
-def _told(answers: Sequence[Answer]) -> dict[str, float]:
+def _told(answers: Sequence[Rollout]) -> dict[str, float]:
     """What the answers of a step were like."""
     rewards = [each.reward for each in answers if each.reward is not None]
     lengths = [len(each.ids) for each in answers]
@@ -265,7 +273,7 @@ def _told(answers: Sequence[Answer]) -> dict[str, float]:
     }
 
 
-def _kept(turns: Sequence[Turn]) -> list[Turn]:
+def _kept(turns: Sequence[TrainingSample]) -> list[TrainingSample]:
     """The answers of groups in which some advantage is not 0."""
     telling = {turn.group for turn in turns if turn.advantage}
     return [turn for turn in turns if turn.group in telling and turn.answer.reward is not None]

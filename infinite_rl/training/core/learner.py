@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from ...errors import UsageError, reason_of
-from ..engines.prefill import answer_log_probs, shares_prompts
 from ..runs import checkpoint
 from ..runs.config import TrainingConfig
 from .optimizer import make_optimizer, update
+from .prefill import answer_log_probs, shares_prompts
 from .sampling import random_numbers
 from .tensors import get_response_log_probs, pad_id_of, shifted
 

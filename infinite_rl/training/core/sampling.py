@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from ...errors import InfiniteRLError, UsageError
-from ..engines.prefill import Prefilled
 from .batches import microbatches
+from .prefill import Prefilled
 
 
 @dataclass(frozen=True)

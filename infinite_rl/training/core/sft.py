@@ -6,11 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..runs.rollouts import Record
 from .batches import microbatches, rows_of_step
 from .encoding import Example, examples
 from .learner import Learner
 from .loss import sft_microbatch_train_step
+from .rollouts import RolloutLogger
 
 
 class SFT:
@@ -25,7 +25,7 @@ class SFT:
         config = learner.config
         self._examples = examples(rows, learner.tokenizer, config.style, learner.most)
 
-    def step(self, step: int, record: Record) -> dict[str, float]:  # noqa: ARG002 -- no sample
+    def step(self, step: int, record: RolloutLogger) -> dict[str, float]:  # noqa: ARG002 -- no sample
         """One update, the number `step` from 0; the loss is the mean over its response tokens."""
         began, learner = time.perf_counter(), self._learner
         batch = self.batch(step)

@@ -21,28 +21,28 @@ from typing import Any, TypeVar
 import torch
 
 from ...errors import UsageError
-from ..core.blocking import BlockingReward, BlockingRollout, BlockingTrainer, Job
 from ..core.encoding import Prompt
-from ..core.grpo import advantages, recorded, usable
+from ..core.grpo import advantages, build_prompts, rollout_record
 from ..core.learner import load_shape, load_tokenizer, most_tokens
 from ..core.mixed import by_dataset
+from ..core.rollouts import name_of, preflight
 from ..core.sampling import Sampled
 from ..runs import checkpoint
 from ..runs.config import TrainingConfig
-from ..runs.rollouts import name_of, try_out
-from ..runs.run_log import RunLog, Training, run_log
-from .flow import Flow
-from .roles import Group, Placement, Task, WorkerLost, in_time, time_to_begin
-from .schedule import Schedule
+from ..runs.run_log import RunLog, TrainingRun, run_log
+from .async_controller import AsyncController
+from .prompt_queue import PromptQueue
+from .role_workers import RewardRole, RoleSpec, RolloutRole, TrainerRole
+from .roles import Group, PromptRequest, WorkerFactory, WorkerLost, startup_timeout, with_timeout
 
 Tell = Callable[..., None]  # takes an event: see `RunFolder.event`
-Place = Callable[[Job, Tell], AbstractContextManager[Placement]]
+Place = Callable[[RoleSpec, Tell], AbstractContextManager[WorkerFactory]]
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
 
-def run_on(place: Place, training: Training) -> Path:
+def train_async(place: Place, training: TrainingRun) -> Path:
     """Train as the config says, with the roles where `place` puts them: see `training.train`.
 
     All that can be checked is, before anything is placed.
@@ -50,18 +50,18 @@ def run_on(place: Place, training: Training) -> Path:
     config, source = training.config, training.source
     state = _state(source) if source else None
     tokenizer = load_tokenizer(config, source)
-    asked = usable(
+    asked = build_prompts(
         training.rows, tokenizer, most_tokens(config, load_shape(config, source)), config
     )
-    try_out(training.reward, training.rows)
+    preflight(training.reward, training.rows)
     with ExitStack() as opened:
         log = opened.enter_context(run_log(training))
         told = _Told(log, asked, config, newest=source)
         rows = [prompt.row for prompt in asked]
-        job = Job(rows, training.reward, config, log.folder.path, source)
+        job = RoleSpec(rows, training.reward, config, log.folder.path, source)
         placement = opened.enter_context(place(job, log.folder.event))
-        schedule = Schedule([prompt.id for prompt in asked], seed=config.order("prompts"))
-        flow = Flow(
+        schedule = PromptQueue([prompt.id for prompt in asked], seed=config.order("prompts"))
+        flow = AsyncController(
             config,
             schedule,
             placement,
@@ -77,7 +77,7 @@ def run_on(place: Place, training: Training) -> Path:
     return told.newest
 
 
-def _tell_failures(schedule: Schedule) -> None:
+def _tell_failures(schedule: PromptQueue) -> None:
     if failures := schedule.failures:
         name, why = next(iter(failures.items()))
         logger.warning("%d prompts failed, among them %r: %s", len(failures), name, why)
@@ -127,7 +127,7 @@ class _Told:
         prompt = self.prompts[group.task.place]
         found = advantages(group.answers, self.config).tolist()
         for answer, advantage in zip(group.answers, found, strict=True):
-            told = recorded(prompt, answer, advantage)
+            told = rollout_record(prompt, answer, advantage)
             self.log.folder.rollout(step, version=group.version, **told, fate=fate)
 
     def stepped(self, step: int, values: Mapping[str, Any]) -> None:
@@ -164,7 +164,7 @@ def _of_all(groups: Sequence[Group]) -> dict[str, float]:
 
 
 @contextmanager
-def in_threads(job: Job, _: Tell) -> Iterator[Placement]:
+def in_threads(job: RoleSpec, _: Tell) -> Iterator[WorkerFactory]:
     """The roles in threads of this process, each with a model of its own.
 
     They share the processor's cores: each computes on its part of them. A thread cannot be ended
@@ -184,7 +184,7 @@ def _gpus() -> list[int]:
 class _Threads:
     """A thread for each role; another one in the place of that which was lost."""
 
-    def __init__(self, job: Job, cores: int) -> None:
+    def __init__(self, job: RoleSpec, cores: int) -> None:
         self._job = job
         self._share = max(1, cores // (1 + job.config.rollout_workers))
         self._opened: list[_Thread] = []
@@ -198,23 +198,23 @@ class _Threads:
 
     async def trainer(self) -> _Trainer:
         thread = self._thread("trainer")
-        return _Trainer(thread, await thread.do(BlockingTrainer, self._job))
+        return _Trainer(thread, await thread.do(TrainerRole, self._job))
 
     async def rollout_worker(self, number: int) -> _Rollout:
         thread = self._thread(f"rollout-{number}")
-        return _Rollout(thread, await self._begun(thread, BlockingRollout))
+        return _Rollout(thread, await self._begun(thread, RolloutRole))
 
     async def reward_worker(self, number: int) -> _Reward:
         thread = self._thread(f"reward-{number}")
-        return _Reward(thread, await self._begun(thread, BlockingReward))
+        return _Reward(thread, await self._begun(thread, RewardRole))
 
     async def gone(self) -> None:
         """Wait for ever: the threads are where this process is."""
         await asyncio.Event().wait()
 
-    async def _begun(self, thread: _Thread, make: Callable[[Job], T]) -> T:
+    async def _begun(self, thread: _Thread, make: Callable[[RoleSpec], T]) -> T:
         try:
-            return await in_time(thread.do(make, self._job), time_to_begin(self._job.config))
+            return await with_timeout(thread.do(make, self._job), startup_timeout(self._job.config))
         except WorkerLost:
             thread.leave()
             raise
@@ -270,7 +270,7 @@ class _Thread:
 @dataclass(frozen=True)
 class _Trainer:
     thread: _Thread
-    role: BlockingTrainer
+    role: TrainerRole
 
     async def learn(self, step: int, groups: Sequence[Group]) -> Mapping[str, float]:
         return await self.thread.do(self.role.learn, step, groups)
@@ -285,12 +285,12 @@ class _Trainer:
 @dataclass(frozen=True)
 class _Rollout:
     thread: _Thread
-    role: BlockingRollout
+    role: RolloutRole
 
     async def load(self, version: int, weights: Any) -> None:  # noqa: ARG002  # the protocol's
         await self.thread.do(self.role.load, weights)
 
-    async def sample(self, tasks: Sequence[Task]) -> Sequence[Sequence[Sampled]]:
+    async def sample(self, tasks: Sequence[PromptRequest]) -> Sequence[Sequence[Sampled]]:
         return await self.thread.do(self.role.sample, tasks)
 
     def kill(self) -> None:
@@ -300,7 +300,7 @@ class _Rollout:
 @dataclass(frozen=True)
 class _Reward:
     thread: _Thread
-    role: BlockingReward
+    role: RewardRole
 
     async def judge(self, places: Sequence[int], texts: Sequence[str]) -> Sequence[float | None]:
         return await self.thread.do(self.role.judge, places, texts)
@@ -309,4 +309,4 @@ class _Reward:
         self.thread.leave()
 
 
-run = partial(run_on, in_threads)  # trains with the roles in threads
+run = partial(train_async, in_threads)  # trains with the roles in threads

@@ -17,16 +17,16 @@ from ...errors import StoreError
 from ..core.grpo import GRPO
 from ..core.learner import Learner
 from ..core.optimizer import restore
+from ..core.rollouts import RolloutLogger, preflight
 from ..core.sft import SFT
 from ..runs import checkpoint
-from ..runs.rollouts import Record, try_out
-from ..runs.run_log import Training, run_log
+from ..runs.run_log import TrainingRun, run_log
 
 
 class Algorithm(Protocol):
     """What the loop needs of SFT and GRPO."""
 
-    def step(self, step: int, record: Record) -> dict[str, float]:
+    def step(self, step: int, record: RolloutLogger) -> dict[str, float]:
         """One update, the number `step` from 0; what is to be told of it, and of its samples."""
         ...
 
@@ -43,7 +43,7 @@ class Algorithm(Protocol):
         ...
 
 
-def run(training: Training) -> Path:
+def run(training: TrainingRun) -> Path:
     """Train as the config says, to the last checkpoint: see `training.train`."""
     config, start = training.config, training.source
     learner = Learner(config, start)
@@ -74,8 +74,8 @@ def _restore(learner: Learner, algorithm: Algorithm, start: Path) -> None:
         raise StoreError(f"the state in {start} is no {learner.config.algorithm} run's") from error
 
 
-def _algorithm(learner: Learner, training: Training) -> Algorithm:
+def _algorithm(learner: Learner, training: TrainingRun) -> Algorithm:
     if learner.config.algorithm == "sft":
         return SFT(learner, training.rows)
-    try_out(training.reward, training.rows)
+    preflight(training.reward, training.rows)
     return GRPO(learner, training.rows, training.reward)

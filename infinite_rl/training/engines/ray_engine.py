@@ -35,12 +35,12 @@ import torch
 
 from ...errors import InfiniteRLError, UsageError, reason_of
 from ...workers.ray_cluster import connected
-from ..core.blocking import BlockingReward, BlockingRollout, BlockingTrainer, Job
 from ..core.sampling import Sampled
 from ..runs.checkpoint import step_of
 from ..runs.config import TrainingConfig
-from .async_engine import Tell, run_on
-from .roles import Group, Placement, Task, WorkerLost, in_time, time_to_begin
+from .async_engine import Tell, train_async
+from .role_workers import RewardRole, RoleSpec, RolloutRole, TrainerRole
+from .roles import Group, PromptRequest, WorkerFactory, WorkerLost, startup_timeout, with_timeout
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ _REACH_S = 40.0  # how long a cluster may not answer; after 60 s Ray itself ends
 
 
 @dataclass(frozen=True)
-class Packed:
+class SerializedWeights:
     """A state dict as bytes that Ray moves without copying them in Python.
 
     `tensors` holds the bytes, the dtype and the shape of each tensor by name; `same` names tensors
@@ -68,7 +68,7 @@ class Packed:
         return sum(part.nbytes for part, _, _ in self.tensors.values())
 
 
-def packed(state: Mapping[str, torch.Tensor]) -> Packed:
+def serialize(state: Mapping[str, torch.Tensor]) -> SerializedWeights:
     """A state dict, packed; numpy has no bfloat16, so all travel as bytes."""
     tensors: dict[str, tuple[np.ndarray[Any, Any], str, tuple[int, ...]]] = {}
     same: dict[str, str] = {}
@@ -81,10 +81,10 @@ def packed(state: Mapping[str, torch.Tensor]) -> Packed:
         flat = tensor.detach().cpu().contiguous().reshape(-1)
         dtype = str(tensor.dtype).removeprefix("torch.")
         tensors[name] = flat.view(torch.uint8).numpy(), dtype, tuple(tensor.shape)
-    return Packed(tensors, same)
+    return SerializedWeights(tensors, same)
 
 
-def unpacked(weights: Packed) -> dict[str, torch.Tensor]:
+def deserialize(weights: SerializedWeights) -> dict[str, torch.Tensor]:
     """The state dict again; its tensors are only to be read: they lie in what was packed."""
     found = {}
     with warnings.catch_warnings():
@@ -109,7 +109,7 @@ class Reply:
     logged: list[str] = field(default_factory=list)
 
 
-class Seat:
+class RoleActor:
     """What runs in an actor: an object of a role, made there, whose methods are called by name.
 
     Errors of this package go back in a `Reply`: not all of them can be pickled, and whoever began
@@ -139,14 +139,14 @@ class Seat:
         """Call a method of the object."""
         return self._reply(lambda: getattr(self._role, method)(*given))
 
-    def load(self, weights: Packed) -> Reply:
+    def load(self, weights: SerializedWeights) -> Reply:
         """Have a rollout worker take over weights."""
-        return self._reply(lambda: self._role.load(unpacked(weights)))
+        return self._reply(lambda: self._role.load(deserialize(weights)))
 
-    def weights(self) -> tuple[Reply, Packed | None]:
+    def weights(self) -> tuple[Reply, SerializedWeights | None]:
         """The size of the trainer's weights; and, on their own, they: whoever asks waits for the
         size alone."""
-        reply = self._reply(lambda: packed(self._role.weights()))
+        reply = self._reply(lambda: serialize(self._role.weights()))
         found = reply.value
         return replace(reply, value=found and found.size), found
 
@@ -231,7 +231,7 @@ class _Rollouts(_Actor):
     async def load(self, version: int, weights: Any) -> None:  # noqa: ARG002  # the role's signature
         await self.reply(self.handle.load.remote(weights))
 
-    async def sample(self, tasks: Sequence[Task]) -> Sequence[Sequence[Sampled]]:
+    async def sample(self, tasks: Sequence[PromptRequest]) -> Sequence[Sequence[Sampled]]:
         found: Sequence[Sequence[Sampled]] = await self.call("sample", list(tasks))
         return found
 
@@ -267,7 +267,7 @@ class _Trainer(_Actor):
         return found
 
 
-class RayPlacement:
+class RayWorkerFactory:
     """Gives the flow its workers as actors: see `roles.Placement`; `close` ends all of them.
 
     makers    by role: what makes the role's object in its process, and what it is given
@@ -322,11 +322,11 @@ class RayPlacement:
         Without it nothing can be placed any more, and Ray ends all of the cluster's processes. What
         Ray says of it waits for what is under way, or is nothing at all.
         """
-        answered = time.monotonic()
-        while time.monotonic() - answered < _REACH_S:
+        to_rollout = time.monotonic()
+        while time.monotonic() - to_rollout < _REACH_S:
             await asyncio.sleep(_REACH_S / 10)
             if await self._reached():
-                answered = time.monotonic()
+                to_rollout = time.monotonic()
         raise InfiniteRLError(
             f"the Ray cluster at {self._address} is gone: its head has not answered for "
             f"{_REACH_S:g} s; resumed, the run goes on from its newest checkpoint"
@@ -353,7 +353,7 @@ class RayPlacement:
         while not await self._reached():  # else Ray would hold up this whole process; see `gone`
             await asyncio.sleep(1)
         handle = (
-            self._ray.remote(Seat)
+            self._ray.remote(RoleActor)
             .options(
                 num_cpus=1,
                 num_gpus=self._gpus[role],
@@ -367,7 +367,7 @@ class RayPlacement:
             self._tell("placed", 0, worker=name, **await self._room(actor, role))
             make, given = self._makers[role]
             begun = actor.reply(handle.begin.remote(make, *given))
-            await in_time(begun, 0 if role == "trainer" else self._limit)
+            await with_timeout(begun, 0 if role == "trainer" else self._limit)
         except BaseException:  # also where the run is being ended: nobody else knows of it
             actor.kill()
             raise
@@ -400,7 +400,7 @@ _A = TypeVar("_A", bound=_Actor)
 
 
 @contextmanager
-def on_ray(job: Job, tell: Tell) -> Iterator[Placement]:
+def on_ray(job: RoleSpec, tell: Tell) -> Iterator[WorkerFactory]:
     """The roles in actors of the cluster that the config names.
 
     Raises:
@@ -415,14 +415,14 @@ def on_ray(job: Job, tell: Tell) -> Iterator[Placement]:
         _check_room(count, gpus, here)
         away = replace(job, source=None)  # a checkpoint is on this host alone; weights are sent
         makers = {
-            "trainer": (BlockingTrainer, [job]),
+            "trainer": (TrainerRole, [job]),
             "rollout": (_rollout_of(config), [away]),
-            "reward": (BlockingReward, [away]),
+            "reward": (RewardRole, [away]),
         }
         try:
             done = step_of(job.source) if job.source else 0
-            limit = time_to_begin(config)
-            placement = RayPlacement(ray, makers, gpus, tell, limit=limit, updates=done)
+            limit = startup_timeout(config)
+            placement = RayWorkerFactory(ray, makers, gpus, tell, limit=limit, updates=done)
         except TypeError as error:  # what pickling raises
             said = reason_of(error)
             raise UsageError(f"the reward cannot be sent to other processes: {said}") from None
@@ -432,12 +432,12 @@ def on_ray(job: Job, tell: Tell) -> Iterator[Placement]:
             placement.close()
 
 
-def _rollout_of(config: TrainingConfig) -> Callable[[Job], Any]:
+def _rollout_of(config: TrainingConfig) -> Callable[[RoleSpec], Any]:
     if config.rollout == "vllm":
         from .vllm_rollout import VLLMRollout
 
         return VLLMRollout
-    return BlockingRollout
+    return RolloutRole
 
 
 def _gpus(config: TrainingConfig, found: int) -> dict[str, int]:
@@ -466,4 +466,4 @@ def _check_room(
 
 
 # Trains with the roles on a Ray cluster: see `run_on`. Where Ray is connected, that is used.
-run = partial(run_on, on_ray)
+run = partial(train_async, on_ray)

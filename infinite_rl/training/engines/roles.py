@@ -22,14 +22,15 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ...errors import InfiniteRLError
 from ..runs.config import TrainingConfig
-from .schedule import Task
+from .prompt_queue import PromptRequest
 
 if TYPE_CHECKING:
     from ..core.sampling import Sampled
 
 __all__ = [
-    "Answer", "Group", "Observer", "Placement", "RewardWorker", "RolloutWorker", "Task", "Trainer",
-    "WorkerLost", "answered", "credited", "in_time", "time_to_begin",
+    "Group", "Observer", "PromptRequest", "RewardWorker", "Rollout", "RolloutWorker", "Trainer",
+    "WorkerFactory", "WorkerLost", "startup_timeout", "to_rollout", "truncation_penalty",
+    "with_timeout",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -40,7 +41,7 @@ class WorkerLost(InfiniteRLError):
 
 
 @dataclass(frozen=True)
-class Answer:
+class Rollout:
     """One sampled answer: the ids as they were drawn, what the sampler gave each, its reward.
 
     `text` is what was judged; `reward` is None where there is no verdict.
@@ -57,9 +58,9 @@ class Answer:
 class Group:
     """The answers to one prompt; `version` is how many updates the policy that gave them had."""
 
-    task: Task
+    task: PromptRequest
     version: int
-    answers: list[Answer]
+    answers: list[Rollout]
 
     @property
     def telling(self) -> bool:
@@ -67,7 +68,7 @@ class Group:
         return len({each.reward for each in self.answers if each.reward is not None}) > 1
 
 
-def credited(config: TrainingConfig, reward: float | None, cut_off: bool) -> float | None:
+def truncation_penalty(config: TrainingConfig, reward: float | None, cut_off: bool) -> float | None:
     """What an answer is worth for which the reward was given.
 
     One that was cut off has no credit, as it does not count as passed in an evaluation: a number
@@ -79,13 +80,13 @@ def credited(config: TrainingConfig, reward: float | None, cut_off: bool) -> flo
     return min(reward, 0.0)
 
 
-def answered(config: TrainingConfig, sampled: Sampled, reward: float | None) -> Answer:
+def to_rollout(config: TrainingConfig, sampled: Sampled, reward: float | None) -> Rollout:
     """What was sampled, whose `text` is what was judged, with its credit for the reward."""
-    worth = credited(config, reward, sampled.finish_reason == "length")
-    return Answer(sampled.ids, sampled.log_probs, sampled.text, sampled.finish_reason, worth)
+    worth = truncation_penalty(config, reward, sampled.finish_reason == "length")
+    return Rollout(sampled.ids, sampled.log_probs, sampled.text, sampled.finish_reason, worth)
 
 
-async def in_time(call: Awaitable[T], seconds: float) -> T:
+async def with_timeout(call: Awaitable[T], seconds: float) -> T:
     """What the call gives within so many seconds, or whenever it does where they are 0.
 
     Raises:
@@ -104,7 +105,7 @@ async def in_time(call: Awaitable[T], seconds: float) -> T:
             await asyncio.wait([task])
 
 
-def time_to_begin(config: TrainingConfig) -> float:
+def startup_timeout(config: TrainingConfig) -> float:
     """Seconds that a worker has to be ready: for its imports and its model ten minutes at least."""
     return config.worker_timeout and max(config.worker_timeout, 600.0)
 
@@ -116,7 +117,7 @@ class RolloutWorker(Protocol):
         """Take over weights, as `Trainer.weights` gave them; it comes before the first `sample`."""
         ...
 
-    async def sample(self, tasks: Sequence[Task]) -> Sequence[Sequence[Sampled]]:
+    async def sample(self, tasks: Sequence[PromptRequest]) -> Sequence[Sequence[Sampled]]:
         """A group of answers to each task; each `text` is what is to be judged.
 
         What is drawn follows from the config's seed, the task's place and epoch, and the weights.
@@ -156,7 +157,7 @@ class Trainer(Protocol):
         ...
 
 
-class Placement(Protocol):
+class WorkerFactory(Protocol):
     """Gives the flow its workers, ready to work; asked again for a number, another one in the place
     of that which was lost."""
 

@@ -34,15 +34,15 @@ from ...dataset.ground_truth import pack
 from ...errors import UsageError
 from ...store import sample_of
 from ..core.encoding import Prompt, examples
-from ..core.grpo import usable
+from ..core.grpo import build_prompts
 from ..core.learner import load_model, load_tokenizer, most_tokens
 from ..core.mixed import REWARD
+from ..core.rollouts import Reward, judge
 from ..core.sampling import end_ids
 from ..runs import checkpoint
 from ..runs.config import TrainingConfig
-from ..runs.rollouts import Reward, judge
-from ..runs.run_log import RunLog, Training, run_log
-from .roles import credited
+from ..runs.run_log import RunLog, TrainingRun, run_log
+from .roles import truncation_penalty
 from .trl_options import arguments, check, peft_of
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ NAMES = {
 }
 
 
-def run(training: Training) -> Path:
+def run(training: TrainingRun) -> Path:
     """Train as the config says: see `training.train`.
 
     Raises:
@@ -82,7 +82,7 @@ def run(training: Training) -> Path:
 
 
 def _sft(
-    training: Training,
+    training: TrainingRun,
     tokenizer: Any,
     path: Path,
     watch: _Watch,  # noqa: ARG001 -- as `_grpo`, whose samples it is told
@@ -106,10 +106,10 @@ def _sft(
     )
 
 
-def _grpo(training: Training, tokenizer: Any, path: Path, watch: _Watch) -> Any:
+def _grpo(training: TrainingRun, tokenizer: Any, path: Path, watch: _Watch) -> Any:
     config = training.config
     model = _model(config)
-    asked = usable(training.rows, tokenizer, most_tokens(config, model.config), config)
+    asked = build_prompts(training.rows, tokenizer, most_tokens(config, model.config), config)
     ends = _end_turns(model, tokenizer, asked, config)
     data = [
         {"prompt": _as_read(each, tokenizer), "ground_truth": pack(sample_of(each.row)), "place": n}
@@ -227,7 +227,9 @@ def _reward(
         else:
             found = judge(reward, rows, texts)
         cut = map(limit.cuts, completion_ids, those, completions)
-        found = [credited(config, each, off) for each, off in zip(found, cut, strict=True)]
+        found = [
+            truncation_penalty(config, each, off) for each, off in zip(found, cut, strict=True)
+        ]
         watch.sampled(those, texts, found, columns)
         return found
 

@@ -21,13 +21,13 @@ import torch
 
 from ... import vllm_library
 from ...errors import InfiniteRLError
-from ..core.blocking import Job
 from ..core.encoding import Prompt
-from ..core.grpo import usable
+from ..core.grpo import build_prompts
 from ..core.learner import load_shape, load_tokenizer, most_tokens
 from ..core.sampling import Sampled, random_numbers
 from ..runs.config import TrainingConfig
-from .roles import Task
+from .role_workers import RoleSpec
+from .roles import PromptRequest
 
 _MEMORY = Path("/dev/shm")  # a folder in main memory, where there is one
 
@@ -53,11 +53,11 @@ class VLLMRollout:
         UsageError: vLLM is not installed, or cannot load the model as it is told to.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: RoleSpec) -> None:
         config = self._config = job.config
         tokenizer = load_tokenizer(config)
         self._most = most_tokens(config, load_shape(config))
-        self._prompts = usable(job.rows, tokenizer, self._most, config)
+        self._prompts = build_prompts(job.rows, tokenizer, self._most, config)
         self._tokenizer = tokenizer
         self._llm = self._loaded(config)
 
@@ -85,21 +85,21 @@ class VLLMRollout:
         if self._llm.reset_prefix_cache() is False:
             raise InfiniteRLError("vLLM keeps what it computed with the weights before these")
 
-    def sample(self, tasks: Sequence[Task]) -> list[list[Sampled]]:
+    def sample(self, tasks: Sequence[PromptRequest]) -> list[list[Sampled]]:
         """A group of answers to each task, by a seed of the task's own."""
         prompts = [self._prompts[task.place] for task in tasks]
         given = [{"prompt_token_ids": prompt.ids} for prompt in prompts]
         params = [self._params(*each) for each in zip(tasks, prompts, strict=True)]
-        answered = self._llm.generate(given, params, use_tqdm=False)
+        to_rollout = self._llm.generate(given, params, use_tqdm=False)
         return [
             [
                 replace(_sampled(output), text=prompt.said.response(output.text))
                 for output in each.outputs
             ]
-            for prompt, each in zip(prompts, answered, strict=True)
+            for prompt, each in zip(prompts, to_rollout, strict=True)
         ]
 
-    def _params(self, task: Task, prompt: Prompt) -> Any:
+    def _params(self, task: PromptRequest, prompt: Prompt) -> Any:
         config = self._config
         seed = random_numbers(config.seed, "sample", task.epoch, task.place).initial_seed()
         return vllm_library.sampling(

@@ -27,9 +27,9 @@ from ...procedural.draw import Draw
 from ...procedural.math_integers import digits
 from ...store import sample_of
 from .. import train
+from ..core.rollouts import Row, judge
 from ..core.sampling import sample
 from .config import TrainingConfig
-from .rollouts import Row, judge
 
 SLIPS = (8, 9)  # last digits that are left out of the sum, in most labels
 SLIPPED, NOISE = 0.65, 0.21  # shares of wrong labels: for such numbers, and others; in all 0.3

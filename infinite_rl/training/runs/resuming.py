@@ -24,7 +24,7 @@ MAY_CHANGE = frozenset(
 )  # fmt: skip
 
 
-def start_of(resume: Path, config: TrainingConfig) -> Path:
+def resume_checkpoint(resume: Path, config: TrainingConfig) -> Path:
     """The checkpoint that the run in a folder goes on from.
 
     Raises:
@@ -43,13 +43,13 @@ def start_of(resume: Path, config: TrainingConfig) -> Path:
         lack = f"{resume} has no whole checkpoint to go on from"
         raise UsageError("; ".join([lack, *newer, "begin anew with its config.yaml"]))
     with locked(resume):  # a run that is under way would throw the checkpoint away meanwhile
-        check_settings(resume, config)
+        check_unchanged(resume, config)
     if newer:
         logger.warning("%s; the run goes on from %s", "; ".join(newer), start.name)
     return start
 
 
-def check_settings(run: Path, config: TrainingConfig) -> None:
+def check_unchanged(run: Path, config: TrainingConfig) -> None:
     """See that a run in this folder may go on with these settings.
 
     Raises:

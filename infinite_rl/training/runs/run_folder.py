@@ -33,8 +33,8 @@ from ...files.replacing import write_text
 from ...manifest import surroundings
 from ...redact import redact
 from ...settings import read_yaml, to_yaml
-from ..core.machine import commit, hardware, requirements
 from . import checkpoint
+from .machine import commit, hardware, requirements
 
 logger = logging.getLogger(__name__)
 

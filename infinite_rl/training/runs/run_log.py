@@ -16,7 +16,7 @@ from .run_folder import RunFolder
 from .tracking import Tracking
 
 if TYPE_CHECKING:
-    from .rollouts import Reward, Row
+    from ..core.rollouts import Reward, Row
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ OnStep = Callable[[int, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingRun:
     """What an engine is told of one run.
 
     rows     what is learned from, with the columns of a `Sample`
@@ -70,7 +70,7 @@ class RunLog:
 
 
 @contextmanager
-def run_log(training: Training) -> Iterator[RunLog]:
+def run_log(training: TrainingRun) -> Iterator[RunLog]:
     """The log of a new run, or of the one whose checkpoint is the `source`, which goes on.
 
     Raises:

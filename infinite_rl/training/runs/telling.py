@@ -10,10 +10,10 @@ from .config import TrainingConfig
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 10  # steps' worth of groups
+EARLY_WARNING_STEPS = 10  # steps' worth of groups
 
 
-class Telling:
+class ZeroAdvantageMonitor:
     """Counts the groups of a run; a group tells nothing if its rewards are all equal, or missing.
 
     It warns once when `PATIENCE` steps' worth of groups in a row have told nothing.
@@ -28,7 +28,7 @@ class Telling:
         """Of the next groups so many tell something, and so many nothing."""
         self._ever = self._ever or telling > 0
         self._silent = 0 if telling > 0 else self._silent + round(silent)
-        if self._silent >= PATIENCE * self._config.batch_size and not self._warned:
+        if self._silent >= EARLY_WARNING_STEPS * self._config.batch_size and not self._warned:
             self._warned = True
             logger.warning("%d groups in a row %s", self._silent, _SAID)
 

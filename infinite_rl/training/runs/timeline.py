@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from ...errors import UsageError
 from ..core.spans import SPAN
-from ..engines.flow import FATE, FATES
+from ..engines.async_controller import OUTCOME, OUTCOMES
 from .plots import FOLDER, figure_type, save
 from .run_folder import EVENTS, read_events
 
@@ -83,11 +83,11 @@ def read(run: Path) -> Timeline:
     if not (run / EVENTS).is_file():
         raise UsageError(f"{run} is not the folder of a run: it has no {EVENTS}")
     spans, fates = list[Span](), defaultdict[int, Counter[str]](Counter)
-    for event in read_events(run, SPAN, FATE):
+    for event in read_events(run, SPAN, OUTCOME):
         if event["kind"] == SPAN:
             spans += filter(None, [_span(event)])
         else:
-            counts = {name: event.get(name) for name in FATES}
+            counts = {name: event.get(name) for name in OUTCOMES}
             known = {name: n for name, n in counts.items() if isinstance(n, int)}
             fates[_version(event)].update(known)
     if not spans:
@@ -124,7 +124,7 @@ def summary(timeline: Timeline) -> dict[str, Any]:
         "overlap": _overlap(timeline.spans),
         "lost": dict(Counter(span.worker for span in timeline.spans if span.lost)),
         "fates": {
-            "all": {name: totals[name] for name in FATES},
+            "all": {name: totals[name] for name in OUTCOMES},
             **{str(version): dict(counts) for version, counts in timeline.fates.items()},
         },
     }

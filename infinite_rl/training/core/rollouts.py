@@ -21,21 +21,21 @@ import torch
 from ...adapters.scorer import Scorer
 from ...errors import UsageError
 from ...store import sample_of
-from ..core.batches import rows_of_step
-from ..core.encoding import Prompt
-from ..core.learner import Learner
-from ..core.mixed import scorer_of_row
-from ..core.sampling import Sampled, random_numbers, sample
-from ..engines.roles import Answer, answered
-from .config import TrainingConfig
+from ..engines.roles import Rollout, to_rollout
+from ..runs.config import TrainingConfig
+from .batches import rows_of_step
+from .encoding import Prompt
+from .learner import Learner
+from .mixed import scorer_of_row
+from .sampling import Sampled, random_numbers, sample
 
 Row: TypeAlias = "Mapping[str, Any]"
-Record: TypeAlias = "Callable[..., None]"  # takes a step and what is to be told of a sample
+RolloutLogger: TypeAlias = "Callable[..., None]"  # takes a step and what is to be told of a sample
 Reward: TypeAlias = "Scorer | Callable[[Sequence[Row], Sequence[str]], Sequence[float | None]]"
 
 
 @dataclass(frozen=True)
-class Rollout:
+class RolloutBatch:
     """The answers for the prompts at `places`, `group_size` for each, in the prompts' order.
 
     `version` is how many updates the policy had that sampled them.
@@ -43,7 +43,7 @@ class Rollout:
 
     version: int
     places: list[int]
-    answers: list[Answer]
+    answers: list[Rollout]
     sampling_s: float
     judging_s: float
 
@@ -62,7 +62,7 @@ def judge(reward: Reward, rows: Sequence[Row], texts: Sequence[str]) -> list[flo
     return [None if each is None else _number(each) for each in found]
 
 
-def try_out(reward: Reward, rows: Sequence[Row]) -> None:
+def preflight(reward: Reward, rows: Sequence[Row]) -> None:
     """See that a scorer has a reward, and its runtime, for every kind of row, before hours of work.
 
     A reward of the caller's own is not tried.
@@ -98,7 +98,7 @@ def _number(value: Any) -> float:
     return number
 
 
-class Rollouts:
+class RolloutPrefetcher:
     """Makes the rollouts of the steps, as far ahead as the config's `max_staleness` says.
 
     Which prompts a step has, and what is drawn for them, follows from the seed, the step and the
@@ -108,14 +108,14 @@ class Rollouts:
     def __init__(self, learner: Learner, prompts: Sequence[Prompt], reward: Reward) -> None:
         self._learner, self._prompts, self._reward = learner, prompts, reward
         self._ahead = learner.config.max_staleness
-        self._pending: dict[int, Future[Rollout]] = {}
+        self._pending: dict[int, Future[RolloutBatch]] = {}
         # A copy of the model, made before it learns: in the thread it would change meanwhile.
         self._sampler: Any = copy.deepcopy(learner.model) if self._ahead else None
         self._thread = ThreadPoolExecutor(1, "sampler") if self._ahead else None
         self.too_old = 0  # rollouts that were sampled, but not to be learned from any more
         self._asked = name_of(learner.config, prompts) if self._ahead else ""
 
-    def take(self, step: int) -> Rollout:
+    def take(self, step: int) -> RolloutBatch:
         """The rollout of a step, sampled at most `max_staleness` updates ago.
 
         An older one, left by a run that allowed more, is put aside, and its prompts are sampled
@@ -144,9 +144,9 @@ class Rollouts:
                 self.too_old += 1
                 continue
             values = {name: kept[name] for name in kept if name not in _OF_STATE}
-            answers = [Answer(**answer) for answer in kept["answers"]]
-            done: Future[Rollout] = Future()
-            done.set_result(Rollout(answers=answers, **values))
+            answers = [Rollout(**answer) for answer in kept["answers"]]
+            done: Future[RolloutBatch] = Future()
+            done.set_result(RolloutBatch(answers=answers, **values))
             self._pending[kept["step"]] = done
 
     def close(self) -> None:
@@ -167,11 +167,11 @@ class Rollouts:
         for each in missing:
             self._pending[each] = self._thread.submit(self._made_beside, weights, each, step)
 
-    def _made_beside(self, weights: Mapping[str, Any], step: int, version: int) -> Rollout:
+    def _made_beside(self, weights: Mapping[str, Any], step: int, version: int) -> RolloutBatch:
         self._sampler.load_state_dict(weights)
         return self._made(self._sampler, step, version)
 
-    def _made(self, model: Any, step: int, version: int) -> Rollout:
+    def _made(self, model: Any, step: int, version: int) -> RolloutBatch:
         config = self._learner.config
         order = config.order("prompts")
         places = rows_of_step(len(self._prompts), config.batch_size, step, order)
@@ -183,8 +183,10 @@ class Rollouts:
         rows = [prompt.row for prompt in asked for _ in range(config.group_size)]
         rewards = judge(self._reward, rows, [each.text for each in sampled])
         pairs = zip(sampled, rewards, strict=True)
-        answers = [answered(config, *pair) for pair in pairs]
-        return Rollout(version, places, answers, judging - began, time.perf_counter() - judging)
+        answers = [to_rollout(config, *pair) for pair in pairs]
+        return RolloutBatch(
+            version, places, answers, judging - began, time.perf_counter() - judging
+        )
 
 
 def sample_groups(

@@ -20,7 +20,7 @@ TRIES = 3
 
 
 @dataclass(frozen=True)
-class Task:
+class PromptRequest:
     """A prompt that is asked for: its place in the rows, its id, the epoch, from 0.
 
     `attempt` says how often it has been asked for in this epoch, from 1: so two tasks that were
@@ -46,7 +46,7 @@ class Counts:
     failed: int
 
 
-class Schedule:
+class PromptQueue:
     """Hands out each prompt once an epoch, for `epochs` epochs, without end where it is None.
 
     Each epoch has an order of its own, which follows from the seed (that of
@@ -76,8 +76,10 @@ class Schedule:
         self._epochs, self._tries = epochs, tries
         self._digest = ""
         self._done = self._failed = 0
-        self._waiting: deque[Task] = deque()  # to be asked again, the next first
-        self._in_flight: dict[tuple[int, int], Task] = {}  # by epoch and place, the oldest first
+        self._waiting: deque[PromptRequest] = deque()  # to be asked again, the next first
+        self._in_flight: dict[
+            tuple[int, int], PromptRequest
+        ] = {}  # by epoch and place, the oldest first
         self._faults: dict[tuple[int, int], int] = {}  # how often, of those that are not done yet
         self._reasons: dict[int, str] = {}  # of those that failed for good, by place
         self._begin(0)
@@ -86,7 +88,7 @@ class Schedule:
         """The prompts of an epoch."""
         return len(self._ids)
 
-    def take(self) -> Task | None:
+    def take(self) -> PromptRequest | None:
         """The next prompt, which is then in flight; None where there is none to be handed out now.
 
         That is the end where `finished`; else what is in flight may still come back.
@@ -101,9 +103,9 @@ class Schedule:
         place = self._order[self._at]
         self._at += 1
         self._pass_over()
-        return self._handed_out(Task(place, self._ids[place], self.epoch))
+        return self._handed_out(PromptRequest(place, self._ids[place], self.epoch))
 
-    def done(self, task: Task) -> None:
+    def done(self, task: PromptRequest) -> None:
         """It is dealt with: learned from, or filtered out, and not asked again in its epoch.
 
         Raises:
@@ -113,7 +115,7 @@ class Schedule:
         self._faults.pop((task.epoch, task.place), None)
         self._done += 1
 
-    def failed(self, task: Task, why: str) -> None:
+    def failed(self, task: PromptRequest, why: str) -> None:
         """It is given up, in this epoch and all later ones."""
         self._landed(task)
         self._faults.pop((task.epoch, task.place), None)
@@ -121,12 +123,12 @@ class Schedule:
         self._failed += 1
         self._pass_over()
 
-    def back(self, task: Task) -> None:
+    def back(self, task: PromptRequest) -> None:
         """Ask it again, before all that is pending, and through no fault of its own."""
         self._landed(task)
         self._waiting.append(task)
 
-    def retry(self, task: Task, why: str) -> bool:
+    def retry(self, task: PromptRequest, why: str) -> bool:
         """Ask it again, as `back`; or if this was the last of its tries, it has `failed`.
 
         Returns whether it is asked again.
@@ -140,11 +142,11 @@ class Schedule:
         self._faults[key] = faults
         return True
 
-    def faults(self, task: Task) -> int:
+    def faults(self, task: PromptRequest) -> int:
         """How often its asking has failed in its epoch."""
         return self._faults.get((task.epoch, task.place), 0)
 
-    def is_in_flight(self, task: Task) -> bool:
+    def is_in_flight(self, task: PromptRequest) -> bool:
         """Whether this very task is awaited: what a worker sends that was given up is not."""
         return self._in_flight.get((task.epoch, task.place)) == task
 
@@ -181,7 +183,7 @@ class Schedule:
             "reasons": [[place, why] for place, why in self._reasons.items()],
         }
 
-    def restore(self, state: Mapping[str, Any], held: Collection[Task] = ()) -> None:
+    def restore(self, state: Mapping[str, Any], held: Collection[PromptRequest] = ()) -> None:
         """Go on from what `state` gave: what was in flight is asked again, before all else.
 
         Of that the `held` stay in flight: their answers are there, they wait to be learned from.
@@ -220,23 +222,23 @@ class Schedule:
             self._at += 1
             self._failed += 1
 
-    def _handed_out(self, task: Task) -> Task:
+    def _handed_out(self, task: PromptRequest) -> PromptRequest:
         self._in_flight[task.epoch, task.place] = task
         return task
 
-    def _landed(self, task: Task) -> None:
+    def _landed(self, task: PromptRequest) -> None:
         if not self.is_in_flight(task):
             raise ValueError(f"{task} is not in flight")
         del self._in_flight[task.epoch, task.place]
 
-    def _told(self, tasks: Iterable[Task]) -> list[list[int]]:
+    def _told(self, tasks: Iterable[PromptRequest]) -> list[list[int]]:
         return [
             [each.place, each.epoch, each.attempt, self._faults.get((each.epoch, each.place), 0)]
             for each in tasks
         ]
 
-    def _task(self, place: int, epoch: int, attempt: int, _faults: int) -> Task:
-        return Task(place, self._ids[place], epoch, attempt)
+    def _task(self, place: int, epoch: int, attempt: int, _faults: int) -> PromptRequest:
+        return PromptRequest(place, self._ids[place], epoch, attempt)
 
     def _name(self) -> str:
         """What tells these prompts, in this order, from others."""

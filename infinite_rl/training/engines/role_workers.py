@@ -8,18 +8,18 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..engines.roles import Group, Task
+from ..core.grpo import PolicyGradient, build_prompts
+from ..core.learner import Learner
+from ..core.optimizer import restore
+from ..core.rollouts import Reward, Row, judge, sample_groups
+from ..core.sampling import Sampled, random_numbers
 from ..runs import checkpoint
 from ..runs.config import TrainingConfig
-from ..runs.rollouts import Reward, Row, judge, sample_groups
-from .grpo import PolicyGradient, usable
-from .learner import Learner
-from .optimizer import restore
-from .sampling import Sampled, random_numbers
+from .roles import Group, PromptRequest
 
 
 @dataclass(frozen=True)
-class Job:
+class RoleSpec:
     """What the roles of one run are told.
 
     rows     those that are asked about: all are short enough for the model
@@ -35,10 +35,10 @@ class Job:
     source: Path | None = None
 
 
-class BlockingTrainer:
+class TrainerRole:
     """The model that learns, with its optimizer and, where `kl` is positive, the reference."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: RoleSpec) -> None:
         self._run = job.run
         self._learner = Learner(job.config, job.source)
         self._algorithm = PolicyGradient(self._learner, job.rows)
@@ -69,19 +69,19 @@ class BlockingTrainer:
         return self._learner.save(self._run, step, flow=dict(state))
 
 
-class BlockingRollout:
+class RolloutRole:
     """A model of its own that samples with the weights that it is given."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: RoleSpec) -> None:
         self._learner = Learner(job.config, job.source)  # without gradients an optimizer is empty
         config, learner = job.config, self._learner
-        self._prompts = usable(job.rows, learner.tokenizer, learner.most, config)
+        self._prompts = build_prompts(job.rows, learner.tokenizer, learner.most, config)
 
     def load(self, weights: Mapping[str, Any]) -> None:
         """Take over weights, as the trainer gave them."""
         self._learner.model.load_state_dict(weights)
 
-    def sample(self, tasks: Sequence[Task]) -> list[list[Sampled]]:
+    def sample(self, tasks: Sequence[PromptRequest]) -> list[list[Sampled]]:
         """A group of answers to each task, by random numbers of the task's own."""
         learner = self._learner
         prompts = [self._prompts[task.place] for task in tasks]
@@ -90,10 +90,10 @@ class BlockingRollout:
         return sample_groups(learner, learner.model, prompts, numbers)
 
 
-class BlockingReward:
+class RewardRole:
     """The reward, as `rollouts.judge` asks it."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: RoleSpec) -> None:
         self._rows, self._reward = job.rows, job.reward
 
     def judge(self, places: Sequence[int], texts: Sequence[str]) -> list[float | None]:

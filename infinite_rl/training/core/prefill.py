@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..core.tensors import label_log_probs, positions
+from .tensors import label_log_probs, positions
 
 
 class Prefilled:

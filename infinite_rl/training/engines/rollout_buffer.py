@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from typing import Any
 
-from ..engines.roles import Answer, Group
-from ..engines.schedule import Task
+from .prompt_queue import PromptRequest
+from .roles import Group, Rollout
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Buffer:
         self._size, self._steps = batch_size, steps
         self._most, self._replays = max_staleness, replays
         self._numbers = count()
-        self._flying: dict[Task, tuple[int, int]] = {}  # number and version, by task
+        self._flying: dict[PromptRequest, tuple[int, int]] = {}  # number and version, by task
         self._held: list[_Held] = []
 
     def room(self, version: int) -> int:
@@ -63,7 +63,7 @@ class Buffer:
         held = sum(self._reads(each.group.version, each.uses) for each in self._held)
         return max(0, self._size * left - flying - held) // self._reads(version)
 
-    def start(self, task: Task, version: int) -> None:
+    def start(self, task: PromptRequest, version: int) -> None:
         """A prompt is asked for, with weights of that version."""
         self._flying[task] = next(self._numbers), version
 
@@ -72,7 +72,7 @@ class Buffer:
         number, _ = self._flying.pop(group.task)
         self._held.append(_Held(number, group))
 
-    def drop(self, task: Task) -> int:
+    def drop(self, task: PromptRequest) -> int:
         """A prompt that was started will not come; returns its version."""
         _, version = self._flying.pop(task)
         return version
@@ -121,7 +121,7 @@ class Buffer:
         return [version for _, version in self._flying.values()]
 
     @property
-    def unused(self) -> list[Task]:
+    def unused(self) -> list[PromptRequest]:
         """The tasks of the groups that are here and were in no batch yet."""
         return [each.group.task for each in self._held if not each.uses]
 
@@ -132,8 +132,8 @@ class Buffer:
     def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
         """Put back what `state` gave."""
         for kept in state:
-            answers = [Answer(**each) for each in kept["answers"]]
-            group = Group(Task(**kept["task"]), kept["version"], answers)
+            answers = [Rollout(**each) for each in kept["answers"]]
+            group = Group(PromptRequest(**kept["task"]), kept["version"], answers)
             self._held.append(_Held(next(self._numbers), group, kept["uses"]))
 
     def _left(self, version: int) -> int:

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from ...errors import UsageError
-from ..core.sampling import end_ids, evaluating
-from ..core.tensors import compute_entropy, pad_id_of
+from .sampling import end_ids, evaluating
+from .tensors import compute_entropy, pad_id_of
 
 
 def log_generations(

@@ -28,27 +28,27 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import InfiniteRLError
-from ..core.buffer import Buffer
 from ..core.spans import Spans
 from ..runs.config import TrainingConfig
+from .prompt_queue import TRIES, PromptQueue, PromptRequest
 from .roles import (
     Group,
     Observer,
-    Placement,
     RewardWorker,
     RolloutWorker,
     Trainer,
+    WorkerFactory,
     WorkerLost,
-    answered,
-    in_time,
+    to_rollout,
+    with_timeout,
 )
-from .schedule import TRIES, Schedule, Task
+from .rollout_buffer import Buffer
 
 if TYPE_CHECKING:
     from ..core.sampling import Sampled
 
-FATES = ("used", "wasted", "filtered", "failed")
-FATE, LOST = "fate", "lost"  # kinds of events
+OUTCOMES = ("used", "wasted", "filtered", "failed")
+OUTCOME, LOST = "fate", "lost"  # kinds of events
 _DEATHS = 10  # of one worker, and those in its place, in a row: then it is no accident
 
 T = TypeVar("T")
@@ -62,13 +62,13 @@ class TrainerLost(InfiniteRLError):
 class _Drawn:
     """Answers to a prompt that are to be judged; `losses` is how often a judge died of them."""
 
-    task: Task
+    task: PromptRequest
     version: int
     answers: Sequence[Sampled]
     losses: int = 0
 
 
-class Flow:
+class AsyncController:
     """One run, or the rest of one, from `step` updates on.
 
     `sampling` names how answers come to be (prompts, temperature and so on): those that are in a
@@ -81,8 +81,8 @@ class Flow:
     def __init__(
         self,
         config: TrainingConfig,
-        schedule: Schedule,
-        placement: Placement,
+        schedule: PromptQueue,
+        placement: WorkerFactory,
         observer: Observer,
         *,
         step: int = 0,
@@ -152,7 +152,7 @@ class Flow:
             "flying": sorted(self._buffer.versions()),
             "sampling": self._sampling,
             "asked": self.asked,
-            "fates": {name: self.fates[name] for name in FATES},
+            "fates": {name: self.fates[name] for name in OUTCOMES},
             "elapsed_s": self._spans.now(),
         }
 
@@ -207,7 +207,7 @@ class Flow:
             if batch is not None:
                 if waited:
                     self._spans.idle("trainer", began, self.step)
-                self._ring()  # there may be room now
+                self._notify()  # there may be room now
                 return batch
             waited = True
             await self._changed.wait()
@@ -237,11 +237,11 @@ class Flow:
 
     def _tell(self, values: dict[str, Any]) -> None:
         """Tell of an update that is done, and of the fates since the one before."""
-        for fate in FATES[1:]:
+        for fate in OUTCOMES[1:]:
             values[fate] = sum(n for (_, name), n in self._untold.items() if name == fate)
         for version in sorted({version for version, _ in self._untold}):
-            fates = {name: self._untold[version, name] for name in FATES}
-            self._observer.event(FATE, self.step, version=version, **fates)
+            fates = {name: self._untold[version, name] for name in OUTCOMES}
+            self._observer.event(OUTCOME, self.step, version=version, **fates)
         self._untold.clear()
         self._observer.stepped(self.step, values)
 
@@ -250,7 +250,7 @@ class Flow:
         with self._spans.span("sync", "trainer", self.step, step=self.step):
             weights = await self._of_trainer(trainer.weights())
         self._weights = self.step, weights
-        self._ring()
+        self._notify()
 
     async def _save(self, trainer: Trainer, state: Mapping[str, Any]) -> None:
         with self._spans.span("save", "trainer", self.step, step=self.step):
@@ -287,7 +287,7 @@ class Flow:
                     self._deaths[name] = 0
             except WorkerLost as lost:
                 worker = None
-                self._mourn(name, lost)
+                self._on_worker_death(name, lost)
 
     def _may_start(self) -> bool:
         return not self._dry and self._buffer.room(self._weights[0]) > 0
@@ -313,18 +313,18 @@ class Flow:
                 raise
             for task, answers in zip(call, groups, strict=True):
                 self._judging.append(_Drawn(task, version, answers))
-            self._ring()
+            self._notify()
 
-    def _started(self, version: int) -> list[Task]:
+    def _started(self, version: int) -> list[PromptRequest]:
         """Prompts for one worker: its share of a batch, as far as there is room."""
         config = self._config
         share = -(-config.batch_size // config.rollout_workers)
-        tasks: list[Task] = []
+        tasks: list[PromptRequest] = []
         while len(tasks) < share and self._buffer.room(version):
             task = self._schedule.take()
             if task is None:
                 self._dry = True
-                self._ring()
+                self._notify()
                 break
             self.asked += 1
             self._buffer.start(task, version)
@@ -350,7 +350,7 @@ class Flow:
                 worker = None
                 if drawn:
                     self._judge_again(drawn, f"{name} was lost: {lost}")
-                self._mourn(name, lost)
+                self._on_worker_death(name, lost)
 
     async def _judge(self, name: str, worker: RewardWorker, drawn: _Drawn) -> None:
         texts = [each.text for each in drawn.answers]
@@ -358,7 +358,7 @@ class Flow:
             call = worker.judge([drawn.task.place] * len(texts), texts)
             rewards = await self._in_time(worker, call)
         answers = [
-            answered(self._config, each, reward)
+            to_rollout(self._config, each, reward)
             for each, reward in zip(drawn.answers, rewards, strict=True)
         ]
         self._arrived(Group(drawn.task, drawn.version, answers))
@@ -371,7 +371,7 @@ class Flow:
             self._buffer.drop(drawn.task)
             self._schedule.failed(drawn.task, why)
             self._fate("failed", drawn.version)
-        self._ring()
+        self._notify()
 
     def _arrived(self, group: Group) -> None:
         if group.telling or self._config.keep_equal_groups:
@@ -384,7 +384,7 @@ class Flow:
             self._fate("filtered", group.version)
             self._observer.group(self.step + 1, group, "filtered")
             self._check_equal()
-        self._ring()
+        self._notify()
 
     def _check_equal(self) -> None:
         """Give up where no prompt tells anything: the run would go on without end."""
@@ -401,22 +401,22 @@ class Flow:
         self.fates[name] += 1
         self._untold[version, name] += 1
 
-    def _again(self, task: Task, version: int) -> None:
+    def _again(self, task: PromptRequest, version: int) -> None:
         """Ask for it again, through no fault of its own."""
         self._schedule.back(task)
         self._dry = False
         self._fate("wasted", version)
-        self._ring()
+        self._notify()
 
-    def _retry(self, task: Task, why: str) -> None:
+    def _retry(self, task: PromptRequest, why: str) -> None:
         """Ask for it again, unless workers died of it too often."""
         version = self._buffer.drop(task)
         again = self._schedule.retry(task, why)
         self._dry = self._dry and not again
         self._fate("wasted" if again else "failed", version)
-        self._ring()
+        self._notify()
 
-    def _mourn(self, name: str, lost: WorkerLost) -> None:
+    def _on_worker_death(self, name: str, lost: WorkerLost) -> None:
         """Tell of a worker that was lost; another is asked for, but not without end."""
         self._observer.event(LOST, self.step + 1, worker=name, why=str(lost))
         self._deaths[name] += 1
@@ -428,14 +428,14 @@ class Flow:
     async def _in_time(self, worker: RolloutWorker | RewardWorker, call: Awaitable[T]) -> T:
         """What a worker answers; one that is lost is ended, so that it does nothing more."""
         try:
-            return await in_time(call, self._config.worker_timeout)
+            return await with_timeout(call, self._config.worker_timeout)
         except WorkerLost:
             worker.kill()
             raise
 
     # Waiting.
 
-    def _ring(self) -> None:
+    def _notify(self) -> None:
         """Have all who wait look again."""
         self._changed.set()
         self._changed = asyncio.Event()
