@@ -72,7 +72,7 @@ PARTS: Mapping[str, Part] = {
         ],
     ),
     "store": Part(
-        ["infinite_rl.store", "infinite_rl.files.append_only", "infinite_rl.files.replacing"],
+        ["infinite_rl.store", "infinite_rl.files.append_only", "infinite_rl.files.atomic"],
         ["test_store.py", "test_append_only.py", "test_replacing.py", "test_rows.py"],
     ),
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import RuntimeMissing, StoreError
-from .files.replacing import write_text
+from .files.atomic import write_text
 from .sandbox.runtimes import RUNTIMES, Runtime, recorded_hash
 
 MANIFEST = "run.json"
@@ -62,7 +62,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, object]) -> None:
         raise StoreError(f"{error}; nothing was lost") from None
 
 
-def surroundings(*packages: str) -> dict[str, object]:
+def environment_info(*packages: str) -> dict[str, object]:
     """The versions and the runtimes by which verdicts are made; of these packages also."""
     versions = {"python": platform.python_version(), "platform": platform.platform()}
     for name in (*_PACKAGES, *packages):

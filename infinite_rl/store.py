@@ -161,7 +161,7 @@ class Rejection:
 class _Table(CsvLog):
     """Rows of which the journal holds the answers."""
 
-    comfort = "nothing was lost"
+    recovery_hint = "nothing was lost"
 
 
 class Store:

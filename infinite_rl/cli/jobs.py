@@ -66,7 +66,7 @@ def _add(kinds: arguments.Verbs, name: str, what: str, verb: object) -> argparse
 
 def _aws(given: argparse.Namespace) -> Aws:
     from ..launch.aws import Aws, region
-    from ..launch.place import resolve
+    from ..launch.config import resolve
 
     return Aws(resolve(placed(given), ["region"], region=region))
 
@@ -134,8 +134,8 @@ def listed(given: argparse.Namespace) -> int:
 
 
 def policy(given: argparse.Namespace) -> int:
-    from ..launch.denied import policy as needed
-    from ..launch.place import resolve
+    from ..launch.config import resolve
+    from ..launch.permissions import policy as needed
 
     found = needed(resolve(placed(given), []))
     tell(given, found, json.dumps(found, indent=2))

@@ -17,7 +17,7 @@ from .terminal import DONE, NOT_DONE, plain, show_logs, tell
 if TYPE_CHECKING:
     from ..launch.aws import Aws
     from ..launch.jobs import State
-    from ..launch.submit import Asked
+    from ..launch.submit import SubmitRequest
 
 # The keys of a place that have a flag; `launch.yaml` has them all.
 _KEYS = ("region", "account", "role", "bucket", "instance_type", "instance_count")
@@ -57,11 +57,11 @@ def add(verbs: arguments.Verbs) -> None:
 
 def place(parser: argparse.ArgumentParser, keys: tuple[str, ...]) -> None:
     """The flags that say where jobs are; `placed` reads them."""
-    from ..launch.place import Place
+    from ..launch.config import SageMakerConfig
 
     for key in keys:
-        kind, text = Place.kinds()[key], Place.explained()[key]
-        text += f" (default: {default})" if (default := getattr(Place, key)) else ""
+        kind, text = SageMakerConfig.kinds()[key], SageMakerConfig.explained()[key]
+        text += f" (default: {default})" if (default := getattr(SageMakerConfig, key)) else ""
         arguments.option(parser, f"--{key}", None, text, kind)
     parser.add_argument(
         "--launch_config", type=Path, metavar="PATH", help="another file than ./launch.yaml"
@@ -70,19 +70,19 @@ def place(parser: argparse.ArgumentParser, keys: tuple[str, ...]) -> None:
 
 def placed(given: argparse.Namespace) -> Any:
     """The place that flags, variables and the file say."""
-    from ..launch.place import read
+    from ..launch.config import read
 
     flags = {key: getattr(given, key, None) for key in _KEYS}
     return read(Path(), flags, given.launch_config)
 
 
 def run(given: argparse.Namespace) -> int:
-    from ..launch.place import FILE
-    from ..launch.submit import Asked
+    from ..launch.config import FILE
+    from ..launch.submit import SubmitRequest
 
     show_logs()
     logging.getLogger("infinite_rl.launch").setLevel(logging.INFO)
-    asked = Asked(
+    asked = SubmitRequest(
         given.config,
         placed(given),
         name=given.job_name,
@@ -122,7 +122,7 @@ def _now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-def _local(given: argparse.Namespace, asked: Asked) -> int:
+def _local(given: argparse.Namespace, asked: SubmitRequest) -> int:
     from ..launch.local import check_gpus, run
 
     folder, code = run(asked, check_gpus(given.gpus), _now())
@@ -132,7 +132,7 @@ def _local(given: argparse.Namespace, asked: Asked) -> int:
     return code
 
 
-def _submitted(given: argparse.Namespace, asked: Asked) -> int:
+def _submitted(given: argparse.Namespace, asked: SubmitRequest) -> int:
     from ..launch.submit import submit
 
     job, aws = submit(asked, _now, build=given.build, push=given.push)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UsageError
-from ..files.replacing import replacing
+from ..files.atomic import atomic_file
 
 _NAMED, _CHARS = 3, 80  # ids that an error quotes, and characters of each
 
@@ -52,7 +52,10 @@ def write_order(ids: Iterable[str], path: str | Path) -> None:
         StoreError: the file cannot be written.
     """
     try:
-        with replacing(Path(path)) as draft, draft.open("w", encoding="utf-8", newline="") as file:
+        with (
+            atomic_file(Path(path)) as draft,
+            draft.open("w", encoding="utf-8", newline="") as file,
+        ):
             for name in ids:
                 if not name or name != name.strip() or "\n" in name:
                     raise UsageError(f"an order file cannot hold the id {name!r}")

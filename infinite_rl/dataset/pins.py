@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..errors import StoreError
-from ..files.replacing import write_text
+from ..files.atomic import write_text
 from .rows import PINS as MANIFEST
 from .rows import Row, write
 from .shelf import to_line

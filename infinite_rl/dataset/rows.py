@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from ..errors import NoColumn, StoreError, UsageError, reason_of
+from ..files.atomic import atomic_file
 from ..files.csv_log import csv_line, read_rows
-from ..files.replacing import replacing
 from ..store import DATASET, JOURNAL, is_of_a_run, sample_of
 from . import parquet
 from .shelf import Shelf, to_json, to_line
@@ -105,7 +105,7 @@ def write(rows: Iterable[Mapping[str, Any]], path: str | Path, columns: Sequence
     """
     path = Path(path)
     kind = kind_of(path)
-    with replacing(path) as unfinished:
+    with atomic_file(path) as unfinished:
         if kind in _LINE_WRITERS:
             return _LINE_WRITERS[kind](rows, unfinished)
         shelf, found = put_down(rows)

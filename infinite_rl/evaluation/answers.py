@@ -74,7 +74,7 @@ class CompletionWriter(AppendOnlyFile):
         StoreError: another process is writing it, or it cannot be written.
     """
 
-    comfort = "the answers before it are kept"
+    recovery_hint = "the answers before it are kept"
 
     def __init__(self, folder: Path, process: int) -> None:
         try:

@@ -24,7 +24,7 @@ from typing import Any
 
 from ..dataset import rows
 from ..errors import InfiniteRLError, StoreError, UsageError
-from ..files.replacing import write_text
+from ..files.atomic import write_text
 from .config import EvaluationConfig
 from .summary import markdown_lines, plain
 

@@ -25,7 +25,7 @@ from ..dataset.rows import Row
 from ..dataset.scoring import Judging, score_file
 from ..errors import ProviderError, Stopped, UsageError, look_up
 from ..files.lock import locked
-from ..manifest import read_manifest, surroundings, write_manifest
+from ..manifest import environment_info, read_manifest, write_manifest
 from ..providers.provider import Provider
 from ..store import sample_of
 from .answers import CompletionIndex, CompletionWriter
@@ -253,7 +253,7 @@ def begin(work: TaskRun) -> None:
     """
     settings = check_settings(work)
     work.folder.mkdir(parents=True, exist_ok=True)
-    write_manifest(work.folder, {"settings": settings, **surroundings(*_PACKAGES)})
+    write_manifest(work.folder, {"settings": settings, **environment_info(*_PACKAGES)})
 
 
 def check_settings(work: TaskRun, but: Collection[str] = ()) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import StoreError
 from ..estimators import Interval, bootstrap, pass_at_k, percentile, wilson
-from ..files.replacing import write_text
+from ..files.atomic import write_text
 
 SEED = 42  # of the bootstrap, so that the same records always give the same interval
 

@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import IO, Any
 
 from ..errors import InfiniteRLError, UsageError
-from ..workers.waits import taken
+from ..workers.interruptible import interruptible_get
 from ..workers.worker import import_path, raised
 from .config import EvaluationConfig
 
@@ -44,7 +44,7 @@ def in_processes(
     threading.Thread(target=_stop_all, args=(shards, stop, over), daemon=True).start()
     try:
         while left:
-            number, news = taken(said)
+            number, news = interruptible_get(said)
             if "answers" in news:
                 counts[number] = news["answers"]
                 on_answer(sum(counts))

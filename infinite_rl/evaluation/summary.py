@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..dataset import rows
-from ..files.replacing import write_text
+from ..files.atomic import write_text
 from .config import EvaluationConfig
 from .score import Estimate, Score
 

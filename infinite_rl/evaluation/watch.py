@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ..dataset.rows import write
 from ..errors import Damaged, InfiniteRLError, StoreError, UsageError
-from ..files.replacing import write_text
+from ..files.atomic import write_text
 from ..manifest import write_manifest
 from ..storage import Transfer, publish, ready
 from . import figures

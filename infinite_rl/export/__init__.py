@@ -21,7 +21,7 @@ from ..dataset import parquet
 from ..dataset.ground_truth import unpack
 from ..dataset.rows import Row, id_of, put_down, read, sample_of
 from ..errors import StoreError, UsageError, look_up
-from ..files.replacing import replacing_folder
+from ..files.atomic import atomic_folder
 from ..verification.self_consistency import default_system
 from .card import CARD, MARK, About, Statistics, card, not_passed
 from .formats import FORMATS, Format, Found, Item
@@ -77,7 +77,7 @@ def export(
     check_target(folder, overwrite=overwrite)
     statistics = Statistics()
     try:
-        with replacing_folder(folder) as draft:
+        with atomic_folder(folder) as draft:
             lines = _lines(rows, format_, split, system, statistics, plain=plain, failed=failed)
             _write(lines, format_, draft)
             text = card(format_, statistics, about or About(folder.name))

@@ -3,7 +3,7 @@
     append_only.py   records that are appended whole; a torn last one is taken off
     csv_log.py       rows of CSV that are appended so, and read back exactly
     lock.py          a folder that one process at a time writes to
-    replacing.py     files and folders that get their name when all of them is there
+    atomic.py        files and folders that get their name when all of them is there
     cache.py         where compiled and fetched files are kept
 
 None of them knows what a file is for.

@@ -25,7 +25,7 @@ class AppendOnlyFile:
         StoreError: the file cannot be written.
     """
 
-    comfort = "what was kept is whole"  # said of a write that failed
+    recovery_hint = "what was kept is whole"  # said of a write that failed
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -71,7 +71,7 @@ class AppendOnlyFile:
             return self._write_whole(record)
         except OSError as error:
             kind = DiskFull if error.errno in _NO_SPACE else StoreError
-            message = f"cannot write {self.path}: {error.strerror}; {self.comfort}"
+            message = f"cannot write {self.path}: {error.strerror}; {self.recovery_hint}"
             raise kind(message) from None
 
     def _write_whole(self, record: bytes) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..errors import StoreError
 from .append_only import AppendOnlyFile, damaged, read_lines
-from .replacing import replacing
+from .atomic import atomic_file
 
 logger = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ def _add_columns(path: Path, columns: Sequence[str], later: Collection[str]) -> 
     header, end = next(rows, (list(columns), 0))
     if header == list(columns):
         return
-    with replacing(path) as draft, path.open("rb") as before, draft.open("wb") as file:
+    with atomic_file(path) as draft, path.open("rb") as before, draft.open("wb") as file:
         file.write(_line(columns))
         for fields, end in rows:  # noqa: B007 -- it is looked at below
             row = dict(zip(header, fields, strict=True))

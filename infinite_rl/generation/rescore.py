@@ -14,9 +14,9 @@ from itertools import count, islice
 from pathlib import Path
 
 from ..errors import StoreError, UsageError
+from ..files.atomic import atomic_folder, clear_abandoned
 from ..files.csv_log import read_rows
 from ..files.lock import locked
-from ..files.replacing import clear_abandoned, replacing_folder
 from ..inference.journal import Call, Journal, Source, calls, slot_seed
 from ..manifest import judging_timeout, read_manifest, write_manifest
 from ..reward_functions import get_reward_functions
@@ -157,7 +157,7 @@ def _draft(target: Path | None) -> Iterator[Path]:
             yield Path(room)
         return
     try:
-        with replacing_folder(target) as draft:
+        with atomic_folder(target) as draft:
             clear_abandoned(target.parent)
             yield draft
     except OSError as error:

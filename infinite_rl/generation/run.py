@@ -14,7 +14,7 @@ from ..errors import ProviderError
 from ..inference.journal import BatchNotReady, Journal
 from ..store import Store
 from ..types import Attempt, Outcome
-from ..workers.waits import taken
+from ..workers.interruptible import interruptible_get
 from .attempts import AttemptPlanner
 from .progress import Progress
 from .run_log import RunLog
@@ -76,7 +76,7 @@ class Run:
                     pool.submit(self.answer, attempt).add_done_callback(done.put)
                 if not self.progress.in_flight:
                     break
-                future = taken(done, lambda: self.on_progress(self.progress))
+                future = interruptible_get(done, lambda: self.on_progress(self.progress))
                 self.progress.in_flight -= 1
                 failure = future.exception()
                 if failure is None:

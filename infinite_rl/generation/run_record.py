@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from ..errors import UsageError
-from ..manifest import judging_timeout, read_manifest, surroundings, write_manifest
+from ..manifest import environment_info, judging_timeout, read_manifest, write_manifest
 from ..providers import PROVIDERS
 from .progress import Progress
 
@@ -69,7 +69,7 @@ class RunManifest:
             "settings": self._settings,
             "earlier_settings": earlier,
             "timeout": longest,
-            **surroundings(),
+            **environment_info(),
             "runs": list(before.get("runs", [])),
         }
 

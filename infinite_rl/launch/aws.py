@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import InfiniteRLError, LaunchError, UsageError
-from .denied import explain
-from .place import Place
+from .config import SageMakerConfig
+from .permissions import explain
 
 _EXPIRED = ("ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired")
 _UNKNOWN_KEYS = (
@@ -42,7 +42,7 @@ class Unanswered(LaunchError):
 class Aws:
     """AWS for one place, each service's client made when it is first called."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: SageMakerConfig) -> None:
         self.place = place
         self._clients: dict[str, Any] = {}
 
@@ -121,11 +121,11 @@ class Aws:
 
 def region() -> str:
     """The region of the AWS profile, "" where it has none."""
-    with Aws(Place()).told("configuration"):
+    with Aws(SageMakerConfig()).told("configuration"):
         return str(_session().region_name or "")
 
 
-def account(place: Place) -> str:
+def account(place: SageMakerConfig) -> str:
     """The account of the credentials. Raises as `Aws.call` does."""
     return str(Aws(place).call("sts", "get_caller_identity")["Account"])
 

@@ -37,12 +37,12 @@ from ..evaluation.checkpoints import LINES, runs_at
 from ..settings import read_yaml
 from ..storage import Transfer, fetch
 from ..training.runs.config import TrainingConfig
-from .begun import Begun
-from .hosts import Guest, Hosts, Meeting, code_of, mapping_of
+from .config import CONFIG_INPUT, SOURCE_INPUT
+from .hosts import HostRendezvous, Hosts, WorkerHost, code_of, mapping_of
 from .inputs import fetched
-from .place import CONFIG_INPUT, SOURCE_INPUT
 from .ray_job import PORT, Settings, end, follow, lead, trained
 from .request import INPUT, TRAIN
+from .resumable_run import ResumableRun
 from .source import ARCHIVE
 
 logger = logging.getLogger("infinite_rl.launch.container")  # also where it is __main__
@@ -75,7 +75,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class Work:
+class JobWorkdir:
     """What a job has to run: the training by its engine, and where asked the evaluation beside.
 
     There is no training where it has ended before.
@@ -109,7 +109,7 @@ def _lend_runtimes(folder: Path) -> None:
             shutil.copy(runtime, folder)
 
 
-def _prepared(given: argparse.Namespace, hosts: Hosts, work: Path, over: Event) -> Work:
+def _prepared(given: argparse.Namespace, hosts: Hosts, work: Path, over: Event) -> JobWorkdir:
     """What is to be run, all that it needs having been fetched. It is given up once `over` is set.
 
     Raises:
@@ -129,12 +129,12 @@ def _prepared(given: argparse.Namespace, hosts: Hosts, work: Path, over: Event) 
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(values, indent=2), encoding="utf-8")
     train = [*_PROGRAM, "train", config.algorithm, str(file)]
-    if hosts.is_head and (begun := Begun.of(config)):  # the others need no folder of the run
+    if hosts.is_head and (begun := ResumableRun.of(config)):  # the others need no folder of the run
         train = _again(train, begun, config)
     processes = 1 + config.rollout_workers + config.reward_workers
     out = given.input.parent / "output" / "data" / "evaluation"
     watch = _watch(config, evaluation, out) if evaluation else None
-    return Work(config.engine, train, processes, watch)
+    return JobWorkdir(config.engine, train, processes, watch)
 
 
 def _asked(given: argparse.Namespace, work: Path) -> tuple[dict[str, Any], Path | None]:
@@ -179,10 +179,10 @@ def _watch(config: TrainingConfig, evaluation: Path, out: Path) -> Evaluation:
     return Evaluation(watch, place, out)
 
 
-def _again(train: Sequence[str], begun: Begun, config: TrainingConfig) -> list[str]:
+def _again(train: Sequence[str], begun: ResumableRun, config: TrainingConfig) -> list[str]:
     """The training that goes on with a run which this job has begun before; none if it has ended.
 
-    Raises as `Begun`.
+    Raises as `ResumableRun`.
     """
     where, step = begun.newest.place, begun.newest.step
     if begun.ended:
@@ -210,7 +210,9 @@ def _lead(given: argparse.Namespace, hosts: Hosts, folder: Path) -> int:
     with ExitStack() as opened:
         meeting = None
         if len(hosts.names) > 1:
-            meeting = opened.enter_context(Meeting(hosts, given.port, min(given.wait, _LATE_S)))
+            meeting = opened.enter_context(
+                HostRendezvous(hosts, given.port, min(given.wait, _LATE_S))
+            )
         work = _prepared(given, hosts, folder, Event())
         evaluated = opened.enter_context(_beside(work.evaluation, given.eval_wait))
         if work.train and work.engine == "ray":
@@ -228,7 +230,7 @@ def _lead(given: argparse.Namespace, hosts: Hosts, folder: Path) -> int:
 class _Ended(InfiniteRLError):
     """The head has ended by an error."""
 
-    def __init__(self, guest: Guest, code: int) -> None:
+    def __init__(self, guest: WorkerHost, code: int) -> None:
         super().__init__(f"the head has ended: {guest.reason}")
         self.code = code
 
@@ -239,7 +241,7 @@ def _follow(given: argparse.Namespace, hosts: Hosts, folder: Path) -> int:
     Raises:
         _Ended: the head has ended by an error.
     """
-    with closing(Guest(hosts, given.port, given.wait)) as guest:
+    with closing(WorkerHost(hosts, given.port, given.wait)) as guest:
         try:
             work = _prepared(given, hosts, folder, guest.over)
             code = follow(hosts, Settings(given.temp_dir, given.wait, work.processes), guest)

@@ -101,7 +101,7 @@ def code_of(error: InfiniteRLError) -> int:
     return 2 if isinstance(error, UsageError) else 1
 
 
-class Meeting:
+class HostRendezvous:
     """Open on the head as long as it lives: tells the job's hosts of its Ray, and of its end.
 
     Only the job's own hosts are told; the token of Ray goes this way. Each line is a JSON object:
@@ -127,7 +127,7 @@ class Meeting:
         self._door = threading.Thread(target=self._receive, daemon=True)
         self._door.start()
 
-    def __enter__(self) -> Meeting:
+    def __enter__(self) -> HostRendezvous:
         return self
 
     def __exit__(
@@ -200,7 +200,7 @@ def _close(server: socket.socket) -> None:
     server.close()
 
 
-class Guest:
+class WorkerHost:
     """A host's side of the meeting. `over` is set once the run has ended, or the head is gone."""
 
     def __init__(self, hosts: Hosts, port: int, wait_s: float) -> None:

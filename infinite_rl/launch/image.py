@@ -16,7 +16,7 @@ from pathlib import Path
 from ..errors import LaunchError, UsageError
 from ..redact import REDACTED
 from .aws import Aws, Refused
-from .place import Place
+from .config import SageMakerConfig
 from .request import tags
 
 ENGINES = ("docker", "podman")
@@ -40,7 +40,7 @@ def check_tag(tag: str) -> str:
     return tag
 
 
-def address(place: Place, tag: str) -> str:
+def address(place: SageMakerConfig, tag: str) -> str:
     """The whole address of the image that a job runs."""
     return place.image or f"{place.registry}/{place.repository}:{check_tag(tag)}"
 

@@ -15,17 +15,17 @@ from types import FrameType
 from typing import Any
 
 from ..errors import StoreError, UsageError
+from .config import CONFIG_INPUT, SOURCE_INPUT
 from .names import check_name, default_name
-from .place import CONFIG_INPUT, SOURCE_INPUT
 from .request import MODULE, arguments, hyperparameters
 from .source import ARCHIVE
-from .submit import Asked, Prepared, prepared
+from .submit import Prepared, SubmitRequest, prepared
 
 FOLDER = Path("artifacts") / "jobs"
 _HOST = "127.0.0.1"
 
 
-def run(asked: Asked, gpus: Sequence[str], now: datetime) -> tuple[Path, int]:
+def run(asked: SubmitRequest, gpus: Sequence[str], now: datetime) -> tuple[Path, int]:
     """Run a job here; its folder, and the exit code of its program.
 
     Raises:
@@ -48,7 +48,7 @@ def check_gpus(text: str) -> list[str]:
     return found
 
 
-def environment(asked: Asked, name: str, base: Path, gpus: Sequence[str]) -> dict[str, str]:
+def environment(asked: SubmitRequest, name: str, base: Path, gpus: Sequence[str]) -> dict[str, str]:
     """The variables that a container has, for one host with these GPUs, or with all of them."""
     own = str(Path(__file__).parents[2])  # where this package is found, wherever the program is
     seen = {"SM_NUM_GPUS": str(len(gpus)), "CUDA_VISIBLE_DEVICES": ",".join(gpus)}

@@ -22,7 +22,7 @@ from typing import Any
 
 from ..errors import InfiniteRLError
 from ..workers.ray_cluster import connected
-from .hosts import Guest, Hosts, Meeting, ip_of
+from .hosts import HostRendezvous, Hosts, WorkerHost, ip_of
 
 PORT = 6380  # of the head, where the hosts meet
 logger = logging.getLogger(__name__)
@@ -120,7 +120,9 @@ def _answers(ip: str, port: int) -> bool:
         return False
 
 
-def lead(hosts: Hosts, given: Settings, train: Sequence[str], meeting: Meeting | None) -> int:
+def lead(
+    hosts: Hosts, given: Settings, train: Sequence[str], meeting: HostRendezvous | None
+) -> int:
     """Start Ray over the hosts, train, and tell the hosts of the end; the training's exit code.
 
     The meeting is that with the other hosts, where there are any.
@@ -141,7 +143,7 @@ def lead(hosts: Hosts, given: Settings, train: Sequence[str], meeting: Meeting |
         return code
 
 
-def follow(hosts: Hosts, given: Settings, guest: Guest) -> int:
+def follow(hosts: Hosts, given: Settings, guest: WorkerHost) -> int:
     """Join the head's Ray, and stay until the run has ended; the run's exit code."""
     told = guest.ray()
     if told:
@@ -160,7 +162,7 @@ def _use_token(token: str) -> None:
     os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=token, RAY_USAGE_STATS_ENABLED="0")
 
 
-def _gather(hosts: Hosts, address: str, node: Node, wait_s: float, meeting: Meeting) -> None:
+def _gather(hosts: Hosts, address: str, node: Node, wait_s: float, meeting: HostRendezvous) -> None:
     """Wait until all hosts are in the cluster."""
     count = len(hosts.names)
     with connected(address) as ray:

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
+from .config import CONFIG_INPUT, SOURCE_INPUT, SageMakerConfig
 from .names import check_name
-from .place import CONFIG_INPUT, SOURCE_INPUT, Place
 
 TRAIN, EVAL = "train.yaml", "eval.yaml"
 MODULE = "infinite_rl.launch.container"
@@ -50,12 +50,12 @@ class Job:
             raise UsageError(f"an image's address has at most {_LONGEST_IMAGE} characters")
 
 
-def config_uri(place: Place, name: str) -> str:
+def config_uri(place: SageMakerConfig, name: str) -> str:
     """The folder of S3 that a job's configs lie in. Who writes there first has the name."""
     return place.uri("jobs", name, "config")
 
 
-def source_uri(place: Place, digest: str) -> str:
+def source_uri(place: SageMakerConfig, digest: str) -> str:
     """The folder of S3 that a source lies in; jobs of one source share it."""
     return place.uri("sources", digest)
 
@@ -72,7 +72,7 @@ def arguments(folder: str, work: str) -> list[str]:
     return ["--input", folder, "--work", work]
 
 
-def create_training_job(job: Job, place: Place) -> dict[str, Any]:
+def create_training_job(job: Job, place: SageMakerConfig) -> dict[str, Any]:
     """The arguments of boto3's `create_training_job`; a pure function of both.
 
     `place` must be resolved: with an account, a role, a bucket and a region.
@@ -111,7 +111,7 @@ def create_training_job(job: Job, place: Place) -> dict[str, Any]:
     return request
 
 
-def tags(place: Place) -> Mapping[str, str]:
+def tags(place: SageMakerConfig) -> Mapping[str, str]:
     """The tags of all that is made for a job."""
     return {"application": "infinite-rl", **place.tags}
 

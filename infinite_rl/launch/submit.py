@@ -20,11 +20,11 @@ from uuid import uuid4
 from ..errors import InfiniteRLError, LaunchError, UsageError
 from ..redact import redact
 from ..settings import read_yaml
-from . import image, job_log, place, source
+from . import config, image, job_log, source
 from .aws import Aws, Refused, Unanswered
+from .config import FILE, SageMakerConfig
 from .jobs import NoJob, status
 from .names import default_name
-from .place import FILE, Place
 from .request import EVAL, TRAIN, Job, config_uri, create_training_job, source_uri
 from .source import ARCHIVE, Source
 
@@ -38,7 +38,7 @@ _TRIES = 10  # default names, a second apart, where others submit at the same ti
 
 
 @dataclass(frozen=True)
-class Asked:
+class SubmitRequest:
     """What a submission is told.
 
     `folder` is what the job runs in, `config` a training config of this machine, `name` the job's
@@ -46,7 +46,7 @@ class Asked:
     """
 
     config: Path
-    place: Place
+    place: SageMakerConfig
     folder: Path = Path()
     name: str = ""
     tag: str = ""
@@ -74,7 +74,7 @@ class Prepared:
 
 
 @contextmanager
-def prepared(asked: Asked) -> Iterator[Prepared]:
+def prepared(asked: SubmitRequest) -> Iterator[Prepared]:
     """All that a submission sends, checked; the archive is there while the block runs.
 
     Raises:
@@ -103,7 +103,7 @@ def prepared(asked: Asked) -> Iterator[Prepared]:
         yield Prepared(configs, found, train.checkpoints, train.traces)
 
 
-def _check_rows(asked: Asked, train: TrainingConfig) -> None:
+def _check_rows(asked: SubmitRequest, train: TrainingConfig) -> None:
     """Raise UsageError where the job would end once its machines have started."""
     named = [train.data] if train.data else []
     for each in train.mixture:
@@ -126,14 +126,14 @@ def size(count: int) -> str:
     return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB"
 
 
-def resolved(asked: Asked) -> Place:
+def resolved(asked: SubmitRequest) -> SageMakerConfig:
     """The place with what AWS's profile and STS know. Raises UsageError for what is missing."""
     from .aws import account, region
 
-    return place.resolve(asked.place, NEEDED, region=region, account=account)
+    return config.resolve(asked.place, NEEDED, region=region, account=account)
 
 
-def dry_run(asked: Asked, now: datetime) -> dict[str, Any]:
+def dry_run(asked: SubmitRequest, now: datetime) -> dict[str, Any]:
     """The exact request that a submission would make, without the secrets of its environment.
 
     Nothing is changed anywhere. AWS's STS is asked for the account, where nothing else says it.
@@ -145,7 +145,7 @@ def dry_run(asked: Asked, now: datetime) -> dict[str, Any]:
 
 
 def submit(
-    asked: Asked, now: Callable[[], datetime], *, build: bool, push: bool
+    asked: SubmitRequest, now: Callable[[], datetime], *, build: bool, push: bool
 ) -> tuple[Job, Aws]:
     """Submit a job, and add it to the folder's job log; also what AWS was asked through.
 
@@ -174,7 +174,7 @@ def submit(
     return job, aws
 
 
-def _job(asked: Asked, where: Place, found: Prepared, now: datetime) -> Job:
+def _job(asked: SubmitRequest, where: SageMakerConfig, found: Prepared, now: datetime) -> Job:
     name = asked.name or default_name(now)
     return found.job(name, image.address(where, asked.tag or image.default_tag()))
 
@@ -197,7 +197,7 @@ def _check_account(aws: Aws) -> None:
         )
 
 
-def _image(asked: Asked, job: Job, aws: Aws, build: bool, push: bool) -> None:
+def _image(asked: SubmitRequest, job: Job, aws: Aws, build: bool, push: bool) -> None:
     if (build or push) and asked.place.image:
         raise UsageError(
             "--build and --push make the image of the repository, and another image is named: "
@@ -227,7 +227,7 @@ def _upload_source(aws: Aws, found: Source) -> None:
         aws.call("s3", "upload_fileobj", Fileobj=file, Bucket=bucket, Key=key)
 
 
-def _created(asked: Asked, aws: Aws, found: Prepared, now: datetime) -> Job:
+def _created(asked: SubmitRequest, aws: Aws, found: Prepared, now: datetime) -> Job:
     """The job, made. Of its default name, the seconds count on where another has that name."""
     for later in range(_TRIES):
         job = _job(asked, aws.place, found, now + timedelta(seconds=later))

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ..dataset.rows import Row, Source, read
+from ..files.atomic import write_text
 from ..files.csv_log import read_rows
-from ..files.replacing import write_text
 from ..manifest import read_manifest
 from ..store import DATASET, FAILED, FAILED_COLUMNS, FAILED_LATER, PROOF_COLUMNS
 from ..types import REASONS

@@ -35,7 +35,7 @@ from wasmtime.component import Component
 
 from ..errors import RuntimeMissing, SandboxError
 from ..files.cache import cache_folder
-from ..workers.waits import taken
+from ..workers.interruptible import interruptible_get
 from .faults import handlers, put_back
 from .guest import Limits
 from .runtimes import Runtime, recorded_hash, runtime_file
@@ -116,7 +116,7 @@ class _Runner:
         """The result of `call`. An exception that a signal raises here leaves it running."""
         done: SimpleQueue[Future[Result]] = SimpleQueue()
         self._calls.put((call, done))
-        return taken(done).result()
+        return interruptible_get(done).result()
 
     def end(self) -> None:
         """Ends the thread after the calls that it was given."""

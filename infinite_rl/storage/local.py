@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..errors import StoreError, UsageError
-from ..files.replacing import clear_abandoned, replacing_folder
+from ..files.atomic import atomic_folder, clear_abandoned
 from .marker import MARKER, MOST, Marker, Published, contents, stamps_of
 from .transfer import Meter, Transfer
 
@@ -39,7 +39,7 @@ def publish(folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer)
         there = _whole(target)
         if there is None or not there.same_content(marker):
             clear_abandoned(target.parent)
-            with replacing_folder(target) as draft:
+            with atomic_folder(target) as draft:
                 _copy(folder, draft, marker, transfer)
                 if not marker.is_of(draft) or stamps_of(folder) != stamps:
                     raise StoreError(f"{folder} changed while it was published")

@@ -33,14 +33,14 @@ _LIBRARIES = ("boto3", "botocore", "s3transfer", "urllib3")
 
 
 @dataclass(frozen=True)
-class Place:
+class S3Uri:
     """A bucket and a key, or for a folder the beginning of keys, which ends with "/" or is ""."""
 
     bucket: str
     key: str
 
     @classmethod
-    def of(cls, uri: str) -> Place:
+    def of(cls, uri: str) -> S3Uri:
         """The place that a URI names. Raises UsageError where it names none."""
         found = _URI.fullmatch(uri)
         if not found:
@@ -48,12 +48,12 @@ class Place:
         return cls(found[1], found[2])
 
     @property
-    def folder(self) -> Place:
+    def folder(self) -> S3Uri:
         """It as a folder."""
         return self if not self.key or self.key.endswith("/") else replace(self, key=f"{self.key}/")
 
-    def __truediv__(self, name: str) -> Place:
-        return Place(self.bucket, self.key + name)
+    def __truediv__(self, name: str) -> S3Uri:
+        return S3Uri(self.bucket, self.key + name)
 
     def __str__(self) -> str:
         return f"s3://{self.bucket}/{self.key}"
@@ -68,7 +68,7 @@ class Place:
 class _File:
     """One object that is fetched, and the file it goes to."""
 
-    place: Place
+    place: S3Uri
     entry: Entry
     path: Path
 
@@ -78,7 +78,7 @@ class _File:
 
 def fetch(uri: str, transfer: Transfer) -> Path:
     """An object, or where `uri` ends with "/" a whole folder: see `storage.fetch`."""
-    place = Place.of(uri)
+    place = S3Uri.of(uri)
     with _told(uri, "read"):
         client = _client()
         if not place.key or place.key.endswith("/"):
@@ -86,7 +86,7 @@ def fetch(uri: str, transfer: Transfer) -> Path:
         return _fetch_object(client, place, transfer)
 
 
-def _fetch_object(client: Any, place: Place, transfer: Transfer) -> Path:
+def _fetch_object(client: Any, place: S3Uri, transfer: Transfer) -> Path:
     name = PurePosixPath(place.key).name
     if name in ("", ".", "..") or "\0" in name:
         raise UsageError(f"{place} has no name that a file could have")
@@ -99,7 +99,7 @@ def _fetch_object(client: Any, place: Place, transfer: Transfer) -> Path:
     return kept(transfer.place(str(place), entry.etag, name), Path.is_file, make)
 
 
-def _head(client: Any, place: Place) -> Any:
+def _head(client: Any, place: S3Uri) -> Any:
     """What S3 tells of an object; where there is none but a folder, an error that says so."""
     try:
         head = client.head_object(**place.where)
@@ -112,7 +112,7 @@ def _head(client: Any, place: Place) -> Any:
     return head
 
 
-def _is_folder(client: Any, place: Place) -> bool:
+def _is_folder(client: Any, place: S3Uri) -> bool:
     try:
         found = client.list_objects_v2(Bucket=place.bucket, Prefix=place.key, MaxKeys=1)
     except client.exceptions.ClientError:
@@ -120,7 +120,7 @@ def _is_folder(client: Any, place: Place) -> bool:
     return bool(found.get("Contents"))
 
 
-def _fetch_folder(client: Any, place: Place, transfer: Transfer) -> Path:
+def _fetch_folder(client: Any, place: S3Uri, transfer: Transfer) -> Path:
     marker, etag = _marker(client, place)
     marker = marker.without(transfer.leave_out)
     version = "\n".join((etag, *transfer.leave_out))
@@ -135,7 +135,7 @@ def _fetch_folder(client: Any, place: Place, transfer: Transfer) -> Path:
     return kept(transfer.place(str(place), version, name), marker.is_of, make)
 
 
-def _marker(client: Any, place: Place) -> tuple[Marker, str]:
+def _marker(client: Any, place: S3Uri) -> tuple[Marker, str]:
     """A folder's marker, and its ETag."""
     for left in reversed(range(_FRUITLESS)):
         try:
@@ -241,7 +241,7 @@ def _verify(file: _File) -> None:
 
 def publish(folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer) -> Published:
     """Upload all files, see that they are there, then say so: see `storage.publish`."""
-    place = Place.of(uri).folder
+    place = S3Uri.of(uri).folder
     if not place.key:
         raise UsageError(f"{uri} is a whole bucket: name a folder in it")
     with _told(uri, "published"):
@@ -264,12 +264,12 @@ def publish(folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer)
     return Published(str(place), dict(note))
 
 
-def _there(client: Any, place: Place) -> Marker | None:
+def _there(client: Any, place: S3Uri) -> Marker | None:
     """The marker of what is at a place, if all of it is there."""
     return _whole(client, place, _listing(client, place))
 
 
-def _upload(client: Any, folder: Path, place: Place, marker: Marker, transfer: Transfer) -> None:
+def _upload(client: Any, folder: Path, place: S3Uri, marker: Marker, transfer: Transfer) -> None:
     from boto3.s3.transfer import TransferConfig, create_transfer_manager
 
     meter = Meter(transfer, sum(entry.size for entry in marker.files.values()))
@@ -305,7 +305,7 @@ class _Subscriber:
     def on_done(self, **_: Any) -> None: ...
 
 
-def _as_there(client: Any, place: Place, marker: Marker, same: Mapping[str, str]) -> Marker:
+def _as_there(client: Any, place: S3Uri, marker: Marker, same: Mapping[str, str]) -> Marker:
     """The marker with the ETags that S3 tells of, if all is there.
 
     An object that somebody else has put there meanwhile is not taken for this one: it has the hash
@@ -335,7 +335,7 @@ def _as_there(client: Any, place: Place, marker: Marker, same: Mapping[str, str]
 
 def ready(uri: str) -> list[Published]:
     """The whole folders below a place: see `storage.ready`."""
-    place = Place.of(uri).folder
+    place = S3Uri.of(uri).folder
     with _told(uri, "listed"):
         client = _client()
         folders: dict[str, dict[str, Any]] = defaultdict(dict)
@@ -350,7 +350,7 @@ def ready(uri: str) -> list[Published]:
     return [Published(str(place / f"{name}/"), each.note) for name, each in whole.items()]
 
 
-def _listing(client: Any, place: Place) -> dict[str, Any]:
+def _listing(client: Any, place: S3Uri) -> dict[str, Any]:
     """What S3 tells of each object below a place, by its name there."""
     pages = client.get_paginator("list_objects_v2").paginate(Bucket=place.bucket, Prefix=place.key)
     return {
@@ -358,7 +358,7 @@ def _listing(client: Any, place: Place) -> dict[str, Any]:
     }
 
 
-def _whole(client: Any, place: Place, files: Mapping[str, Any]) -> Marker | None:
+def _whole(client: Any, place: S3Uri, files: Mapping[str, Any]) -> Marker | None:
     """A folder's marker, where all it tells of is among the objects that are listed."""
     if MARKER not in files:
         return None
@@ -431,7 +431,7 @@ def _meant(uri: str, what: str, error: Exception) -> Exception:
 def _refused(uri: str, what: str, error: Any) -> Exception:
     """What an answer of S3 that is an error means."""
     code, status = str(error.response.get("Error", {}).get("Code")), _status(error)
-    bucket = Place.of(uri).bucket
+    bucket = S3Uri.of(uri).bucket
     if code == "NoSuchBucket":
         return UsageError(f"{uri} cannot be {what}: there is no bucket {bucket}")
     if status == 404:

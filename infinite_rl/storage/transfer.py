@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import InfiniteRLError, StoreError
+from ..files.atomic import atomic_folder, clear_unfinished
 from ..files.cache import cache_folder
-from ..files.replacing import clear_unfinished, replacing_folder
 
 CHUNK = 1 << 20  # bytes that are read at a time
 _LOCK = ".lock"
@@ -80,7 +80,7 @@ def kept(place: Path, is_whole: Callable[[Path], bool], make: Callable[[Path], o
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _turn(place.parent):
             if not is_whole(place):
-                with replacing_folder(place) as draft:
+                with atomic_folder(place) as draft:
                     make(draft)
     except OSError as error:
         raise StoreError(f"cannot write {place}: {error.strerror or error}") from None

@@ -3,7 +3,7 @@
     pool.py          batches over all cores of this machine, in order
     worker.py        one such process, from its start to its last answer
     ray_cluster.py   Ray, where the processes are to be on many machines
-    waits.py         waits that Ctrl-C ends
+    interruptible.py   blocking waits that Ctrl-C ends
 
 None of them knows what the work is.
 """

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import UsageError
-from .waits import settled
+from .interruptible import interruptible_result
 from .worker import NoWorkers, Worker, WorkerGone, answer_to, raised
 
 Job = TypeVar("Job")
@@ -124,10 +124,10 @@ def in_order(submit: Callable[[Job], Future[Result]], jobs: Iterable[Job]) -> It
     for job in jobs:
         waiting.append(submit(job))
         while waiting and (len(waiting) >= _AHEAD or waiting[0].done()):
-            yield settled(waiting.popleft())
+            yield interruptible_result(waiting.popleft())
             _refuse_fork(born)
     while waiting:
-        yield settled(waiting.popleft())
+        yield interruptible_result(waiting.popleft())
         _refuse_fork(born)
 
 

@@ -24,11 +24,11 @@ import s3_server
 
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
 from infinite_rl.launch import container as container_program
-from infinite_rl.launch.begun import Begun
 from infinite_rl.launch.container import Evaluation, _beside, _stop, _unpack
-from infinite_rl.launch.hosts import Guest, Hosts, Meeting, ip_of
+from infinite_rl.launch.hosts import HostRendezvous, Hosts, WorkerHost, ip_of
 from infinite_rl.launch.inputs import fetched
 from infinite_rl.launch.ray_job import Node, trained
+from infinite_rl.launch.resumable_run import ResumableRun
 from infinite_rl.storage import fetch, ready
 from infinite_rl.training.runs import checkpoint
 from infinite_rl.training.runs.config import TrainingConfig
@@ -108,9 +108,9 @@ def test_a_host_that_can_have_no_address_is_named(name: str) -> None:
 @linux
 def test_a_host_is_told_of_ray_and_of_the_end() -> None:
     port = free_port()
-    meeting = Meeting(hosts(0), port)
+    meeting = HostRendezvous(hosts(0), port)
     meeting.tell(RAY)
-    with closing(Guest(hosts(1), port, 10)) as guest:
+    with closing(WorkerHost(hosts(1), port, 10)) as guest:
         assert guest.ray() == RAY and guest.ended(0) is None
         meeting.end(3)
         assert guest.ended(10) == 3
@@ -127,9 +127,9 @@ def test_a_host_that_comes_as_the_run_ends_is_told_of_the_end(
         time.sleep(0.05)  # in which the run ends
 
     port = free_port()
-    meeting = Meeting(hosts(0), port)
+    meeting = HostRendezvous(hosts(0), port)
     monkeypatch.setattr(socket.socket, "sendall", send_and_pause)
-    with closing(Guest(hosts(1), port, 10)) as guest:
+    with closing(WorkerHost(hosts(1), port, 10)) as guest:
         meeting.end(3)
         assert guest.ended(10) == 3
 
@@ -139,12 +139,12 @@ def test_a_host_that_comes_first_waits_for_the_head() -> None:
     port, met = free_port(), threading.Event()
 
     def come() -> None:
-        with closing(Guest(hosts(1), port, 30)):
+        with closing(WorkerHost(hosts(1), port, 30)):
             met.set()
 
     guest = threading.Thread(target=come)
     guest.start()
-    meeting = Meeting(hosts(0), port)
+    meeting = HostRendezvous(hosts(0), port)
     assert met.wait(30)
     meeting.end(0)
     guest.join(30)
@@ -156,13 +156,13 @@ def test_a_head_that_fails_before_ray_is_there_tells_why_also_who_comes_late() -
     three = (*NAMES, "127.0.0.4")
 
     def come(name: str) -> None:
-        with closing(Guest(Hosts(three, name), port, 30)) as guest:
+        with closing(WorkerHost(Hosts(three, name), port, 30)) as guest:
             assert guest.ray() is None
             codes[name] = guest.ended(0), guest.reason
 
     early, late = (threading.Thread(target=come, args=[name]) for name in three[1:])
     early.start()
-    with suppress(UsageError), Meeting(Hosts(three, three[0]), port, 30):
+    with suppress(UsageError), HostRendezvous(Hosts(three, three[0]), port, 30):
         late.start()
         raise UsageError("there is no model")
     early.join(30)
@@ -173,9 +173,9 @@ def test_a_head_that_fails_before_ray_is_there_tells_why_also_who_comes_late() -
 @linux
 def test_a_host_that_ends_before_the_training_is_noticed() -> None:
     port = free_port()
-    with Meeting(hosts(0), port) as meeting:
+    with HostRendezvous(hosts(0), port) as meeting:
         meeting.check()  # nobody is here yet
-        guest = Guest(hosts(1), port, 10)
+        guest = WorkerHost(hosts(1), port, 10)
         meeting.check()
         guest.close()
         with pytest.raises(InfiniteRLError, match="the host 127.0.0.3 has ended before the train"):
@@ -185,7 +185,7 @@ def test_a_host_that_ends_before_the_training_is_noticed() -> None:
 @linux
 def test_a_host_does_not_wait_for_ever() -> None:
     with pytest.raises(InfiniteRLError, match="the head 127.0.0.2 was not there within 0 seconds"):
-        Guest(hosts(1), free_port(), 0)
+        WorkerHost(hosts(1), free_port(), 0)
 
 
 @linux
@@ -205,7 +205,7 @@ def test_what_is_no_head_is_not_waited_for_and_takes_no_memory(
 
         threading.Thread(target=speak, daemon=True).start()
         with pytest.raises(InfiniteRLError, match="was not there within 0 seconds"):
-            Guest(hosts(1), server.getsockname()[1], 0)
+            WorkerHost(hosts(1), server.getsockname()[1], 0)
 
 
 @linux
@@ -222,7 +222,7 @@ def test_an_end_that_is_told_wrongly_is_a_failure(
             guests[0].sendall(b"{}\n")
 
         threading.Thread(target=speak, daemon=True).start()
-        with closing(Guest(hosts(1), server.getsockname()[1], 10)) as guest:
+        with closing(WorkerHost(hosts(1), server.getsockname()[1], 10)) as guest:
             assert guest.ended(0) is None
             guests[0].sendall(said)
             assert guest.ended(10) == 1
@@ -243,9 +243,9 @@ def test_a_head_that_could_not_open_a_connection_opens_the_next(
 
     monkeypatch.setattr(socket.socket, "accept", failing)
     port = free_port()
-    meeting = Meeting(hosts(0), port)
+    meeting = HostRendezvous(hosts(0), port)
     meeting.tell(RAY)
-    with closing(Guest(hosts(1), port, 10)) as guest:
+    with closing(WorkerHost(hosts(1), port, 10)) as guest:
         assert failed and guest.ray() == RAY
     meeting.end(0)
 
@@ -253,7 +253,7 @@ def test_a_head_that_could_not_open_a_connection_opens_the_next(
 @linux
 def test_a_stranger_is_told_nothing() -> None:
     port = free_port()
-    meeting = Meeting(hosts(0), port)
+    meeting = HostRendezvous(hosts(0), port)
     meeting.tell(RAY)
     with socket.create_connection((NAMES[0], port), source_address=("127.0.0.9", 0)) as stranger:
         assert stranger.recv(100) == b""
@@ -265,13 +265,13 @@ def test_a_head_that_is_gone_without_a_word_is_a_failure() -> None:
     port = free_port()
     program = (
         "import sys, time\n"
-        "from infinite_rl.launch.hosts import Hosts, Meeting\n"
-        f"Meeting(Hosts({NAMES}, {NAMES[0]!r}), {port})\n"
+        "from infinite_rl.launch.hosts import Hosts, HostRendezvous\n"
+        f"HostRendezvous(Hosts({NAMES}, {NAMES[0]!r}), {port})\n"
         "time.sleep(60)\n"
     )
     head = subprocess.Popen([sys.executable, "-c", program], env=environment())
     try:
-        with closing(Guest(hosts(1), port, 60)) as guest:
+        with closing(WorkerHost(hosts(1), port, 60)) as guest:
             head.kill()
             assert guest.ended(60) == 1
     finally:
@@ -292,15 +292,15 @@ def environment(**more: str) -> dict[str, str]:
 
 HOST = """
 import signal, sys
-from infinite_rl.launch.hosts import Guest, Hosts, Meeting
+from infinite_rl.launch.hosts import WorkerHost, Hosts, HostRendezvous
 from infinite_rl.launch.ray_job import Settings, follow, lead
 number, port, temp_dir, *train = sys.argv[1:]
 hosts = Hosts({names}, {names}[int(number)], 0)
 given = Settings(temp_dir, 60)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 if not hosts.is_head:
-    sys.exit(follow(hosts, given, Guest(hosts, int(port), 60)))
-with Meeting(hosts, int(port)) as meeting:
+    sys.exit(follow(hosts, given, WorkerHost(hosts, int(port), 60)))
+with HostRendezvous(hosts, int(port)) as meeting:
     sys.exit(lead(hosts, given, train, meeting))
 """
 # What stands for the training: asks each node for a sign of life, and ends as it is told.
@@ -558,7 +558,7 @@ def test_the_newest_whole_checkpoint_is_fetched_with_what_happened_before_it(
     before = Before(tmp_path, 2, 4, 6)
     (tmp_path / f"far/checkpoints/{before.run}_step6/trainer_state.pt").unlink()
     told = before.again(tmp_path, steps=12)  # which is no other curve
-    begun = Begun.of(told)
+    begun = ResumableRun.of(told)
     assert begun and (begun.name, begun.newest.step, begun.ended) == (before.run, 4, False)
     run = begun.fetched(told)
     assert run == tmp_path / "again" / before.run
@@ -574,7 +574,7 @@ def test_the_newest_whole_checkpoint_is_fetched_with_what_happened_before_it(
 
 def test_a_run_without_traces_goes_on_from_its_checkpoint_alone(tmp_path: Path) -> None:
     told = Before(tmp_path, 2, traces="").again(tmp_path, traces="")
-    begun = Begun.of(told)
+    begun = ResumableRun.of(told)
     assert begun and resume_checkpoint(run := begun.fetched(told), told)
     with RunFolder.open(run) as folder:
         folder.resumed(2)
@@ -582,7 +582,7 @@ def test_a_run_without_traces_goes_on_from_its_checkpoint_alone(tmp_path: Path) 
 
 def test_a_run_goes_on_with_the_same_settings_alone(tmp_path: Path) -> None:
     told = Before(tmp_path, 2).again(tmp_path, learning_rate=1e-3)
-    begun = Begun.of(told)
+    begun = ResumableRun.of(told)
     said = r"go on with the run at .*_step2, but .*learning_rate was 1e-06, is 0.001.*`checkpoints`"
     with pytest.raises(UsageError, match=said):
         begun and begun.fetched(told)
@@ -594,12 +594,12 @@ def test_of_two_runs_in_one_place_none_is_gone_on_with(tmp_path: Path) -> None:
     first, second = Before(tmp_path, 2), Before(tmp_path, 2)
     said = f"checkpoints of 2 runs, {first.run}, {second.run}, .* name another place"
     with pytest.raises(UsageError, match=said):
-        Begun.of(first.again(tmp_path))
+        ResumableRun.of(first.again(tmp_path))
 
 
 def test_where_nothing_was_published_a_run_is_begun(tmp_path: Path) -> None:
-    assert Begun.of(TrainingConfig("m")) is None
-    assert Begun.of(TrainingConfig("m", checkpoints=str(tmp_path / "far"))) is None
+    assert ResumableRun.of(TrainingConfig("m")) is None
+    assert ResumableRun.of(TrainingConfig("m", checkpoints=str(tmp_path / "far"))) is None
 
 
 def test_a_run_that_has_ended_is_not_trained_again(tmp_path: Path) -> None:

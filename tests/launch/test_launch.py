@@ -21,8 +21,8 @@ import pytest
 
 from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.launch import ignored, job_log, source
+from infinite_rl.launch.config import SageMakerConfig, read, resolve
 from infinite_rl.launch.names import check_name, default_name
-from infinite_rl.launch.place import Place, read, resolve
 from infinite_rl.launch.request import Job, create_training_job, tags
 from infinite_rl.launch.source import Source, archived, listed, named
 from infinite_rl.redact import redact
@@ -117,9 +117,9 @@ def test_all_that_is_missing_is_named_at_once(tmp_path: Path) -> None:
 
 def test_the_account_is_the_roles_or_that_of_the_credentials(tmp_path: Path) -> None:
     needed = ["region", "account"]
-    place = Place(region="eu-west-1", role="arn:aws:iam::123456789012:role/deep/training")
+    place = SageMakerConfig(region="eu-west-1", role="arn:aws:iam::123456789012:role/deep/training")
     assert resolve(place, needed).account == "123456789012"
-    place = Place(region="eu-west-1", role="training")
+    place = SageMakerConfig(region="eu-west-1", role="training")
     found = resolve(place, needed, account=lambda _: "210987654321")
     assert found.role_arn == "arn:aws:iam::210987654321:role/training"
     with pytest.raises(UsageError, match="account is missing.*--account.*STS"):
@@ -135,7 +135,7 @@ def test_the_account_is_the_roles_or_that_of_the_credentials(tmp_path: Path) -> 
     ],
 )
 def test_each_part_of_aws_has_its_own_addresses(region: str, arn: str, registry: str) -> None:
-    place = Place(region=region, account="1" * 12, role="r")
+    place = SageMakerConfig(region=region, account="1" * 12, role="r")
     assert place.role_arn.startswith(arn)
     assert place.registry == f"{'1' * 12}.dkr.ecr.{region}.{registry}"
 
@@ -167,12 +167,12 @@ def test_each_part_of_aws_has_its_own_addresses(region: str, arn: str, registry:
 )
 def test_what_the_service_would_refuse_is_refused_here(values: Any, told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        Place(**values)
+        SageMakerConfig(**values)
 
 
 def test_a_secret_of_the_environment_is_not_in_the_error() -> None:
     with pytest.raises(UsageError) as error:
-        Place(environment={"HF_TOKEN": "hf_" + "x" * 600})
+        SageMakerConfig(environment={"HF_TOKEN": "hf_" + "x" * 600})
     assert "hf_x" not in str(error.value)
 
 
@@ -185,19 +185,21 @@ def test_an_unknown_key_of_the_file_is_named_with_its_file(tmp_path: Path) -> No
 
 
 def test_every_key_of_a_place_is_explained() -> None:
-    assert set(Place.explained()) == {each.name for each in fields(Place)}
+    assert set(SageMakerConfig.explained()) == {each.name for each in fields(SageMakerConfig)}
 
 
 def test_the_page_names_each_key_and_its_default() -> None:
     page = (HERE.parents[1] / "docs" / "training-at-scale.md").read_text(encoding="utf-8")
     said = page.split("\n## Launch\n")[1].split("\n## ")[0]
     rows = "".join(re.findall(r"^\| (`.*?) \|", said.split("| key of `launch.yaml`")[1], re.M)[:6])
-    assert set(re.findall(r"`(\w+)`", rows)) == set(Place.kinds())
+    assert set(re.findall(r"`(\w+)`", rows)) == set(SageMakerConfig.kinds())
     assert "(`ml.p4de.24xlarge`, 1), their disks (200)" in said and "stopped (5)" in said
     example = re.findall(r"```yaml\n(.*?)```", said, re.S)[0]
     import yaml
 
-    assert Place.of(yaml.safe_load(example)).instance_type == Place.instance_type
+    assert (
+        SageMakerConfig.of(yaml.safe_load(example)).instance_type == SageMakerConfig.instance_type
+    )
 
 
 # Sources.
@@ -471,7 +473,7 @@ def test_a_pattern_of_many_stars_takes_no_time(pattern: str) -> None:
 
 # Requests.
 
-PLACE = Place(
+PLACE = SageMakerConfig(
     region="eu-west-1",
     account="123456789012",
     role="training",
@@ -498,7 +500,7 @@ def test_a_secret_of_the_environment_is_sent_but_not_shown() -> None:
 
 
 def test_the_defaults_are_those_that_are_documented() -> None:
-    place = Place(region="eu-west-1", account="1" * 12, role="r", bucket="bucket")
+    place = SageMakerConfig(region="eu-west-1", account="1" * 12, role="r", bucket="bucket")
     request = create_training_job(Job("a", IMAGE, "0"), place)
     assert request["ResourceConfig"]["InstanceType"] == "ml.p4de.24xlarge"
     assert request["ResourceConfig"]["InstanceCount"] == 1

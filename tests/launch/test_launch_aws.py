@@ -28,8 +28,8 @@ from infinite_rl.errors import InfiniteRLError, LaunchError, StoreError, UsageEr
 from infinite_rl.launch import image, job_log, jobs
 from infinite_rl.launch import submit as submission
 from infinite_rl.launch.aws import Aws
-from infinite_rl.launch.denied import explain, policy, statement
-from infinite_rl.launch.place import Place
+from infinite_rl.launch.config import SageMakerConfig
+from infinite_rl.launch.permissions import explain, policy, statement
 
 pytest.importorskip("yaml")
 NOW = datetime(2026, 3, 1, 12, 30, 5, tzinfo=timezone.utc)
@@ -221,11 +221,11 @@ def test_a_source_that_is_there_is_not_sent_again(
 
 @pytest.mark.usefixtures("pushed")
 def test_two_submissions_at_once_are_two_jobs(aws: aws_server.Aws, folder: Path) -> None:
-    place = Place(region="us-east-1", role="training", bucket="a-bucket", account=ACCOUNT)
+    place = SageMakerConfig(region="us-east-1", role="training", bucket="a-bucket", account=ACCOUNT)
     names: list[str] = []
 
     def one() -> None:
-        asked = submission.Asked(folder / "train.yaml", place, folder)
+        asked = submission.SubmitRequest(folder / "train.yaml", place, folder)
         job, _ = submission.submit(asked, lambda: NOW, build=False, push=False)
         names.append(job.name)
 
@@ -415,8 +415,10 @@ def test_who_may_not_write_to_s3_is_told_the_permission_and_its_statement(
         operation = "S3 POST"  # which begins an upload
         (folder / "large.bin").write_bytes(os.urandom(9 << 20))
     if what == "config":
-        place = Place(region="us-east-1", role="training", bucket="a-bucket", account=ACCOUNT)
-        asked = submission.Asked(folder / "train.yaml", place, folder)
+        place = SageMakerConfig(
+            region="us-east-1", role="training", bucket="a-bucket", account=ACCOUNT
+        )
+        asked = submission.SubmitRequest(folder / "train.yaml", place, folder)
         with submission.prepared(asked) as found:
             submission._upload_source(Aws(place), found.source)
     aws.faults[operation], aws.forever = [s3_refusal("AccessDenied")], {operation}
@@ -649,7 +651,7 @@ def test_no_dockerfile_is_said(folder: Path) -> None:
 
 
 def test_a_repository_is_made_once(aws: aws_server.Aws) -> None:
-    place = Place(region="us-east-1", account=ACCOUNT, tags={"team": "rl"})
+    place = SageMakerConfig(region="us-east-1", account=ACCOUNT, tags={"team": "rl"})
     assert image.ensure_repository(Aws(place)) and not image.ensure_repository(Aws(place))
     assert aws.calls["CreateRepository"] == 1
     aws.faults["DescribeRepositories"] = [refusal("RepositoryNotFoundException")]
@@ -678,7 +680,7 @@ def states(*told: str) -> list[dict[str, Any]]:
     ]
 
 
-PLACE = Place(region="us-east-1")
+PLACE = SageMakerConfig(region="us-east-1")
 
 
 @pytest.mark.parametrize(("end", "code"), [("Completed", 0), ("Failed", 1), ("Stopped", 1)])
@@ -884,7 +886,9 @@ def test_an_explicit_deny_is_not_answered_with_a_statement() -> None:
 
 
 def test_a_role_is_passed_to_sagemaker_alone() -> None:
-    found = statement("iam:PassRole", Place(region="us-east-1", account=ACCOUNT, role="training"))
+    found = statement(
+        "iam:PassRole", SageMakerConfig(region="us-east-1", account=ACCOUNT, role="training")
+    )
     assert found["Resource"] == ROLE
     assert found["Condition"] == {
         "StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}
@@ -904,7 +908,7 @@ def test_the_policy_grants_every_call_that_is_made(
     assert main(["jobs", "policy", "--account", ACCOUNT]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed == policy(
-        Place(region="us-east-1", role="training", bucket="a-bucket", account=ACCOUNT)
+        SageMakerConfig(region="us-east-1", role="training", bucket="a-bucket", account=ACCOUNT)
     )
     granted = {
         action.partition(":")[2]

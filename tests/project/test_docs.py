@@ -20,7 +20,7 @@ from markdown_it.token import Token
 
 import infinite_rl
 from infinite_rl.cli import main, parsed
-from infinite_rl.launch import place
+from infinite_rl.launch import config as launch_config
 from infinite_rl.training import TrainingConfig
 
 ROOT = Path(__file__).parents[2]
@@ -137,9 +137,9 @@ def test_each_verb_and_option_that_a_sentence_names_is_in_the_help(
     "block", blocks("training-at-scale.md", "yaml"), ids=lambda block: block[:20]
 )
 def test_each_config_is_accepted(block: str, tmp_path: Path) -> None:
-    (tmp_path / place.FILE).write_text(block, encoding="utf-8")
-    if place.FILE in block:
-        assert place.read(tmp_path, {}).bucket == "my-bucket"
+    (tmp_path / launch_config.FILE).write_text(block, encoding="utf-8")
+    if launch_config.FILE in block:
+        assert launch_config.read(tmp_path, {}).bucket == "my-bucket"
     else:
         rows = {} if "datasets" in block else {"data": "rows.jsonl"}
         assert TrainingConfig.of({"model": "m", **rows, **yaml.safe_load(block)})

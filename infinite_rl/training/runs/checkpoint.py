@@ -20,7 +20,7 @@ from pickle import UnpicklingError  # what torch raises; nothing is unpickled he
 from typing import Any
 
 from ...errors import StoreError, UsageError
-from ...files.replacing import UNFINISHED, clear_unfinished, replacing_folder, write_text
+from ...files.atomic import UNFINISHED, atomic_folder, clear_unfinished, write_text
 
 FOLDER, READY, STATE = "checkpoints", "READY", "trainer_state.pt"
 FINAL = "FINAL"  # in a run's folder: the name of the checkpoint that it has ended with
@@ -48,7 +48,7 @@ def save(
     if not is_ready(final):
         try:
             clear_unfinished(final.parent)
-            with replacing_folder(final) as draft:
+            with atomic_folder(final) as draft:
                 _write(draft, model, tokenizer, state)
         except _failures() as error:
             raise StoreError(f"cannot write {final}: {_reason(error)}") from error

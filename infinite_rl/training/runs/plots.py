@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ...errors import UsageError
-from ...files.replacing import replacing
+from ...files.atomic import atomic_file
 from .run_folder import read_events
 
 FOLDER = "plots"
@@ -83,7 +83,7 @@ def _draw(figure: Any, title: str, lines: Mapping[str, Curve], path: Path) -> No
 
 def save(figure: Any, path: Path) -> None:
     """Write a figure, as the kind of picture that the path's ending names. Raises StoreError."""
-    with replacing(path) as draft:
+    with atomic_file(path) as draft:
         figure.savefig(draft, format=path.suffix[1:].lower(), dpi=120)
 
 

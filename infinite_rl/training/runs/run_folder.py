@@ -28,9 +28,9 @@ from typing import Any
 from ...dataset.shelf import to_line
 from ...errors import StoreError, UsageError
 from ...files.append_only import AppendOnlyFile, damaged, whole_lines
+from ...files.atomic import write_text
 from ...files.lock import locked
-from ...files.replacing import write_text
-from ...manifest import surroundings
+from ...manifest import environment_info
 from ...redact import redact
 from ...settings import read_yaml, to_yaml
 from . import checkpoint
@@ -88,7 +88,7 @@ class RunFolder:
             "commit": found and {"sha": found[0], "changed": found[1]},
             "seeds": {name: config[name] for name in ("seed",) if name in config},
             "working_directory": str(Path.cwd()),
-            **surroundings(*_PACKAGES),
+            **environment_info(*_PACKAGES),
         }
         write_text(path / CONFIG, settings)
         write_text(path / REQUIREMENTS, requirements())
@@ -145,7 +145,7 @@ class RunFolder:
         """Note that the run goes on from the checkpoint of `step`; what came after it is void."""
         checkpoint.go_on(self.path)
         self._rollouts.append(to_line({"kind": RESUMED, "step": step}))
-        self.event(RESUMED, step, **surroundings(*_PACKAGES))
+        self.event(RESUMED, step, **environment_info(*_PACKAGES))
         self._capped = self._is_capped()
 
     def sync(self) -> None:

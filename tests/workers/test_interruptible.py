@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from infinite_rl.workers.waits import settled, taken
+from infinite_rl.workers.interruptible import interruptible_get, interruptible_result
 
 
 class Interrupted(Exception):
@@ -30,7 +30,9 @@ def signal_when_asleep() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-@pytest.mark.parametrize("wait", [lambda: taken(SimpleQueue()), lambda: settled(Future())])
+@pytest.mark.parametrize(
+    "wait", [lambda: interruptible_get(SimpleQueue()), lambda: interruptible_result(Future())]
+)
 def test_a_signal_that_wakes_nobody_ends_the_wait(wait: Any) -> None:
     def interrupt(*_: object) -> None:
         raise Interrupted
@@ -48,19 +50,19 @@ def test_what_is_waited_for_comes_at_once_or_later() -> None:
     queue: SimpleQueue[int] = SimpleQueue()
     future: Future[int] = Future()
     threading.Timer(0.6, lambda: (queue.put(2), future.set_result(3))).start()
-    assert taken(queue) == 2 and settled(future) == 3
+    assert interruptible_get(queue) == 2 and interruptible_result(future) == 3
     queue.put(4)
-    assert taken(queue) == 4 and settled(future) == 3
+    assert interruptible_get(queue) == 4 and interruptible_result(future) == 3
 
 
 def test_the_error_of_a_future_is_its_own_also_if_it_tells_of_time() -> None:
     future: Future[int] = Future()
     future.set_exception(TimeoutError("the job's own"))
     with pytest.raises(TimeoutError, match="the job's own"):
-        settled(future)
+        interruptible_result(future)
 
 
 def test_something_may_be_done_while_nothing_comes() -> None:
     """As to show how far a run is, while its calls wait for their provider."""
     queue: SimpleQueue[int] = SimpleQueue()
-    assert taken(queue, lambda: queue.put(1)) == 1
+    assert interruptible_get(queue, lambda: queue.put(1)) == 1

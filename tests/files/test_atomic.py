@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from infinite_rl.errors import StoreError
-from infinite_rl.files.replacing import (
+from infinite_rl.files.atomic import (
+    atomic_file,
+    atomic_folder,
     clear_abandoned,
     clear_unfinished,
-    replacing,
-    replacing_folder,
     write_text,
 )
 
@@ -25,7 +25,7 @@ def names(folder: Path) -> list[str]:
 
 
 def made(path: Path, text: str) -> None:
-    with replacing_folder(path) as draft:
+    with atomic_folder(path) as draft:
         draft.mkdir()
         (draft / text).write_text(text)
 
@@ -38,7 +38,7 @@ def test_a_folder_takes_the_place_of_whatever_was_there(tmp_path: Path) -> None:
     made(place, "first")
     made(place, "second")
     assert names(place) == ["second"] and names(place.parent) == ["place"]
-    with replacing_folder(place) as draft:
+    with atomic_folder(place) as draft:
         assert draft.name == "place"  # so that it has the ending that says what a file is
         draft.write_text("a file")
     assert place.read_text() == "a file"
@@ -48,11 +48,11 @@ def test_a_folder_takes_the_place_of_whatever_was_there(tmp_path: Path) -> None:
 
 def test_until_it_is_whole_a_folder_is_not_there_and_its_elder_is(tmp_path: Path) -> None:
     place = tmp_path / "place"
-    with replacing_folder(place) as draft:
+    with atomic_folder(place) as draft:
         draft.mkdir()
         assert not place.exists()
     (place / "elder").touch()
-    with pytest.raises(ZeroDivisionError), replacing_folder(place) as draft:
+    with pytest.raises(ZeroDivisionError), atomic_folder(place) as draft:
         draft.mkdir()
         assert names(place) == ["elder"]
         raise ZeroDivisionError
@@ -82,7 +82,7 @@ def test_all_of_a_folder_is_on_the_disk_before_it_takes_its_place(
 ) -> None:
     place, synced = tmp_path / "place", dict[int, bool]()
     monkeypatch.setattr(os, "fsync", lambda f: synced.update({os.fstat(f).st_ino: place.exists()}))
-    with replacing_folder(place) as draft:
+    with atomic_folder(place) as draft:
         (draft / "sub").mkdir(parents=True)
         (draft / "sub" / "file").touch()
     inside = [place, place / "sub", place / "sub" / "file"]
@@ -116,7 +116,7 @@ def test_a_folder_may_have_the_longest_name_there_is(tmp_path: Path) -> None:
 
 def test_what_killed_processes_left_is_cleared_and_nothing_else(tmp_path: Path) -> None:
     made(tmp_path / "whole", "file")
-    making = replacing_folder(tmp_path / "half")
+    making = atomic_folder(tmp_path / "half")
     making.__enter__().mkdir()
     assert len(names(tmp_path)) == 2
     clear_unfinished(tmp_path)
@@ -138,7 +138,7 @@ def test_what_others_are_making_is_not_cleared_and_an_elder_gets_its_name_back(
     left(tmp_path, "replaced", elder=True)
     (tmp_path / "replaced" / "younger").mkdir(parents=True)
     (tmp_path / ".another.part" / "file").mkdir(parents=True)
-    with replacing_folder(tmp_path / "made") as draft:
+    with atomic_folder(tmp_path / "made") as draft:
         files = len(os.listdir("/dev/fd"))
         clear_abandoned(tmp_path)
         assert len(os.listdir("/dev/fd")) == files
@@ -162,7 +162,7 @@ def test_no_lock_is_held_when_a_folder_has_its_place(tmp_path: Path) -> None:
 def test_a_file_is_whole_or_the_one_before(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "a.txt"
     write_text(path, "first")
-    with pytest.raises(ZeroDivisionError), replacing(path) as draft:
+    with pytest.raises(ZeroDivisionError), atomic_file(path) as draft:
         draft.write_text("sec")
         raise ZeroDivisionError
     assert path.read_text() == "first" and names(path.parent) == ["a.txt"]

@@ -23,7 +23,7 @@ _DAY_S = 24 * 60 * 60
 
 
 @dataclass(frozen=True)
-class Place(Settings):
+class SageMakerConfig(Settings):
     """Where jobs run, and what each of them gets.
 
     region           such as eu-west-1
@@ -144,7 +144,7 @@ def _check_texts(key: str, given: Mapping[str, Any]) -> None:
             raise UsageError(f"inputs.{name}: every job has an input of that name already")
 
 
-def read(folder: Path, flags: Mapping[str, Any], file: Path | None = None) -> Place:
+def read(folder: Path, flags: Mapping[str, Any], file: Path | None = None) -> SageMakerConfig:
     """What flags, variables and a file say; `resolve` adds what AWS knows.
 
     Raises:
@@ -154,22 +154,22 @@ def read(folder: Path, flags: Mapping[str, Any], file: Path | None = None) -> Pl
     path = file or folder / FILE
     told: dict[str, Any] = {}
     if file or path.exists():
-        Place.read(path)
+        SageMakerConfig.read(path)
         told = read_yaml(path)
-    for key, kind in Place.kinds().items():
+    for key, kind in SageMakerConfig.kinds().items():
         if kind is str and (value := os.environ.get(VARIABLE + key.upper(), "").strip()):
             told[key] = value
     told |= {key: value for key, value in flags.items() if value not in (None, "")}
-    return Place(**told)
+    return SageMakerConfig(**told)
 
 
 def resolve(
-    place: Place,
+    place: SageMakerConfig,
     needed: Sequence[str],
     *,
     region: Callable[[], str] = str,
-    account: Callable[[Place], str] = lambda _: "",
-) -> Place:
+    account: Callable[[SageMakerConfig], str] = lambda _: "",
+) -> SageMakerConfig:
     """The place with all that is needed; `region` and `account` are asked for what is missing.
 
     Raises:
@@ -194,6 +194,6 @@ def _how_to_give(key: str) -> str:
         "account": ", or with credentials that AWS's STS knows, or with a role's whole ARN",
     }
     return (
-        f"the {key} is missing ({Place.explained()[key]}): give it as --{key}, as the variable "
-        f"{VARIABLE}{key.upper()}, or as `{key}:` in {FILE}{also.get(key, '')}"
+        f"the {key} is missing ({SageMakerConfig.explained()[key]}): give it as --{key}, as "
+        f"the variable {VARIABLE}{key.upper()}, or as `{key}:` in {FILE}{also.get(key, '')}"
     )

@@ -18,7 +18,7 @@ T = TypeVar("T")
 _LOOK_S = 0.5
 
 
-def taken(queue: SimpleQueue[T], meanwhile: Callable[[], object] = lambda: None) -> T:
+def interruptible_get(queue: SimpleQueue[T], meanwhile: Callable[[], object] = lambda: None) -> T:
     """The next item of a queue; `meanwhile` is called now and then. Raises as a signal handler."""
     while True:
         with suppress(Empty):
@@ -26,7 +26,7 @@ def taken(queue: SimpleQueue[T], meanwhile: Callable[[], object] = lambda: None)
         meanwhile()
 
 
-def settled(future: Future[T]) -> T:
+def interruptible_result(future: Future[T]) -> T:
     """The result of a future. Raises what the future, or a signal handler, raises."""
     while not future.done():
         with suppress(NotYet):

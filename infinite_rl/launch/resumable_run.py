@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Begun:
+class ResumableRun:
     """A run of this job that is published: its name, its newest checkpoint, whether it has ended.
 
     Raises, in each method:
@@ -45,7 +45,7 @@ class Begun:
     ended: bool
 
     @classmethod
-    def of(cls, config: TrainingConfig) -> Begun | None:
+    def of(cls, config: TrainingConfig) -> ResumableRun | None:
         """The run that is published where the config says, if there is one.
 
         Raises:

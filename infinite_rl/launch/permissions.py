@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .place import Place
+from .config import SageMakerConfig
 
 _SAID = re.compile(r"not authorized to perform: ([\w-]+:\w+)(?: on resource: \"?([^\s\"]+)\"?)?")
 _OPERATIONS: Mapping[str, str] = {
@@ -27,7 +27,7 @@ _OPERATIONS: Mapping[str, str] = {
 }
 
 
-def explain(service: str, operation: str, message: str, place: Place) -> str:
+def explain(service: str, operation: str, message: str, place: SageMakerConfig) -> str:
     """What is missing, and the statement of a policy that grants it, in one line."""
     found = _SAID.search(message)
     action = found[1] if found else _OPERATIONS.get(operation, f"{service}:{operation}")
@@ -41,7 +41,7 @@ def explain(service: str, operation: str, message: str, place: Place) -> str:
     return f"the permission {action} is missing. Add this statement to your IAM policy: {granted}"
 
 
-def statement(action: str, place: Place, resource: str | None = None) -> dict[str, Any]:
+def statement(action: str, place: SageMakerConfig, resource: str | None = None) -> dict[str, Any]:
     """The statement of a policy that grants an action, as narrow as this package needs it."""
     known = _resources(place).get(action)
     found: dict[str, Any] = {"Effect": "Allow", "Action": action}
@@ -53,7 +53,7 @@ def statement(action: str, place: Place, resource: str | None = None) -> dict[st
     return found
 
 
-def policy(place: Place) -> dict[str, Any]:
+def policy(place: SageMakerConfig) -> dict[str, Any]:
     """All that a user needs to submit, watch and stop jobs, and to build and push images."""
     grouped: dict[str, list[str]] = {}
     for action, resource in _resources(place).items():
@@ -69,7 +69,7 @@ def policy(place: Place) -> dict[str, Any]:
     }
 
 
-def _resources(place: Place) -> Mapping[str, str]:
+def _resources(place: SageMakerConfig) -> Mapping[str, str]:
     """What each action that this package takes is taken on."""
     region, account = place.region or "*", place.account or "*"
     arn = f"arn:{place.partition}"

@@ -19,7 +19,7 @@ _NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # what mounts of object stores say of 
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def atomic_file(path: Path) -> Iterator[Path]:
     """A file to write in, which takes the place of `path` when all is well; its folder is made.
 
     Raises:
@@ -41,7 +41,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def replacing_folder(path: Path) -> Iterator[Path]:
+def atomic_folder(path: Path) -> Iterator[Path]:
     """A path of that name where nothing is: the folder, or file, made there becomes `path`.
 
     It does when all of it is on the disk. What was there stays until then, and for good where the
@@ -75,7 +75,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 
 def clear_abandoned(folder: Path) -> None:
-    """Remove what killed processes left of `replacing_folder`, and nothing else, in a folder.
+    """Remove what killed processes left of `atomic_folder`, and nothing else, in a folder.
 
     Others may be at it there. A folder that was moved away and not replaced gets its name back.
     """
@@ -110,7 +110,7 @@ def clear_unfinished(folder: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file, whole or not at all, and onto the disk. Raises StoreError where that fails."""
-    with replacing(path) as draft, draft.open("w", encoding="utf-8") as file:
+    with atomic_file(path) as draft, draft.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
