@@ -25,7 +25,7 @@ DATASET, FAILED = "dataset.csv", "failed_dataset.csv"
 JOURNAL = "journal.jsonl"  # of a model's answers, which `generation.journal` keeps
 PROOF_COLUMNS = (
     *("status", "reward", "reward_version", "limits", "runtime", "runtime_sha256"),
-    *("mutation_score", "mutants", "agreement", "solve_rate", "majority_answer"),
+    *("verifier_recall", "mutants", "agreement", "solve_rate", "majority_answer"),
     *("verified_by", "repairs", "inputs_compared"),
 )
 LABEL_COLUMNS = ("family", "level")  # of a procedural task; "" where a model wrote it
@@ -38,9 +38,10 @@ FAILED_COLUMNS = (
     *("type", "prompt", "answer", "response", "format_score", "correctness_score"),
     *("error_msg", "raw_text", "rectified", "slot", "reason", "model", "cost"),
 )
-# The columns that files of an earlier version may lack.
-DATASET_LATER = frozenset({"verified_by", "repairs", "inputs_compared", *LABEL_COLUMNS})
-FAILED_LATER = frozenset({"reason", "model", "cost"})
+# The columns that files of an earlier version may lack, and the name that one had there.
+DATASET_LATER = dict.fromkeys(("verified_by", "repairs", "inputs_compared", *LABEL_COLUMNS), "")
+DATASET_LATER |= {"verifier_recall": "mutation_score"}
+FAILED_LATER = dict.fromkeys(("reason", "model", "cost"), "")
 _OF_A_SAMPLE = ("type", "prompt", "answer", "response", "language")
 # What is remembered of a row, and of a failure.
 _OF_A_ROW = ("slot", "type", "language", "prompt")

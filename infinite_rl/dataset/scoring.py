@@ -213,7 +213,7 @@ def _without_score(row: Mapping[str, Any]) -> Row:
 
 def _is_scored(row: Mapping[str, Any]) -> bool:
     """Whether its scores are of this package."""
-    return row.keys() >= _OURS or row.keys() >= {*FAILED_COLUMNS} - FAILED_LATER
+    return row.keys() >= _OURS or row.keys() >= {*FAILED_COLUMNS} - FAILED_LATER.keys()
 
 
 def _refuse_own(row: Mapping[str, Any], number: int) -> None:

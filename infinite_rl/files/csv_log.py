@@ -7,9 +7,10 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
+from typing import TypeAlias
 
 from ..errors import StoreError
 from .append_only import AppendOnlyFile, damaged, read_lines
@@ -17,17 +18,21 @@ from .atomic import atomic_file
 
 logger = logging.getLogger(__name__)
 
+# Columns that an earlier version's file may lack, each with the name that it had there, or "".
+Later: TypeAlias = Mapping[str, str] | None
+
 # UTF-8 cannot hold half a surrogate pair, but a model's JSON can: such text must survive as well.
 ENCODING, ERRORS = "utf-8", "surrogatepass"
 _QUOTED = re.compile(r'[",\r\n]')
 
 
 def read_rows(
-    path: Path, columns: Sequence[str] | None = None, later: Collection[str] = ()
+    path: Path, columns: Sequence[str] | None = None, later: Later = None
 ) -> Iterator[dict[str, str]]:
     """The whole rows of a CSV file as exact strings; a torn last row is left out, with a warning.
 
-    A file of an earlier version may lack `later` columns, which are "" in its rows.
+    A file of an earlier version may lack `later` columns, which are "" in its rows, or have them by
+    their earlier names.
 
     Raises:
         StoreError: the header is not `columns` (where given), or the file is damaged.
@@ -41,13 +46,20 @@ def read_rows(
         logger.warning("%s ends in half a row, which is left out", path)
 
 
-def is_header(fields: Sequence[str], columns: Sequence[str], later: Collection[str] = ()) -> bool:
-    """Whether fields are the columns of a file, of which `later` ones may be missing."""
-    return list(fields) == [name for name in columns if name in fields or name not in later]
+def is_header(fields: Sequence[str], columns: Sequence[str], later: Later = None) -> bool:
+    """Whether fields are the columns of a file; `later` ones may be missing or named as before."""
+    fields, later = _renamed(fields, later), later or {}
+    return fields == [name for name in columns if name in fields or name not in later]
+
+
+def _renamed(fields: Sequence[str], later: Later) -> list[str]:
+    """A header with the columns' names of today."""
+    names = {old: new for new, old in (later or {}).items() if old}
+    return [names.get(field, field) for field in fields]
 
 
 def _scan(
-    path: Path, columns: Sequence[str] | None, later: Collection[str] = ()
+    path: Path, columns: Sequence[str] | None, later: Later = None
 ) -> Iterator[tuple[list[str], int]]:
     """The fields of each whole row, with the offset of its end in bytes; the header comes first."""
     csv.field_size_limit(2**31 - 1)  # the default of 128 KiB is less than a long response
@@ -64,7 +76,7 @@ def _scan(
             if not last.endswith(b"\n"):
                 return
             if header is None:
-                header = _checked_header(path, fields, columns, later)
+                fields = header = _checked_header(path, fields, columns, later)
             elif len(fields) != len(header):
                 raise damaged(path, offset, f"{len(fields)} fields instead of {len(header)}")
             yield fields, offset
@@ -74,7 +86,7 @@ def _scan(
 
 
 def _checked_header(
-    path: Path, fields: list[str], columns: Sequence[str] | None, later: Collection[str]
+    path: Path, fields: list[str], columns: Sequence[str] | None, later: Later
 ) -> list[str]:
     if columns is not None and not is_header(fields, columns, later):
         what = f"its columns are {', '.join(fields)[:200]}"
@@ -84,7 +96,7 @@ def _checked_header(
             f"{path} was not written by this version: {what}. "
             "Move it away or choose another output folder; it was left as it is."
         )
-    return fields
+    return _renamed(fields, later)
 
 
 class CsvLog(AppendOnlyFile):
@@ -94,7 +106,7 @@ class CsvLog(AppendOnlyFile):
     first appended, empty in the rows that are there: whole or not at all.
     """
 
-    def __init__(self, path: Path, columns: Sequence[str], later: Collection[str] = ()) -> None:
+    def __init__(self, path: Path, columns: Sequence[str], later: Later = None) -> None:
         super().__init__(path)
         self.columns, self._later, self._is_older = columns, later, False
 
@@ -141,7 +153,7 @@ class CsvLog(AppendOnlyFile):
         )
 
 
-def _add_columns(path: Path, columns: Sequence[str], later: Collection[str]) -> None:
+def _add_columns(path: Path, columns: Sequence[str], later: Later) -> None:
     rows = _scan(path, columns, later)
     header, end = next(rows, (list(columns), 0))
     if header == list(columns):

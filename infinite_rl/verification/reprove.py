@@ -40,7 +40,7 @@ def reprove(
     """Prove the rows of a data set again, and yield each in its order.
 
     A row holds where its id is the hash of its content, its response passes with the scores that
-    are recorded, an empty response does not pass, and, where a mutation score is recorded, its
+    are recorded, an empty response does not pass, and, if a verifier recall is recorded, its
     verifier still tells wrong answers from right ones. A response that does not pass is judged once
     more by itself: it may be that the machine was busy. Where another version of the reward, or
     another build of the runtime, judged the row when it was made, `changes` says so.
@@ -129,7 +129,7 @@ def _fault(
         recorded = row.recorded.get(name, "")
         if recorded and not _is(recorded, getattr(score, name)):
             return f"its {name} is {getattr(score, name)!r}, and {recorded!r} is recorded"
-    return self_test(sample, reward).fault if row.recorded.get("mutation_score") else ""
+    return self_test(sample, reward).fault if row.recorded.get("verifier_recall") else ""
 
 
 def _is(recorded: str, value: float) -> bool:

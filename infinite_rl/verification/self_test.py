@@ -42,15 +42,15 @@ class SelfTest:
     fault: str = ""
 
     @property
-    def mutation_score(self) -> float | None:
+    def verifier_recall(self) -> float | None:
         """The share of the wrong responses that were rejected; None where there were none."""
         return self.killed / self.total if self.total else None
 
     def columns(self) -> dict[str, str]:
         """The result as a row records it; "" for the score where nothing could be tested."""
-        score = self.mutation_score
+        score = self.verifier_recall
         return {
-            "mutation_score": "" if score is None else repr(round(score, 4)),
+            "verifier_recall": "" if score is None else repr(round(score, 4)),
             "mutants": str(self.total),
         }
 

@@ -300,7 +300,7 @@ def test_duplicates_come_first_then_solutions_then_the_self_test(
 def test_a_row_carries_the_score_of_its_verifier(tmp_path: Path) -> None:
     make(tmp_path, writes, solves, 1)
     row = load_dataset(tmp_path).iloc[0]
-    assert float(row["mutation_score"]) == 1.0
+    assert float(row["verifier_recall"]) == 1.0
     assert int(row["mutants"]) >= 3
 
 

@@ -227,8 +227,8 @@ class Fake(RewardFunction):
 
 def test_a_sound_mathematical_row_has_no_fault() -> None:
     result = self_test(math_row("-12"), REWARD)
-    assert result == SelfTest(5, 5, 5, 5) and result.mutation_score == 1.0
-    assert result.columns() == {"mutation_score": "1.0", "mutants": "5"}
+    assert result == SelfTest(5, 5, 5, 5) and result.verifier_recall == 1.0
+    assert result.columns() == {"verifier_recall": "1.0", "mutants": "5"}
 
 
 def test_a_verifier_that_accepts_a_wrong_answer_is_a_fault() -> None:
@@ -249,7 +249,7 @@ def test_what_the_reward_cannot_judge_does_not_count() -> None:
 
 def test_a_row_without_corruptions_is_not_judged() -> None:
     result = self_test(Sample("law", "p", "a", "r"), REWARD)
-    assert result == SelfTest() and result.columns() == {"mutation_score": "", "mutants": "0"}
+    assert result == SelfTest() and result.columns() == {"verifier_recall": "", "mutants": "0"}
 
 
 def test_tests_that_see_the_changes_have_no_fault() -> None:
@@ -288,7 +288,7 @@ def test_a_slow_program_has_mutants_as_slow() -> None:
 
 def test_tests_that_see_nothing_are_a_fault() -> None:
     result = self_test(code_row(ADD, "assert callable(add)"), CODING)
-    assert (result.killed, result.mutation_score) == (0, 0.0)
+    assert (result.killed, result.verifier_recall) == (0, 0.0)
     assert f"accepts {result.total} of {result.total} programs" in result.fault
 
 

@@ -103,7 +103,7 @@ def test_a_reward_of_a_users_own_says_its_version() -> None:
 @pytest.mark.parametrize("name", TASKS)
 def test_an_untouched_row_holds(name: str) -> None:
     assert fault(made(name)) == ""
-    assert fault({**made(name), "mutation_score": "1.0"}) == ""
+    assert fault({**made(name), "verifier_recall": "1.0"}) == ""
 
 
 @pytest.mark.parametrize("column", ["prompt", "answer", "response", "type", "language", "id"])
@@ -137,7 +137,7 @@ def test_a_verifier_that_no_longer_tells_wrong_from_right_is_found() -> None:
     name = row["response"].partition("def ")[2].partition("(")[0]
     weak = signed(row, answer=json.dumps({"tests": [f"assert callable({name})"]}))
     assert fault(weak) == ""
-    assert "programs with one thing wrong" in fault({**weak, "mutation_score": "1.0"})
+    assert "programs with one thing wrong" in fault({**weak, "verifier_recall": "1.0"})
 
 
 def test_a_type_that_no_reward_judges_is_found() -> None:
