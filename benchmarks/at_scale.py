@@ -53,7 +53,7 @@ AT_SCALE: Row = {
     "rollout_workers": 2,
     "reward_workers": 2,
 }
-WARM_UP: Row = {"algorithm": "sft", "batch_size": 48, "learning_rate": 4e-3, "warmup": 10}
+WARM_UP: Row = {"algorithm": "sft", "batch_size": 48, "learning_rate": 4e-3, "warmup_steps": 10}
 
 
 def main() -> None:
@@ -78,7 +78,7 @@ def compare(folder: Path, steps: int, ray: bool = False) -> None:
         ("in turns", base, ()),
         ("at once", at_once, ()),
         ("two killed", at_once, ("rollout", "reward")),
-        ("no filter", replace(at_once, keep_equal_groups=True), ("rollout", "reward")),
+        ("no filter", replace(at_once, keep_zero_std_groups=True), ("rollout", "reward")),
     ]
     print(Told.HEAD, flush=True)
     found = {}
@@ -109,16 +109,16 @@ def prepared(folder: Path, steps: int, warm_up: int = 240) -> TrainingConfig:
 
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
-    common = {"out": str(folder / "runs"), "style": "plain", "device": "cpu"}
+    common = {"out": str(folder / "runs"), "prompt_template": "plain", "device": "cpu"}
     datasets = published(folder)
     asked = TrainingConfig.of({**AT_SCALE, **common, "model": "none", "datasets": datasets})
     labelled = labels(asked, Random("labels"))
     tokenizer = make_tokenizer([row[key] for row in labelled for key in ("prompt", "response")])
     for each in (tokenizer, tiny_model(tokenizer, seed=1, max_position_embeddings=256)):
         each.save_pretrained(folder / "model")
-    warm = {**WARM_UP, **common, "model": str(folder / "model"), "steps": warm_up}
+    warm = {**WARM_UP, **common, "model": str(folder / "model"), "max_steps": warm_up}
     model = train(labelled, None, TrainingConfig.of({**warm, "save_every": warm_up}))
-    return replace(asked, model=str(model), steps=steps)
+    return replace(asked, model=str(model), max_steps=steps)
 
 
 def published(folder: Path) -> list[Row]:
@@ -200,7 +200,7 @@ def trained_on_ray(config: TrainingConfig, out: Path) -> Path:
     from infinite_rl.training import train
 
     def kill(step: int, _: Mapping[str, Any]) -> None:
-        for role, when in (("rollout", config.steps // 3), ("reward", config.steps // 2)):
+        for role, when in (("rollout", config.max_steps // 3), ("reward", config.max_steps // 2)):
             if step == when:
                 os.kill(process_of(out, f"{role}-0"), signal.SIGKILL)
 

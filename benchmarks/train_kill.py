@@ -44,21 +44,21 @@ SHAPE = {
 # Of a step's event, what a clock has said.
 CLOCKED = ("time", "tokens_per_s", "mfu")
 RUNS: Mapping[str, Mapping[str, Any]] = {
-    "SFT": {"algorithm": "sft", "warmup": 3, "weight_decay": 0.1},
-    "GRPO": {"algorithm": "grpo", "kl": 0.01},
+    "SFT": {"algorithm": "sft", "warmup_steps": 3, "weight_decay": 0.1},
+    "GRPO": {"algorithm": "grpo", "kl_coef": 0.01},
     "GRPO, staleness 1": {"algorithm": "grpo", "max_staleness": 1},
     "DAPO with SFT beside": {"algorithm": "grpo", "loss": "dapo", "sft_weight": 0.1},
 }
 SHARED = {
-    "style": "plain",
+    "prompt_template": "plain",
     "batch_size": 4,
     "group_size": 4,
     "max_new_tokens": 4,
-    "reward_cut_off": True,  # what it is to learn from is a share of the answer
+    "reward_truncated": True,  # what it is to learn from is a share of the answer
     "tokens_per_batch": 256,
     "learning_rate": 1e-3,
     "save_every": 2,
-    "keep": 2,
+    "save_total_limit": 2,
     "device": "cpu",
 }
 
@@ -135,7 +135,7 @@ class Killing:
         return self
 
     def _start(self, out: Path) -> BaseProcess:
-        given = {**SHARED, **RUNS[self.name], "steps": self.steps, "out": str(out)}
+        given = {**SHARED, **RUNS[self.name], "max_steps": self.steps, "out": str(out)}
         config = {**given, "model": str(self.folder / "model")}
         run = self._run(out)
         resume = str(run) if run and newest(run) else ""

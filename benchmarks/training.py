@@ -97,13 +97,13 @@ def rate(engine: str, folder: str, tokens: int, share: float, steps: int) -> flo
         engine=engine,
         engine_options=OPTIONS[engine],
         out=str(Path(folder) / "runs"),
-        style="plain",
+        prompt_template="plain",
         device="cpu",
-        steps=steps,
+        max_steps=steps,
         batch_size=PROMPTS,
         group_size=GROUP,
         max_new_tokens=tokens,
-        reward_cut_off=True,  # a random model seldom ends
+        reward_truncated=True,  # a random model seldom ends
         tokens_per_batch=100_000,
         learning_rate=1e-4,
         loss="grpo",

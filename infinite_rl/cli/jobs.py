@@ -81,7 +81,7 @@ def status(given: argparse.Namespace) -> int:
     lines = [line(state)]
     if state.machines:
         lines.append(f"on {state.machines}, training for {timedelta(seconds=state.seconds)} so far")
-    if where := state.told.get("checkpoints"):
+    if where := state.told.get("checkpoint_uri"):
         lines.append(f"checkpoints: {plain(where)}")
     tell(given, state, *lines)
     return NOT_DONE if state.status in (jobs.FAILED, jobs.STOPPED) else DONE

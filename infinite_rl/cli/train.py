@@ -44,7 +44,7 @@ def _add_algorithm(kinds: arguments.Verbs, name: str, what: str) -> None:
         "events, samples, plots and checkpoints; a run that was interrupted goes on from its "
         "newest checkpoint where CONFIG is its folder. What neither a flag nor CONFIG says has the "
         "default.",
-        epilog=f"Example: infinite-rl train {name} config.yaml --steps 500. {_CODES}",
+        epilog=f"Example: infinite-rl train {name} config.yaml --max_steps 500. {_CODES}",
     )
     parser.add_argument(
         "source", type=Path, metavar="CONFIG", help="a YAML file, or the folder of a run to go on"
@@ -83,7 +83,7 @@ def run(given: argparse.Namespace) -> int:
     resume = given.source if given.source.is_dir() else given.resume
     hide_progress_of_others()
     with ExitStack() as shown:
-        on_step = _shown(shown, config.steps, _done(resume))
+        on_step = _shown(shown, config.max_steps, _done(resume))
         found = train(None, None, config, resume=resume, command=given.words, on_step=on_step)
     values = {"algorithm": config.algorithm, "run": found.parent.parent, "checkpoint": found}
     tell(given, values, f"trained: {plain(str(found))}")

@@ -23,15 +23,15 @@ class EvaluationConfig(Settings):
     harness         "native": our tasks and rewards; "lm_eval": that harness, with its tasks
     backend         "transformers", "vllm", or "server" for one that speaks OpenAI's protocol
     base_url        of the server, such as http://localhost:8000/v1
-    style           prompt's form: chat, qwen, question_answer, r1_zero, mbpp, humaneval or plain
-    system          the instructions that come first; "default": those of the style; "": none
+    prompt_template  one of chat, qwen, question_answer, r1_zero, mbpp, humaneval or plain
+    system          the instructions that come first; "default": the template's; "": none
     few_shot        worked examples before each task
     shots           file of the worked examples (default: the task's own, where it has some)
     samples         answers to each item
     temperature     of sampling; "auto": 0 for one sample (greedy), 1 for several
     top_p           of sampling
     max_new_tokens  at which an answer is cut off; 0: the task's own number
-    stop            strings that end an answer, beside those of the style
+    stop            strings that end an answer, beside those of the prompt template
     limit           the first so many items of a task; 0: all
     seed            of sampling and of the choice of examples
     batch_size      items that transformers answers at a time
@@ -56,7 +56,7 @@ class EvaluationConfig(Settings):
     harness: str = one_of("native", HARNESSES)
     backend: str = one_of("transformers", BACKENDS)
     base_url: str = ""
-    style: str = "chat"
+    prompt_template: str = "chat"
     system: str = "default"
     few_shot: int = ranged(0, 0, 1000)
     shots: str = ""

@@ -96,7 +96,7 @@ def run_harness(config: EvaluationConfig) -> str:
         [
             *markdown_lines([HEAD, *(line.cells() for line in found)]),
             "",
-            f"{told}; chat template: {'yes' if config.style == 'chat' else 'no'}",
+            f"{told}; chat template: {'yes' if config.prompt_template == 'chat' else 'no'}",
             shlex.join(words),
             "",
         ]
@@ -120,10 +120,10 @@ def command(config: EvaluationConfig) -> list[str]:
     Raises:
         UsageError: lm_eval has no such thing.
     """
-    if config.style not in _STYLES:
+    if config.prompt_template not in _STYLES:
         raise UsageError(
             f"lm_eval puts its prompts itself: the style is one of {', '.join(_STYLES)}, not "
-            f"{config.style!r}"
+            f"{config.prompt_template!r}"
         )
     if config.samples > 1 or config.shards > 1 or config.shots or config.system != "default":
         raise UsageError(
@@ -137,7 +137,7 @@ def command(config: EvaluationConfig) -> list[str]:
     words += ["--batch_size", _batch_size(config), "--gen_kwargs", *_sampling(config)]
     words += ["--output_path", str(Path(config.out) / FOLDER), "--log_samples"]
     words += ["--limit", str(config.limit)] if config.limit else []
-    words += ["--apply_chat_template"] if config.style == "chat" else []
+    words += ["--apply_chat_template"] if config.prompt_template == "chat" else []
     words += ["--include_path", config.include_path] if config.include_path else []
     words += ["--confirm_run_unsafe_code"] if config.unsafe_code else []
     if config.backend == "transformers" and config.device != "auto":
@@ -146,7 +146,7 @@ def command(config: EvaluationConfig) -> list[str]:
 
 
 def _model(config: EvaluationConfig) -> str:
-    chats = config.backend == "server" and config.style == "chat"
+    chats = config.backend == "server" and config.prompt_template == "chat"
     return "local-chat-completions" if chats else _MODELS[config.backend]
 
 
@@ -158,7 +158,7 @@ def _model_args(config: EvaluationConfig) -> list[str]:
     if config.backend == "server":
         if not config.base_url:
             raise UsageError("the backend server needs base_url")
-        place = "chat/completions" if config.style == "chat" else "completions"
+        place = "chat/completions" if config.prompt_template == "chat" else "completions"
         return [f"model={config.model}", f"base_url={config.base_url.rstrip('/')}/{place}"]
     args = [f"pretrained={config.model}", f"dtype={config.dtype}"]
     if config.backend == "vllm":

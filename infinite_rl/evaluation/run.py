@@ -162,7 +162,7 @@ def evaluate(
         raise UsageError("evaluate has the native harness; lm_eval is run by `evaluation.harness`")
     if not config.out:
         raise UsageError("out is missing: the folder that the results go to")
-    look_up("prompt style", config.style, STYLES)
+    look_up("prompt style", config.prompt_template, STYLES)
     if config.shards > 1 and provider:
         raise UsageError("a provider of your own cannot be handed to other processes: one shard")
     works = [TaskRun.of(config, task) for task in tasks_of(config.tasks)]
@@ -300,7 +300,7 @@ def _settings(work: TaskRun) -> Mapping[str, object]:
         "model": config.model,
         "weights": "" if server else fingerprint(config.model),
         "backend": config.backend,
-        "style": config.style,
+        "prompt_template": config.prompt_template,
         "system": config.system,
         "few_shot": config.few_shot,
         "examples": hashlib.sha256(shown.encode("ascii")).hexdigest()[:16],

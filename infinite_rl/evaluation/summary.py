@@ -22,7 +22,16 @@ from .score import Estimate, Score
 MARKDOWN, PAGE = "summary.md", "summary.html"
 _SHOWN, _CHARS = 30, 2_000  # answers of a task on the page, and characters of a text
 _TOLD = (
-    *("model", "backend", "base_url", "style", "system", "few_shot", "samples", "temperature"),
+    *(
+        "model",
+        "backend",
+        "base_url",
+        "prompt_template",
+        "system",
+        "few_shot",
+        "samples",
+        "temperature",
+    ),
     *("top_p", "max_new_tokens", "stop", "limit", "seed", "dtype", "timeout"),
 )
 

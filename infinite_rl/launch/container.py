@@ -159,7 +159,7 @@ def _asked(given: argparse.Namespace, work: Path) -> tuple[dict[str, Any], Path 
         if archive.is_file():
             _unpack(archive, work / "source")
         path = configs / str(told.get("config", TRAIN))
-    own = {key: told[key] for key in ("checkpoints", "traces") if told.get(key)}
+    own = {key: told[key] for key in ("checkpoint_uri", "trace_uri") if told.get(key)}
     try:
         values = {**own, **read_yaml(path), **arguments.keys_given(given, TrainingConfig)}
         TrainingConfig.of(values)  # before hours of fetching
@@ -170,12 +170,12 @@ def _asked(given: argparse.Namespace, work: Path) -> tuple[dict[str, Any], Path 
 
 def _watch(config: TrainingConfig, evaluation: Path, out: Path) -> Evaluation:
     """What evaluates the training's checkpoints by a config of its own, into `out`."""
-    place = config.checkpoints
+    place = config.checkpoint_uri
     if ":" not in place:  # a path would be taken for a run's folder, as nothing is there yet
         place = Path(place).absolute().as_uri() + "/"
     watch = [*_PROGRAM, "evaluate", str(evaluation), "--watch", place, "--out", str(out)]
-    if config.traces:
-        watch += ["--publish", f"{config.traces.rstrip('/')}/{EVALUATION}/"]
+    if config.trace_uri:
+        watch += ["--publish", f"{config.trace_uri.rstrip('/')}/{EVALUATION}/"]
     return Evaluation(watch, place, out)
 
 
@@ -189,7 +189,7 @@ def _again(train: Sequence[str], begun: ResumableRun, config: TrainingConfig) ->
         begun.check(config)
         logger.info(
             "the run %s has ended with step %d (%s) and is not trained again; for another one name "
-            "another place under `checkpoints`",
+            "another place under `checkpoint_uri`",
             *(begun.name, step, where),
         )
         return []

@@ -7,8 +7,8 @@
     setting      says
     config       the name of the training config in the input `config`
     eval_config  that of the evaluation's config; missing where there is none
-    checkpoints  where checkpoints go as they are made, and from where a job goes on
-    traces       where events and rollouts go
+    checkpoint_uri  where checkpoints go as they are made, and from where a job goes on
+    trace_uri    where events and rollouts go
 
 The settings are texts. Checkpoints are copied by the run itself, which knows when one is whole, and
 not by SageMaker's own copying of a folder, which does not.
@@ -34,15 +34,15 @@ _LONGEST_IMAGE = 255
 class Job:
     """One job: its name, its image, its source's content, and whether it is evaluated.
 
-    `checkpoints` and `traces` are what its config says; "" is the job's own place in the bucket.
+    `checkpoint_uri` and `trace_uri` come from its config; "" is the job's own prefix in the bucket.
     """
 
     name: str
     image: str
     source: str
     evaluated: bool = False
-    checkpoints: str = ""
-    traces: str = ""
+    checkpoint_uri: str = ""
+    trace_uri: str = ""
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -60,10 +60,11 @@ def source_uri(place: SageMakerConfig, digest: str) -> str:
     return place.uri("sources", digest)
 
 
-def hyperparameters(job: Job, checkpoints: str, traces: str) -> dict[str, str]:
+def hyperparameters(job: Job, checkpoint_uri: str, trace_uri: str) -> dict[str, str]:
     """What the container is told, with the job's own places: see the top of this file."""
     found = {"config": TRAIN}
-    found |= {"checkpoints": job.checkpoints or checkpoints, "traces": job.traces or traces}
+    found["checkpoint_uri"] = job.checkpoint_uri or checkpoint_uri
+    found["trace_uri"] = job.trace_uri or trace_uri
     return {**found, "eval_config": EVAL} if job.evaluated else found
 
 

@@ -52,13 +52,14 @@ class ResumableRun:
             UsageError: there are several, or the place may not be read.
             StoreError: it does not answer. To begin anew then would be to leave two runs there.
         """
-        if not config.checkpoints:
+        if not config.checkpoint_uri:
             return None
-        found = runs_at(config.checkpoints)
+        found = runs_at(config.checkpoint_uri)
         if len(found) > 1:
             raise UsageError(
-                f"{config.checkpoints} holds checkpoints of {len(found)} runs, {', '.join(found)}, "
-                "and a job goes on with the run there: name another place under `checkpoints`"
+                f"{config.checkpoint_uri} holds checkpoints of {len(found)} runs, "
+                f"{', '.join(found)}, and a job goes on with the run there: "
+                "name another place under `checkpoint_uri`"
             )
         for name, there in found.items():
             return cls(name, there[-1], any(each.final for each in there))
@@ -89,7 +90,7 @@ class ResumableRun:
         except UsageError as error:
             raise UsageError(
                 f"the job would go on with the run at {self.newest.place}, but {error} in another "
-                "place: the key `checkpoints`"
+                "place: the key `checkpoint_uri`"
             ) from None
 
     def _fetch(self, run: Path, room: Path, config: TrainingConfig) -> None:
@@ -100,9 +101,9 @@ class ResumableRun:
                 continue
             if (source / name).is_file():
                 _moved(source / name, run / name)
-            elif config.traces:
+            elif config.trace_uri:
                 try:
-                    _fetched(f"{config.traces.rstrip('/')}/{self.name}/{name}", room / "file")
+                    _fetched(f"{config.trace_uri.rstrip('/')}/{self.name}/{name}", room / "file")
                     _moved(room / "file", run / name)
                 except UsageError as error:  # it is not among the traces, as they may not be read
                     logger.warning("the run goes on without its %s: %s", name, error)

@@ -59,18 +59,18 @@ class SubmitRequest:
 class Prepared:
     """What is known before AWS is asked: the configs' texts by their names, and the source.
 
-    `checkpoints` and `traces` are the places that the training config names, "" for none.
+    `checkpoint_uri` and `trace_uri` are the places that the training config names, "" for none.
     """
 
     configs: Mapping[str, bytes]
     source: Source
-    checkpoints: str
-    traces: str
+    checkpoint_uri: str
+    trace_uri: str
 
     def job(self, name: str, image: str) -> Job:
         """The job of that name that runs the image. Raises UsageError for a wrong name or image."""
         evaluated = EVAL in self.configs
-        return Job(name, image, self.source.digest, evaluated, self.checkpoints, self.traces)
+        return Job(name, image, self.source.digest, evaluated, self.checkpoint_uri, self.trace_uri)
 
 
 @contextmanager
@@ -100,7 +100,7 @@ def prepared(asked: SubmitRequest) -> Iterator[Prepared]:
         logger.info("source: %d files, %s", found.files, size(found.size))
         for name, reason in found.held_back.items():
             logger.info("not sent: %s (%s)", name, reason)
-        yield Prepared(configs, found, train.checkpoints, train.traces)
+        yield Prepared(configs, found, train.checkpoint_uri, train.trace_uri)
 
 
 def _check_rows(asked: SubmitRequest, train: TrainingConfig) -> None:

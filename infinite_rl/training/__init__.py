@@ -61,7 +61,7 @@ def train(
     engine = _engine(config)
     tracking.check(config.tracking)
     source = resume_checkpoint(Path(resume), config) if resume is not None else None
-    if source and checkpoint.step_of(source) >= config.steps:
+    if source and checkpoint.step_of(source) >= config.max_steps:
         if tracking.is_main_process():
             publish_what_is_owed(source, config)
         return _ended(source)

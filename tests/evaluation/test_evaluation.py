@@ -372,7 +372,7 @@ def test_mbpp_takes_its_examples_from_the_prompt_split(tmp_path: Path) -> None:
     path = DATA / FILES["mbpp"]
     if not path.is_file():
         pytest.skip(f"the data is missing: {path}")
-    told = config(tmp_path, tasks=[f"mbpp={path}"], limit=1, few_shot=3, style="mbpp")
+    told = config(tmp_path, tasks=[f"mbpp={path}"], limit=1, few_shot=3, prompt_template="mbpp")
     provider = says(lambda _: "pass\n[DONE]\nmore")
     evaluate(told, provider=provider)
     (call,) = provider.calls
@@ -437,7 +437,7 @@ def test_rows_with_the_same_id_are_items_of_their_own(tmp_path: Path) -> None:
         ({"backend": "tgi"}, "backend is one of transformers, vllm, server, not 'tgi'"),
         ({"top_p": 0}, "top_p must be"),
         ({"stop": [""]}, "empty stop string"),
-        ({"style": "poem"}, "unknown prompt style 'poem'; known: chat"),
+        ({"prompt_template": "poem"}, "unknown prompt style 'poem'; known: chat"),
         ({"model": ""}, "model is missing"),
         ({"device": "tpu"}, "device is auto, cpu, mps, cuda or cuda:N, not 'tpu'"),
         ({"out": ""}, "out is missing"),

@@ -17,7 +17,7 @@ from infinite_rl.evaluation import EvaluationConfig, evaluate, harness
 
 def config(**more: Any) -> EvaluationConfig:
     told = {"model": "Qwen/m", "tasks": ["gsm8k"], "out": "out", "harness": "lm_eval"}
-    return EvaluationConfig.of({**told, "style": "plain", **more})
+    return EvaluationConfig.of({**told, "prompt_template": "plain", **more})
 
 
 def test_nothing_that_a_score_depends_on_is_left_to_a_default() -> None:
@@ -37,14 +37,16 @@ def test_nothing_that_a_score_depends_on_is_left_to_a_default() -> None:
 
 
 def test_the_chat_template_the_device_and_a_folder_of_tasks_are_passed_on() -> None:
-    words = harness.command(config(style="chat", device="cpu", include_path="tasks"))
+    words = harness.command(config(prompt_template="chat", device="cpu", include_path="tasks"))
     assert "--apply_chat_template" in words and words[words.index("--device") + 1] == "cpu"
     assert words[words.index("--include_path") + 1] == "tasks"
     for style, model, place in (
         ("chat", "local-chat-completions", "chat/completions"),
         ("plain", "local-completions", "completions"),
     ):
-        served = harness.command(config(backend="server", base_url="http://h/v1/", style=style))
+        served = harness.command(
+            config(backend="server", base_url="http://h/v1/", prompt_template=style)
+        )
         assert model in served and f"base_url=http://h/v1/{place}" in served
 
 
@@ -56,7 +58,7 @@ def test_programs_of_the_model_run_only_where_that_was_allowed() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"style": "qwen"}, "the style is one of chat, plain"),
+        ({"prompt_template": "qwen"}, "the style is one of chat, plain"),
         ({"samples": 2}, "are of the native harness"),
         ({"shots": "file"}, "are of the native harness"),
         ({"model": "a,trust_remote_code=True"}, "splits a model's name at commas"),
@@ -156,7 +158,14 @@ def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
     task = TASK.format(file=tmp_path / "sums.jsonl")
     (tmp_path / "tasks" / "tiny.yaml").write_text(task)
     words = ["evaluate", "--harness", "lm_eval", "--model", str(model), "--tasks", "tiny_sums"]
-    words += ["--style", "plain", "--include_path", str(tmp_path / "tasks"), "--device", "cpu"]
+    words += [
+        "--prompt_template",
+        "plain",
+        "--include_path",
+        str(tmp_path / "tasks"),
+        "--device",
+        "cpu",
+    ]
     words += ["-o", str(tmp_path / "out"), "--limit", "10", "--few_shot", "1"]
     assert cli.main([*words, "--max_new_tokens", "6", "--dtype", "float32"]) == 0
     shown = capsys.readouterr().out
@@ -198,7 +207,7 @@ def test_each_recipe_can_be_run_as_it_says(path: Path) -> None:
         from infinite_rl.dataset.prompt_styles import STYLES
         from infinite_rl.evaluation.benchmarks import tasks_of
 
-        assert tasks_of(told.tasks) and told.style in STYLES
+        assert tasks_of(told.tasks) and told.prompt_template in STYLES
 
 
 def test_there_is_a_recipe_for_each_published_baseline() -> None:

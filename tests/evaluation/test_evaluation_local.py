@@ -46,7 +46,12 @@ def config(folder: Path, model: Path, **more: Any) -> EvaluationConfig:
             {"type": "math", "prompt": f"{n} + {'1' * (n % 5)}1?", "answer": "3"} for n in range(11)
         ]
         rows.write(made, path)
-    told = {"model": str(model), "tasks": [str(path)], "out": str(folder / "out"), "style": "plain"}
+    told = {
+        "model": str(model),
+        "tasks": [str(path)],
+        "out": str(folder / "out"),
+        "prompt_template": "plain",
+    }
     return EvaluationConfig.of({**told, "max_new_tokens": 12, "batch_size": 3, **more})
 
 
@@ -206,7 +211,7 @@ def test_a_model_without_a_chat_template_is_asked_in_another_style(
     tmp_path: Path, model: Path
 ) -> None:
     with pytest.raises(UsageError, match="chat template.*question_answer"):
-        evaluate(config(tmp_path, model, style="chat"))
+        evaluate(config(tmp_path, model, prompt_template="chat"))
 
 
 def test_other_weights_under_the_same_name_are_another_model(tmp_path: Path) -> None:
@@ -330,6 +335,9 @@ def test_the_command_watches_as_well(tmp_path: Path, capsys: pytest.CaptureFixtu
     save(tmp_path / "run", 4)
     told = config(tmp_path, tmp_path)
     words = ["evaluate", "--watch", str(tmp_path / "run"), "--once", "--tasks", told.tasks[0]]
-    assert cli.main([*words, "--style", "plain", "--max_new_tokens", "4", "--limit", "2"]) == 0
+    assert (
+        cli.main([*words, "--prompt_template", "plain", "--max_new_tokens", "4", "--limit", "2"])
+        == 0
+    )
     assert capsys.readouterr().out.startswith("step_4, sums: items 2, samples 1, ")
     assert (tmp_path / "run" / "evaluations" / "step_4" / "sums" / "score.json").is_file()

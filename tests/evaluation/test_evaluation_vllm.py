@@ -58,7 +58,7 @@ def config(folder: Path, **more: Any) -> EvaluationConfig:
     made = [{"type": "math", "prompt": f"{n} + 1?", "answer": str(n + 1)} for n in range(4)]
     rows.write([*made, {**made[0], "prompt": "?" * 100}], folder / "sums.jsonl")
     told = {"model": "m", "tasks": [str(folder / "sums.jsonl")], "out": str(folder / "out")}
-    return EvaluationConfig.of({**told, "backend": "vllm", "style": "plain", **more})
+    return EvaluationConfig.of({**told, "backend": "vllm", "prompt_template": "plain", **more})
 
 
 def test_the_model_is_laid_out_as_it_was_told(tmp_path: Path) -> None:

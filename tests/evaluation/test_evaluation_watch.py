@@ -81,7 +81,7 @@ def tasks(tmp_path: Path) -> list[str]:
 
 
 def told(tasks: list[str], **values: Any) -> EvaluationConfig:
-    return EvaluationConfig.of({"model": "-", "tasks": tasks, "style": "plain", **values})
+    return EvaluationConfig.of({"model": "-", "tasks": tasks, "prompt_template": "plain", **values})
 
 
 def steps(lines: Iterator[str]) -> list[str]:

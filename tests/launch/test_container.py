@@ -412,7 +412,7 @@ def lay_out(base: Path, config: dict[str, Any], rows: list[dict[str, Any]], **pl
 
     for name in ("input/config", "input/data/config", "input/data/source", "output", "code"):
         (base / name).mkdir(parents=True)
-    told = {"config": "train.yaml", "checkpoints": str(base / "checkpoints"), **places}
+    told = {"config": "train.yaml", "checkpoint_uri": str(base / "checkpoints"), **places}
     (base / "input/config/hyperparameters.json").write_text(json.dumps(told))
     (base / "input/data/config/train.yaml").write_text(json.dumps(config))
     (base / "code/rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -431,9 +431,9 @@ def container(base: Path, *words: str, **more: str) -> subprocess.Popen[str]:
 ROWS = [
     {"type": "math", "prompt": f"{n}+1=", "answer": str(n + 1), "id": f"n{n}"} for n in range(8)
 ]
-SMALL = {"style": "plain", "steps": 2, "batch_size": 2, "group_size": 2, "max_new_tokens": 4,
-         "tokens_per_batch": 96, "data": "rows.jsonl", "out": "runs",
-         "keep_equal_groups": True}  # fmt: skip
+SMALL = {"prompt_template": "plain", "max_steps": 2, "batch_size": 2, "group_size": 2,
+         "max_new_tokens": 4, "tokens_per_batch": 96, "data": "rows.jsonl", "out": "runs",
+         "keep_zero_std_groups": True}  # fmt: skip
 
 
 @linux
@@ -484,10 +484,10 @@ def test_a_job_that_is_started_again_goes_on_from_its_newest_checkpoint(
 
     save_tiny(tmp_path / "model")
     rows = [{**row, "response": row["answer"]} for row in ROWS]
-    told = {"model": str(tmp_path / "model"), "algorithm": "sft", "steps": 30, "save_every": 2}
-    told |= {"style": "plain", "batch_size": 2, "learning_rate": 1e-3, "warmup": 10}
+    told = {"model": str(tmp_path / "model"), "algorithm": "sft", "max_steps": 30, "save_every": 2}
+    told |= {"prompt_template": "plain", "batch_size": 2, "learning_rate": 1e-3, "warmup_steps": 10}
     told |= {"data": "rows.jsonl", "out": "runs", "device": "cpu"}
-    places = {"checkpoints": f"{s3}checkpoints/", "traces": f"{s3}traces/"}
+    places = {"checkpoint_uri": f"{s3}checkpoints/", "trace_uri": f"{s3}traces/"}
 
     def start(name: str) -> subprocess.Popen[str]:
         base = tmp_path / name
@@ -499,20 +499,20 @@ def test_a_job_that_is_started_again_goes_on_from_its_newest_checkpoint(
 
     first = start("first")
     deadline = time.monotonic() + 120
-    while not (there := ready(places["checkpoints"])):
+    while not (there := ready(places["checkpoint_uri"])):
         assert first.poll() is None and time.monotonic() < deadline
         time.sleep(0.2)
     kill_all(first)
     run = there[0].name.rpartition("_")[0]
-    assert f"{run}_final" not in [each.name for each in ready(places["checkpoints"])]
+    assert f"{run}_final" not in [each.name for each in ready(places["checkpoint_uri"])]
     again = start("again")
     said, errors = again.communicate(timeout=300)
     assert again.returncode == 0, errors
     assert f"the run {run} goes on from step " in errors
-    there = ready(places["checkpoints"])
+    there = ready(places["checkpoint_uri"])
     assert {each.name.rpartition("_")[0] for each in there} == {run}
     assert there[0].name == f"{run}_final" and there[0].note["step"] == 30
-    events = fetch(f"{places['traces']}{run}/")
+    events = fetch(f"{places['trace_uri']}{run}/")
     assert [each["step"] for each in read_events(events, "train")] == [*range(1, 31)]
     assert 0 < next(read_events(events, "resumed"))["step"] < 30
     threads = torch.get_num_threads()
@@ -527,8 +527,8 @@ class Before:
     """A first start of a job, which published checkpoints of these steps, and traces."""
 
     def __init__(self, folder: Path, *steps: int, ended: bool = False, **values: Any) -> None:
-        places = {name: str(folder / "far" / name) for name in ("checkpoints", "traces")}
-        self.told = {"model": str(folder), "steps": 9, **places, **values}
+        places = {name: str(folder / "far" / name) for name in ("checkpoint_uri", "trace_uri")}
+        self.told = {"model": str(folder), "max_steps": 9, **places, **values}
         config = TrainingConfig.of(self.told)
         with RunFolder.create(folder / "before", self.told) as opened:
             self.run = opened.path.name
@@ -556,8 +556,8 @@ def test_the_newest_whole_checkpoint_is_fetched_with_what_happened_before_it(
     tmp_path: Path,
 ) -> None:
     before = Before(tmp_path, 2, 4, 6)
-    (tmp_path / f"far/checkpoints/{before.run}_step6/trainer_state.pt").unlink()
-    told = before.again(tmp_path, steps=12)  # which is no other curve
+    (tmp_path / f"far/checkpoint_uri/{before.run}_step6/trainer_state.pt").unlink()
+    told = before.again(tmp_path, max_steps=12)  # which is no other curve
     begun = ResumableRun.of(told)
     assert begun and (begun.name, begun.newest.step, begun.ended) == (before.run, 4, False)
     run = begun.fetched(told)
@@ -573,7 +573,7 @@ def test_the_newest_whole_checkpoint_is_fetched_with_what_happened_before_it(
 
 
 def test_a_run_without_traces_goes_on_from_its_checkpoint_alone(tmp_path: Path) -> None:
-    told = Before(tmp_path, 2, traces="").again(tmp_path, traces="")
+    told = Before(tmp_path, 2, trace_uri="").again(tmp_path, trace_uri="")
     begun = ResumableRun.of(told)
     assert begun and resume_checkpoint(run := begun.fetched(told), told)
     with RunFolder.open(run) as folder:
@@ -583,7 +583,7 @@ def test_a_run_without_traces_goes_on_from_its_checkpoint_alone(tmp_path: Path) 
 def test_a_run_goes_on_with_the_same_settings_alone(tmp_path: Path) -> None:
     told = Before(tmp_path, 2).again(tmp_path, learning_rate=1e-3)
     begun = ResumableRun.of(told)
-    said = r"go on with the run at .*_step2, but .*learning_rate was 1e-06, is 0.001.*`checkpoints`"
+    said = r"the run at .*_step2, but .*learning_rate was 1e-06, is 0.001.*`checkpoint_uri`"
     with pytest.raises(UsageError, match=said):
         begun and begun.fetched(told)
     with pytest.raises(UsageError, match=said):
@@ -599,7 +599,7 @@ def test_of_two_runs_in_one_place_none_is_gone_on_with(tmp_path: Path) -> None:
 
 def test_where_nothing_was_published_a_run_is_begun(tmp_path: Path) -> None:
     assert ResumableRun.of(TrainingConfig("m")) is None
-    assert ResumableRun.of(TrainingConfig("m", checkpoints=str(tmp_path / "far"))) is None
+    assert ResumableRun.of(TrainingConfig("m", checkpoint_uri=str(tmp_path / "far"))) is None
 
 
 def test_a_run_that_has_ended_is_not_trained_again(tmp_path: Path) -> None:
@@ -617,12 +617,12 @@ def test_a_run_that_has_ended_is_not_trained_again(tmp_path: Path) -> None:
 def test_what_is_wrong_with_a_job_is_said_in_one_line_and_left_for_sagemaker(
     tmp_path: Path,
 ) -> None:
-    lay_out(tmp_path, {"model": "m", "stepz": 3}, ROWS)
+    lay_out(tmp_path, {"model": "m", "max_stepz": 3}, ROWS)
     job = container(tmp_path, "--work", str(tmp_path / "work"))
     _, errors = job.communicate(timeout=60)
     assert job.returncode == 2
     assert errors.startswith("error: ") and errors.count("\n") == 1
-    assert "train.yaml: unknown key 'stepz'; did you mean steps?" in errors
+    assert "train.yaml: unknown key 'max_stepz'; did you mean max_steps?" in errors
     assert (tmp_path / "output" / "failure").read_text() in errors
 
 
@@ -739,7 +739,7 @@ def test_an_evaluation_is_not_waited_for_without_end_and_what_is_left_is_said(
     before, out = Before(tmp_path, 2, 4, 6), tmp_path / "out"
     out.mkdir()
     (out / "steps.jsonl").write_text('{"step": 2, "task": "a"}\n')
-    place = str(before.told["checkpoints"])
+    place = str(before.told["checkpoint_uri"])
     evaluation = Evaluation([sys.executable, "-c", program], place, out)
     with _beside(evaluation, 0.1 if "sleep" in program else 60) as evaluated:
         evaluated()
@@ -783,11 +783,11 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_mirror_is_asked_before_the_hub(mirror: Path) -> None:
-    told = {"model": "Qwen/Qwen3", "data": "hf:openai/gsm8k:main:test", "steps": 3}
+    told = {"model": "Qwen/Qwen3", "data": "hf:openai/gsm8k:main:test", "max_steps": 3}
     assert fetched(told, str(mirror)) == {
         "model": f"{mirror}/models/Qwen/Qwen3",
         "data": f"{mirror}/data/openai/gsm8k/main/test",
-        "steps": 3,
+        "max_steps": 3,
     }
 
 

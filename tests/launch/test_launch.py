@@ -505,7 +505,7 @@ def test_the_defaults_are_those_that_are_documented() -> None:
     assert request["ResourceConfig"]["InstanceType"] == "ml.p4de.24xlarge"
     assert request["ResourceConfig"]["InstanceCount"] == 1
     assert request["StoppingCondition"]["MaxRuntimeInSeconds"] == 5 * 24 * 60 * 60
-    assert request["HyperParameters"]["checkpoints"].endswith("/checkpoints/a/")
+    assert request["HyperParameters"]["checkpoint_uri"].endswith("/checkpoints/a/")
     assert "eval_config" not in request["HyperParameters"] and "VpcConfig" not in request
     assert tags(place) == {"application": "infinite-rl"}
 

@@ -35,7 +35,7 @@ pytest.importorskip("yaml")
 NOW = datetime(2026, 3, 1, 12, 30, 5, tzinfo=timezone.utc)
 NAME = "annotations-adhoc-20260301-123005"
 FILE = "region: us-east-1\nrole: training\nbucket: a-bucket\n"
-CONFIG = "model: some/model\ndata: rows.jsonl\nsteps: 2\n"
+CONFIG = "model: some/model\ndata: rows.jsonl\nmax_steps: 2\n"
 
 
 @pytest.fixture(scope="module")
@@ -198,12 +198,12 @@ def test_the_keys_of_a_place_reach_the_job_and_no_file_of_its_source(
 
 @pytest.mark.usefixtures("pushed")
 def test_checkpoints_go_where_the_config_says(aws: aws_server.Aws, folder: Path) -> None:
-    text = f"{CONFIG}checkpoints: s3://other/place/\n"
+    text = f"{CONFIG}checkpoint_uri: s3://other/place/\n"
     (folder / "train.yaml").write_text(text, encoding="utf-8")
     assert main(["submit", "train.yaml", "--job_name", "own"]) == 0
     told = aws.requests["CreateTrainingJob"][0]["HyperParameters"]
-    assert told["checkpoints"] == "s3://other/place/"
-    assert told["traces"] == "s3://a-bucket/infinite-rl/traces/own/"
+    assert told["checkpoint_uri"] == "s3://other/place/"
+    assert told["trace_uri"] == "s3://a-bucket/infinite-rl/traces/own/"
 
 
 @pytest.mark.usefixtures("pushed", "clock")
@@ -492,7 +492,7 @@ def test_credentials_of_another_account_are_refused(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("model: m\nstepz: 1\n", "train.yaml: unknown key 'stepz'"),
+        ("model: m\nmax_stepz: 1\n", "train.yaml: unknown key 'max_stepz'"),
         ("model: m\ndata: /etc/hostname\n", "would not be there in a job"),
         ("model: m\n", "data is missing"),
         ("model: m\ndata: rowz.jsonl\n", "there is no rowz.jsonl in"),
@@ -987,7 +987,10 @@ def test_local_runs_the_same_program_with_what_a_container_would_find(
         "HF_HOME": "/tmp/hf",
     }
     told = json.loads((base / "input/config/hyperparameters.json").read_text(encoding="utf-8"))
-    places = {"checkpoints": f"file://{base}/checkpoints/", "traces": f"file://{base}/traces/"}
+    places = {
+        "checkpoint_uri": f"file://{base}/checkpoints/",
+        "trace_uri": f"file://{base}/traces/",
+    }
     assert told == {"config": "train.yaml", "eval_config": "eval.yaml", **places}
     assert (base / "checkpoints").is_dir()  # an evaluation looks there before there is one
     data = base / "input" / "data"
@@ -1010,8 +1013,8 @@ def test_local_trains_publishes_and_evaluates_by_the_containers_own_program(
     save_tiny(Path("model"))
     row = {"type": "math", "prompt": "1+1?", "answer": "2", "response": "<answer>2</answer>"}
     (folder / "rows.jsonl").write_text(f"{json.dumps(row)}\n" * 4, encoding="utf-8")
-    common = "style: plain\ndevice: cpu\n"
-    train = f"model: model\nalgorithm: sft\ndata: rows.jsonl\nsteps: 2\nbatch_size: 2\n{common}"
+    common = "prompt_template: plain\ndevice: cpu\n"
+    train = f"model: model\nalgorithm: sft\ndata: rows.jsonl\nmax_steps: 2\nbatch_size: 2\n{common}"
     (folder / "train.yaml").write_text(train, encoding="utf-8")
     evaluation = f"tasks: [rows.jsonl]\nlimit: 1\nmax_new_tokens: 4\n{common}"
     (folder / "eval.yaml").write_text(evaluation, encoding="utf-8")

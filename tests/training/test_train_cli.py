@@ -41,8 +41,8 @@ def folder(tmp_path: Path) -> Path:
         "model": str(tmp_path / "model"),
         "data": str(tmp_path / "rows.jsonl"),
         "out": str(tmp_path / "runs"),
-        "style": "plain",
-        "steps": 4,
+        "prompt_template": "plain",
+        "max_steps": 4,
         "batch_size": 4,
         "group_size": 2,
         "max_new_tokens": 4,
@@ -83,10 +83,10 @@ def test_the_help_has_each_keys_default_and_no_internal_name(
 def test_a_run_is_made_and_its_folder_goes_on(
     folder: Path, algorithm: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["train", algorithm, str(folder / "c.yaml"), "--steps", "3"]) == 0
+    assert main(["train", algorithm, str(folder / "c.yaml"), "--max_steps", "3"]) == 0
     run = only_run(folder)
     assert f"trained: {run}/checkpoints/step_3" in capsys.readouterr().out
-    assert main(["train", algorithm, str(run), "--steps", "5"]) == 0
+    assert main(["train", algorithm, str(run), "--max_steps", "5"]) == 0
     assert [event["step"] for event in steps(run)] == [1, 2, 3, 4, 5]
     assert [path.name for path in ready(run)] == ["step_3", "step_4", "step_5"]
 
@@ -94,12 +94,12 @@ def test_a_run_is_made_and_its_folder_goes_on(
 def test_a_run_with_a_secret_goes_on_when_the_secret_is_given_anew(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    secret = ["--engine_options", '{"token": "hf_' + "x" * 20 + '"}', "--steps", "1"]
+    secret = ["--engine_options", '{"token": "hf_' + "x" * 20 + '"}', "--max_steps", "1"]
     assert main(["train", "sft", str(folder / "c.yaml"), *secret]) == 0
     run = only_run(folder)
     assert main(["train", "sft", str(run)]) == 2
     assert "secrets in engine_options: give --engine_options anew" in capsys.readouterr().err
-    assert main(["train", "sft", str(run), *secret[:2], "--steps", "2"]) == 0
+    assert main(["train", "sft", str(run), *secret[:2], "--max_steps", "2"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_run_with_a_secret_goes_on_when_the_secret_is_given_anew(
     [
         (["sft", "none.yaml"], "none.yaml: there is no such file"),
         (["sft", "."], "neither a YAML file nor the folder of a run"),
-        (["grpo", "c.yaml", "--steps", "many"], "steps must be a whole number, not 'many'"),
+        (["grpo", "c.yaml", "--max_steps", "many"], "max_steps must be a whole number, not 'many'"),
         (["grpo", "c.yaml", "--reward", "{"], "--reward takes JSON"),
         (["grpo", "c.yaml", "--data", ""], "data is missing"),
         (["grpo", "c.yaml", "--data", "none.jsonl"], "there is no none.jsonl"),
@@ -186,7 +186,7 @@ def test_the_script_is_the_verb() -> None:
 @pytest.mark.parametrize("algorithm", ["sft", "grpo"])
 def test_a_run_that_was_killed_goes_on_to_the_same_curve(folder: Path, algorithm: str) -> None:
     """SIGKILL in the midst of training, and again; the third attempt comes to the end."""
-    words = ["--steps", "24", "--save_every", "3", "--sft_weight", "1", "--max_staleness", "1"]
+    words = ["--max_steps", "24", "--save_every", "3", "--sft_weight", "1", "--max_staleness", "1"]
 
     def started(*source: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -219,7 +219,7 @@ def test_a_run_is_gone_on_with_by_its_folder_or_by_a_config(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = str(folder / "c.yaml")
-    assert main(["train", "sft", config, "--steps", "2"]) == 0
+    assert main(["train", "sft", config, "--max_steps", "2"]) == 0
     run = only_run(folder)
     assert main(["train", "sft", config, "--resume", str(run)]) == 0
     assert [event["step"] for event in read_events(run, "train")] == [1, 2, 3, 4]

@@ -77,7 +77,7 @@ def test_alone_and_without_staleness_it_takes_the_prompts_of_the_local_engine(
     model: Path, tmp_path: Path
 ) -> None:
     one = train(NAMED, digits, config(model, tmp_path / "a"))
-    other = train(NAMED, digits, at_scale(model, tmp_path / "b", keep_equal_groups=True))
+    other = train(NAMED, digits, at_scale(model, tmp_path / "b", keep_zero_std_groups=True))
     assert learned(one) == learned(other)
     assert [each["staleness"] for each in curve(other)] == [0] * 6
     assert all(each["ratio"] == pytest.approx(1, abs=1e-4) for each in curve(other))
@@ -89,7 +89,11 @@ def test_without_staleness_who_samples_does_not_matter(model: Path, tmp_path: Pa
     said = []
     for workers in (1, 2):
         settings = at_scale(
-            model, tmp_path / str(workers), rollout_workers=workers, reward_workers=workers, steps=2
+            model,
+            tmp_path / str(workers),
+            rollout_workers=workers,
+            reward_workers=workers,
+            max_steps=2,
         )
         found = train(NAMED, digits, settings)
         told = read_rollouts(found.parent.parent)
@@ -103,7 +107,7 @@ def test_two_of_each_with_staleness_learn_from_each_prompt_once(
 ) -> None:
     settings = at_scale(
         model, tmp_path, max_staleness=2, prompts_per_sync=8, rollout_workers=2, reward_workers=2,
-        keep_equal_groups=True, steps=5, batch_size=4,
+        keep_zero_std_groups=True, max_steps=5, batch_size=4,
     )  # fmt: skip
     found = train(NAMED, digits, settings)
     assert sorted(row for _, row in learned(found)) == sorted(row["id"] for row in NAMED)
@@ -116,7 +120,13 @@ def test_two_of_each_with_staleness_learn_from_each_prompt_once(
 @pytest.mark.slow
 def test_grpo_raises_the_reward(model: Path, tmp_path: Path) -> None:
     settings = at_scale(
-        model, tmp_path, steps=25, batch_size=8, group_size=8, learning_rate=1e-2, max_staleness=1
+        model,
+        tmp_path,
+        max_steps=25,
+        batch_size=8,
+        group_size=8,
+        learning_rate=1e-2,
+        max_staleness=1,
     )
     rewards = [event["reward"] for event in curve(train(ROWS, digits, settings))]
     assert sum(rewards[-5:]) / 5 > sum(rewards[:5]) / 5 + 0.2
@@ -124,7 +134,7 @@ def test_grpo_raises_the_reward(model: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_run_that_goes_on_learns_from_nothing_twice(model: Path, tmp_path: Path) -> None:
-    settings = at_scale(model, tmp_path, max_staleness=1, keep_equal_groups=True, steps=5)
+    settings = at_scale(model, tmp_path, max_staleness=1, keep_zero_std_groups=True, max_steps=5)
     run = cut_at(3, NAMED, digits, settings)  # the newest checkpoint is that of step 2
     found = train(NAMED, digits, settings, resume=run)
     assert sorted(row for _, row in learned(found)) == sorted(row["id"] for row in NAMED)
@@ -147,8 +157,8 @@ train(NAMED, digits, config, on_step=lambda step, values: print(step, flush=True
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
 def test_a_run_that_is_stopped_goes_on(model: Path, tmp_path: Path, sent: signal.Signals) -> None:
     settings = at_scale(
-        model, tmp_path / "runs", max_staleness=1, rollout_workers=2, keep_equal_groups=True,
-        steps=5, save_every=1,
+        model, tmp_path / "runs", max_staleness=1, rollout_workers=2, keep_zero_std_groups=True,
+        max_steps=5, save_every=1,
     )  # fmt: skip
     (tmp_path / "config.yaml").write_text(json.dumps(settings.values()))
     root = Path(__file__).parents[2]
@@ -175,7 +185,7 @@ def test_groups_of_equal_rewards_are_told_of_and_not_learned_from(
         wanted = int(rows[0]["answer"]) % 2 == 0
         return [float(wanted and place == 0) for place in range(len(texts))]
 
-    found = train(NAMED, even, at_scale(model, tmp_path, steps=1))
+    found = train(NAMED, even, at_scale(model, tmp_path, max_steps=1))
     (event,) = curve(found)
     told = list(read_rollouts(found.parent.parent))
     assert event["filtered"] == sum(each["fate"] == "filtered" for each in told) / 4 > 0
@@ -197,7 +207,7 @@ def test_a_thread_that_never_answers_is_left_to_itself(
         return digits(rows, texts)
 
     hung: list[threading.Thread] = []
-    settings = at_scale(model, tmp_path, steps=2, worker_timeout=5, keep_equal_groups=True)
+    settings = at_scale(model, tmp_path, max_steps=2, worker_timeout=5, keep_zero_std_groups=True)
     try:
         found = train(NAMED, hangs, settings)
         (lost,) = read_events(found.parent.parent, "lost")
@@ -215,7 +225,7 @@ def test_answers_that_are_learned_from_again_count_once_in_the_reward(
     model: Path, tmp_path: Path
 ) -> None:
     settings = at_scale(
-        model, tmp_path, max_staleness=1, replays=2, keep_equal_groups=True, steps=4
+        model, tmp_path, max_staleness=1, num_iterations=2, keep_zero_std_groups=True, max_steps=4
     )
     found = train(NAMED, digits, settings)
     before = set[str]()
@@ -231,7 +241,7 @@ def test_answers_that_are_learned_from_again_count_once_in_the_reward(
 
 def test_it_runs_where_a_loop_runs_already(model: Path, tmp_path: Path) -> None:
     async def notebook() -> Path:
-        return train(ROWS, digits, at_scale(model, tmp_path, steps=1))
+        return train(ROWS, digits, at_scale(model, tmp_path, max_steps=1))
 
     assert asyncio.run(notebook()).name == "step_1"
 
@@ -247,15 +257,15 @@ def test_an_error_of_the_caller_stops_all_threads(model: Path, tmp_path: Path) -
 def test_a_run_of_another_engine_does_not_say_which_prompts_are_done(
     model: Path, tmp_path: Path
 ) -> None:
-    run = train(ROWS, digits, config(model, tmp_path, steps=1)).parent.parent
+    run = train(ROWS, digits, config(model, tmp_path, max_steps=1)).parent.parent
     with pytest.raises(UsageError, match="engine was 'local', is 'asyncio'"):
-        train(ROWS, digits, at_scale(model, tmp_path, steps=2), resume=run)
+        train(ROWS, digits, at_scale(model, tmp_path, max_steps=2), resume=run)
 
 
 def test_other_rows_are_refused(model: Path, tmp_path: Path) -> None:
-    run = train(NAMED, digits, at_scale(model, tmp_path, steps=1)).parent.parent
+    run = train(NAMED, digits, at_scale(model, tmp_path, max_steps=1)).parent.parent
     with pytest.raises(UsageError, match="not the prompts"):
-        train(NAMED[1:], digits, at_scale(model, tmp_path, steps=2), resume=run)
+        train(NAMED[1:], digits, at_scale(model, tmp_path, max_steps=2), resume=run)
 
 
 @pytest.mark.slow
@@ -263,7 +273,7 @@ def test_how_many_prompts_are_in_a_pass_does_not_change_what_is_learned(
     model: Path, tmp_path: Path
 ) -> None:
     found = [
-        train(ROWS, digits, config(model, tmp_path / str(size), steps=1, prompts_per_pass=size))
+        train(ROWS, digits, config(model, tmp_path / str(size), max_steps=1, prompts_per_pass=size))
         for size in (0, 1, 2)
     ]
     norms = [curve(each)[0]["grad_norm"] for each in found]

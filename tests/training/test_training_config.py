@@ -20,22 +20,22 @@ from infinite_rl.training.runs.config import TrainingConfig
 
 def test_a_file_is_read_and_changes_go_before_it(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
-    path.write_text("model: m\nsteps: 9\nlearning_rate: 1e-6\nreward: {partial: true}\n")
-    found = TrainingConfig.read(path, {"steps": 20, "kl": 0.5, "loss": "gspo"})
-    assert (found.model, found.steps, found.kl, found.loss) == ("m", 20, 0.5, "gspo")
+    path.write_text("model: m\nmax_steps: 9\nlearning_rate: 1e-6\nreward: {partial: true}\n")
+    found = TrainingConfig.read(path, {"max_steps": 20, "kl_coef": 0.5, "loss": "gspo"})
+    assert (found.model, found.max_steps, found.kl_coef, found.loss) == ("m", 20, 0.5, "gspo")
     assert found.learning_rate == 1e-6  # which YAML 1.1 reads as a text
     assert found.reward == {"partial": True}
 
 
 def test_what_a_file_does_not_say_can_have_another_default(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
-    path.write_text("model: m\nsteps: 9\n")
-    found = TrainingConfig.read(path, {}, {"steps": 3, "algorithm": "sft"})
-    assert (found.steps, found.algorithm) == (9, "sft")
+    path.write_text("model: m\nmax_steps: 9\n")
+    found = TrainingConfig.read(path, {}, {"max_steps": 3, "algorithm": "sft"})
+    assert (found.max_steps, found.algorithm) == (9, "sft")
 
 
 def test_what_a_config_says_can_be_read_back() -> None:
-    config = TrainingConfig("m", steps=3, tracking=("wandb",), reward={"timeout": 2})
+    config = TrainingConfig("m", max_steps=3, tracking=("wandb",), reward={"timeout": 2})
     assert TrainingConfig.of(config.values()) == config
 
 
@@ -54,7 +54,7 @@ def test_every_value_that_a_key_can_have_is_named_where_it_is_explained(
 ) -> None:
     said = job.explained()
     known = {each.name: each.metadata.get("known", ()) for each in fields(job)}
-    styles = {"style": list(STYLES)}
+    styles = {"prompt_template": list(STYLES)}
     assert not [
         (key, name)
         for key, names in {**known, **styles}.items()
@@ -71,10 +71,10 @@ def test_every_value_that_a_key_can_have_is_named_where_it_is_explained(
         ({3: 1}, "unknown key 3"),
         ({"model": ""}, "model is missing"),
         ({"model": None}, "model must be a text, not None"),
-        ({"steps": 0}, "steps must be at least 1, not 0"),
-        ({"steps": 1.5}, "steps must be a whole number, not 1.5"),
-        ({"steps": True}, "steps must be a whole number, not True"),
-        ({"steps": "many"}, "steps must be a whole number, not 'many'"),
+        ({"max_steps": 0}, "max_steps must be at least 1, not 0"),
+        ({"max_steps": 1.5}, "max_steps must be a whole number, not 1.5"),
+        ({"max_steps": True}, "max_steps must be a whole number, not True"),
+        ({"max_steps": "many"}, "max_steps must be a whole number, not 'many'"),
         ({"learning_rate": "fast"}, "learning_rate must be a number, not 'fast'"),
         ({"learning_rate": float("nan")}, "learning_rate must be in"),
         ({"learning_rate": -1}, "learning_rate must be in"),
@@ -92,7 +92,7 @@ def test_every_value_that_a_key_can_have_is_named_where_it_is_explained(
         ({"reward": ["partial"]}, "reward must be a mapping of names"),
         ({"engine_options": {1: 2}}, "engine_options must be a mapping of names"),
         ({"seed": -1}, "seed must be in"),
-        ({"steps": 5, "warmup": 5}, "warmup (5) must be less than steps (5)"),
+        ({"max_steps": 5, "warmup_steps": 5}, "warmup_steps (5) must be less than max_steps (5)"),
     ],
 )
 def test_what_cannot_be_is_refused_by_its_key(values: dict[Any, Any], said: str) -> None:
@@ -107,7 +107,7 @@ def test_what_cannot_be_is_refused_by_its_key(values: dict[Any, Any], said: str)
         ("- a\n- b\n", "no mapping"),
         ("", "no mapping"),
         ("a: [", "no YAML"),
-        ("model: m\nsteps: 1\nsteps: 2\n", "the key 'steps' is there twice"),
+        ("model: m\nmax_steps: 1\nmax_steps: 2\n", "the key 'max_steps' is there twice"),
         ("model: m\nseeds: 2\n", "did you mean seed?"),
         ("model: !!python/object/apply:os.system ['true']\n", "no YAML"),
         ("? {a: 1}\n: 2\n", "no YAML"),
@@ -155,10 +155,10 @@ def test_a_config_needs_neither_torch_nor_yaml() -> None:
             {"prompts_per_sync": 48, "max_staleness": 1},
             r"with 3 updates between syncs, answers are up to 2 updates old: max_staleness \(1\)",
         ),
-        ({"replays": 2}, r"answers in 2 updates are 1 updates old.* max_staleness \(0\)"),
+        ({"num_iterations": 2}, r"answers in 2 updates are 1 updates old.* max_staleness \(0\)"),
         ({"algorithm": "sft"}, "the engine asyncio samples answers"),
         ({"engine": "local", "rollout_workers": 2}, "rollout_workers is for the engine asyncio or"),
-        ({"rollout": "vllm"}, "rollout is for the engine ray alone"),
+        ({"rollout_backend": "vllm"}, "rollout_backend is for the engine ray alone"),
         ({"engine": "ray", "rollout_options": {"seed": 1}}, "rollout_options are vLLM's"),
     ],
 )

@@ -25,7 +25,7 @@ from infinite_rl.training.runs.config import TrainingConfig
 
 
 def config(**values: Any) -> TrainingConfig:
-    given = {"model": "m", "engine": "asyncio", "steps": 5, "batch_size": 2, "save_every": 2}
+    given = {"model": "m", "engine": "asyncio", "max_steps": 5, "batch_size": 2, "save_every": 2}
     return TrainingConfig.of({**given, **values})
 
 
@@ -64,7 +64,7 @@ def check(
         keys = [(group.task.epoch, group.task.place) for group in batch]
         assert len(set(keys)) == len(keys), "twice in a batch"
         assert all(0 <= step - group.version <= settings.max_staleness for group in batch)
-    assert max(uses(world).values(), default=0) <= settings.replays
+    assert max(uses(world).values(), default=0) <= settings.num_iterations
     assert flow.in_flight == rows.counts.in_flight == 0
     assert flow.asked == sum(flow.fates[name] for name in OUTCOMES)
     assert not whole or flow.asked >= len(world.sampled)
@@ -73,11 +73,11 @@ def check(
     told: Counter[str] = Counter()
     for event in world.told("fate"):
         told.update({name: event[name] for name in OUTCOMES})
-    if flow.step == settings.steps and whole:
+    if flow.step == settings.max_steps and whole:
         assert +told == +flow.fates
     full = [len(batch) == settings.batch_size for batch in world.batches]
     assert all(full[:-1]) and (all(full) or rows.finished)
-    assert flow.step == settings.steps or rows.finished
+    assert flow.step == settings.max_steps or rows.finished
     assert sorted(world.states)[-1:] == [flow.step][: len(world.batches)]
 
 
@@ -86,15 +86,15 @@ def runs(draw: st.DrawFn) -> tuple[TrainingConfig, int, int | None]:
     """A config that can be, prompts and epochs."""
     size = draw(st.integers(1, 4))
     sync_every = draw(st.integers(1, 3))
-    replays = draw(st.integers(1, 3))
-    least = max(sync_every, replays) - 1
+    num_iterations = draw(st.integers(1, 3))
+    least = max(sync_every, num_iterations) - 1
     values = {
-        "steps": draw(st.integers(1, 8)),
+        "max_steps": draw(st.integers(1, 8)),
         "batch_size": size,
         "prompts_per_sync": size * sync_every,
-        "replays": replays,
+        "num_iterations": num_iterations,
         "max_staleness": least + draw(st.integers(0, 2)),
-        "keep_equal_groups": draw(st.booleans()),
+        "keep_zero_std_groups": draw(st.booleans()),
         "rollout_workers": draw(st.integers(1, 3)),
         "reward_workers": draw(st.integers(1, 3)),
         "save_every": draw(st.integers(1, 4)),
@@ -154,22 +154,22 @@ def test_a_run_may_go_on_with_other_bounds_batches_and_workers(
     with contextlib.suppress(asyncio.TimeoutError):
         simulated(killed())
     step = max(world.states, default=0)
-    after = replace(other[0], steps=step + other[0].steps)
+    after = replace(other[0], max_steps=step + other[0].max_steps)
     state = json.loads(json.dumps(world.states.get(step)))
     again, rows = at_random(seed + 1, after, deaths, 0.5), schedule(prompts, epochs)
     again.batches, again.states = world.batches[:step], dict(world.states)
     flow = ran(again, rows, step=step, state=state)
     for number, batch in enumerate(again.batches[step:], step):
         assert all(0 <= number - group.version <= after.max_staleness for group in batch)
-    assert max(uses(again).values(), default=0) <= max(before.replays, after.replays)
+    assert max(uses(again).values(), default=0) <= max(before.num_iterations, after.num_iterations)
     assert flow.in_flight == rows.counts.in_flight
     assert flow.fates["used"] == len(uses(again))
     assert rows.counts.done == flow.fates["used"] + flow.fates["filtered"]
-    assert flow.step == after.steps or (rows.finished and flow.in_flight == 0)
+    assert flow.step == after.max_steps or (rows.finished and flow.in_flight == 0)
 
 
 def test_one_worker_without_staleness_takes_the_prompts_of_the_local_engine() -> None:
-    settings = config(steps=7, batch_size=3)
+    settings = config(max_steps=7, batch_size=3)
     world = World(settings)
     ran(world, PromptQueue([f"p{place}" for place in range(10)], seed="42/prompts"))
     places = [[group.task.place for group in batch] for batch in world.batches]
@@ -187,14 +187,14 @@ def test_samplers_go_on_while_the_trainer_learns_and_not_without_staleness() -> 
 
     ends = []
     for most in (0, 1):
-        world = World(config(steps=10, max_staleness=most), took=took)
+        world = World(config(max_steps=10, max_staleness=most), took=took)
         ran(world, schedule(50))
         ends.append(max(each["ended_s"] for each in world.told("span", stage="train")))
     assert ends == [200, 110]
 
 
 def test_what_waits_never_exceeds_what_can_be_used_in_time() -> None:
-    slow = World(config(steps=6, max_staleness=2), took=lambda role: 100.0 * (role == "learn"))
+    slow = World(config(max_steps=6, max_staleness=2), took=lambda role: 100.0 * (role == "learn"))
     ran(slow, schedule(50))
     begun = Counter(task.place for task in slow.sampled)
     assert len(begun) == 12 and len(slow.sampled) == 12  # steps * batch_size, none in vain
@@ -203,14 +203,14 @@ def test_what_waits_never_exceeds_what_can_be_used_in_time() -> None:
 
 
 def test_weights_are_given_out_every_so_many_updates() -> None:
-    world = World(config(steps=6, max_staleness=1, prompts_per_sync=4))
+    world = World(config(max_steps=6, max_staleness=1, prompts_per_sync=4))
     ran(world, schedule(50))
     versions = [[group.version for group in batch] for batch in world.batches]
     assert versions == [[0, 0], [0, 0], [2, 2], [2, 2], [4, 4], [4, 4]]
 
 
 def test_answers_may_be_learned_from_again() -> None:
-    world = World(config(steps=6, max_staleness=1, replays=2))
+    world = World(config(max_steps=6, max_staleness=1, num_iterations=2))
     ran(world, schedule(50))
     assert max(uses(world).values()) == 2 and len(world.sampled) < 12
     assert world.again == 12 - len(uses(world)), "what is told of answers counts each once"
@@ -222,7 +222,7 @@ def test_a_slow_answer_is_waited_for_and_not_thrown_away() -> None:
     def took(role: str) -> float:
         return next(chance, 0.0) if role == "sample" else 0.1
 
-    world = World(config(steps=8, max_staleness=2, rollout_workers=2), took=took)
+    world = World(config(max_steps=8, max_staleness=2, rollout_workers=2), took=took)
     flow = ran(world, schedule(50))
     assert not flow.fates["wasted"]
     late = [
@@ -242,7 +242,7 @@ def test_groups_of_equal_rewards_fill_no_batch_unless_they_may() -> None:
     flow = ran(world, schedule(50))
     assert all(group.task.place % 2 == 0 for batch in world.batches for group in batch)
     assert flow.fates["filtered"] == len([1 for *_, fate in world.groups if fate == "filtered"]) > 0
-    kept = World(config(keep_equal_groups=True), rewards=rewards)
+    kept = World(config(keep_zero_std_groups=True), rewards=rewards)
     assert ran(kept, schedule(50)).fates == {"used": 10}
 
 
@@ -388,11 +388,11 @@ def test_an_error_of_a_role_is_an_error_of_the_run() -> None:
 
 
 def test_groups_that_a_smaller_bound_makes_too_old_are_asked_for_again_first() -> None:
-    long = World(config(steps=6, max_staleness=3), took=lambda role: 9.0 * (role == "learn"))
+    long = World(config(max_steps=6, max_staleness=3), took=lambda role: 9.0 * (role == "learn"))
     ran(long, schedule(50))
     state, size = long.states[2], len(long.states[2]["buffer"])
     assert size == 6  # of version 0 (or 1), that were to be learned from in the steps 2 to 4
-    short = World(config(steps=6), batches=long.batches[:2])
+    short = World(config(max_steps=6), batches=long.batches[:2])
     flow = ran(short, schedule(50), step=2, state=state)
     assert flow.fates["wasted"] == size + len(state["flying"])
     old = {each["task"]["place"] for each in state["buffer"]}
@@ -403,16 +403,16 @@ def test_groups_that_a_smaller_bound_makes_too_old_are_asked_for_again_first() -
 
 
 def test_answers_that_came_to_be_otherwise_are_not_learned_from() -> None:
-    before = World(config(steps=6, max_staleness=3), took=lambda role: 9.0 * (role == "learn"))
+    before = World(config(max_steps=6, max_staleness=3), took=lambda role: 9.0 * (role == "learn"))
     ran(before, schedule(50), sampling="hot")
     state = before.states[2]
-    after = World(config(steps=6, max_staleness=3), batches=before.batches[:2])
+    after = World(config(max_steps=6, max_staleness=3), batches=before.batches[:2])
     ran(after, schedule(50), sampling="cold", step=2, state=state)
     assert all(group.version >= 2 for batch in after.batches[2:] for group in batch)
 
 
 def test_a_run_that_is_stopped_leaves_nobody_behind() -> None:
-    world = World(config(steps=1000, save_every=3), took=lambda _: 1.0)
+    world = World(config(max_steps=1000, save_every=3), took=lambda _: 1.0)
 
     async def main() -> int:
         run = asyncio.create_task(world.flow(schedule(50)).run())
@@ -427,7 +427,7 @@ def test_a_run_that_is_stopped_leaves_nobody_behind() -> None:
 
 
 def test_spans_tell_who_did_what_when_and_fates_what_became_of_it() -> None:
-    world = World(config(steps=3))
+    world = World(config(max_steps=3))
     ran(world, schedule(50))
     spans = world.told("span")
     stages = {(each["stage"], each["worker"]) for each in spans}
@@ -447,11 +447,11 @@ def test_spans_tell_who_did_what_when_and_fates_what_became_of_it() -> None:
 
 
 def test_what_was_in_flight_when_a_run_was_killed_is_asked_for_together() -> None:
-    before = World(config(steps=4, batch_size=4, max_staleness=1))
+    before = World(config(max_steps=4, batch_size=4, max_staleness=1))
     ran(before, schedule(50))
     state = before.states[2]
     assert len(state["flying"]) + len(state["buffer"]) >= 4
-    after = World(config(steps=4, batch_size=4, max_staleness=1), batches=before.batches[:2])
+    after = World(config(max_steps=4, batch_size=4, max_staleness=1), batches=before.batches[:2])
     ran(after, schedule(50), sampling="other", step=2, state=state)
     first = after.told("span", stage="rollout")[0]
     assert first["prompts"] == 4 and all(task.attempt == 2 for task in after.sampled[:4])

@@ -50,12 +50,12 @@ def config(path: Path, out: Path, /, **values: Any) -> TrainingConfig:
     given = {
         "model": str(path),
         "out": str(out),
-        "style": "plain",
-        "steps": 6,
+        "prompt_template": "plain",
+        "max_steps": 6,
         "batch_size": 4,
         "group_size": 4,
         "max_new_tokens": 6,
-        "reward_cut_off": True,  # a random model seldom ends
+        "reward_truncated": True,  # a random model seldom ends
         "learning_rate": 1e-3,
         "tokens_per_batch": 96,
         "save_every": 2,
@@ -101,7 +101,7 @@ def cut_at(last: int, *given: Any) -> Path:
         {},
         {"max_staleness": 1},
         {"max_staleness": 3},
-        {"kl": 0.1, "sft_weight": 0.5, "loss": "dapo"},
+        {"kl_coef": 0.1, "sft_weight": 0.5, "loss": "dapo"},
     ],
     ids=["sft", "grpo", "staleness 1", "staleness 3", "kl and sft"],
 )
@@ -126,14 +126,16 @@ def test_a_run_that_goes_on_has_the_same_curve_to_the_bit(
 
 @pytest.mark.slow
 def test_training_changes_the_model_and_its_losses_fall(model: Path, tmp_path: Path) -> None:
-    settings = config(model, tmp_path, algorithm="sft", steps=30, batch_size=20, learning_rate=1e-2)
+    settings = config(
+        model, tmp_path, algorithm="sft", max_steps=30, batch_size=20, learning_rate=1e-2
+    )
     losses = [event["loss"] for event in curve(train(ROWS, None, settings))]
     assert losses[-1] < 0.5 * losses[0]
 
 
 @pytest.mark.slow
 def test_grpo_raises_the_reward(model: Path, tmp_path: Path) -> None:
-    settings = config(model, tmp_path, steps=25, batch_size=8, group_size=8, learning_rate=1e-2)
+    settings = config(model, tmp_path, max_steps=25, batch_size=8, group_size=8, learning_rate=1e-2)
     rewards = [event["reward"] for event in curve(train(ROWS, digits, settings))]
     assert sum(rewards[-5:]) / 5 > sum(rewards[:5]) / 5 + 0.2
 
@@ -181,7 +183,7 @@ def test_groups_of_equal_rewards_are_dropped_and_counted(model: Path, tmp_path: 
     def one_group_differs(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float]:
         return [float(place == 5) for place in range(len(texts))]
 
-    found = train(ROWS, one_group_differs, config(model, tmp_path, steps=1))
+    found = train(ROWS, one_group_differs, config(model, tmp_path, max_steps=1))
     (event,) = curve(found)
     assert event["dropped_groups"] == 3 and event["completions"] == 16
     advantages = [each["advantage"] for each in read_rollouts(found.parent.parent)]
@@ -191,7 +193,9 @@ def test_groups_of_equal_rewards_are_dropped_and_counted(model: Path, tmp_path: 
 def test_a_step_without_a_telling_group_changes_nothing(
     model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found = train(ROWS, lambda rows, texts: [1.0] * len(texts), config(model, tmp_path, steps=1))
+    found = train(
+        ROWS, lambda rows, texts: [1.0] * len(texts), config(model, tmp_path, max_steps=1)
+    )
     (event,) = curve(found)
     assert event["dropped_groups"] == 4 and "loss" not in event and event["reward"] == 1
     assert "all 4 groups of the run had equal rewards" in caplog.text
@@ -203,7 +207,7 @@ def test_answers_without_a_verdict_are_left_out(model: Path, tmp_path: Path) -> 
     def some(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float | None]:
         return [(None, 0.0, 1.0, 1.0)[place % 4] for place in range(len(texts))]
 
-    found = train(ROWS, some, config(model, tmp_path, steps=1))
+    found = train(ROWS, some, config(model, tmp_path, max_steps=1))
     (event,) = curve(found)
     assert event["unscored"] == 4 and event["reward"] == pytest.approx(2 / 3)
     first = list(read_rollouts(found.parent.parent))[:4]
@@ -220,7 +224,7 @@ def test_a_right_answer_that_was_cut_off_gets_no_reward(
     monkeypatch.setattr(rollouts, "sample", lambda model, tok, asked, **_: [group] * len(asked))
     rows = [{"type": "math", "prompt": "2+3=", "answer": "5"}]
     for allowed, wanted in ((False, [1, 0, 1, 0]), (True, [1, 1, 1, 1])):
-        given = {"steps": 1, "batch_size": 1, "reward_cut_off": allowed}
+        given = {"max_steps": 1, "batch_size": 1, "reward_truncated": allowed}
         found = train(rows, None, config(model, tmp_path, **given))
         told = list(read_rollouts(found.parent.parent))
         assert [each["reward"] for each in told] == wanted
@@ -240,17 +244,17 @@ def test_what_was_cut_off_may_have_less_than_nothing_and_no_verdict_stays_none()
 
 @pytest.mark.slow
 def test_on_policy_ratios_are_one_and_stale_ones_are_not(model: Path, tmp_path: Path) -> None:
-    now = curve(train(ROWS, digits, config(model, tmp_path / "0", temperature=0.7, steps=4)))
+    now = curve(train(ROWS, digits, config(model, tmp_path / "0", temperature=0.7, max_steps=4)))
     assert [event["ratio"] for event in now] == pytest.approx([1] * 4, abs=1e-4)
     assert max(event["old_kl"] for event in now) < 1e-6
-    settings = config(model, tmp_path / "1", temperature=0.7, steps=4, max_staleness=1)
+    settings = config(model, tmp_path / "1", temperature=0.7, max_steps=4, max_staleness=1)
     assert max(event["old_kl"] for event in curve(train(ROWS, digits, settings))) > 1e-5
 
 
 def test_the_divergence_is_from_the_model_that_training_began_with(
     model: Path, tmp_path: Path
 ) -> None:
-    events = curve(train(ROWS, digits, config(model, tmp_path, kl=0.01)))
+    events = curve(train(ROWS, digits, config(model, tmp_path, kl_coef=0.01)))
     assert events[0]["kl"] == pytest.approx(0, abs=1e-6) and events[-1]["kl"] > 1e-6
 
 
@@ -259,7 +263,11 @@ def test_the_divergence_is_from_the_model_that_training_began_with(
 def test_how_a_batch_is_cut_does_not_change_what_is_learned(
     model: Path, tmp_path: Path, values: dict[str, Any]
 ) -> None:
-    values = {**values, "steps": 1, "batch_size": 8}  # 320 tokens are sampled, in parts of 8 * 24
+    values = {
+        **values,
+        "max_steps": 1,
+        "batch_size": 8,
+    }  # 320 tokens are sampled, in parts of 8 * 24
     small = train(ROWS, digits, config(model, tmp_path / "a", tokens_per_batch=24, **values))
     large = train(ROWS, digits, config(model, tmp_path / "b", tokens_per_batch=9999, **values))
     said = [[each["completion"] for each in read_rollouts(run.parent.parent)]
@@ -271,7 +279,7 @@ def test_how_a_batch_is_cut_does_not_change_what_is_learned(
 
 
 def test_the_projects_own_reward_judges(model: Path, tmp_path: Path) -> None:
-    found = train(ROWS, None, config(model, tmp_path, steps=1, reward={"format_weight": 0.5}))
+    found = train(ROWS, None, config(model, tmp_path, max_steps=1, reward={"format_weight": 0.5}))
     assert curve(found)[0]["reward"] is not None
 
 
@@ -279,7 +287,7 @@ def test_the_callers_random_numbers_are_left_alone(model: Path, tmp_path: Path) 
     torch.manual_seed(3)
     wanted = torch.rand(2)
     torch.manual_seed(3)
-    train(ROWS, digits, config(model, tmp_path, steps=1))
+    train(ROWS, digits, config(model, tmp_path, max_steps=1))
     assert torch.equal(torch.rand(2), wanted)
 
 
@@ -289,14 +297,14 @@ def test_checkpoints_are_rotated_and_can_be_loaded_by_transformers(
 ) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    found = train(ROWS, digits, config(model, tmp_path, save_every=1, keep=2))
+    found = train(ROWS, digits, config(model, tmp_path, save_every=1, save_total_limit=2))
     assert [path.name for path in checkpoint.ready(found.parent.parent)] == ["step_5", "step_6"]
     assert AutoModelForCausalLM.from_pretrained(found) and AutoTokenizer.from_pretrained(found)
 
 
 @pytest.mark.slow
 def test_a_run_that_is_done_is_not_done_again(model: Path, tmp_path: Path) -> None:
-    settings = config(model, tmp_path, steps=2)
+    settings = config(model, tmp_path, max_steps=2)
     found = train(ROWS, digits, settings)
     assert train(ROWS, digits, settings, resume=found.parent.parent) == found
     assert len(curve(found)) == 2
@@ -321,8 +329,8 @@ LONG = [{"type": "math", "prompt": "1" * 300, "answer": "1", "response": "1"}]
         (LONG, {}, "a prompt may have 90 tokens"),
         (LONG, {"algorithm": "sft"}, "a prompt and its response may have 96 tokens"),
         (ROWS, {"max_new_tokens": 500}, "leaves no room for a prompt"),
-        (ROWS, {"style": "chatty"}, "unknown prompt style 'chatty'"),
-        (ROWS, {"style": "chat"}, "chat template"),
+        (ROWS, {"prompt_template": "chatty"}, "unknown prompt style 'chatty'"),
+        (ROWS, {"prompt_template": "chat"}, "chat template"),
         (ROWS, {"model": "/no/such/model"}, "there is no model folder /no/such/model"),
         (ROWS, {"model": "a/b/c"}, "there is no model folder a/b/c"),
         (ROWS, {"device": "cuda:7"}, "there is no device cuda:7"),
@@ -342,7 +350,7 @@ def test_what_cannot_be_is_refused_in_one_line(
 
 
 def test_a_state_of_another_algorithm_is_refused_in_one_line(model: Path, tmp_path: Path) -> None:
-    settings = config(model, tmp_path, steps=2, save_every=1)
+    settings = config(model, tmp_path, max_steps=2, save_every=1)
     run = train(ROWS, digits, settings).parent.parent
     newest = run / "checkpoints" / "step_2"
     shutil.rmtree(newest)
@@ -363,7 +371,7 @@ def test_an_empty_folder_is_no_model(tmp_path: Path) -> None:
 
 def test_a_run_does_not_go_on_with_settings_of_another_curve(model: Path, tmp_path: Path) -> None:
     secret = {"token": "hf_" + "x" * 20}  # which the run's folder does not hold
-    began = {"steps": 1, "engine_options": secret, "weight_decay": 1e-5}
+    began = {"max_steps": 1, "engine_options": secret, "weight_decay": 1e-5}
     first = train(ROWS, digits, config(model, tmp_path, **began))
     run, lines = first.parent.parent, curve(first)
     other = {"seed": 7, "loss": "dapo", "batch_size": 2, "learning_rate": 1e-4, "data": "x.jsonl"}
@@ -374,19 +382,25 @@ def test_a_run_does_not_go_on_with_settings_of_another_curve(model: Path, tmp_pa
         "learning_rate was 0.001, is 0.0001; loss was 'grpo', is 'dapo'; seed was 42, is 7. "
         "Go on with the same, or begin a new run"
     )
-    for name in ("model", "algorithm", "style"):
+    for name in ("model", "algorithm", "prompt_template"):
         with pytest.raises(UsageError, match=f"settings: {name} was"):
             train(ROWS, digits, config(model, tmp_path, **began, **{name: "sft"}), resume=run)
     assert curve(first) == lines
-    may = {"steps": 2, "save_every": 1, "keep": 1, "device": "cpu", "tokens_per_batch": 99}
+    may = {
+        "max_steps": 2,
+        "save_every": 1,
+        "save_total_limit": 1,
+        "device": "cpu",
+        "tokens_per_batch": 99,
+    }
     assert train(ROWS, digits, config(model, tmp_path / "b", **{**began, **may}), resume=run)
 
 
 def test_a_run_that_has_all_its_steps_publishes_what_it_owes(model: Path, tmp_path: Path) -> None:
-    told = {"steps": 2, "algorithm": "sft"}
+    told = {"max_steps": 2, "algorithm": "sft"}
     found = train(ROWS, None, config(model, tmp_path, **told))
     place = tmp_path / "far"
-    again = config(model, tmp_path, **told, checkpoints=str(place))
+    again = config(model, tmp_path, **told, checkpoint_uri=str(place))
     assert train(ROWS, None, again, resume=found.parent.parent) == found
     assert sorted(path.name.rpartition("_")[2] for path in place.iterdir()) == ["final", "step2"]
 
@@ -423,7 +437,7 @@ def test_a_run_without_a_checkpoint_cannot_go_on(model: Path, tmp_path: Path) ->
 
 
 def test_a_run_that_is_under_way_does_not_go_on_a_second_time(model: Path, tmp_path: Path) -> None:
-    once = config(model, tmp_path, steps=1, algorithm="sft")
+    once = config(model, tmp_path, max_steps=1, algorithm="sft")
     run = train(ROWS, digits, once).parent.parent
     with RunFolder.open(run), pytest.raises(StoreError, match="another run is writing"):
         resume_checkpoint(run, once)  # what follows would read a checkpoint that may be thrown away
@@ -439,7 +453,7 @@ def test_who_interrupts_a_run_is_told_what_it_goes_on_from(
         if step == at:
             raise KeyboardInterrupt
 
-    told = config(model, tmp_path, steps=4, save_every=2, algorithm="sft")
+    told = config(model, tmp_path, max_steps=4, save_every=2, algorithm="sft")
     with pytest.raises(KeyboardInterrupt):
         train(ROWS, digits, told, on_step=interrupt)
     (run,) = tmp_path.iterdir()
@@ -449,9 +463,9 @@ def test_who_interrupts_a_run_is_told_what_it_goes_on_from(
 def test_a_newer_checkpoint_that_is_damaged_is_passed_over_with_a_word(
     model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found = train(ROWS, digits, config(model, tmp_path, steps=4, algorithm="sft"))
+    found = train(ROWS, digits, config(model, tmp_path, max_steps=4, algorithm="sft"))
     (found / "config.json").write_text("{}")
-    again = config(model, tmp_path, steps=5, algorithm="sft")
+    again = config(model, tmp_path, max_steps=5, algorithm="sft")
     train(ROWS, digits, again, resume=found.parent.parent)
     (line,) = [line for line in caplog.messages if "passed over" in line]
     assert line.startswith("step_4 is passed over: config.json has 2 bytes, not ")
@@ -490,7 +504,7 @@ def test_longer_rows_are_left_out_with_a_word(
     model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        train([*ROWS, *LONG], digits, config(model, tmp_path, steps=1))
+        train([*ROWS, *LONG], digits, config(model, tmp_path, max_steps=1))
     assert "1 of 21 rows are left out" in caplog.text
 
 
@@ -498,7 +512,9 @@ def test_longer_rows_are_left_out_with_a_word(
 def test_a_gradient_that_is_not_finite_ends_the_run_and_keeps_its_checkpoints(
     model: Path, tmp_path: Path
 ) -> None:
-    settings = config(model, tmp_path, algorithm="sft", learning_rate=10, steps=50, save_every=1)
+    settings = config(
+        model, tmp_path, algorithm="sft", learning_rate=10, max_steps=50, save_every=1
+    )
     try:
         train(ROWS, None, settings)
     except Diverged as error:
@@ -515,6 +531,6 @@ def test_an_engine_that_is_not_known_is_named(model: Path, tmp_path: Path) -> No
 
 
 def test_the_manifest_holds_the_command(model: Path, tmp_path: Path) -> None:
-    found = train(ROWS, digits, config(model, tmp_path, steps=1), command=["train", "x"])
+    found = train(ROWS, digits, config(model, tmp_path, max_steps=1), command=["train", "x"])
     manifest = json.loads((found.parent.parent / "run_manifest.json").read_text())
     assert manifest["command"] == ["train", "x"] and manifest["seeds"] == {"seed": 42}

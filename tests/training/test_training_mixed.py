@@ -58,7 +58,7 @@ def told(*datasets: Mapping[str, Any], **more: Any) -> TrainingConfig:
 A: dict[str, Any] = {"name": "gsm8k", "benchmark": "gsm8k", "path": "gsm8k/train.jsonl"}
 B: dict[str, Any] = {"name": "mbpp", "benchmark": "mbpp", "path": "mbpp.jsonl"}
 C: dict[str, Any] = {"name": "ifeval", "benchmark": "ifeval", "path": "ifeval.jsonl"}
-D: dict[str, Any] = {"name": "own", "path": "own.jsonl", "type": "math", "style": "plain"}
+D: dict[str, Any] = {"name": "own", "path": "own.jsonl", "type": "math", "prompt_template": "plain"}
 
 
 def ids(config: TrainingConfig) -> list[str]:
@@ -79,7 +79,7 @@ def test_each_row_has_its_id_its_set_and_its_reward() -> None:
 def test_right_answers_of_each_kind_get_their_own_reward() -> None:
     from infinite_rl.training.core.rollouts import judge
 
-    rows = rows_of(told(A, B, C, D, mode="sequential"))
+    rows = rows_of(told(A, B, C, D, mix="sequential"))
     right: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "gsm8k": lambda row: f"#### {row['answer']}",
         "mbpp": lambda row: f"<answer>\n```python\n{row['response']}\n```\n</answer>",
@@ -95,7 +95,7 @@ def test_right_answers_of_each_kind_get_their_own_reward() -> None:
 def test_a_set_may_have_options_of_the_reward_of_its_own() -> None:
     from infinite_rl.training.core.rollouts import judge
 
-    rows = rows_of(told({**D, "reward": {"format_weight": 0.5}}, A, mode="sequential"), Scorer())
+    rows = rows_of(told({**D, "reward": {"format_weight": 0.5}}, A, mix="sequential"), Scorer())
     assert [("mix_reward" in row) for row in rows] == [True] * 3 + [False] * 6
     wrong = ["<answer>no</answer>"] * len(rows)
     assert judge(Scorer(), rows, wrong) == [0.5] * 3 + [0.0] * 6
@@ -105,7 +105,7 @@ def test_a_set_may_have_options_of_the_reward_of_its_own() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_sequential_is_one_set_after_the_other_cut_by_count() -> None:
-    found = ids(told({**A, "count": 2}, D, mode="sequential"))
+    found = ids(told({**A, "count": 2}, D, mix="sequential"))
     assert found == ["gsm8k/gsm8k-train-0", "gsm8k/gsm8k-train-1"] + [
         f"own/own-{n}" for n in range(3)
     ]
@@ -113,15 +113,15 @@ def test_sequential_is_one_set_after_the_other_cut_by_count() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_weights_decide_what_comes_how_often_until_all_are_empty() -> None:
-    found = ids(told({**A, "weight": 1e6}, {**D, "weight": "1e-6"}, mode="weighted"))
+    found = ids(told({**A, "weight": 1e6}, {**D, "weight": "1e-6"}, mix="weighted"))
     assert [name.partition("/")[0] for name in found] == ["gsm8k"] * 6 + ["own"] * 3
 
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("mode", ["shuffled", "weighted"])
 def test_the_seed_decides_the_order(mode: str) -> None:
-    first = ids(told(A, B, D, mode=mode, seed=1))
-    assert first == ids(told(A, B, D, mode=mode, seed=1)) != ids(told(A, B, D, mode=mode, seed=2))
+    first = ids(told(A, B, D, mix=mode, seed=1))
+    assert first == ids(told(A, B, D, mix=mode, seed=1)) != ids(told(A, B, D, mix=mode, seed=2))
 
 
 @pytest.mark.usefixtures("folder")
@@ -139,7 +139,7 @@ def test_an_order_file_says_which_rows_come_and_how() -> None:
     assert found == ["own/own-2", "own/own-0"]
     assert config.order("prompts") is None  # and so they come in every epoch
     assert told(D, A).order("prompts") == "42/prompts"
-    assert told(D, A, mode="weighted").order("prompts") is None
+    assert told(D, A, mix="weighted").order("prompts") is None
 
 
 @pytest.mark.usefixtures("folder")
@@ -153,7 +153,7 @@ def test_an_order_file_with_unknown_ids_is_refused_with_the_coverage() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_of_a_split_the_rows_of_that_come() -> None:
-    config = told({**B, "split": "train"}, mode="sequential")
+    config = told({**B, "split": "train"}, mix="sequential")
     assert ids(config) == [f"mbpp/mbpp-{n}" for n in (601, 602, 603, 604)]
     with pytest.raises(UsageError, match=r"dataset mbpp: no row .* split test: .* train \(4\)"):
         rows_of(told({**B, "split": "test"}))
@@ -173,7 +173,7 @@ def test_of_a_split_the_rows_of_that_come() -> None:
             "dataset own: reward has no option 'partal'; known: format_",
         ),
         ({"reward": {"partial": 1}}, "dataset own: partial is true or false, not 1"),
-        ({"style": "shouted"}, "dataset own: unknown prompt style 'shouted'"),
+        ({"prompt_template": "shouted"}, "dataset own: unknown prompt style 'shouted'"),
         ({"benchmark": "gsm9k"}, "dataset own: unknown benchmark 'gsm9k'"),
     ],
 )
@@ -225,7 +225,7 @@ def test_a_reward_of_the_callers_own_needs_none_of_ours() -> None:
         ({"datasets": [{**A, "weight": 0}]}, "weight must be in"),
         ({"datasets": [{**A, "count": -1}]}, "count must be at least 0"),
         ({"datasets": [{**A, "count": 1.5}]}, "count must be a whole number"),
-        ({"mode": "braided"}, "mode is one of shuffled, sequential, weighted"),
+        ({"mix": "braided"}, "mix is one of shuffled, sequential, weighted"),
     ],
 )
 def test_what_cannot_be_said_of_datasets_is_refused(values: dict[str, Any], said: str) -> None:
@@ -284,8 +284,14 @@ def run(folder: Path, **values: Any) -> Path:
     from infinite_rl.training import train
 
     save_tiny(folder / "model")
-    shape = {"steps": 2, "batch_size": 4, "group_size": 2, "max_new_tokens": 4, "style": "plain"}
-    shape["reward_cut_off"] = True
+    shape = {
+        "max_steps": 2,
+        "batch_size": 4,
+        "group_size": 2,
+        "max_new_tokens": 4,
+        "prompt_template": "plain",
+    }
+    shape["reward_truncated"] = True
     more = {"out": "runs", "tokens_per_batch": 512, **shape, **values}
     config = told(A, D, **{**more, "model": str(folder / "model")})
     reward = None if config.algorithm == "sft" else (lambda _, texts: [len(t) % 2 for t in texts])
@@ -298,7 +304,7 @@ def test_the_local_engine_takes_the_mixture_in_its_order_and_tells_of_each_set(
     pytest.importorskip("torch")
     from infinite_rl.training.runs.run_folder import read_events, read_rollouts
 
-    found = run(folder, mode="sequential")
+    found = run(folder, mix="sequential")
     rows = list(dict.fromkeys(each["row"] for each in read_rollouts(found)))
     assert rows == [f"gsm8k/gsm8k-train-{n}" for n in range(6)] + ["own/own-0", "own/own-1"]
     first, second = read_events(found, "train")
@@ -311,7 +317,7 @@ def test_a_set_may_have_a_style_of_its_own(folder: Path) -> None:
     pytest.importorskip("torch")
     from infinite_rl.training.runs.run_folder import read_rollouts
 
-    found = run(folder, style="question_answer", mode="sequential")
+    found = run(folder, prompt_template="question_answer", mix="sequential")
     prompts = {each["row"]: each["prompt"] for each in read_rollouts(found)}
     assert prompts["gsm8k/gsm8k-train-0"].startswith("Question: ")
     assert prompts["own/own-0"] == "0+1="
@@ -322,12 +328,12 @@ def test_a_run_on_a_mixture_goes_on_and_with_another_it_does_not(folder: Path) -
     from infinite_rl.training import train
     from infinite_rl.training.runs.run_folder import read_config, read_rollouts
 
-    found = run(folder, algorithm="grpo", mode="sequential", steps=1)
+    found = run(folder, algorithm="grpo", mix="sequential", max_steps=1)
     kept = TrainingConfig.of(read_config(found))
     assert kept.mixture == told(A, D).mixture
-    same = TrainingConfig.of({**kept.values(), "steps": 2})
+    same = TrainingConfig.of({**kept.values(), "max_steps": 2})
     train(None, lambda _, texts: [len(t) % 2 for t in texts], same, resume=found)
     assert len({each["row"] for each in read_rollouts(found)}) == 8
-    other = TrainingConfig.of({**kept.values(), "steps": 3, "datasets": [A]})
+    other = TrainingConfig.of({**kept.values(), "max_steps": 3, "datasets": [A]})
     with pytest.raises(UsageError, match="datasets was"):
         train(None, lambda _, texts: [0.0 for _ in texts], other, resume=found)

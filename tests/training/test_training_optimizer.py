@@ -35,7 +35,7 @@ class Model(torch.nn.Module):
 
 
 def config(**values: object) -> TrainingConfig:
-    return TrainingConfig.of({"model": "m", "learning_rate": 1.0, "steps": 11, **values})
+    return TrainingConfig.of({"model": "m", "learning_rate": 1.0, "max_steps": 11, **values})
 
 
 def test_without_a_warm_up_the_rate_falls_from_its_highest_to_a_tenth() -> None:
@@ -47,7 +47,7 @@ def test_without_a_warm_up_the_rate_falls_from_its_highest_to_a_tenth() -> None:
 
 
 def test_the_warm_up_rises_in_equal_parts_and_the_cosine_begins_at_its_end() -> None:
-    rates = [learning_rate(step, config(warmup=4, steps=10)) for step in range(10)]
+    rates = [learning_rate(step, config(warmup_steps=4, max_steps=10)) for step in range(10)]
     assert rates[:4] == [0.25, 0.5, 0.75, 1.0]
     expected = [0.1 + 0.9 * (1 + math.cos(math.pi * k / 6)) / 2 for k in range(1, 7)]
     assert rates[4:] == pytest.approx(expected, abs=1e-12)
@@ -55,7 +55,7 @@ def test_the_warm_up_rises_in_equal_parts_and_the_cosine_begins_at_its_end() -> 
 
 
 def test_a_single_step_has_the_highest_rate() -> None:
-    assert learning_rate(0, config(steps=1)) == 1.0
+    assert learning_rate(0, config(max_steps=1)) == 1.0
 
 
 def test_matrices_alone_decay() -> None:

@@ -33,12 +33,12 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[RunFolder]:
-    with RunFolder.create(tmp_path / "runs", {"steps": 9}) as folder:
+    with RunFolder.create(tmp_path / "runs", {"max_steps": 9}) as folder:
         yield folder
 
 
 def config(tmp_path: Path, **values: Any) -> TrainingConfig:
-    places = {name: str(tmp_path / "far" / name) for name in ("checkpoints", "traces")}
+    places = {name: str(tmp_path / "far" / name) for name in ("checkpoint_uri", "trace_uri")}
     return TrainingConfig.of({"model": "m", **places, **values})
 
 
@@ -95,10 +95,10 @@ def test_each_checkpoint_the_last_one_and_the_traces_are_published(
     with Publisher(folder, told) as publisher:
         for step in (2, 4):
             publisher.saved(save(folder, step))
-    assert there(folder, told.checkpoints) == {"step2": 2, "step4": 4, "final": 4}
-    final = fetch(f"{told.checkpoints}/{folder.path.name}_final")
+    assert there(folder, told.checkpoint_uri) == {"step2": 2, "step4": 4, "final": 4}
+    final = fetch(f"{told.checkpoint_uri}/{folder.path.name}_final")
     assert (final / "model.safetensors").read_text() == "weights 4"
-    traces = fetch(f"{told.traces}/{folder.path.name}")
+    traces = fetch(f"{told.trace_uri}/{folder.path.name}")
     assert {"config.yaml", "run_manifest.json", "rollouts.jsonl"} <= {*map(str, names(traces))}
     kinds = [event["kind"] for event in read_events(traces)]
     assert kinds.count("train") == 2 and kinds.count(PUBLISHED) == 3
@@ -128,21 +128,21 @@ def test_training_does_not_wait_and_may_throw_away_what_is_on_its_way(
             if step == 1:
                 assert published.begun.wait(60)
                 shutil.rmtree(path)
-        assert ready(told.checkpoints) == []
+        assert ready(told.checkpoint_uri) == []
         published.go_on.set()
-    assert there(folder, told.checkpoints) == {"step1": 1, "step2": 2, "final": 2}
+    assert there(folder, told.checkpoint_uri) == {"step1": 1, "step2": 2, "final": 2}
 
 
 def test_a_local_copy_is_removed_when_told_to_and_published_and_not_the_newest(
     folder: RunFolder, tmp_path: Path, published: Publishing
 ) -> None:
-    told = config(tmp_path, remove_local=True, traces="")
+    told = config(tmp_path, remove_local=True, trace_uri="")
     published.fails = lambda name: name == "step2"
     with Publisher(folder, told) as publisher:
         for step in (1, 2, 3):
             publisher.saved(save(folder, step))
     assert names(folder.path / "checkpoints") == ["step_2", "step_3"]
-    assert there(folder, told.checkpoints) == {"step1": 1, "step3": 3, "final": 3}
+    assert there(folder, told.checkpoint_uri) == {"step1": 1, "step3": 3, "final": 3}
 
 
 def test_what_failed_is_told_of_and_tried_again_at_the_next_checkpoint(
@@ -152,7 +152,7 @@ def test_what_failed_is_told_of_and_tried_again_at_the_next_checkpoint(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    told = config(tmp_path, traces="")
+    told = config(tmp_path, trace_uri="")
     published.fails = lambda name: published.names.count("step1") == 1
     failed = threading.Event()
     write = folder.event
@@ -167,7 +167,7 @@ def test_what_failed_is_told_of_and_tried_again_at_the_next_checkpoint(
         publisher.saved(save(folder, 1))
         assert failed.wait(60)
         publisher.saved(save(folder, 2))
-    assert there(folder, told.checkpoints) == {"step1": 1, "step2": 2, "final": 2}
+    assert there(folder, told.checkpoint_uri) == {"step1": 1, "step2": 2, "final": 2}
     (event,) = read_events(folder.path, UNPUBLISHED)
     assert event["step"] == 1 and "the line is dead" in event["reason"]
     assert "_step1: " in caplog.text and "not published:" not in caplog.text
@@ -193,24 +193,24 @@ def test_what_could_not_be_published_is_said_in_one_line_at_the_end(
 def test_no_more_wait_than_the_run_keeps(
     folder: RunFolder, tmp_path: Path, published: Publishing, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = config(tmp_path, keep=1, traces="")
+    told = config(tmp_path, save_total_limit=1, trace_uri="")
     published.go_on.clear()
     with Publisher(folder, told) as publisher:
         for step in (1, 2, 3):
             publisher.saved(save(folder, step))
             assert published.begun.wait(60)
         published.go_on.set()
-    assert there(folder, told.checkpoints) == {"step1": 1, "step3": 3, "final": 3}
+    assert there(folder, told.checkpoint_uri) == {"step1": 1, "step3": 3, "final": 3}
     assert f"not published: {folder.path.name}_step2 (newer ones wait" in caplog.text
 
 
 def test_a_checkpoint_alone_tells_what_its_run_was_begun_with(
     folder: RunFolder, tmp_path: Path
 ) -> None:
-    told = config(tmp_path, traces="")
+    told = config(tmp_path, trace_uri="")
     with Publisher(folder, told) as publisher:
         publisher.saved(path := save(folder, 1))
-    found = fetch(f"{told.checkpoints}/{folder.path.name}_step1")
+    found = fetch(f"{told.checkpoint_uri}/{folder.path.name}_step1")
     for name in ("config.yaml", "run_manifest.json"):
         assert (found / name).read_text() == (folder.path / name).read_text()
     assert names(path) == [checkpoint.READY, "model.safetensors"]
@@ -232,8 +232,8 @@ def test_a_run_that_ends_in_an_error_has_no_final_checkpoint(
     with suppress(ZeroDivisionError), Publisher(folder, told) as publisher:
         publisher.saved(save(folder, 1))
         raise ZeroDivisionError
-    assert there(folder, told.checkpoints) == {"step1": 1}
-    assert there(folder, told.traces)
+    assert there(folder, told.checkpoint_uri) == {"step1": 1}
+    assert there(folder, told.trace_uri)
 
 
 def test_who_wants_to_leave_does_not_wait(
@@ -248,7 +248,7 @@ def test_who_wants_to_leave_does_not_wait(
     published.go_on.set()
     for thread in publishers:
         thread.join(30)
-    assert ready(told.checkpoints) == []
+    assert ready(told.checkpoint_uri) == []
 
 
 def test_what_is_under_way_when_somebody_leaves_ends_without_a_traceback(
@@ -257,7 +257,10 @@ def test_what_is_under_way_when_somebody_leaves_ends_without_a_traceback(
     raised: list[object] = []
     monkeypatch.setattr(threading, "excepthook", raised.append)
     published.go_on.clear()
-    with suppress(KeyboardInterrupt), Publisher(folder, config(tmp_path, traces="")) as publisher:
+    with (
+        suppress(KeyboardInterrupt),
+        Publisher(folder, config(tmp_path, trace_uri="")) as publisher,
+    ):
         publisher.saved(save(folder, 1))
         assert published.begun.wait(30)
         publishers = [each for each in threading.enumerate() if each.name == "publisher"]
@@ -272,11 +275,11 @@ def test_what_is_under_way_when_somebody_leaves_ends_without_a_traceback(
 def test_a_run_that_was_killed_publishes_what_it_owed_and_no_more(
     folder: RunFolder, tmp_path: Path, published: Publishing
 ) -> None:
-    told = config(tmp_path, traces="")
+    told = config(tmp_path, trace_uri="")
     for step in (1, 2):
         with Publisher(folder, told) as publisher:
             publisher.saved(save(folder, step))
-    shutil.rmtree(tmp_path / "far" / "checkpoints" / f"{folder.path.name}_step1")
+    shutil.rmtree(tmp_path / "far" / "checkpoint_uri" / f"{folder.path.name}_step1")
     link = folder.path / publishing.FOLDER / "step_1"  # as it was when the run was killed
     shutil.copytree(folder.path / "checkpoints" / "step_1", link)
     save(folder, 3)  # and this one had just been saved
@@ -284,7 +287,7 @@ def test_a_run_that_was_killed_publishes_what_it_owed_and_no_more(
     with Publisher(folder, told):
         pass
     assert sorted(published.names) == ["final", "step1", "step3"]
-    assert there(folder, told.checkpoints) == {"step1": 1, "step2": 2, "step3": 3, "final": 3}
+    assert there(folder, told.checkpoint_uri) == {"step1": 1, "step2": 2, "step3": 3, "final": 3}
 
 
 def test_secrets_are_in_no_event_and_no_warning(
@@ -306,7 +309,7 @@ def test_secrets_are_in_no_event_and_no_warning(
 
 
 def test_remove_local_needs_a_place() -> None:
-    with pytest.raises(UsageError, match="remove_local needs checkpoints"):
+    with pytest.raises(UsageError, match="remove_local needs checkpoint_uri"):
         TrainingConfig("m", remove_local=True)
 
 
@@ -330,7 +333,7 @@ def begun(tmp_path: Path, name: str, place: str) -> None:
         assert not (tmp_path / "none").exists()
 
 
-@pytest.mark.parametrize("name", ["checkpoints", "traces"])
+@pytest.mark.parametrize("name", ["checkpoint_uri", "trace_uri"])
 def test_a_bucket_that_is_not_there_ends_the_run_before_it_begins(
     s3: Any, tmp_path: Path, name: str
 ) -> None:
@@ -344,7 +347,7 @@ def test_without_boto3_a_run_that_publishes_to_s3_gets_no_folder(
     monkeypatch.setitem(sys.modules, "boto3", None)
     monkeypatch.setitem(sys.modules, "boto3.session", None)
     with pytest.raises(UsageError, match="S3 needs boto3"):
-        begun(tmp_path, "traces", "s3://bucket/traces/")
+        begun(tmp_path, "trace_uri", "s3://bucket/traces/")
 
 
 @pytest.fixture
@@ -357,11 +360,15 @@ def training(tmp_path: Path) -> Callable[..., Path]:
 
     save_tiny(tmp_path / "model")
     rows = [{"type": "math", "prompt": "1+1=", "answer": "2", "response": "2"}] * 4
-    told = {"model": str(tmp_path / "model"), "out": str(tmp_path / "runs"), "style": "plain"}
+    told = {
+        "model": str(tmp_path / "model"),
+        "out": str(tmp_path / "runs"),
+        "prompt_template": "plain",
+    }
     told |= {"algorithm": "sft", "batch_size": 2, "learning_rate": 1e-3}
 
     def run(**values: Any) -> Path:
-        given = TrainingConfig.of({**told, "steps": 6, "save_every": 2, **values})
+        given = TrainingConfig.of({**told, "max_steps": 6, "save_every": 2, **values})
         return train(rows, None, given)
 
     return run
@@ -372,7 +379,7 @@ def test_the_local_engine_publishes_to_s3_and_keeps_the_newest(
     s3: Any, training: Callable[..., Path]
 ) -> None:
     place = "s3://runs/checkpoints/job/"
-    found = training(checkpoints=place, traces="s3://runs/traces/job/", remove_local=True)
+    found = training(checkpoint_uri=place, trace_uri="s3://runs/traces/job/", remove_local=True)
     run = found.parent.parent.name
     assert [each.name for each in ready(place)] == [
         f"{run}_final", f"{run}_step2", f"{run}_step4", f"{run}_step6",
@@ -394,6 +401,6 @@ def test_training_ends_well_where_s3_does_not_answer(
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with caplog.at_level(logging.WARNING, "infinite_rl"):
-        found = training(checkpoints="s3://runs/checkpoints/job/", remove_local=True)
+        found = training(checkpoint_uri="s3://runs/checkpoints/job/", remove_local=True)
     assert found.name == "step_6" and names(found.parent) == ["step_2", "step_4", "step_6"]
     assert sum("not published:" in record.message for record in caplog.records) == 1

@@ -37,7 +37,7 @@ def test_weights_arrive_as_they_were_to_the_bit() -> None:
     state = {
         "half": torch.randn(3, 4).to(torch.bfloat16),
         "whole": torch.randn(5),
-        "steps": torch.tensor(7),
+        "max_steps": torch.tensor(7),
         "none": torch.empty(0, 3),
         "turned": torch.randn(2, 3).t(),
     }
@@ -116,7 +116,7 @@ class Run:
 @pytest.fixture(scope="module")
 def run(cluster: Any, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     out = tmp_path_factory.mktemp("out")
-    settings = at_scale(model, out, cluster, steps=10, keep_equal_groups=True, **FEW)
+    settings = at_scale(model, out, cluster, max_steps=10, keep_zero_std_groups=True, **FEW)
     kill = Killer(out, rollout_0=2, reward_0=4)
     return Run(train(ROWS, digits, settings, on_step=kill), settings)
 
@@ -170,7 +170,7 @@ def test_the_size_and_the_time_of_weights_are_told(run: Run) -> None:
 def test_a_killed_trainer_ends_the_run_with_one_line_and_it_goes_on_when_resumed(
     cluster: Any, model: Path, tmp_path: Path
 ) -> None:
-    settings = at_scale(model, tmp_path, cluster, keep_equal_groups=True, steps=10, **FEW)
+    settings = at_scale(model, tmp_path, cluster, keep_zero_std_groups=True, max_steps=10, **FEW)
     with pytest.raises(InfiniteRLError, match="^the trainer died after update 5 .*newest") as error:
         train(ROWS, digits, settings, on_step=Killer(tmp_path, trainer=5))
     assert "\n" not in str(error.value)
@@ -186,7 +186,7 @@ def test_a_killed_trainer_ends_the_run_with_one_line_and_it_goes_on_when_resumed
 def test_a_run_of_asyncio_goes_on_on_ray_and_the_other_way_round(
     cluster: Any, model: Path, tmp_path: Path, first: str
 ) -> None:
-    on_ray = at_scale(model, tmp_path, cluster, keep_equal_groups=True, steps=5, **FEW)
+    on_ray = at_scale(model, tmp_path, cluster, keep_zero_std_groups=True, max_steps=5, **FEW)
     in_threads = TrainingConfig.of({**on_ray.values(), "engine": "asyncio", "ray_address": ""})
     one, other = (in_threads, on_ray) if first == "asyncio" else (on_ray, in_threads)
     run = cut_at(3, ROWS, digits, one)  # the newest checkpoint is that of step 2
@@ -208,7 +208,7 @@ def test_a_process_that_never_answers_is_ended_and_replaced(
 
     stopped: list[int] = []
     settings = at_scale(
-        model, tmp_path, cluster, keep_equal_groups=True, steps=5, worker_timeout=10, **FEW
+        model, tmp_path, cluster, keep_zero_std_groups=True, max_steps=5, worker_timeout=10, **FEW
     )
     found = train(ROWS, digits, settings, on_step=stop)
     (lost,) = read_events(found.parent.parent, "lost")
@@ -230,7 +230,7 @@ def test_a_cluster_whose_head_is_gone_ends_the_run_with_one_line(
                 (server,) = cluster.head_node.all_processes["gcs_server"]
                 server.process.kill()
 
-        settings = at_scale(model, tmp_path, cluster, steps=1000, **FEW)
+        settings = at_scale(model, tmp_path, cluster, max_steps=1000, **FEW)
         with pytest.raises(InfiniteRLError, match="^the Ray cluster at .* is gone: .* resumed"):
             train(ROWS, digits, settings, on_step=kill)
 
@@ -246,7 +246,7 @@ def test_what_was_on_a_node_that_is_gone_is_placed_on_another(
             cluster.remove_node(other, allow_graceful=False)
             cluster.add_node(num_cpus=5)
 
-    settings = at_scale(model, tmp_path, cluster, keep_equal_groups=True, steps=10, **FEW)
+    settings = at_scale(model, tmp_path, cluster, keep_zero_std_groups=True, max_steps=10, **FEW)
     run = train(ROWS, digits, settings, on_step=replace).parent.parent
     lost = {event["worker"] for event in read_events(run, "lost")}
     assert lost == {"rollout-0", "reward-0"}, "all but the trainer were on that node"
@@ -278,7 +278,7 @@ def test_the_projects_own_reward_judges_in_other_processes(
 ) -> None:
     own = {"partial": True, "format_weight": 0.5}
     settings = at_scale(
-        model, tmp_path, cluster, steps=1, reward=own, keep_equal_groups=True, **FEW
+        model, tmp_path, cluster, max_steps=1, reward=own, keep_zero_std_groups=True, **FEW
     )
     found = train(ROWS, None, settings)
     rewards = {record["reward"] for record in read_rollouts(found.parent.parent)}
@@ -296,7 +296,7 @@ def test_what_cannot_be_on_this_cluster_is_refused_before_anything_begins(
     refused("the cluster has 6 CPUs, and a trainer, 9 rollout and 2 reward workers need 12",
             rollout_workers=9)  # fmt: skip
     refused("there is no GPU in the cluster", device="cuda")
-    refused("there is no GPU in the cluster", rollout="vllm")
+    refused("there is no GPU in the cluster", rollout_backend="vllm")
     refused("no Ray cluster at 127.0.0.1:1", ray_address="127.0.0.1:1")
     lock = __import__("threading").Lock()
     refused("the reward cannot be sent", reward=lambda rows, texts: lock and digits(rows, texts))

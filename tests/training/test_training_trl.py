@@ -36,9 +36,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def config(model: str, out: Path, **changes: Any) -> TrainingConfig:
     values: dict[str, Any] = {
-        "model": model, "out": str(out), "engine": "trl", "style": "plain", "device": "cpu",
-        "steps": 3, "batch_size": 2, "group_size": 4, "max_new_tokens": 5, "learning_rate": 1e-3,
-        "save_every": 2, "reward_cut_off": True,
+        "model": model, "out": str(out), "engine": "trl", "prompt_template": "plain",
+        "device": "cpu", "max_steps": 3, "batch_size": 2, "group_size": 4, "max_new_tokens": 5,
+        "learning_rate": 1e-3,
+        "save_every": 2, "reward_truncated": True,
         "engine_options": {"gradient_checkpointing": False},
     }  # fmt: skip
     return TrainingConfig.of({**values, **changes})
@@ -56,7 +57,10 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def test_grpo_runs_and_leaves_what_a_run_leaves(model: str, tmp_path: Path) -> None:
     seen: list[int] = []
     found = train(
-        ROWS, letters, config(model, tmp_path, kl=0.01), on_step=lambda step, _: seen.append(step)
+        ROWS,
+        letters,
+        config(model, tmp_path, kl_coef=0.01),
+        on_step=lambda step, _: seen.append(step),
     )
     run = found.parent.parent
     assert found.name == "step_3" and checkpoint.is_ready(found)
@@ -87,7 +91,7 @@ def test_sft_learns_the_rows_responses_and_their_loss_is_ours(model: str, tmp_pa
     from infinite_rl.training.core.encoding import examples
     from infinite_rl.training.core.tensors import get_response_log_probs, masked_mean, shifted
 
-    told = config(model, tmp_path, algorithm="sft", batch_size=6, steps=8, learning_rate=1e-2)
+    told = config(model, tmp_path, algorithm="sft", batch_size=6, max_steps=8, learning_rate=1e-2)
     losses: list[float] = []
     found = train(ROWS, None, told, on_step=lambda _, values: losses.append(values["loss"]))
     given = examples(ROWS, byte_tokenizer(), "plain", 256)
@@ -101,7 +105,7 @@ def test_sft_learns_the_rows_responses_and_their_loss_is_ours(model: str, tmp_pa
 
 def test_the_native_rewards_judge_what_the_row_asks(model: str, tmp_path: Path) -> None:
     right = [{**row, "prompt": "x", "answer": "1"} for row in ROWS]
-    found = train(right, None, config(model, tmp_path, steps=1, reward={"format_weight": 0.5}))
+    found = train(right, None, config(model, tmp_path, max_steps=1, reward={"format_weight": 0.5}))
     rollouts = lines(found.parent.parent / "rollouts.jsonl")
     assert {each["reward"] for each in rollouts} == {0.0}
 
@@ -115,7 +119,7 @@ def test_an_answer_that_was_cut_off_gets_no_reward(model: str, tmp_path: Path) -
     def always(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float]:
         return [1.0] * len(texts)
 
-    told = config(str(tmp_path / "model"), tmp_path / "out", reward_cut_off=False, group_size=8)
+    told = config(str(tmp_path / "model"), tmp_path / "out", reward_truncated=False, group_size=8)
     found = train(ROWS, always, told)
     rollouts = lines(found.parent.parent / "rollouts.jsonl")
     events = [each for each in lines(found.parent.parent / "events.jsonl") if "truncated" in each]
@@ -139,15 +143,15 @@ def test_what_ends_is_an_end_token_or_a_stop_string() -> None:
 
 
 def test_a_run_goes_on_from_its_newest_checkpoint(model: str, tmp_path: Path) -> None:
-    first = train(ROWS, letters, config(model, tmp_path, steps=2))
+    first = train(ROWS, letters, config(model, tmp_path, max_steps=2))
     run = first.parent.parent
     seen: list[int] = []
-    told = config(model, tmp_path, steps=4)
+    told = config(model, tmp_path, max_steps=4)
     last = train(ROWS, letters, told, resume=run, on_step=lambda step, _: seen.append(step))
     assert last == run / "checkpoints" / "step_4" and seen == [3, 4]
     assert train(ROWS, letters, told, resume=run) == last  # which is done
     with pytest.raises(UsageError, match="other settings: kl was 0.0, is 0.1. Go on"):
-        train(ROWS, letters, config(model, tmp_path, steps=4, kl=0.1), resume=run)
+        train(ROWS, letters, config(model, tmp_path, max_steps=4, kl_coef=0.1), resume=run)
     with pytest.raises(UsageError, match="no whole checkpoint"):
         train(ROWS, letters, told, resume=tmp_path)
 
@@ -163,7 +167,7 @@ def test_without_peft_its_options_are_refused_before_a_folder_is_made(
 
 def test_adapters_are_trained_by_peft(model: str, tmp_path: Path) -> None:
     options = {"gradient_checkpointing": False, "peft": {"r": 2, "target_modules": ["q_proj"]}}
-    found = train(ROWS, letters, config(model, tmp_path, steps=1, engine_options=options))
+    found = train(ROWS, letters, config(model, tmp_path, max_steps=1, engine_options=options))
     assert json.loads((found / "adapter_config.json").read_text())["r"] == 2
     assert not (found / "model.safetensors").exists()
     with pytest.raises(UsageError, match="peft refuses"):
@@ -186,8 +190,9 @@ def arguments(model: str, out: Path, longest: int = 32, **changes: Any) -> Any:
 
 def test_the_config_is_told_to_trl(tmp_path: Path) -> None:
     given = arguments(
-        "m", tmp_path, loss="dapo", kl=0.1, steps=7, warmup=2, batch_size=6, temperature=0.7,
-        tokens_per_batch=200, weight_decay=0.1, max_staleness=2, seed=5, dtype="bfloat16",
+        "m", tmp_path, loss="dapo", kl_coef=0.1, max_steps=7, warmup_steps=2, batch_size=6,
+        temperature=0.7, tokens_per_batch=200, weight_decay=0.1, max_staleness=2, seed=5,
+        dtype="bfloat16",
     )  # fmt: skip
     assert given.per_device_train_batch_size == 6  # of 24 sequences: no more fit in 200 tokens
     assert given.gradient_accumulation_steps == 4 and given.steps_per_generation == 12
@@ -304,9 +309,9 @@ def test_a_mixture_is_trained_on_with_each_sets_reward_and_style(
     sets = [
         {"name": "a", "path": str(tmp_path / "a.jsonl"), "type": "math"},
         {"name": "b", "path": str(tmp_path / "b.jsonl"), "benchmark": "gsm8k",
-         "style": "question_answer", "reward": {"format_weight": 0.5}},
+         "prompt_template": "question_answer", "reward": {"format_weight": 0.5}},
     ]  # fmt: skip
-    told = config(model, tmp_path / "out", datasets=sets, mode="sequential", steps=4)
+    told = config(model, tmp_path / "out", datasets=sets, mix="sequential", max_steps=4)
     found = train(None, None, told)
     rollouts = lines(found.parent.parent / "rollouts.jsonl")
     rows = list(dict.fromkeys(each["row"] for each in rollouts))

@@ -77,7 +77,7 @@ def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def worker(path: Path, out: Path, **values: Any) -> VLLMRollout:
-    told = {"engine": "ray", "rollout": "vllm", "temperature": 0.7, **values}
+    told = {"engine": "ray", "rollout_backend": "vllm", "temperature": 0.7, **values}
     return VLLMRollout(RoleSpec(ROWS, digits, config(path, out, **told), out))
 
 

@@ -70,7 +70,9 @@ class FewShotConfig:
 
     def by_text(self, key: str, row: Row, tokenizer: Any) -> Request:
         """The question as one text, in the style that the config names."""
-        prompted = prompt_text(self.config.style, row, tokenizer, self.examples, system=self.system)
+        prompted = prompt_text(
+            self.config.prompt_template, row, tokenizer, self.examples, system=self.system
+        )
         return Request(key, "", self.stopping(prompted))
 
     def stopping(self, prompted: Prompted) -> Prompted:

@@ -49,7 +49,7 @@ class Server:
             raise UsageError("the backend server needs base_url, such as http://localhost:8000/v1")
 
     def question(self, key: str, row: Row, asking: FewShotConfig) -> Request:
-        if asking.config.style != "chat":
+        if asking.config.prompt_template != "chat":
             return asking.by_text(key, row, None)
         sample = sample_of(row)
         told = STYLES["chat"].instruction(sample) if asking.system is None else asking.system

@@ -50,10 +50,10 @@ class PolicyGradient:
     def __init__(self, learner: Learner, rows: Sequence[Row]) -> None:
         config = learner.config
         self._learner = learner
-        self._objective = replace(PRESETS[config.loss], beta=config.kl)
+        self._objective = replace(PRESETS[config.loss], beta=config.kl_coef)
         self.prompts = build_prompts(rows, learner.tokenizer, learner.most, config)
         self._sft = SFT(learner, _with_response(rows)) if config.sft_weight else None
-        self._reference = learner.load().eval().requires_grad_(False) if config.kl else None
+        self._reference = learner.load().eval().requires_grad_(False) if config.kl_coef else None
 
     def turns(self, places: Sequence[int], answers: Sequence[Rollout]) -> list[TrainingSample]:
         """The answers to the prompts at `places`, `group_size` to each, with their advantages."""
@@ -214,7 +214,7 @@ def build_prompts(
             f"max_new_tokens ({config.max_new_tokens}) leaves no room for a prompt: a sequence "
             f"may have {most} tokens, by the model's context and tokens_per_batch"
         )
-    return prompts(rows, tokenizer, config.style, left)
+    return prompts(rows, tokenizer, config.prompt_template, left)
 
 
 def rollout_record(prompt: Prompt, answer: Rollout, advantage: float) -> dict[str, Any]:

@@ -122,7 +122,7 @@ class Learner:
         Raises as `checkpoint.save`.
         """
         whole = {"optimizer": self.optimizer.state_dict(), **state}
-        keep = self.config.keep
+        keep = self.config.save_total_limit
         return checkpoint.save(run, step, self.model, self.tokenizer, whole, keep=keep)
 
     def speed(self, tokens: int, seconds: float) -> dict[str, float]:

@@ -52,7 +52,7 @@ def rows_of(config: TrainingConfig, scorer: Scorer | None = None) -> list[Row]:
             raise UsageError("data is missing: the file of rows, or datasets")
         return list(read(fetch(config.data)))
     sources = [_source(each, scorer) for each in config.mixture]
-    found = mix(sources, config.mode, seed=config.seed)  # type: ignore[arg-type]  # a mode
+    found = mix(sources, config.mix, seed=config.seed)  # type: ignore[arg-type]  # a mode
     _tell(found)
     return [{**row, DATASET: row[ID_COLUMN].partition("/")[0]} for row in found]
 
@@ -90,8 +90,8 @@ def by_dataset(
 
 def _source(dataset: Dataset, scorer: Scorer | None) -> Source:
     with _about(f"dataset {dataset.name}"):
-        if dataset.style:
-            look_up("prompt style", dataset.style, STYLES)
+        if dataset.prompt_template:
+            look_up("prompt style", dataset.prompt_template, STYLES)
         order = read_order(fetch(dataset.order)) if dataset.order else None
         scorer = scorer.but(dataset.reward) if scorer else None
         rows = _of_split(dataset, _loaded(dataset))
@@ -128,7 +128,7 @@ def _checked(dataset: Dataset, rows: Iterable[Row], scorer: Scorer | None) -> It
     with _about(f"dataset {dataset.name}"):
         for number, row in enumerate(rows, 1):
             own = {"type": dataset.type} if dataset.type and not row.get("type") else {}
-            style = {STYLE: dataset.style} if dataset.style else {}
+            style = {STYLE: dataset.prompt_template} if dataset.prompt_template else {}
             reward = {REWARD: dict(dataset.reward)} if dataset.reward else {}
             given = {**row, **own, **style, **reward}
             called = repr(str(row["id"])[:60]) if "id" in row else "without an id"

@@ -26,10 +26,10 @@ def learning_rate(step: int, config: TrainingConfig) -> float:
     It rises in equal parts to its highest at the last of the steps of the warm-up, and falls from
     there as half a cosine, which ends at `FLOOR` of the highest at the last step.
     """
-    if step < config.warmup:
-        return config.learning_rate * (step + 1) / config.warmup
-    top = max(config.warmup - 1, 0)
-    share = (step - top) / max(config.steps - 1 - top, 1)
+    if step < config.warmup_steps:
+        return config.learning_rate * (step + 1) / config.warmup_steps
+    top = max(config.warmup_steps - 1, 0)
+    share = (step - top) / max(config.max_steps - 1 - top, 1)
     fallen = (1 - math.cos(math.pi * min(share, 1.0))) / 2
     return config.learning_rate * (1 - (1 - FLOOR) * fallen)
 

@@ -156,7 +156,7 @@ class RolloutPrefetcher:
 
     def _ask_ahead(self, step: int) -> None:
         """Ask for all steps up to `max_staleness` ahead that are not asked for yet."""
-        last = min(step + self._ahead, self._learner.config.steps - 1)
+        last = min(step + self._ahead, self._learner.config.max_steps - 1)
         missing = [each for each in range(step, last + 1) if each not in self._pending]
         if not missing or self._thread is None:
             return

@@ -23,7 +23,7 @@ class SFT:
     def __init__(self, learner: Learner, rows: Sequence[Mapping[str, Any]]) -> None:
         self._learner = learner
         config = learner.config
-        self._examples = examples(rows, learner.tokenizer, config.style, learner.most)
+        self._examples = examples(rows, learner.tokenizer, config.prompt_template, learner.most)
 
     def step(self, step: int, record: RolloutLogger) -> dict[str, float]:  # noqa: ARG002 -- no sample
         """One update, the number `step` from 0; the loss is the mean over its response tokens."""

@@ -96,9 +96,9 @@ class AsyncController:
         self._spans = Spans(observer.event, clock, lambda: self.step + 1)
         self._buffer = Buffer(
             batch_size=config.batch_size,
-            steps=config.steps,
+            steps=config.max_steps,
             max_staleness=config.max_staleness,
-            replays=config.replays,
+            num_iterations=config.num_iterations,
             step=step,
         )
         self.step = step
@@ -175,9 +175,9 @@ class AsyncController:
 
     async def _learning(self, trainer: Trainer) -> None:
         saved = self.step
-        while self.step < self._config.steps and (batch := await self._batch()):
+        while self.step < self._config.max_steps and (batch := await self._batch()):
             await self._learn(trainer, batch)
-            due = self.step % self._config.save_every == 0 or self.step == self._config.steps
+            due = self.step % self._config.save_every == 0 or self.step == self._config.max_steps
             state = self.state() if due else None  # of this moment: the samplers go on
             if due:
                 self._observer.saving()
@@ -193,7 +193,7 @@ class AsyncController:
     def _syncs(self) -> bool:
         """Whether the weights are due, and anybody will need them."""
         late = self.step - self._weights[0] >= self._config.sync_every
-        return late and self.step < self._config.steps
+        return late and self.step < self._config.max_steps
 
     async def _batch(self) -> list[Group]:
         """The next batch; an empty one where nothing can come any more."""
@@ -374,7 +374,7 @@ class AsyncController:
         self._notify()
 
     def _arrived(self, group: Group) -> None:
-        if group.telling or self._config.keep_equal_groups:
+        if group.telling or self._config.keep_zero_std_groups:
             self._equal = 0
             self._buffer.add(group)
         else:
@@ -392,7 +392,7 @@ class AsyncController:
         if self._equal >= most:
             raise InfiniteRLError(
                 f"{most} prompts in a row got answers of equal rewards: nothing can be learned "
-                "(easier or harder prompts, more answers a group, or keep_equal_groups)"
+                "(easier or harder prompts, more answers a group, or keep_zero_std_groups)"
             )
 
     # What becomes of a prompt.

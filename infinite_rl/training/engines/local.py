@@ -54,10 +54,10 @@ def run(training: TrainingRun) -> Path:
             _restore(learner, algorithm, start)
         log = opened.enter_context(run_log(training))
         folder = log.folder
-        for step in range(training.done, config.steps):
+        for step in range(training.done, config.max_steps):
             learner.begin(step)
             log.step(step + 1, algorithm.step(step, folder.rollout))
-            if (step + 1) % config.save_every == 0 or step + 1 == config.steps:
+            if (step + 1) % config.save_every == 0 or step + 1 == config.max_steps:
                 folder.sync()  # else a power cut could take lines of steps that will not be redone
                 start = learner.save(folder.path, step + 1, algorithm=algorithm.state())
                 log.saved(start)

@@ -2,7 +2,7 @@
 
     this process    the algorithm (`flow`), the schedule, the run's folder
     trainer         one actor on this process's host, which sees the run's folder; with the model
-                    that learns, its optimizer, and where `kl` is positive the frozen reference
+                    that learns, its optimizer, and where `kl_coef` is positive the frozen reference
     rollout-N       actors all over the cluster, each with a model that samples
     reward-N        actors all over the cluster, each with its own sandbox and mathematics
 
@@ -433,7 +433,7 @@ def on_ray(job: RoleSpec, tell: Tell) -> Iterator[WorkerFactory]:
 
 
 def _rollout_of(config: TrainingConfig) -> Callable[[RoleSpec], Any]:
-    if config.rollout == "vllm":
+    if config.rollout_backend == "vllm":
         from .vllm_rollout import VLLMRollout
 
         return VLLMRollout
@@ -443,7 +443,7 @@ def _rollout_of(config: TrainingConfig) -> Callable[[RoleSpec], Any]:
 def _gpus(config: TrainingConfig, found: int) -> dict[str, int]:
     """The GPUs of each process of a role, in a cluster with so many."""
     if config.device == "cpu" or not found:
-        if config.rollout == "vllm" or config.device.startswith("cuda"):
+        if config.rollout_backend == "vllm" or config.device.startswith("cuda"):
             raise UsageError("there is no GPU in the cluster, and the config asks for one")
         return {"trainer": 0, "rollout": 0, "reward": 0}
     if ":" in config.device:

@@ -36,7 +36,7 @@ class RoleSpec:
 
 
 class TrainerRole:
-    """The model that learns, with its optimizer and, where `kl` is positive, the reference."""
+    """The model that learns, with its optimizer and, where `kl_coef` is positive, the reference."""
 
     def __init__(self, job: RoleSpec) -> None:
         self._run = job.run

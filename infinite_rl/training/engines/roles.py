@@ -75,7 +75,7 @@ def truncation_penalty(config: TrainingConfig, reward: float | None, cut_off: bo
     may have lost its last digits, and who is paid for it need not learn to end. No verdict stays
     none, and a reward below 0 what it is.
     """
-    if reward is None or not cut_off or config.reward_cut_off:
+    if reward is None or not cut_off or config.reward_truncated:
         return reward
     return min(reward, 0.0)
 

@@ -35,7 +35,7 @@ class Buffer:
     batch_size      groups in a batch
     steps           batches in all: what comes after needs no groups
     max_staleness   how many updates old a group may be when it is learned from
-    replays         batches that a group may be in, while it is young enough
+    num_iterations         batches that a group may be in, while it is young enough
     """
 
     def __init__(
@@ -44,12 +44,12 @@ class Buffer:
         batch_size: int,
         steps: int,
         max_staleness: int = 0,
-        replays: int = 1,
+        num_iterations: int = 1,
         step: int = 0,
     ) -> None:
         self.step = step
         self._size, self._steps = batch_size, steps
-        self._most, self._replays = max_staleness, replays
+        self._most, self._num_iterations = max_staleness, num_iterations
         self._numbers = count()
         self._flying: dict[PromptRequest, tuple[int, int]] = {}  # number and version, by task
         self._held: list[_Held] = []
@@ -101,7 +101,9 @@ class Buffer:
         self._held = [
             each
             for each in self._held
-            if not each.uses or each.uses < self._replays and self._left(each.group.version) > 0
+            if not each.uses
+            or each.uses < self._num_iterations
+            and self._left(each.group.version) > 0
         ]
         return [each.group for each in chosen]
 
@@ -142,7 +144,7 @@ class Buffer:
 
     def _reads(self, version: int, uses: int = 0) -> int:
         """How many batches it will be in, at most."""
-        return max(0, min(self._replays - uses, self._left(version)))
+        return max(0, min(self._num_iterations - uses, self._left(version)))
 
     def _late(self, new: Sequence[_Held]) -> bool:
         """Whether something on its way could come too late, if the batch were taken without it."""

@@ -89,7 +89,9 @@ def _sft(
 ) -> Any:
     config = training.config
     model = _model(config)
-    found = examples(training.rows, tokenizer, config.style, most_tokens(config, model.config))
+    found = examples(
+        training.rows, tokenizer, config.prompt_template, most_tokens(config, model.config)
+    )
     data = [
         {
             "input_ids": each.prompt + each.response,
@@ -263,7 +265,7 @@ class _Watch(TrainerCallback):
         if self._log:
             step = state.global_step
             files = _Files(Path(args.output_dir) / f"checkpoint-{step}")
-            keep = self._config.keep
+            keep = self._config.save_total_limit
             found = checkpoint.save(self._path, step, files, _Nothing(), {}, keep=keep)
             self._log.saved(found)
 

@@ -36,9 +36,9 @@ class Dataset(Settings):
     benchmark  whose loader reads the rows, where they are as its authors publish them
     split      rows of this split alone; of a benchmark without a path, which one the hub is asked
     type       the reward of rows that name none themselves, in a column `type`
-    style      how these prompts are put to the model, where that is not the run's style
+    prompt_template  the prompt template of these rows, if it is not the run's
     reward     options of the reward of these rows, where they are not the run's: {"partial": true}
-    weight     the chance of a draw, beside those of the others (mode weighted)
+    weight     the chance of a draw, beside those of the others (mix: weighted)
     count      how many rows are taken; 0 is all
     order      a file of ids, here or s3://BUCKET/KEY: these rows alone come, in this order
 
@@ -52,7 +52,7 @@ class Dataset(Settings):
     benchmark: str = ""
     split: str = ""
     type: str = ""
-    style: str = ""
+    prompt_template: str = ""
     reward: Mapping[str, Any] = field(default_factory=dict)
     weight: float = ranged(1.0, 1e-9, 1e9)
     count: int = ranged(0, 0)
@@ -74,41 +74,41 @@ class TrainingConfig(Settings):
     algorithm       "sft": learn the rows' responses; "grpo": sample answers, learn from rewards
     data            the rows: a file or a folder here, s3://BUCKET/KEY, hf:NAME[:CONFIG]:SPLIT
     datasets        in the place of data, several to mix: [{"name": ..., "path": ...}, ...]
-    mode            how datasets are mixed: "shuffled", "sequential", or "weighted" by their weights
+    mix             how datasets are mixed: "shuffled", "sequential", or "weighted" by their weights
     out             the folder in which each run gets a folder of its own
     engine          "local": one CPU or GPU; "trl": TRL's; "asyncio", "ray": at scale
     engine_options  keywords for TRL's config; else for transformers' from_pretrained
-    style           prompt's form: chat, qwen, question_answer, r1_zero, mbpp, humaneval or plain
+    prompt_template  one of chat, qwen, question_answer, r1_zero, mbpp, humaneval or plain
     reward          options of the reward, such as {"partial": true, "timeout": 5}
-    steps           updates of the weights
+    max_steps       updates of the weights
     batch_size      a step's rows (sft) or prompts (grpo)
     tokens_per_batch  most tokens, padding included, in one forward pass; a longer row is left out
     learning_rate   the highest; it falls as a cosine to a tenth of it
-    warmup          steps in which it rises
+    warmup_steps    steps in which it rises
     weight_decay    of AdamW, on matrices alone: not on norms, biases or embeddings
     max_new_tokens  of a sampled answer; one that is cut off there gets a reward of 0 at most
-    reward_cut_off  true: an answer that was cut off gets the reward of what there is of it
+    reward_truncated  true: an answer that was cut off gets the reward of what there is of it
     group_size      answers sampled for each prompt
     temperature     of sampling
     loss            "reinforce", "grpo", "dr_grpo", "dapo", "dapo_group" or "gspo"
-    kl              weight of the divergence from the model that training began with
+    kl_coef         weight of the divergence from the model that training began with
     max_staleness   how many steps old the policy may be that sampled what is trained on
     rollout_workers  who sample answers beside the trainer, each with a model of its own (at scale)
     reward_workers  who judge them (at scale)
     worker_timeout  seconds a worker may take for one call, before it is replaced; 0: any (at scale)
     ray_address     HOST:PORT of a Ray cluster; else $RAY_ADDRESS, else one is started here (ray)
-    rollout         what samples: "transformers", or on GPUs "vllm" (ray)
+    rollout_backend  what samples: "transformers", or on GPUs "vllm" (ray)
     rollout_gpus    GPUs of each rollout worker, where the cluster has any (ray)
     rollout_options  keywords for vLLM's LLM, such as {"gpu_memory_utilization": 0.8} (ray)
     prompts_per_pass  most prompts in one forward pass; 0: as many as tokens_per_batch allows
     prompts_per_sync  prompts learned from between syncs of the weights; 0: batch_size (at scale)
-    replays         updates that a prompt's answers may be in, while fresh enough (at scale)
-    keep_equal_groups  let answers of equal rewards into a batch as well (at scale)
+    num_iterations         updates that a prompt's answers may be in, while fresh enough (at scale)
+    keep_zero_std_groups  let answers of equal rewards into a batch as well (at scale)
     sft_weight      weight of an SFT loss on the rows' responses beside GRPO's
     save_every      steps between checkpoints; the last step is always saved
-    keep            checkpoints that are kept
-    checkpoints     where each is published to as training goes: s3://BUCKET/FOLDER/, or a folder
-    traces          where events and rollouts are published to, at each checkpoint and at the end
+    save_total_limit  checkpoints that are kept
+    checkpoint_uri  where each is published to as training goes: s3://BUCKET/FOLDER/, or a folder
+    trace_uri       where events and rollouts are published to, at each checkpoint and at the end
     remove_local    remove a checkpoint here once it is published, but for the newest
     dtype           "float32", or "bfloat16": it computes in that; the weights stay float32
     device          "auto": a GPU if there is one; or "cpu", "cuda", "cuda:1", "mps"
@@ -123,41 +123,41 @@ class TrainingConfig(Settings):
     algorithm: str = one_of("grpo", ALGORITHMS)
     data: str = ""
     datasets: Sequence[Mapping[str, Any]] = ()
-    mode: str = one_of("shuffled", MODES)
+    mix: str = one_of("shuffled", MODES)
     out: str = "artifacts/runs"
     engine: str = one_of("local", tuple(ENGINES))
     engine_options: Mapping[str, Any] = field(default_factory=dict)
-    style: str = "chat"
+    prompt_template: str = "chat"
     reward: Mapping[str, Any] = field(default_factory=dict)
-    steps: int = ranged(200, 1)
+    max_steps: int = ranged(200, 1)
     batch_size: int = ranged(16, 1)
     tokens_per_batch: int = ranged(8192, 2)
     learning_rate: float = ranged(1e-6, 1e-12, 10)
-    warmup: int = ranged(0, 0)
+    warmup_steps: int = ranged(0, 0)
     weight_decay: float = ranged(0.0, 0, 10)
     max_new_tokens: int = ranged(512, 1)
-    reward_cut_off: bool = False
+    reward_truncated: bool = False
     group_size: int = ranged(8, 2)
     temperature: float = ranged(1.0, 1e-3, 100)
     loss: str = one_of("grpo", LOSSES)
-    kl: float = ranged(0.0, 0, 1000)
+    kl_coef: float = ranged(0.0, 0, 1000)
     max_staleness: int = ranged(0, 0, 1000)
     rollout_workers: int = ranged(1, 1)
     reward_workers: int = ranged(1, 1)
     worker_timeout: float = ranged(1800.0, 0, 1e6)
     ray_address: str = ""
-    rollout: str = one_of("transformers", ROLLOUTS)
+    rollout_backend: str = one_of("transformers", ROLLOUTS)
     rollout_gpus: int = ranged(1, 1)
     rollout_options: Mapping[str, Any] = field(default_factory=dict)
     prompts_per_pass: int = ranged(0, 0)
     prompts_per_sync: int = ranged(0, 0)
-    replays: int = ranged(1, 1)
-    keep_equal_groups: bool = False
+    num_iterations: int = ranged(1, 1)
+    keep_zero_std_groups: bool = False
     sft_weight: float = ranged(0.0, 0, 1000)
     save_every: int = ranged(50, 1)
-    keep: int = ranged(3, 1)
-    checkpoints: str = ""
-    traces: str = ""
+    save_total_limit: int = ranged(3, 1)
+    checkpoint_uri: str = ""
+    trace_uri: str = ""
     remove_local: bool = False
     dtype: str = one_of("float32", DTYPES)
     device: str = "auto"
@@ -167,11 +167,13 @@ class TrainingConfig(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_device(self.device)
-        if self.remove_local and not self.checkpoints:
-            raise UsageError("remove_local needs checkpoints: where they are published to")
+        if self.remove_local and not self.checkpoint_uri:
+            raise UsageError("remove_local needs checkpoint_uri: where they are published to")
         self._check_datasets()
-        if self.warmup >= self.steps:
-            raise UsageError(f"warmup ({self.warmup}) must be less than steps ({self.steps})")
+        if self.warmup_steps >= self.max_steps:
+            raise UsageError(
+                f"warmup_steps ({self.warmup_steps}) must be less than max_steps ({self.max_steps})"
+            )
         self._check_scale()
 
     @property
@@ -183,7 +185,7 @@ class TrainingConfig(Settings):
         """What decides the order of the rows in each epoch, for a schedule of that name; None where
         they are to come as they are: mixed by weight, one set after the other, or by order files.
         """
-        fixed = self.mode != "shuffled" or any(each.order for each in self.mixture)
+        fixed = self.mix != "shuffled" or any(each.order for each in self.mixture)
         return None if self.datasets and fixed else f"{self.seed}/{name}"
 
     def _check_datasets(self) -> None:
@@ -207,8 +209,8 @@ class TrainingConfig(Settings):
             for name in names if self.engine not in engines else ():
                 if getattr(self, name) != getattr(type(self), name):
                     raise UsageError(f"{name} is for the engine {' or '.join(engines)} alone")
-        if self.rollout_options and self.rollout != "vllm":
-            raise UsageError("rollout_options are vLLM's: rollout must be vllm")
+        if self.rollout_options and self.rollout_backend != "vllm":
+            raise UsageError("rollout_options are vLLM's: rollout_backend must be vllm")
         if self.engine in AT_SCALE and self.algorithm != "grpo":
             raise UsageError(f"the engine {self.engine} samples answers: algorithm must be grpo")
         if self.prompts_per_pass and self.batch_size % self.prompts_per_pass:
@@ -227,15 +229,15 @@ class TrainingConfig(Settings):
                 f"{self.sync_every - 1} updates old: max_staleness ({self.max_staleness}) must "
                 "allow that"
             )
-        if self.max_staleness < self.replays - 1:
+        if self.max_staleness < self.num_iterations - 1:
             raise UsageError(
-                f"answers in {self.replays} updates are {self.replays - 1} updates old in the "
-                f"last: max_staleness ({self.max_staleness}) must allow that"
+                f"answers in {self.num_iterations} updates are {self.num_iterations - 1} updates "
+                f"old in the last: max_staleness ({self.max_staleness}) must allow that"
             )
 
 
-_OF_RAY = ("ray_address", "rollout", "rollout_gpus")
+_OF_RAY = ("ray_address", "rollout_backend", "rollout_gpus")
 _OF_SCALE = (
-    "rollout_workers", "reward_workers", "worker_timeout", "prompts_per_sync", "replays",
-    "keep_equal_groups",
+    "rollout_workers", "reward_workers", "worker_timeout", "prompts_per_sync", "num_iterations",
+    "keep_zero_std_groups",
 )  # fmt: skip

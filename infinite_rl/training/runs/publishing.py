@@ -68,7 +68,7 @@ class Publisher:
 
     def __enter__(self) -> Publisher:
         there = published(self._config) if self._there is None else self._there
-        if self._config.checkpoints:
+        if self._config.checkpoint_uri:
             left = [path for path in self._room.glob("step_*") if checkpoint.is_ready(path)]
             self._owed = sorted(left, key=checkpoint.step_of)  # of a run that was killed
             for path in checkpoint.ready(self._folder.path):
@@ -76,7 +76,7 @@ class Publisher:
                     self._done.append(checkpoint.step_of(path))
                 else:
                     self._owe(path, self._room / path.name)
-        if self._config.checkpoints or self._config.traces:
+        if self._config.checkpoint_uri or self._config.trace_uri:
             self._thread.start()
         return self
 
@@ -91,7 +91,7 @@ class Publisher:
         if kind is not None and not issubclass(kind, Exception):
             self._transfer.stop.set()  # somebody wants to leave, now
             return
-        if kind is None and self._last and self._config.checkpoints:
+        if kind is None and self._last and self._config.checkpoint_uri:
             logger.info("publishing what is left of the run %s", self._run)
             self._owe(self._last, self._room / "final")
         with self._changed:
@@ -112,12 +112,12 @@ class Publisher:
             return
         with self._changed:
             self._traces_owed = True  # first: they go before the checkpoint
-        if self._config.checkpoints:
+        if self._config.checkpoint_uri:
             self._owe(path, self._room / path.name)
         with self._changed:
             self._owed, self._failed = [*self._failed, *self._owed], {}
             waiting = [link for link in self._owed if link != self._busy]
-            too_many = waiting[: -self._config.keep]
+            too_many = waiting[: -self._config.save_total_limit]
             self._owed = [link for link in self._owed if link not in too_many]
             self._changed.notify()
         for link in too_many:
@@ -178,7 +178,7 @@ class Publisher:
             if link is not None:
                 self._publish(link)
                 continue
-            if self._config.traces:
+            if self._config.trace_uri:
                 self._publish_traces()
             if not traces_first:
                 return  # the end: all events are published, those of publishing too
@@ -186,7 +186,7 @@ class Publisher:
     def _publish(self, link: Path) -> None:
         began = time.monotonic()
         note = {"run": self._run, "step": self._step(link)}
-        place = f"{self._config.checkpoints.rstrip('/')}/{self._name(link)}"
+        place = f"{self._config.checkpoint_uri.rstrip('/')}/{self._name(link)}"
         reason = self._tried(link, place, note)
         if self._transfer.stop.is_set():
             return  # somebody has left, and may have closed the run's folder
@@ -209,7 +209,7 @@ class Publisher:
         try:
             shutil.rmtree(copy, ignore_errors=True)
             _copied(self._folder.path, copy)
-            reason = self._tried(copy, f"{self._config.traces.rstrip('/')}/{self._run}", {})
+            reason = self._tried(copy, f"{self._config.trace_uri.rstrip('/')}/{self._run}", {})
         except OSError as error:
             reason = str(error)
         finally:
@@ -258,12 +258,12 @@ def published(config: TrainingConfig) -> set[str]:
         UsageError: it cannot. That the network is down is no reason not to train.
     """
     found = {}
-    for place in filter(None, {config.checkpoints: None, config.traces: None}):
+    for place in filter(None, {config.checkpoint_uri: None, config.trace_uri: None}):
         try:
             found[place] = {each.name for each in ready(place)}
         except StoreError as error:
             logger.warning("nothing can be published now: %s", redact(str(error)))
-    return found.get(config.checkpoints, set())
+    return found.get(config.checkpoint_uri, set())
 
 
 def _linked(path: Path, link: Path, more: Iterable[Path]) -> None:

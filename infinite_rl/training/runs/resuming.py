@@ -17,8 +17,8 @@ logger = logging.getLogger(__name__)
 # What a run that goes on may be told otherwise: how long, where, and at what cost it learns, and
 # how old samples may be, which each step's events say.
 MAY_CHANGE = frozenset(
-    ("steps", "max_staleness", "out", "save_every", "keep", "tracking", "device",
-     "tokens_per_batch", "checkpoints", "traces", "remove_local", "prompts_per_pass",
+    ("max_steps", "max_staleness", "out", "save_every", "save_total_limit", "tracking", "device",
+     "tokens_per_batch", "checkpoint_uri", "trace_uri", "remove_local", "prompts_per_pass",
      "prompts_per_sync", "rollout_workers", "reward_workers", "worker_timeout",
      "ray_address")
 )  # fmt: skip
