@@ -17,7 +17,7 @@ from fractions import Fraction
 from ..reward_functions.math import units
 from ..reward_functions.math.bounds import Budget, OutOfTime, OverBudget, Undefined, Unparsed
 from ..reward_functions.math.extract import answer_text
-from ..reward_functions.math.normal import interval, read
+from ..reward_functions.math.normal_form import interval, read
 from ..reward_functions.math.reward import reference_text
 from ..reward_functions.math.tree import Node, holds, is_expression, negated, number, symbols
 from ..reward_functions.math.units import Unit

@@ -15,7 +15,7 @@ import pytest
 from infinite_rl.reward_functions.math import (
     MathRewardFunction,
     Verdict,
-    elementary,
+    closed_forms,
     verify,
     verify_many,
 )
@@ -189,7 +189,7 @@ def test_what_is_easy_needs_no_sympy(one: str, other: str, monkeypatch: pytest.M
 )
 def test_what_is_not_easy_is_left_to_sympy(text: str) -> None:
     question = parse(text)
-    assert question.op == "calculus" and elementary.closed_form(question) is None
+    assert question.op == "calculus" and closed_forms.closed_form(question) is None
 
 
 @needs_sympy

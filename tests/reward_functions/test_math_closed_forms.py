@@ -16,9 +16,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from infinite_rl.reward_functions.math.bounds import Budget, NotElementary, Undefined
-from infinite_rl.reward_functions.math.elementary import closed_form
+from infinite_rl.reward_functions.math.closed_forms import Series, Way, closed_form, ways
 from infinite_rl.reward_functions.math.exact import rational
-from infinite_rl.reward_functions.math.limits import Series, Way, ways
 from infinite_rl.reward_functions.math.tree import (
     INFINITY,
     MINUS_INFINITY,

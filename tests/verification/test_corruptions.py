@@ -15,7 +15,7 @@ from infinite_rl.layout import fenced, tagged
 from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
 from infinite_rl.reward_functions.math import MathRewardFunction, verify
 from infinite_rl.reward_functions.math.bounds import Budget
-from infinite_rl.reward_functions.math.normal import read
+from infinite_rl.reward_functions.math.normal_form import read
 from infinite_rl.reward_functions.reward_function import RewardFunction
 from infinite_rl.types import RewardFunctionScore, Sample
 from infinite_rl.verification.corruptions import corruptions

@@ -5,46 +5,34 @@ r"""Mathematical answers compared by meaning: `verify`, and the reward on top of
 
 How two texts become a verdict:
 
-    extract.py       where the answer stands: in a tag, in the last box, after a marker
-    joints.py        which boxes are one list: what stands between them
+    extract.py       the answer in a text: in a tag, in the last box, after a marker
+    preprocess.py    numbers in words, and notations of more than one token, rewritten
     tokens.py        LaTeX, plain ASCII and Unicode spellings as one small vocabulary
-
-    parse.py         a bounded precedence parser, tokens to a tree; parts of its grammar are
-    numerals.py      decimals, cycles, powers of ten, other bases
-    quantities.py    numbers with units
     units.py         the table of units
-    environments.py  matrices, cases, systems of equations
-    sets.py          sets described by a condition
-    functions.py     functions with a base, an exponent, a bar; sums and products
-    calculus.py      integrals, limits, derivatives
-    linear.py        vectors, and classes such as `5k + 3`
-    tree.py          the tree: what all that follows reads
 
-    normal.py        one typed form for many spellings; what is language more than mathematics is
-    respell.py       spelled again
-    spoken.py        a choice, a named set, a sentence
-    quantifiers.py   remarks such as "for all real x"
-    number_words.py  a number in words
-    dates.py         a date, a time of day
+    parse.py         a bounded precedence parser, tokens to a tree
+    cursor.py        the tokens of one answer, shared by the parts of the grammar:
+    numbers.py       numerals and quantities
+    functions.py     functions, sums, integrals, limits, derivatives
+    structures.py    matrices, cases, systems, sets by a condition, vectors
+    tree.py          the tree that all later steps read
 
-    settle.py        what a form holds, worked out, checked and put in order
-    claims.py        values under a condition, such as "for all x > 0"
-    regions.py       sets of real numbers as sorted intervals
-    algebra.py       integrals, sums, limits and derivatives as their closed forms
-    elementary.py    those that follow simple rules
-    sums.py          sums over whole numbers
-    limits.py        limits by power series
+    normal_form.py   one typed form for many spellings
+    text_answers.py  choices, named sets, sentences, dates, remarks such as "for all real x"
+    canonicalize.py  calculus evaluated, chains checked, sets and conditions in order
+    regions.py       sets of real numbers as sorted intervals, functions by cases
+    algebra.py       integrals, sums, limits and derivatives as closed forms
+    closed_forms.py  those that follow exact rules
     solver.py        the others: sympy, on trees built by its constructors, in a process whose
                      forks are killed at the deadline
 
-    decide.py        two forms, compared kind by kind
-    piecewise.py     functions by cases, on every stretch
+    equivalence.py   two forms, compared kind by kind
     exact.py         expressions by arithmetic and polynomials
-    numeric.py       and where these do not tell, by values at 50 digits and more
+    numeric.py       expressions by values at 50 digits and more, if these do not decide
 
     verify.py        the steps in turn, for one pair or for many
     reward.py        scores
-    bounds.py        how much of everything there may be
+    bounds.py        limits on all sizes and loops
 
 Model text is never evaluated. Every size and every loop is bounded; no signals are used, and any
 thread may call.

@@ -1,6 +1,6 @@
 """Integrals, sums, limits and derivatives in an answer, replaced by their closed forms.
 
-The easy ones are worked out by `elementary`, the others by sympy in worker processes (`solver`).
+The easy ones are worked out by `closed_forms`, the others by sympy in worker processes (`solver`).
 Nothing here blocks beyond the deadline: workers start in the background on first need, and another
 one where none has been free for a while, at most one for each processor core. What they found is
 kept.
@@ -18,7 +18,7 @@ from typing import Any
 
 from ...workers.pool import default_count
 from ...workers.worker import NoWorkers, Worker, WorkerGone
-from . import elementary
+from . import closed_forms
 from .bounds import NotReady, OutOfTime, OverBudget, Unavailable, Unparsed, bits
 from .tree import Node, holds
 
@@ -42,7 +42,7 @@ def without_calculus(node: Node, timeout: float) -> Node:
 
 def _replaced(node: Node, deadline: float) -> Node:
     if node.op == "calculus":
-        return elementary.closed_form(node) or _closed_form(node, deadline)
+        return closed_forms.closed_form(node) or _closed_form(node, deadline)
     if not holds(node, "calculus"):
         return node
     args = tuple(_replaced(arg, deadline) for arg in node.args)

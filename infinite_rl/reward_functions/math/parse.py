@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from . import calculus, environments, functions, linear, numerals, quantities, sets, units
-from .bounds import MAX_DEPTH, MAX_MEMBERS, OverBudget, Unparsed
-from .numerals import based, numeral
-from .quantities import LITTLE_WORDS, RELATIONS, SEPARATORS, is_run
+from . import functions, numbers, structures, units
+from .bounds import MAX_MEMBERS, OverBudget, Unparsed
+from .cursor import Cursor
+from .numbers import LITTLE_WORDS, RELATIONS, SEPARATORS, based, is_run, numeral
 from .tokens import Token, tokenize, words
 from .tree import (
     ONE,
@@ -51,73 +51,12 @@ def parse(text: str, *, units: bool = True) -> Node:
     """
     head = _DERIVATIVE_HEAD.match(text)
     tokens = tokenize(text[head.end() :] if head else text)
-    node = Parser(tokens if units else quantities.as_letters(tokens)).whole()
+    node = Parser(tokens if units else numbers.as_letters(tokens)).whole()
     return Node("rel", (symbol(f"{head[1]}'({head[2]})"), node), "=") if head else node
 
 
-class Parser:
-    """The tokens of one answer, and how far they are read. Each method takes what it names.
-
-    What it takes must be there: all of them raise Unparsed where it is not, and OverBudget. The
-    parts of the grammar that have files of their own are functions of it.
-    """
-
-    def __init__(self, tokens: list[Token]) -> None:
-        self.tokens = tokens
-        self.position = 0
-        self.depth = 0
-        self.bars = 0  # open absolute values
-        self.vectors: set[str] = set()
-
-    # -- tokens -----------------------------------------------------------------------------------
-
-    def peek(self, ahead: int = 0) -> Token:
-        """The next token, or one behind it; beyond the end the last one, of kind `end`."""
-        try:
-            return self.tokens[self.position + ahead]
-        except IndexError:
-            return self.tokens[-1]
-
-    def take(self) -> Token:
-        """The next token, which is then read."""
-        token = self.peek()
-        self.position += 1
-        return token
-
-    def at(self, *operators: str) -> bool:
-        """Whether the next token is one of these operators."""
-        try:  # the commonest question of all: it asks the token without a call
-            token = self.tokens[self.position]
-        except IndexError:
-            return False
-        return token.text in operators and token.kind == "op"
-
-    def accept(self, *operators: str) -> bool:
-        """The same, and take it if so."""
-        try:
-            token = self.tokens[self.position]
-        except IndexError:
-            return False
-        if token.text in operators and token.kind == "op":
-            self.position += 1
-            return True
-        return False
-
-    def expect(self, operator: str) -> None:
-        """Take this operator, which must be there."""
-        if not self.accept(operator):
-            raise Unparsed(f"expected {operator!r}, found {self.peek().text[:20] or 'the end'!r}")
-
-    def at_command(self, name: str) -> bool:
-        """Whether the next token is this structure, such as `frac`."""
-        token = self.peek()
-        return token.text == name and token.kind == "cmd"
-
-    def enter(self) -> None:
-        """Count one level more; who enters takes it off `depth` again."""
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise OverBudget(f"nested deeper than {MAX_DEPTH}")
+class Parser(Cursor):
+    """The grammar. Each method reads what it names, from the tokens of one answer."""
 
     # -- lists, relations, sums -------------------------------------------------------------------
 
@@ -134,10 +73,10 @@ class Parser:
     def with_vectors(self, node: Node) -> Node:
         """Where vectors may be meant: a refusal of their products, and `3i + 4j` as a column."""
         if self.vectors:
-            linear.refuse_products(node, self.vectors)
+            structures.refuse_products(node, self.vectors)
         elif not is_expression(node) or not {"i", "j"} <= {token.text for token in self.tokens}:
             return node
-        return linear.in_columns(node, self.vectors)
+        return structures.in_columns(node, self.vectors)
 
     def items(self) -> tuple[list[Node], str]:
         """The members of a list, and "or", "and" or "," for how they are joined."""
@@ -269,15 +208,15 @@ class Parser:
             if (
                 self.at("/")
                 and self.peek(1).kind in ("text", "word")
-                and quantities.per_unit(self, factors)
+                and numbers.per_unit(self, factors)
             ):
-                return quantities.quantity(self, product_of(factors))
+                return numbers.quantity(self, product_of(factors))
             if self.accept("*"):
                 factors.append(self.signed_factor())
             elif self.accept("/"):
                 factors.append(Node("div", (ONE, expression(self.signed_factor()))))
-            elif token.kind == "cur" or quantities.at_unit(self, factors):
-                return quantities.quantity(self, product_of(factors))
+            elif token.kind == "cur" or numbers.at_unit(self, factors):
+                return numbers.quantity(self, product_of(factors))
             elif token.kind in ("word", "text") and not self.split_word():
                 raise Unparsed(f"the word {token.text[:20]!r} inside mathematics")
             elif self.composed(factors[-1]):
@@ -423,19 +362,19 @@ class Parser:
         """A numeral, a name, a function, a bracket, a command, or words."""
         token = self.take()
         if token.kind == "num":
-            return numerals.mixed_or_plain(self, token)
+            return numbers.mixed_or_plain(self, token)
         if token.kind == "based":
             return based(token.text)
         if token.kind == "field":
-            return sets.field(self, token.text)
+            return structures.field(self, token.text)
         if token.kind in ("name", "greek"):
             return (
                 self.point(token)
                 or functions.choices(self, token.text)
-                or symbol(token.text + numerals.subscript(self))
+                or symbol(token.text + numbers.subscript(self))
             )
         if token.kind == "vector":
-            name = token.text + numerals.subscript(self)
+            name = token.text + numbers.subscript(self)
             self.vectors.add(name)
             return symbol(name)
         if token.kind == "const":
@@ -504,7 +443,7 @@ class Parser:
         numeral_in_base = first.kind == "num" and self.peek(1).text == ")"
         if numeral_in_base and self.peek(2)[:2] == ("op", "_"):  # (1101)_2
             self.position += 2
-            return numerals.in_base(self, first.text)
+            return numbers.in_base(self, first.text)
         items, kind = self.items()
         closer = self.take().text
         if len(items) == 2 and "]" in (opener, closer) and closer == "[" or opener == "]":
@@ -536,9 +475,9 @@ class Parser:
             return number(numeral(first.text))  # what most commands and exponents take
         if self.accept(closer):
             return Node("set")
-        if sets.at_builder(self):
-            return sets.builder(self, closer)
-        classes = sets.classes(self, closer)
+        if structures.at_builder(self):
+            return structures.builder(self, closer)
+        classes = structures.classes(self, closer)
         if classes is not None:
             return classes
         items, _ = self.items()
@@ -569,7 +508,7 @@ class Parser:
     def command(self, name: str) -> Node:
         """What follows a structure that is taken, such as `frac`."""
         if name == "frac":
-            operator = calculus.derivative(self)
+            operator = functions.derivative(self)
             if operator is not None:
                 return operator
             top = self.argument()
@@ -587,27 +526,17 @@ class Parser:
         if name == "empty":
             return Node("set")
         if name == "begin":
-            return environments.environment(self)
+            return structures.environment(self)
         if name in ("total", "product"):
             return functions.series(self, name)
         if name in ("limit", "int"):
             self.enter()
-            node = calculus.limit(self) if name == "limit" else calculus.integral(self)
+            node = functions.limit(self) if name == "limit" else functions.integral(self)
             self.depth -= 1
             return node
         if name == "bar":
             return functions.conjugate(self)
         raise Unparsed(f"{name!r} is out of place")
-
-    def part(self, end: int) -> Node:
-        """The expression that ends exactly at the token `end`."""
-        rest = self.tokens[end:]
-        self.tokens[end:] = [Token("end", "")]
-        node = expression(self.sum())
-        if self.peek().kind != "end":
-            raise Unparsed(f"{self.peek().text[:20]!r} is out of place")
-        self.tokens[self.position :] = rest
-        return node
 
 
 def _rows(items: list[Node]) -> bool:

@@ -11,7 +11,7 @@ Expressions, which have a number for a value:
     binom             of n and k
     fn                a function by its name: sin x, root of x and degree, log of x and base
     pm                one part with both signs; `value` is pm or mp
-    calculus          body, variable, ends; see `calculus`. `settle` leaves none
+    calculus          body, variable, ends; see `calculus`. `canonicalize` leaves none
 
 Structures that the parser builds:
 
@@ -33,14 +33,14 @@ What `normal` makes of them:
 
     named             the value of `x = 5`; its name
     equation inequality  two sides; of an inequality "<", "<=" or "!="
-    chain             the parts of `x = 2 + 3 = 5`. `settle` leaves none
+    chain             the parts of `x = 2 + 3 = 5`. `canonicalize` leaves none
     region            intervals side by side, and the variable that they bound, if one is named
     union intersection   conditions of which one must hold, or all
     claim             a form and the conditions that it holds under, "inside" where these stand
-                      between its parts. `settle` leaves one condition, and "natural" where it
+                      between its parts. `canonicalize` leaves one condition, and "natural" where it
                       says nothing new
-    condition         a set and variables; the kind of the numbers. `settle` makes it two sets,
-                      with 0 and without it for the natural numbers
+    condition         a set and variables; the kind of the numbers. `canonicalize` makes it two
+                      sets, with 0 and without it for the natural numbers
     antiderivative    the function and its constant
     choice            what is said beside the letter; the letter
     date clock        `2020-03-05`; minutes after midnight, with the ratio that `2:30` also is

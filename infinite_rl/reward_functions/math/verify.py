@@ -11,10 +11,10 @@ from functools import lru_cache, partial
 from typing import Literal
 
 from .bounds import Budget, NotReady, OutOfTime, OverBudget, Unavailable, Undefined, Unparsed
-from .decide import difference
+from .canonicalize import canonicalize
+from .equivalence import difference
 from .extract import Convention, answer_text
-from .normal import read
-from .settle import settled
+from .normal_form import read
 from .tree import Node, show
 
 VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
@@ -77,7 +77,7 @@ def verify(
     same = len(set(answers.values())) == 1
     for side, answer in answers.items():
         try:
-            forms[side] = settled(_form(answer), budget, same=same)
+            forms[side] = canonicalize(_form(answer), budget, same=same)
         except _FAULTS as fault:
             faults[side] = fault
     shown = [show(forms[side]) if side in forms else "" for side in ("prediction", "gold")]

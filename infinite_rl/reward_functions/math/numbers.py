@@ -1,16 +1,127 @@
-"""Numbers with units: where a unit begins, where it ends, what it is."""
+"""The part of the grammar for numerals and units: decimals, cycles, other bases, quantities."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from fractions import Fraction
 
 from . import units
-from .bounds import Unparsed
+from .bounds import MAX_DIGITS, MAX_EXPONENT, OverBudget, Unparsed
+from .cursor import Cursor
+from .preprocess import CARDINALS
 from .tokens import Token, words
 from .tree import ONE, Node, expression, is_expression, number, symbols
 
-if TYPE_CHECKING:
-    from .parse import Parser
+_NUMERAL = re.compile(r"([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
+_REPEATING = re.compile(r"([0-9]*)\.([0-9]*)[^0-9]+([0-9]+)[^0-9]")
+_GOING_ON = re.compile(r"([0-9]*)\.([0-9]+)(?:\.\.\.|\\[a-z]+)")
+_PREFIXES = {"x": 16, "b": 2, "o": 8}
+
+
+def numeral(text: str) -> Fraction:
+    """The exact value of `12`, `.5`, `3.2e5`, `0.1(6)`. Raises OverBudget for a huge one."""
+    if len(text) > MAX_DIGITS:
+        raise OverBudget(f"a numeral of more than {MAX_DIGITS} digits")
+    if text.isdecimal():
+        return Fraction(int(text))
+    repeating = _REPEATING.fullmatch(text) or _GOING_ON.fullmatch(text)
+    if repeating:
+        whole, fixed, cycle = (*repeating.groups(), "")[:3]
+        fixed, cycle = (fixed, cycle) if cycle else _cycle(fixed)
+        scale = 10 ** len(fixed)
+        tail = Fraction(int(cycle), (10 ** len(cycle) - 1) * scale)
+        return Fraction(int(whole + fixed or "0"), scale) + tail
+    plain = _NUMERAL.fullmatch(text)
+    if plain is None:
+        raise Unparsed(f"the numeral {text[:20]!r}")
+    whole, decimals, power = plain.group(1), plain.group(2) or "", plain.group(3) or "0"
+    if len(power) > 6 or abs(int(power)) > MAX_EXPONENT:
+        raise OverBudget(f"a power of ten beyond {MAX_EXPONENT}")
+    value = Fraction(int(whole + decimals or "0"), 10 ** len(decimals))
+    return value * Fraction(10) ** int(power)
+
+
+def _cycle(decimals: str) -> tuple[str, str]:
+    """The decimals of `0.1666...` before their cycle, and the cycle, which must show twice.
+
+    A cycle of one digit must show three times, unless there is nothing but it.
+    """
+    for start in range(min(len(decimals), 40)):
+        tail = decimals[start:]
+        for length in range(1, len(tail) // 2 + 1):
+            seen = length > 1 or not start or len(tail) > 2
+            if seen and tail[length:] == tail[:-length]:
+                return decimals[:start], tail[:length]
+    raise Unparsed("a decimal that goes on without a cycle")
+
+
+def based(text: str) -> Node:
+    """`0x1F`, `0b101`, `1F_{16}`."""
+    digits, _, base = text.partition("_")
+    if not base:
+        digits, base = text[2:], str(_PREFIXES[text[1].casefold()])
+    radix = int(base.strip("{}"))
+    if len(digits) > MAX_DIGITS:
+        raise OverBudget(f"a numeral of more than {MAX_DIGITS} digits")
+    if any(int(digit, 36) >= radix for digit in digits):
+        raise Unparsed(f"a digit beyond the base {radix}")
+    return Node("base", (number(int(digits, radix)),), f"{digits.upper()}_{radix}")
+
+
+def mixed_or_plain(parser: Cursor, token: Token) -> Node:
+    """The number of a numeral that is taken, with the fraction or the base behind it."""
+    value = numeral(token.text)
+    following = parser.peek()
+    if following.kind in ("op", "end") and following.text != "_":
+        return number(value)  # nearly always
+    if parser.at("_"):
+        return in_base(parser, token.text)
+    if parser.peek().kind == "num" and parser.peek(1).text == "/" and parser.peek(2).kind == "num":
+        return _mixed(parser, value, parser.peek().text, parser.peek(2).text, 3)
+    if parser.at_command("frac"):
+        tokens = [parser.peek(index) for index in range(1, 7)]
+        shape = [part.kind if part.kind == "num" else part.text for part in tokens]
+        if shape == ["{", "num", "}", "{", "num", "}"]:
+            return _mixed(parser, value, tokens[1].text, tokens[4].text, 7)
+        if shape[0] == "num" and len(tokens[0].text) == 2:
+            return _mixed(parser, value, tokens[0].text[0], tokens[0].text[1], 2)
+    if parser.peek().kind == "num":
+        raise Unparsed("two numbers side by side")
+    return number(value)
+
+
+def _mixed(parser: Cursor, whole: Fraction, top: str, bottom: str, length: int) -> Node:
+    """`2 3/4` and `2\\frac{3}{4}`: a whole number and a proper fraction."""
+    part = Fraction(numeral(top), numeral(bottom) or 1)
+    if whole.denominator > 1 or not top.isdigit() or not bottom.isdigit() or not 0 < part < 1:
+        raise Unparsed("a number beside a fraction that makes no mixed number")
+    parser.position += length
+    return number(whole + part)
+
+
+def in_base(parser: Cursor, digits: str) -> Node:
+    """`52_8`, `101_{2}`: a numeral in a base from 2 to 36, written with the digits 0 to 9."""
+    text = subscript(parser).strip("_")
+    base = int(text) if text.isdigit() and len(text) < 3 else CARDINALS.get(text, 0)
+    if not 2 <= base <= 36 or not digits.isdigit() or any(int(digit) >= base for digit in digits):
+        raise Unparsed(f"a numeral with the subscript {text[:10]!r}")
+    return Node("base", (number(int(digits, base)),), f"{digits}_{base}")
+
+
+def subscript(parser: Cursor) -> str:
+    """`_1` of `x_{1}`; "" where none follows."""
+    if not parser.accept("_"):
+        return ""
+    if not parser.accept("{"):
+        return f"_{parser.take().text}"
+    parts: list[str] = []
+    while not parser.accept("}"):
+        token = parser.take()
+        if token.kind == "end" or token.text in ("{", "_", "^"):
+            raise Unparsed("a subscript")
+        parts.append(token.text)
+    return f"_{''.join(parts)}"
+
 
 RELATIONS = frozenset(["=", "<", ">", "<=", ">=", "!=", "in", "equiv"])
 SEPARATORS = frozenset([",", ";", "and", "or"])
@@ -23,7 +134,7 @@ _AFTER_UNITS = (
 )
 
 
-def at_unit(parser: Parser, factors: list[Node]) -> bool:
+def at_unit(parser: Cursor, factors: list[Node]) -> bool:
     """Whether the next token begins a unit of what stands before it."""
     token = parser.peek()
     if token.text == "frac" and token.kind == "cmd" and not fraction_of_units(parser):
@@ -45,7 +156,7 @@ def at_unit(parser: Parser, factors: list[Node]) -> bool:
     return token.kind == "name" and token.spaced and only_units_follow(parser)
 
 
-def only_units_follow(parser: Parser) -> bool:
+def only_units_follow(parser: Cursor) -> bool:
     """Whether the rest of the answer is nothing but units and their powers."""
     for token in parser.tokens[parser.position : -1]:
         single = token.kind == "name" and token.text in units.SINGLE_LETTERS
@@ -55,12 +166,12 @@ def only_units_follow(parser: Parser) -> bool:
     return True
 
 
-def per_unit(parser: Parser, factors: list[Node]) -> bool:
+def per_unit(parser: Cursor, factors: list[Node]) -> bool:
     """Whether `/hour` follows a number."""
     return units.is_unit(parser.peek(1).text) and not any(map(symbols, factors))
 
 
-def fraction_of_units(parser: Parser) -> bool:
+def fraction_of_units(parser: Cursor) -> bool:
     """Turn `\\frac{km}{h}` after a number into `km / h`; False for any other fraction."""
     place, inside = parser.position + 1, 0
     braces: list[int] = []
@@ -81,7 +192,7 @@ def fraction_of_units(parser: Parser) -> bool:
     return True
 
 
-def quantity(parser: Parser, value: Node) -> Node:
+def quantity(parser: Cursor, value: Node) -> Node:
     """A number with the unit that follows it; raises Unparsed for words that are none."""
     pieces: list[str] = []
     value = multiplied(parser, value)
@@ -101,7 +212,7 @@ def quantity(parser: Parser, value: Node) -> Node:
     return Node("quantity", (value,), unit=found)
 
 
-def with_smaller(parser: Parser, large: Node) -> Node:
+def with_smaller(parser: Cursor, large: Node) -> Node:
     """`1 h 30 min`, `6 ft 2 in`: what follows must be less of the same, in a smaller unit."""
     both = sum_of_quantities(large, parser.product())
     if both is None:
@@ -109,7 +220,7 @@ def with_smaller(parser: Parser, large: Node) -> Node:
     return both
 
 
-def multiplied(parser: Parser, value: Node) -> Node:
+def multiplied(parser: Cursor, value: Node) -> Node:
     """The number with the words that belong to it: `5 million`, `3 tenths`."""
     while parser.peek().kind in ("word", "text"):
         token = parser.peek()
@@ -124,7 +235,7 @@ def multiplied(parser: Parser, value: Node) -> Node:
     return value
 
 
-def unit_power(parser: Parser) -> str:
+def unit_power(parser: Cursor) -> str:
     """What follows the `^` of a unit, as `^2` or `^-1`."""
     braced = parser.accept("{")
     sign = "-" if parser.accept("-") else ""

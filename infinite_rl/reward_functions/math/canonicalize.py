@@ -1,7 +1,8 @@
-"""A value under a condition: `f(x) = 2x for all x > 0`.
+"""The canonical form of an answer: calculus evaluated, chains checked, sets put in order.
 
-"For all x" alone adds nothing. A condition is part of the answer, unless it is the natural one of
-the notation beside it: whole numbers for `n`, or all numbers at which the value exists.
+A condition is part of the answer ("2x for all x > 0"), unless it is the natural one of the notation
+beside it: whole numbers for `n`, or all numbers at which the value exists. "For all x" alone adds
+nothing.
 """
 
 from __future__ import annotations
@@ -11,10 +12,45 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from .bounds import Budget, Undefined, Unparsed
+from .equivalence import difference
 from .exact import rational
-from .normal import ray
-from .regions import NoNumbers, canonical, outside, span_of
+from .normal_form import ray
+from .regions import SETS, NoNumbers, canonical, outside, span_of
 from .tree import REALS, Node, holds, is_expression, minus, number, substituted, symbol, symbols
+
+
+def canonicalize(form: Node, budget: Budget, *, same: bool = False) -> Node:
+    """The form without integrals and their like, without chains, and with its sets in order.
+
+    Where both answers are the `same` text, integrals need not be worked out, unless a chain of
+    equal signs may be wrong. Raises Unparsed where something in it has no closed form, or where
+    the parts of a chain are not equal; and what `difference` raises.
+    """
+    if holds(form, "calculus") and not (same and not holds(form, "chain")):
+        from .algebra import without_calculus  # it starts processes: hardly any answer needs it
+
+        form = without_calculus(form, budget.remaining())
+    return _checked(form, budget)
+
+
+def _checked(node: Node, budget: Budget) -> Node:
+    """With chains of equal signs taken as their last part: `2 + 2 = 5` states nothing."""
+    if is_expression(node):
+        return node  # no expression holds a chain
+    if node.op == "claim":
+        return claim(node, _checked(node.args[0], budget), budget)
+    if node.op != "chain":
+        inner = tuple(_checked(arg, budget) for arg in node.args)
+        whole = node if inner == node.args else Node(node.op, inner, node.value, node.unit)
+        return canonical(whole, budget) if node.op in SETS else whole
+    first, *rest = (_checked(arg, budget) for arg in node.args)
+    name = str(first.value) if first.op in ("sym", "text") else ""
+    parts = rest if name else [first, *rest]
+    for part in parts[:-1]:
+        if difference(part, parts[-1], budget):
+            raise Unparsed("the parts of the equation are not equal")
+    return Node("named", (parts[-1],), name) if name else parts[-1]
+
 
 _INTEGERS = frozenset("ijklmnpqMN")  # letters that mostly stand for whole numbers
 _COMPLEX = frozenset("zw")

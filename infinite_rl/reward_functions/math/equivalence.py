@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 
-from . import normal, units
+from . import normal_form, units
 from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
 from .parse import parse
-from .piecewise import pieces, stretches
-from .spoken import DENIALS, plain_text
+from .regions import pieces, stretches
+from .text_answers import DENIALS, plain_text
 from .tokens import GREEK
 from .tree import (
     EXPRESSIONS,
@@ -353,7 +353,7 @@ def _as_sets(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> s
 
 
 def _interval(first: Node, second: Node, budget: Budget) -> str:
-    other = normal.interval(second)
+    other = normal_form.interval(second)
     if other is None:
         return _other_kind(first, second)
     for place, end in enumerate(("low", "high")):
@@ -368,8 +368,8 @@ def _interval(first: Node, second: Node, budget: Budget) -> str:
 def _region(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "region" and first.value and second.value and first.value != second.value:
         return "the names differ"
-    single = normal.interval(first)
-    if single is not None and normal.interval(second) is not None:
+    single = normal_form.interval(first)
+    if single is not None and normal_form.interval(second) is not None:
         return _interval(single, second, budget)
     if second.op != "region":
         return _other_kind(first, second)
@@ -452,7 +452,7 @@ def _antiderivative(first: Node, second: Node, budget: Budget) -> str:
     whole, written = first.args
     if second.op == "antiderivative":
         gap = minus(whole, second.args[0])
-        constant_gap = _somewhere(gap, symbols(gap) & normal.INTEGRATED)
+        constant_gap = _somewhere(gap, symbols(gap) & normal_form.INTEGRATED)
         shifted = Node("add", (second.args[0], constant_gap))
         return expressions(whole, shifted, budget)
     if written.value == "C":

@@ -11,31 +11,34 @@ from itertools import product, repeat
 
 from . import units
 from .bounds import MAX_CHARACTERS, MAX_SIGNS, Budget, OverBudget, Unparsed
-from .linear import residues
-from .numerals import numeral
+from .numbers import numeral, sum_of_quantities
 from .parse import parse
-from .quantifiers import Remark, without_quantifiers
-from .quantities import sum_of_quantities
-from .spoken import (
+from .structures import is_linear
+from .text_answers import (
     DENIALS,
+    Remark,
     choice,
     may_be_spoken,
     phrase,
     plain_text,
     spelled_out,
     without_commands,
+    without_quantifiers,
 )
 from .tokens import CONSTANTS, FUNCTIONS, GREEK, ascii_text
 from .tree import (
     INFINITY,
     MINUS_INFINITY,
+    ONE,
     REALS,
     Node,
     holds,
     is_expression,
+    minus,
     negated,
     number,
     show,
+    substituted,
     symbol,
     symbols,
 )
@@ -129,7 +132,7 @@ def _spoken(text: str) -> Node | None:
     plain = without_commands(text)
     if not may_be_spoken(plain):
         return None
-    from .dates import moment  # loads the calendar, which few answers need
+    from .text_answers import moment  # loads the calendar, which few answers need
 
     found = moment(plain) or _choice(plain) or phrase(plain)
     if found is not None:
@@ -371,7 +374,7 @@ def _whole_name(node: Node) -> str:
 def _list(node: Node) -> Node:
     first, *others = node.args
     name = _whole_name(node.args[-1])
-    classes = residues([normal(arg) for arg in node.args[:-1]], name) if name else []
+    classes = _residues([normal(arg) for arg in node.args[:-1]], name) if name else []
     if classes:
         return classes[0] if len(classes) == 1 else Node("list", tuple(classes), ",")
     if first.op == "rel" and first.value == "!=" and all(map(is_expression, others)):
@@ -583,3 +586,26 @@ def _one_name(parts: Sequence[Node]) -> str | None:
     if len(names) > 1:
         raise Unparsed("conditions on several variables")
     return names.pop() if names else None
+
+
+def _residues(nodes: Sequence[Node], name: str) -> list[Node]:
+    """`5k + 3` for all whole `k` as the congruence `3 (mod 5)`; `x = 5k + 3` keeps its name, which
+    holds for those behind it as well.
+
+    Nothing where one of them is no such class, or where they are on several variables.
+    """
+    called = str(nodes[0].value) if nodes[0].op == "named" else ""
+    names = {str(node.value) for node in nodes if node.op == "named"} - {called}
+    members = [node.args[0] if node.op == "named" else node for node in nodes]
+    values = [arg for node in members for arg in (node.args if node.op == "list" else (node,))]
+    if names or not all(
+        is_expression(value) and symbols(value) == {name} and is_linear(value, [name])
+        for value in values
+    ):
+        return []
+    found: list[Node] = []
+    for value in values:
+        start = substituted(value, {name: number(0)})
+        step = minus(substituted(value, {name: ONE}), start)
+        found.append(Node("congruence", (start, Node("fn", (step,), "abs")), called))
+    return found
