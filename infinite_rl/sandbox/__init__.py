@@ -1,8 +1,6 @@
 """Programs run in WebAssembly, a fresh instance for each run. `infinite_rl.executor` is its face.
 
 executor.py     programs in, executions out, from threads and worker processes
-runtimes.py     the table of runtimes: one row a language
-runtimes.py     the table of runtimes: one row a language
 guest.py        what a guest is, and the limits of a run
 engine.py       the engine that all guests share: its clock, its threads, compiled code
 faults.py       the process's fault handlers, which the engine needs
