@@ -20,7 +20,7 @@ from .math.extract import (
     MAX_TEXT,
     after_marker,
     answer_tags,
-    found_box,
+    find_box,
     last_box,
     last_number,
     visible_text,
@@ -196,7 +196,7 @@ def _boxed(text: str) -> _Statement | None:
     if not places:
         return None
     text = until_next(text, min(places))
-    box = found_box(text)
+    box = find_box(text)
     if box is None:
         return None
     behind = box.text[box.end :]

@@ -235,7 +235,7 @@ def test_without_sympy_nobody_is_blamed(monkeypatch: pytest.MonkeyPatch) -> None
     solvers = algebra_module._Solvers()
     solvers._missing = "sympy is not installed"
     monkeypatch.setattr(algebra_module, "_solvers", solvers)
-    monkeypatch.setattr(algebra_module, "_known", {})
+    monkeypatch.setattr(algebra_module, "_cache", {})
     verdict = verify(r"\int_0^1 12x e^{6x^2} \, dx", "e^6 - 1")
     assert verdict.status == "budget" and verdict.missing
     assert verdict.reason == "prediction: algebra is not to be had: sympy is not installed"
@@ -266,7 +266,7 @@ def test_a_worker_that_is_not_there_yet_holds_nobody_up(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(algebra_module, "_solvers", algebra_module._Solvers())
     monkeypatch.setattr(algebra_module, "Worker", worker)
-    monkeypatch.setattr(algebra_module, "_known", {})
+    monkeypatch.setattr(algebra_module, "_cache", {})
     try:
         verdict = verify(r"\int_0^1 12x e^{6x^2} \, dx", "e^6 - 1", timeout=0.02)
         assert verdict.status == "timeout" and verdict.missing and not there.is_set()
@@ -315,7 +315,7 @@ def test_a_row_is_scored_though_sympy_had_to_be_loaded_first(
 ) -> None:
     solvers = algebra_module._Solvers()
     monkeypatch.setattr(algebra_module, "_solvers", solvers)
-    monkeypatch.setattr(algebra_module, "_known", {})
+    monkeypatch.setattr(algebra_module, "_cache", {})
     pair = (r"\int_0^{\pi/2} \sin x \cos x \, dx", "1/2")
     cold = verify(*pair, timeout=0.0)
     assert cold.status == "timeout" and cold.missing, "the deadline of one call holds"

@@ -49,27 +49,27 @@ def _replaced(node: Node, deadline: float) -> Node:
     return Node(node.op, args, node.value, node.unit)
 
 
-_known: dict[Node, Node] = {}  # a plain dict: its single steps are safe in any thread
+_cache: dict[Node, Node] = {}  # a plain dict: its single steps are safe in any thread
 
 
 def _closed_form(node: Node, deadline: float) -> Node:
-    known = _known.get(node)
-    if known is None:
-        found = _solvers.ask(_plain(node), deadline)
-        if "fault" in found:
-            if found["timeout"]:
+    closed = _cache.get(node)
+    if closed is None:
+        answer = _solvers.ask(_plain(node), deadline)
+        if "fault" in answer:
+            if answer["timeout"]:
                 raise OutOfTime("the deadline passed")
-            raise Unparsed(f"{_WORDS[str(node.value)]}: {found['fault']}")
-        known = _node(found["tree"])
-        if len(_known) >= _KEPT:
-            _known.clear()
-        _known[node] = known
-    return known
+            raise Unparsed(f"{_WORDS[str(node.value)]}: {answer['fault']}")
+        closed = _node(answer["tree"])
+        if len(_cache) >= _KEPT:
+            _cache.clear()
+        _cache[node] = closed
+    return closed
 
 
 def forget_closed_forms() -> None:
     """Drop what is kept, so that a measurement meets every question for the first time."""
-    _known.clear()
+    _cache.clear()
 
 
 _WORDS = {"int": "an integral", "sum": "a sum", "prod": "a product", "diff": "a derivative"}
@@ -122,10 +122,10 @@ class _Solvers:
             raise OutOfTime(str(gone)) from gone
         finally:
             self._give_back(worker)
-        kind, found = answer
+        kind, answer_or_error = answer
         if kind != "ok":
-            raise Unavailable(f"the algebra worker failed: {found}")
-        result: dict[str, Any] = found
+            raise Unavailable(f"the algebra worker failed: {answer_or_error}")
+        result: dict[str, Any] = answer_or_error
         return result
 
     def _take(self, deadline: float) -> Worker:

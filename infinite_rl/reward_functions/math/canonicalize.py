@@ -119,10 +119,11 @@ def _settled(condition: Node, budget: Budget) -> Node:
         inside = Node("intersection", (inside, _ray(sign)))
     sets: list[Node] = []
     for low in (0, 1):
-        found = Node("intersection", (inside, _ray(f">={low}"))) if natural else inside
-        found = canonical(found, budget)
-        found = Node(found.op, found.args) if found.op == "region" else found  # without its name
-        sets.append(_of_integers(found, budget) if "integer" in types else found)
+        members = Node("intersection", (inside, _ray(f">={low}"))) if natural else inside
+        members = canonical(members, budget)
+        if members.op == "region":
+            members = Node(members.op, members.args)  # without its name
+        sets.append(_of_integers(members, budget) if "integer" in types else members)
     return Node("condition", (*sets, *names), kind)
 
 
@@ -242,7 +243,7 @@ def _hold(body: Node, condition: Node, budget: Budget) -> None:
         return
     difference = minus(*body.args)
     for turn in range(len(_PROBES)):
-        points = [_PROBES[(turn + 3 * place) % len(_PROBES)] for place in range(len(names))]
+        points = [_PROBES[(turn + 3 * index) % len(_PROBES)] for index in range(len(names))]
         if all(_within(point, condition, budget) for point in points):
             there = {name: number(point) for name, point in zip(names, points, strict=True)}
             _check(body, difference, there, budget)

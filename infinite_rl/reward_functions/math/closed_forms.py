@@ -47,14 +47,14 @@ def closed_form(question: Node) -> Node | None:
     body, variable, *ends = question.args
     budget = Budget(math.inf, _WORK)
     try:
-        found = _found(str(question.value), body, str(variable.value), ends, budget)
-        value = rational(found, budget)
+        closed = _evaluate(str(question.value), body, str(variable.value), ends, budget)
+        value = rational(closed, budget)
     except (NotElementary, NotPolynomial, Undefined, OverBudget):
         return None
-    return found if value is None else number(value)
+    return closed if value is None else number(value)
 
 
-def _found(kind: str, body: Node, name: str, ends: list[Node], budget: Budget) -> Node:
+def _evaluate(kind: str, body: Node, name: str, ends: list[Node], budget: Budget) -> Node:
     if kind.startswith("lim"):
         return limit(body, name, ends[0], kind[3:], budget)
     if kind == "sum":
@@ -72,10 +72,10 @@ def _found(kind: str, body: Node, name: str, ends: list[Node], budget: Budget) -
     logarithm = _logarithm(body, name, ends, budget) if ends else None
     if logarithm is not None:
         return logarithm
-    found = antiderivative(body, name, budget)
+    primitive = antiderivative(body, name, budget)
     if not ends:
-        return found
-    low, high = (substituted(found, {name: end}) for end in ends)
+        return primitive
+    low, high = (substituted(primitive, {name: end}) for end in ends)
     return minus(high, low)
 
 
@@ -113,10 +113,10 @@ def antiderivative(body: Node, name: str, budget: Budget) -> Node:
     others = [factor for factor in factors if symbols(factor)]
     if len(others) == 1 and len(factors) > 1:
         scales = [rational(factor, budget) for factor in factors if not symbols(factor)]
-        known = [number(scale) for scale in scales if scale is not None]
-        if len(known) < len(scales):
+        constants = [number(scale) for scale in scales if scale is not None]
+        if len(constants) < len(scales):
             raise NotElementary
-        return _product(*known, antiderivative(others[0], name, budget))
+        return _product(*constants, antiderivative(others[0], name, budget))
     if body.op == "div" and not symbols(body.args[1]):
         divisor = rational(body.args[1], budget)
         if not divisor:
@@ -188,8 +188,8 @@ def _of_product(factors: tuple[Node, ...], name: str) -> Node:
     numerals = [factor for factor in factors if factor.op == "num"]
     others = [factor for factor in factors if factor.op != "num"]
     terms = [
-        _product(*others[:place], derivative(factor, name), *others[place + 1 :])
-        for place, factor in enumerate(others)
+        _product(*others[:index], derivative(factor, name), *others[index + 1 :])
+        for index, factor in enumerate(others)
     ]
     if not terms:
         return number(0)
@@ -292,9 +292,9 @@ def _as_power(node: Node, name: str, budget: Budget) -> tuple[Fraction, Fraction
     if node.op not in ("mul", "div", "neg"):
         raise NotElementary
     factor, base = Fraction(-1 if node.op == "neg" else 1), Fraction(1)
-    for place, arg in enumerate(node.args):
+    for index, arg in enumerate(node.args):
         more, other = _as_power(arg, name, budget)
-        if node.op == "div" and place:
+        if node.op == "div" and index:
             more, other = _rational_power(more, Fraction(-1), budget), 1 / other
         factor, base = factor * more, base * other
     return factor, base
@@ -366,11 +366,11 @@ def _of_inverse_powers(top: Polynomial, bottom: Polynomial, first: int) -> Node:
 
 def _bernoulli(most: int) -> list[Fraction]:
     """The Bernoulli numbers up to this index, with 1/2 as the second one."""
-    found: list[Fraction] = []
+    numbers: list[Fraction] = []
     for m in range(most + 1):
-        known = (math.comb(m, k) * found[k] / (m - k + 1) for k in range(m))
-        found.append(1 - sum(known, Fraction(0)))
-    return found
+        terms = (math.comb(m, k) * numbers[k] / (m - k + 1) for k in range(m))
+        numbers.append(1 - sum(terms, Fraction(0)))
+    return numbers
 
 
 _TERMS = 8  # of each series
@@ -404,11 +404,11 @@ def ways(point: Node, side: str, budget: Budget) -> list[Series]:
     """The variable on each way to the point."""
     if point in (INFINITY, MINUS_INFINITY):
         return [_series(-1, [Fraction(1 if point == INFINITY else -1)])]
-    place = rational(point, budget)
-    if place is None:
+    limit_point = rational(point, budget)
+    if limit_point is None:
         raise NotElementary
     signs = {"+": 1, "-": -1}
-    return [_series(0, [place, Fraction(signs[way])]) for way in side or signs]
+    return [_series(0, [limit_point, Fraction(signs[way])]) for way in side or signs]
 
 
 # -- series ---------------------------------------------------------------------------------------
@@ -420,7 +420,7 @@ def _series(order: int, exact: Sequence[Fraction]) -> Series:
 
 
 def _stripped(order: int, terms: list[Fraction]) -> Series:
-    zeros = next((place for place, term in enumerate(terms) if term), len(terms))
+    zeros = next((index for index, term in enumerate(terms) if term), len(terms))
     if any(bits(term) > _MOST_BITS for term in terms):
         raise NotElementary
     return Series(order + zeros, tuple(terms[zeros:]))
@@ -431,19 +431,19 @@ def _sum(one: Series, other: Series) -> Series:
     end = min(one.order + len(one.terms), other.order + len(other.terms))
     total = [Fraction(0)] * max(0, end - order)
     for series in (one, other):
-        for place, term in enumerate(series.terms, series.order - order):
-            if place < len(total):
-                total[place] += term
+        for index, term in enumerate(series.terms, series.order - order):
+            if index < len(total):
+                total[index] += term
     return _stripped(min(order, end), total)
 
 
 def _series_product(one: Series, other: Series) -> Series:
     size = min(len(one.terms), len(other.terms))
     terms = [Fraction(0)] * size
-    for place, term in enumerate(one.terms[:size]):
+    for index, term in enumerate(one.terms[:size]):
         if term:
-            for at in range(size - place):
-                terms[place + at] += term * other.terms[at]
+            for at in range(size - index):
+                terms[index + at] += term * other.terms[at]
     return _stripped(one.order + other.order, terms)
 
 
@@ -522,12 +522,15 @@ class Way:
         lead = rational(Node("pow", (number(base.terms[0]), number(exponent))), self.budget)
         if lead is None or order.denominator > 1:
             raise NotElementary
-        found = [lead]
+        coefficients = [lead]
         for n in range(1, len(base.terms)):
             self.budget.spend()
-            parts = ((k * exponent - n + k) * base.terms[k] * found[n - k] for k in range(1, n + 1))
-            found.append(sum(parts, Fraction(0)) / (n * base.terms[0]))
-        return _stripped(int(order), found)
+            parts = (
+                (k * exponent - n + k) * base.terms[k] * coefficients[n - k]
+                for k in range(1, n + 1)
+            )
+            coefficients.append(sum(parts, Fraction(0)) / (n * base.terms[0]))
+        return _stripped(int(order), coefficients)
 
     def function(self, name: str, inner: Series) -> Series:
         """The series of a function of a series."""
@@ -549,9 +552,9 @@ class Way:
         if _at_zero(inner):
             raise NotElementary
         result = _series(0, [])
-        for place in reversed(range(_TERMS)):
+        for index in reversed(range(_TERMS)):
             self.budget.spend()
-            result = _sum(_series_product(result, inner), _series(0, [coefficient(place)]))
+            result = _sum(_series_product(result, inner), _series(0, [coefficient(index)]))
         return result
 
 

@@ -301,9 +301,9 @@ def _other_length(first: Sequence[Node], second: Sequence[Node]) -> str:
 def _ordered(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
     if len(first) != len(second):
         return _other_length(first, second)
-    for place, (left, right) in enumerate(zip(first, second, strict=True), 1):
+    for index, (left, right) in enumerate(zip(first, second, strict=True), 1):
         if difference(left, right, budget):
-            return f"member {place} differs"
+            return f"member {index} differs"
     return ""
 
 
@@ -314,10 +314,10 @@ def _unordered(first: Sequence[Node], second: Sequence[Node], budget: Budget) ->
     some, others = _either_way(first, second)
     left = list(others)
     for member in some:
-        place = _find(member, left, budget)
-        if place is None:
+        index = _find(member, left, budget)
+        if index is None:
             return "a member has no partner"
-        del left[place]
+        del left[index]
     return ""
 
 
@@ -329,11 +329,11 @@ def _either_way(first: Sequence[Node], second: Sequence[Node]) -> list[Sequence[
 
 
 def _find(member: Node, among: Sequence[Node], budget: Budget) -> int | None:
-    for place, other in enumerate(among):
+    for index, other in enumerate(among):
         if (member.op == "set") != (other.op == "set"):
             continue  # as a member, {2} is not 2
         if not _differs(member, other, budget):
-            return place
+            return index
     return None
 
 
@@ -356,11 +356,11 @@ def _interval(first: Node, second: Node, budget: Budget) -> str:
     other = normal_form.interval(second)
     if other is None:
         return _other_kind(first, second)
-    for place, end in enumerate(("low", "high")):
-        if difference(first.args[place], other.args[place], budget):
+    for index, end in enumerate(("low", "high")):
+        if difference(first.args[index], other.args[index], budget):
             return f"the {end} ends differ"
-        infinite = holds(first.args[place], "const", "inf")
-        if not infinite and str(first.value)[place] != str(other.value)[place]:
+        infinite = holds(first.args[index], "const", "inf")
+        if not infinite and str(first.value)[index] != str(other.value)[index]:
             return f"the {end} end is open in one, closed in the other"
     return ""
 
@@ -436,15 +436,15 @@ def _matrix(first: Node, second: Node, budget: Budget) -> str:
 
 def _choice(first: Node, second: Node, budget: Budget) -> str:
     """A letter with what is said beside it: an answer may give either of them."""
-    said = first.args[0] if first.args else None
+    beside = first.args[0] if first.args else None
     if second.op == "choice":
         if first.value != second.value:
             return "the choices differ"
-        both = said is not None and second.args
-        return difference(said, second.args[0], budget) if both and said else ""
+        both = beside is not None and second.args
+        return difference(beside, second.args[0], budget) if both and beside else ""
     if second.op in ("text", "sym", "const") and len(str(second.value)) == 1:
         return "" if str(second.value).casefold() == first.value else "the choices differ"
-    return _other_kind(first, second) if said is None else difference(said, second, budget)
+    return _other_kind(first, second) if beside is None else difference(beside, second, budget)
 
 
 def _antiderivative(first: Node, second: Node, budget: Budget) -> str:
@@ -472,8 +472,8 @@ def _ratio(first: Node, second: Node, budget: Budget) -> str:
     if any(all(rational(part, budget) == 0 for part in side) for side in sides):
         return "a ratio of zeros"
     parts = list(zip(*sides, strict=True))
-    for place, (left, right) in enumerate(parts):
-        for other, opposite in parts[:place]:
+    for index, (left, right) in enumerate(parts):
+        for other, opposite in parts[:index]:
             products = Node("mul", (left, opposite)), Node("mul", (right, other))
             if expressions(*products, budget):
                 return "the ratios differ"
@@ -558,7 +558,7 @@ def _fraction(node: Node, budget: Budget) -> Fraction | None:
 
 def _somewhere(node: Node, names: Collection[str]) -> Node:
     """The tree with a fraction in the place of each of these variables."""
-    there = {name: number(Fraction(7 + place, 11)) for place, name in enumerate(sorted(names))}
+    there = {name: number(Fraction(7 + index, 11)) for index, name in enumerate(sorted(names))}
     return substituted(node, there)
 
 

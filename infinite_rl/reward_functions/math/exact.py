@@ -38,10 +38,10 @@ def rational(node: Node, budget: Budget) -> Fraction | None:
     if step is None:
         return None
     values = [rational(arg, budget) for arg in node.args]
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
+    rationals = [value for value in values if value is not None]
+    if len(rationals) < len(values):
         return None
-    result = step(node, known, budget)
+    result = step(node, rationals, budget)
     if result is not None:
         budget.spend(bits(result) // 512)
         if bits(result) > MAX_EXACT_BITS:
@@ -141,8 +141,8 @@ def _function(node: Node, values: list[Fraction], _: Budget) -> Fraction | None:
         if degree.denominator > 1 or degree < 1:
             return None
         odd_negative = values[0] < 0 and degree % 2 == 1
-        found = root(abs(values[0]) if odd_negative else values[0], int(degree))
-        return -found if found is not None and odd_negative else found
+        value_of_root = root(abs(values[0]) if odd_negative else values[0], int(degree))
+        return -value_of_root if value_of_root is not None and odd_negative else value_of_root
     return None
 
 
@@ -167,7 +167,7 @@ class Quotients:
     """Expands expressions in `names` into quotients of polynomials, within a budget."""
 
     def __init__(self, names: list[str], budget: Budget) -> None:
-        self.unit = {name: 1 << _FIELD * place for place, name in enumerate(names)}
+        self.unit = {name: 1 << _FIELD * index for index, name in enumerate(names)}
         self.one: Polynomial = {0: 1}
         self.budget = budget
         self.left = MAX_EXPANSION

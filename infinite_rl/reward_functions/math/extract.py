@@ -172,11 +172,11 @@ def last_box(text: str) -> str | None:
     Boxes that are joined (see `joints.py`) are one list: `\\boxed{3}` or `\\boxed{4}` is a hedge.
     So are boxes that each have a name, which stays with them.
     """
-    box = found_box(text)
+    box = find_box(text)
     return None if box is None else box.content
 
 
-def found_box(text: str) -> Box | None:
+def find_box(text: str) -> Box | None:
     """The last box as `last_box` reads it, with its place."""
     if "box " in text or "boxed " in text:
         text = _UNBRACED.sub(r"\1{\2}", text)
@@ -201,7 +201,7 @@ def _stated_box(text: str) -> str | None:
 
     A number of another kind that "or" joins to it, and a word such as "thousand", belong to it.
     """
-    box = found_box(text)
+    box = find_box(text)
     if box is None:
         return None
     answer, behind = box.content, box.text[box.end : box.end + _FAR]
@@ -230,7 +230,7 @@ def _stated_otherwise(behind: str, answer: str) -> bool:
         return False
     if later is None:
         return False
-    one, other = (Fraction(found[1].replace(",", "")) for found in (boxed, later))
+    one, other = (Fraction(match[1].replace(",", "")) for match in (boxed, later))
     return one != other
 
 
@@ -269,9 +269,9 @@ def _box(text: str, stop: int) -> tuple[int, int]:
     """Where the last box before `stop` begins, and where its brace opens; -1 without one."""
     start, opening = -1, 0
     for name in BOXES:
-        place = text.rfind(name, 0, stop)
-        if place > start:
-            start, opening = place, place + len(name)
+        index = text.rfind(name, 0, stop)
+        if index > start:
+            start, opening = index, index + len(name)
     while start >= 0 and opening < len(text) and text[opening] in " \t\n":
         opening += 1
     if start >= 0 and text[opening : opening + 1] != "{":
@@ -281,17 +281,17 @@ def _box(text: str, stop: int) -> tuple[int, int]:
 
 def _outermost(text: str, start: int, opening: int, end: int) -> tuple[int, int, int]:
     """The start, the brace and the end of the box around this one, or of this one itself."""
-    place, outer = start, (start, opening, end)
+    index, outer = start, (start, opening, end)
     for _ in range(_MOST_BOXES):
         try:
-            place, opening = _box(text, place)
-            if place < 0 or outer[0] - place > _FARTHEST:
+            index, opening = _box(text, index)
+            if index < 0 or outer[0] - index > _FARTHEST:
                 return outer
             end = closing_brace(text, opening)
         except Unparsed:
             return outer  # one without an end holds nothing
         if end > outer[2]:
-            outer = (place, opening, end)
+            outer = (index, opening, end)
     return outer
 
 
@@ -327,13 +327,13 @@ def after_marker(text: str) -> str | None:
     lowered = text.lower()
     if len(lowered) != len(text):  # some capital letters lower to two characters
         return None
-    place, length = max((lowered.rfind(marker), len(marker)) for marker in _MARKERS)
-    if place < 0:
+    index, length = max((lowered.rfind(marker), len(marker)) for marker in _MARKERS)
+    if index < 0:
         return None
-    clause = _CLAUSE.split(text[max(0, place - 200) : place])[-1]
+    clause = _CLAUSE.split(text[max(0, index - 200) : index])[-1]
     if _HEDGE.search(clause):
         raise Unparsed("an answer that is denied or left open")
-    rest = text[place + length :].lstrip(" \t:*\n}")
+    rest = text[index + length :].lstrip(" \t:*\n}")
     if _DISOWNED.match(rest):
         raise Unparsed("an answer that is called wrong")
     taken_back = list(_TAKEN_BACK.finditer(rest))

@@ -85,16 +85,16 @@ def selection(parser: Cursor, name: str) -> Node:
 
 def _extreme(members: list[Node], name: str) -> Node:
     """The greatest of two is `(a + b + |a - b|) / 2`, the least has a minus there."""
-    found = members[0]
+    extreme = members[0]
     for member in members[1:]:
-        gap = Node("fn", (minus(found, member),), "abs")
+        gap = Node("fn", (minus(extreme, member),), "abs")
         gap = gap if name == "max" else negated(gap)
-        found = Node("div", (Node("add", (found, member, gap)), number(2)))
-        if size(found) > MAX_SERIES:
+        extreme = Node("div", (Node("add", (extreme, member, gap)), number(2)))
+        if size(extreme) > MAX_SERIES:
             raise OverBudget(f"a {name} of too many terms")
     if any(holds(member, "const", kind) for member in members for kind in ("i", "inf")):
         raise Unparsed(f"a {name} of what is no real number")
-    return found
+    return extreme
 
 
 def _divisor(members: list[Node], name: str) -> Node:
@@ -196,9 +196,9 @@ def integral(parser: Cursor) -> Node:
     """What follows `\\int`: its ends, the body, and `dx`."""
     ends = _ends(parser)
     _out_of_numerator(parser.tokens, parser.position)
-    place, width, name = _differential(parser.tokens, parser.position)
-    _refuse_functions(parser.tokens[parser.position : place])
-    body = parser.part(place)
+    index, width, name = _differential(parser.tokens, parser.position)
+    _refuse_functions(parser.tokens[parser.position : index])
+    body = parser.part(index)
     if len(ends) == 1 or parser.peek().kind == "end":
         raise Unparsed("an integral with one end")
     parser.position += width
@@ -211,29 +211,29 @@ def _out_of_numerator(tokens: list[Token], start: int) -> None:
         return
     middle = _closing(tokens, start + 1)
     end = _closing(tokens, middle + 1) if tokens[middle + 1].text == "{" else 0
-    for place in range(start + 2, middle) if end else ():
-        width = _is_differential(tokens, place)
-        if width and place + width == middle:
-            moved = tokens[place:middle]
-            left = [] if place > start + 2 else [Token("num", "1")]
-            tokens[place : end + 1] = [*left, *tokens[middle : end + 1], *moved]
+    for index in range(start + 2, middle) if end else ():
+        width = _is_differential(tokens, index)
+        if width and index + width == middle:
+            moved = tokens[index:middle]
+            left = [] if index > start + 2 else [Token("num", "1")]
+            tokens[index : end + 1] = [*left, *tokens[middle : end + 1], *moved]
             return
 
 
 def _closing(tokens: list[Token], start: int) -> int:
     """Where the brace that opens at `start` is closed."""
     depth = 0
-    for place in range(start, len(tokens)):
-        text = tokens[place].text if tokens[place].kind == "op" else ""
+    for index in range(start, len(tokens)):
+        text = tokens[index].text if tokens[index].kind == "op" else ""
         depth += (text == "{") - (text == "}")
         if not depth:
-            return place
+            return index
     raise Unparsed("a brace that is not closed")
 
 
-def _is_differential(tokens: list[Token], place: int) -> int:
+def _is_differential(tokens: list[Token], index: int) -> int:
     """Of how many tokens the `dx` at this place is, 0 where there is none."""
-    token, following = tokens[place], tokens[place + 1]
+    token, following = tokens[index], tokens[index + 1]
     if token.kind == "word" and len(token.text) == 2 and token.text[0] == "d":
         return 1
     return 2 if token.text == "d" and following.kind in ("name", "greek") else 0
@@ -241,13 +241,13 @@ def _is_differential(tokens: list[Token], place: int) -> int:
 
 def _ends(parser: Cursor) -> list[Node]:
     """The lower and the upper end, in whatever order they are written."""
-    found: dict[str, Node] = {}
+    ends: dict[str, Node] = {}
     while parser.at("_", "^"):
         mark = parser.take().text
-        if mark in found:
+        if mark in ends:
             raise Unparsed("an integral with two upper or two lower ends")
-        found[mark] = _end(parser)
-    return [found[mark] for mark in ("_", "^") if mark in found]
+        ends[mark] = _end(parser)
+    return [ends[mark] for mark in ("_", "^") if mark in ends]
 
 
 def _end(parser: Cursor) -> Node:
@@ -259,8 +259,8 @@ def _end(parser: Cursor) -> Node:
 def _differential(tokens: list[Token], start: int) -> tuple[int, int, str]:
     """Where the `dx` of an integral stands, of how many tokens it is, and its variable."""
     depth = inner = 0
-    for place in range(start, len(tokens) - 1):
-        token, following = tokens[place], tokens[place + 1]
+    for index in range(start, len(tokens) - 1):
+        token, following = tokens[index], tokens[index + 1]
         if token.kind == "op" and token.text in _OPEN:
             depth += 1
         elif token.kind == "op" and token.text in _CLOSE:
@@ -269,10 +269,10 @@ def _differential(tokens: list[Token], start: int) -> tuple[int, int, str]:
             inner += 1
         if depth < 0:
             break
-        width = _is_differential(tokens, place)
+        width = _is_differential(tokens, index)
         if width and not depth:
             if not inner:
-                return place, width, token.text[1] if width == 1 else following.text
+                return index, width, token.text[1] if width == 1 else following.text
             inner -= 1
     raise Unparsed("an integral without its variable")
 
@@ -298,17 +298,17 @@ def limit(parser: Cursor) -> Node:
 def _side(parser: Cursor) -> str:
     """The sign in `0^+` or `0^{-}`, hidden from the parser of the point by an end in its place."""
     depth = 0
-    for place in range(parser.position, len(parser.tokens)):
-        text = parser.tokens[place].text
+    for index in range(parser.position, len(parser.tokens)):
+        text = parser.tokens[index].text
         depth += (text in _OPEN) - (text in _CLOSE)
         if depth < 0:
             return ""
-        after = [token.text for token in parser.tokens[place + 1 : place + 5]]
+        after = [token.text for token in parser.tokens[index + 1 : index + 5]]
         if text == "^" and not depth:
             braced = len(after) == 4 and after[0] == "{" and after[2:] == ["}", "}"]
             sign = after[1] if braced else after[0] if after[1:2] == ["}"] else ""
             if sign in ("+", "-"):
-                parser.tokens[place] = Token("op", "}")
+                parser.tokens[index] = Token("op", "}")
                 return sign
     return ""
 

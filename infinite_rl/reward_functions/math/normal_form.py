@@ -18,7 +18,7 @@ from .text_answers import (
     DENIALS,
     Remark,
     choice,
-    may_be_spoken,
+    may_be_text_answer,
     phrase,
     plain_text,
     spelled_out,
@@ -88,7 +88,7 @@ def read(text: str, budget: Budget) -> Node:
         return normal(parse(cleaned))  # nothing but a number
     if cleaned.startswith("~"):
         raise Unparsed("a number that is about right, or struck out")
-    spoken = _spoken(cleaned)
+    spoken = _text_answer(cleaned)
     if spoken is not None:
         return spoken
     if _QUANTIFIED.search(cleaned):
@@ -127,24 +127,24 @@ def _condition(remark: Remark) -> Node:
     return Node("condition", (inside, *names), " ".join(sorted(kinds)) or ("" if text else "any"))
 
 
-def _spoken(text: str) -> Node | None:
+def _text_answer(text: str) -> Node | None:
     """Answers that are more language than mathematics; None for the others."""
     plain = without_commands(text)
-    if not may_be_spoken(plain):
+    if not may_be_text_answer(plain):
         return None
     from .text_answers import moment  # loads the calendar, which few answers need
 
-    found = moment(plain) or _choice(plain) or phrase(plain)
-    if found is not None:
-        return found if found.op == "text" else normal(found)
+    answer = moment(plain) or _choice(plain) or phrase(plain)
+    if answer is not None:
+        return answer if answer.op == "text" else normal(answer)
     return Node("text", (), plain_text(text)) if is_prose(text) else None
 
 
 def _choice(plain: str) -> Node | None:
-    found = choice(plain)
-    if found is None:
+    parts = choice(plain)
+    if parts is None:
         return None
-    letter, rest = found
+    letter, rest = parts
     if not rest:
         return Node("choice", (), letter)
     if choice(rest) is not None or _ANOTHER_CHOICE.search(rest):
@@ -202,14 +202,14 @@ def is_prose(text: str) -> bool:
     if not _PROSE.fullmatch(text):
         return False
     words = _WORD.findall(text)
-    known = [
+    mathematical = [
         word in CONSTANTS or word in GREEK or word.casefold() in FUNCTIONS or word in _CONNECTIVES
         for word in words
     ]
     if len(words) == 1:
-        return len(words[0]) > 1 and not known[0]
+        return len(words[0]) > 1 and not mathematical[0]
     longest = max(
-        (len(word) for word, math in zip(words, known, strict=True) if not math), default=0
+        (len(word) for word, math in zip(words, mathematical, strict=True) if not math), default=0
     )
     return longest > 3 or (longest > 1 and len(words) > 2)
 
@@ -272,7 +272,7 @@ def _flat(nodes: Iterable[Node]) -> list[Node]:
 
 def _text(node: Node) -> Node:
     content = str(node.value)
-    spoken = _spoken(content)
+    spoken = _text_answer(content)
     if spoken is not None:
         return spoken
     bare = content.strip("() .")
@@ -431,17 +431,17 @@ def _assigned(members: Sequence[Node], joint: str) -> Node | None:
     names = sorted({str(member.value) for member in members})
     width = len(names)
     turns = [
-        sorted(members[place : place + width], key=lambda member: str(member.value))
-        for place in range(0, len(members), width)
+        sorted(members[index : index + width], key=lambda member: str(member.value))
+        for index in range(0, len(members), width)
     ]
     if width == 1 or any([member.value for member in turn] != names for turn in turns):
         return None
     if joint == "or" and len(turns) == 1:
         return Node("list", tuple(members), "or")
-    found = [
+    points = [
         Node("tuple", tuple(member.args[0] for member in turn), ",".join(names)) for turn in turns
     ]
-    return found[0] if len(found) == 1 else Node("list", tuple(found), ",")
+    return points[0] if len(points) == 1 else Node("list", tuple(points), ",")
 
 
 # -- relations ------------------------------------------------------------------------------------
@@ -479,8 +479,8 @@ def _inside(name: str, inside: Node) -> Node:
     """`x \\in (0, 5)`: what `0 < x < 5` is; other sets go without the name."""
     if inside.op == "region" and inside.value is None:
         return Node("region", inside.args, name)
-    found = interval(inside)
-    return inside if found is None else Node("region", (found,), name)
+    span = interval(inside)
+    return inside if span is None else Node("region", (span,), name)
 
 
 def _named_tuple(names: Node, values: Node) -> Node:
@@ -568,13 +568,13 @@ def interval(node: Node) -> Node | None:
 def _region(parts: tuple[Node, ...]) -> Node:
     intervals: list[Node] = []
     for part in parts:
-        found = interval(part)
+        span = interval(part)
         if part.op == "region":
             intervals.extend(part.args)
         elif part.op == "set" and all(is_expression(arg) for arg in part.args):
             intervals.extend(Node("interval", (arg, arg), "[]") for arg in part.args)
-        elif found is not None:
-            intervals.append(found)
+        elif span is not None:
+            intervals.append(span)
         else:
             raise Unparsed(f"a union with {show(part, 30)}")
     return Node("region", tuple(intervals), _one_name(parts))
@@ -594,8 +594,8 @@ def _residues(nodes: Sequence[Node], name: str) -> list[Node]:
 
     Nothing where one of them is no such class, or where they are on several variables.
     """
-    called = str(nodes[0].value) if nodes[0].op == "named" else ""
-    names = {str(node.value) for node in nodes if node.op == "named"} - {called}
+    name_of_value = str(nodes[0].value) if nodes[0].op == "named" else ""
+    names = {str(node.value) for node in nodes if node.op == "named"} - {name_of_value}
     members = [node.args[0] if node.op == "named" else node for node in nodes]
     values = [arg for node in members for arg in (node.args if node.op == "list" else (node,))]
     if names or not all(
@@ -603,9 +603,9 @@ def _residues(nodes: Sequence[Node], name: str) -> list[Node]:
         for value in values
     ):
         return []
-    found: list[Node] = []
+    congruences: list[Node] = []
     for value in values:
         start = substituted(value, {name: number(0)})
         step = minus(substituted(value, {name: ONE}), start)
-        found.append(Node("congruence", (start, Node("fn", (step,), "abs")), called))
-    return found
+        congruences.append(Node("congruence", (start, Node("fn", (step,), "abs")), name_of_value))
+    return congruences

@@ -147,9 +147,9 @@ def at_unit(parser: Cursor, factors: list[Node]) -> bool:
     if token.kind == "text":
         return True
     if token.kind == "word":
-        known = units.is_unit(token.text)
+        is_unit = units.is_unit(token.text)
         spelled = len(token.text) > 3 or (len(token.text) == 3 and token.spaced)
-        return known or (
+        return is_unit or (
             spelled and token.text.casefold() not in LITTLE_WORDS and not is_run(token.text)
         )
     # "15 m", "9.8 m/s^2": one letter with a space before it, where nothing but units follows.
@@ -160,8 +160,10 @@ def only_units_follow(parser: Cursor) -> bool:
     """Whether the rest of the answer is nothing but units and their powers."""
     for token in parser.tokens[parser.position : -1]:
         single = token.kind == "name" and token.text in units.SINGLE_LETTERS
-        known = token.kind == "word" and units.is_unit(token.text)
-        if not (single or known or token.kind == "num" or token.text in ("/", "^", "*", "{", "}")):
+        unit_word = token.kind == "word" and units.is_unit(token.text)
+        if not (
+            single or unit_word or token.kind == "num" or token.text in ("/", "^", "*", "{", "}")
+        ):
             return False
     return True
 
@@ -173,22 +175,22 @@ def per_unit(parser: Cursor, factors: list[Node]) -> bool:
 
 def fraction_of_units(parser: Cursor) -> bool:
     """Turn `\\frac{km}{h}` after a number into `km / h`; False for any other fraction."""
-    place, inside = parser.position + 1, 0
+    index, inside = parser.position + 1, 0
     braces: list[int] = []
     while len(braces) < 4:
-        token = parser.tokens[min(place, len(parser.tokens) - 1)]
+        token = parser.tokens[min(index, len(parser.tokens) - 1)]
         if token.text in ("{", "}") and token.kind == "op":
             inside += 1 if token.text == "{" else -1
             if inside == (token.text == "{"):
-                braces.append(place)
+                braces.append(index)
         elif not inside or not _of_units(token):
             return False
-        place += 1
+        index += 1
     top, end, bottom, last = braces
     if end == top + 1 or parser.tokens[top + 1].kind == "num":
         return False
-    kept = [*parser.tokens[top + 1 : end], Token("op", "/"), *parser.tokens[bottom + 1 : last]]
-    parser.tokens[parser.position : last + 1] = [kept[0]._replace(spaced=True), *kept[1:]]
+    flattened = [*parser.tokens[top + 1 : end], Token("op", "/"), *parser.tokens[bottom + 1 : last]]
+    parser.tokens[parser.position : last + 1] = [flattened[0]._replace(spaced=True), *flattened[1:]]
     return True
 
 
@@ -201,15 +203,15 @@ def quantity(parser: Cursor, value: Node) -> Node:
     while parser.peek().kind in ("word", "text", "name", "cur") or parser.at("/", "^", "*"):
         token = parser.take()
         pieces.append(unit_power(parser) if token.text == "^" else f" {token.text} ")
-    found = units.unit("".join(pieces))
-    if found is None or not is_expression(value):
+    measure = units.unit("".join(pieces))
+    if measure is None or not is_expression(value):
         raise Unparsed(f"the unit {''.join(pieces)[:30].strip()!r}")
     token = parser.peek()
     if token.kind == "num":
-        return with_smaller(parser, Node("quantity", (value,), unit=found))
+        return with_smaller(parser, Node("quantity", (value,), unit=measure))
     if token.kind != "end" and token.text not in _AFTER_UNITS:
         raise Unparsed("a unit inside mathematics")
-    return Node("quantity", (value,), unit=found)
+    return Node("quantity", (value,), unit=measure)
 
 
 def with_smaller(parser: Cursor, large: Node) -> Node:

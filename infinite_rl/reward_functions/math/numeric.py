@@ -56,7 +56,7 @@ class _Precision:
         self.noise = self.power_of_ten(25 - digits)
         self.agreement = self.power_of_ten(-AGREEMENT)
         self.constants = {"pi": +self.ctx.pi, "e": +self.ctx.e, "i": self.ctx.j}
-        self._made: dict[tuple[int, int], Any] = {}
+        self._cached: dict[tuple[int, int], Any] = {}
 
     def power_of_ten(self, exponent: int) -> Any:
         return self.ctx.mpf(10) ** exponent
@@ -64,31 +64,31 @@ class _Precision:
     def number(self, value: Any) -> Any:
         """The value of a fraction. Sample points and small numerals come again and again."""
         key = (value.numerator, value.denominator)
-        made = self._made.get(key)
-        if made is None:
+        cached = self._cached.get(key)
+        if cached is None:
             top = self.ctx.mpf(key[0])
-            made = top if key[1] == 1 else top / key[1]
-            if len(self._made) >= _KEPT:
-                self._made.clear()
-            self._made[key] = made
-        return made
+            cached = top if key[1] == 1 else top / key[1]
+            if len(self._cached) >= _KEPT:
+                self._cached.clear()
+            self._cached[key] = cached
+        return cached
 
 
 _local = threading.local()  # a thread has contexts of its own: mpmath lets none be shared
 
 
 def _precision(digits: int) -> _Precision:
-    made: dict[int, _Precision] = _local.__dict__.setdefault("precisions", {})
-    if digits not in made:
-        made[digits] = _Precision(digits)
-    return made[digits]
+    cached: dict[int, _Precision] = _local.__dict__.setdefault("precisions", {})
+    if digits not in cached:
+        cached[digits] = _Precision(digits)
+    return cached[digits]
 
 
 class _NotReal(Undefined):
     """The value is no real number."""
 
 
-class _Found(NamedTuple):
+class _Value(NamedTuple):
     """A value, and how many bits a part of the expression may hide behind another one."""
 
     value: Any
@@ -106,30 +106,30 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
     """
     sides = (first, second)
     if not names:
-        found = _both(sides, {}, False, budget)
-        return "" if _surely_equal(sides, found, {}, False, budget) else "values"
+        values = _both(sides, {}, False, budget)
+        return "" if _surely_equal(sides, values, {}, False, budget) else "values"
     sizes = real and any(holds(side, "fn", "abs") for side in sides)
-    usable: list[tuple[list[_Found], _Point]] = []
+    usable: list[tuple[list[_Value], _Point]] = []
     for point in _visited(sides, names):
         try:
-            found = _both(sides, point.place, real, budget)
+            values = _both(sides, point.coordinates, real, budget)
         except Undefined:
-            if sizes and _one_alone(sides, point.place, budget):
+            if sizes and _one_alone(sides, point.coordinates, budget):
                 return "a value where the other side has none"  # ln|x| is not ln x
             continue
         except OverBudget:
             if not point.far:
                 raise
             continue  # where the work itself is used up, the next point says so again
-        if not _close(found[0].value, found[1].value):
+        if not _close(values[0].value, values[1].value):
             return "values at a sample point"
-        usable.append((found, point.place))
+        usable.append((values, point.coordinates))
         if point.plain and len(usable) >= _WANTED:
             break
     if len(usable) < _USABLE:
         return "too few points where both sides have a value"
-    found, clearest = min(usable, key=lambda pair: _reach(pair[0]))
-    same = _surely_equal(sides, found, clearest, real, budget)
+    values, clearest = min(usable, key=lambda pair: _reach(pair[0]))
+    same = _surely_equal(sides, values, clearest, real, budget)
     return "" if same else "values at a sample point"
 
 
@@ -144,18 +144,18 @@ def nearly(node: Node, budget: Budget) -> Fraction:
     return Fraction(-mantissa if negative else mantissa) * power
 
 
-def _both(sides: Sequence[Node], point: _Point, real: bool, budget: Budget) -> list[_Found]:
+def _both(sides: Sequence[Node], point: _Point, real: bool, budget: Budget) -> list[_Value]:
     """The values of both sides. A point where one has none is skipped, whatever the other costs."""
-    found: list[_Found] = []
+    values: list[_Value] = []
     fault = None
     for side in sides:
         try:
-            found.append(_value(side, point, real, budget))
+            values.append(_value(side, point, real, budget))
         except OverBudget as caught:
             fault = caught
     if fault is not None:
         raise fault
-    return found
+    return values
 
 
 def _one_alone(sides: Sequence[Node], point: _Point, budget: Budget) -> bool:
@@ -174,21 +174,21 @@ def _one_alone(sides: Sequence[Node], point: _Point, budget: Budget) -> bool:
     return defined[0] != defined[1]
 
 
-def _reach(found: Sequence[_Found]) -> int:
-    return max(part.reach for part in found)
+def _reach(values: Sequence[_Value]) -> int:
+    return max(part.reach for part in values)
 
 
 def _surely_equal(
-    sides: Sequence[Node], found: Sequence[_Found], point: _Point, real: bool, budget: Budget
+    sides: Sequence[Node], values: Sequence[_Value], point: _Point, real: bool, budget: Budget
 ) -> bool:
     """Whether two sides with these values at a point agree in as many digits as their parts ask."""
-    if not _close(found[0].value, found[1].value):
+    if not _close(values[0].value, values[1].value):
         return False
-    digits = _digits_to_see(_reach(found))
+    digits = _digits_to_see(_reach(values))
     if digits <= AGREEMENT:
         return True
-    values = [_exact_value(side, point, real, budget, digits) for side in sides]
-    return _close(values[0], values[1], digits)
+    one, other = (_exact_value(side, point, real, budget, digits) for side in sides)
+    return _close(one, other, digits)
 
 
 def _digits_to_see(reach: int) -> int:
@@ -202,20 +202,20 @@ def _digits_to_see(reach: int) -> int:
 def proportional(first: Node, second: Node, names: list[str], budget: Budget) -> bool:
     """Whether one expression is a constant, not zero, times the other at the sample points."""
     quotient = Node("div", (first, second))
-    found: list[tuple[_Found, _Point]] = []
+    quotients: list[tuple[_Value, _Point]] = []
     for point in _points(tuple(names)):
         try:
-            part = _value(quotient, point.place, True, budget)
+            part = _value(quotient, point.coordinates, True, budget)
         except Undefined:
             continue
-        if not part.value or (found and not _close(found[0][0].value, part.value)):
+        if not part.value or (quotients and not _close(quotients[0][0].value, part.value)):
             return False
-        found.append((part, point.place))
-        if point.plain and len(found) >= _WANTED:
+        quotients.append((part, point.coordinates))
+        if point.plain and len(quotients) >= _WANTED:
             break
-    if len(found) < _USABLE:
+    if len(quotients) < _USABLE:
         return False
-    clearest = sorted(found, key=lambda pair: pair[0].reach)[:2]
+    clearest = sorted(quotients, key=lambda pair: pair[0].reach)[:2]
     digits = _digits_to_see(clearest[1][0].reach)
     if digits <= AGREEMENT:
         return True
@@ -227,7 +227,7 @@ def proportional(first: Node, second: Node, names: list[str], budget: Budget) ->
 class _Sample:
     """A sample point. Agreement at a `plain` one may end the search; a `far` one may be too far."""
 
-    place: _Point
+    coordinates: _Point
     plain: bool = False
     far: bool = False
 
@@ -248,22 +248,22 @@ def _chosen(names: Sequence[str], turns: Sequence[int]) -> Iterator[_Sample]:
     """
     source = random.Random(zlib.crc32(",".join(names).encode()))
 
-    def place(low: int, high: int, signs: Sequence[int] = (), shift: int = 0) -> _Point:
+    def coordinates(low: int, high: int, signs: Sequence[int] = (), shift: int = 0) -> _Point:
         values = [Fraction(2 * source.randint(low, high) + 1, 1994) for _ in names]
         signed = zip(names, values, signs or [1] * len(names), strict=True)
         return {name: number(sign * (value + shift)) for name, value, sign in signed}
 
     for bit in range((len(names) - 1).bit_length()):
         signs = [-1 if index >> bit & 1 else 1 for index in range(len(names))]
-        yield _Sample(place(200, 2990, signs))
-        yield _Sample(place(200, 2990, [-sign for sign in signs]))
+        yield _Sample(coordinates(200, 2990, signs))
+        yield _Sample(coordinates(200, 2990, [-sign for sign in signs]))
     for turn in turns:
         yield _Sample({name: number(turn) for name in names}, far=True)
         for sign in (1, -1):
-            yield _Sample(place(50, 940, [sign] * len(names), turn), far=True)
-            yield _Sample(place(-940, -50, [sign] * len(names), turn), far=True)
+            yield _Sample(coordinates(50, 940, [sign] * len(names), turn), far=True)
+            yield _Sample(coordinates(-940, -50, [sign] * len(names), turn), far=True)
     for low, high in _RANGES:
-        yield _Sample(place(low, high), plain=True)
+        yield _Sample(coordinates(low, high), plain=True)
     wholes = [source.sample(range(1, 13), 8) for _ in names]
     for values_there in zip(*wholes, strict=True):
         point = {name: number(value) for name, value in zip(names, values_there, strict=True)}
@@ -303,7 +303,7 @@ def _close(first: Any, second: Any, digits: int = AGREEMENT) -> bool:
     return bool(abs(first - second) <= max(abs(first), abs(second)) * share)
 
 
-def _value(node: Node, point: _Point, real: bool, budget: Budget) -> _Found:
+def _value(node: Node, point: _Point, real: bool, budget: Budget) -> _Value:
     """The value at a point, right to some 54 digits; a real one, else Undefined, with `real`."""
     for digits in DIGITS:
         evaluation = _Evaluation(digits, point, real, budget, digits == DIGITS[-1])
@@ -316,7 +316,7 @@ def _value(node: Node, point: _Point, real: bool, budget: Budget) -> _Found:
             continue  # what looks like a zero may be none at more digits
         if evaluation.is_precise() or digits == DIGITS[-1]:
             break
-    return _Found(value, evaluation.reach)
+    return _Value(value, evaluation.reach)
 
 
 def _exact_value(node: Node, point: _Point, real: bool, budget: Budget, digits: int) -> Any:
@@ -405,11 +405,11 @@ class _Evaluation:
         if not scale:
             return value
         bits = self.precision.bits
-        gone = int(self.ctx.mag(scale) - self.ctx.mag(value)) if value else bits
-        if self.last and gone > bits - _NEEDED_BITS:
+        cancelled = int(self.ctx.mag(scale) - self.ctx.mag(value)) if value else bits
+        if self.last and cancelled > bits - _NEEDED_BITS:
             return self.ctx.zero
         if value:
-            self.lost = max(self.lost, gone)
+            self.lost = max(self.lost, cancelled)
         else:
             self.zeros = True
         return value

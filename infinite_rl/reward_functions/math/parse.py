@@ -111,12 +111,12 @@ class Parser(Cursor):
         if self.peek().kind not in ("name", "const") or self.peek(1).text not in _BEHIND_NAME:
             return None
         ahead = self.tokens[self.position : self.position + _LONGEST_HEAD]
-        found = _FUNCTION_HEAD.match("".join(token.text for token in ahead))
-        if found is None:
+        head = _FUNCTION_HEAD.match("".join(token.text for token in ahead))
+        if head is None:
             return None
         while not self.at("="):
             self.take()
-        return symbol(re.sub("[{}]", "", found[1]))
+        return symbol(re.sub("[{}]", "", head[1]))
 
     def modulus(self) -> Node | None:
         """What follows `\\pmod`, `mod` or stands in `(mod 5)`."""
@@ -395,11 +395,11 @@ class Parser(Cursor):
             return None
         if self.tokens[-2][:2] != ("op", ")"):
             return None
-        place = self.position
+        start = self.position
         node = self.atom()
         if node.op == "tuple" and self.peek().kind == "end":
             return Node("rel", (symbol(name.text), node), "=")
-        self.position = place
+        self.position = start
         return None
 
     def words(self, first: Token) -> Node:

@@ -57,7 +57,7 @@ def respelled(text: str) -> str:
         if "base" not in text and "hex" not in text:
             text = _COUNTED_PLAIN.sub(_counted, text)
     if "\\prime" in text:
-        text = _PRIMES.sub(lambda found: "'" * found[0].count("prime"), text)
+        text = _PRIMES.sub(lambda match: "'" * match[0].count("prime"), text)
     if text[-1:] in "\"'″”":
         text = _FEET.sub(r"\1 ft \2 in", text)
     if ";" in text:
@@ -81,27 +81,27 @@ def respelled(text: str) -> str:
     return text
 
 
-def _each_under(found: re.Match[str]) -> str:
-    units = [re.sub("[0-9^]", "", unit) for unit in found.groups()]
-    known = all(unit in SINGLE_LETTERS or is_unit(unit) for unit in units)
-    return f"/{found[1]}/{found[2]}" if known else found[0]
+def _each_under(match: re.Match[str]) -> str:
+    units = [re.sub("[0-9^]", "", unit) for unit in match.groups()]
+    all_units = all(unit in SINGLE_LETTERS or is_unit(unit) for unit in units)
+    return f"/{match[1]}/{match[2]}" if all_units else match[0]
 
 
-def _matrix(found: re.Match[str]) -> str:
-    rows = [" & ".join(re.findall(_NUMBER, row)) for row in found[1].split(";")]
+def _matrix(match: re.Match[str]) -> str:
+    rows = [" & ".join(re.findall(_NUMBER, row)) for row in match[1].split(";")]
     return r"\begin{pmatrix} " + r" \\ ".join(rows) + r" \end{pmatrix}"
 
 
-def _counted(found: re.Match[str]) -> str:
-    top, letter, bottom = found.groups()
+def _counted(match: re.Match[str]) -> str:
+    top, letter, bottom = match.groups()
     if top.isdigit() and int(bottom) > int(top):
-        return found[0]
+        return match[0]
     orders = rf" \cdot {bottom}!" if letter == "P" else ""
     return rf"(\binom{{{top}}}{{{bottom}}}{orders})"
 
 
 def _numbered(names: str, first: int, step: int = 1) -> dict[str, int]:
-    return {name: first + step * place for place, name in enumerate(names.split())}
+    return {name: first + step * position for position, name in enumerate(names.split())}
 
 
 CARDINALS = {
@@ -127,10 +127,10 @@ _SIGNS = frozenset(["minus", "negative"])
 
 def ordinal(text: str) -> str | None:
     """`3rd`, `3^{rd}` and `third` as "3rd"; None for other texts."""
-    found = _ORDINAL.fullmatch(text)
-    if found is None:
+    match = _ORDINAL.fullmatch(text)
+    if match is None:
         return None
-    digits, suffix, tens, ones = found.groups()
+    digits, suffix, tens, ones = match.groups()
     if digits is None and ones is None:
         return None
     value = int(digits) if digits else CARDINALS.get(tens or "", 0) + _ORDINALS[ones]
@@ -147,14 +147,14 @@ def number_in_words(text: str) -> tuple[Fraction, str] | None:
     """
     if not _SPOKEN.fullmatch(text):
         return None
-    words = [(found[0].casefold(), found.start()) for found in _WORD.finditer(text)]
+    words = [(match[0].casefold(), match.start()) for match in _WORD.finditer(text)]
     if not words or (words[0][0] not in CARDINALS and words[0][0] not in _SIGNS | {"a", "half"}):
         return None
     reader = _Reader([word for word, _ in words])
     value = reader.signed()
     if value is None:
         return None
-    end = words[reader.place][1] if reader.place < len(words) else len(text)
+    end = words[reader.position][1] if reader.position < len(words) else len(text)
     rest = text[end:]
     if any(mark.isdigit() or mark in "/^" for mark in text[:end]):
         return None  # "five 6"
@@ -164,22 +164,22 @@ def number_in_words(text: str) -> tuple[Fraction, str] | None:
 class _Reader:
     def __init__(self, words: list[str]) -> None:
         self.words = words
-        self.place = 0
+        self.position = 0
 
     def at(self, ahead: int = 0) -> str:
-        place = self.place + ahead
-        return self.words[place] if place < len(self.words) else ""
+        position = self.position + ahead
+        return self.words[position] if position < len(self.words) else ""
 
     def signed(self) -> Fraction | None:
         sign = -1 if self.at() in _SIGNS else 1
-        self.place += sign < 0
+        self.position += sign < 0
         value = self.amount()
         return None if value is None else sign * value
 
     def amount(self) -> Fraction | None:
         """A whole number, a fraction or both, with the words that multiply it."""
         if self.at() == "a" and (self.at(1) in _LARGE or self.at(1) in ("dozen", "hundred")):
-            self.words[self.place] = "one"
+            self.words[self.position] = "one"
         value = self.fraction()
         if value is None:
             whole = self.whole()
@@ -188,32 +188,32 @@ class _Reader:
             value = Fraction(whole)
             part = _PARTS.get(self.at().removesuffix("s")) if self.at() not in _PARTS else None
             if part and whole < 100:  # "twenty-one hundredths"
-                self.place += 1
+                self.position += 1
                 value /= part
             elif self.at() == "point":
                 value += self.decimals()
             elif self.at() == "and":
-                self.place += 1
+                self.position += 1
                 more = self.fraction()
-                self.place -= more is None
+                self.position -= more is None
                 value += more or 0
         if self.at(0) == "a" and self.at(1) in ("dozen", *_LARGE):  # "half a dozen"
-            self.place += 1
+            self.position += 1
         while factor := multiple(self.at()) if self.at() in ("dozen", *_LARGE) else None:
             value *= factor
-            self.place += 1
+            self.position += 1
         return value
 
     def fraction(self) -> Fraction | None:
         """`half`, `a half`, `two thirds`."""
         if self.at() == "half":
-            self.place += 1
+            self.position += 1
             return Fraction(1, 2)
         top = 1 if self.at() == "a" else CARDINALS.get(self.at())
         bottom = _PARTS.get(self.at(1)) or _PARTS.get(self.at(1).removesuffix("s"))
         if not top or bottom is None:
             return None
-        self.place += 2
+        self.position += 2
         return Fraction(top, bottom)
 
     def whole(self) -> int | None:
@@ -225,13 +225,13 @@ class _Reader:
         while self.at() in _LARGE and _LARGE[self.at()] < last:
             last = _LARGE[self.at()]
             total += below * last
-            self.place += 1
+            self.position += 1
             below = 0
-            start = self.place
-            self.place += self.at() == "and"
+            start = self.position
+            self.position += self.at() == "and"
             more = self.hundreds()
             if more is None:
-                self.place = start
+                self.position = start
                 break
             below = more
         return total + below
@@ -241,12 +241,12 @@ class _Reader:
         value = self.tens()
         if value is None or self.at() != "hundred":
             return value
-        self.place += 1
-        start = self.place
-        self.place += self.at() == "and"
+        self.position += 1
+        start = self.position
+        self.position += self.at() == "and"
         rest = self.tens() if self.fraction_ahead() else None
         if rest is None:
-            self.place = start
+            self.position = start
         return value * 100 + (rest or 0)
 
     def fraction_ahead(self) -> bool:
@@ -257,18 +257,18 @@ class _Reader:
         value = CARDINALS.get(self.at())
         if value is None:
             return None
-        self.place += 1
+        self.position += 1
         ones = CARDINALS.get(self.at(), 0)
         if value >= 20 and 0 < ones < 10 and self.at(1) not in _PARTS:
-            self.place += 1
+            self.position += 1
             value += ones
         return value
 
     def decimals(self) -> Fraction:
         """`point one four`."""
-        self.place += 1
+        self.position += 1
         digits = ""
         while self.at() in CARDINALS and CARDINALS[self.at()] < 10:
             digits += str(CARDINALS[self.at()])
-            self.place += 1
+            self.position += 1
         return Fraction(int(digits or "0"), 10 ** len(digits))

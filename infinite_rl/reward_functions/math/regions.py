@@ -80,26 +80,28 @@ def _spans(node: Node, budget: Budget) -> tuple[list[Span], str]:
         condition = node.args[0]
         if condition.op in ("equation", "named"):
             condition = _solutions(condition, str(node.value), budget)
-        found, name = _spans(condition, budget)
+        spans_so_far, name = _spans(condition, budget)
         if name and name != node.value:
             raise Unparsed("a set described by another variable")
-        return (found if len(node.args) == 1 else _whole(found)), ""
+        return (spans_so_far if len(node.args) == 1 else _whole(spans_so_far)), ""
     parts = [_spans(arg, budget) for arg in node.args]
     names = {name for _, name in parts if name}
     if len(names) > 1:
         raise Unparsed("conditions on several variables")
-    found = parts[0][0]
+    spans_so_far = parts[0][0]
     for spans, _ in parts[1:]:
         if node.op == "union":
-            found = merged([*found, *spans])
+            spans_so_far = merged([*spans_so_far, *spans])
         else:
-            found = meeting(found, outside(spans) if node.op == "difference" else spans)
-    return found, names.pop() if names else ""
+            spans_so_far = meeting(
+                spans_so_far, outside(spans) if node.op == "difference" else spans
+            )
+    return spans_so_far, names.pop() if names else ""
 
 
 def _whole(spans: Sequence[Span]) -> list[Span]:
     """The whole numbers in these. Raises OverBudget for too many, NoNumbers for endlessly many."""
-    found: list[Span] = []
+    points: list[Span] = []
     for span in spans:
         if not (isinstance(span.low, Fraction) and isinstance(span.high, Fraction)):
             raise NoNumbers
@@ -107,9 +109,9 @@ def _whole(spans: Sequence[Span]) -> list[Span]:
         last = math.floor(span.high) - (span.high.denominator == 1 and not span.has_high)
         if last - first >= _MOST_INTERVALS:
             raise OverBudget(f"more than {_MOST_INTERVALS} whole numbers")
-        points = (number(value) for value in range(first, last + 1))
-        found += [Span(p.value, p.value, True, True, (p, p)) for p in points]
-    return found
+        wholes = (number(value) for value in range(first, last + 1))
+        points += [Span(n.value, n.value, True, True, (n, n)) for n in wholes]
+    return points
 
 
 def _point(node: Node) -> Node:
@@ -150,20 +152,20 @@ def merged(spans: Sequence[Span]) -> list[Span]:
     """Sorted and disjoint: those that overlap or touch become one."""
     if len(spans) > _MOST_INTERVALS:
         raise OverBudget(f"more than {_MOST_INTERVALS} intervals")
-    kept: list[Span] = []
+    disjoint: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.low, not span.has_low)):
         if span.empty:
             continue
-        last = kept[-1] if kept else None
+        last = disjoint[-1] if disjoint else None
         touch = last is not None and (
             span.low < last.high or (span.low == last.high and (span.has_low or last.has_high))
         )
         if last is None or not touch:
-            kept.append(span)
+            disjoint.append(span)
         elif (span.high, span.has_high) > (last.high, last.has_high):
             ends = (last.ends[0], span.ends[1])
-            kept[-1] = Span(last.low, span.high, last.has_low, span.has_high, ends)
-    return kept
+            disjoint[-1] = Span(last.low, span.high, last.has_low, span.has_high, ends)
+    return disjoint
 
 
 def meeting(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
@@ -268,12 +270,12 @@ def pieces(node: Node, budget: Budget) -> list[Piece]:
     """The cases in order, each with its intervals; an expression is one case everywhere."""
     if node.op != "piecewise":
         return [Piece(EVERYTHING, node)]
-    found: list[Piece] = []
+    result: list[Piece] = []
     for row in node.args:
         value, condition = row.args
-        for span in _condition(condition, found, budget):
-            found.append(Piece(span, value))
-    return found
+        for span in _condition(condition, result, budget):
+            result.append(Piece(span, value))
+    return result
 
 
 def _condition(node: Node, before: Sequence[Piece], budget: Budget) -> list[Span]:
@@ -295,7 +297,7 @@ class Stretch(NamedTuple):
 
     low: Any
     high: Any
-    place: Node  # the point, or the interval as the image of all real numbers but zero
+    point: Node  # the point, or the interval as the image of all real numbers but zero
 
     def value(self, function: Sequence[Piece], name: str) -> Node | None:
         """What the function of the variable `name` is here; None where it has no case."""
@@ -305,7 +307,7 @@ class Stretch(NamedTuple):
                 inside = inside and (span.has_low or span.low < self.low)
                 inside = inside and (span.has_high or self.high < span.high)
             if inside:
-                return substituted(value, {name: self.place})
+                return substituted(value, {name: self.point})
         return None
 
 
@@ -316,18 +318,18 @@ def stretches(functions: Sequence[Sequence[Piece]]) -> list[Stretch]:
         for span, _ in function:
             edges.update(zip(span[:2], span.ends, strict=True))
     ordered = sorted(edges)
-    found: list[Stretch] = []
+    result: list[Stretch] = []
     for low, high in zip(ordered, ordered[1:], strict=False):
         if low != -EVERYTHING.high:
-            found.append(Stretch(low, low, edges[low]))
+            result.append(Stretch(low, low, edges[low]))
         ends = (
             None if low == EVERYTHING.low else edges[low],
             None if high == EVERYTHING.high else edges[high],
         )
-        found.append(Stretch(low, high, _inside(*ends)))
+        result.append(Stretch(low, high, _inside(*ends)))
     if ordered[-1] != EVERYTHING.high:
-        found.append(Stretch(ordered[-1], ordered[-1], edges[ordered[-1]]))
-    return found
+        result.append(Stretch(ordered[-1], ordered[-1], edges[ordered[-1]]))
+    return result
 
 
 def _inside(low: Node | None, high: Node | None) -> Node:

@@ -24,7 +24,7 @@ _MEMORY = 200 * 2**20  # bytes that one question may add to what the worker has
 _CHECK_DIGITS = 12
 _AGREEMENT = 1e-8
 _LIMIT_STEP, _LIMIT_DIGITS, _LIMIT_AGREEMENT = "1e-30", 200, 1e-4
-_PLACES = ("0.37", "0.71")  # of the parameters, where a result is checked
+_SAMPLES = ("0.37", "0.71")  # of the parameters, where a result is checked
 
 
 class NoClosedForm(Exception):
@@ -75,20 +75,20 @@ def answer(job: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"fault": "the deadline passed", "timeout": True}
     if not data:
         return {"fault": "sympy died of it", "timeout": False}
-    found: Mapping[str, Any] = json.loads(data)
-    return found
+    answer: Mapping[str, Any] = json.loads(data)
+    return answer
 
 
 def _answer_and_exit(tree: Plain, timeout: float, writer: int) -> None:
     try:
         _bound_process(timeout)
-        found: Mapping[str, Any] = {"tree": closed_form(tree)}
+        answer: Mapping[str, Any] = {"tree": closed_form(tree)}
     except NoClosedForm as fault:
-        found = {"fault": str(fault), "timeout": False}
+        answer = {"fault": str(fault), "timeout": False}
     except Exception as fault:  # whatever sympy raises: it has no closed form for us
-        found = {"fault": f"sympy gave up: {type(fault).__name__}", "timeout": False}
+        answer = {"fault": f"sympy gave up: {type(fault).__name__}", "timeout": False}
     try:
-        left = memoryview(json.dumps(found).encode("ascii"))
+        left = memoryview(json.dumps(answer).encode("ascii"))
         while left:
             left = left[os.write(writer, left) :]
     finally:
@@ -196,9 +196,9 @@ class _Builder:
 
     def calculus(self, kind: str, values: list[Any]) -> Any:
         question = self.question(kind, values)
-        found = _chosen(question.doit())
-        _check(kind, question, found)
-        return found
+        result = _chosen(question.doit())
+        _check(kind, question, result)
+        return result
 
     def question(self, kind: str, values: list[Any]) -> Any:
         sympy = self.sympy
@@ -225,49 +225,49 @@ _FUNCTIONS = frozenset([
 
 def _names(tree: Plain) -> set[str]:
     operation, content, args = tree
-    found = {content} if operation == "sym" else set()
-    return found.union(*map(_names, args))
+    names = {content} if operation == "sym" else set()
+    return names.union(*map(_names, args))
 
 
 # --- the answer ----------------------------------------------------------------------------------
 
 
-def _chosen(found: Any) -> Any:
+def _chosen(result: Any) -> Any:
     """The result; of one with conditions on its parameters the first case, the general one."""
     import sympy
 
-    for piece in found.atoms(sympy.Piecewise):
-        found = found.subs(piece, piece.args[0][0])
-    if found.has(sympy.Integral, sympy.Sum, sympy.Product, sympy.Limit, sympy.Derivative):
+    for piece in result.atoms(sympy.Piecewise):
+        result = result.subs(piece, piece.args[0][0])
+    if result.has(sympy.Integral, sympy.Sum, sympy.Product, sympy.Limit, sympy.Derivative):
         raise NoClosedForm("no closed form is found")
-    if found.has(sympy.nan, sympy.zoo) or isinstance(found, sympy.AccumBounds):
+    if result.has(sympy.nan, sympy.zoo) or isinstance(result, sympy.AccumBounds):
         raise NoClosedForm("it has no value")
-    return found
+    return result
 
 
-def _plain(found: Any) -> Plain:
+def _plain(result: Any) -> Plain:
     """A sympy expression as a tree of ours."""
     import sympy
 
-    if found.is_Rational:
-        return ["num", f"{found.p}/{found.q}", []]
-    if found.is_Symbol:
-        return ["sym", found.name, []]
+    if result.is_Rational:
+        return ["num", f"{result.p}/{result.q}", []]
+    if result.is_Symbol:
+        return ["sym", result.name, []]
     for value, name in ((sympy.pi, "pi"), (sympy.E, "e"), (sympy.I, "i"), (sympy.oo, "inf")):
-        if found == value:
+        if result == value:
             return ["const", name, []]
-    if found == -sympy.oo:
+    if result == -sympy.oo:
         return ["neg", None, [["const", "inf", []]]]
-    args = [_plain(arg) for arg in found.args]
-    if isinstance(found, sympy.exp):
+    args = [_plain(arg) for arg in result.args]
+    if isinstance(result, sympy.exp):
         return ["pow", None, [["const", "e", []], *args]]
     for kind, operation in _OPERATIONS.items():
-        if isinstance(found, getattr(sympy, kind)):
+        if isinstance(result, getattr(sympy, kind)):
             return [operation, None, args]
     for kind, name in _NAMES.items():
-        if isinstance(found, getattr(sympy, kind)) and len(args) == 1:
+        if isinstance(result, getattr(sympy, kind)) and len(args) == 1:
             return ["fn", name, args]
-    raise NoClosedForm(f"its closed form has {type(found).__name__} in it")
+    raise NoClosedForm(f"its closed form has {type(result).__name__} in it")
 
 
 _OPERATIONS = {"Add": "add", "Mul": "mul", "Pow": "pow", "factorial": "fact", "binomial": "binom"}
@@ -281,7 +281,7 @@ _NAMES = {
 # --- the check -----------------------------------------------------------------------------------
 
 
-def _check(kind: str, question: Any, found: Any) -> None:
+def _check(kind: str, question: Any, result: Any) -> None:
     """Compare a result with the values of what was asked, at places of its parameters.
 
     sympy errs now and then, in integrals most of all, and a wrong verdict must not come of it. What
@@ -291,33 +291,33 @@ def _check(kind: str, question: Any, found: Any) -> None:
         return
     import sympy
 
-    if not kind.startswith("lim") and found.has(sympy.oo):
+    if not kind.startswith("lim") and result.has(sympy.oo):
         raise NoClosedForm("it does not converge")  # quadrature would try until the deadline
-    for place in _PLACES:
-        names = question.free_symbols | found.free_symbols
+    for sample in _SAMPLES:
+        names = question.free_symbols | result.free_symbols
         values = {
-            name: sympy.Integer(6) if name.is_integer else sympy.Rational(place) for name in names
+            name: sympy.Integer(6) if name.is_integer else sympy.Rational(sample) for name in names
         }
-        asked, got = _asked_and_got(kind, question, found, values)
+        expected, actual = _expected_and_actual(kind, question, result, values)
         agreement = _LIMIT_AGREEMENT if kind.startswith("lim") else _AGREEMENT
-        if not _alike(asked, got, agreement):
+        if not _alike(expected, actual, agreement):
             raise NoClosedForm("its value could not be confirmed")
         if not names:
             return
 
 
-def _asked_and_got(
-    kind: str, question: Any, found: Any, values: Mapping[Any, Any]
+def _expected_and_actual(
+    kind: str, question: Any, result: Any, values: Mapping[Any, Any]
 ) -> tuple[Any, Any]:
     if kind.startswith("lim"):
-        return _near(question, values), found.subs(values)
+        return _near(question, values), result.subs(values)
     if kind == "prod":
-        return question.subs(values).doit(), found.subs(values)
+        return question.subs(values).doit(), result.subs(values)
     if kind == "int" and len(question.limits[0]) == 1:
-        return question.function.subs(values), found.diff(question.limits[0][0]).subs(values)
+        return question.function.subs(values), result.diff(question.limits[0][0]).subs(values)
     slopes = _slopes(question) if kind == "int" else []
-    asked = _oscillating(question, slopes) if slopes else question.subs(values)
-    return asked, found.subs(values)
+    expected = _oscillating(question, slopes) if slopes else question.subs(values)
+    return expected, result.subs(values)
 
 
 def _slopes(question: Any) -> list[Any]:

@@ -54,14 +54,14 @@ def _name(parser: Cursor) -> str:
 
 def rows(parser: Cursor, first: Node, row: Callable[[], Node]) -> tuple[Node, ...]:
     """All rows up to `\\end`, with a line break between two of them and perhaps after the last."""
-    found = [first]
+    result = [first]
     while not parser.at_command("finish"):
         parser.expect("\\\\")
         if not parser.at_command("finish"):
-            found.append(row())
-        if len(found) > MAX_MEMBERS:
+            result.append(row())
+        if len(result) > MAX_MEMBERS:
             raise OverBudget(f"more than {MAX_MEMBERS} rows")
-    return tuple(found)
+    return tuple(result)
 
 
 def matrix(parser: Cursor, name: str) -> Node:
@@ -70,21 +70,21 @@ def matrix(parser: Cursor, name: str) -> Node:
         while not parser.accept("}"):
             if parser.take().kind == "end":
                 raise Unparsed("an array without its columns")
-    found = rows(parser, entries(parser), lambda: entries(parser))
-    if len({len(row.args) for row in found}) > 1:
+    table = rows(parser, entries(parser), lambda: entries(parser))
+    if len({len(row.args) for row in table}) > 1:
         raise Unparsed("a matrix with rows of different lengths")
-    node = Node("matrix", found)
+    node = Node("matrix", table)
     return determinant(node) if name == "vmatrix" else node
 
 
 def entries(parser: Cursor) -> Node:
     """One row of a matrix."""
-    found = [expression(parser.sum())]
+    row = [expression(parser.sum())]
     while parser.accept("&"):
-        found.append(expression(parser.sum()))
-        if len(found) > MAX_MEMBERS:
+        row.append(expression(parser.sum()))
+        if len(row) > MAX_MEMBERS:
             raise OverBudget(f"a row of more than {MAX_MEMBERS} entries")
-    return Node("row", tuple(found))
+    return Node("row", tuple(row))
 
 
 def determinant(matrix: Node) -> Node:
@@ -151,8 +151,8 @@ def condition(parser: Cursor) -> Node:
 def condition_in_words(parser: Cursor) -> str:
     """`n is even` as "even", with the position after it; "" for a condition in formulas."""
     texts: list[str] = []
-    for place in range(parser.position, len(parser.tokens)):
-        token = parser.tokens[place]
+    for index in range(parser.position, len(parser.tokens)):
+        token = parser.tokens[index]
         if token.text in ("\\\\", "finish"):
             break
         if token.kind in ("word", "text"):
@@ -160,7 +160,7 @@ def condition_in_words(parser: Cursor) -> str:
         elif token.kind not in ("name", "greek"):
             return ""
     if texts:
-        parser.position = place
+        parser.position = index
     return " ".join(texts).strip(".,")
 
 
@@ -179,10 +179,10 @@ def at_builder(parser: Cursor) -> bool:
     """Whether a set is described: `x | x > 2`, `x \\in R : ...`."""
     if parser.peek().kind not in ("name", "greek"):
         return False
-    place = 1
+    index = 1
     if parser.peek(1)[:2] == ("op", "in") and parser.peek(2).kind == "field":
-        place = 3
-    return parser.peek(place)[:2] in (("op", "|"), ("op", ":"))
+        index = 3
+    return parser.peek(index)[:2] in (("op", "|"), ("op", ":"))
 
 
 def classes(parser: Cursor, closer: str) -> Node | None:
@@ -251,9 +251,9 @@ def is_linear(node: Node, names: Collection[str], free: bool = True) -> bool:
     if node.op in ("add", "neg", "pm"):
         return all(is_linear(arg, names, free) for arg in node.args)
     if node.op in ("mul", "div"):
-        held = [arg for arg in node.args if not symbols(arg).isdisjoint(names)]
-        divides = node.op == "div" and held[-1] is node.args[1]
-        return len(held) == 1 and not divides and is_linear(held[0], names, free)
+        factors = [arg for arg in node.args if not symbols(arg).isdisjoint(names)]
+        divides = node.op == "div" and factors[-1] is node.args[1]
+        return len(factors) == 1 and not divides and is_linear(factors[0], names, free)
     return node.op == "sym"
 
 
@@ -262,12 +262,12 @@ def refuse_products(node: Node, vectors: Collection[str]) -> None:
 
     As numbers they would commute, and `|a||b|` would be `|a b|`.
     """
-    held = [arg for arg in node.args if not symbols(arg).isdisjoint(vectors)]
-    product = node.op in ("mul", "div") and len(held) > 1
-    power = node.op == "pow" and node.args[0] in held and node.args[0].op != "sym"
+    factors = [arg for arg in node.args if not symbols(arg).isdisjoint(vectors)]
+    product = node.op in ("mul", "div") and len(factors) > 1
+    power = node.op == "pow" and node.args[0] in factors and node.args[0].op != "sym"
     if product or power:
         raise Unparsed("a product of vectors")
-    for arg in held:
+    for arg in factors:
         refuse_products(arg, vectors)
 
 
@@ -275,12 +275,12 @@ def in_columns(node: Node, vectors: Collection[str]) -> Node:
     """`3i + 4j` as the column (3, 4), where `i`, `j` and `k` are the unit vectors."""
     if not is_expression(node):
         return node._replace(args=tuple(in_columns(arg, vectors) for arg in node.args))
-    given = node if "i" in vectors else _with_vector_i(node)
-    held = symbols(given).intersection(_BASIS)
-    if len(held) < 1 + (not vectors) or not is_linear(given, held, free=False):
+    vector = node if "i" in vectors else _with_vector_i(node)
+    basis = symbols(vector).intersection(_BASIS)
+    if len(basis) < 1 + (not vectors) or not is_linear(vector, basis, free=False):
         return node
-    size = 3 if "k" in held else 2
-    return Node("matrix", tuple(Node("row", (_share(given, name),)) for name in _BASIS[:size]))
+    size = 3 if "k" in basis else 2
+    return Node("matrix", tuple(Node("row", (_share(vector, name),)) for name in _BASIS[:size]))
 
 
 def _share(node: Node, name: str) -> Node:

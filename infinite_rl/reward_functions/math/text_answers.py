@@ -121,7 +121,7 @@ def without_commands(text: str) -> str:
     return text.strip().strip("$.,;:").strip() if text[:1] == "$" or text[-1:] in "$.,;:" else text
 
 
-def may_be_spoken(plain: str) -> bool:
+def may_be_text_answer(plain: str) -> bool:
     """Whether a text may be a date, a time, a choice or words: most formulas cannot."""
     signs = ":" in plain or plain.count("-") == 2 or plain.count("/") == 2
     return signs or _LETTERS.search(plain) is not None
@@ -129,14 +129,14 @@ def may_be_spoken(plain: str) -> bool:
 
 def choice(plain: str) -> tuple[str, str] | None:
     """The letter of `(B) 12`, `B. 12` or `Option B`, and what stands beside it, maybe nothing."""
-    found = _CHOICE.fullmatch(plain)
-    if found is None:
+    match = _CHOICE.fullmatch(plain)
+    if match is None:
         return None
-    letter = found[1] or found[2] or found[3]
-    lower_with_more = letter.islower() and found["rest"]
-    if found["rest"] and (_JOINS.match(found["rest"]) or _REFUSED.fullmatch(found["rest"])):
+    letter = match[1] or match[2] or match[3]
+    lower_with_more = letter.islower() and match["rest"]
+    if match["rest"] and (_JOINS.match(match["rest"]) or _REFUSED.fullmatch(match["rest"])):
         return None  # "(A) and (B)"
-    return None if lower_with_more else (letter.casefold(), found["rest"] or "")
+    return None if lower_with_more else (letter.casefold(), match["rest"] or "")
 
 
 def phrase(plain: str) -> Node | None:
@@ -151,10 +151,10 @@ def phrase(plain: str) -> Node | None:
     nth = ordinal(plain.casefold().strip(" .").removeprefix("the "))  # "a third" is 1/3
     if nth is not None:
         return Node("text", (), nth)
-    found = number_in_words(_THERE_ARE.sub("", plain, count=1))
-    if found is None:
+    amount = number_in_words(_THERE_ARE.sub("", plain, count=1))
+    if amount is None:
         return None
-    value, rest = found
+    value, rest = amount
     if not rest:
         return number(value)
     if rest.casefold() == "percent":
@@ -211,9 +211,9 @@ def _as_chain(text: str) -> str:
     return f"{first} = {second[again.end() :]}"
 
 
-def _millionth(found: re.Match[str]) -> str:
-    unit = found[2] or found[3]
-    return rf"{found[1]} um" if unit == "m" else rf"{found[1]} \cdot 10^{{-6}} \text{{{unit}}}"
+def _millionth(match: re.Match[str]) -> str:
+    unit = match[2] or match[3]
+    return rf"{match[1]} um" if unit == "m" else rf"{match[1]} \cdot 10^{{-6}} \text{{{unit}}}"
 
 
 def _with_its_name(text: str) -> str:
@@ -296,21 +296,21 @@ def without_quantifiers(text: str) -> tuple[str, list[Remark], bool]:
     before or behind it, or several of which the last one ends it.
     """
     text = text.replace("∀", "\\forall ")
-    place = 0
+    index = 0
     remarks: list[Remark] = []
     around = False
     for _ in range(_MOST):
-        word = _ANY.search(text, place)
+        word = _ANY.search(text, index)
         if word is None:
             break
         remark = _remark(text, word)
         if remark is None:
-            place = word.end()
+            index = word.end()
             continue
         opens = not remarks and not text[: remark.start].strip()
         around = opens or _END.match(text, remark.end) is not None
         remarks.append(remark)
-        text, place = f"{text[: remark.start]} {text[remark.end :]}".strip(), remark.start
+        text, index = f"{text[: remark.start]} {text[remark.end :]}".strip(), remark.start
     return text, remarks, around
 
 
@@ -401,22 +401,22 @@ def _clock(hour: int, minute: int, second: int = 0, ratio: tuple[Node, ...] = ()
 
 
 def _time(text: str) -> Node | None:
-    found = _TIME.fullmatch(text)
-    if found is None or not (":" in text or found["half"]):
+    match = _TIME.fullmatch(text)
+    if match is None or not (":" in text or match["half"]):
         return None
-    hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
-    half = (found["half"] or "").casefold().replace(".", "").replace(" ", "")
+    hour, minute, second = (int(match[name] or 0) for name in ("hour", "minute", "second"))
+    half = (match["half"] or "").casefold().replace(".", "").replace(" ", "")
     if hour > 24 or minute > 59 or second > 59:
         return None
     if half in ("noon", "midnight") and (hour, minute) != (12, 0):
         return None
-    said = half in ("am", "pm", "noon", "midnight")
-    later = {"noon": "pm", "midnight": "am"}.get(half, half) if said else _part_of_day(text)
+    has_half = half in ("am", "pm", "noon", "midnight")
+    later = {"noon": "pm", "midnight": "am"}.get(half, half) if has_half else _part_of_day(text)
     if later:
         if not 1 <= hour <= 12:
             return None
         return _clock(hour % 12 + 12 * (later == "pm"), minute, second)
-    plain = found["minute"] and not found["second"] and not half
+    plain = match["minute"] and not match["second"] and not half
     return _clock(hour, minute, second, (number(hour), number(minute)) if plain else ())
 
 
@@ -428,10 +428,10 @@ def _part_of_day(text: str) -> str:
 def _date(text: str) -> Node | None:
     weekday = _WEEKDAY.match(text)
     for pattern in _DATES:
-        found = pattern.fullmatch(text, weekday.end() if weekday else 0)
-        if found is None:
+        match = pattern.fullmatch(text, weekday.end() if weekday else 0)
+        if match is None:
             continue
-        parts = found.groupdict()
+        parts = match.groupdict()
         month = _month(parts["month"])
         if month is None:
             return None
@@ -451,7 +451,7 @@ def _month(name: str) -> int | None:
     if name.isdigit():
         return int(name)
     name = name.casefold()
-    for place, month in enumerate(_MONTHS, 1):
-        if name == month or name == month[:3] or (name == "sept" and place == 9):
-            return place
+    for index, month in enumerate(_MONTHS, 1):
+        if name == month or name == month[:3] or (name == "sept" and index == 9):
+            return index
     return None

@@ -153,11 +153,11 @@ def ascii_text(text: str) -> str:
     if "x" in text or "X" in text:
         text = _LETTER_TIMES.sub("*", text)
     if not ascii_already or "\\dot" in text:
-        text = _MARKED_CYCLE.sub(lambda found: f"({re.sub('[^0-9]', '', found[0])})", text)
+        text = _MARKED_CYCLE.sub(lambda match: f"({re.sub('[^0-9]', '', match[0])})", text)
     if ascii_already:
         return text
-    text = _SUPERSCRIPTS.sub(lambda found: "^{" + found[0].translate(_UP) + "}", text)
-    text = _SUBSCRIPTS.sub(lambda found: "_{" + found[0].translate(_DOWN) + "}", text)
+    text = _SUPERSCRIPTS.sub(lambda match: "^{" + match[0].translate(_UP) + "}", text)
+    text = _SUBSCRIPTS.sub(lambda match: "_{" + match[0].translate(_DOWN) + "}", text)
     # The vulgar fractions: "2½" is the mixed number.
     return text.translate(_UNICODE)
 

@@ -109,7 +109,7 @@ def product_of(factors: list[Node]) -> Node:
     """A product, of a matrix entry by entry. Raises Unparsed for what is no number."""
     if len(factors) == 1:
         return factors[0]
-    matrices = [place for place, factor in enumerate(factors) if factor.op == "matrix"]
+    matrices = [index for index, factor in enumerate(factors) if factor.op == "matrix"]
     if len(matrices) == 1:
         matrix = factors.pop(matrices[0])
         scale = product_of(factors)

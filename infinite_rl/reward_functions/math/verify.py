@@ -114,18 +114,18 @@ def verify_many(
     on side by side, in as many processes as there are cores; the time that the first of these
     takes to load sympy is nobody's.
     """
-    wanted = list(pairs)
-    distinct = list(dict.fromkeys(wanted))
-    late = [pair for pair in distinct if any(sign in text for text in pair for sign in CALCULUS)]
+    each = list(pairs)
+    distinct = list(dict.fromkeys(each))
+    slow = [pair for pair in distinct if any(sign in text for text in pair for sign in CALCULUS)]
     judge = partial(verify_when_ready, timeout=timeout, extract=extract)
-    found: dict[tuple[str, str], Verdict] = {}
-    if len(late) > 1:
+    verdicts: dict[tuple[str, str], Verdict] = {}
+    if len(slow) > 1:
         from concurrent.futures import ThreadPoolExecutor  # loads logging, which nothing here needs
 
-        with ThreadPoolExecutor(min(len(late), os.cpu_count() or 1)) as pool:
-            found.update(zip(late, pool.map(lambda pair: judge(*pair), late), strict=True))
-    found.update((pair, judge(*pair)) for pair in distinct if pair not in found)
-    return [found[pair] for pair in wanted]
+        with ThreadPoolExecutor(min(len(slow), os.cpu_count() or 1)) as pool:
+            verdicts.update(zip(slow, pool.map(lambda pair: judge(*pair), slow), strict=True))
+    verdicts.update((pair, judge(*pair)) for pair in distinct if pair not in verdicts)
+    return [verdicts[pair] for pair in each]
 
 
 def _failed(faults: Mapping[str, Exception], shown: Sequence[str]) -> Verdict:
@@ -162,17 +162,17 @@ def _integers(prediction: re.Match[str], gold: re.Match[str]) -> Verdict:
 
 def _form(answer: str) -> Node:
     """How an answer is read. The forms of short ones are kept: a gold comes once a completion."""
-    return _kept_form(answer) if len(answer) <= _SHORT else read(answer, Budget(math.inf))
+    return _cached_form(answer) if len(answer) <= _SHORT else read(answer, Budget(math.inf))
 
 
 @lru_cache(512)
-def _kept_form(answer: str) -> Node:
+def _cached_form(answer: str) -> Node:
     return read(answer, Budget(math.inf))
 
 
 def forget_forms() -> None:
     """Drop the forms that are kept, so that a measurement meets every text for the first time."""
-    _kept_form.cache_clear()
+    _cached_form.cache_clear()
 
 
 def _status(fault: Exception) -> VerdictStatus:
