@@ -27,7 +27,7 @@ from infinite_rl.files.csv_log import read_rows
 from infinite_rl.inference.journal import answers, slot_seed
 from infinite_rl.layout import render, tagged
 from infinite_rl.store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, JOURNAL
-from infinite_rl.verification.self_consistency import FIRST_SOLUTIONS, MOST_SOLUTIONS
+from infinite_rl.verification.self_consistency import INITIAL_SOLUTIONS, MAX_SOLUTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
@@ -120,9 +120,9 @@ class Killing:
         if len(samples) != len(slots):
             self.faults.append(f"{len(samples)} samples and {len(slots)} rows, kept or failed")
         solved = Counter(str(slot).partition("/solve")[0] for slot in kept.values() if slot.solve)
-        if any(solved[row["slot"]] < FIRST_SOLUTIONS for row in found):
+        if any(solved[row["slot"]] < INITIAL_SOLUTIONS for row in found):
             self.faults.append("a row without its independent solutions")
-        if any(count > MOST_SOLUTIONS for count in solved.values()):
+        if any(count > MAX_SOLUTIONS for count in solved.values()):
             self.faults.append("more independent solutions than were asked for")
         self.lost = len(self.answered.keys() - kept.keys())
         if self.lost > self.kills * self.threads:

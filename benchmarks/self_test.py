@@ -23,7 +23,7 @@ from infinite_rl.layout import fenced, tagged
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.reward_functions.reward_function import RewardFunction
 from infinite_rl.types import Sample
-from infinite_rl.verification.self_test import LEAST_MUTANTS, SelfTest, self_test
+from infinite_rl.verification.self_test import MIN_MUTANTS, SelfTest, self_test
 from infinite_rl.workers.pool import close
 
 _MATH = {"GSM8K": "gsm8k/test.jsonl", "MATH-500": "math500/test.jsonl"}
@@ -59,7 +59,7 @@ def share_below(results: Sequence[SelfTest], share: float, least: int) -> int:
 
 def line(title: str, rows: Sequence[Sample], reward: RewardFunction) -> str:
     """One line of the table; prints each row with a fault."""
-    least = LEAST_MUTANTS if rows[0].language else 1
+    least = MIN_MUTANTS if rows[0].language else 1
     before, started = cpu_s(), time.monotonic()
     results = [self_test(row, reward) for row in rows]
     wall = time.monotonic() - started

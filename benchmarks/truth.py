@@ -33,7 +33,7 @@ from infinite_rl.inference.journal import answers
 from infinite_rl.layout import fenced, render, tagged
 from infinite_rl.store import DATASET, FAILED
 from infinite_rl.types import Completion
-from infinite_rl.verification.self_consistency import MOST_SOLUTIONS, Solves, decide
+from infinite_rl.verification.self_consistency import MAX_SOLUTIONS, ConsistencyResult, decide
 
 AT_FAULT, BENT = 0.15, 0.3  # of the author's tasks; of its repairs
 ACCURACIES, MEETINGS = (0.9, 0.7, 0.5), (0.0, 0.2, 0.5)
@@ -62,8 +62,8 @@ def sequential(agree: float, rival: float, *, repaired: bool = False) -> Fate:
     while courses:
         asked, agreeing, against, alone, chance = courses.pop()
         if asked >= 2:
-            solves = Solves(asked, asked, agreeing, max(against, min(1, alone)))
-            fault = decide(solves, most=MOST_SOLUTIONS, repaired=repaired)
+            result = ConsistencyResult(asked, asked, agreeing, max(against, min(1, alone)))
+            fault = decide(result, max_solutions=MAX_SOLUTIONS, repaired=repaired)
             if fault is not None:
                 kept += chance * (fault == "")
                 solutions += chance * asked
@@ -425,7 +425,7 @@ def pipeline_table(math_rows: int, code_rows: int) -> Iterator[str]:
         for accuracy in ACCURACIES if rows else ():
             for meets in MEETINGS if not language else (0.2,):
                 count = rows if meets == 0.2 else rows // 4
-                made = run(language, count, accuracy, meets, MOST_SOLUTIONS)
+                made = run(language, count, accuracy, meets, MAX_SOLUTIONS)
                 yield line(f"{accuracy}, {meets}, **{kind}**", sum(made.values(), Tally()))
                 for family, each in sorted(made.items()) if meets == 0.2 else ():
                     yield line(f"{accuracy}, {meets}, {family}", each)

@@ -23,7 +23,7 @@ from .types import REASONS, Attempt, Outcome, Reason, RewardFunctionScore, Sampl
 
 DATASET, FAILED = "dataset.csv", "failed_dataset.csv"
 JOURNAL = "journal.jsonl"  # of a model's answers, which `generation.journal` keeps
-PROOF_COLUMNS = (
+CERTIFICATE_COLUMNS = (
     *("status", "reward", "reward_version", "limits", "runtime", "runtime_sha256"),
     *("verifier_recall", "mutants", "agreement", "solve_rate", "majority_answer"),
     *("verified_by", "repairs", "inputs_compared"),
@@ -32,7 +32,7 @@ LABEL_COLUMNS = ("family", "level")  # of a procedural task; "" where a model wr
 DATASET_COLUMNS = (
     *("type", "prompt", "answer", "response", "quality_score"),
     *("format_score", "correctness_score", "aux_score", "language", "id", "model", "seed", "slot"),
-    *("cost", *PROOF_COLUMNS, *LABEL_COLUMNS),
+    *("cost", *CERTIFICATE_COLUMNS, *LABEL_COLUMNS),
 )
 FAILED_COLUMNS = (
     *("type", "prompt", "answer", "response", "format_score", "correctness_score"),
@@ -114,7 +114,7 @@ def dataset_row(outcome: Outcome) -> dict[str, str]:
         "seed": str(attempt.seed),
         "slot": str(attempt.slot),
         "cost": "" if cost is None else repr(cost),
-        **{column: outcome.proof.get(column, "") for column in PROOF_COLUMNS},
+        **{column: outcome.certificate.get(column, "") for column in CERTIFICATE_COLUMNS},
         **{column: labels.get(column, "") for column in LABEL_COLUMNS},
     }
 

@@ -238,8 +238,8 @@ class Outcome:
     """What became of one attempt.
 
     `reason` is "" for an accepted sample, else why not, and `score.error_msg` says more.
-    `completion` is None where there was no text at all; `proof` are the columns that say how the
-    row was proven.
+    `completion` is None if there was no text at all; `certificate` has the columns that say how the
+    row was verified.
     """
 
     attempt: Attempt
@@ -247,7 +247,7 @@ class Outcome:
     score: RewardFunctionScore
     completion: Completion | None = None
     reason: Reason = ""
-    proof: Mapping[str, str] = field(default_factory=dict)
+    certificate: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def accepted(self) -> bool:

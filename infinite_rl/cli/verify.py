@@ -32,7 +32,7 @@ def run(given: argparse.Namespace) -> int:
     from ..manifest import judging_timeout
     from ..reward_functions import get_reward_functions
     from ..store import DATASET_COLUMNS, DATASET_LATER
-    from ..verification.reprove import reprove
+    from ..verification.certificate import reprove
 
     show_logs()
     path = dataset_file(given.out_dir)

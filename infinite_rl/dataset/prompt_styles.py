@@ -34,7 +34,7 @@ from ..parsing.tags import tag_matches
 from ..reward_functions.coding.reward import read_submission
 from ..store import sample_of
 from ..types import Sample
-from ..verification.self_consistency import default_system
+from ..verification.self_consistency import default_system_prompt
 
 Messages: TypeAlias = "list[dict[str, str]]"
 
@@ -258,7 +258,7 @@ _EXPERT = "You are an expert Python programmer, and here is your task: "
 
 def _boxed_or_default(sample: Sample) -> str:
     """A box for a value; a program has none, and instructions to follow say their own form."""
-    return _BOX if _is_value(sample) else default_system(sample)
+    return _BOX if _is_value(sample) else default_system_prompt(sample)
 
 
 # --- the response of an example, in the form that is asked for -----------------------------------
@@ -273,7 +273,7 @@ def _as_it_is(sample: Sample) -> str:
 
 
 def _in_tag(sample: Sample) -> str:
-    if tag_matches(sample.response) or not default_system(sample):
+    if tag_matches(sample.response) or not default_system_prompt(sample):
         return sample.response
     if sample.language:
         return tagged(f"\n{fenced(sample.response, sample.language)}\n")
@@ -330,7 +330,7 @@ STYLES: Mapping[str, Style] = {
             "the tokenizer's own chat template; the answer in <answer> tags",
             None,
             _in_tag,
-            default_system,
+            default_system_prompt,
         ),
         Style(
             "qwen",

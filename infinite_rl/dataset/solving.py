@@ -37,7 +37,7 @@ from ..reward_functions.reward_function import RewardFunction
 from ..settings import check_range
 from ..store import JOURNAL
 from ..types import Completion, RewardFunctionScore, Sample, Slot
-from ..verification.self_consistency import default_system
+from ..verification.self_consistency import default_system_prompt
 from ..workers.pool import in_order
 from . import rows
 
@@ -211,7 +211,7 @@ class Solver:
 
     def told(self, sample: Sample) -> str:
         """What is said before the prompt."""
-        return default_system(sample) if self.system is None else self.system
+        return default_system_prompt(sample) if self.system is None else self.system
 
     def calls(self, sample: Sample, again: int, lost: Iterable[str] = ()) -> Iterator[Call]:
         """The calls that solve a row, the `again`-th of those that ask the same.

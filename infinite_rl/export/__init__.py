@@ -22,7 +22,7 @@ from ..dataset.ground_truth import unpack
 from ..dataset.rows import Row, id_of, put_down, read, sample_of
 from ..errors import StoreError, UsageError, look_up
 from ..files.atomic import atomic_folder
-from ..verification.self_consistency import default_system
+from ..verification.self_consistency import default_system_prompt
 from .card import CARD, MARK, About, Statistics, card, not_passed
 from .formats import FORMATS, Format, Found, Item
 from .schema import ANY, TEXT, fault_of
@@ -189,7 +189,7 @@ def _converted(
     sample = sample_of(row)
     if fault := fault_of(vars(sample), _TASK):  # before instructions or JSON hide it
         raise UsageError(fault)
-    told = default_system(sample) if system is None else system
+    told = default_system_prompt(sample) if system is None else system
     return format_.make(Item(sample, id_of(row), place, index, told, plain))
 
 
@@ -226,7 +226,7 @@ def _write_lines(lines: Iterable[tuple[str, str]], folder: Path) -> None:
 
 def _found(found: Found, system: str | None, split: str) -> Row:
     sample = unpack(found.truth)
-    told = default_system(sample) if system is None else system
+    told = default_system_prompt(sample) if system is None else system
     if isinstance(found.task, str):
         prompt = found.task.removeprefix(f"{told}\n\n") if told else found.task
     else:

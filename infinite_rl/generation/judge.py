@@ -11,7 +11,7 @@ from ..providers.thinking import cut_off_advice
 from ..reward_functions.coding.reference import Calls, Cases, Tests, read_reference
 from ..reward_functions.reward_function import BadReference, RewardFunction
 from ..types import Attempt, Completion, Outcome, Reason, RewardFunctionScore, Sample, TaskType
-from ..verification.corruptions import empty_response
+from ..verification.self_test import empty_response
 
 _NO_SCORE = RewardFunctionScore(0.0, 0.0)
 # Characters that nobody sees and that show a text in another order than it runs, or hide one: byte

@@ -17,13 +17,13 @@ from ..inference.journal import BatchNotReady, Call, Source
 from ..reward_functions.reward_function import RewardFunction
 from ..settings import check_range
 from ..types import Attempt, Completion, Outcome, Reason, Slot
-from ..verification.record import proof_of
+from ..verification.certificate import certificate_of
 from ..verification.self_consistency import (
-    FIRST_SOLUTIONS,
+    INITIAL_SOLUTIONS,
     MIN_AGREEMENT,
     IndependentSolutions,
     decide,
-    solve_request,
+    solver_request,
 )
 from ..verification.self_test import self_test
 from .judge import judge, no_completion
@@ -92,10 +92,10 @@ class AttemptRunner:
     solves: SelfConsistency
 
     def __call__(self, attempt: Attempt) -> Outcome:
-        """One call and its judgement; for a row that would be kept, also its proof."""
+        """One call and its judgement; for a row that would be kept, also its certificate."""
         outcome = self._judged(attempt)
-        proof = {"verified_by": self.solves.verified_by, "repairs": str(attempt.slot.repair)}
-        outcome = replace(outcome, proof=proof)
+        certificate = {"verified_by": self.solves.verified_by, "repairs": str(attempt.slot.repair)}
+        outcome = replace(outcome, certificate=certificate)
         if self.solves.count and self._is_new(outcome):
             outcome = self._solved(outcome)
         if self._is_new(outcome):
@@ -119,8 +119,8 @@ class AttemptRunner:
     def _tested(self, outcome: Outcome) -> Outcome:
         reward = self.rewards[outcome.attempt.task.reward]
         found = self_test(outcome.sample, reward)
-        proof = proof_of(outcome.score, outcome.attempt.task, reward)
-        columns = {**proof, "limits": json.dumps(proof["limits"]), **found.columns()}
+        certificate = certificate_of(outcome.score, outcome.attempt.task, reward)
+        columns = {**certificate, "limits": json.dumps(certificate["limits"]), **found.columns()}
         return _proven(outcome, columns, "weak verifier", found.fault)
 
     def _solved(self, outcome: Outcome) -> Outcome:
@@ -134,20 +134,20 @@ class AttemptRunner:
         slots = (replace(attempt.slot, solve=number) for number in itertools.count(1))
         # One that was under way when a run died may have been paid for: another takes its place.
         free = (slot for slot in slots if str(slot) not in self.journal.lost)
-        wanted, fault = min(FIRST_SOLUTIONS, solves.count), None
+        wanted, fault = min(INITIAL_SOLUTIONS, solves.count), None
         while fault is None:
             solutions.add(self._solutions(outcome, list(itertools.islice(free, wanted))))
             found, wanted = solutions.result(), 1
             fault = decide(
                 found,
                 solves.min_agreement,
-                most=solves.count,
+                max_solutions=solves.count,
                 repaired=attempt.slot.repair > 0,
             )
         return _proven(outcome, found.columns(), "disagreement", fault)
 
     def _solutions(self, outcome: Outcome, slots: Sequence[Slot]) -> list[Completion | None]:
-        request = solve_request(outcome.sample, outcome.attempt.task)
+        request = solver_request(outcome.sample, outcome.attempt.task)
         completions: list[Completion | None] = []
         pending: BatchNotReady | None = None
         for slot in slots:
@@ -164,5 +164,5 @@ class AttemptRunner:
 
 
 def _proven(outcome: Outcome, columns: Mapping[str, str], reason: Reason, fault: str) -> Outcome:
-    outcome = replace(outcome, proof={**outcome.proof, **columns})
+    outcome = replace(outcome, certificate={**outcome.certificate, **columns})
     return outcome.rejected(reason, fault) if fault else outcome

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..errors import UsageError
 from ..providers.prices import Price, cost
 from ..types import Usage
-from ..verification.self_consistency import TYPICAL_SOLUTIONS
+from ..verification.self_consistency import MEAN_SOLUTIONS
 
 _CHARS_PER_TOKEN = 3  # fewer than English has, so that more tokens are expected than there are
 _UNKNOWN_OUTPUT = 8192  # tokens that an answer may have, where nothing limits it
@@ -181,7 +181,7 @@ def estimate(
     if spent and spent.calls >= KNOWN_AFTER and present:
         return _extrapolated(rows, missing / present, spent)
     written = round(missing / _TYPICAL_YIELD)
-    solved = round(missing * min(TYPICAL_SOLUTIONS, len(prices) - 1))
+    solved = round(missing * min(MEAN_SOLUTIONS, len(prices) - 1))
     calls, one = written + solved, _typical(chars, room, longest_output)
     pairs = zip((written, solved), (prices[0], prices[-1]), strict=True)
     costs = [count * cost(one, price, batch=batch) for count, price in pairs if price]

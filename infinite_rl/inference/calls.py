@@ -17,7 +17,7 @@ from ..providers.models import check_available, other_model
 from ..providers.prices import Price, parse_price, price_of
 from ..providers.provider import BatchProvider, Provider
 from ..providers.thinking import nearest_thinking
-from ..verification.self_consistency import MOST_SOLUTIONS
+from ..verification.self_consistency import MAX_SOLUTIONS
 from .batches import Batches
 from .journal import Journal, Source
 
@@ -103,7 +103,7 @@ class Verification:
         else:
             asks = bool(verify_model) or getattr(provider, "asks_a_model", True)
         if verify is None:
-            kept = earlier.get("verify", MOST_SOLUTIONS)
+            kept = earlier.get("verify", MAX_SOLUTIONS)
             verify = kept if asks and isinstance(kept, int) else 0
         return cls(verify, verify_model if verify or not isinstance(provider, str) else "")
 

@@ -20,7 +20,7 @@ from ..dataset.rows import Row, Source, read
 from ..files.atomic import write_text
 from ..files.csv_log import read_rows
 from ..manifest import read_manifest
-from ..store import DATASET, FAILED, FAILED_COLUMNS, FAILED_LATER, PROOF_COLUMNS
+from ..store import CERTIFICATE_COLUMNS, DATASET, FAILED, FAILED_COLUMNS, FAILED_LATER
 from ..types import REASONS
 from .nearest import nearest
 from .page import page
@@ -111,7 +111,7 @@ def _content(
         "numeric": [name for name, column in columns.items() if column.numeric],
         "facets": statistics.facets(),
         "constants": statistics.constants(),
-        "proof": PROOF_COLUMNS,
+        "certificate": CERTIFICATE_COLUMNS,
         "plots": statistics.plots(),
         "nearest": _nearest(rows),
         "rows": [[row.get(name) for name in columns] for row in rows],

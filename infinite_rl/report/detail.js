@@ -1,4 +1,4 @@
-// One row in full: its verdict, its texts rendered, its proof, and whatever else it holds.
+// One row in full: its verdict, its texts rendered, its certificate, and whatever else it holds.
 
 const RENDERED = 20_000; // characters that are rendered at first; more are shown on demand
 const AS_TEXT = 200_000; // characters above which "show all" gives plain text
@@ -34,8 +34,8 @@ function showRow(article, row, number, plain) {
   texts.sort((one, other) => rank(one) - rank(other));
   for (const name of texts) parts.push(textPart(name, row, plain));
   const rest = Object.keys(row).filter((name) => !texts.includes(name) && textOf(row[name]));
-  parts.push(facts("Proof", row, rest.filter((name) => content.proof.includes(name))));
-  parts.push(facts("More", row, rest.filter((name) => !content.proof.includes(name) && !BADGES.includes(name))));
+  parts.push(facts("Certificate", row, rest.filter((name) => content.certificate.includes(name))));
+  parts.push(facts("More", row, rest.filter((name) => !content.certificate.includes(name) && !BADGES.includes(name))));
   const empty = Object.keys(row).filter((name) => row[name] === null || row[name] === "");
   if (empty.length) parts.push(make("p", "quiet", "empty: " + empty.join(", ")));
   article.replaceChildren(...parts.filter(Boolean));
@@ -45,7 +45,7 @@ function showRow(article, row, number, plain) {
 const rank = (name) => (TEXT_COLUMNS.indexOf(name) + 100) % 100;
 const isText = (name, value) =>
   (TEXT_COLUMNS.includes(name) && textOf(value) !== "") ||
-  (typeof value === "string" && (value.length > 300 || value.includes("\n")) && !content.proof.includes(name)) || isCut(value);
+  (typeof value === "string" && (value.length > 300 || value.includes("\n")) && !content.certificate.includes(name)) || isCut(value);
 
 function scores(row) {
   const found = SCORES.filter((name) => textOf(row[name]) !== "" && Number.isFinite(Number(textOf(row[name]))));

@@ -11,7 +11,7 @@ from statistics import quantiles
 from typing import Any, TypeAlias
 
 from ..dataset.rows import as_number
-from ..store import PROOF_COLUMNS
+from ..store import CERTIFICATE_COLUMNS
 
 Plot: TypeAlias = "dict[str, Any]"
 
@@ -26,7 +26,9 @@ _OWN = {
     *("pass_rate_low", "pass_rate_high"),  # the interval of a rate that is shown itself
 }
 _NO_QUANTITIES = {*_OWN, "reward_version"}  # numbers there say which one, not how much
-_TOLD = {"error_msg", *PROOF_COLUMNS} - {"status"}  # what the outcome and the type say already
+_TOLD = {"error_msg", *CERTIFICATE_COLUMNS} - {
+    "status"
+}  # what the outcome and the type say already
 # What is looked at first; other columns follow in their own order.
 _FIRST = ("pass_rate", "quality_score", "correctness_score", "format_score", "reward", "cost")
 

@@ -1,15 +1,12 @@
-"""The proof of a row: that its verifier tells wrong from right, and that others find its answer.
+"""Row verification: does the verifier reject wrong answers, do independent solutions agree?
 
-    self_test.py          a row's reward is given wrong answers, and equivalent ones
-    corruptions.py        the responses that it is given
-    mutation.py           programs with one thing wrong
-    math_corruptions.py   answers with one thing wrong, and right ones spelt otherwise
-    latex.py              these, written out
-    self_consistency.py   self-consistency: independent solutions of a row, and what they prove
-    differential.py       a solver's program and the row's own on inputs that neither has seen
-    inputs.py             these inputs, made of the calls in the row's tests
-    record.py             what judged a row
-    reprove.py            a whole data set proven again
+    self_test.py         a row's reward judges corruptions and equivalents of the row's answer
+    mutation.py          mutants of a program
+    math_corruptions.py  wrong answers, and equivalent spellings of the right one
+    self_consistency.py  independent solutions of a row, and the decision that follows
+    differential.py      a solver's program against the row's own on generated inputs
+    inputs.py            these inputs, derived from the calls in the row's tests
+    certificate.py       what a row records of its verification, and a data set verified again
 
-Pure: what is to be asked or written is the caller's.
+No module asks a model or writes a file: that is the caller's part.
 """

@@ -1,8 +1,8 @@
-"""Wrong answers that are surely wrong, and other spellings of the right one, from its parsed tree.
+"""Answers that are surely wrong, and other spellings of the right one, from its parsed tree.
 
-A change is only made where its value must differ, by exact arithmetic or by a number that is far
-from zero: no sign of 0, no coordinate that another one could stand for, no end of an empty
-interval. What cannot be told is left out.
+A change is made only if its value must differ, by exact arithmetic or by a number that is far from
+zero: no sign of 0, no coordinate that could stand for another one, no end of an empty interval.
+Undecidable changes are left out.
 """
 
 from __future__ import annotations
@@ -13,15 +13,22 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Context, Decimal, Inexact
 from fractions import Fraction
+from itertools import chain, combinations, starmap
 
 from ..reward_functions.math import units
 from ..reward_functions.math.bounds import Budget, OutOfTime, OverBudget, Undefined, Unparsed
+from ..reward_functions.math.exact import rational
 from ..reward_functions.math.extract import answer_text
 from ..reward_functions.math.normal_form import interval, read
 from ..reward_functions.math.reward import reference_text
+from ..reward_functions.math.tokens import GREEK
 from ..reward_functions.math.tree import Node, holds, is_expression, negated, number, symbols
 from ..reward_functions.math.units import Unit
-from .latex import Unwritable, folded, fraction, latex
+
+
+class Unwritable(Exception):
+    """The tree has a form that has no LaTeX here."""
+
 
 Form = tuple[str, str]  # the kind of a change, and the changed answer
 _Changed = tuple[str, Node]
@@ -37,34 +44,34 @@ _LETTERS = "abcde"
 
 
 def wrong_answers(answer: str, seed: str) -> list[Form]:
-    """Changed answers, each surely another one; none where the answer cannot be read."""
-    found = _readable(answer)
-    if found is None:
+    """Return changed answers, each surely wrong; none if the answer cannot be parsed."""
+    parsed = _parsed(answer)
+    if parsed is None:
         return []
-    chance = random.Random(seed)
-    forms = []
-    for kind, node in _changed(found[1], chance):
+    forms: dict[str, Form] = {}
+    for kind, node in _changed(parsed[1], random.Random(seed)):
         try:
-            forms.append((kind, _written(node)))
+            text = str(node.value) if node.op in ("text", "choice") else latex(node)
         except Unwritable:
             continue
-    return list({text: (kind, text) for kind, text in forms}.values())
+        forms[text] = (kind, text)
+    return list(forms.values())
 
 
 def same_answers(answer: str) -> list[Form]:
-    """The answer, and other spellings of it that must be as good."""
-    found = _readable(answer)
-    if found is None:
+    """Return the answer and its equivalent spellings; none if the answer cannot be parsed."""
+    parsed = _parsed(answer)
+    if parsed is None:
         return []
-    text, node = found
+    text, node = parsed
     forms = {text: "itself", rf"\boxed{{{text}}}": "boxed"}
     for kind, spelling in _spellings(text, node):
         forms.setdefault(spelling, kind)
     return [(kind, spelling) for spelling, kind in forms.items()]
 
 
-def _readable(answer: str) -> tuple[str, Node] | None:
-    """The answer in its text, and its tree."""
+def _parsed(answer: str) -> tuple[str, Node] | None:
+    """The text of an answer without its wrapping, and its tree."""
     try:
         text = answer_text(reference_text(answer), reference=True).strip()
         return text, read(text, Budget(_READ_S))
@@ -72,32 +79,28 @@ def _readable(answer: str) -> tuple[str, Node] | None:
         return None
 
 
-def _written(node: Node) -> str:
-    return str(node.value) if node.op in ("text", "choice") else latex(node)
-
-
 def _reads_back(node: Node) -> bool:
-    """Whether what is written of a tree surely means this tree."""
+    """Whether the LaTeX of a tree parses to the same tree."""
     try:
-        known = folded(node)
-        return _plain(folded(read(latex(known), Budget(_READ_S)))) == _plain(known)
+        tree = folded(node)
+        return _plain(folded(read(latex(tree), Budget(_READ_S)))) == _plain(tree)
     except _FAULTS:
         return False
 
 
 def _plain(node: Node) -> Node:
-    """A condition on a variable as the interval that it is, an open one as the pair it may be."""
+    """A condition on a variable as its interval; an open interval as the pair it may also be."""
     if node.op == "region":
-        found = interval(node)
-        return _plain(found) if found else Node("region", node.args)
+        span = interval(node)
+        return _plain(span) if span else Node("region", node.args)
     return Node("tuple", node.args) if node.op == "interval" and node.value == "()" else node
 
 
-# --- wrong ones ----------------------------------------------------------------------------------
+# --- wrong answers --------------------------------------------------------------------------------
 
 
 def _changed(node: Node, chance: random.Random) -> Iterator[_Changed]:
-    """Each wrong form with its kind."""
+    """Each wrong tree with the kind of its change."""
     if node.op == "choice":
         others = [letter for letter in _LETTERS if letter != str(node.value).casefold()]
         yield "another choice", Node("choice", (), chance.choice(others).upper())
@@ -117,7 +120,7 @@ def _changed(node: Node, chance: random.Random) -> Iterator[_Changed]:
 
 
 def _values(node: Node, chance: random.Random) -> Iterator[_Changed]:
-    """Other values than that of a number or an expression."""
+    """Other values of a number or an expression."""
     if holds(node, "const", "inf"):
         return
     if isinstance(node.value, Fraction):
@@ -130,7 +133,7 @@ def _values(node: Node, chance: random.Random) -> Iterator[_Changed]:
         yield "two answers", Node("list", (node, number(digit)), ",")
         return
     if any(name[0] in "CcKk" for name in symbols(node)):
-        return  # a constant of integration: one more or less is the same
+        return  # a constant of integration absorbs a difference of one
     yield "off by one", Node("add", (node, number(1)))
     value = approximate(node, _point(node))
     if value is not None and abs(value) > _CLEARLY:
@@ -157,7 +160,7 @@ def _of_a_quantity(node: Node, chance: random.Random) -> Iterator[_Changed]:
 
 
 def _other_unit(unit: Unit) -> Unit | None:
-    """A unit in which the same number means another amount; None where that is not sure."""
+    """A unit in which the same number is surely another amount, or None."""
     if unit.offset or "unit" in unit.name or len(unit.dimension) != 1:
         return None
     name, power = unit.dimension[0]
@@ -174,10 +177,10 @@ def _with_part(node: Node, at: int, part: Node) -> Node:
 
 
 def _of_a_tuple(node: Node, chance: random.Random) -> Iterator[_Changed]:
-    """One coordinate that is another one."""
-    places = [at for at, part in enumerate(node.args) if is_expression(part)]
-    chance.shuffle(places)
-    for at in places[:2]:
+    """One coordinate is changed."""
+    positions = [at for at, part in enumerate(node.args) if is_expression(part)]
+    chance.shuffle(positions)
+    for at in positions[:2]:
         for kind, value in _values(node.args[at], chance):
             if value.op != "list":
                 yield f"{kind} in a coordinate", _with_part(node, at, value)
@@ -191,17 +194,17 @@ def _of_a_row(node: Node, chance: random.Random) -> Iterator[_Changed]:
 
 
 def _of_members(node: Node, chance: random.Random) -> Iterator[_Changed]:
-    """A member that is missing, or another one in its place, where all are surely different."""
+    """A member is missing or changed, if all members surely differ."""
     point = _point(node)
-    places = [_place(part, point) for part in node.args]
-    if len(places) < 2 or not _all_apart(places):
+    members = [_member_values(part, point) for part in node.args]
+    if len(members) < 2 or not _all_apart(members):
         return
-    at = chance.randrange(len(places))
+    at = chance.randrange(len(members))
     left = (*node.args[:at], *node.args[at + 1 :])
     yield "missing member", left[0] if len(left) == 1 else Node(node.op, left, node.value)
     change = _of_a_tuple if node.args[at].op == "tuple" else _values
     for kind, changed in change(node.args[at], chance):
-        others = [*places[:at], *places[at + 1 :], _place(changed, point)]
+        others = [*members[:at], *members[at + 1 :], _member_values(changed, point)]
         if changed.op != "list" and _all_apart(others):
             yield f"{kind} in a member", _with_part(node, at, changed)
             return
@@ -223,7 +226,7 @@ def _of_an_interval(node: Node, _: random.Random) -> Iterator[_Changed]:
 
 
 def _of_a_region(node: Node, chance: random.Random) -> Iterator[_Changed]:
-    """Of one interval what an interval gives; of several that lie apart, one is left out."""
+    """One interval is changed as an interval; of several disjoint ones, one is left out."""
     if len(node.args) == 1:
         for kind, changed in _of_an_interval(node.args[0], chance):
             yield kind, Node("region", (changed,), node.value)
@@ -239,7 +242,7 @@ def _of_a_region(node: Node, chance: random.Random) -> Iterator[_Changed]:
 
 
 def _of_a_name(node: Node, chance: random.Random) -> Iterator[_Changed]:
-    """What is named has another value."""
+    """The named value is changed."""
     for kind, changed in _changed(node.args[0], chance):
         if changed.op != "list" or node.args[0].op == "list":
             yield kind, Node("named", (changed,), node.value)
@@ -252,7 +255,7 @@ def _of_a_base(node: Node, _: random.Random) -> Iterator[_Changed]:
 
 
 def _digits(value: int, base: int) -> str:
-    """A number in a base; raises Unwritable where it needs letters."""
+    """The digits of a number in a base. Raises `Unwritable` if it needs letters."""
     digits = ""
     while value:
         value, digit = divmod(value, base)
@@ -282,7 +285,7 @@ _CHANGES: dict[str, Callable[[Node, random.Random], Iterator[_Changed]]] = {
 }
 
 
-# --- right ones ----------------------------------------------------------------------------------
+# --- equivalents ----------------------------------------------------------------------------------
 
 
 def _spellings(text: str, node: Node) -> Iterator[Form]:
@@ -306,7 +309,7 @@ def _spellings(text: str, node: Node) -> Iterator[Form]:
 
 
 def _numerals(value: Fraction) -> Iterator[Form]:
-    """A number as a fraction, as an exact decimal, and with its thousands apart."""
+    """A number as a fraction, as an exact decimal, and with thousands separators."""
     try:
         exact = Context(prec=40, traps=[Inexact])
         decimal = exact.divide(Decimal(value.numerator), Decimal(value.denominator))
@@ -327,24 +330,21 @@ _FUNCTIONS: dict[str, Callable[[complex], complex]] = {
     "exp": cmath.exp, "abs": lambda value: complex(abs(value)),
 }  # fmt: skip
 _CONSTANTS = {"pi": math.pi, "e": math.e, "i": 1j}
-_MOST_LOST = 1e6  # how much larger than the result a step may be: nine digits of it stay right
+_MAX_LOSS = 1e6  # the largest step as a multiple of the result: nine digits stay right
 
 
 def approximate(node: Node, point: dict[str, float]) -> complex | None:
-    """The value of an expression with some nine digits; None where it cannot be told."""
+    """The value of an expression to about nine digits, or None if that is not certain."""
     sizes = [1.0]
     try:
         value = _approximate(node, point, sizes)
     except (ArithmeticError, ValueError, KeyError, TypeError):
         return None
-    return value if max(sizes) <= _MOST_LOST * max(1.0, abs(value)) else None
+    return value if max(sizes) <= _MAX_LOSS * max(1.0, abs(value)) else None
 
 
 def _approximate(node: Node, point: dict[str, float], sizes: list[float]) -> complex:
-    """Raises KeyError for what has no value here, ArithmeticError for what has none at all.
-
-    `sizes` is given the size of each step.
-    """
+    """Append the size of each step to `sizes`. Raises KeyError, ArithmeticError for no value."""
     if isinstance(node.value, Fraction):
         value = complex(float(node.value))
     elif node.op == "const":
@@ -374,7 +374,7 @@ def _step(node: Node, values: list[complex]) -> complex:
 
 
 def _point(node: Node) -> dict[str, float]:
-    """A place for the variables where nothing is special."""
+    """Values for the variables that are generic: no special case holds there."""
     return {name: 1.3 + 0.37 * at for at, name in enumerate(sorted(symbols(node)))}
 
 
@@ -388,23 +388,177 @@ def _end(node: Node) -> float | None:
     return value.real if value is not None and abs(value.imag) < _CLEARLY else None
 
 
-def _place(node: Node, point: dict[str, float]) -> tuple[complex, ...] | None:
+def _member_values(node: Node, point: dict[str, float]) -> tuple[complex, ...] | None:
     """The values of a member: one of an expression, one for each coordinate of a point."""
     values = [approximate(part, point) for part in (node.args if node.op == "tuple" else (node,))]
-    known = tuple(value for value in values if value is not None)
-    return known if len(known) == len(values) else None
+    return None if None in values else tuple(value for value in values if value is not None)
 
 
-def _all_apart(places: Sequence[tuple[complex, ...] | None]) -> bool:
-    """Whether all are known and no two could be equal."""
-    known = [place for place in places if place is not None]
-    return len(known) == len(places) and all(
-        _are_apart(one, other) for at, one in enumerate(known) for other in known[:at]
-    )
+def _all_apart(members: Sequence[tuple[complex, ...] | None]) -> bool:
+    """Whether all values are known and no two members could be equal."""
+
+    def are_apart(one: Sequence[complex], other: Sequence[complex]) -> bool:
+        pairs = zip(one, other, strict=False)
+        far = (abs(left - right) > _CLEARLY * max(1.0, abs(left)) for left, right in pairs)
+        return len(one) != len(other) or any(far)
+
+    values = [member for member in members if member is not None]
+    return len(values) == len(members) and all(starmap(are_apart, combinations(values, 2)))
 
 
-def _are_apart(one: Sequence[complex], other: Sequence[complex]) -> bool:
-    return len(one) != len(other) or any(
-        abs(first - second) > _CLEARLY * max(1.0, abs(first))
-        for first, second in zip(one, other, strict=True)
-    )
+# --- answers written out as LaTeX ---------------------------------------------------------------
+
+_MAX_STEPS = 10_000  # for the constants of one answer
+_MAX_BITS = 3_000  # of a number: Python writes at most 4300 digits
+_SIGNS = {"pi": r"\pi", "e": "e", "i": "i", "inf": r"\infty"}
+_NAMED_FUNCTIONS = {
+    "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
+    "ln", "log", "exp",
+}  # fmt: skip
+_OPENING, _CLOSING = {"[": r"\left[", "(": r"\left("}, {"]": r"\right]", ")": r"\right)"}
+
+
+def latex(node: Node) -> str:
+    """Write a tree as LaTeX that parses to the same tree. Raises `Unwritable`."""
+    write = _WRITERS.get(node.op)
+    if write is None:
+        raise Unwritable(node.op)
+    return write(node)
+
+
+def fraction(value: Fraction) -> str:
+    """Write a rational number: `-\\frac{3}{4}`. Raises `Unwritable`."""
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MAX_BITS:
+        raise Unwritable("a number of too many digits")
+    if value.denominator == 1:
+        return str(value.numerator)
+    sign = "-" if value < 0 else ""
+    return rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+
+
+def folded(node: Node) -> Node:
+    """Fold each rational constant into one number, as `latex` writes it.
+
+    Raises `Unwritable` if a constant has no value or too large a one.
+    """
+    try:
+        value = rational(node, Budget(1.0, _MAX_STEPS)) if is_expression(node) else None
+    except (OverBudget, Undefined) as fault:
+        raise Unwritable(str(fault)) from None
+    if value is not None:
+        return number(value)
+    args = tuple(map(folded, node.args))
+    if node.op == "mul":
+        nested = ((arg.args if arg.op == "mul" else (arg,)) for arg in args)
+        return Node("mul", tuple(chain.from_iterable(nested)))
+    return Node(node.op, args, node.value, node.unit)
+
+
+def _number(node: Node) -> str:
+    if not isinstance(node.value, Fraction):
+        raise Unwritable("a numeral")
+    return fraction(node.value)
+
+
+def _symbol(node: Node) -> str:
+    name, _, index = str(node.value).partition("_")
+    if name in GREEK:
+        name = rf"\{name}"
+    elif len(name) != 1 or not name.isascii():
+        raise Unwritable(f"the name {node.value}")
+    return f"{name}_{{{index}}}" if index else name
+
+
+def _atom(node: Node) -> str:
+    """A tree as a factor: in brackets unless it is a single sign."""
+    text = latex(node)
+    bare = node.op in ("sym", "const") or (node.op == "num" and text.isdecimal())
+    return text if bare or (node.op == "fn" and node.value == "sqrt") else rf"\left({text}\right)"
+
+
+def _sum(node: Node) -> str:
+    terms = [latex(node.args[0])]
+    for term in node.args[1:]:
+        text = latex(term)
+        terms.append(f"- {text[1:]}" if text.startswith("-") else f"+ {text}")
+    return " ".join(terms)
+
+
+def _function(node: Node) -> str:
+    name, inner = str(node.value), [latex(arg) for arg in node.args]
+    if name == "abs":
+        return rf"\left|{inner[0]}\right|"
+    if name == "sqrt":
+        return rf"\sqrt{{{inner[0]}}}"
+    if name == "root":
+        return rf"\sqrt[{inner[1]}]{{{inner[0]}}}"
+    if name not in _NAMED_FUNCTIONS or (len(inner) > 1 and name != "log"):
+        raise Unwritable(f"the function {name}")
+    base = f"_{{{inner[1]}}}" if len(inner) > 1 else ""
+    return rf"\{name}{base}\left({inner[0]}\right)"
+
+
+def _members(node: Node) -> str:
+    return ", ".join(map(latex, node.args))
+
+
+def _interval(node: Node) -> str:
+    shape = str(node.value)
+    return f"{_OPENING[shape[0]]}{_members(node)}{_CLOSING[shape[1]]}"
+
+
+def _tuple(node: Node) -> str:
+    if node.value is None:
+        return rf"\left({_members(node)}\right)"
+    names = str(node.value).split(",")
+    return ", ".join(f"{name} = {latex(arg)}" for name, arg in zip(names, node.args, strict=True))
+
+
+def _list(node: Node) -> str:
+    if node.value != "," or any(arg.op == "list" for arg in node.args):
+        raise Unwritable("a list of another kind")
+    return _members(node)
+
+
+def _matrix(node: Node) -> str:
+    rows = r" \\ ".join(" & ".join(map(latex, row.args)) for row in node.args)
+    return rf"\begin{{pmatrix}} {rows} \end{{pmatrix}}"
+
+
+def _quantity(node: Node) -> str:
+    if node.unit is None:
+        raise Unwritable("no unit")
+    value = latex(node.args[0])
+    if node.args[0].op == "add":
+        value = rf"\left({value}\right)"
+    return value + (r"^\circ" if node.unit.name == "degree" else rf" \text{{ {node.unit.name}}}")
+
+
+def _based(node: Node) -> str:
+    digits, _, base = str(node.value).rpartition("_")
+    return f"{digits}_{{{base}}}"
+
+
+_WRITERS: dict[str, Callable[[Node], str]] = {
+    "num": _number,
+    "sym": _symbol,
+    "const": lambda node: _SIGNS[str(node.value)],
+    "add": _sum,
+    "mul": lambda node: r" \cdot ".join(map(_atom, node.args)),
+    "div": lambda node: rf"\frac{{{latex(node.args[0])}}}{{{latex(node.args[1])}}}",
+    "pow": lambda node: f"{_atom(node.args[0])}^{{{latex(node.args[1])}}}",
+    "neg": lambda node: f"-{_atom(node.args[0])}",
+    "fn": _function,
+    "fact": lambda node: f"{_atom(node.args[0])}!",
+    "binom": lambda node: rf"\binom{{{latex(node.args[0])}}}{{{latex(node.args[1])}}}",
+    "tuple": _tuple,
+    "list": _list,
+    "set": lambda node: rf"\{{{_members(node)}\}}",
+    "interval": _interval,
+    "region": lambda node: r" \cup ".join(map(_interval, node.args)),
+    "matrix": _matrix,
+    "named": lambda node: f"{_symbol(node)} = {latex(node.args[0])}",
+    "quantity": _quantity,
+    "base": _based,
+    "ratio": lambda node: ":".join(map(_atom, node.args)),
+}

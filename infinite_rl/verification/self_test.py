@@ -1,38 +1,102 @@
-"""Does a row's verifier tell wrong from right? It is given wrong answers and equivalent ones."""
+"""Does a row's verifier reject wrong answers? It judges corruptions and equivalents of the answer.
+
+`corruptions` makes them from the row alone; `self_test` judges them with the row's own reward.
+"""
 
 from __future__ import annotations
 
 import copy
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..layout import ANSWER_TAG, fenced, tagged
 from ..reward_functions.reward_function import RewardFunction
 from ..types import RewardFunctionScore, Sample
 from ..workers.pool import Lost, default_count, in_workers
-from .corruptions import MUTANTS, Corruption, corruptions
 
-LEAST_MUTANTS = 3  # fewer say nothing about the tests
-LEAST_SHARE = 0.25  # of the mutants, which the tests must see
-_SLOWER = 5.0  # times as long as the row's own program a mutant may run
-_LEAST_S = 0.1
+MAX_MUTANTS = 6  # of one program
+MIN_MUTANTS = 3  # fewer say nothing about the tests
+MIN_RECALL = 0.25  # share of the mutants that the tests must kill
+_SLOWDOWN = 5.0  # the time limit of a mutant, as a multiple of the row's own program's time
+_MIN_TIMEOUT_S = 0.1
 _QUOTE_CHARS = 120
-# A program that names one of these may do something else when it runs again.
-_UNSTEADY = re.compile(
+# A program that names one of these may behave differently in a second run.
+_NONDETERMINISTIC = re.compile(
     r"\b(?:random|secrets|uuid|datetime|Date|performance|crypto)\b|\b(?:hash|id)\(|\btime\."
 )
-_Judged = tuple[Corruption, RewardFunctionScore]
+
+
+# --- corruptions ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Corruption:
+    """A response made from a row, and the kind of change.
+
+    With `equal` it must pass: another spelling of the answer, or the same program reformatted. The
+    others must fail. A corrupted answer is surely wrong; a mutant may happen to be equivalent.
+    """
+
+    kind: str
+    response: str
+    equal: bool = False
+
+
+def corruptions(sample: Sample) -> Iterator[Corruption]:
+    """Yield the responses to test a row's verifier with, equivalents first.
+
+    They follow from the row alone: for mathematics from its answer, for code from the program in
+    its response. Other types, and rows that cannot be read, have none. Nothing of the row runs
+    here, and each response is made only when it is requested.
+    """
+    if sample.language:
+        yield from _of_code(sample)
+    elif sample.type == "math":
+        from .math_corruptions import same_answers, wrong_answers  # code does not need the parser
+
+        for kind, text in same_answers(sample.answer):
+            yield Corruption(kind, tagged(text), True)
+        for kind, text in wrong_answers(sample.answer, sample.id):
+            yield Corruption(kind, tagged(text))
+
+
+def empty_response(language: str) -> str:
+    """A response that solves nothing: no reference may accept it."""
+    nothing = "0" if language else ""  # a program without effect: the reward runs no empty one
+    return _program(nothing, language)
+
+
+def _of_code(sample: Sample) -> Iterator[Corruption]:
+    from ..reward_functions.coding import read_submission
+    from .mutation import rewritten, some_mutants
+
+    code = read_submission(sample.response, ANSWER_TAG, sample.language).code
+    if not code.strip():
+        return
+    again = rewritten(sample.language, code)
+    respelled = Corruption("rewritten", _program(again, sample.language), True)
+    yield respelled if again else Corruption("itself", sample.response, True)
+    for mutant in some_mutants(sample.language, code, MAX_MUTANTS, sample.id):
+        yield Corruption(mutant.change, _program(mutant.code, sample.language))
+
+
+def _program(code: str, language: str) -> str:
+    return tagged(f"\n{fenced(code, language)}\n")
+
+
+# --- the self-test -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SelfTest:
-    """How a row's verifier judged what was made from the row.
+    """How a row's verifier judged the row's corruptions.
 
     `killed` of `total` wrong responses were rejected, `passed_equivalents` of `total_equivalents`
-    were accepted. `fault` says why the row is not to be trusted, "" where nothing speaks against
-    it; with a `total` of 0 nothing could be tested either.
+    were accepted. `fault` says why the row is not to be trusted, "" if nothing speaks against it;
+    with a `total` of 0 nothing could be tested.
     """
 
     killed: int = 0
@@ -43,99 +107,110 @@ class SelfTest:
 
     @property
     def verifier_recall(self) -> float | None:
-        """The share of the wrong responses that were rejected; None where there were none."""
+        """The share of the wrong responses that were rejected; None if there were none."""
         return self.killed / self.total if self.total else None
 
     def columns(self) -> dict[str, str]:
-        """The result as a row records it; "" for the score where nothing could be tested."""
-        score = self.verifier_recall
+        """The result as columns of a row; the recall is "" if nothing could be tested."""
+        recall = self.verifier_recall
         return {
-            "verifier_recall": "" if score is None else repr(round(score, 4)),
+            "verifier_recall": "" if recall is None else repr(round(recall, 4)),
             "mutants": str(self.total),
         }
 
 
 def self_test(
-    sample: Sample, reward: RewardFunction, *, least_share: float = LEAST_SHARE
+    sample: Sample, reward: RewardFunction, *, min_recall: float = MIN_RECALL
 ) -> SelfTest:
     """Let `reward` judge the corruptions of a row whose own response it accepts.
 
-    Mathematics: a wrong answer that is accepted is a fault, and so is an equivalent one that is
-    rejected. Code: the row's program must pass in another spelling, too, if the tests can see the
-    spelling, or if the program names a source of chance or time. A changed program may do the same
-    as the row's, so a fault is only that the tests see less than `least_share` of at least three
-    that ran; no more of them are run once that is decided. One that does not compile, or that a
-    limit stopped, shows nothing about the tests: it does not count, and neither does a mutant that
-    the reward cannot judge. A changed program may run for five times as long as the row's own,
-    and a tenth of a second. All programs of a row are run by one call of a worker process.
+    Mathematics: accepting a wrong answer is a fault, and so is rejecting an equivalent one.
+
+    Code: the row's program must also pass when it is reformatted, if the tests can see the source
+    or the program may be nondeterministic. A mutant may be equivalent, so it is a fault only if the
+    tests kill less than `min_recall` of at least three mutants that ran. Testing stops once that
+    is decided. Mutants that do not compile, hit a limit or cannot be judged do not count. A mutant
+    may run for five times as long as the row's own program, and at least 0.1 s. All programs of a
+    row run in one call of a worker process.
 
     Raises what `reward.score` raises.
     """
     if not sample.language:
         return _of_answers(sample, reward)
-    from ..reward_functions.coding.reward import CodingRewardFunction  # not needed for mathematics
+    from ..reward_functions.coding import CodingRewardFunction  # not needed for mathematics
 
     if not (isinstance(reward, CodingRewardFunction) and (settings := reward.settings())):
-        return _of_programs(sample, reward, least_share)
+        return _of_programs(sample, reward, min_recall)
     row = (sample.type, sample.prompt, sample.answer, sample.response, sample.language)
-    bound_s = (1 + MUTANTS) * reward.bound_s
-    jobs = [(settings, row, least_share)]
+    bound_s = (1 + MAX_MUTANTS) * reward.bound_s
+    jobs = [(settings, row, min_recall)]
     [result] = in_workers(f"{__name__}:self_test_job", jobs, default_count(), bound_s)
-    # These programs have killed two workers: nothing could be tested.
+    # These programs killed two workers: nothing could be tested.
     return SelfTest() if isinstance(result, Lost) else SelfTest(**result)
 
 
 def self_test_job(job: tuple[str, tuple[str, str, str, str, str], float]) -> dict[str, Any]:
-    """A worker's half of `self_test`: the settings of a reward, a row, the least share."""
+    """The worker's half of `self_test`: a reward's settings, a row, the minimum recall."""
     from ..reward_functions.coding.reward import reward_like
 
-    settings, row, least_share = job
-    return vars(_of_programs(Sample(*row), reward_like(settings), least_share))
+    settings, row, min_recall = job
+    return vars(_of_programs(Sample(*row), reward_like(settings), min_recall))
 
 
 def _of_answers(sample: Sample, reward: RewardFunction) -> SelfTest:
-    found = list(corruptions(sample))
-    right = [each for each in found if each.equal]
-    wrong = [each for each in found if not each.equal]
-    equal = _judged(right, reward.score_many([(sample, each.response) for each in right]))
+    every = list(corruptions(sample))
+    equal = _judged(sample, [each for each in every if each.equal], reward)
     passed = sum(score.passed for _, score in equal)
     if passed < len(equal):
         return SelfTest(0, 0, passed, len(equal), _rejected(equal))
-    different = _judged(wrong, reward.score_many([(sample, each.response) for each in wrong]))
-    killed = sum(not score.passed for _, score in different)
-    return SelfTest(killed, len(different), passed, len(equal), _accepted(different))
+    wrong = _judged(sample, [each for each in every if not each.equal], reward)
+    killed = sum(not score.passed for _, score in wrong)
+    accepted = (each for each, score in wrong if score.passed)
+    fault = next((f"the verifier accepts a wrong answer {_quoted(each)}" for each in accepted), "")
+    return SelfTest(killed, len(wrong), passed, len(equal), fault)
 
 
-def _of_programs(sample: Sample, reward: RewardFunction, least_share: float) -> SelfTest:
-    wrong = corruptions(sample)
-    respelled = next(wrong, None)
+_Judged = tuple[Corruption, RewardFunctionScore]
+
+
+def _judged(sample: Sample, some: Sequence[Corruption], reward: RewardFunction) -> list[_Judged]:
+    """Each corruption with its score, without those that the reward could not judge."""
+    scores = reward.score_many([(sample, each.response) for each in some])
+    pairs = zip(some, scores, strict=True)
+    return [(each, score) for each, score in pairs if score.status != "unscored"]
+
+
+def _of_programs(sample: Sample, reward: RewardFunction, min_recall: float) -> SelfTest:
+    mutants = corruptions(sample)
+    respelled = next(mutants, None)
     if respelled is None:
         return SelfTest()
     passed = total = killed = 0
-    took_s = 0.0  # by the row's own program; 0 while it is not known
-    if reward.sees_spelling(sample) or _UNSTEADY.search(sample.response):
-        verdict, took_s = _timed(sample, respelled, reward)
+    own_s = 0.0  # time of the row's own program; 0 while it is unknown
+    if reward.sees_spelling(sample) or _NONDETERMINISTIC.search(sample.response):
+        verdict, own_s = _timed(sample, respelled, reward)
         if verdict is False:
             score = reward.score(sample, respelled.response)
             return SelfTest(0, 0, 0, 1, _rejected([(respelled, score)]))
         passed = int(verdict is True)
     while True:
-        quick, stopped = _quicker(reward, took_s), []
-        for each in wrong:
+        quick, stopped = copy.copy(reward), []
+        quick.timeout = min(reward.timeout, max(_MIN_TIMEOUT_S, _SLOWDOWN * own_s))
+        for each in mutants:
             if (verdict := quick.passes(sample, each.response, likely=False)) is None:
                 stopped.append(each)
                 continue
             total += 1
             killed += not verdict
-            most = MUTANTS - len(stopped) if took_s else MUTANTS
-            if killed >= least_share * most:  # however the others end, enough are seen
+            possible = MAX_MUTANTS - len(stopped) if own_s else MAX_MUTANTS
+            if killed >= min_recall * possible:  # enough, whatever the other mutants do
                 return SelfTest(killed, total, passed, passed)
-        if took_s or not stopped:
+        if own_s or not stopped:
             break
-        # The row's own program may be slow: run the stopped mutants again, with time to match it.
-        wrong, (_, took_s) = iter(stopped), _timed(sample, respelled, reward)
+        # The row's own program may be slow: run the stopped mutants again with a matching limit.
+        mutants, (_, own_s) = iter(stopped), _timed(sample, respelled, reward)
     fault = ""
-    if total >= LEAST_MUTANTS and killed < least_share * total:
+    if total >= MIN_MUTANTS and killed < min_recall * total:
         fault = f"the verifier accepts {total - killed} of {total} programs with one thing wrong"
     return SelfTest(killed, total, passed, passed, fault)
 
@@ -149,30 +224,10 @@ def _timed(
     return verdict, max(1e-6, time.monotonic() - started)
 
 
-def _judged(
-    found: Sequence[Corruption], scores: Sequence[RewardFunctionScore]
-) -> list[tuple[Corruption, RewardFunctionScore]]:
-    """Those of which the verdict says something of the verifier."""
-    pairs = zip(found, scores, strict=True)
-    return [(each, score) for each, score in pairs if score.status != "unscored"]
-
-
-def _quicker(reward: RewardFunction, took_s: float) -> RewardFunction:
-    """The same reward with less time for each program: some mutants never end."""
-    quick = copy.copy(reward)
-    quick.timeout = min(reward.timeout, max(_LEAST_S, _SLOWER * took_s))
-    return quick
-
-
 def _rejected(equal: Sequence[_Judged]) -> str:
     each, score = next(pair for pair in equal if not pair[1].passed)
-    shown = each.response[:_QUOTE_CHARS]
-    return f"the verifier rejects what is right ({each.kind}): {shown}: {score.error_msg}"
+    return f"the verifier rejects what is right {_quoted(each)}: {score.error_msg}"
 
 
-def _accepted(different: Sequence[_Judged]) -> str:
-    for each, score in different:
-        if score.passed:
-            shown = each.response[:_QUOTE_CHARS]
-            return f"the verifier accepts a wrong answer ({each.kind}): {shown}"
-    return ""
+def _quoted(each: Corruption) -> str:
+    return f"({each.kind}): {each.response[:_QUOTE_CHARS]}"

@@ -763,7 +763,7 @@ def test_a_data_set_is_proven_again_and_rows_that_fail_are_named(
     (tmp_path / "dataset.csv").write_text(data.replace("<answer>", "<answer>9", 2), "utf-8")
     broken = here("verify", tmp_path)
     assert broken.returncode == 1
-    assert re.search(r"^row 1 \(\w{16}\): its id is not that of its content", broken.stdout)
+    assert re.search(r"^row 1 \(\w{16}\): its id is not the hash of its content", broken.stdout)
     assert broken.stdout.endswith("failed: 2\n") or broken.stdout.endswith("failed: 1\n")
 
 

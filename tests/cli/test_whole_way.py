@@ -27,7 +27,7 @@ from infinite_rl.providers.limits import RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.store import DATASET
-from infinite_rl.verification.reprove import reprove
+from infinite_rl.verification.certificate import reprove
 
 GSM8K = Path(__file__).parents[3] / "shared" / "data" / "gsm8k" / "test.jsonl"
 NAMES = ("Ada", "Bela", "Chidi", "Dana", "Emre", "Fatou", "Goran", "Hana")

@@ -10,9 +10,9 @@ from infinite_rl.dataset.cleanup import (
     without_echoes,
     without_repeated_answers,
 )
-from infinite_rl.verification.self_consistency import solver_prompt
+from infinite_rl.verification.self_consistency import solver_system_prompt
 
-TOLD = solver_prompt()
+TOLD = solver_system_prompt()
 
 
 @pytest.mark.parametrize(

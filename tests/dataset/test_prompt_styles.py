@@ -14,7 +14,7 @@ from infinite_rl.dataset.rows import Row, sample_of
 from infinite_rl.errors import UnknownName, UsageError
 from infinite_rl.layout import fenced, tagged
 from infinite_rl.reward_functions import get_reward_functions
-from infinite_rl.verification.self_consistency import default_system
+from infinite_rl.verification.self_consistency import default_system_prompt
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 REWARDS = get_reward_functions(timeout=20)
@@ -276,7 +276,7 @@ def tokenizer_of(template: str = "", *, bos: bool = False, eos: str = "<|endofte
     inner.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = tokenizers.decoders.ByteLevel()
     inner.train_from_iterator(
-        [MATH["prompt"], "system user assistant", default_system(sample_of(MATH))] * 3,
+        [MATH["prompt"], "system user assistant", default_system_prompt(sample_of(MATH))] * 3,
         tokenizers.trainers.BpeTrainer(
             vocab_size=400,
             show_progress=False,
@@ -307,7 +307,7 @@ def test_chat_is_the_tokenizers_own_template_up_to_where_the_model_speaks() -> N
     tokenizer = tokenizer_of(QWEN, eos="<|im_end|>")
     found = prompt_text("chat", MATH, tokenizer, [GSM8K])
     turns = [
-        ("system", default_system(sample_of(MATH))),
+        ("system", default_system_prompt(sample_of(MATH))),
         ("user", GSM8K["prompt"]),
         ("assistant", "3 * 5 = <<3*5=15>>15\n<answer>15</answer>"),
         ("user", MATH["prompt"]),

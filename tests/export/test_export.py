@@ -20,7 +20,7 @@ from infinite_rl.export.schema import ANY, MESSAGES, TEXT, fault_of
 from infinite_rl.layout import tagged
 from infinite_rl.parsing.sections import ExampleParser
 from infinite_rl.reward_functions import get_reward_functions
-from infinite_rl.verification.self_consistency import default_system
+from infinite_rl.verification.self_consistency import default_system_prompt
 
 ROOT = Path(__file__).parents[2]
 MATH = {
@@ -193,7 +193,7 @@ def test_the_default_instructions_are_exported_and_none_on_request(
     (row,) = read(tmp_path / "out" / "train.jsonl")
     messages = row["responses_create_params"]["input"]
     assert [each["role"] for each in messages] == roles
-    assert given == "" or messages[0]["content"] == default_system(sample_of(MATH))
+    assert given == "" or messages[0]["content"] == default_system_prompt(sample_of(MATH))
 
 
 def test_open_instruct_gets_one_message_since_it_may_drop_the_last_of_several(

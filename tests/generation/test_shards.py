@@ -29,7 +29,7 @@ from infinite_rl.providers import DEFAULT_MODEL
 from infinite_rl.providers.limits import Limits
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.store import DATASET, FAILED
-from infinite_rl.verification.reprove import reprove
+from infinite_rl.verification.certificate import reprove
 
 
 class Local:

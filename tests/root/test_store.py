@@ -18,12 +18,12 @@ from infinite_rl.dataset import load_dataset, summarise
 from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.files.csv_log import csv_line, read_rows
 from infinite_rl.store import (
+    CERTIFICATE_COLUMNS,
     DATASET,
     DATASET_COLUMNS,
     FAILED,
     FAILED_COLUMNS,
     FAILED_LATER,
-    PROOF_COLUMNS,
     Store,
     sample_of,
 )
@@ -418,7 +418,7 @@ def test_what_is_not_known_of_an_outcome_is_empty(tmp_path: Path) -> None:
         store.settle(replace(made.rejected("wrong", ""), sample=replace(made.sample, prompt="q")))
         store.settle(replace(outcome("r"), completion=Completion("raw", "m", cost=0.25)))
     row, priced = read_rows(tmp_path / DATASET)
-    assert {row[column] for column in ("model", "cost", *PROOF_COLUMNS)} == {""}
+    assert {row[column] for column in ("model", "cost", *CERTIFICATE_COLUMNS)} == {""}
     assert (priced["model"], priced["cost"]) == ("m", "0.25")
     _, failed = read_rows(tmp_path / FAILED)
     assert (failed["raw_text"], failed["rectified"], failed["error_msg"]) == ("", "False", "wrong")

@@ -14,7 +14,7 @@ from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
 from infinite_rl.types import Completion, Sample
 from infinite_rl.verification.differential import Differences, Differential, same_value
 from infinite_rl.verification.inputs import CallInput, call_inputs, stdin_inputs
-from infinite_rl.verification.self_consistency import decide, judge_solves
+from infinite_rl.verification.self_consistency import decide, judge_solutions
 
 CODING = CodingRewardFunction()
 TOP = "def top(xs, k):\n    return sorted(xs)[-k:]"
@@ -202,12 +202,12 @@ def test_a_lone_difference_counts_against_a_row_and_a_shared_one_drops_it() -> N
         solution(TOP),
         solution(TOP.replace("sorted(xs)[-k:]", "sorted(xs)[len(xs) - k:]")),
     )
-    assert decide(judge_solves(sample, [honest], CODING), most=4) is None
-    found = judge_solves(sample, [honest, again], CODING)
+    assert decide(judge_solutions(sample, [honest], CODING), max_solutions=4) is None
+    found = judge_solutions(sample, [honest, again], CODING)
     assert (found.agreeing, found.rival) == (0, 2)
-    assert "generated input" in (decide(found, most=4) or "")
+    assert "generated input" in (decide(found, max_solutions=4) or "")
     right = row(TOP, {"tests": tests})
-    assert decide(judge_solves(right, [honest, honest], CODING), most=4) == ""
+    assert decide(judge_solutions(right, [honest, honest], CODING), max_solutions=4) == ""
 
 
 def test_outside_the_tests_range_a_lone_difference_says_nothing() -> None:
@@ -215,13 +215,13 @@ def test_outside_the_tests_range_a_lone_difference_says_nothing() -> None:
     code = "def low(xs):\n    return min(xs) if xs else None"
     sample = row(code, {"tests": ["assert low([3, 1]) == 1", "assert low([2, 5]) == 2"]})
     zero = solution("def low(xs):\n    return min(xs) if xs else 0")
-    found = judge_solves(sample, [zero, solution(code)], CODING)
+    found = judge_solutions(sample, [zero, solution(code)], CODING)
     assert (found.agreeing, found.rival) == (2, 0)
-    shared = judge_solves(sample, [zero, zero], CODING)
+    shared = judge_solutions(sample, [zero, zero], CODING)
     assert shared.rival in (0, 2), "only if the empty list is among the inputs"
 
 
 def test_programs_that_cannot_be_tested_are_no_group_against_a_row() -> None:
     sample = row(TOP, {"tests": TOP_TESTS})
     for code in ("def top(", "import numpy\n\ndef top(xs, k): return numpy.sort(xs)", ""):
-        assert judge_solves(sample, [solution(code)] * 2, CODING).rival == 0
+        assert judge_solutions(sample, [solution(code)] * 2, CODING).rival == 0

@@ -20,8 +20,7 @@ from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.store import dataset_row
 from infinite_rl.tasks import TASKS
 from infinite_rl.types import Attempt, RewardFunctionScore, Sample, Slot
-from infinite_rl.verification.record import proof_of
-from infinite_rl.verification.reprove import reprove
+from infinite_rl.verification.certificate import certificate_of, reprove
 
 REWARDS_READY = get_reward_functions()
 PASSED = RewardFunctionScore(1.0, 1.0, status="passed")
@@ -56,7 +55,7 @@ def fault(row: dict[str, str]) -> str:
 def test_a_proof_names_the_reward_the_runtime_and_the_limits() -> None:
     executor = RewardExecutor(memory_limit_mb=64, fuel=10**9)
     reward = CodingRewardFunction(timeout=2, executor=executor)
-    assert proof_of(PASSED, TASKS["javascript"], reward) == {
+    assert certificate_of(PASSED, TASKS["javascript"], reward) == {
         "reward": "coding",
         "reward_version": reward.version,
         "runtime": "javascript",
@@ -73,7 +72,9 @@ def test_a_proof_names_the_reward_the_runtime_and_the_limits() -> None:
 
 
 def test_mathematics_has_no_runtime() -> None:
-    proof = proof_of(replace(PASSED, status="failed"), TASKS["math"], MathRewardFunction(timeout=3))
+    proof = certificate_of(
+        replace(PASSED, status="failed"), TASKS["math"], MathRewardFunction(timeout=3)
+    )
     assert proof == {
         "reward": "math",
         "reward_version": MathRewardFunction.version,
@@ -86,7 +87,7 @@ def test_mathematics_has_no_runtime() -> None:
 def test_a_proof_is_json_and_each_reward_has_a_version(name: str) -> None:
     reward = REWARDS_READY[name]
     task = next(task for task in TASKS.values() if task.reward == name)
-    proof = proof_of(PASSED, task, reward)
+    proof = certificate_of(PASSED, task, reward)
     assert proof["reward_version"] and json.loads(json.dumps(proof)) == proof
 
 
@@ -94,7 +95,7 @@ def test_a_reward_of_a_users_own_says_its_version() -> None:
     class Mine(MathRewardFunction):
         version = "2024-1"
 
-    assert proof_of(PASSED, TASKS["math"], Mine())["reward_version"] == "2024-1"
+    assert certificate_of(PASSED, TASKS["math"], Mine())["reward_version"] == "2024-1"
 
 
 # --- a whole data set
@@ -109,7 +110,9 @@ def test_an_untouched_row_holds(name: str) -> None:
 @pytest.mark.parametrize("column", ["prompt", "answer", "response", "type", "language", "id"])
 def test_a_row_whose_content_was_changed_is_found(column: str) -> None:
     row = made("python")
-    assert fault({**row, column: row[column] + "x"}).startswith("its id is not that of its content")
+    assert fault({**row, column: row[column] + "x"}).startswith(
+        "its id is not the hash of its content"
+    )
 
 
 def test_a_wrong_answer_is_found() -> None:

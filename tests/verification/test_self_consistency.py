@@ -14,11 +14,11 @@ from infinite_rl.reward_functions.math import MathRewardFunction
 from infinite_rl.tasks import TASKS
 from infinite_rl.types import Completion, Sample
 from infinite_rl.verification.self_consistency import (
-    Solves,
+    ConsistencyResult,
     decide,
-    default_system,
-    judge_solves,
-    solve_request,
+    default_system_prompt,
+    judge_solutions,
+    solver_request,
 )
 
 MATH, CODING = MathRewardFunction(), CodingRewardFunction()
@@ -29,8 +29,8 @@ def said(*answers: str) -> list[Completion | None]:
     return [Completion(tagged(answer), "solver") for answer in answers]
 
 
-def judged(*answers: str) -> Solves:
-    return judge_solves(ROW, said(*answers), MATH)
+def judged(*answers: str) -> ConsistencyResult:
+    return judge_solutions(ROW, said(*answers), MATH)
 
 
 # --- the request
@@ -40,7 +40,7 @@ def judged(*answers: str) -> Solves:
 def test_a_solver_sees_the_prompt_and_neither_answer_nor_response(name: str) -> None:
     task = TASKS[name]
     row = Sample(task.family, "the prompt", "the gold", "the worked one", task.language)
-    system, prompt = solve_request(row, task)
+    system, prompt = solver_request(row, task)
     assert prompt == "the prompt"
     assert "gold" not in system and "worked" not in system
     assert "<answer>" in system and (not task.language or f"```{task.language}" in system)
@@ -48,7 +48,9 @@ def test_a_solver_sees_the_prompt_and_neither_answer_nor_response(name: str) -> 
 
 def test_the_instructions_say_how_a_row_is_answered() -> None:
     kinds = (("math", ""), ("coding", "python"), ("instruction", ""))
-    math, python, told = (default_system(Sample(kind, "", "", "", name)) for kind, name in kinds)
+    math, python, told = (
+        default_system_prompt(Sample(kind, "", "", "", name)) for kind, name in kinds
+    )
     assert "<answer>" in math and "value alone" in math
     assert "<answer>" in python and "```python" in python
     assert told == ""  # an instruction may forbid just that
@@ -58,10 +60,10 @@ def test_the_instructions_say_how_a_row_is_answered() -> None:
 
 
 def test_agreement_is_by_meaning() -> None:
-    solves = judged("0.5", r"\frac{2}{4}", "1/3", "x = 1/2")
-    assert (solves.asked, solves.judged, solves.agreeing, solves.rival) == (4, 4, 3, 1)
-    assert solves.agreement == solves.solve_rate == 0.75
-    assert solves.columns() == {
+    result = judged("0.5", r"\frac{2}{4}", "1/3", "x = 1/2")
+    assert (result.requested, result.judged, result.agreeing, result.rival) == (4, 4, 3, 1)
+    assert result.agreement == result.solve_rate == 0.75
+    assert result.columns() == {
         "agreement": "0.75",
         "solve_rate": "0.75",
         "majority_answer": "0.5",
@@ -70,29 +72,29 @@ def test_agreement_is_by_meaning() -> None:
 
 
 def test_another_majority_is_found_by_meaning() -> None:
-    solves = judged("0.25", "1/4", r"\frac14", "1/2")
-    assert (solves.agreeing, solves.rival, solves.majority_answer) == (1, 3, "0.25")
-    assert not solves.majority_agrees
+    result = judged("0.25", "1/4", r"\frac14", "1/2")
+    assert (result.agreeing, result.rival, result.majority_answer) == (1, 3, "0.25")
+    assert not result.agreeing > result.rival
 
 
-def test_a_solve_without_an_answer_disagrees_and_is_no_rival() -> None:
+def test_a_solution_without_an_answer_disagrees_and_is_no_rival() -> None:
     texts: list[Completion | None] = [Completion("I cannot say.", "m"), None, *said("1/2")]
-    solves = judge_solves(ROW, texts, MATH)
-    assert (solves.judged, solves.agreeing, solves.rival) == (3, 1, 0)
+    result = judge_solutions(ROW, texts, MATH)
+    assert (result.judged, result.agreeing, result.rival) == (3, 1, 0)
 
 
-def test_a_solve_that_was_cut_off_says_nothing_of_the_answer() -> None:
+def test_a_solution_that_was_cut_off_says_nothing_of_the_answer() -> None:
     cut = Completion("Let me see: <answer>7", "m", finish_reason="length")
-    solves = judge_solves(ROW, [cut, cut, *said("1/2", "1/2")], MATH)
-    assert (solves.judged, solves.agreement, solves.solve_rate) == (2, 1.0, 0.5)
-    assert decide(solves) == ""
+    result = judge_solutions(ROW, [cut, cut, *said("1/2", "1/2")], MATH)
+    assert (result.judged, result.agreement, result.solve_rate) == (2, 1.0, 0.5)
+    assert decide(result) == ""
 
 
-def test_a_solve_that_could_not_be_judged_says_nothing_of_the_answer() -> None:
+def test_a_solution_that_could_not_be_judged_says_nothing_of_the_answer() -> None:
     unreadable = Sample("math", "p", "((", "r")
-    solves = judge_solves(unreadable, said("1", "2"), MATH)
-    assert (solves.asked, solves.judged) == (2, 0)
-    assert decide(solves) == "none of 2 independent solutions came to an end"
+    result = judge_solutions(unreadable, said("1", "2"), MATH)
+    assert (result.requested, result.judged) == (2, 0)
+    assert decide(result) == "none of 2 independent solutions came to an end"
 
 
 def program(body: str) -> Completion:
@@ -103,31 +105,33 @@ def test_programs_agree_by_what_they_do() -> None:
     answer = json.dumps({"tests": ["assert double(2) == 4", "assert double(3) == 6"]})
     row = Sample("coding", "Double it.", answer, "", "python")
     wrong = [program("return n * n"), program("return n ** 2"), program("return n + 9")]
-    solves = judge_solves(row, [*wrong, program("return n + n")], CODING)
-    assert (solves.agreeing, solves.rival) == (1, 2)
-    assert "1 of 2 tests passed" in solves.majority_answer
-    assert judge_solves(row, [program("return n + n")] * 2, CODING).majority_answer == "passes"
+    result = judge_solutions(row, [*wrong, program("return n + n")], CODING)
+    assert (result.agreeing, result.rival) == (1, 2)
+    assert "1 of 2 tests passed" in result.majority_answer
+    assert judge_solutions(row, [program("return n + n")] * 2, CODING).majority_answer == "passes"
 
 
 # --- the decision
 
 
 def test_the_first_answer_that_two_share_decides() -> None:
-    assert decide(judged("1/2", "0.5"), most=4) == ""
-    assert decide(judged("1/2", "3", "0.5"), most=4) == ""
+    assert decide(judged("1/2", "0.5"), max_solutions=4) == ""
+    assert decide(judged("1/2", "3", "0.5"), max_solutions=4) == ""
     refused = "0 of 2 independent solutions agree with the answer, and 2 on another one: 3"
-    assert decide(judged("3", "3.0"), most=4) == refused
+    assert decide(judged("3", "3.0"), max_solutions=4) == refused
     assert decide(judged("1/2", "1/2", "3", "3.0")), "no more than another answer has"
 
 
 def test_another_is_asked_for_only_while_it_can_change_the_decision() -> None:
     for open_ in (judged("1/2", "3"), judged("3", "4"), judged("1/2", "3", "4")):
-        assert decide(open_, most=4) is None
-    assert decide(judged("3", "4", "5"), most=4) is None, "one that agrees would keep it"
-    assert decide(judged("3", "4", "5"), most=4, repaired=True), "but not a repaired row"
-    assert decide(judged("3", "4"), most=2).startswith("0 of 2 independent solutions agree")
-    assert decide(judged("1/2"), most=1) == ""
-    assert decide(judged("2"), most=1)
+        assert decide(open_, max_solutions=4) is None
+    assert decide(judged("3", "4", "5"), max_solutions=4) is None, "one that agrees would keep it"
+    assert decide(judged("3", "4", "5"), max_solutions=4, repaired=True), "but not a repaired row"
+    assert decide(judged("3", "4"), max_solutions=2).startswith(
+        "0 of 2 independent solutions agree"
+    )
+    assert decide(judged("1/2"), max_solutions=1) == ""
+    assert decide(judged("2"), max_solutions=1)
 
 
 def test_where_no_answer_is_shared_one_that_agrees_keeps_a_row_that_was_not_repaired() -> None:
@@ -142,10 +146,12 @@ def test_no_outcome_of_the_solutions_that_are_not_asked_for_would_change_the_dec
     """Every course of up to six solutions: the decision that ends it is that of all its ends."""
 
     def ends(asked: int, agreeing: int, rival: int, scattered: int, **rule: Any) -> set[bool]:
-        found = decide(Solves(asked, asked, agreeing, max(rival, min(1, scattered))), **rule)
+        found = decide(
+            ConsistencyResult(asked, asked, agreeing, max(rival, min(1, scattered))), **rule
+        )
         if found is not None and asked >= 2:
             return {found == ""}
-        assert asked < rule["most"], "the last one always decides"
+        assert asked < rule["max_solutions"], "the last one always decides"
         counts = (agreeing, rival, scattered)
         return set().union(
             *(
@@ -157,30 +163,30 @@ def test_no_outcome_of_the_solutions_that_are_not_asked_for_would_change_the_dec
     for most in (2, 3, 4, 5, 6):
         for share in (0.0, 0.25, 0.5, 0.75, 1.0):
             for repaired in (False, True):
-                rule = {"most": most, "min_agreement": share, "repaired": repaired}
+                rule = {"max_solutions": most, "min_agreement": share, "repaired": repaired}
                 assert ends(0, 0, 0, 0, **rule) == {True, False}, rule
                 for agreeing in range(most + 1):
                     # An open decision has two ends: else it was fixed, and nothing left to ask.
                     for asked in range(2, most):
                         for rival in range(asked - agreeing + 1 if agreeing <= asked else 0):
-                            solves = Solves(asked, asked, agreeing, rival)
-                            if decide(solves, **rule) is None:
+                            result = ConsistencyResult(asked, asked, agreeing, rival)
+                            if decide(result, **rule) is None:
                                 left = asked - agreeing - rival
                                 found = ends(asked, agreeing, rival, left, **rule)
-                                assert found == {True, False}, (rule, solves)
+                                assert found == {True, False}, (rule, result)
 
 
 def test_the_share_that_must_agree_can_be_chosen() -> None:
-    solves = judged("1/2", "1/2", "1/2", "4")
-    assert decide(solves, 0.75) == ""
-    assert decide(solves, 0.76) == (
+    result = judged("1/2", "1/2", "1/2", "4")
+    assert decide(result, 0.75) == ""
+    assert decide(result, 0.76) == (
         "3 of 4 independent solutions agree with the answer, which is not enough; most say 1/2"
     )
-    assert decide(Solves(100, 100, 7), 0.07) == ""
+    assert decide(ConsistencyResult(100, 100, 7), 0.07) == ""
     for share in (-0.1, 1.1, float("nan")):
         with pytest.raises(UsageError):
-            decide(solves, share)
+            decide(result, share)
 
 
-def test_solves_that_were_cut_off_do_not_make_one_enough() -> None:
-    assert decide(Solves(asked=4, judged=1, agreeing=1))
+def test_solutions_that_were_cut_off_do_not_make_one_enough() -> None:
+    assert decide(ConsistencyResult(requested=4, judged=1, agreeing=1))

@@ -18,10 +18,15 @@ from infinite_rl.reward_functions.math.bounds import Budget
 from infinite_rl.reward_functions.math.normal_form import read
 from infinite_rl.reward_functions.reward_function import RewardFunction
 from infinite_rl.types import RewardFunctionScore, Sample
-from infinite_rl.verification.corruptions import corruptions
-from infinite_rl.verification.latex import Unwritable, fraction, latex
-from infinite_rl.verification.math_corruptions import approximate, same_answers, wrong_answers
-from infinite_rl.verification.self_test import SelfTest, self_test
+from infinite_rl.verification.math_corruptions import (
+    Unwritable,
+    approximate,
+    fraction,
+    latex,
+    same_answers,
+    wrong_answers,
+)
+from infinite_rl.verification.self_test import SelfTest, corruptions, self_test
 from infinite_rl.workers.pool import Lost
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -372,9 +377,9 @@ def test_the_share_that_the_tests_must_see_can_be_chosen() -> None:
         "def f(a, b):\n    if a:\n        return 1\n    return 2 + b - 1 + 5 - 5\n",
         "assert f(1, 1) == 1",
     )
-    result = self_test(row, CODING, least_share=1.0)
+    result = self_test(row, CODING, min_recall=1.0)
     assert 0 < result.killed < result.total and result.fault
-    assert not self_test(row, CODING, least_share=0.01).fault
+    assert not self_test(row, CODING, min_recall=0.01).fault
 
 
 def golds(name: str) -> list[str]:
