@@ -28,6 +28,6 @@ def run(given: argparse.Namespace) -> int:
     from ..storage import Transfer, fetch
 
     with counting("MB fetched") as count:
-        path = fetch(given.uri, Transfer(told=lambda done, _: count(done // 10**6)))
+        path = fetch(given.uri, Transfer(on_progress=lambda done, _: count(done // 10**6)))
     tell(given, {"uri": given.uri, "path": path}, str(path))
     return DONE

@@ -30,7 +30,9 @@ def run(given: argparse.Namespace) -> int:
 
     with counting("MB published") as count:
         found = publish(
-            given.folder, given.uri, transfer=Transfer(told=lambda done, _: count(done // 10**6))
+            given.folder,
+            given.uri,
+            transfer=Transfer(on_progress=lambda done, _: count(done // 10**6)),
         )
     tell(given, {"folder": given.folder, "uri": found.uri}, found.uri)
     return DONE

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..errors import UsageError
-from ..storage import Published, Transfer, fetch
-from ..storage import ready as published
+from ..storage import Published, Transfer, fetch, list_published
 from ..training.runs.checkpoint import FOLDER, STATE, STEP, final, is_ready, ready, step_of
 
 LINES = "steps.jsonl"  # in the folder of a watch: what it has found of each step
@@ -121,7 +120,7 @@ def cache_in(out: Path, transfer: Transfer) -> Transfer:
 
     The optimizer's state, which is most of a checkpoint, is not fetched.
     """
-    return Transfer(out / ".fetched", transfer.told, transfer.stop, leave_out=(STATE,))
+    return Transfer(out / ".fetched", transfer.on_progress, transfer.stop, leave_out=(STATE,))
 
 
 def runs_at(uri: str) -> dict[str, list[Checkpoint]]:
@@ -138,7 +137,7 @@ def runs_at(uri: str) -> dict[str, list[Checkpoint]]:
 
 
 def _named(uri: str) -> list[Published]:
-    return [each for each in published(uri) if _NAME.fullmatch(each.name)]
+    return [each for each in list_published(uri) if _NAME.fullmatch(each.name)]
 
 
 def _run(found: Published) -> str:

@@ -22,7 +22,7 @@ from ..dataset.rows import write
 from ..errors import Damaged, InfiniteRLError, StoreError, UsageError
 from ..files.atomic import write_text
 from ..manifest import write_manifest
-from ..storage import Transfer, publish, ready
+from ..storage import Transfer, list_published, publish
 from . import figures
 from .checkpoints import LINES, Checkpoint, Checkpoints, cache_in, checkpoints
 from .config import EvaluationConfig
@@ -71,7 +71,7 @@ def watch(
     write_manifest(out, {"settings": settings})
     if publish_to:
         with suppress(StoreError):  # that it does not answer now is no reason not to evaluate
-            ready(publish_to)
+            list_published(publish_to)
     watching = _Watching(found, evaluates, out, stop, on_answer, publish_to)
     yield from watching.lines(every_s, once, wait or stop.wait)
 

@@ -1,52 +1,51 @@
-"""Where rows, models and checkpoints may lie; a file or a folder of this machine for each.
+"""Fetch rows, models and checkpoints by URI, and publish folders: whole or not at all.
 
     data/train.jsonl, file:///mnt/a     a file or a folder of this machine
-    s3://bucket/folder/train.jsonl      an object of S3 (needs the extra `aws`)
-    s3://bucket/folder/                 a folder that was published there
-    hf:openai/gsm8k:main:test           NAME[:CONFIG]:SPLIT of the library `datasets` (extra `data`)
+    s3://bucket/folder/train.jsonl      an object in S3 (needs the extra `aws`)
+    s3://bucket/folder/                 a folder that was published to S3
+    hf:openai/gsm8k:main:test           NAME[:CONFIG]:SPLIT of the `datasets` library (extra `data`)
     hf-model:Qwen/Qwen3-1.7B            NAME[@REVISION] of a model on the hub (extra `train`)
 
-What is fetched is kept in a cache (`$INFINITE_RL_CACHE`, else `~/.cache/infinite_rl`), under a
-name that says which version of what it is. It gets that name in one step, when all of it is
-there: a transfer that was cut off is never taken for whole. Of several processes that fetch the
-same, one does and the others wait.
+Downloads go to a cache (`$INFINITE_RL_CACHE`, else `~/.cache/infinite_rl`), one path per version.
+A download gets that path in one step, when it is complete: a transfer that was cut off is never
+used. If several processes fetch the same version, one downloads and the others wait.
 
-A folder is published with a marker, the file `PUBLISHED`, that tells the size and the hash of each
-of its files, and in S3 the ETag; it is written last. A folder of S3 without its marker, or with
-other files than it tells of, is not there.
+Publishing writes a marker last: the file `PUBLISHED`, with the size and hash of each file (in S3
+also the ETag). A folder in S3 without its marker, or with files that differ from it, does not count
+as published.
 
     local.py      folders of this machine
-    s3.py         objects and folders of S3
+    s3.py         objects and folders in S3
     hub.py        data sets and models of the hub
-    transfer.py   what is told to each of them; the cache
+    aws_setup.py  boto3, and what is wrong with the user's AWS configuration
+    transfer.py   options of a transfer, and the cache
     marker.py     the marker
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import UsageError
 from . import hub, local, s3
 from .marker import MARKER, Published
 from .transfer import Transfer
 
-__all__ = ["MARKER", "Published", "Transfer", "fetch", "publish", "ready"]
+__all__ = ["MARKER", "Published", "Transfer", "fetch", "list_published", "publish"]
 
 
 def fetch(uri: str | Path, transfer: Transfer | None = None) -> Path:
-    """The file or the folder that `uri` names, on this machine.
+    """Fetch a file or a folder, and return its path on this machine.
 
-    S3 is asked with the credentials, the region and the endpoint (`AWS_ENDPOINT_URL`) that boto3
-    finds. Whether it has changed there is asked each time. `transfer` says where it is kept, if not
-    in the cache, and is told how far it is.
+    S3 is read with the credentials, the region and the endpoint (`AWS_ENDPOINT_URL`) of boto3, and
+    checked for a new version on each call. `transfer` sets the cache and reports progress.
 
     Raises:
-        UsageError: there is no such thing, it may not be read, or an extra is not installed.
-        StoreError: it could not be fetched whole, or the cache cannot be written.
+        UsageError: the URI does not exist, access is denied, or an extra is not installed.
+        StoreError: the download is incomplete, or the cache is not writable.
     """
     return _scheme(uri).fetch(str(uri), transfer or Transfer())
 
@@ -57,61 +56,52 @@ def publish(
     note: Mapping[str, Any] | None = None,
     transfer: Transfer | None = None,
 ) -> Published:
-    """Copy a folder to `uri`, a folder of this machine or of S3: whole, or not to be seen.
+    """Copy a folder to `uri`, on this machine or in S3, so that readers see all of it or nothing.
 
-    What is at `uri` is replaced, but for objects of other names, which are no part of it. What is
-    there already, with the same content, is not copied again; in S3, neither is a file of it.
-    `note` is kept in the marker.
+    A folder that was published to `uri` before is replaced; in S3, objects with other names stay
+    but do not belong to it. Unchanged files are not sent to S3 again. The marker stores `note`.
 
     Raises:
-        UsageError: there is no such folder, it is empty, or `uri` cannot be written to.
-        StoreError: not all of it is there now; the same call may be made again.
+        UsageError: the folder is missing or empty, or `uri` is not writable.
+        StoreError: the upload is incomplete; the same call can be repeated.
     """
     if not (folder := Path(folder)).is_dir():
         raise UsageError(f"there is no folder {folder}")
     if not str(uri):
-        raise UsageError("the place to publish to is missing")
-    put = _scheme(uri).publish
-    if put is None:
-        raise UsageError(f"{uri}: nothing can be published there; a folder or s3://BUCKET/FOLDER/")
+        raise UsageError("the URI to publish to is missing")
+    if (put := _scheme(uri).publish) is None:
+        raise UsageError(f"{uri} is read-only: publish to a folder or to s3://BUCKET/FOLDER/")
     return put(folder, str(uri), note or {}, transfer or Transfer())
 
 
-def ready(uri: str | Path) -> list[Published]:
-    """The whole folders that were published directly below `uri`, by name; others are not seen.
+def list_published(uri: str | Path) -> list[Published]:
+    """List the complete published folders directly below `uri`, by name; other folders are skipped.
 
     Raises:
-        UsageError: it is no folder of this machine or of S3, or may not be read.
+        UsageError: `uri` is neither a folder of this machine nor in S3, or access is denied.
         StoreError: S3 did not answer.
     """
-    found = _scheme(uri).ready
-    if found is None:
-        raise UsageError(f"{uri}: what is there cannot be listed; a folder or s3://BUCKET/FOLDER/")
-    return sorted(found(str(uri)), key=lambda each: each.uri)
-
-
-class _Publish(Protocol):
-    def __call__(
-        self, folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer
-    ) -> Published: ...
+    if (listing := _scheme(uri).list_published) is None:
+        raise UsageError(f"{uri} cannot be listed: use a folder or s3://BUCKET/FOLDER/")
+    return sorted(listing(str(uri)), key=lambda each: each.uri)
 
 
 @dataclass(frozen=True)
 class _Scheme:
     fetch: Callable[[str, Transfer], Path]
-    publish: _Publish | None = field(default=None)
-    ready: Callable[[str], list[Published]] | None = field(default=None)
+    publish: Callable[[Path, str, Mapping[str, Any], Transfer], Published] | None = None
+    list_published: Callable[[str], list[Published]] | None = None
 
 
-# One row a kind of place; what has none of these before its first colon is a path.
+# One row per scheme; a URI without one of these before its first colon is a path.
 _SCHEMES: Mapping[str, _Scheme] = {
-    "s3": _Scheme(s3.fetch, s3.publish, s3.ready),
-    "file": _Scheme(local.fetch, local.publish, local.ready),
+    "s3": _Scheme(s3.fetch, s3.publish, s3.list_published),
+    "file": _Scheme(local.fetch, local.publish, local.list_published),
     "hf": _Scheme(hub.fetch_rows),
     "hf-model": _Scheme(hub.fetch_model),
 }
 
 
 def _scheme(uri: str | Path) -> _Scheme:
-    kind, colon, _ = str(uri).partition(":")
-    return _SCHEMES[kind if colon and kind in _SCHEMES else "file"]
+    scheme, colon, _ = str(uri).partition(":")
+    return _SCHEMES[scheme if colon and scheme in _SCHEMES else "file"]

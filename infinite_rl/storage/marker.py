@@ -1,8 +1,8 @@
-"""The marker of a published folder: what its files must be for it to be whole.
+"""The marker of a published folder: the size and hash that each of its files must have.
 
     {"files": {"model.safetensors": {"size": 3, "sha256": "ba78...", "etag": "..."}}, "note": {}}
 
-It may have been written by anybody, so all in it is checked before it is used.
+Anybody may have written it, so every field is checked before use.
 """
 
 from __future__ import annotations
@@ -14,57 +14,51 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from ..errors import StoreError, UsageError
-from .transfer import CHUNK
 
 MARKER = "PUBLISHED"
-MOST = 64 << 20  # bytes of a marker that anybody reads
-Stamps: TypeAlias = "dict[str, tuple[int, int, int]]"
+MAX_BYTES = 64 << 20  # of a marker; the rest is not read
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
 class Published:
-    """A whole folder: where it is, and what was noted of it when it was published."""
+    """A complete published folder: its URI, and the note that it was published with."""
 
     uri: str
     note: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """The last part of its place."""
+        """The last part of the URI."""
         return self.uri.rstrip("/").rpartition("/")[2]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is told of a file; the ETag is that of S3, "" elsewhere."""
+    """One file: its bytes, and its ETag in S3 ("" elsewhere), which equality ignores."""
 
     size: int
     sha256: str
-    etag: str = ""
-
-    def is_as(self, other: Entry | None) -> bool:
-        """Whether both are the same bytes, wherever they are."""
-        return other is not None and replace(self, etag="") == replace(other, etag="")
+    etag: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
 class Marker:
-    """The files of a folder, by their names below it with "/" between the parts, and a note."""
+    """The files of a folder by their POSIX paths below it, and a note."""
 
     files: Mapping[str, Entry]
     note: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, data: bytes, where: str) -> Marker:
-        """A marker as `data` gives it. Raises StoreError where it is none, or leads elsewhere."""
+        """Parse a marker. Raises StoreError if it is malformed, or names a path outside."""
         try:
-            found = json.loads(data)
-            files = {safe(name): _entry(told) for name, told in found["files"].items()}
-            note = found.get("note", {})
+            values = json.loads(data)
+            files = {safe(name): _entry(each) for name, each in values["files"].items()}
+            note = values.get("note", {})
             if files and isinstance(note, dict):
                 return cls(files, note)
             reason = "it names no file"
@@ -74,27 +68,22 @@ class Marker:
 
     @classmethod
     def of(cls, folder: Path, note: Mapping[str, Any]) -> Marker:
-        """The marker of a folder of this machine.
-
-        Raises:
-            UsageError: it is empty, or holds what cannot be published.
-            OSError: a file cannot be read.
-        """
-        files = {name: _entry_of(path) for name, path in contents(folder).items()}
-        return cls(files, note)
+        """The marker of a folder of this machine. Raises as `contents`, OSError for unreadable."""
+        paths = contents(folder).items()
+        return cls({name: Entry(path.stat().st_size, sha256(path)) for name, path in paths}, note)
 
     def data(self) -> bytes:
-        """It as JSON."""
+        """The marker as JSON."""
         files = {name: asdict(entry) for name, entry in sorted(self.files.items())}
         return json.dumps({"files": files, "note": dict(self.note)}, indent=1).encode() + b"\n"
 
     def without(self, names: Collection[str]) -> Marker:
-        """It without some of the files."""
+        """The marker without some of the files."""
         files = {name: entry for name, entry in self.files.items() if name not in names}
         return replace(self, files=files)
 
-    def is_of(self, folder: Path) -> bool:
-        """Whether each file is there in its size."""
+    def matches(self, folder: Path) -> bool:
+        """Whether the folder has each file in its size."""
         try:
             return folder.is_dir() and all(
                 (folder / name).stat().st_size == entry.size for name, entry in self.files.items()
@@ -102,83 +91,61 @@ class Marker:
         except OSError:
             return False
 
-    def same_content(self, other: Marker) -> bool:
-        """Whether both tell of the same files, wherever they are, and have the same note."""
-        return self.note == other.note and self._content() == other._content()
-
-    def _content(self) -> dict[str, Entry]:
-        return {name: replace(entry, etag="") for name, entry in self.files.items()}
-
 
 def contents(folder: Path) -> dict[str, Path]:
-    """The files of a folder by name, but for a marker of its own.
+    """The files of a folder by name, without its marker.
 
     Raises:
-        UsageError: there are none, or it holds a link to a folder, or what is no file.
+        UsageError: there are none, or one is a link to a folder, a pipe, a socket or a device.
         OSError: a folder in it cannot be read.
     """
-    found: dict[str, Path] = {}
-    for place, folders, files in os.walk(folder, onerror=_raise):
-        for name in folders:
-            if (Path(place) / name).is_symlink():
-                raise UsageError(f"{Path(place) / name} is a link to a folder: publish that itself")
-        for name in files:
-            path = Path(place) / name
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    paths: dict[str, Path] = {}
+    for parent, folders, files in os.walk(folder, onerror=fail):
+        for path in (Path(parent, name) for name in folders):
+            if path.is_symlink():
+                raise UsageError(f"{path} is a link to a folder: publish that folder itself")
+        for path in (Path(parent, name) for name in files):
             if path.exists() and not path.is_file():
                 raise UsageError(f"{path} is no file, but a pipe, a socket or a device")
-            found[safe(path.relative_to(folder).as_posix())] = path
-    found.pop(MARKER, None)
-    if not found:
+            paths[safe(path.relative_to(folder).as_posix())] = path
+    paths.pop(MARKER, None)
+    if not paths:
         raise UsageError(f"there is no file in {folder}")
-    return dict(sorted(found.items()))
+    return dict(sorted(paths.items()))
 
 
-def stamps_of(folder: Path) -> Stamps:
-    """By what it shows that a file of a folder has changed. Raises as `contents`."""
-    return {name: _stamp(path.stat()) for name, path in contents(folder).items()}
-
-
-def _stamp(state: os.stat_result) -> tuple[int, int, int]:
-    return state.st_ino, state.st_size, state.st_mtime_ns
-
-
-def _raise(error: OSError) -> None:
-    raise error
+def fingerprint(folder: Path) -> dict[str, tuple[int, int, int]]:
+    """Inode, size and time of each file, which show a change. Raises as `contents`."""
+    states = {name: path.stat() for name, path in contents(folder).items()}
+    return {name: (s.st_ino, s.st_size, s.st_mtime_ns) for name, s in states.items()}
 
 
 def safe(name: str) -> str:
-    """The name of a file below a folder. Raises UsageError for one that could leave it."""
+    """Return the name of a file below a folder. Raises UsageError for one that could leave it."""
     parts = name.split("/")
-    if any(part in ("", ".", "..") for part in parts) or "\0" in name or not _is_utf8(name):
+    is_utf8 = name.encode(errors="ignore").decode() == name
+    if any(part in ("", ".", "..") for part in parts) or "\0" in name or not is_utf8:
         raise UsageError(f"{name!r} is no name of a file in a folder")
     return name
 
 
-def sha256_of(path: Path) -> str:
+def sha256(path: Path) -> str:
     """The hash of a file's content."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
-        while piece := file.read(CHUNK):
+        while piece := file.read(1 << 20):
             digest.update(piece)
     return digest.hexdigest()
 
 
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _entry_of(path: Path) -> Entry:
-    return Entry(path.stat().st_size, sha256_of(path))
-
-
-def _entry(told: Mapping[str, Any]) -> Entry:
-    size, sha256, etag = told["size"], told["sha256"], told.get("etag", "")
+def _entry(values: Mapping[str, Any]) -> Entry:
+    size, digest, etag = values["size"], values["sha256"], values.get("etag", "")
     if type(size) is not int or size < 0 or not isinstance(etag, str):
-        raise ValueError("a size or an ETag is none")
-    if not _SHA256.fullmatch(sha256):
-        raise ValueError("a hash is none")
-    return Entry(size, sha256, etag)
+        raise ValueError("a size or an ETag is invalid")
+    if not _SHA256.fullmatch(digest):
+        raise ValueError("a hash is invalid")
+    return Entry(size, digest, etag)

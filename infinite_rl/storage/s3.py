@@ -1,7 +1,7 @@
-"""Objects and folders of S3, by boto3 and with its own settings.
+"""Objects and folders in S3: boto3's transfer manager, with checks that a transfer is complete.
 
-What is fetched is read in parts, several at a time, each of the version (ETag) that was asked for;
-a part that is cut off goes on where it stopped. An object that has changed meanwhile is an error.
+Each download is pinned to the version (ETag) that was asked for. If the object changes meanwhile,
+the download fails.
 """
 
 from __future__ import annotations
@@ -9,48 +9,54 @@ from __future__ import annotations
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..errors import Damaged, StoreError, UsageError, reason_of
-from .marker import MARKER, MOST, Entry, Marker, Published, contents, sha256_of, stamps_of
-from .transfer import CHUNK, Interrupted, Meter, Transfer, kept
+from .aws_setup import boto3_session, setup_problem
+from .marker import MARKER, MAX_BYTES, Entry, Marker, Published, contents, fingerprint, sha256
+from .transfer import Interrupted, Meter, Transfer, cached
 
 _URI = re.compile(r"s3://([^/]+)/(.*)", re.DOTALL)
-_PART = 16 << 20  # bytes of an object that are one request
-_AT_ONCE = 8  # requests under way
-_FRUITLESS = 5  # how often a part may be cut off without a byte of it
-_LOOK_S = 0.1  # between two looks at whether a transfer is to be given up
-_PERMISSIONS = {"HeadObject": "GetObject", "ListObjectsV2": "ListBucket"}
-_UPLOADS = ("CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload")  # by s3:PutObject
-_READS = ("HeadObject", "GetObject")
-_OURS = "sha256"  # in an object's metadata: the hash of what its publisher sent
+_PART = 16 << 20  # bytes of an object that one request downloads
+_CONCURRENCY = 8
+_ATTEMPTS = 5  # to read the marker
+_POLL_S = 0.1  # between two looks at whether a transfer is to stop
+_PERMISSIONS = {"HeadObject": "GetObject", "ListObjectsV2": "ListBucket"} | dict.fromkeys(
+    ("CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload"), "PutObject"
+)
 _LIBRARIES = ("boto3", "botocore", "s3transfer", "urllib3")
+_HASH = "sha256"  # metadata of an object: the hash of the file that its publisher sent
 
 
 @dataclass(frozen=True)
 class S3Uri:
-    """A bucket and a key, or for a folder the beginning of keys, which ends with "/" or is ""."""
+    """A bucket and a key; the key of a folder is a prefix that ends with "/" or is ""."""
 
     bucket: str
     key: str
 
     @classmethod
-    def of(cls, uri: str) -> S3Uri:
-        """The place that a URI names. Raises UsageError where it names none."""
-        found = _URI.fullmatch(uri)
-        if not found:
-            raise UsageError(f"{uri} is no place in S3: it must be s3://BUCKET/KEY")
-        return cls(found[1], found[2])
+    def parse(cls, uri: str) -> S3Uri:
+        """Parse a URI. Raises UsageError if it is not s3://BUCKET/KEY."""
+        if not (match := _URI.fullmatch(uri)):
+            raise UsageError(f"{uri} is no S3 URI: it must be s3://BUCKET/KEY")
+        return cls(match[1], match[2])
 
     @property
-    def folder(self) -> S3Uri:
-        """It as a folder."""
-        return self if not self.key or self.key.endswith("/") else replace(self, key=f"{self.key}/")
+    def is_folder(self) -> bool:
+        """Whether the key is a prefix."""
+        return not self.key or self.key.endswith("/")
+
+    @property
+    def as_folder(self) -> S3Uri:
+        """The URI of the folder with this key."""
+        return self if self.is_folder else replace(self, key=f"{self.key}/")
 
     def __truediv__(self, name: str) -> S3Uri:
         return S3Uri(self.bucket, self.key + name)
@@ -59,396 +65,303 @@ class S3Uri:
         return f"s3://{self.bucket}/{self.key}"
 
     @property
-    def where(self) -> dict[str, str]:
-        """It as boto3 wants it."""
+    def args(self) -> dict[str, str]:
+        """The arguments that name the object in a call of boto3."""
         return {"Bucket": self.bucket, "Key": self.key}
-
-
-@dataclass(frozen=True)
-class _File:
-    """One object that is fetched, and the file it goes to."""
-
-    place: S3Uri
-    entry: Entry
-    path: Path
 
 
 # --- fetching ------------------------------------------------------------------------------------
 
 
 def fetch(uri: str, transfer: Transfer) -> Path:
-    """An object, or where `uri` ends with "/" a whole folder: see `storage.fetch`."""
-    place = S3Uri.of(uri)
-    with _told(uri, "read"):
-        client = _client()
-        if not place.key or place.key.endswith("/"):
-            return _fetch_folder(client, place, transfer)
-        return _fetch_object(client, place, transfer)
-
-
-def _fetch_object(client: Any, place: S3Uri, transfer: Transfer) -> Path:
-    name = PurePosixPath(place.key).name
+    """Fetch an object, or a whole folder if `uri` ends with "/": see `storage.fetch`."""
+    source = S3Uri.parse(uri)
+    name = PurePosixPath(source.key).name or (source.bucket if source.is_folder else "")
     if name in ("", ".", "..") or "\0" in name:
-        raise UsageError(f"{place} has no name that a file could have")
-    head = _head(client, place)
-    entry = Entry(head["ContentLength"], "", head["ETag"])
+        raise UsageError(f"{source} ends with no valid file name")
+    with _errors_of(uri, "read"):
+        client = boto3_session("S3 URIs").client("s3")
+        if not source.is_folder:
+            head = _head(client, source)
+            entry = Entry(head["ContentLength"], "", head["ETag"])
+            path = transfer.cache_path(str(source), entry.etag, name)
+            return cached(
+                path, Path.is_file, lambda to: _download(client, [(source, entry, to)], transfer)
+            )
+        marker, etag = _marker(client, source)
+        marker = marker.without(transfer.leave_out)
+        path = transfer.cache_path(str(source), "\n".join((etag, *transfer.leave_out)), name)
 
-    def make(path: Path) -> None:
-        _download(client, [_File(place, entry, path)], transfer)
+        def make(to: Path) -> None:
+            files = [(source / name, entry, to / name) for name, entry in marker.files.items()]
+            _download(client, files, transfer)
 
-    return kept(transfer.place(str(place), entry.etag, name), Path.is_file, make)
+        return cached(path, marker.matches, make)
 
 
-def _head(client: Any, place: S3Uri) -> Any:
-    """What S3 tells of an object; where there is none but a folder, an error that says so."""
+def _head(client: Any, uri: S3Uri) -> Any:
+    """The HEAD of an object. Raises UsageError if the key is that of a folder."""
     try:
-        head = client.head_object(**place.where)
+        return client.head_object(**uri.args)
     except client.exceptions.ClientError as error:
-        if _status(error) == 404 and _is_folder(client, place.folder):
-            raise UsageError(f"{place} is no object, but a folder: {place.folder}") from None
+        if _status(error) == 404 and _folder_exists(client, uri.as_folder):
+            raise UsageError(f"{uri} is no object, but a folder: {uri.as_folder}") from None
         raise
-    if not {"ContentLength", "ETag"} <= head.keys():  # the library takes headers as they come
-        raise StoreError(f"{place}: what S3 said of it was cut off")
-    return head
 
 
-def _is_folder(client: Any, place: S3Uri) -> bool:
+def _folder_exists(client: Any, folder: S3Uri) -> bool:
     try:
-        found = client.list_objects_v2(Bucket=place.bucket, Prefix=place.key, MaxKeys=1)
+        page = client.list_objects_v2(Bucket=folder.bucket, Prefix=folder.key, MaxKeys=1)
     except client.exceptions.ClientError:
-        return False  # who may not list is told of the object alone
-    return bool(found.get("Contents"))
+        return False  # without the permission to list, the error is about the object
+    return bool(page.get("Contents"))
 
 
-def _fetch_folder(client: Any, place: S3Uri, transfer: Transfer) -> Path:
-    marker, etag = _marker(client, place)
-    marker = marker.without(transfer.leave_out)
-    version = "\n".join((etag, *transfer.leave_out))
-    name = PurePosixPath(place.key).name or place.bucket
-    if name in (".", "..") or "\0" in name:
-        raise UsageError(f"{place} has no name that a folder could have")
-
-    def make(folder: Path) -> None:
-        files = [_File(place / each, entry, folder / each) for each, entry in marker.files.items()]
-        _download(client, files, transfer)
-
-    return kept(transfer.place(str(place), version, name), marker.is_of, make)
-
-
-def _marker(client: Any, place: S3Uri) -> tuple[Marker, str]:
+def _marker(client: Any, folder: S3Uri) -> tuple[Marker, str]:
     """A folder's marker, and its ETag."""
-    for left in reversed(range(_FRUITLESS)):
+    retryable = import_module("s3transfer.utils").S3_RETRYABLE_DOWNLOAD_ERRORS
+
+    for left in reversed(range(_ATTEMPTS)):
         try:
-            found = client.get_object(**(place / MARKER).where)
-            with found["Body"] as body:
-                return Marker.read(body.read(MOST), str(place / MARKER)), found["ETag"]
+            response = client.get_object(**(folder / MARKER).args)
+            with response["Body"] as body:
+                marker = Marker.read(body.read(MAX_BYTES), str(folder / MARKER))
+                return marker, response["ETag"]
         except client.exceptions.NoSuchKey:
             raise UsageError(
-                f"{place} is no whole folder: it has no {MARKER}, so its upload was cut off, or it "
-                "was not made by `infinite-rl publish`"
+                f"{folder} is no complete folder: it has no {MARKER}, so its upload was cut off, "
+                "or it was not made by `infinite-rl publish`"
             ) from None
-        except _cut_off():
+        except retryable:
             if not left:
                 raise
-    raise AssertionError("the last time it is raised")
+    raise AssertionError("the last attempt returns or raises")
 
 
-def _download(client: Any, files: list[_File], transfer: Transfer) -> None:
-    """Write objects to files, all or an error; one that has another content is an error too."""
-    for file in files:
-        file.path.parent.mkdir(parents=True, exist_ok=True)
-        file.path.touch()
-    total = sum(file.entry.size for file in files)
-    for file in files[:1]:  # a marker may tell of any size
-        if total > (free := shutil.disk_usage(file.path.parent).free):
-            raise StoreError(f"{total} bytes do not go on the disk, which has {free} left")
-    meter = Meter(transfer, total)
-    parts = [
-        (file, first, min(first + _PART, file.entry.size))
-        for file in files
-        for first in range(0, file.entry.size, _PART)
-    ]
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        moved = [pool.submit(_part, client, *part, transfer, meter) for part in parts]
-        try:
-            _all(moved, transfer)
-            _all([pool.submit(_verify, file) for file in files if file.entry.sha256], transfer)
-        except BaseException:  # whatever it is, Ctrl-C too: the parts under way must not go on
-            meter.over.set()
-            pool.shutdown(wait=False, cancel_futures=True)  # nothing of what is left is begun
-            raise
+def _download(client: Any, files: list[tuple[S3Uri, Entry, Path]], transfer: Transfer) -> None:
+    """Download objects to paths, all of them or an error."""
+    total = sum(entry.size for _, entry, _ in files)
+    for _, _, path in files:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    for _, _, path in files[:1]:  # the size comes from the marker, which anybody may have written
+        if total > (free := shutil.disk_usage(path.parent).free):
+            raise StoreError(f"{total} bytes do not fit on the disk, which has {free} left")
+    meter, etags = Meter(transfer, total), {uri.key: entry.etag for uri, entry, _ in files}
 
+    def pin(params: dict[str, Any], **_: Any) -> None:
+        params["IfMatch"] = etags[params["Key"]]  # the manager pins some of its requests alone
 
-def _all(futures: list[Any], transfer: Transfer) -> None:
-    """Wait for all; raise what the first of them has raised, or Interrupted."""
-    left = set(futures)
-    while left:
-        done, left = wait(left, _LOOK_S, FIRST_EXCEPTION)
-        for each in done:
-            each.result()
-        transfer.check()
+    client.meta.events.register("before-parameter-build.s3.GetObject", pin)
 
+    def submit(manager: Any) -> Iterator[Any]:
+        for uri, entry, path in files:
+            callbacks = [_Callbacks(meter, entry)]
+            yield manager.download(uri.bucket, uri.key, str(path), None, callbacks)
 
-def _part(client: Any, file: _File, first: int, end: int, transfer: Transfer, meter: Meter) -> None:
-    """Write one part of an object to its place in the file."""
-    fruitless = 0
-    with file.path.open("r+b") as target:
-        while first < end and not meter.over.is_set():
+    _run_transfers(client, submit, transfer)
+    with ThreadPoolExecutor(_CONCURRENCY) as pool:
+        for _ in pool.map(lambda file: _verify(*file), files):
             transfer.check()
-            target.seek(first)
-            try:
-                for piece in _pieces(client, file, first, end):
-                    target.write(piece)
-                    first += len(piece)
-                    meter.add(len(piece))
-                    fruitless = 0
-                    transfer.check()
-                    if meter.over.is_set():
-                        return
-                reason: Exception | None = None
-            except _cut_off() as error:
-                reason = error
-            fruitless += 1
-            if first < end and fruitless >= _FRUITLESS:
-                size, why = file.entry.size, f": {reason}" if reason else ""
-                raise StoreError(f"{file.place} was cut off at {first} of {size} bytes{why}")
 
 
-def _pieces(client: Any, file: _File, first: int, end: int) -> Iterator[bytes]:
-    """The bytes of an object from `first` to `end`, or fewer where the connection is cut."""
-    size = file.entry.size
-    whole = first == 0 and end == size
-    part = {} if whole else {"Range": f"bytes={first}-{end - 1}"}
-    found = client.get_object(**file.place.where, **part, IfMatch=file.entry.etag)
-    with found["Body"] as body:
-        asked = size if whole else f"bytes {first}-{end - 1}/{size}"
-        given = found.get("ContentLength" if whole else "ContentRange")
-        if given != asked:
-            raise StoreError(f"{file.place}: S3 gave {given}, not {asked}")
-        left = end - first
-        while left and (piece := body.read(min(CHUNK, left))):
-            left -= len(piece)
-            yield piece
+def _verify(uri: S3Uri, entry: Entry, path: Path) -> None:
+    if (size := path.stat().st_size) != entry.size:
+        raise StoreError(f"{uri} was cut off: {size} of {entry.size} bytes came")
+    if entry.sha256 and sha256(path) != entry.sha256:
+        raise Damaged(f"{uri} is not what was published: its hash differs")
 
 
-def _verify(file: _File) -> None:
-    if sha256_of(file.path) != file.entry.sha256:
-        raise Damaged(f"{file.place} is not what was published: its hash is another")
+# --- boto3's transfer manager --------------------------------------------------------------------
+
+
+class _Callbacks:
+    """What the transfer manager calls; with an entry, it asks S3 for no size and ETag."""
+
+    def __init__(self, meter: Meter, entry: Entry | None = None) -> None:
+        self._meter, self._entry = meter, entry
+
+    def on_queued(self, future: Any, **_: Any) -> None:
+        if self._entry:
+            future.meta.provide_transfer_size(self._entry.size)
+            future.meta.provide_object_etag(self._entry.etag)
+
+    def on_progress(self, bytes_transferred: int, **_: Any) -> None:
+        self._meter.add(bytes_transferred)
+
+    def on_done(self, **_: Any) -> None: ...
+
+
+def _run_transfers(client: Any, submit: Callable[[Any], Iterable[Any]], transfer: Transfer) -> None:
+    """Submit transfers to a manager, and wait for them. An error or a stop cancels all of them."""
+    from boto3.s3.transfer import TransferConfig, create_transfer_manager
+
+    config = TransferConfig(
+        _PART, _CONCURRENCY, multipart_chunksize=_PART, preferred_transfer_client="classic"
+    )
+    with create_transfer_manager(client, config) as manager:
+        for future in list(submit(manager)):
+            while not future.done():
+                if transfer.stop.wait(_POLL_S):
+                    raise Interrupted("the transfer was stopped")
+            future.result()
+    transfer.check()
 
 
 # --- publishing ----------------------------------------------------------------------------------
 
 
 def publish(folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer) -> Published:
-    """Upload all files, see that they are there, then say so: see `storage.publish`."""
-    place = S3Uri.of(uri).folder
-    if not place.key:
+    """Upload the files, verify them, then write the marker: see `storage.publish`."""
+    target = S3Uri.parse(uri).as_folder
+    if not target.key:
         raise UsageError(f"{uri} is a whole bucket: name a folder in it")
-    with _told(uri, "published"):
-        client = _client()
-        stamps = stamps_of(folder)
-        marker = Marker.of(folder, note)
-        there = _there(client, place)
-        if there is None or not there.same_content(marker):
-            kept = there.files if there else {}
-            same = {
-                name: kept[name].etag
+    with _errors_of(uri, "published"):
+        client = boto3_session("S3 URIs").client("s3")
+        before, marker = fingerprint(folder), Marker.of(folder, note)
+        old = _whole(client, target, _listing(client, target)) or Marker({})
+        if old != marker:
+            unchanged = {
+                name: old.files[name].etag
                 for name, entry in marker.files.items()
-                if entry.is_as(kept.get(name))
+                if old.files.get(name) == entry
             }
-            _upload(client, folder, place, marker.without(same), transfer)
-            told = _as_there(client, place, marker, same)
-            if stamps_of(folder) != stamps:
+            _upload(client, folder, target, marker.without(unchanged), transfer)
+            marker = _verified(client, target, marker, unchanged)
+            if fingerprint(folder) != before:
                 raise StoreError(f"{folder} changed while it was published")
-            client.put_object(**(place / MARKER).where, Body=told.data())
-    return Published(str(place), dict(note))
+            client.put_object(**(target / MARKER).args, Body=marker.data())
+    return Published(str(target), dict(note))
 
 
-def _there(client: Any, place: S3Uri) -> Marker | None:
-    """The marker of what is at a place, if all of it is there."""
-    return _whole(client, place, _listing(client, place))
-
-
-def _upload(client: Any, folder: Path, place: S3Uri, marker: Marker, transfer: Transfer) -> None:
-    from boto3.s3.transfer import TransferConfig, create_transfer_manager
-
+def _upload(client: Any, folder: Path, target: S3Uri, marker: Marker, transfer: Transfer) -> None:
     meter = Meter(transfer, sum(entry.size for entry in marker.files.values()))
-    config = TransferConfig(max_concurrency=_AT_ONCE, preferred_transfer_client="classic")
-    with create_transfer_manager(client, config) as manager:  # an error cancels all of it
-        futures = [
-            manager.upload(
-                *(str(path), place.bucket, (place / name).key),
-                {"Metadata": {_OURS: marker.files[name].sha256}},
-                [_Subscriber(meter)],
-            )
-            for name, path in contents(folder).items()
-            if name in marker.files
-        ]
-        for future in futures:
-            while not future.done():
-                if transfer.stop.wait(_LOOK_S):
-                    raise Interrupted("the upload was given up")
-            future.result()
+
+    def submit(manager: Any) -> Iterator[Any]:
+        for name, path in contents(folder).items():
+            if name in marker.files:
+                args = {"Metadata": {_HASH: marker.files[name].sha256}}
+                key = (target / name).key
+                yield manager.upload(str(path), target.bucket, key, args, [_Callbacks(meter)])
+
+    _run_transfers(client, submit, transfer)
 
 
-class _Subscriber:
-    """Tells a meter of what boto3 has sent."""
+def _verified(client: Any, target: S3Uri, marker: Marker, unchanged: Mapping[str, str]) -> Marker:
+    """The marker with the ETags in S3. Raises StoreError if another publisher wrote an object.
 
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
-
-    def on_progress(self, bytes_transferred: int, **_: Any) -> None:
-        self._meter.add(bytes_transferred)
-
-    def on_queued(self, **_: Any) -> None: ...
-
-    def on_done(self, **_: Any) -> None: ...
-
-
-def _as_there(client: Any, place: S3Uri, marker: Marker, same: Mapping[str, str]) -> Marker:
-    """The marker with the ETags that S3 tells of, if all is there.
-
-    An object that somebody else has put there meanwhile is not taken for this one: it has the hash
-    that it was sent with, or the ETag by which it was known as the `same` and was not sent again.
-
-    Raises:
-        StoreError: one is missing, or is another.
+    An object is ours if its metadata has the hash that we sent, or if it has the ETag of a file
+    that was `unchanged` and so not sent.
     """
 
-    def there(name: str) -> Entry:
-        entry, head = marker.files[name], _head(client, place / name)
-        known = head["Metadata"].get(_OURS) == entry.sha256 or head["ETag"] == same.get(name)
-        if head["ContentLength"] != entry.size or not known:
-            raise StoreError(
-                f"{place / name} is not what was sent: another publishes there as well"
-            )
+    def verify(name: str) -> Entry:
+        entry, head = marker.files[name], _head(client, target / name)
+        is_ours = head["Metadata"].get(_HASH) == entry.sha256
+        is_ours = is_ours or head["ETag"] == unchanged.get(name)
+        if head["ContentLength"] != entry.size or not is_ours:
+            raise StoreError(f"{target / name} is not what was sent: another process publishes it")
         return replace(entry, etag=head["ETag"])
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return replace(
-            marker, files=dict(zip(marker.files, pool.map(there, marker.files), strict=True))
-        )
+    with ThreadPoolExecutor(_CONCURRENCY) as pool:
+        entries = pool.map(verify, marker.files)
+        return replace(marker, files=dict(zip(marker.files, entries, strict=True)))
 
 
 # --- listing -------------------------------------------------------------------------------------
 
 
-def ready(uri: str) -> list[Published]:
-    """The whole folders below a place: see `storage.ready`."""
-    place = S3Uri.of(uri).folder
-    with _told(uri, "listed"):
-        client = _client()
+def list_published(uri: str) -> list[Published]:
+    """The complete folders below a folder: see `storage.list_published`."""
+    parent = S3Uri.parse(uri).as_folder
+    with _errors_of(uri, "listed"):
+        client = boto3_session("S3 URIs").client("s3")
         folders: dict[str, dict[str, Any]] = defaultdict(dict)
-        for name, listed in _listing(client, place).items():
+        for name, listed in _listing(client, parent).items():
             folder, slash, rest = name.partition("/")
             if slash and rest:
                 folders[folder][rest] = listed
         markers = {
-            name: _whole(client, place / f"{name}/", files) for name, files in folders.items()
+            name: _whole(client, parent / f"{name}/", files) for name, files in folders.items()
         }
-    whole = {name: marker for name, marker in markers.items() if marker}
-    return [Published(str(place / f"{name}/"), each.note) for name, each in whole.items()]
+    return [Published(str(parent / f"{name}/"), m.note) for name, m in markers.items() if m]
 
 
-def _listing(client: Any, place: S3Uri) -> dict[str, Any]:
-    """What S3 tells of each object below a place, by its name there."""
-    pages = client.get_paginator("list_objects_v2").paginate(Bucket=place.bucket, Prefix=place.key)
+def _listing(client: Any, folder: S3Uri) -> dict[str, Any]:
+    """What S3 lists of each object below a folder, by its name there."""
+    pages = client.get_paginator("list_objects_v2")
     return {
-        each["Key"][len(place.key) :]: each for page in pages for each in page.get("Contents", [])
+        each["Key"][len(folder.key) :]: each
+        for page in pages.paginate(Bucket=folder.bucket, Prefix=folder.key)
+        for each in page.get("Contents", [])
     }
 
 
-def _whole(client: Any, place: S3Uri, files: Mapping[str, Any]) -> Marker | None:
-    """A folder's marker, where all it tells of is among the objects that are listed."""
+def _whole(client: Any, folder: S3Uri, files: Mapping[str, Any]) -> Marker | None:
+    """A folder's marker, if all its files are among the objects that are listed."""
     if MARKER not in files:
         return None
     try:
-        marker, _ = _marker(client, place)
+        marker, _ = _marker(client, folder)
     except (UsageError, StoreError):
-        return None  # gone meanwhile, or somebody else's: all the same here
-    told = {name: (entry.size, entry.etag) for name, entry in marker.files.items()}
+        return None  # removed meanwhile, or not a marker of ours
+    expected = {name: (entry.size, entry.etag) for name, entry in marker.files.items()}
     listed = {name: (each["Size"], each["ETag"]) for name, each in files.items()}
-    return marker if told.items() <= listed.items() else None
+    return marker if expected.items() <= listed.items() else None
 
 
-# --- what S3 says --------------------------------------------------------------------------------
-
-
-def _client() -> Any:
-    try:
-        import boto3.session
-    except ModuleNotFoundError:
-        raise UsageError("S3 needs boto3: pip install 'infinite-rl[aws]'") from None
-    return boto3.session.Session().client("s3")  # a session of one's own: threads may not share it
-
-
-def _cut_off() -> tuple[type[Exception], ...]:
-    """What is raised where a connection ends while an object is read."""
-    from botocore import exceptions as known
-    from urllib3.exceptions import ProtocolError  # which not every botocore makes its own
-
-    return (
-        ProtocolError,
-        *(known.ReadTimeoutError, known.ResponseStreamingError, known.IncompleteReadError),
-        *(known.FlexibleChecksumError, ConnectionError, TimeoutError),
-    )
+# --- errors --------------------------------------------------------------------------------------
 
 
 @contextmanager
-def _told(uri: str, what: str) -> Iterator[None]:
-    """Say what boto3 and the disk raise in one line, and whose fault it is."""
+def _errors_of(uri: str, verb: str) -> Iterator[None]:
+    """Map what boto3 and the disk raise to one line that says whose fault it is."""
     try:
         yield
-    except OSError as error:
-        raise StoreError(f"{uri} could not be {what}: {error}") from None
     except (ImportError, StoreError, UsageError, Interrupted):
         raise
+    except OSError as error:
+        raise StoreError(f"{uri} could not be {verb}: {error}") from None
+    except KeyError as error:  # boto3 takes headers that were cut off
+        raise StoreError(f"{uri} could not be {verb}: the response lacks {error}") from None
     except Exception as error:
-        # Whatever boto3 raises; its classes are not there to be named where it is not installed.
-        raise _meant(uri, what, error) from None
+        # boto3's classes cannot be named here: it may not be installed.
+        library = type(error).__module__.partition(".")[0]
+        if problem := setup_problem(error):
+            raise UsageError(f"{uri} cannot be {verb}: {problem}") from None
+        if _status(error) == 412 or "expected ETag" in str(error):
+            changed = f"{uri} could not be {verb}: an object changed during the transfer"
+            raise StoreError(changed) from None
+        if hasattr(error, "operation_name"):
+            raise _refusal(uri, verb, error) from None
+        if isinstance(error, ValueError) or library in (
+            "boto3",
+            "botocore",
+            "s3transfer",
+            "urllib3",
+        ):
+            raise StoreError(f"{uri} could not be {verb}: {reason_of(error)}") from None
+        raise
 
 
-def _meant(uri: str, what: str, error: Exception) -> Exception:
-    from botocore import exceptions as known
-
-    if isinstance(error, known.ClientError):
-        return _refused(uri, what, error)
-    if isinstance(error, known.NoCredentialsError | known.PartialCredentialsError):
-        return UsageError(
-            f"{uri} cannot be {what}: there are no AWS credentials (in the environment, a profile "
-            "or a role)"
-        )
-    said = reason_of(error)
-    wrong = (known.ProfileNotFound, known.NoRegionError, known.ParamValidationError)
-    if isinstance(error, wrong) or "endpoint" in said and isinstance(error, ValueError):
-        return UsageError(f"{uri} cannot be {what}: {said}")
-    module = type(error).__module__.partition(".")[0]
-    if isinstance(error, ValueError) or module in _LIBRARIES:
-        return StoreError(f"{uri} could not be {what}: {said}")
-    return error
-
-
-def _refused(uri: str, what: str, error: Any) -> Exception:
-    """What an answer of S3 that is an error means."""
+def _refusal(uri: str, verb: str, error: Any) -> Exception:
+    """The error for an error response of S3."""
     code, status = str(error.response.get("Error", {}).get("Code")), _status(error)
-    bucket = S3Uri.of(uri).bucket
+    operation = error.operation_name
+    problem = ""
     if code == "NoSuchBucket":
-        return UsageError(f"{uri} cannot be {what}: there is no bucket {bucket}")
-    if status == 404:
-        return UsageError(f"{uri} cannot be {what}: there is no such object (404)")
-    if code in ("AccessDenied", "403", "AllAccessDisabled"):
-        operation = "PutObject" if error.operation_name in _UPLOADS else error.operation_name
-        denied = f"s3:{_PERMISSIONS.get(operation, operation)} is denied"
-        # S3 tells who may not list as little of an object that is not there.
-        also = ", or there is no such object" if operation in _READS else ""
-        return UsageError(f"{uri} cannot be {what}: {denied}{also}")
-    if status == 412:
-        return StoreError(f"{uri} could not be {what}: an object changed meanwhile (412)")
-    said = reason_of(error)
-    if status in (301, 400, 401, 403):
-        return UsageError(f"{uri} cannot be {what}: {said}")
-    return StoreError(f"{uri} could not be {what}: {said}")
+        problem = f"there is no bucket {S3Uri.parse(uri).bucket}"
+    elif status == 404:
+        problem = "there is no such object (404)"
+    elif code in ("AccessDenied", "403", "AllAccessDisabled"):
+        problem = f"s3:{_PERMISSIONS.get(operation, operation)} is denied"
+        if operation in ("HeadObject", "GetObject"):  # S3 hides a missing object in the same way
+            problem += ", or there is no such object"
+    elif status in (301, 400, 401, 403):
+        problem = reason_of(error)
+    if problem:
+        return UsageError(f"{uri} cannot be {verb}: {problem}")
+    return StoreError(f"{uri} could not be {verb}: {reason_of(error)}")
 
 
 def _status(error: Any) -> int:
-    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    response = getattr(error, "response", None) or {}
+    return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))

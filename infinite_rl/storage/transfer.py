@@ -1,12 +1,12 @@
-"""A transfer: where it goes to, what it is told to stop by, and the step in which it is there."""
+"""Options of a transfer, its progress, and the cache that downloads are moved into."""
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,87 +14,74 @@ from ..errors import InfiniteRLError, StoreError
 from ..files.atomic import atomic_folder, clear_unfinished
 from ..files.cache import cache_folder
 
-CHUNK = 1 << 20  # bytes that are read at a time
-_LOCK = ".lock"
-
 
 class Interrupted(InfiniteRLError):
-    """The caller asked for a transfer to be given up."""
+    """The caller stopped a transfer."""
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """How things are fetched and published.
+    """Options of a fetch or a publish.
 
-    cache      the folder that what is fetched is kept in; None: that of the user
-    told       is called, from any thread, with the bytes so far and the bytes in all
-    stop       a transfer is given up when this is set, and raises Interrupted
-    leave_out  names of files that are not fetched with a folder of S3
+    cache        the folder for downloads; None: the user's cache
+    on_progress  called from any thread with (bytes done, bytes in all)
+    stop         an event that stops the transfer, which then raises Interrupted
+    leave_out    file names that are not fetched with a folder from S3
     """
 
     cache: Path | None = None
-    told: Callable[[int, int], None] = lambda _done, _total: None
+    on_progress: Callable[[int, int], None] = lambda _done, _total: None
     stop: threading.Event = field(default_factory=threading.Event)
     leave_out: tuple[str, ...] = ()
 
-    def place(self, uri: str, version: str, name: str) -> Path:
-        """Where this version of what `uri` names is kept, once it is there."""
+    def cache_path(self, uri: str, version: str, name: str) -> Path:
+        """The path of this version of `uri` in the cache. Raises StoreError if there is none."""
         digest = hashlib.sha256(f"{uri}\n{version}".encode()).hexdigest()[:16]
         try:
             return (self.cache or cache_folder()) / "data" / digest / name
         except (OSError, RuntimeError) as error:
-            raise StoreError(f"there is no cache to keep {uri} in: {error}") from None
+            raise StoreError(f"there is no cache folder for {uri}: {error}") from None
 
     def check(self) -> None:
-        """Raise Interrupted where it is to be given up."""
+        """Raise Interrupted if the transfer is to stop."""
         if self.stop.is_set():
-            raise Interrupted("the transfer was given up")
+            raise Interrupted("the transfer was stopped")
 
 
 class Meter:
-    """Adds up the bytes of parts that are moved at the same time; `over` ends those under way."""
+    """Adds up the bytes of parallel parts."""
 
     def __init__(self, transfer: Transfer, total: int) -> None:
-        self._transfer, self._total, self._done = transfer, total, 0
-        self._turn = threading.Lock()
-        self.over = threading.Event()
+        self._on_progress, self._total, self._done = transfer.on_progress, total, 0
+        self._lock = threading.Lock()
 
     def add(self, count: int) -> None:
-        """So many bytes more have been moved."""
-        with self._turn:
+        """Count bytes that were moved; negative if a part starts again."""
+        with self._lock:
             self._done += count
-            self._transfer.told(self._done, self._total)
+            self._on_progress(self._done, self._total)
 
 
-def kept(place: Path, is_whole: Callable[[Path], bool], make: Callable[[Path], object]) -> Path:
-    """`place`, made by `make` at another path where it is not there whole.
+def cached(path: Path, is_whole: Callable[[Path], bool], make: Callable[[Path], object]) -> Path:
+    """Return `path`; if it is missing or incomplete, `make` creates it at a temporary path first.
 
-    It gets its name when all of it is on the disk. Of several who want it at once, one makes it.
+    One process at a time makes it; the lock goes with its process. A file system without locks has
+    each process make its own.
 
     Raises:
-        StoreError: it cannot be written. Whatever `make` raises.
+        StoreError: it cannot be written. Also whatever `make` raises.
     """
-    if is_whole(place):
-        return place
+    if is_whole(path):
+        return path
     try:
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _turn(place.parent):
-            if not is_whole(place):
-                with atomic_folder(place) as draft:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (path.parent / ".lock").open("wb") as lock:
+            with suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                clear_unfinished(path.parent)
+            if not is_whole(path):
+                with atomic_folder(path) as draft:
                     make(draft)
     except OSError as error:
-        raise StoreError(f"cannot write {place}: {error.strerror or error}") from None
-    return place
-
-
-@contextmanager
-def _turn(folder: Path) -> Iterator[None]:
-    """Wait until nobody else makes anything in a folder; what killed processes left is removed.
-
-    A lock goes with its process. Where the file system has none, each makes its own in peace.
-    """
-    with (folder / _LOCK).open("wb") as file:
-        with suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
-            clear_unfinished(folder)
-        yield
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+    return path

@@ -29,7 +29,7 @@ from infinite_rl.launch.hosts import HostRendezvous, Hosts, WorkerHost, ip_of
 from infinite_rl.launch.inputs import fetched
 from infinite_rl.launch.ray_job import Node, trained
 from infinite_rl.launch.resumable_run import ResumableRun
-from infinite_rl.storage import fetch, ready
+from infinite_rl.storage import fetch, list_published
 from infinite_rl.training.runs import checkpoint
 from infinite_rl.training.runs.config import TrainingConfig
 from infinite_rl.training.runs.publishing import Publisher
@@ -499,17 +499,17 @@ def test_a_job_that_is_started_again_goes_on_from_its_newest_checkpoint(
 
     first = start("first")
     deadline = time.monotonic() + 120
-    while not (there := ready(places["checkpoint_uri"])):
+    while not (there := list_published(places["checkpoint_uri"])):
         assert first.poll() is None and time.monotonic() < deadline
         time.sleep(0.2)
     kill_all(first)
     run = there[0].name.rpartition("_")[0]
-    assert f"{run}_final" not in [each.name for each in ready(places["checkpoint_uri"])]
+    assert f"{run}_final" not in [each.name for each in list_published(places["checkpoint_uri"])]
     again = start("again")
     said, errors = again.communicate(timeout=300)
     assert again.returncode == 0, errors
     assert f"the run {run} goes on from step " in errors
-    there = ready(places["checkpoint_uri"])
+    there = list_published(places["checkpoint_uri"])
     assert {each.name.rpartition("_")[0] for each in there} == {run}
     assert there[0].name == f"{run}_final" and there[0].note["step"] == 30
     events = fetch(f"{places['trace_uri']}{run}/")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+
+from infinite_rl.errors import InfiniteRLError
 
 _ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|.)")
 _SIGNS = {"n": "\n", "r": "\r", "t": "\t", "0": "\0"}
@@ -31,3 +33,22 @@ def assert_none(faults: Iterable[object]) -> None:
     """Fail with the list of all faults if there is one."""
     listed = [str(fault) for fault in faults]
     assert not listed, "\n".join([f"{len(listed)} faults:", *listed])
+
+
+def error_of(call: Callable[[], object]) -> str:
+    """The class and the message of the package's error that a call raises, "" if it raises none."""
+    try:
+        call()
+    except InfiniteRLError as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def unlike(cases: Iterable[tuple[str, Callable[[], object]]]) -> list[str]:
+    """Of patterns and calls, those whose error is not one line that the pattern is found in."""
+    errors = [(pattern, error_of(call)) for pattern, call in cases]
+    return [
+        f"{error!r} is not like {pattern!r}"
+        for pattern, error in errors
+        if not re.search(pattern, error) or "\n" in error
+    ]

@@ -18,7 +18,7 @@ from s3_server import bucket, credentials
 pytest.importorskip("yaml")
 
 from infinite_rl.errors import StoreError, UsageError
-from infinite_rl.storage import Published, Transfer, fetch, ready
+from infinite_rl.storage import Published, Transfer, fetch, list_published
 from infinite_rl.training import TrainingConfig
 from infinite_rl.training.runs import checkpoint, publishing
 from infinite_rl.training.runs.publishing import PUBLISHED, UNPUBLISHED, Publisher
@@ -55,7 +55,7 @@ def save(folder: RunFolder, step: int) -> Path:
 
 def there(folder: RunFolder, place: str) -> dict[str, Any]:
     """What is published, by its name without that of the run, and the step noted of it."""
-    found = ready(place)
+    found = list_published(place)
     return {each.name.removeprefix(f"{folder.path.name}_"): each.note.get("step") for each in found}
 
 
@@ -128,7 +128,7 @@ def test_training_does_not_wait_and_may_throw_away_what_is_on_its_way(
             if step == 1:
                 assert published.begun.wait(60)
                 shutil.rmtree(path)
-        assert ready(told.checkpoint_uri) == []
+        assert list_published(told.checkpoint_uri) == []
         published.go_on.set()
     assert there(folder, told.checkpoint_uri) == {"step1": 1, "step2": 2, "final": 2}
 
@@ -248,7 +248,7 @@ def test_who_wants_to_leave_does_not_wait(
     published.go_on.set()
     for thread in publishers:
         thread.join(30)
-    assert ready(told.checkpoint_uri) == []
+    assert list_published(told.checkpoint_uri) == []
 
 
 def test_what_is_under_way_when_somebody_leaves_ends_without_a_traceback(
@@ -381,7 +381,7 @@ def test_the_local_engine_publishes_to_s3_and_keeps_the_newest(
     place = "s3://runs/checkpoints/job/"
     found = training(checkpoint_uri=place, trace_uri="s3://runs/traces/job/", remove_local=True)
     run = found.parent.parent.name
-    assert [each.name for each in ready(place)] == [
+    assert [each.name for each in list_published(place)] == [
         f"{run}_final", f"{run}_step2", f"{run}_step4", f"{run}_step6",
     ]  # fmt: skip
     final = fetch(f"{place}{run}_final/")

@@ -25,7 +25,7 @@ from types import TracebackType
 
 from ...errors import InfiniteRLError, StoreError
 from ...redact import redact
-from ...storage import Transfer, publish, ready
+from ...storage import Transfer, list_published, publish
 from . import checkpoint
 from .config import TrainingConfig
 from .run_folder import CONFIG, EVENTS, HARDWARE, MANIFEST, REQUIREMENTS, ROLLOUTS, RunFolder
@@ -260,7 +260,7 @@ def published(config: TrainingConfig) -> set[str]:
     found = {}
     for place in filter(None, {config.checkpoint_uri: None, config.trace_uri: None}):
         try:
-            found[place] = {each.name for each in ready(place)}
+            found[place] = {each.name for each in list_published(place)}
         except StoreError as error:
             logger.warning("nothing can be published now: %s", redact(str(error)))
     return found.get(config.checkpoint_uri, set())
