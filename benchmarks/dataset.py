@@ -29,7 +29,7 @@ from infinite_rl.dataset.loaders import load
 from infinite_rl.dataset.rows import Row, read
 from infinite_rl.dataset.scoring import score_rows
 from infinite_rl.dataset.split import LEFT_OUT, split
-from infinite_rl.dataset.words import prompt_column
+from infinite_rl.dataset.tokens import prompt_column
 from infinite_rl.procedural import families, make_problem
 
 Found = TypeVar("Found", Duplicate, Leak)

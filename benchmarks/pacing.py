@@ -29,8 +29,8 @@ from benchmarks.table import machine
 from infinite_rl.errors import ProviderError, ProviderUnavailable
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
-from infinite_rl.providers.gate import Call, Gate, Limits, RetryPolicy
 from infinite_rl.providers.gemini import GeminiProvider
+from infinite_rl.providers.rate_limit import Call, Limits, RateLimiter, RetryPolicy
 from infinite_rl.types import Completion
 
 KEY = "AIzaLoopbackKey-0123456789"
@@ -110,7 +110,7 @@ class Try(NamedTuple):
 
 @dataclass
 class Simulation:
-    """Threads that call a server all the time, through a `Gate`, on a clock that jumps.
+    """Threads that call a server all the time, through a `RateLimiter`, on a clock that jumps.
 
     The server refuses what `quota` does not let through, and `random_429s` of the rest. `names`
     says whether it names the quota per minute that was met, and the delay; `random_delay_s` is the
@@ -138,7 +138,7 @@ class Simulation:
         limits = Limits(
             self.limits.rpm, self.limits.tpm, self.limits.max_concurrency or self.threads
         )
-        self.gate = gate = Gate(limits, policy)
+        self.gate = gate = RateLimiter(limits, policy)
         order = count()
         line: list[tuple[int, int]] = [(next(order), 0) for _ in range(self.threads)]
         later: list[tuple[float, int, int]] = []

@@ -38,12 +38,17 @@ from .inference.calls import (
 from .inference.journal import Journal, slot_seed
 from .manifest import MANIFEST, read_manifest
 from .providers import resolve_provider
-from .providers.limits import Limits, RetryPolicy
-from .providers.models import check_available, warnings_of
+from .providers.base import Provider
+from .providers.models import (
+    check_available,
+    nearest_thinking,
+    parse_thinking,
+    thinking_request,
+    warnings_of,
+)
 from .providers.prices import Price
-from .providers.provider import Provider
+from .providers.rate_limit import Limits, RetryPolicy
 from .providers.remote import check_settings
-from .providers.thinking import nearest_thinking, parse_thinking, thinking_request
 from .reward_functions import get_reward_functions
 from .reward_functions.reward_function import RewardFunction
 from .settings import check_range
@@ -190,7 +195,7 @@ def generate_dataset(
             for line in warnings_of(models, temperature, provider=kind, thinking=thinking):
                 logger.warning("%s", line)
         thoughts = [thinking, nearest_thinking(models[-1], thinking)]
-        room = max(thinking_request(*each).room for each in zip(models, thoughts, strict=False))
+        room = max(thinking_request(*each).budget for each in zip(models, thoughts, strict=False))
         collecting = Collecting(journal)
         prices = [asked.writer.price, *[asked.solver.price] * solves.count]
         budget = Budget(

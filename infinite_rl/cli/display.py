@@ -16,7 +16,7 @@ from rich.text import Text
 
 from ..generation.progress import Progress
 from ..inference.budget import KNOWN_AFTER, Estimate, Spending
-from ..providers.gate import Traffic
+from ..providers.rate_limit import RateLimiterStats
 from ..types import Usage
 
 PLAIN_EVERY_S = 5.0  # between two lines where there are no bars
@@ -54,7 +54,7 @@ def spent(spending: Spending) -> str:
     return f"{tokens(spending.usage)}, {dollars(None if spending.unpriced else spending.cost)}"
 
 
-def in_flight(progress: Progress | Traffic) -> str:
+def in_flight(progress: Progress | RateLimiterStats) -> str:
     """Calls in flight, and whether the provider's trouble has slowed them: "64 in flight"."""
     shown = f"{progress.in_flight} in flight"
     if progress.cap >= progress.most:

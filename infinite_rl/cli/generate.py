@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..dataset.distinct import MIN_DISTINCT
+from ..dataset.diversity import MIN_DISTINCT
 from ..errors import StoreError, UsageError
 from ..manifest import read_manifest
 from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
@@ -175,7 +175,7 @@ def _generated(
 ) -> Progress:
     from rich.console import Console
 
-    from ..providers.limits import Limits
+    from ..providers.rate_limit import Limits
     from .display import display
 
     screen = display(Console(stderr=True), quiet=given.quiet)
@@ -249,7 +249,7 @@ def _values(progress: Progress, given: argparse.Namespace) -> dict[str, object]:
 def _print_summary(progress: Progress, given: argparse.Namespace) -> bool:
     """Print what the run came to. False where a model has written the same few tasks again."""
     from ..dataset import load_dataset, summarise
-    from ..dataset.distinct import distinct_tasks
+    from ..dataset.diversity import distinct_tasks
     from .display import done, lacking
 
     asks_a_model = PROVIDERS[resolve_provider(given.provider)].asks_a_model

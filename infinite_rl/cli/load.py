@@ -43,8 +43,7 @@ def add(verbs: arguments.Verbs) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from ..dataset.loaders import load
-    from ..dataset.puzzles import puzzles
+    from ..dataset.loaders import load, reasoning_gym_rows
     from ..dataset.rows import write
 
     if given.pin:
@@ -57,7 +56,9 @@ def run(given: argparse.Namespace) -> int:
     if kind == "reasoning_gym":
         if source or given.split:
             raise UsageError("a reasoning_gym task is made here: no --from, no --split")
-        rows = puzzles(task, 100 if given.count is None else given.count, given.seed or 0)
+        rows = reasoning_gym_rows(
+            task, 100 if given.count is None else given.count, given.seed or 0
+        )
     else:
         if given.count is not None:
             raise UsageError("--count is of a reasoning_gym task: a benchmark is loaded whole")
@@ -70,7 +71,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _pin(given: argparse.Namespace) -> int:
-    from ..dataset.gsm8k_splits import VALIDATION, pin
+    from ..dataset.loaders import VALIDATION, pin_gsm8k
 
     if given.name != "gsm8k" or given.split:
         raise UsageError("--pin makes all splits of gsm8k, and of no other benchmark")
@@ -78,7 +79,7 @@ def _pin(given: argparse.Namespace) -> int:
         raise UsageError("--count is of a reasoning_gym task: all of gsm8k is pinned")
     validation = VALIDATION if given.validation is None else given.validation
     source, counts = vars(given)["from"], {"validation": validation, "seed": given.seed or 0}
-    found = pin(given.out, source, **counts, overwrite=given.overwrite)
+    found = pin_gsm8k(given.out, source, **counts, overwrite=given.overwrite)
     rows = ", ".join(f"{name}: {count}" for name, count in found.rows.items())
     values = {"rows": sum(found.rows.values()), "splits": found.rows, "out": given.out}
     tell(given, values, f"rows pinned: {rows}, in {given.out}")

@@ -56,8 +56,7 @@ def add(verbs: arguments.Verbs) -> None:
 
 def run(given: argparse.Namespace) -> int:
     from ..dataset import rows
-    from ..dataset.mix import Source, mix
-    from ..dataset.order import write_order
+    from ..dataset.mix import Source, mix, write_order
 
     _refuse_idle(given)
     sources = [Source.parse(text) for text in given.sources]

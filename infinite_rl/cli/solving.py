@@ -83,14 +83,14 @@ def _in_flight(asking: SolveConfig) -> str:
     """The calls under way, once there are some."""
     from .display import in_flight
 
-    return ", ".join(in_flight(each.traffic) for each in asking.asked)
+    return ", ".join(in_flight(each.stats) for each in asking.asked)
 
 
 def _asking(
     given: argparse.Namespace, provider: str, model: str, attempts: int, stop: threading.Event
 ) -> SolveConfig:
     from ..dataset.solving import SolveConfig
-    from ..providers.limits import Limits
+    from ..providers.rate_limit import Limits
 
     return SolveConfig(
         provider,

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from ..errors import UsageError
 from .rows import Row, Source, read
-from .words import Hashes, bare, flat, hash_of, hashes, prompt_column, tokens, words
+from .tokens import Hashes, flat_text, hash_of, hashes, prompt_column, tokens, without_markup, words
 
 SOLUTION_COLUMNS = (
     "response", "answer", "solution", "code", "canonical_solution", "completion", "output",
@@ -102,7 +102,7 @@ class Benchmarks:
                 for column in _columns(row, columns, f"row {number} of {name}"):
                     text = _Text(name, number, _id(row), column)
                     prompt = bool(columns) or column == prompt_column(row)
-                    self._add(text, flat(row[column]), prompt, found, pieces)
+                    self._add(text, flat_text(row[column]), prompt, found, pieces)
             if len(self._whole) == before:
                 raise UsageError(f"{name} has no text to compare with that is new")
         self._grams = {size: _index(grams, common) for size, grams in found.items()}
@@ -132,7 +132,7 @@ class Benchmarks:
         found: Mapping[int, list[_Grams]],
         pieces: list[_Grams],
     ) -> None:
-        said = tokens(bare(content))
+        said = tokens(without_markup(content))
         spoken = words(said)
         whole = hash_of("\0".join(said))
         if whole in self._whole or len(spoken) < (1 if prompt else self._n):
@@ -145,7 +145,7 @@ class Benchmarks:
         pieces.append(_grams(spoken, _PIECE, place))
 
     def _shared(self, row: Mapping[str, Any], column: str) -> Iterator[Hit]:
-        said = tokens(bare(flat(row[column])))
+        said = tokens(without_markup(flat_text(row[column])))
         spoken = words(said)
         place = self._whole.get(hash_of("\0".join(said)))
         if place is not None:

@@ -11,8 +11,8 @@ from ..estimators import wilson
 from . import rows
 from .rows import Row
 from .scoring import score_columns
-from .shelf import Shelf
 from .solving import Cost, SolveConfig, Solved, folder_of, solve
+from .spill import SpillList
 from .unfinished import meanwhile
 
 RATE_COLUMNS = ("attempts", "solved", "pass_rate", "pass_rate_low", "pass_rate_high")
@@ -97,7 +97,7 @@ def _write(
     rating: Rating,
     on_row: Callable[[int], None],
 ) -> None:
-    shelf = Shelf()
+    shelf = SpillList()
     with meanwhile(so_far, out) as lines:
         for each in rated:
             rating.add(each.row)

@@ -1,6 +1,7 @@
 """Mixtures: rows of several sources in one order, the same for the same seed on every machine.
 
-The rows wait on the disk while their order is made; only their ids are in memory.
+The rows are on disk while their order is made; memory holds only their ids. An order file has the
+ids of rows, one a line, in the order in which they are visited.
 """
 
 from __future__ import annotations
@@ -10,36 +11,36 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from ..errors import UsageError
+from ..files.atomic import atomic_file
 from ..settings import check_range
 from . import rows
-from .order import Ordered, arrange, read_order
 from .rows import Row
-from .shelf import Shelf, to_json
+from .spill import SpillList, to_json
 
 Mode = Literal["shuffled", "sequential", "weighted"]
 MODES: tuple[str, ...] = get_args(Mode)
 ID_COLUMN = "mix_id"
+_NAMED, _CHARS = 3, 80  # ids that an error quotes, and characters of each
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where rows of a mixture come from, and how many.
+    """A source of a mixture.
 
-    `weight` is the chance of a draw, beside the other sources' weights (for `weighted` mixtures);
-    of the source's rows only `count` are taken, all where it is None. `name` is by default that of
-    the file, without its ending. With an `order` (ids) only the rows come that it names, in this
-    order and as often as it names them; `count` takes the first of them.
+    `weight` is the relative probability of a draw (for `weighted` mixtures). Only `count` of its
+    rows are used, all if None. `name` is by default that of the file, without its ending. An
+    `order` (ids) selects and orders its rows, with repeats; `count` takes the first of them.
 
     Raises:
-        UsageError: a weight that is not above 0, or a count that is below 0.
+        UsageError: the weight is not above 0, or the count is below 0.
     """
 
     rows: rows.Source
@@ -58,8 +59,8 @@ class Source:
     def parse(cls, text: str) -> Source:
         """A source from `PATH`, `PATH:weight`, `PATH:weight:count` or `PATH::count`.
 
-        A text that is a path as it stands is nothing but that. Raises UsageError for a weight or
-        count that cannot be.
+        A text that is an existing path is read as that. Raises UsageError for a malformed weight or
+        count.
         """
         path, *numbers = text.rsplit(":", 2)
         if Path(text).exists() or not numbers:
@@ -67,22 +68,32 @@ class Source:
         if len(numbers) == 2 and rows.as_number(numbers[0]) is None and numbers[0]:
             path, numbers = f"{path}:{numbers[0]}", numbers[1:]
         weight, count = (*numbers, "")[:2]
-        if not (weight or count):
-            raise UsageError(f"{text!r} is no source: write PATH[:weight[:count]]")
         share = rows.as_number(weight or 1)
-        if share is None or not re.fullmatch("(-?[0-9]{1,18})?", count):
+        if not (weight or count) or share is None or not re.fullmatch("(-?[0-9]{1,18})?", count):
             raise UsageError(f"{text!r} is no source: write PATH[:weight[:count]]")
         return cls(path, share, int(count) if count else None)
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """How many of a source's rows are in a mixture; `taken` counts a row each time it comes."""
+class Coverage(NamedTuple):
+    """How many of a source's rows are in a mixture; `taken` counts repeats, `distinct` does not."""
 
     name: str
     rows: int
     taken: int
     distinct: int
+
+
+class Ordered(NamedTuple):
+    """The rows that an order file names.
+
+    `numbers` are the rows' indices, in its order; `unknown` how many of its `lines` name no row,
+    `repeated` how many name a row once more.
+    """
+
+    numbers: Sequence[int]
+    lines: int
+    unknown: int
+    repeated: int
 
 
 @dataclass(frozen=True)
@@ -91,14 +102,13 @@ class Mixture:
 
     Each row has its id in the column `mix_id`: the name of its source, and its own `id` or the
     hash of its content: "gsm8k/1f3a...". `ids` are these in the order of the mixture, `coverage`
-    tells how much of each source is in it, and `ordered` what the order file was worth, if there
-    was one.
+    counts the rows of each source, and `ordered` describes the order file, if there is one.
     """
 
     ids: Sequence[str]
     coverage: Sequence[Coverage]
     ordered: Ordered | None
-    _shelf: Shelf
+    _rows: SpillList
     _numbers: Sequence[int]
 
     def __len__(self) -> int:
@@ -106,7 +116,7 @@ class Mixture:
 
     def __iter__(self) -> Iterator[Row]:
         for name, number in zip(self.ids, self._numbers, strict=True):
-            yield {**self._shelf[number], ID_COLUMN: name}
+            yield {**self._rows[number], ID_COLUMN: name}
 
 
 def mix(
@@ -123,22 +133,22 @@ def mix(
     ascending: bool = False,
     on_row: Callable[[int], None] = lambda _: None,
 ) -> Mixture:
-    """One order for the rows of all sources.
+    """Put the rows of all sources into one order.
 
-    - "sequential": one source after the other, as they are.
-    - "shuffled": all of them in a random order.
-    - "weighted": each row is drawn from a source by its weight among those that still have rows,
-      until none has. Within a source rows are shuffled, too, but with `keep_order` they are not.
+    - "sequential": one source after the other, unchanged.
+    - "shuffled": all rows in a random order.
+    - "weighted": each row is drawn from a source with the probability of its weight, among the
+      sources that still have rows, until none has. Rows within a source are shuffled, too, unless
+      `keep_order`.
 
-    The rows of a source with an order of its own come in that, whichever rows come between.
+    The rows of a source with an order of its own keep that order in each mode.
 
-    `order` (ids, or a file of them) is the order itself: what it does not name is left out, and
-    what it names twice comes twice. Its ids are those of `mix_id`, or a row's own id where only
+    `order` (ids, or a file of them) replaces the mode: rows that it does not name are dropped, and
+    those that it names twice come twice. Its ids are those of `mix_id`, or a row's own id if only
     one source has it. `by` makes a curriculum: of the rows whose number in that column lies within
-    `band`, bounds included, those with the highest come first, as the easy ones have the highest
-    pass rate, or with `ascending` the lowest; among equals chance decides. `count` cuts the mixture
-    off; a source's own count is taken from its rows as they come ("sequential"), else at random.
-    `on_row` is told how many rows were read.
+    `band`, bounds included, the highest come first (an easy row has a high pass rate), or with
+    `ascending` the lowest; ties are shuffled. `count` truncates the mixture; a source's own count
+    takes its first rows ("sequential"), else random ones. `on_row` gets the number of rows read.
 
     Raises:
         UsageError: arguments that contradict each other, no rows at all, an id of `order` that is
@@ -148,18 +158,20 @@ def mix(
     if count is not None:
         check_range("a mixture's count", count, 1)
     _refuse_contradictions(sources, mode, ordered=order is not None, by=by, band=band)
-    stock, ordered = _Stock(sources, by, on_row), None
+    pool, ordered = _Pool(sources, by, on_row), None
     if order is not None:
         lines = read_order(order) if isinstance(order, str | Path) else order
-        ordered = arrange(lines, stock.known(), allow_unknown=allow_unknown)
+        ordered = arrange(lines, pool.by_id(), allow_unknown=allow_unknown)
         numbers = list(ordered.numbers)
     elif by:
-        numbers = stock.curriculum(seed, band or (-math.inf, math.inf), ascending=ascending)
+        numbers = pool.curriculum(seed, band or (-math.inf, math.inf), ascending=ascending)
     elif mode == "weighted":
-        numbers = list(stock.drawn(seed, shuffle=not keep_order))
+        numbers = list(pool.drawn(seed, shuffle=not keep_order))
+    elif mode == "sequential":
+        numbers = list(chain.from_iterable(pool.parts(0, False)))
     else:
-        numbers = stock.in_turn() if mode == "sequential" else stock.shuffled(seed)
-    return stock.mixture(numbers[:count], ordered)
+        numbers = pool.shuffled(seed)
+    return pool.mixture(numbers[:count], ordered)
 
 
 def _refuse_contradictions(
@@ -190,68 +202,62 @@ def _refuse_contradictions(
         raise UsageError(f"a band goes from its lower bound to its upper one, not {band}")
 
 
-class _Stock:
-    """The rows of all sources, on a shelf; `levels` are their numbers in the column `by`."""
+class _Pool:
+    """The rows of all sources, on disk; `levels` are their numbers in the column `by`."""
 
     def __init__(self, sources: Sequence[Source], by: str, on_row: Callable[[int], None]) -> None:
         self.sources, self.names = sources, _names(sources)
-        self.shelf, self.ids, self.levels = Shelf(), list[str](), list[float]()
-        self.own = dict[str, int | None]()  # by a row's own id; None where several have it
-        self.places: list[range] = []
-        self.orders: list[Sequence[int] | None] = []  # of sources that have one of their own
+        self.rows, self.ids, self.levels = SpillList(), list[str](), list[float]()
+        self.own_ids = dict[str, int | None]()  # by a row's own id; None if several have it
+        self.ranges: list[range] = []  # of each source's rows
+        self.orders: list[Sequence[int] | None] = []  # of sources with an order of their own
         for source, name in zip(sources, self.names, strict=True):
-            begin, seen = len(self.shelf), Counter[str]()
-            for place, row in enumerate(rows.read(source.rows), 1):
+            begin, seen = len(self.rows), Counter[str]()
+            for number, row in enumerate(rows.read(source.rows), 1):
                 unique = _unused(_own_id(row), seen)
                 if by:
-                    self.levels.append(rows.number_of(row, by, f"row {place} of {name}"))
-                number = self.shelf.add(row)
+                    self.levels.append(rows.number_of(row, by, f"row {number} of {name}"))
+                index = self.rows.add(row)
                 self.ids.append(f"{name}/{unique}")
-                self.own[unique] = None if unique in self.own else number
-                on_row(len(self.shelf))
-            self.places.append(range(begin, len(self.shelf)))
-            self.orders.append(self._own_order(source, name, self.places[-1]))
+                self.own_ids[unique] = None if unique in self.own_ids else index
+                on_row(len(self.rows))
+            self.ranges.append(range(begin, len(self.rows)))
+            self.orders.append(None)
+            if source.order is not None:
+                known = {self.ids[index]: index for index in self.ranges[-1]}
+                known |= {each.removeprefix(f"{name}/"): known[each] for each in [*known]}
+                self.orders[-1] = arrange(source.order, known, of=name).numbers
         if not self.ids:
             raise UsageError("the sources hold no rows")
 
-    def known(self) -> dict[str, int | None]:
-        """The number of a row by each id that an order file may name it by."""
-        return {**self.own, **{name: number for number, name in enumerate(self.ids)}}
-
-    def _own_order(self, source: Source, name: str, place: range) -> Sequence[int] | None:
-        if source.order is None:
-            return None
-        known = {self.ids[number]: number for number in place}
-        known |= {self.ids[number].removeprefix(f"{name}/"): number for number in place}
-        return arrange(source.order, known, of=name).numbers
-
-    def in_turn(self) -> list[int]:
-        """One source after the other, as they are."""
-        return [number for part in self.parts(0, False) for number in part]
+    def by_id(self) -> dict[str, int | None]:
+        """The index of a row by each id that an order file may use."""
+        return {**self.own_ids, **{name: index for index, name in enumerate(self.ids)}}
 
     def shuffled(self, seed: int) -> list[int]:
-        """All in a random order, in which rows of a source with an order stand in that."""
-        numbers = [number for part in self.parts(seed, True) for number in part]
+        """All in a random order, except rows of a source with an order of its own."""
+        numbers = list(chain.from_iterable(self.parts(seed, True)))
         Random(f"{seed}").shuffle(numbers)
-        for place, order in zip(self.places, self.orders, strict=True):
+        for span, order in zip(self.ranges, self.orders, strict=True):
             if order is not None:
                 own = iter(order)
-                numbers = [next(own) if number in place else number for number in numbers]
+                numbers = [next(own) if number in span else number for number in numbers]
         return numbers
 
     def parts(
         self, seed: int, shuffle: bool, wanted: Callable[[int], bool] = lambda _: True
     ) -> Iterator[list[int]]:
-        """Those of each source that are wanted, cut by its count."""
-        for at, source in enumerate(self.sources):
-            order = self.orders[at]
-            numbers = list(filter(wanted, self.places[at]) if order is None else order)
+        """The wanted rows of each source, cut to its count."""
+        for source, name, span, order in zip(
+            self.sources, self.names, self.ranges, self.orders, strict=True
+        ):
+            numbers = list(filter(wanted, span) if order is None else order)
             if shuffle and order is None:
-                Random(f"{seed}/{self.names[at]}").shuffle(numbers)
+                Random(f"{seed}/{name}").shuffle(numbers)
             yield numbers[: source.count]
 
     def drawn(self, seed: int, *, shuffle: bool) -> Iterator[int]:
-        """One draw after the other from a source by its weight, until all are empty."""
+        """Draws from the sources by their weights, until all are empty."""
         queues = [deque(part) for part in self.parts(seed, shuffle)]
         random, left = Random(f"{seed}"), list(zip(queues, self.sources, strict=True))
         while left := [pair for pair in left if pair[0]]:
@@ -261,49 +267,41 @@ class _Stock:
                 yield left[min(at, len(left) - 1)][0].popleft()
 
     def curriculum(self, seed: int, band: tuple[float, float], *, ascending: bool) -> list[int]:
-        """Those whose level lies in the band, by level."""
+        """The rows whose level lies in the band, sorted by level."""
         levels, (low, high) = self.levels, band
         parts = self.parts(seed, True, lambda number: low <= levels[number] <= high)
-        numbers = [number for part in parts for number in part]
+        numbers = list(chain.from_iterable(parts))
         Random(f"{seed}").shuffle(numbers)
         return sorted(numbers, key=levels.__getitem__, reverse=not ascending)
 
     def mixture(self, numbers: Sequence[int], ordered: Ordered | None) -> Mixture:
-        taken = Counter(numbers)
-        coverage = [
-            Coverage(
-                name,
-                len(place),
-                sum(taken[number] for number in place),
-                sum(number in taken for number in place),
-            )
-            for name, place in zip(self.names, self.places, strict=True)
-        ]
+        counts = Counter(numbers)
+        coverage = []
+        for name, span in zip(self.names, self.ranges, strict=True):
+            taken = [counts[number] for number in span]
+            coverage.append(Coverage(name, len(span), sum(taken), sum(map(bool, taken))))
         ids = [self.ids[number] for number in numbers]
-        return Mixture(ids, coverage, ordered, self.shelf, numbers)
+        return Mixture(ids, coverage, ordered, self.rows, numbers)
 
 
 def _names(sources: Sequence[Source]) -> list[str]:
-    """A name for each source; where two would have the same, the second has "#2" after it."""
-    taken = Counter[str]()
-    return [_unused(source.name or _name_of(source.rows), taken) for source in sources]
+    """A name for each source; of two with the same name, the second gets "#2"."""
+    names = []
+    for source in sources:
+        file = Path(source.rows).name if isinstance(source.rows, str | Path) else ""
+        names.append(source.name or file[: len(file) - len(rows.ending_of(file))] or "rows")
+    used = Counter[str]()
+    return [_unused(name, used) for name in names]
 
 
-def _unused(name: str, taken: Counter[str]) -> str:
-    """The name, or where it is taken, the first of name#2, name#3, ... that is not."""
+def _unused(name: str, used: Counter[str]) -> str:
+    """The name, or the first unused one of name#2, name#3, ..."""
     unused = name
-    while unused in taken:
-        taken[name] += 1
-        unused = f"{name}#{taken[name]}"
-    taken[unused] += 1
+    while unused in used:
+        used[name] += 1
+        unused = f"{name}#{used[name]}"
+    used[unused] += 1
     return unused
-
-
-def _name_of(source: rows.Source) -> str:
-    if not isinstance(source, str | Path):
-        return "rows"
-    name = Path(source).name
-    return name[: len(name) - len(rows.ending_of(name))] or "rows"
 
 
 def _own_id(row: Mapping[str, Any]) -> str:
@@ -312,3 +310,81 @@ def _own_id(row: Mapping[str, Any]) -> str:
         return rows.id_of(row)
     except UsageError:
         return hashlib.sha256(to_json(row).encode("ascii")).hexdigest()[:16]
+
+
+# --- order files ---------------------------------------------------------------------------------
+
+
+def read_order(path: str | Path) -> list[str]:
+    """The ids of an order file, without empty lines.
+
+    Raises:
+        UsageError: there is no such file, or it has no ids.
+    """
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")  # a lone \r is a part of an id
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot read the order in {path}: {reason}") from None
+    ids = [line.strip() for line in text.split("\n") if line.strip()]
+    if not ids:
+        raise UsageError(f"there are no ids in {path}")
+    return ids
+
+
+def write_order(ids: Iterable[str], path: str | Path) -> None:
+    """Write an order file atomically.
+
+    Raises:
+        UsageError: an id that is empty, or that one line cannot hold.
+        StoreError: the file cannot be written.
+    """
+    try:
+        with (
+            atomic_file(Path(path)) as draft,
+            draft.open("w", encoding="utf-8", newline="") as file,
+        ):
+            for name in ids:
+                if not name or name != name.strip() or "\n" in name:
+                    raise UsageError(f"an order file cannot hold the id {name!r}")
+                file.write(name + "\n")
+    except UnicodeEncodeError:
+        raise UsageError(f"an order file cannot hold the id {name!r}") from None
+
+
+def arrange(
+    ids: Sequence[str],
+    known: Mapping[str, int | None],
+    *,
+    allow_unknown: bool = False,
+    of: str = "",
+) -> Ordered:
+    """The rows that `ids` name, in that order, once for each time they are named.
+
+    `known` is the index of a row by its id; None for an id that several rows have. `of` is the name
+    of the source, for error messages, if the order is that of one source.
+
+    Raises:
+        UsageError: an id that several rows have, or that none has, unless `allow_unknown`.
+    """
+    numbers: list[int] = []
+    unknown: list[str] = []
+    for name in ids:
+        number = known.get(name)
+        if number is not None:
+            numbers.append(number)
+        elif name in known:
+            raise UsageError(f"the order names {name!r}, and several sources have it: say which")
+        else:
+            unknown.append(name)
+    if unknown and not allow_unknown:
+        named = ", ".join(repr(name)[:_CHARS] for name in unknown[:_NAMED])
+        named += ", ..." if len(unknown) > _NAMED else ""
+        raise UsageError(
+            f"of the {len(ids)} ids in the order of {of} {len(numbers)} are known, "
+            f"{len(unknown)} are in none of its rows: {named}"
+            if of
+            else f"{len(unknown)} of the order's {len(ids)} ids are in no source: {named}; "
+            "--allow_unknown passes over them"
+        )
+    return Ordered(numbers, len(ids), len(unknown), len(numbers) - len(set(numbers)))

@@ -23,7 +23,7 @@ from ..types import Slot
 from . import rows
 from .rows import Row
 from .scoring import Judging, score_rows
-from .shelf import Shelf, to_json
+from .spill import SpillList, to_json
 
 _NEEDED = ("prompt", "status", "format_score", "correctness_score")
 
@@ -70,7 +70,7 @@ def pairs(
     """
     check_range("most", most, 1)
     found = found or Found()
-    shelf, groups = Shelf(), dict[bytes, list[int]]()
+    shelf, groups = SpillList(), dict[bytes, list[int]]()
     for source in sources:
         for attempt in _attempts(source, completion, timeout):
             groups.setdefault(_key(attempt), []).append(shelf.add(attempt))
@@ -152,7 +152,7 @@ def _attempt(row: Mapping[str, Any], text: object, source: str, where: str) -> I
 
 def _of_run(folder: Path, timeout: float) -> Iterator[Row]:
     """The accepted rows of a run, and the attempts that failed before them, judged anew."""
-    accepted, shelf = folder / DATASET, Shelf()
+    accepted, shelf = folder / DATASET, SpillList()
     places: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
     for number, row in enumerate(read_rows(accepted, DATASET_COLUMNS, DATASET_LATER), 1):
         yield from _attempt(row, row["response"], "", f"row {number} of {accepted}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StoreError, UsageError
-from .shelf import Shelf
+from .spill import SpillList
 
 _AT_ONCE = 1_000  # rows
 
@@ -24,7 +24,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
         raise StoreError(f"{path} is damaged: {error}") from None
 
 
-def write(files: Mapping[Path, Shelf], columns: Sequence[str]) -> None:
+def write(files: Mapping[Path, SpillList], columns: Sequence[str]) -> None:
     """Write these columns of all rows, with the same types in each of the files.
 
     Where a row lacks a column, it gets a null.
@@ -48,7 +48,9 @@ def write(files: Mapping[Path, Shelf], columns: Sequence[str]) -> None:
         raise UsageError(message) from None
 
 
-def _batches(shelves: Iterable[Shelf], columns: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
+def _batches(
+    shelves: Iterable[SpillList], columns: Sequence[str]
+) -> Iterator[list[dict[str, Any]]]:
     rows = chain.from_iterable(shelves)
     while batch := list(islice(rows, _AT_ONCE)):
         yield [{column: row.get(column) for column in columns} for row in batch]
@@ -61,7 +63,7 @@ def _widened(schema: Any, batch: Sequence[dict[str, Any]]) -> Any:
     return pyarrow.unify_schemas([schema, found], promote_options="permissive")
 
 
-def _misfit(shelves: Iterable[Shelf], column: str) -> str:
+def _misfit(shelves: Iterable[SpillList], column: str) -> str:
     """The first value that has no type in common with those above it, and why; "" if all have."""
     pyarrow, _ = _pyarrow()
     schema, number = pyarrow.schema([]), 0

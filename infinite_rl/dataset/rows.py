@@ -24,7 +24,7 @@ from ..files.atomic import atomic_file
 from ..files.csv_log import csv_line, read_rows
 from ..store import DATASET, JOURNAL, is_of_a_run, sample_of
 from . import parquet
-from .shelf import Shelf, to_json, to_line
+from .spill import SpillList, to_json, to_line
 
 __all__ = [
     "Row",
@@ -285,7 +285,7 @@ def _write_json(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
     return count
 
 
-def _write_csv(shelf: Shelf, columns: Sequence[str], path: Path) -> None:
+def _write_csv(shelf: SpillList, columns: Sequence[str], path: Path) -> None:
     with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
         file.write(csv_line(columns, "\n"))
         for row in shelf:
@@ -298,13 +298,13 @@ def _field(value: object) -> str:
     return json.dumps(value) if isinstance(value, list | dict) else str(value)
 
 
-def _write_parquet(shelf: Shelf, columns: Sequence[str], path: Path) -> None:
+def _write_parquet(shelf: SpillList, columns: Sequence[str], path: Path) -> None:
     parquet.write({path: shelf}, columns)
 
 
-def put_down(rows: Iterable[Mapping[str, Any]]) -> tuple[Shelf, list[str]]:
+def put_down(rows: Iterable[Mapping[str, Any]]) -> tuple[SpillList, list[str]]:
     """The rows on a shelf, and all columns that they have."""
-    shelf, columns = Shelf(), dict[str, None]()
+    shelf, columns = SpillList(), dict[str, None]()
     for row in rows:
         columns.update(dict.fromkeys(row))
         shelf.add(row)
@@ -324,7 +324,7 @@ _LINE_WRITERS: Mapping[str, Callable[[Iterable[Mapping[str, Any]], Path], int]] 
     "jsonl.gz": _write_gzip,
     "json": _write_json,
 }
-_TABLE_WRITERS: Mapping[str, Callable[[Shelf, Sequence[str], Path], None]] = {
+_TABLE_WRITERS: Mapping[str, Callable[[SpillList, Sequence[str], Path], None]] = {
     "csv": _write_csv,
     "parquet": _write_parquet,
 }

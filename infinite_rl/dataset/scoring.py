@@ -28,7 +28,7 @@ from ..workers.worker import raised
 from . import rows
 from .ground_truth import packed_in
 from .rows import Row
-from .shelf import to_json
+from .spill import to_json
 from .unfinished import Unfinished
 
 SCORE_COLUMNS = (

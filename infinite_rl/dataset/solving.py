@@ -26,12 +26,10 @@ from ..inference.calls import ModelClients, RequestPolicy
 from ..inference.journal import Call, Journal, Source, slot_seed
 from ..layout import tagged
 from ..providers import resolve_provider
-from ..providers.gate import Limits, RetryPolicy
-from ..providers.limits import LimitedProvider
-from ..providers.models import warnings_of
+from ..providers.base import Provider
+from ..providers.models import parse_thinking, thinking_request, warnings_of
 from ..providers.prices import Price
-from ..providers.provider import Provider
-from ..providers.thinking import parse_thinking, thinking_request
+from ..providers.rate_limit import LimitedProvider, Limits, RetryPolicy
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 from ..settings import check_range
@@ -207,7 +205,7 @@ class Solver:
     @property
     def room(self) -> int:
         """The tokens that an answer's thoughts may have."""
-        return thinking_request(self.source.model, self.options.get("thinking")).room
+        return thinking_request(self.source.model, self.options.get("thinking")).budget
 
     def told(self, sample: Sample) -> str:
         """What is said before the prompt."""

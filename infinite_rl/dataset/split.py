@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError
-from .near import Index, Numbers, Sketch, sketch
+from .dedup import Index, Numbers, Sketch, sketch
 from .rows import Row
-from .words import hash_of
+from .tokens import hash_of
 
 THRESHOLD = 0.45
 SHARES: Mapping[str, float] = {"train": 0.9, "validation": 0.05, "test": 0.05}
@@ -71,8 +71,8 @@ def _side(
 ) -> str:
     matches = index.matches(found)
     if matches and matches[0].exact:
-        return sides[matches[0].place]
-    near = {sides[match.place] for match in matches}
+        return sides[matches[0].index]
+    near = {sides[match.index] for match in matches}
     if len(near) > 1:
         return LEFT_OUT
     return near.pop() if near else _drawn(found.exact, shares, seed)

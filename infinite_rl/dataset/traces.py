@@ -15,10 +15,10 @@ from pathlib import Path
 
 from ..types import Completion, RewardFunctionScore
 from . import rows
-from .cleanup import cleaned
 from .rows import Row
 from .scoring import score_columns
 from .solving import Cost, SolveConfig, Solved, folder_of, solve
+from .trace_filters import cleaned
 from .unfinished import meanwhile
 
 TRACES = "traces.jsonl"  # in the folder of the answers, the traces there are, until all are

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import StoreError
 from ..files.append_only import AppendOnlyFile, damaged, read_lines
 from .rows import Row, read, write
-from .shelf import to_line
+from .spill import to_line
 
 ENDING = ".part"
 

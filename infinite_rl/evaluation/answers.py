@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from ..dataset.shelf import to_json
+from ..dataset.spill import to_json
 from ..errors import StoreError
 from ..files.append_only import AppendOnlyFile, damaged, whole_lines
 

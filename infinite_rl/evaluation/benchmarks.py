@@ -22,7 +22,7 @@ from pathlib import Path
 from ..dataset import rows
 from ..dataset.loaders import load
 from ..dataset.rows import Row
-from ..dataset.words import asked
+from ..dataset.tokens import normalized_text
 from ..errors import UnknownName, UsageError, look_up
 from ..reward_functions import REWARDS
 
@@ -65,11 +65,12 @@ class Task:
         """
         if not count:
             return []
-        known = {asked(str(row.get("prompt"))) for row in items}
+        known = {normalized_text(str(row.get("prompt"))) for row in items}
         pool = [
             row
             for row in self._examples(file)
-            if str(row.get("response") or "").strip() and asked(str(row.get("prompt"))) not in known
+            if str(row.get("response") or "").strip()
+            and normalized_text(str(row.get("prompt"))) not in known
         ]
         if len(pool) < count:
             raise UsageError(

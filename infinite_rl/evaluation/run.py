@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from ..dataset import rows
-from ..dataset.prompt_styles import STYLES
+from ..dataset.prompt_templates import PROMPT_TEMPLATES
 from ..dataset.rows import Row
 from ..dataset.scoring import Judging, score_file
 from ..errors import ProviderError, Stopped, UsageError, look_up
 from ..files.lock import locked
 from ..manifest import environment_info, read_manifest, write_manifest
-from ..providers.provider import Provider
+from ..providers.base import Provider
 from ..store import sample_of
 from .answers import CompletionIndex, CompletionWriter
 from .backends import Backend, FewShotConfig, Request, make_backend
@@ -162,7 +162,7 @@ def evaluate(
         raise UsageError("evaluate has the native harness; lm_eval is run by `evaluation.harness`")
     if not config.out:
         raise UsageError("out is missing: the folder that the results go to")
-    look_up("prompt style", config.prompt_template, STYLES)
+    look_up("prompt template", config.prompt_template, PROMPT_TEMPLATES)
     if config.shards > 1 and provider:
         raise UsageError("a provider of your own cannot be handed to other processes: one shard")
     works = [TaskRun.of(config, task) for task in tasks_of(config.tasks)]

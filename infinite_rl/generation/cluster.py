@@ -26,9 +26,8 @@ from ..inference.budget import Estimate, Spending
 from ..inference.calls import Verification, check_procedural, is_offline, model_to_ask
 from ..manifest import read_manifest
 from ..providers import PROVIDERS, resolve_provider
-from ..providers.limits import Limits
-from ..providers.models import warnings_of
-from ..providers.thinking import parse_thinking
+from ..providers.models import parse_thinking, warnings_of
+from ..providers.rate_limit import Limits
 from ..reward_functions import get_reward_functions
 from ..settings import check_range
 from ..store import DATASET, JOURNAL, Store

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..parsing.sections import ExampleParser
-from ..providers.thinking import cut_off_advice
+from ..providers.models import cut_off_advice
 from ..reward_functions.coding.reference import Calls, Cases, Tests, read_reference
 from ..reward_functions.reward_function import BadReference, RewardFunction
 from ..types import Attempt, Completion, Outcome, Reason, RewardFunctionScore, Sample, TaskType

@@ -100,7 +100,7 @@ def with_pacing(
     """Return `show` with retries and the pace of the slowest provider added to each progress."""
 
     def report(progress: Progress) -> None:
-        stats = [client.traffic for client in policy.clients]
+        stats = [client.stats for client in policy.clients]
         progress.retries = policy.retries
         progress.cap, progress.most = min(((each.cap, each.most) for each in stats), default=(0, 0))
         progress.pace = next((each.pace for each in stats if each.pace), "")

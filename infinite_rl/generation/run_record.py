@@ -21,7 +21,7 @@ def _with_provider(settings: Mapping[str, object]) -> dict[str, object]:
     """Settings with the provider by its name, which those of batches have as well."""
     name = settings.get("provider")
     for kind, row in PROVIDERS.items():
-        if name in [place.rpartition(":")[2] for place in (row.place, row.batches)]:
+        if name in [path.rpartition(":")[2] for path in (row.path, row.batches)]:
             name = kind
     return {**settings, "provider": name} if name else dict(settings)
 

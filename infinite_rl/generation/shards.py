@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..errors import StoreError, UsageError
 from ..files.csv_log import read_rows
-from ..providers.gate import Limits
+from ..providers.rate_limit import Limits
 from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER, Store
 from .plan import Shard
 

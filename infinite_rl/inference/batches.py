@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ..errors import ProviderError, ProviderUnavailable
-from ..providers.gemini_batch import ENDED
-from ..providers.provider import BatchProvider
+from ..providers.base import BatchProvider
+from ..providers.batch import ENDED
 from ..types import Completion
 from .journal import Batch, BatchNotReady, Call, Journal, Source
 

@@ -11,12 +11,10 @@ from typing import Any
 
 from ..errors import ProviderUnavailable, UsageError
 from ..providers import DEFAULT_MODEL, ONLY_PROCEDURAL, PROVIDERS, make_provider, resolve_provider
-from ..providers.gate import Limits, RetryPolicy
-from ..providers.limits import LimitedProvider
-from ..providers.models import check_available, other_model
+from ..providers.base import BatchProvider, Provider
+from ..providers.models import check_available, nearest_thinking, other_model
 from ..providers.prices import Price, parse_price, price_of
-from ..providers.provider import BatchProvider, Provider
-from ..providers.thinking import nearest_thinking
+from ..providers.rate_limit import LimitedProvider, Limits, RetryPolicy
 from ..verification.self_consistency import MAX_SOLUTIONS
 from .batches import Batches
 from .journal import Journal, Source
@@ -41,7 +39,7 @@ def model_to_ask(
         return model
     kind = resolve_provider(provider)
     row = PROVIDERS[kind]
-    own = {kind, *(place.rpartition(":")[2] for place in (row.place, row.batches))}
+    own = {kind, *(path.rpartition(":")[2] for path in (row.path, row.batches))}
     if recorded.get("model") and recorded.get("provider") in own:
         return str(recorded["model"])
     if kind == "openai_compatible":
@@ -142,7 +140,7 @@ class RequestPolicy:
     @property
     def retries(self) -> Counter[str]:
         """The calls that were made again, by the kind of trouble."""
-        return sum((each.traffic.retries for each in self.clients), Counter[str]())
+        return sum((each.stats.retries for each in self.clients), Counter[str]())
 
 
 @dataclass(frozen=True)

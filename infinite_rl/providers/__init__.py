@@ -1,35 +1,31 @@
-"""Who answers prompts: a table of providers by name, one of which is loaded when it is asked for.
+"""Providers by name; the one that a run needs is loaded when it is made.
 
-    provider.py            what a provider is: text in, a completion out
+    base.py                the interface: text in, a completion out
     gemini.py              Google's models
-    gemini_batch.py        the same in file batches, at half price
+    batch.py               the same in file batches, at half price
     openai_compatible.py   any server with OpenAI's protocol
-    scripted.py            says what it was told to, for tests
-    remote.py              what those that ask a service share
-    thinking.py            how much a model thinks, and the room that its thoughts need
-    structured.py          the three sections as JSON by a schema
+    scripted.py            replies from a list, for tests
+    remote.py              what providers behind HTTP share
 
-    limits.py              a provider asked within limits, and again while trouble passes
-    gate.py                when its next call may begin
-    pace.py                the set and the learned rate, and calls at once
-    prices.py              the table of models, and what a call costs
-    models.py              the default model, another one to check it, and those shut down
+    rate_limit.py          the queue of requests: limits, retries, when a request may begin
+    backoff.py             token bucket, adaptive concurrency, adaptive rate
+    prices.py              the table of models, and the cost of a call
+    models.py              the default model, a second one to check it, shut-down dates, thinking
 
-A provider makes each call once: when, and whether again, is for `limits.py` alone.
+A provider sends each request once; only `rate_limit.py` delays and retries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pkgutil import resolve_name
-from types import MappingProxyType
+from typing import NamedTuple
 
 from ..errors import UnknownName, UsageError
 from . import gemini, openai_compatible
+from .base import Provider
 from .gemini import environment_key
 from .models import DEFAULT_MODEL, other_model
-from .provider import Provider
 
 __all__ = [
     "AUTO",
@@ -52,34 +48,24 @@ KEY_VARIABLES = (
 )
 
 
-@dataclass(frozen=True)
-class Row:
-    """Where a provider's class is ("module:Class"), and whether it is told which model to ask.
+class Row(NamedTuple):
+    """A provider's class ("module:Class"), whether it takes a model's name, and its batch class."""
 
-    `batches` is where the class is that also makes batches, "" where there is none.
-    """
-
-    place: str
+    path: str
     asks_a_model: bool = True
     batches: str = ""
 
 
-PROVIDERS: Mapping[str, Row] = MappingProxyType(
-    {
-        "gemini": Row(
-            "infinite_rl.providers.gemini:GeminiProvider",
-            batches="infinite_rl.providers.gemini_batch:GeminiBatches",
-        ),
-        "openai_compatible": Row(
-            "infinite_rl.providers.openai_compatible:OpenAICompatibleProvider"
-        ),
-        "procedural": Row("infinite_rl.procedural:ProceduralProvider", False),
-    }
-)
+_HERE = "infinite_rl.providers"
+PROVIDERS: Mapping[str, Row] = {
+    "gemini": Row(f"{_HERE}.gemini:GeminiProvider", True, f"{_HERE}.batch:GeminiBatches"),
+    "openai_compatible": Row(f"{_HERE}.openai_compatible:OpenAICompatibleProvider"),
+    "procedural": Row("infinite_rl.procedural:ProceduralProvider", False),
+}
 
 
 def resolve_provider(name: str = AUTO) -> str:
-    """The provider that `name` means: "auto" is gemini where an API key is set, else procedural.
+    """The provider's name: "auto" is gemini if an API key is set, else procedural.
 
     Raises:
         UnknownName: no provider has this name.
@@ -105,11 +91,11 @@ def make_provider(
     level: int | str | Sequence[int] | None = None,
     families: Sequence[str] | None = None,
 ) -> Provider:
-    """The provider that `name` means; one that asks no model has no use for the other arguments.
+    """Make the provider `name`; one without a model ignores the settings of a model.
 
     A provider that is not in the table, such as `ScriptedProvider` or your own, needs no name: pass
-    the object itself. With `batch`, it is a `BatchProvider` as well. `api_key` is by default
-    that of the environment. `level` and `families` are those of the procedural provider.
+    the object itself. With `batch`, the provider is a `BatchProvider` as well. `api_key` is by
+    default that of the environment. `level` and `families` are settings of the procedural provider.
 
     Raises:
         UnknownName: no provider has this name.
@@ -119,21 +105,22 @@ def make_provider(
     name = resolve_provider(name)
     row = PROVIDERS[name]
     if batch and not row.batches:
-        known = ", ".join(name for name, row in PROVIDERS.items() if row.batches)
-        raise UsageError(f"{name} makes no batches; known for them: {known}")
-    settings = {
-        "temperature": temperature,
-        "max_output_tokens": max_output_tokens,
-        "base_url": base_url,
-        "structured": structured,
-        "thinking": thinking,
-        "api_key": api_key,
-    }
-    kind = resolve_name(row.batches if batch else row.place)
+        others = ", ".join(name for name, row in PROVIDERS.items() if row.batches)
+        raise UsageError(f"{name} makes no batches; known for them: {others}")
+    make = resolve_name(row.batches if batch else row.path)
+    provider: Provider
     if not row.asks_a_model:
-        made: Provider = kind(level=level, families=families or ())
-        return made
+        provider = make(level=level, families=families or ())
+        return provider
     if level is not None or families:
         raise UsageError(ONLY_PROCEDURAL.format(name))
-    provider: Provider = kind(model, **settings)
+    provider = make(
+        model,
+        temperature=temperature,
+        max_output_tokens=max_output_tokens,
+        base_url=base_url,
+        structured=structured,
+        thinking=thinking,
+        api_key=api_key,
+    )
     return provider

@@ -1,25 +1,42 @@
-"""What providers that are far away share: checked settings, texts without the key, one pool."""
+"""What providers behind HTTP share: checked settings, errors mapped once, no text with the key,
+one connection pool, and structured output: the three sections as JSON by a schema.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import sys
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from ..errors import UsageError
+from ..errors import ProviderError, ProviderRefused, ProviderUnavailable, UsageError
+from ..layout import SECTIONS, render
+from ..parsing.sections import ExampleParser
 from ..settings import check_range
+from ..types import Completion, Usage
 
-# More than the threads of any run: with the HTTP library's own 100, the others would wait in line,
-# and with its 20 that are kept open, most calls would begin with a new handshake.
+T = TypeVar("T")
+
+# More than the threads of any run. With the HTTP library's own 100 the others would queue, and with
+# its 20 keep-alive connections most calls would begin with a new handshake.
 CONNECTIONS = 2048
 SEED_MASK = 0x7FFFFFFF  # the services take a signed 32-bit seed
 # What a client raises, apart from its own errors, when a body is not the answer it expects.
 GARBAGE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+KEY_CODES = frozenset({401, 403})
+# Added to the system prompt, whose format is the one with heads. It says "JSON", without which
+# some services refuse JSON mode.
+INSTRUCTION = (
+    "Instead of writing heads, give the three sections as the strings "
+    + ", ".join(f'"{name}"' for name in SECTIONS)
+    + " of one JSON object."
+)
 
-_MOST_TOKENS = 10**9  # no call has more
+_MAX_TOKENS = 10**9  # no call has more
 _SHORTEST_SECRET = 8  # shorter "keys" (of local servers) also occur in ordinary text
 _MESSAGE_CHARS = 300
 # How Gemini (quota ids), OpenAI, Groq and OpenRouter (messages) name what a 429 is about.
@@ -30,19 +47,132 @@ _LONG_QUOTA = re.compile(
 _MINUTE_QUOTA = re.compile(r"per[ _-]?min|\b[RT]PM\b", re.IGNORECASE)
 
 
+class RemoteProvider:
+    """A provider behind HTTP.
+
+    `service` is its name in messages and `address` its URL. Subclasses set `_status_error`,
+    `_transport_errors` and `_garbled_errors`, the exceptions of their client, and define
+    `_status_failure`.
+
+    Raises:
+        UsageError: a setting that no model can have, or an address that is no base URL.
+        ProviderRefused: the key has characters that no key has.
+    """
+
+    _passing = frozenset({408, 429})  # and every 5xx
+    _status_error: type[Exception]
+    _transport_errors: tuple[type[Exception], ...]
+    _garbled_errors: tuple[type[Exception], ...] = GARBAGE
+
+    def __init__(
+        self,
+        model: str,
+        key: str,
+        service: str,
+        address: str,
+        *,
+        timeout_s: float,
+        structured: bool,
+    ) -> None:
+        self._model, self._key, self._service = model, key, service
+        self._address, self._timeout_s, self._structured = address, timeout_s, structured
+
+    @property
+    def model(self) -> str:
+        """The model's name, as configured."""
+        return self._model
+
+    def _call(self, send: Callable[[], T], missing: str = "") -> T:
+        """Call `send` and map all that the client raises to our errors.
+
+        `missing` says what a 404 stands for; by default the model.
+        """
+        try:
+            return send()
+        except Exception as error:
+            failure = self._failure(error, missing)
+            if failure is None:
+                raise
+        # Raised out here so that not even __context__ leads to a text with the key in it.
+        raise failure
+
+    def _failure(self, error: Exception, missing: str) -> ProviderError | None:
+        if isinstance(error, self._status_error):
+            return self._status_failure(error, missing)
+        if isinstance(error, self._transport_errors):
+            return self._transport_failure(error)
+        if isinstance(error, self._garbled_errors):
+            return self._garbled(type(error).__name__)
+        return None
+
+    def _status_failure(self, error: Any, missing: str) -> ProviderError:
+        """The error that an HTTP status and its body stand for."""
+        raise NotImplementedError
+
+    def _transport_failure(self, error: Exception) -> ProviderUnavailable:
+        name = type(error).__name__
+        kind, where = transport_trouble(error, self._address)
+        if kind == "timeout":
+            said = f"{self._service} sent nothing for {self._timeout_s:g} s ({name})"
+        else:
+            reason = where or f"{name}: {self._clean(str(error))}"
+            said = f"no answer from {self._service} ({reason})"
+        return ProviderUnavailable(said, kind=kind)
+
+    def _garbled(self, reason: str) -> ProviderUnavailable:
+        said = f"the answer of {self._service} is garbled ({reason})"
+        return ProviderUnavailable(said, kind="garbled")
+
+    def _quota_or_passing(
+        self, code: int, said: str, retry_after: float | None
+    ) -> ProviderError | None:
+        """The error of an exhausted quota or a passing status; None for any other status."""
+        quota = named_quota(said) if code == 429 else ""
+        said = self._clean(said)
+        if quota == "long":
+            return ProviderRefused(
+                f"{self._service}: a daily quota or a spending cap is used up ({said}); "
+                "run the same command again when it is renewed or raised"
+            )
+        if code not in self._passing and code < 500:
+            return None
+        return ProviderUnavailable(
+            f"{self._service} answered {said}",
+            retry_after=retry_after,
+            status=code,
+            rate_limit=quota == "minute",
+        )
+
+    def _completed(
+        self,
+        text: str,
+        reasoning: str,
+        finish_reason: Literal["stop", "length"],
+        usage: Usage,
+        cost: float | None = None,
+    ) -> Completion:
+        """The completion, without the key; of structured output its three-head text."""
+        text, reasoning = redacted(text, self._key), redacted(reasoning, self._key)
+        text = three_heads(text) if self._structured else text
+        return Completion(text, self._model, finish_reason, usage, cost, reasoning)
+
+    def _clean(self, text: str) -> str:
+        return one_line(text, self._key)
+
+
 def redacted(text: str, secret: str) -> str:
     """`text` with each `secret` of at least 8 characters replaced by "[key]"."""
     return text.replace(secret, "[key]") if len(secret) >= _SHORTEST_SECRET else text
 
 
 def one_line(text: str, secret: str) -> str:
-    """A server's words as one printable line of bounded length, without the secret."""
+    """A server's message as one printable line of bounded length, without the secret."""
     line = "".join(c if c.isprintable() else " " for c in redacted(text, secret))
     return " ".join(line.split())[:_MESSAGE_CHARS]
 
 
 def sendable(text: str) -> str:
-    """`text` as JSON in UTF-8 can carry it: a lone surrogate becomes "?"."""
+    """`text` as valid UTF-8: a lone surrogate becomes "?"."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -51,13 +181,19 @@ def seconds(text: str) -> float | None:
     return float(text) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) else None
 
 
-def token_count(told: object) -> int:
-    """A number of tokens that can be summed and priced: a server's nonsense counts as nothing."""
-    return told if isinstance(told, int) and 0 <= told <= _MOST_TOKENS else 0
+def token_count(value: object) -> int:
+    """A number of tokens that can be summed and priced; 0 for a value that is none."""
+    return value if isinstance(value, int) and 0 <= value <= _MAX_TOKENS else 0
+
+
+def check_key(key: str, source: str) -> None:
+    """Raise ProviderRefused for a key that no HTTP header can carry."""
+    if not re.fullmatch(r"[!-~]+", key):
+        raise ProviderRefused(f"{source} holds characters no key has")
 
 
 def check_settings(temperature: float | None, max_output_tokens: int | None) -> None:
-    """Raises UsageError for a setting that no model can have."""
+    """Raise UsageError for a setting that no model can have."""
     if temperature is not None:
         check_range("temperature", temperature, 0)
     if max_output_tokens is not None:
@@ -65,17 +201,17 @@ def check_settings(temperature: float | None, max_output_tokens: int | None) -> 
 
 
 def check_base_url(base_url: str) -> None:
-    """Raises UsageError where requests cannot go to `base_url`, or it holds a secret."""
+    """Raise UsageError if requests cannot go to `base_url`, or it contains a secret."""
     if not re.match(r"https?://[^/]", base_url):
         raise UsageError(f"not a base URL: {base_url!r}; it starts with http:// or https://")
     if "@" in urlsplit(base_url).netloc:
-        raise UsageError("the base URL holds a password: a key is given in the environment instead")
+        raise UsageError("the base URL holds a password: put the key into the environment instead")
 
 
 def http_settings() -> dict[str, Any]:
     """The settings of the HTTP client: a pool for all threads, and no redirects.
 
-    A redirect would carry the header that holds the key to another host.
+    A redirect would send the header with the key to another host.
     """
     library = _http_libraries()[-1]
     limits = library.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
@@ -88,16 +224,16 @@ def transport_errors() -> tuple[type[Exception], ...]:
 
 
 def named_quota(text: str) -> Literal["minute", "long", ""]:
-    """The kind of quota that a refusal names: per minute, or one that no wait of ours outlasts."""
+    """The kind of quota that a refusal names: per minute, or longer than any wait of ours."""
     if _LONG_QUOTA.search(text):
         return "long"
     return "minute" if _MINUTE_QUOTA.search(text) else ""
 
 
 def transport_trouble(error: BaseException, base_url: str) -> tuple[str, str]:
-    """The kind of a transport error, as `ProviderUnavailable.kind`, and a text where it tells more.
+    """The kind of a transport error, as `ProviderUnavailable.kind`, and which address refused.
 
-    Only a connection that was never made has a text: which address did not accept it.
+    The address is "" if a connection was made.
     """
     name = type(error).__name__
     if name in ("ConnectError", "ConnectTimeout", "ProxyError"):
@@ -123,6 +259,28 @@ def _unreachable(error: BaseException, base_url: str) -> str:
 
 
 def _http_libraries() -> list[Any]:
-    """Those that clients have loaded: httpx, and its fork httpx2, which newer clients prefer."""
+    """The HTTP libraries that clients have loaded: httpx, and its fork httpx2 of newer clients."""
     loaded = (sys.modules.get(name) for name in ("httpx", "httpx2"))
     return [library for library in loaded if library is not None]
+
+
+def instructed(system: str) -> str:
+    """The system prompt with the instruction to answer in JSON."""
+    return f"{system}\n\n{INSTRUCTION}" if system else INSTRUCTION
+
+
+def three_heads(reply: str) -> str:
+    """The three-head text of a reply that is JSON by the schema; any other reply unchanged.
+
+    Unchanged is also a reply whose sections contain heads, which would divide the text elsewhere:
+    the parser reads the JSON itself.
+    """
+    try:
+        content = json.loads(reply)
+    except (ValueError, RecursionError):
+        return reply
+    if not isinstance(content, dict) or not all(isinstance(content.get(s), str) for s in SECTIONS):
+        return reply
+    text = render(*(content[name] for name in SECTIONS))
+    same = ExampleParser.parse_text(text) == ExampleParser.parse_text(reply)
+    return text if same else reply

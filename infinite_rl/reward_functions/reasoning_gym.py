@@ -86,8 +86,9 @@ class ReasoningGymRewardFunction(RewardFunction):
     """Judges what the answer tag holds by the scorer of the row's task.
 
     The reference is a JSON object (or a mapping) with the `task`, its `config` and the `entry` that
-    the package made; `dataset.puzzles` makes such rows. The correctness is the scorer's number, and
-    only 1.0 passes. A reference answer that does not pass itself gives no verdict.
+    the package made (`dataset.loaders.reasoning_gym_rows` makes them). The correctness is the
+    scorer's number, and only 1.0 passes. A reference answer that does not pass itself gives no
+    verdict.
 
     Format: 1.0 for exactly one well-formed answer tag, 0.4 for several or a damaged one, and 0.0
     without; nothing is judged then. Several tags must say the same.

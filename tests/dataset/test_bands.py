@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from infinite_rl.dataset.bands import Bands, Signature
+from infinite_rl.dataset.dedup import Bands, Signature
 
 SHAPE = [(2, 8), (4, 4)]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from infinite_rl.dataset import near
+from infinite_rl.dataset import dedup as near
 from infinite_rl.dataset.dedup import Duplicate, dedup, duplicates
 from infinite_rl.errors import UsageError
 from infinite_rl.procedural import families, make_problem
@@ -290,7 +290,7 @@ def test_copies_do_not_crowd_out_another_row_that_is_near() -> None:
         index.add(near.sketch(row(PENS)), place)
     index.add(near.sketch(row(PENS.replace("Tom", "Aisha"))), 999)
     found = index.matches(near.sketch(row(PENS.replace("Tom", "Ben"))))
-    assert [match.place for match in found] == [0, 999]
+    assert [match.index for match in found] == [0, 999]
 
 
 def test_different_tasks_of_the_procedural_families_are_all_kept() -> None:

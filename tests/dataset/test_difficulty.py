@@ -27,7 +27,7 @@ from infinite_rl.errors import (
 )
 from infinite_rl.inference.journal import Journal
 from infinite_rl.layout import fenced, tagged
-from infinite_rl.providers.gate import RetryPolicy
+from infinite_rl.providers.rate_limit import RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.types import Completion, Usage
 
@@ -295,7 +295,7 @@ def test_what_slows_the_calls_can_be_shown(tmp_path: Path) -> None:
         given(tmp_path),
         tmp_path / "out.jsonl",
         asking,
-        on_row=lambda _: told.append(in_flight(asking.asked[0].traffic)),
+        on_row=lambda _: told.append(in_flight(asking.asked[0].stats)),
     )
     assert "of 8 calls at once by the provider" in told[0]
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from infinite_rl import cli
-from infinite_rl.dataset.gsm8k_splits import FILES, pin
-from infinite_rl.dataset.loaders import load
-from infinite_rl.dataset.pins import MANIFEST, check
+from infinite_rl.dataset.checksums import MANIFEST, check
+from infinite_rl.dataset.loaders import FILES, load, pin_gsm8k
 from infinite_rl.dataset.rows import Row, read, write
 from infinite_rl.errors import StoreError, UsageError
 
@@ -32,7 +31,7 @@ def made(folder: Path, **more: int) -> dict[str, list[Row]]:
     source = folder / "published"
     if not source.exists():
         published(source)
-    pin(folder / "out", str(source), **{"validation": 8, **more})
+    pin_gsm8k(folder / "out", str(source), **{"validation": 8, **more})
     return {name: list(read(folder / "out" / name)) for name in FILES}
 
 
@@ -59,7 +58,7 @@ def test_the_same_seed_draws_the_same_questions_in_whatever_order_they_come(tmp_
 def test_an_id_says_the_content_and_nothing_of_the_place(tmp_path: Path) -> None:
     rows = [row for side in made(tmp_path).values() for row in side]
     published(tmp_path / "published", [item(0), {**item(1), "answer": "#### 3"}, item(2), item(3)])
-    pin(tmp_path / "other", str(tmp_path / "published"), validation=0)
+    pin_gsm8k(tmp_path / "other", str(tmp_path / "published"), validation=0)
     ids = {row["question"]: row["id"] for row in rows}
     found = {row["question"]: row["id"] for row in read(tmp_path / "other" / "train.jsonl")}
     same = {question for question in found if found[question] == ids[question]}
@@ -89,12 +88,12 @@ def test_a_file_that_has_changed_is_refused(name: str, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"So.", b"So!", 1))
     for use in (
         lambda: check(tmp_path / "out"),
-        lambda: pin(tmp_path / "out", str(tmp_path / "published"), validation=8),
+        lambda: pin_gsm8k(tmp_path / "out", str(tmp_path / "published"), validation=8),
         lambda: load("gsm8k", path),
     ):
         with pytest.raises(StoreError, match=f"{name} is not what was pinned: its SHA-256 begins"):
             use()
-    pin(tmp_path / "out", str(tmp_path / "published"), validation=8, overwrite=True)
+    pin_gsm8k(tmp_path / "out", str(tmp_path / "published"), validation=8, overwrite=True)
     check(tmp_path / "out")
 
 
@@ -153,7 +152,7 @@ def test_the_hub_and_s3_are_asked_for_both_splits(
         return tmp_path / ("train.jsonl" if "train" in place else "test.jsonl")
 
     monkeypatch.setattr("infinite_rl.dataset.loaders.fetch", fetch)
-    assert pin(tmp_path / "out", source, validation=1).rows["train.jsonl"] == 39
+    assert pin_gsm8k(tmp_path / "out", source, validation=1).rows["train.jsonl"] == 39
     assert asked == places
 
 
@@ -204,7 +203,7 @@ def test_only_gsm8k_as_a_whole_is_pinned(
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the benchmark's files are not there")
 def test_the_real_gsm8k_is_divided_into_6961_512_and_1319(tmp_path: Path) -> None:
-    found = pin(tmp_path, str(DATA), seed=42)
+    found = pin_gsm8k(tmp_path, str(DATA), seed=42)
     assert found.rows == {"train.jsonl": 6961, "val.jsonl": 512, "test.jsonl": 1319}
     sides = [{row["question"] for row in read(tmp_path / name)} for name in FILES]
     assert sum(map(len, sides)) == len(set.union(*sides)) == 8792

@@ -10,8 +10,7 @@ import pytest
 
 from infinite_rl import cli
 from infinite_rl.dataset import rows
-from infinite_rl.dataset.mix import Mixture, Source, mix
-from infinite_rl.dataset.order import read_order
+from infinite_rl.dataset.mix import Mixture, Source, mix, read_order
 from infinite_rl.errors import UsageError
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from infinite_rl.dataset.order import Ordered, arrange, read_order, write_order
+from infinite_rl.dataset.mix import Ordered, arrange, read_order, write_order
 from infinite_rl.errors import StoreError, UsageError
 
 KNOWN = {"a": 0, "b": 1, "c": 2, "twin": None}

@@ -222,7 +222,7 @@ def test_what_cannot_be_read_or_written_is_the_callers_fault(tmp_path: Path) -> 
     for value in (object(), endless, 10**5_000):
         with pytest.raises(UsageError, match="cannot be written as JSON"):
             write([{"a": value}], tmp_path / "rows.jsonl")
-    with pytest.raises(UsageError, match="names are no texts: 1, '1'"):
+    with pytest.raises(UsageError, match="column names must be strings, not 1, '1'"):
         write([{1: "a", "1": "b"}], tmp_path / "rows.csv")  # type: ignore[dict-item]
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot write"):

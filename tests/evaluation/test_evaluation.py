@@ -437,7 +437,7 @@ def test_rows_with_the_same_id_are_items_of_their_own(tmp_path: Path) -> None:
         ({"backend": "tgi"}, "backend is one of transformers, vllm, server, not 'tgi'"),
         ({"top_p": 0}, "top_p must be"),
         ({"stop": [""]}, "empty stop string"),
-        ({"prompt_template": "poem"}, "unknown prompt style 'poem'; known: chat"),
+        ({"prompt_template": "poem"}, "unknown prompt template 'poem'; known: chat"),
         ({"model": ""}, "model is missing"),
         ({"device": "tpu"}, "device is auto, cpu, mps, cuda or cuda:N, not 'tpu'"),
         ({"out": ""}, "out is missing"),

@@ -204,10 +204,10 @@ def test_each_recipe_can_be_run_as_it_says(path: Path) -> None:
     if told.harness == "lm_eval":
         assert harness.command(told)
     else:
-        from infinite_rl.dataset.prompt_styles import STYLES
+        from infinite_rl.dataset.prompt_templates import PROMPT_TEMPLATES
         from infinite_rl.evaluation.benchmarks import tasks_of
 
-        assert tasks_of(told.tasks) and told.prompt_template in STYLES
+        assert tasks_of(told.tasks) and told.prompt_template in PROMPT_TEMPLATES
 
 
 def test_there_is_a_recipe_for_each_published_baseline() -> None:

@@ -19,7 +19,7 @@ from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.run_log import LOG, RunLog
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
-from infinite_rl.providers.gate import RetryPolicy
+from infinite_rl.providers.rate_limit import RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 
 AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)

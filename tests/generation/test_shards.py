@@ -26,7 +26,7 @@ from infinite_rl.generator import generate_dataset
 from infinite_rl.inference.journal import answers
 from infinite_rl.layout import render, tagged
 from infinite_rl.providers import DEFAULT_MODEL
-from infinite_rl.providers.limits import Limits
+from infinite_rl.providers.rate_limit import Limits
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.store import DATASET, FAILED
 from infinite_rl.verification.certificate import reprove

@@ -10,8 +10,8 @@ import pytest
 from infinite_rl.errors import ProviderUnavailable, UsageError
 from infinite_rl.generation.progress import Progress, with_pacing
 from infinite_rl.inference.calls import ModelClients, RequestPolicy
-from infinite_rl.providers.gate import Limits, RetryPolicy
 from infinite_rl.providers.prices import Price
+from infinite_rl.providers.rate_limit import Limits, RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 
 AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)
@@ -29,9 +29,9 @@ def asked(provider: Any, solver: Any = "", **more: Any) -> ModelClients:
 
 def test_as_many_requests_as_threads_are_in_flight_where_no_limit_says_otherwise() -> None:
     provider = ScriptedProvider(["one"])
-    assert patience().with_provider(provider).traffic.cap == 3
+    assert patience().with_provider(provider).stats.cap == 3
     limited = patience(Limits(max_concurrency=2))
-    assert limited.with_provider(provider).traffic.cap == 2
+    assert limited.with_provider(provider).stats.cap == 2
 
 
 def test_calls_made_again_are_counted_by_the_kind_of_trouble() -> None:

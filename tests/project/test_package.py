@@ -113,7 +113,7 @@ LIBRARIES = modules(PROJECT["dependencies"]).union(*EXTRAS.values())
 # Modules that import a library where they begin; all others import it where they use it.
 AT_ONCE = {
     "rich": "cli: display training_display",
-    "numpy": "dataset: bands decontaminate dedup gsm8k_splits near split words",
+    "numpy": "dataset: decontaminate dedup split",
     "numpy, by those": "evaluation: run benchmarks watch",
     "mpmath": "reward_functions.math: numeric",
     "wasmtime": "runtimes: engine python_guest javascript_guest javascript_machine",

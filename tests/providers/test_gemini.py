@@ -25,9 +25,9 @@ from infinite_rl.errors import (
     ProviderUnavailable,
     UsageError,
 )
+from infinite_rl.providers.batch import GeminiBatches
 from infinite_rl.providers.gemini import GeminiProvider
-from infinite_rl.providers.gemini_batch import GeminiBatches
-from infinite_rl.providers.limits import LimitedProvider, RetryPolicy
+from infinite_rl.providers.rate_limit import LimitedProvider, RetryPolicy
 from infinite_rl.types import Completion, Usage
 
 TIMEOUT_S = 5.0

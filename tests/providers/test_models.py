@@ -20,10 +20,14 @@ from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
 from infinite_rl.manifest import MANIFEST
 from infinite_rl.providers import DEFAULT_MODEL, other_model, prices
-from infinite_rl.providers.gemini_batch import GeminiBatches
-from infinite_rl.providers.models import check_available, warnings_of
+from infinite_rl.providers.batch import GeminiBatches
+from infinite_rl.providers.models import (
+    check_available,
+    nearest_thinking,
+    thinking_request,
+    warnings_of,
+)
 from infinite_rl.providers.prices import ALIASES, MODELS, known_as
-from infinite_rl.providers.thinking import nearest_thinking, thinking_request
 
 NOVEMBER = date(2026, 11, 22)
 

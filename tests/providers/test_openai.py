@@ -204,7 +204,7 @@ def test_the_model_is_the_one_that_was_asked_for(service: Service) -> None:
 
 
 def test_openrouter_says_what_a_call_cost() -> None:
-    told = openai_compatible._told_cost
+    told = openai_compatible._reported_cost
     assert told({"usage": {"cost": 0.25}}, "openrouter.ai") == 0.25
     assert told({"usage": {"cost": 0}}, "openrouter.ai:443") == 0.0
     for cost in (-1, 10**400, float("nan"), float("inf"), "1", None):

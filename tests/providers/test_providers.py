@@ -192,7 +192,7 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 @pytest.mark.slow
 def test_importing_the_providers_loads_no_sdk_and_no_other_provider() -> None:
     code = (
-        "import sys, infinite_rl.providers, infinite_rl.providers.limits;"
+        "import sys, infinite_rl.providers, infinite_rl.providers.rate_limit;"
         "heavy = ('google.', 'openai', 'httpx');"
         "print([m for m in sys.modules if m.startswith(heavy) or 'procedural' in m])"
     )

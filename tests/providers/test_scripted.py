@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from infinite_rl.errors import NoCompletion, ProviderRefused, UsageError
-from infinite_rl.providers.provider import Provider
+from infinite_rl.providers.base import Provider
 from infinite_rl.providers.scripted import Call, ScriptedProvider
 from infinite_rl.types import Completion
 

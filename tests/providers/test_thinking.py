@@ -13,17 +13,17 @@ import pytest
 from infinite_rl.errors import NoCompletion, UsageError
 from infinite_rl.inference.budget import Budget, Spending, estimate, estimate_calls
 from infinite_rl.providers import make_provider, prices
+from infinite_rl.providers.batch import GeminiBatches
 from infinite_rl.providers.gemini import GeminiProvider
-from infinite_rl.providers.gemini_batch import GeminiBatches
-from infinite_rl.providers.openai_compatible import OpenAICompatibleProvider
-from infinite_rl.providers.prices import MODELS, Price, cost
-from infinite_rl.providers.thinking import (
+from infinite_rl.providers.models import (
     LEVELS,
     ThinkingRequest,
     cut_off_advice,
     parse_thinking,
     thinking_request,
 )
+from infinite_rl.providers.openai_compatible import OpenAICompatibleProvider
+from infinite_rl.providers.prices import MODELS, Price, cost
 from infinite_rl.types import Usage
 
 
@@ -152,7 +152,7 @@ def test_every_level_of_the_table_can_be_asked_for_and_no_other(model: str) -> N
 
 
 def test_more_thinking_never_has_less_room() -> None:
-    rooms = [thinking_request("some-model", level).room for level in LEVELS]
+    rooms = [thinking_request("some-model", level).budget for level in LEVELS]
     assert rooms == sorted(rooms) and rooms[0] == 0 < rooms[1]
 
 

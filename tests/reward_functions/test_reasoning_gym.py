@@ -15,7 +15,7 @@ import pytest
 
 from infinite_rl import cli
 from infinite_rl.dataset.ground_truth import pack, score, unpack
-from infinite_rl.dataset.puzzles import puzzles
+from infinite_rl.dataset.loaders import reasoning_gym_rows
 from infinite_rl.dataset.rows import read, sample_of
 from infinite_rl.errors import UnknownName, UsageError
 from infinite_rl.layout import tagged
@@ -76,7 +76,7 @@ def test_no_scorer_that_is_offered_runs_a_text(task: str) -> None:
 def test_those_that_do_are_refused(task: str) -> None:
     assert RUNS & {*calls(task)}
     with pytest.raises(UsageError, match=f"no rows of {task}: its scorer runs"):
-        puzzles(task, 1)
+        reasoning_gym_rows(task, 1)
     entry = {"question": "", "answer": "print(1)", "metadata": {}}
     reference = {"task": task, "config": {}, "entry": entry}
     found = REWARD.compute_reward(tagged("print(1)"), reference)
@@ -97,7 +97,7 @@ def number(text: str) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("task", OFFERED)
 def test_a_scorer_takes_the_right_answer_and_no_hedge(task: str) -> None:
-    rows = list(puzzles(task, 4, seed=5))
+    rows = list(reasoning_gym_rows(task, 4, seed=5))
     golds = [json.loads(row["answer"])["entry"]["answer"] for row in rows]
     for row, gold in zip(rows, golds, strict=True):
         reference = json.loads(row["answer"])
@@ -118,8 +118,12 @@ def test_a_scorer_takes_the_right_answer_and_no_hedge(task: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["chain_sum", "sudoku", "word_ladder", "prime_factorization"])
 def test_a_row_passes_with_its_own_response_alone(task: str) -> None:
-    rows = list(puzzles(task, 3, seed=2))
-    assert rows == list(puzzles(task, 3, seed=2)) != list(puzzles(task, 3, seed=3))
+    rows = list(reasoning_gym_rows(task, 3, seed=2))
+    assert (
+        rows
+        == list(reasoning_gym_rows(task, 3, seed=2))
+        != list(reasoning_gym_rows(task, 3, seed=3))
+    )
     for row, other in zip(rows, rows[1:] + rows[:1], strict=True):
         sample = unpack(pack(sample_of(row)))
         own = score(sample, row["response"], REWARDS)
@@ -129,16 +133,16 @@ def test_a_row_passes_with_its_own_response_alone(task: str) -> None:
 
 
 def one(task: str = "chain_sum") -> dict[str, Any]:
-    reference: dict[str, Any] = json.loads(next(puzzles(task, 1))["answer"])
+    reference: dict[str, Any] = json.loads(next(reasoning_gym_rows(task, 1))["answer"])
     return reference
 
 
 def test_settings_of_the_task_are_kept() -> None:
-    row = next(puzzles("chain_sum", 1, min_terms=6, max_terms=6))
+    row = next(reasoning_gym_rows("chain_sum", 1, min_terms=6, max_terms=6))
     assert row["prompt"].count(" + ") + row["prompt"].count(" - ") == 5
     assert REWARD.compute_reward(row["response"], row["answer"]).passed
     with pytest.raises(UsageError, match="chain_sum cannot be made so"):
-        puzzles("chain_sum", 1, colour="red")
+        reasoning_gym_rows("chain_sum", 1, colour="red")
 
 
 def test_what_a_scorer_raises_over_an_answer_is_the_answers_fault() -> None:
@@ -179,7 +183,7 @@ def test_a_reference_that_is_none_gives_no_verdict(reference: Any) -> None:
 
 
 def test_threads_may_ask_at_once() -> None:
-    row = next(puzzles("chain_sum", 1))
+    row = next(reasoning_gym_rows("chain_sum", 1))
     with ThreadPoolExecutor(8) as pool:
         outputs = [row["response"], tagged("no")] * 20
         found = list(pool.map(lambda each: REWARD.compute_reward(each, row["answer"]), outputs))
@@ -189,18 +193,18 @@ def test_threads_may_ask_at_once() -> None:
 def test_another_version_judges_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("infinite_rl.reward_functions.reasoning_gym.VERSION", "0.0.1")
     with pytest.raises(UsageError, match=f"needs reasoning-gym .*there is {VERSION}"):
-        puzzles("chain_sum", 1)
+        reasoning_gym_rows("chain_sum", 1)
 
 
 def test_an_unknown_task_is_wrong_usage() -> None:
     with pytest.raises(UnknownName, match="unknown task 'chess'; known: ab, "):
-        puzzles("chess", 1)
+        reasoning_gym_rows("chess", 1)
 
 
 def test_the_verb_makes_rows(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "rows.jsonl"
     words = ["load", "reasoning_gym:chain_sum", "--count", "3", "--seed", "4", "-o", str(out)]
     assert cli.main(words) == 0 and "rows: 3" in capsys.readouterr().out
-    assert list(read(out)) == list(puzzles("chain_sum", 3, 4))
+    assert list(read(out)) == list(reasoning_gym_rows("chain_sum", 3, 4))
     assert cli.main(["load", "reasoning_gym:countdown", "-o", str(tmp_path / "b.csv")]) == 2
     assert "runs the answer as code" in capsys.readouterr().err

@@ -14,7 +14,7 @@ transformers = pytest.importorskip("transformers")
 
 from tiny_models import byte_tokenizer, qwen3, save_tiny
 
-from infinite_rl.dataset.prompt_styles import token_ids
+from infinite_rl.dataset.prompt_templates import token_ids
 from infinite_rl.errors import UsageError
 from infinite_rl.training.core.learner import (
     check_fit,

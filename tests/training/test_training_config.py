@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from infinite_rl.dataset.prompt_styles import STYLES
+from infinite_rl.dataset.prompt_templates import PROMPT_TEMPLATES
 from infinite_rl.errors import UsageError
 from infinite_rl.evaluation.config import EvaluationConfig
 from infinite_rl.settings import Settings
@@ -54,7 +54,7 @@ def test_every_value_that_a_key_can_have_is_named_where_it_is_explained(
 ) -> None:
     said = job.explained()
     known = {each.name: each.metadata.get("known", ()) for each in fields(job)}
-    styles = {"prompt_template": list(STYLES)}
+    styles = {"prompt_template": list(PROMPT_TEMPLATES)}
     assert not [
         (key, name)
         for key, names in {**known, **styles}.items()

@@ -329,7 +329,7 @@ LONG = [{"type": "math", "prompt": "1" * 300, "answer": "1", "response": "1"}]
         (LONG, {}, "a prompt may have 90 tokens"),
         (LONG, {"algorithm": "sft"}, "a prompt and its response may have 96 tokens"),
         (ROWS, {"max_new_tokens": 500}, "leaves no room for a prompt"),
-        (ROWS, {"prompt_template": "chatty"}, "unknown prompt style 'chatty'"),
+        (ROWS, {"prompt_template": "chatty"}, "unknown prompt template 'chatty'"),
         (ROWS, {"prompt_template": "chat"}, "chat template"),
         (ROWS, {"model": "/no/such/model"}, "there is no model folder /no/such/model"),
         (ROWS, {"model": "a/b/c"}, "there is no model folder a/b/c"),

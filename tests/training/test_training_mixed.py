@@ -173,7 +173,7 @@ def test_of_a_split_the_rows_of_that_come() -> None:
             "dataset own: reward has no option 'partal'; known: format_",
         ),
         ({"reward": {"partial": 1}}, "dataset own: partial is true or false, not 1"),
-        ({"prompt_template": "shouted"}, "dataset own: unknown prompt style 'shouted'"),
+        ({"prompt_template": "shouted"}, "dataset own: unknown prompt template 'shouted'"),
         ({"benchmark": "gsm9k"}, "dataset own: unknown benchmark 'gsm9k'"),
     ],
 )

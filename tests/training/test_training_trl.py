@@ -131,11 +131,11 @@ def test_an_answer_that_was_cut_off_gets_no_reward(model: str, tmp_path: Path) -
 
 
 def test_what_ends_is_an_end_token_or_a_stop_string() -> None:
-    from infinite_rl.dataset.prompt_styles import Prompted
+    from infinite_rl.dataset.prompt_templates import RenderedPrompt
     from infinite_rl.training.core.encoding import Prompt
     from infinite_rl.training.engines.trl_engine import _Limit
 
-    limit, asked = _Limit(3, {9}), Prompt({}, Prompted("?", ("\nUser:",)), [1])
+    limit, asked = _Limit(3, {9}), Prompt({}, RenderedPrompt("?", ("\nUser:",)), [1])
     assert limit.cuts([1, 2, 3], asked, "abc")
     assert not limit.cuts([1, 2, 9], asked, "ab")
     assert not limit.cuts([1, 2], asked, "ab")  # vLLM leaves the stop string out
@@ -256,7 +256,7 @@ def test_what_trl_cannot_do_is_one_clear_error(
 def test_a_first_token_is_not_given_twice(tmp_path: Path) -> None:
     from tokenizers.processors import TemplateProcessing
 
-    from infinite_rl.dataset.prompt_styles import Prompted
+    from infinite_rl.dataset.prompt_templates import RenderedPrompt
     from infinite_rl.training.core.encoding import Prompt
     from infinite_rl.training.engines.trl_engine import _as_read
 
@@ -270,7 +270,7 @@ def test_a_first_token_is_not_given_twice(tmp_path: Path) -> None:
 
     def read(text: str, found: Any) -> str:
         ids = found.encode(text, add_special_tokens=False)
-        return _as_read(Prompt(ROWS[0], Prompted(text), ids), found)
+        return _as_read(Prompt(ROWS[0], RenderedPrompt(text), ids), found)
 
     assert read("<pad>ab", tokenizer("<pad> $A")) == "ab"
     assert read("<pad>ab", byte_tokenizer(bos_token="<pad>")) == "<pad>ab"
@@ -280,14 +280,14 @@ def test_a_first_token_is_not_given_twice(tmp_path: Path) -> None:
 
 def test_vllm_is_told_where_an_answer_ends() -> None:
     # It knows the ends in the model's files alone: a base model would write on after its turn.
-    from infinite_rl.dataset.prompt_styles import Prompted
+    from infinite_rl.dataset.prompt_templates import RenderedPrompt
     from infinite_rl.training.core.encoding import Prompt
     from infinite_rl.training.engines.trl_engine import _end_turns, _ending
 
     told = config(
         "m", Path(), engine_options={"use_vllm": True, "generation_kwargs": {"min_tokens": 2}}
     )
-    asked = [Prompt(ROWS[0], Prompted("?", ("<pad>", "\nUser:")), [63])]
+    asked = [Prompt(ROWS[0], RenderedPrompt("?", ("<pad>", "\nUser:")), [63])]
     tiny, tokenizer = qwen3(), byte_tokenizer()
     ends = _end_turns(tiny, tokenizer, asked, told)
     assert tiny.generation_config.eos_token_id == [257, 256]

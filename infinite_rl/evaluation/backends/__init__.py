@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pkgutil import resolve_name
 from typing import Any, Literal, Protocol
 
-from ...dataset.prompt_styles import Prompted, prompt_text, token_ids
+from ...dataset.prompt_templates import RenderedPrompt, render_prompt, token_ids
 from ...dataset.rows import Row
 from ...errors import UsageError, look_up
 from ..answers import Answer
@@ -29,7 +29,7 @@ class Request:
 
     key: str
     system: str
-    prompted: Prompted
+    prompted: RenderedPrompt
     owed: tuple[int, ...] = (0,)
 
     def answer(
@@ -70,12 +70,12 @@ class FewShotConfig:
 
     def by_text(self, key: str, row: Row, tokenizer: Any) -> Request:
         """The question as one text, in the style that the config names."""
-        prompted = prompt_text(
+        prompted = render_prompt(
             self.config.prompt_template, row, tokenizer, self.examples, system=self.system
         )
         return Request(key, "", self.stopping(prompted))
 
-    def stopping(self, prompted: Prompted) -> Prompted:
+    def stopping(self, prompted: RenderedPrompt) -> RenderedPrompt:
         """With the config's own stop strings as well."""
         return replace(prompted, stop=(*prompted.stop, *self.config.stop))
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import chain, islice
 
-from ...dataset.prompt_styles import STYLES, Prompted
+from ...dataset.prompt_templates import PROMPT_TEMPLATES, RenderedPrompt
 from ...dataset.rows import Row
 from ...errors import NoCompletion, ProviderError, Stopped, UsageError
 from ...inference.calls import RequestPolicy
 from ...providers import make_provider
-from ...providers.gate import Limits
-from ...providers.provider import Provider
+from ...providers.base import Provider
+from ...providers.rate_limit import Limits
 from ...store import sample_of
 from ...types import Sample, Usage
 from ..answers import Answer
@@ -52,9 +52,11 @@ class Server:
         if asking.config.prompt_template != "chat":
             return asking.by_text(key, row, None)
         sample = sample_of(row)
-        told = STYLES["chat"].instruction(sample) if asking.system is None else asking.system
+        told = (
+            PROMPT_TEMPLATES["chat"].instruction(sample) if asking.system is None else asking.system
+        )
         prompt = _after_examples(sample, map(sample_of, asking.examples))
-        return Request(key, told, asking.stopping(Prompted(prompt)))
+        return Request(key, told, asking.stopping(RenderedPrompt(prompt)))
 
     def answers(
         self, batches: Iterable[Sequence[Request]], max_new_tokens: int
@@ -124,6 +126,6 @@ def _without_text(
 
 def _after_examples(sample: Sample, examples: Iterable[Sample]) -> str:
     """The task as one message, after worked examples: a provider takes one."""
-    shown = STYLES["chat"].shown
+    shown = PROMPT_TEMPLATES["chat"].shown
     parts = [f"Example:\n{each.prompt}\n\nIts answer:\n{shown(each)}\n\n" for each in examples]
     return "".join([*parts, "Now the task:\n"]) + sample.prompt if parts else sample.prompt

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...dataset.prompt_styles import STYLES, Prompted, prompt_text, token_ids
+from ...dataset.prompt_templates import PROMPT_TEMPLATES, RenderedPrompt, render_prompt, token_ids
 from ...errors import NoColumn, UsageError
 from ...store import sample_of
 from .mixed import STYLE, id_of
@@ -20,7 +20,7 @@ class Prompt:
     """A row, as the model is asked for it: the text, its token ids."""
 
     row: Mapping[str, Any]
-    said: Prompted
+    said: RenderedPrompt
     ids: list[int]
 
     @property
@@ -68,14 +68,18 @@ def examples(
     """
     found = [_example(row, tokenizer, style) for row in rows]
     kept = [each for each in found if len(each) <= most]
-    if tokenizer.eos_token_id is None and STYLES[style].frame and not STYLES[style].stop:
+    if (
+        tokenizer.eos_token_id is None
+        and PROMPT_TEMPLATES[style].frame
+        and not PROMPT_TEMPLATES[style].stop
+    ):
         logger.warning("the tokenizer has no end of a sequence, so no end is learnt: answers go on")
     _report(found, kept, list(map(len, found)), f"a prompt and its response may have {most}")
     return kept
 
 
 def _prompt(row: Mapping[str, Any], tokenizer: Any, style: str) -> Prompt:
-    said = prompt_text(row.get(STYLE) or style, row, tokenizer)
+    said = render_prompt(row.get(STYLE) or style, row, tokenizer)
     return Prompt(row, said, token_ids(tokenizer, said.text))
 
 
@@ -84,10 +88,12 @@ def _example(row: Mapping[str, Any], tokenizer: Any, style: str) -> Example:
     if not sample.response.strip():
         raise NoColumn("response", [name for name in row if row[name] not in (None, "")])
     style = row.get(STYLE) or style
-    said = prompt_text(style, row, tokenizer)
-    response = token_ids(tokenizer, said.rest(STYLES[style].shown(sample)))
+    said = render_prompt(style, row, tokenizer)
+    response = token_ids(tokenizer, said.rest(PROMPT_TEMPLATES[style].shown(sample)))
     end = tokenizer.eos_token_id
-    if said.stop and (end is None or STYLES[style].frame is None):  # a template's turns have others
+    if said.stop and (
+        end is None or PROMPT_TEMPLATES[style].frame is None
+    ):  # a template's turns have others
         response += token_ids(tokenizer, said.stop[0])
     elif end is not None:
         response.append(int(end))

@@ -19,9 +19,8 @@ from typing import Any
 
 from ...adapters.scorer import Scorer
 from ...dataset.loaders import load
-from ...dataset.mix import ID_COLUMN, Mixture, Source, mix
-from ...dataset.order import read_order
-from ...dataset.prompt_styles import STYLES
+from ...dataset.mix import ID_COLUMN, Mixture, Source, mix, read_order
+from ...dataset.prompt_templates import PROMPT_TEMPLATES
 from ...dataset.rows import Row, read, read_some
 from ...errors import UsageError, look_up
 from ...storage import fetch
@@ -91,7 +90,7 @@ def by_dataset(
 def _source(dataset: Dataset, scorer: Scorer | None) -> Source:
     with _about(f"dataset {dataset.name}"):
         if dataset.prompt_template:
-            look_up("prompt style", dataset.prompt_template, STYLES)
+            look_up("prompt template", dataset.prompt_template, PROMPT_TEMPLATES)
         order = read_order(fetch(dataset.order)) if dataset.order else None
         scorer = scorer.but(dataset.reward) if scorer else None
         rows = _of_split(dataset, _loaded(dataset))

@@ -25,7 +25,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ...dataset.shelf import to_line
+from ...dataset.spill import to_line
 from ...errors import StoreError, UsageError
 from ...files.append_only import AppendOnlyFile, damaged, whole_lines
 from ...files.atomic import write_text

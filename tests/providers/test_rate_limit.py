@@ -13,10 +13,10 @@ from itertools import count
 
 import pytest
 from simulated_time import SimulatedTime
-from test_pace import most_in
+from test_backoff import most_in
 
 from infinite_rl.errors import NoCompletion, ProviderRefused, ProviderUnavailable
-from infinite_rl.providers.limits import LimitedProvider, Limits, RetryPolicy
+from infinite_rl.providers.rate_limit import LimitedProvider, Limits, RetryPolicy
 from infinite_rl.providers.scripted import Reply, ScriptedProvider
 from infinite_rl.types import Completion, Usage
 
@@ -103,7 +103,7 @@ def test_a_call_that_broke_is_no_longer_in_flight() -> None:
     script = ScriptedProvider([ValueError("no"), "two"])
     provider = LimitedProvider(script, policy(time), limits=Limits(max_concurrency=1))
     assert [one.text for one in ask(provider, time, 1, 2)] == ["", "two"]
-    assert provider.traffic.in_flight == 0
+    assert provider.stats.in_flight == 0
 
 
 def test_it_gives_up_in_time_and_says_after_how_many_tries() -> None:
@@ -119,7 +119,7 @@ def test_a_delay_beyond_the_limit_is_not_waited_for() -> None:
 
 
 def test_each_retry_is_told_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "infinite_rl.providers.limits")
+    caplog.set_level(logging.INFO, "infinite_rl.providers.rate_limit")
     told: list[tuple[str, float]] = []
     time = SimulatedTime()
     provider = LimitedProvider(
@@ -167,7 +167,7 @@ def test_a_stop_ends_all_waits_at_once() -> None:
 
     time.run([stopper, *[call] * 50])
     assert sorted(set(ends)) == ["it is down (stopped after 1 try)", "stopped before it was tried"]
-    assert provider.traffic.waiting == 0
+    assert provider.stats.waiting == 0
 
 
 def test_real_waits_are_interrupted() -> None:
@@ -201,7 +201,7 @@ def test_a_wait_that_is_broken_off_frees_its_place() -> None:
     provider = LimitedProvider(ScriptedProvider([down(60)]), RetryPolicy(sleep=interrupted))
     with pytest.raises(KeyboardInterrupt):
         provider.complete("", "p", 1)
-    assert provider.traffic[:3:2] == (0, 0)
+    assert provider.stats[:3:2] == (0, 0)
 
 
 # What one call learns, all heed
@@ -252,11 +252,11 @@ def test_what_refusals_have_slowed_is_told_with_the_option_that_overrides_it() -
     named = ProviderUnavailable("429", status=429, rate_limit=True)
     script = ScriptedProvider([*["text"] * 120, named, "text"])
     provider = LimitedProvider(script, policy(time), limits=Limits(max_concurrency=1))
-    assert provider.traffic.pace == ""
+    assert provider.stats.pace == ""
     for seed in range(121):
         ask(provider, time, seed)
         time.now += 0.5
-    look = provider.traffic
+    look = provider.stats
     assert look.rpm == pytest.approx(0.97 * 118, abs=3) and look.retries == {"429": 1}
     assert look.pace == (
         f"slowed by the provider to at most {look.rpm:.0f} calls a minute (--rpm overrides)"
@@ -297,7 +297,7 @@ def test_the_traffic_can_be_looked_at() -> None:
 
     def look(*_: object) -> str:
         time.sleep(threading.Event(), 1)
-        looks.append(provider.traffic)
+        looks.append(provider.stats)
         return "text"
 
     limits = Limits(max_concurrency=2)
@@ -552,4 +552,4 @@ def test_real_threads_lose_no_call_and_keep_the_cap() -> None:
         thread.join(60)
     assert sorted(map(int, answers)) == list(range(400))
     assert most[0] <= 5
-    assert provider.traffic[:3:2] == (0, 0)
+    assert provider.stats[:3:2] == (0, 0)

@@ -1,9 +1,8 @@
-"""Texts as tokens: what is left of a prompt when its spelling no longer matters.
+"""Normalized tokens of a text: two texts with the same tokens ask for the same.
 
-Two texts with the same tokens ask for the same. Case, white space, Unicode forms, invisible
-characters, quotes, sentence punctuation and Markdown emphasis do not matter. Numbers, operators,
-brackets and every other sign do: whatever is not known to be idle is kept. Where a word has Latin
-and Cyrillic letters, those that look the same are the same.
+Case, white space, Unicode forms, invisible characters, quotes, sentence punctuation and Markdown
+emphasis do not matter. Numbers, operators, brackets and every other sign do. In a word with Latin
+and Cyrillic letters, letters that look the same are the same.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
 
 Hashes: TypeAlias = "npt.NDArray[np.uint64]"
 
-_LONG = 64  # characters of a word that its hash covers, so that what is remembered stays small
+_LONG = 64  # characters of a word that its hash covers, so that the cache stays small
 PROMPT_COLUMNS = ("prompt", "question", "problem", "instruction", "messages", "query", "text")
-BREAK = "\n"  # stands between two clauses in what `clauses` gives
+BREAK = "\n"  # between two clauses in the result of `clauses`
 
-# What these repeat, they repeat a few times at most: no text takes more than linear time.
+# All repetitions are bounded: no text takes more than linear time.
 _INVISIBLE = re.compile(
     "[\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
 )
@@ -51,7 +50,7 @@ _BREAKS = re.compile(
     r"(?:[.,;:?…]|(?<=[^\W\d_]{2})!){1,9}(?=[\"')\]*]{0,9}(?:\s|$))\s*|[。、]|\n\s*"
 )
 _IDLE = re.compile(
-    r"(?=[^\w\s]|_)(?:"  # which spares most characters all that follows
+    r"(?=[^\w\s]|_)(?:"  # a fast path for most characters
     r"""["`$¿¡…;?]"""
     r"|(?<!\d)[,:]|[,:](?!\d)|\.(?!\d)"
     r"|(?<![\w)\]}])!|(?<=[^\W\d_]{2})!"
@@ -65,7 +64,7 @@ _IDLE = re.compile(
     r")"
 )
 _LITERAL = re.compile(r"\"[^\"\n]{1,80}\"|\b[A-Z]{2,}\b")
-# Ideographs, kana and hangul have no spaces between words: each is a word of its own.
+# Ideographs, kana and hangul have no spaces between words: each is a token.
 _ALONE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
 _TOKEN = re.compile(
     r"\d{1,3}(?:,\d{3}){1,9}(?![\d,])|\d+(?:\.\d+)?|(?<![\w)])\.\d+"
@@ -78,30 +77,30 @@ def tokens(text: str) -> list[str]:
     return [token for token in clauses(text) if token != BREAK]
 
 
-def asked(text: str) -> str:
-    """The tokens as one string: the same for all texts that ask for the same."""
+def normalized_text(text: str) -> str:
+    """The tokens as one string."""
     return " ".join(tokens(text))
 
 
 def clauses(text: str) -> list[str]:
-    """The same, with a `BREAK` wherever a clause ends."""
+    """The tokens, with a `BREAK` at the end of each clause."""
     if not text.isascii():
         text = _composed(_INVISIBLE.sub("", text).translate(_ALIKE))
         text = text.translate(_LOOK_ALIKE) if _MIXED.search(text) else text
     text = _BREAKS.sub("\n", "\n" + _JOINED.sub("", text.casefold()))
-    found = _TOKEN.findall(_IDLE.sub(" ", text))
-    return [token.replace(",", "") if token[0].isdigit() else token for token in found]
+    parts = _TOKEN.findall(_IDLE.sub(" ", text))
+    return [token.replace(",", "") if token[0].isdigit() else token for token in parts]
 
 
-def words(found: Iterable[str]) -> list[str]:
-    """The words and numbers of some tokens, without any sign: what n-grams are made of."""
-    return [token for token in found if token[0].isalnum() or token[0] == "."]
+def words(parts: Iterable[str]) -> list[str]:
+    """The words and numbers among tokens, without signs: the units of n-grams."""
+    return [token for token in parts if token[0].isalnum() or token[0] == "."]
 
 
-def bare(text: str) -> str:
-    """A text without what a web page or a copyist adds: entities, tags, accents, odd characters."""
+def without_markup(text: str) -> str:
+    """The text without entities, tags, accents and invisible characters."""
     if "&" in text:
-        text = _ENTITY.sub(lambda found: html.unescape(found[0]), text)
+        text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)
     if "<" in text:
         text = _TAG.sub(" ", text)
     if text.isascii():
@@ -111,8 +110,8 @@ def bare(text: str) -> str:
 
 
 def literals(text: str) -> list[str]:
-    """What a text gives as data rather than says: what is in double quotes or capitals, sorted."""
-    return sorted(found.casefold() for found in _LITERAL.findall(text.translate(_ALIKE)))
+    """The data in a text: strings in double quotes and words in capitals, sorted."""
+    return sorted(literal.casefold() for literal in _LITERAL.findall(text.translate(_ALIKE)))
 
 
 def hash_of(text: str) -> int:
@@ -121,43 +120,43 @@ def hash_of(text: str) -> int:
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
 
 
-def hashes(found: Sequence[str]) -> Hashes:
+def hashes(parts: Sequence[str]) -> Hashes:
     """The hash of each word."""
-    import numpy as np  # not for those who only read tokens
+    import numpy as np  # slow to import, and only needed here
 
-    return np.array([_remembered(word[:_LONG]) for word in found], dtype=np.uint64)
+    return np.array([_cached_hash(word[:_LONG]) for word in parts], dtype=np.uint64)
 
 
-_remembered = lru_cache(maxsize=1 << 16)(hash_of)
+_cached_hash = lru_cache(maxsize=1 << 16)(hash_of)
 
 
 def prompt_column(row: Mapping[str, Any]) -> str:
-    """The column of a row that holds its prompt: the first of `PROMPT_COLUMNS` that it has."""
+    """The column with the prompt: the first of `PROMPT_COLUMNS` that the row has."""
     return next((name for name in PROMPT_COLUMNS if name in row), PROMPT_COLUMNS[0])
 
 
 def text_of(row: Mapping[str, Any], columns: Sequence[str] = ()) -> str:
-    """The text of some columns of a row, by default that of its prompt.
+    """The text of columns of a row, by default of its prompt.
 
-    A list of chat messages is the text of all but the assistant's.
+    Of a list of chat messages, the assistant's are left out.
 
     Raises:
-        NoColumn: the row has not all of these columns.
+        NoColumn: the row lacks one of these columns.
     """
     columns = columns or [prompt_column(row)]
     if missing := [name for name in columns if name not in row]:
         raise NoColumn(missing[0], row)
-    return "\n\n".join(flat(row[name], "assistant") for name in columns)
+    return "\n\n".join(flat_text(row[name], "assistant") for name in columns)
 
 
-def flat(value: object, without: str = "") -> str:
-    """A value as one text: of chat messages all contents but those of the role `without`."""
+def flat_text(value: object, without: str = "") -> str:
+    """A value as one text: the contents of chat messages, except of the role `without`."""
     if isinstance(value, str) or value is None:
         return value or ""
     if isinstance(value, Mapping):
-        return flat(value.get("content")) if value.get("role", "user") != without else ""
+        return flat_text(value.get("content")) if value.get("role", "user") != without else ""
     if isinstance(value, Iterable):
-        return "\n".join(flat(part, without) for part in value)
+        return "\n".join(flat_text(part, without) for part in value)
     return str(value)
 
 

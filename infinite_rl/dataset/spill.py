@@ -1,4 +1,4 @@
-"""Rows as lines of JSON, and rows that wait on the disk, to be read back in any order."""
+"""Lists on disk: rows as lines of JSON, or bytes, in a temporary file, read back in any order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import UsageError
 
 
 def to_json(value: object) -> str:
-    """A value as one line of JSON, in ASCII. Raises UsageError for what JSON cannot say."""
+    """A value as one line of ASCII JSON. Raises UsageError for a value that JSON cannot hold."""
     try:
         return json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:  # no JSON, too long, without end
@@ -21,17 +21,14 @@ def to_json(value: object) -> str:
 
 
 def to_line(row: Mapping[str, Any]) -> bytes:
-    """A row as a line of a file. Raises UsageError for what JSON cannot say."""
+    """A row as a line of a file. Raises UsageError for a value that JSON cannot hold."""
     if not all(isinstance(name, str) for name in row):
-        raise UsageError(f"a row has columns whose names are no texts: {', '.join(map(repr, row))}")
+        raise UsageError(f"column names must be strings, not {', '.join(map(repr, row))}")
     return to_json(row).encode("ascii") + b"\n"
 
 
-class Pieces:
-    """Pieces of bytes by number, from 0; in memory there are but their places, eight bytes each.
-
-    They are in a temporary file without a name, which goes with this object.
-    """
+class SpillFile:
+    """A list of bytes in an unnamed temporary file; memory holds only offsets, 8 bytes each."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 -- it is open as long as this lives
@@ -41,30 +38,30 @@ class Pieces:
         return len(self._ends) - 1
 
     def put(self, piece: bytes) -> int:
-        """Put a piece down; its number."""
+        """Append a piece. Returns its index."""
         self._file.write(piece)
         self._ends.append(self._ends[-1] + len(piece))
         return len(self) - 1
 
-    def piece(self, number: int) -> bytes:
-        """The piece of a number. Raises IndexError where there is none."""
-        if not 0 <= number < len(self):
-            raise IndexError(number)
-        begin, end = self._ends[number], self._ends[number + 1]
+    def piece(self, index: int) -> bytes:
+        """The piece at an index. Raises IndexError if there is none."""
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        begin, end = self._ends[index], self._ends[index + 1]
         self._file.flush()
         return os.pread(self._file.fileno(), end - begin, begin)
 
 
-class Shelf(Pieces):
-    """Rows by number, from 0, on the disk."""
+class SpillList(SpillFile):
+    """A list of rows on disk."""
 
     def add(self, row: Mapping[str, Any]) -> int:
-        """Put a row down; its number. Raises UsageError for what JSON cannot say."""
+        """Append a row. Returns its index. Raises UsageError for a value that JSON cannot hold."""
         return self.put(to_line(row))
 
-    def __getitem__(self, number: int) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.piece(number))
-        return found
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        row: dict[str, Any] = json.loads(self.piece(index))
+        return row
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (self[number] for number in range(len(self)))
+        return (self[index] for index in range(len(self)))

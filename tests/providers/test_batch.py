@@ -19,7 +19,7 @@ from infinite_rl.errors import (
     UsageError,
 )
 from infinite_rl.layout import render
-from infinite_rl.providers.gemini_batch import ENDED, GeminiBatches
+from infinite_rl.providers.batch import ENDED, GeminiBatches
 from infinite_rl.types import Completion, Usage
 
 REQUESTS = {f"math/{i}/0/0": ("Be brief.", f"prompt {i}", i) for i in range(5)}

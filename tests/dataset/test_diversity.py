@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from infinite_rl.cli import generate, parser
-from infinite_rl.dataset.distinct import Distinct, distinct_tasks
+from infinite_rl.dataset.diversity import Distinct, distinct_tasks
 from infinite_rl.errors import UsageError
 from infinite_rl.generation.progress import Progress
 from infinite_rl.store import DATASET_COLUMNS

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from benchmarks.pacing import QUOTAS, Simulation, bucket, found_s, rising
-from infinite_rl.providers.gate import Limits
-from infinite_rl.providers.pace import AdaptiveConcurrency, AdaptiveRate, Clusters, TokenBucket
+from infinite_rl.providers.backoff import AdaptiveConcurrency, AdaptiveRate, Clusters, TokenBucket
+from infinite_rl.providers.rate_limit import Limits
 
 
 def most_in(times: list[float], window_s: float) -> int:
@@ -202,7 +202,7 @@ def test_a_limit_that_falls_is_met_again() -> None:
 
 def test_a_rate_that_is_set_overrides_what_refusals_teach() -> None:
     run = Simulation(quota=bucket(600, holds=20), limits=Limits(rpm=900)).run(seconds=120)
-    assert run.gate.rpm is None and run.gate.pauses == 0
+    assert run.gate.stats().rpm is None and run.gate.stats().pauses == 0
 
 
 def test_too_many_calls_at_once_are_met_by_fewer_calls_at_once() -> None:

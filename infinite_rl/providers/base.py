@@ -1,4 +1,4 @@
-"""The provider seam: one method, text in, a completion out."""
+"""The provider interface: one method, text in, a completion out."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from ..types import Completion
 
 
 class Provider(Protocol):
-    """Whatever can answer a prompt. Called from many threads at once.
+    """Answers prompts. Called from many threads at once.
 
-    With an attribute `asks_a_model` that is False, rows are not solved independently by default.
+    With an attribute `asks_a_model` that is False, rows are not verified by independent solutions
+    by default.
     """
 
     @property
@@ -21,10 +22,10 @@ class Provider(Protocol):
         ...
 
     def complete(self, system: str, prompt: str, seed: int) -> Completion:
-        """Answer `prompt` under the instruction `system`; equal seeds ask for equal answers.
+        """Answer `prompt` under the instruction `system`; equal seeds request equal answers.
 
         Raises:
-            ProviderUnavailable: passing trouble; the caller may make the same call again.
+            ProviderUnavailable: a passing failure; the caller may retry.
             ProviderRefused: no retry can help.
             NoCompletion: an answer without usable text.
         """
@@ -33,7 +34,7 @@ class Provider(Protocol):
 
 @runtime_checkable
 class BatchProvider(Protocol):
-    """Whatever can answer many prompts at once, within hours. Each method raises ProviderError."""
+    """Answers many prompts at once, within hours. Each method raises ProviderError."""
 
     @property
     def model(self) -> str:
@@ -49,7 +50,7 @@ class BatchProvider(Protocol):
         ...
 
     def state(self, name: str) -> str:
-        """How far a batch is; `gemini_batch.ENDED` lists how it may have ended."""
+        """The state of a batch; `batch.ENDED` lists the final ones."""
         ...
 
     def results(self, name: str) -> Iterable[tuple[str, Completion | ProviderError]]:

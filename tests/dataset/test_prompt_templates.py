@@ -9,7 +9,7 @@ import pytest
 
 from infinite_rl.dataset.ground_truth import score
 from infinite_rl.dataset.loaders import load
-from infinite_rl.dataset.prompt_styles import STYLES, Prompted, prompt_text
+from infinite_rl.dataset.prompt_templates import PROMPT_TEMPLATES, RenderedPrompt, render_prompt
 from infinite_rl.dataset.rows import Row, sample_of
 from infinite_rl.errors import UnknownName, UsageError
 from infinite_rl.layout import fenced, tagged
@@ -18,7 +18,7 @@ from infinite_rl.verification.self_consistency import default_system_prompt
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 REWARDS = get_reward_functions(timeout=20)
-BASE = [name for name, style in STYLES.items() if style.frame]
+BASE = [name for name, style in PROMPT_TEMPLATES.items() if style.frame]
 HOSTILE = "Is {x} = %s? {{ 7 * 7 }} {% raw %} {0} \\boxed{} {prompt} #### 3"
 MATH: Row = {"type": "math", "prompt": "What is 2 + 5?", "answer": "7", "response": "2 + 5 = 7"}
 GSM8K: Row = {
@@ -41,14 +41,14 @@ TOLD: Row = {"type": "instruction", "prompt": "No commas.", "answer": "[]", "res
 
 
 def row_for(style: str) -> Row:
-    return MBPP if STYLES[style].language else MATH
+    return MBPP if PROMPT_TEMPLATES[style].language else MATH
 
 
 # --- the texts, as they are published
 
 
 def test_qwen_is_chatml_with_a_box() -> None:
-    found = prompt_text("qwen", MATH)
+    found = render_prompt("qwen", MATH)
     assert found.text == (
         "<|im_start|>system\nPlease reason step by step, and put your final answer within "
         "\\boxed{}.<|im_end|>\n<|im_start|>user\nWhat is 2 + 5?<|im_end|>\n<|im_start|>assistant\n"
@@ -57,7 +57,7 @@ def test_qwen_is_chatml_with_a_box() -> None:
 
 
 def test_question_answer_is_what_lm_eval_asks() -> None:
-    found = prompt_text("question_answer", MATH, few_shot=[GSM8K])
+    found = render_prompt("question_answer", MATH, few_shot=[GSM8K])
     assert found.text == (
         "Question: Three of 5 each?\nAnswer: 3 * 5 = <<3*5=15>>15\n#### 15\n\n"
         "Question: What is 2 + 5?\nAnswer:"
@@ -67,7 +67,7 @@ def test_question_answer_is_what_lm_eval_asks() -> None:
 
 def test_mbpp_is_what_lm_eval_asks() -> None:
     other = {**MBPP, "prompt": "Sum.\nYour code should pass these tests:\n\nassert add(2, 2) == 4"}
-    found = prompt_text("mbpp", MBPP, few_shot=[other])
+    found = render_prompt("mbpp", MBPP, few_shot=[other])
     expert = "You are an expert Python programmer, and here is your task: "
     assert found.text == (
         f"{expert}{other['prompt']}\n[BEGIN]\n{ADD}\n[DONE]\n\n{expert}{MBPP['prompt']}\n[BEGIN]\n"
@@ -76,7 +76,7 @@ def test_mbpp_is_what_lm_eval_asks() -> None:
 
 
 def test_r1_zero_is_a_conversation_whose_thinking_is_opened() -> None:
-    found = prompt_text("r1_zero", MATH, few_shot=[GSM8K])
+    found = render_prompt("r1_zero", MATH, few_shot=[GSM8K])
     told, rest = found.text.split("\n", 1)
     assert told.startswith("A conversation between User and Assistant.")
     assert rest == (
@@ -88,22 +88,22 @@ def test_r1_zero_is_a_conversation_whose_thinking_is_opened() -> None:
 
 @pytest.mark.parametrize("style", ["plain", "humaneval"])
 def test_a_prompt_that_is_gone_on_with_stands_alone(style: str) -> None:
-    assert prompt_text(style, MBPP).text == MBPP["prompt"]
+    assert render_prompt(style, MBPP).text == MBPP["prompt"]
 
 
 @pytest.mark.parametrize("style", BASE)
 def test_what_a_prompt_says_stays_as_it_is(style: str) -> None:
     row, example = ({**row_for(style), "prompt": f"{HOSTILE} {n}"} for n in (1, 2))
-    found = prompt_text(style, row, few_shot=[{**example, "response": HOSTILE}], system=HOSTILE)
+    found = render_prompt(style, row, few_shot=[{**example, "response": HOSTILE}], system=HOSTILE)
     assert f"{HOSTILE} 1" in found.text and found.text.count(HOSTILE) >= 3
 
 
 @pytest.mark.parametrize("style", BASE)
 def test_instructions_of_ones_own_come_first_and_none_on_request(style: str) -> None:
     row = row_for(style)
-    told, silent = (prompt_text(style, row, system=text).text for text in ("Be brief.", ""))
+    told, silent = (render_prompt(style, row, system=text).text for text in ("Be brief.", ""))
     assert 0 <= told.index("Be brief.") < told.index(row["prompt"])
-    assert len(silent) <= len(prompt_text(style, row).text)
+    assert len(silent) <= len(render_prompt(style, row).text)
     assert "A conversation" not in silent and "step by step" not in silent
 
 
@@ -113,7 +113,9 @@ def test_instructions_of_ones_own_come_first_and_none_on_request(style: str) -> 
 def marks(row: Row, style: str) -> tuple[str, float]:
     """What the row's reward says of its own response, as an example of this style."""
     sample = sample_of(row)
-    shown = Prompted("", begun=STYLES[style].begun).response(STYLES[style].shown(sample))
+    shown = RenderedPrompt("", begun=PROMPT_TEMPLATES[style].begun).response(
+        PROMPT_TEMPLATES[style].shown(sample)
+    )
     found = score(sample, shown, REWARDS)
     return found.status, found.format_score
 
@@ -134,7 +136,7 @@ def test_a_program_in_the_form_of_the_style_passes(style: str) -> None:
 def test_every_example_is_in_the_text_in_order_before_the_task(style: str) -> None:
     row = row_for(style)
     examples = [{**row, "prompt": f"Task {n}", "response": f"Reply {n}"} for n in range(3)]
-    text = prompt_text(style, row, few_shot=examples).text
+    text = render_prompt(style, row, few_shot=examples).text
     words = [word for n in range(3) for word in (f"Task {n}", f"Reply {n}")]
     places = [text.index(word) for word in [*words, row["prompt"]]]
     assert places == sorted(places)
@@ -143,40 +145,42 @@ def test_every_example_is_in_the_text_in_order_before_the_task(style: str) -> No
 @pytest.mark.parametrize("style", BASE)
 def test_an_example_is_put_as_a_turn_of_the_model_goes_on(style: str) -> None:
     row = row_for(style)
-    before = prompt_text(style, {**row, "prompt": "Task 0"}).text
-    after = prompt_text(style, row, few_shot=[{**row, "prompt": "Task 0"}]).text
-    assert after.startswith(before + STYLES[style].shown(sample_of(row)))
+    before = render_prompt(style, {**row, "prompt": "Task 0"}).text
+    after = render_prompt(style, row, few_shot=[{**row, "prompt": "Task 0"}]).text
+    assert after.startswith(before + PROMPT_TEMPLATES[style].shown(sample_of(row)))
 
 
 def test_tagged_programs_are_shown_bare_where_the_style_wants_them_bare() -> None:
     response = f"So:\n{tagged(fenced(ADD, 'python'))}"
     coding = {**MBPP, "type": "coding", "response": response}
-    assert STYLES["mbpp"].shown(sample_of(coding)) == f"{ADD}\n[DONE]"
+    assert PROMPT_TEMPLATES["mbpp"].shown(sample_of(coding)) == f"{ADD}\n[DONE]"
 
 
 def test_an_example_must_have_a_response_and_must_not_be_the_task() -> None:
     with pytest.raises(UsageError, match=r"needs a response: 'What is 3 \+ 3\?'"):
-        prompt_text("plain", MATH, few_shot=[{**MATH, "prompt": "What is 3 + 3?", "response": " "}])
+        render_prompt(
+            "plain", MATH, few_shot=[{**MATH, "prompt": "What is 3 + 3?", "response": " "}]
+        )
     with pytest.raises(UsageError, match="gives the task itself away"):
-        prompt_text("plain", MATH, few_shot=[MATH])
+        render_prompt("plain", MATH, few_shot=[MATH])
 
 
 def test_instructions_to_follow_say_their_form_themselves() -> None:
-    assert prompt_text("qwen", TOLD).text.startswith("<|im_start|>user\nNo commas.")
-    assert STYLES["chat"].shown(sample_of(TOLD)) == "Well."
+    assert render_prompt("qwen", TOLD).text.startswith("<|im_start|>user\nNo commas.")
+    assert PROMPT_TEMPLATES["chat"].shown(sample_of(TOLD)) == "Well."
 
 
 # --- stops
 
 
 def test_a_response_ends_at_the_first_stop_string() -> None:
-    asked = Prompted("", ("[DONE]", "\nQuestion:"))
+    asked = RenderedPrompt("", ("[DONE]", "\nQuestion:"))
     assert asked.response("7\nQuestion: 8? [DONE]") == asked.response("7") == "7"
-    assert Prompted("").response("7\nQuestion:") == "7\nQuestion:"
+    assert RenderedPrompt("").response("7\nQuestion:") == "7\nQuestion:"
 
 
 def test_what_the_prompt_has_begun_is_judged_with_the_completion() -> None:
-    asked = prompt_text("r1_zero", GSM8K)
+    asked = render_prompt("r1_zero", GSM8K)
     said = asked.response(" <answer>14</answer>? No. </think> <answer>15</answer>\nUser: And?")
     assert said == "<think> <answer>14</answer>? No. </think> <answer>15</answer>"
     found = score(sample_of(GSM8K), said, REWARDS)
@@ -186,37 +190,39 @@ def test_what_the_prompt_has_begun_is_judged_with_the_completion() -> None:
 def test_a_response_that_begins_with_its_thinking_goes_on_where_the_text_ends() -> None:
     trace = f"<think>\n2 + 5 = 7.\n</think>\n\nSo\n{tagged('7')}"
     row = {**MATH, "response": trace}
-    assert prompt_text("r1_zero", row).text.endswith("Assistant: <think>")
-    shown = STYLES["r1_zero"].shown(sample_of(row))
+    assert render_prompt("r1_zero", row).text.endswith("Assistant: <think>")
+    shown = PROMPT_TEMPLATES["r1_zero"].shown(sample_of(row))
     assert shown == trace.removeprefix("<think>")
     assert marks(row, "r1_zero") == marks(row, "chat") == ("passed", 1.0)
-    opened = Prompted("... <think>\n", begun="<think>\n")
+    opened = RenderedPrompt("... <think>\n", begun="<think>\n")
     assert opened.rest(trace) == shown.lstrip("\n")
     assert opened.rest("<think> 7 </think> 7") == " 7 </think> 7"
     assert opened.rest(shown) == shown
     assert opened.begun + opened.rest("7") == "<think>\n\n</think>\n\n7"
-    assert Prompted("2 + 5 =", begun="2 + 5 =").rest("7") == "7"
-    assert Prompted("").rest(trace) == trace
+    assert RenderedPrompt("2 + 5 =", begun="2 + 5 =").rest("7") == "7"
+    assert RenderedPrompt("").rest(trace) == trace
 
 
 # --- what cannot be asked
 
 
 def test_an_unknown_style_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(UnknownName, match=r"unknown prompt style 'qwem'; known: chat, .*plain"):
-        prompt_text("qwem", MATH)
+    with pytest.raises(UnknownName, match=r"unknown prompt template 'qwem'; known: chat, .*plain"):
+        render_prompt("qwem", MATH)
 
 
 @pytest.mark.parametrize("style", ["mbpp", "humaneval"])
 def test_a_style_for_programs_refuses_what_is_none(style: str) -> None:
-    with pytest.raises(UsageError, match=f"the style {style} asks for python programs, but .*'ma"):
-        prompt_text(style, MATH)
+    with pytest.raises(
+        UsageError, match=f"the prompt template {style} asks for python programs, but .*'ma"
+    ):
+        render_prompt(style, MATH)
 
 
 @pytest.mark.parametrize("tokenizer", [None, object()])
 def test_a_model_without_a_template_is_referred_to_the_base_styles(tokenizer: Any) -> None:
-    with pytest.raises(UsageError, match=f"needs a tokenizer with .* style: {', '.join(BASE)}$"):
-        prompt_text("chat", MATH, tokenizer)
+    with pytest.raises(UsageError, match=f"needs a tokenizer with .* base model: {', '.join(BASE)}$"):
+        render_prompt("chat", MATH, tokenizer)
 
 
 # --- the benchmarks
@@ -305,7 +311,7 @@ def ids(tokenizer: Any, text: str) -> list[int]:
 
 def test_chat_is_the_tokenizers_own_template_up_to_where_the_model_speaks() -> None:
     tokenizer = tokenizer_of(QWEN, eos="<|im_end|>")
-    found = prompt_text("chat", MATH, tokenizer, [GSM8K])
+    found = render_prompt("chat", MATH, tokenizer, [GSM8K])
     turns = [
         ("system", default_system_prompt(sample_of(MATH))),
         ("user", GSM8K["prompt"]),
@@ -313,36 +319,36 @@ def test_chat_is_the_tokenizers_own_template_up_to_where_the_model_speaks() -> N
         ("user", MATH["prompt"]),
     ]
     said = "".join(f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in turns)
-    assert found == Prompted(f"{said}<|im_start|>assistant\n")
+    assert found == RenderedPrompt(f"{said}<|im_start|>assistant\n")
 
 
 def test_chat_leaves_braces_of_a_prompt_as_they_are() -> None:
-    found = prompt_text("chat", {**MATH, "prompt": HOSTILE}, tokenizer_of(QWEN), system=HOSTILE)
+    found = render_prompt("chat", {**MATH, "prompt": HOSTILE}, tokenizer_of(QWEN), system=HOSTILE)
     assert found.text.count(HOSTILE) == 2
 
 
 def test_the_end_of_a_turn_stops_a_model_whose_own_end_of_text_is_another() -> None:
     base, tuned = (tokenizer_of(QWEN, eos=eos) for eos in ("<|endoftext|>", "<|im_end|>"))
-    assert prompt_text("chat", MATH, base).stop == ("<|im_end|>",)
-    assert prompt_text("chat", MATH, tuned).stop == ()
-    assert prompt_text("chat", MATH, tokenizer_of(LLAMA, bos=True)).stop == ("<|eot|>",)
+    assert render_prompt("chat", MATH, base).stop == ("<|im_end|>",)
+    assert render_prompt("chat", MATH, tuned).stop == ()
+    assert render_prompt("chat", MATH, tokenizer_of(LLAMA, bos=True)).stop == ("<|eot|>",)
 
 
 def test_a_template_that_shows_no_answers_of_the_model_names_no_end_of_a_turn() -> None:
     blind = QWEN.replace("messages %}", "messages if message.role != 'assistant' %}")
     assert blind != QWEN
-    assert prompt_text("chat", MATH, tokenizer_of(blind)).stop == ()
+    assert render_prompt("chat", MATH, tokenizer_of(blind)).stop == ()
 
 
 def test_a_template_without_a_system_role_gets_the_instructions_in_the_first_task() -> None:
-    found = prompt_text("chat", MATH, tokenizer_of(NO_SYSTEM), system="Be brief.")
+    found = render_prompt("chat", MATH, tokenizer_of(NO_SYSTEM), system="Be brief.")
     assert found.text.startswith("<|im_start|>user\nBe brief.\n\nWhat is 2 + 5?<|im_end|>")
 
 
 def test_a_template_that_fails_is_one_clear_line() -> None:
     broken = tokenizer_of("{{- raise_exception('roles must\nalternate') }}")
     with pytest.raises(UsageError, match="template cannot be applied: roles must alternate$"):
-        prompt_text("chat", MATH, broken)
+        render_prompt("chat", MATH, broken)
 
 
 @pytest.mark.parametrize(
@@ -356,13 +362,13 @@ def test_a_template_that_fails_is_one_clear_line() -> None:
 )
 def test_a_template_may_fail_in_any_way(template: str) -> None:
     with pytest.raises(UsageError, match="the tokenizer's chat template cannot be applied: ."):
-        prompt_text("chat", MATH, tokenizer_of(template))
+        render_prompt("chat", MATH, tokenizer_of(template))
 
 
 def test_thinking_that_the_template_opens_is_judged_with_the_completion() -> None:
     opening = QWEN.replace("assistant\n' }}{%- endif", "assistant\n<think>\n' }}{%- endif")
     assert opening != QWEN
-    found = prompt_text("chat", MATH, tokenizer_of(opening))
+    found = render_prompt("chat", MATH, tokenizer_of(opening))
     assert found.begun == "<think>\n" and found.text.endswith(found.begun)
     assert found.response("6? 7.\n</think>\n\n7") == "<think>\n6? 7.\n</think>\n\n7"
 
@@ -385,29 +391,29 @@ def test_a_response_without_thinking_passes_where_the_template_opens_it() -> Non
     row = {**MATH, "response": f"2 + 5 = 7, so {tagged('7')}"}
     (found,) = examples([row], tokenizer, "chat", 1_000)
     learnt = tokenizer.decode(found.response).removesuffix("<|im_end|>")
-    said = prompt_text("chat", row, tokenizer).response(learnt)
+    said = render_prompt("chat", row, tokenizer).response(learnt)
     assert said == f"<think>\n\n</think>\n\n{row['response']}"
     assert score(sample_of(row), said, REWARDS).status == "passed"
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", PROMPT_TEMPLATES)
 def test_a_text_begins_with_the_tokenizers_first_token_once(style: str) -> None:
     tokenizer = tokenizer_of(LLAMA, bos=True)
     row = row_for(style)
-    found = ids(tokenizer, prompt_text(style, row, tokenizer).text)
+    found = ids(tokenizer, render_prompt(style, row, tokenizer).text)
     assert found[0] == tokenizer.bos_token_id and found.count(tokenizer.bos_token_id) == 1
     bare = tokenizer_of(QWEN)
-    assert not prompt_text(style, row, bare).text.startswith("<s>")
+    assert not render_prompt(style, row, bare).text.startswith("<s>")
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", PROMPT_TEMPLATES)
 @pytest.mark.parametrize("bos", [False, True])
 def test_prompt_and_answer_tokenised_apart_are_the_tokens_of_the_whole(
     style: str, bos: bool
 ) -> None:
     """Where a turn ends in a special token or a line break, nothing merges across the border."""
     tokenizer = tokenizer_of(LLAMA if bos else QWEN, bos=bos)
-    text = prompt_text(style, row_for(style), tokenizer).text
+    text = render_prompt(style, row_for(style), tokenizer).text
     answer = " So it is 7.\n<answer>7</answer>"
     apart = ids(tokenizer, text) + ids(tokenizer, answer)
     assert apart == ids(tokenizer, text + answer)
@@ -416,6 +422,6 @@ def test_prompt_and_answer_tokenised_apart_are_the_tokens_of_the_whole(
 
 def test_special_tokens_of_a_template_are_single_tokens_and_stand_once_a_turn() -> None:
     tokenizer = tokenizer_of(QWEN)
-    found = ids(tokenizer, prompt_text("chat", MATH, tokenizer).text)
+    found = ids(tokenizer, render_prompt("chat", MATH, tokenizer).text)
     start, end = map(tokenizer.convert_tokens_to_ids, ("<|im_start|>", "<|im_end|>"))
     assert (found.count(start), found.count(end)) == (3, 2)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from .words import hashes, tokens
+from .tokens import hashes, tokens
 
 MIN_DISTINCT = 0.3  # share of distinct tasks under which a run has collapsed
 FEWEST = 50  # rows; fewer are not judged

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from infinite_rl.dataset.words import (
+from infinite_rl.dataset.tokens import (
     BREAK,
-    bare,
     clauses,
     hash_of,
     hashes,
     literals,
     text_of,
     tokens,
+    without_markup,
     words,
 )
 from infinite_rl.errors import UsageError
@@ -96,12 +96,12 @@ def test_n_grams_are_made_of_words_and_numbers_alone() -> None:
     ],
 )
 def test_bare_is_a_text_without_what_pages_and_copyists_add(written: str) -> None:
-    assert tokens(bare(written)) == ["the", "cafe", "sells", "12", "buns"]
+    assert tokens(without_markup(written)) == ["the", "cafe", "sells", "12", "buns"]
 
 
 @pytest.mark.parametrize(("one", "other"), [("10²", "102"), ("हिन्दी", "हन्द"), ("a<b", "a>b")])
 def test_bare_keeps_what_matters(one: str, other: str) -> None:
-    assert tokens(bare(one)) == tokens(one) != tokens(bare(other))
+    assert tokens(without_markup(one)) == tokens(one) != tokens(without_markup(other))
 
 
 LONG = 100_000
@@ -125,7 +125,7 @@ LONG = 100_000
 )
 def test_any_text_has_tokens_in_linear_time(text: str) -> None:
     hashes(tokens(text))
-    tokens(bare("&" + text + "<b "))
+    tokens(without_markup("&" + text + "<b "))
     hash_of(text)
     literals(text)
 

@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..errors import ProviderError, ProviderUnavailable, UsageError
 from ..types import Completion
-from .gemini import GeminiProvider, T
+from .gemini import GeminiProvider
 from .models import check_available
-from .remote import GARBAGE, SEED_MASK, sendable
-from .structured import instructed
+from .remote import GARBAGE, SEED_MASK, T, instructed, sendable
 
 if TYPE_CHECKING:
     from google.genai.types import BatchJob
@@ -33,38 +32,15 @@ logger = logging.getLogger(__name__)
 BatchState: TypeAlias = Literal["pending", "running", "done", "failed", "cancelled", "expired"]
 ENDED: frozenset[BatchState] = frozenset({"done", "failed", "cancelled", "expired"})
 
-# Any state that is not listed is one of waiting for a turn.
+# Any state that is not listed is a pending one.
 _STATES: Mapping[str, BatchState] = {
-    "RUNNING": "running",
-    "CANCELLING": "running",
-    "UPDATING": "running",
-    "PAUSED": "running",
-    "SUCCEEDED": "done",
-    "PARTIALLY_SUCCEEDED": "done",
-    "FAILED": "failed",
-    "CANCELLED": "cancelled",
-    "EXPIRED": "expired",
+    **dict.fromkeys(("RUNNING", "CANCELLING", "UPDATING", "PAUSED"), "running"),
+    **dict.fromkeys(("SUCCEEDED", "PARTIALLY_SUCCEEDED"), "done"),
+    **{"FAILED": "failed", "CANCELLED": "cancelled", "EXPIRED": "expired"},
 }
-# Lines of results hold gRPC's codes; google/rpc/code.proto names the HTTP status of each. Cancelled
-# and aborted (1 and 10) are worth the same request again.
-_HTTP_CODES: Mapping[object, int] = {
-    1: 503,
-    2: 500,
-    3: 400,
-    4: 504,
-    5: 404,
-    6: 400,
-    7: 403,
-    8: 429,
-    9: 400,
-    10: 503,
-    11: 400,
-    12: 501,
-    13: 500,
-    14: 503,
-    15: 500,
-    16: 401,
-}
+# Lines of results have gRPC's codes, from 1; google/rpc/code.proto names the HTTP status of each.
+# Cancelled and aborted (1 and 10) are worth a retry.
+_HTTP_CODES = (503, 500, 400, 504, 404, 400, 403, 429, 400, 503, 400, 501, 500, 503, 500, 401)
 _NAME = re.compile(r"batches/[\w-]+", re.ASCII)
 _PAGE = 100
 
@@ -74,9 +50,6 @@ class GeminiBatches(GeminiProvider):
 
     A batch's results are held in memory at once: some ten thousand requests make a good batch.
     """
-
-    def __repr__(self) -> str:
-        return f"GeminiBatches({self.model!r})"
 
     def submit(self, requests: Mapping[str, tuple[str, str, int]], label: str = "") -> str:
         """Begin a batch of requests by key, each (system, prompt, seed), and return its name.
@@ -95,8 +68,8 @@ class GeminiBatches(GeminiProvider):
         lines = (self._line(key, *request) for key, request in requests.items())
         file = io.BytesIO("".join(lines).encode())
         to = self._types.UploadFileConfig(mime_type="application/jsonl", display_name=label)
-        uploaded = self._asked(lambda: self._client.files.upload(file=file, config=to))
-        job = self._asked(
+        uploaded = self._call(lambda: self._client.files.upload(file=file, config=to))
+        job = self._call(
             lambda: self._client.batches.create(
                 model=self.model,
                 src=uploaded.name or "",
@@ -104,7 +77,7 @@ class GeminiBatches(GeminiProvider):
             )
         )
         if not (name := self._name(job)):
-            raise ProviderUnavailable("Gemini's answer is garbled (a batch without a name)")
+            raise self._garbled("a batch without a name")
         return name
 
     def find(self, label: str) -> list[str]:
@@ -114,7 +87,7 @@ class GeminiBatches(GeminiProvider):
             ProviderUnavailable, ProviderRefused: as `complete` does.
         """
         page = self._types.ListBatchJobsConfig(page_size=_PAGE)
-        jobs = self._asked(lambda: list(self._client.batches.list(config=page)))
+        jobs = self._call(lambda: list(self._client.batches.list(config=page)))
         named = [(self._name(job), job.display_name) for job in jobs]
         return [name for name, its_label in named if name and its_label == label]
 
@@ -143,7 +116,7 @@ class GeminiBatches(GeminiProvider):
         file = job.dest.file_name if job.dest is not None else None
         if not file and _state(job) not in ENDED:
             raise ProviderUnavailable(f"the batch {name} has not ended: it is {_state(job)}")
-        content = self._asked(lambda: self._client.files.download(file=file)) if file else b""
+        content = self._call(lambda: self._client.files.download(file=file)) if file else b""
         return self._answers(io.BytesIO(content))
 
     def cancel(self, name: str) -> None:
@@ -152,10 +125,10 @@ class GeminiBatches(GeminiProvider):
         Raises:
             UsageError, ProviderUnavailable, ProviderRefused: as `state` does.
         """
-        self._asked_of(name, lambda: self._client.batches.cancel(name=name))
+        self._call_of(name, lambda: self._client.batches.cancel(name=name))
 
-    def _check_available(self) -> None:
-        """Nothing: the answers of a model that is shut down can still be had. `submit` checks."""
+    def _check_available(self, model: str) -> None:
+        """Do nothing: answers of a model that is shut down can still be read. `submit` checks."""
 
     def _line(self, key: str, system: str, prompt: str, seed: int) -> str:
         """One request as a line of the file, in the form of the service's own JSON."""
@@ -181,13 +154,13 @@ class GeminiBatches(GeminiProvider):
         return name if _NAME.fullmatch(name) and self._clean(name) == name else ""
 
     def _job(self, name: str) -> BatchJob:
-        return self._asked_of(name, lambda: self._client.batches.get(name=name))
+        return self._call_of(name, lambda: self._client.batches.get(name=name))
 
-    def _asked_of(self, name: str, ask: Callable[[], T]) -> T:
+    def _call_of(self, name: str, send: Callable[[], T]) -> T:
         if not _NAME.fullmatch(name):
             raise UsageError(f"not a batch's name: {name!r}")
         missing = f"Gemini knows no batch {name}: too old, or of another account"
-        return self._asked(ask, missing)
+        return self._call(send, missing)
 
     def _answers(self, lines: io.BytesIO) -> Iterator[tuple[str, Completion | ProviderError]]:
         seen: set[str] = set()
@@ -207,22 +180,22 @@ class GeminiBatches(GeminiProvider):
         error = entry.get("error")
         if isinstance(error, dict):
             code = error.get("code")
-            code = _HTTP_CODES.get(code, code) if isinstance(code, int) else 500
+            code = code if isinstance(code, int) else 500
+            code = _HTTP_CODES[code - 1] if 0 < code <= len(_HTTP_CODES) else code
             return self._refusal(code, f"{code}: {error.get('message') or 'no message'}", error)
         try:
             return self._completion(entry["response"])
         except ProviderError as failure:
             return failure.with_traceback(None)
         except GARBAGE as failure:
-            name = type(failure).__name__
-        return ProviderUnavailable(f"Gemini's answer is garbled ({name})")
+            return self._garbled(type(failure).__name__)
 
 
 def _state(job: BatchJob) -> BatchState:
-    told = str(job.state.value) if job.state is not None else ""
-    # The service's own prefix, where the client does not replace it by its own.
-    told = told.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
-    state = _STATES.get(told, "pending")
+    name = str(job.state.value) if job.state is not None else ""
+    # The service's own prefix, unless the client replaces it with its own.
+    name = name.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
+    state = _STATES.get(name, "pending")
     # The service may say that a batch is done before its file is there.
     has_file = job.dest is not None and bool(job.dest.file_name)
     return "running" if state == "done" and not has_file else state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from infinite_rl.dataset.cleanup import (
+from infinite_rl.dataset.trace_filters import (
     cleaned,
     collapsed_blanks,
     without_echoes,
