@@ -10,12 +10,14 @@ that it compiles slower, and is used only for runs with `Limits.fuel`.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import fcntl
 import hashlib
 import logging
 import math
 import os
 import platform
+import signal
 import stat
 import sys
 import threading
@@ -36,9 +38,7 @@ from wasmtime.component import Component
 from ..errors import RuntimeMissing, SandboxError
 from ..files.cache import cache_folder
 from ..workers.interruptible import interruptible_get
-from .faults import handlers, put_back
-from .guest import Limits
-from .runtimes import Runtime, recorded_hash, runtime_file
+from .runtimes import Limits, Runtime, recorded_hash, runtime_file
 
 Compiled = TypeVar("Compiled", Module, Component)
 Result = TypeVar("Result")
@@ -77,7 +77,6 @@ def _config(is_metered: bool, parallel: bool = True) -> Config:
 
 
 ENGINE, METERED = Engine(_config(False)), Engine(_config(True))
-_fault_handlers = handlers()  # the engine's
 
 
 def engine_for(is_metered: bool) -> Engine:
@@ -92,6 +91,27 @@ def fresh_store(limits: Limits) -> Store:
     if limits.fuel is not None:
         store.set_fuel(limits.fuel)
     return store
+
+
+# --- signal handlers -----------------------------------------------------------------------------
+
+# On Linux a trap, for example a full stack, arrives as a signal. Other libraries (Ray's client,
+# `faulthandler`) replace the engine's handlers with their own and remove those again; the next trap
+# would then kill the process. So the engine's handlers are restored before each run; they pass on
+# signals that are not theirs to the handlers before them.
+_FAULTS = (signal.SIGILL, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE)
+_libc = ctypes.PyDLL(None)  # keeps the interpreter's lock: these calls are too short to release it
+_handlers = {
+    number: ctypes.create_string_buffer(512)  # bytes, more than a `struct sigaction` takes
+    for number in (_FAULTS if sys.platform == "linux" else ())
+}
+for _number, _handler in _handlers.items():
+    _libc.sigaction(_number, None, _handler)
+
+
+def _restore_handlers() -> None:
+    for number, handler in _handlers.items():
+        _libc.sigaction(number, handler, None)
 
 
 # --- threads -----------------------------------------------------------------------------------
@@ -277,7 +297,7 @@ def deadline(store: Store, timeout_s: float) -> Iterator[None]:
     """
     if not getattr(_here, "is_runner", False):
         raise SandboxError("a guest must be called inside `shielded`")
-    put_back(_fault_handlers)
+    _restore_handlers()
     with _ticker.running():
         store.set_epoch_deadline(deadline_ticks(timeout_s))
         yield

@@ -1,4 +1,4 @@
-"""Runs source code in a sandbox, and says how it ended."""
+"""Runs programs in sandboxes: one in this process, batches in worker processes."""
 
 from __future__ import annotations
 
@@ -11,28 +11,36 @@ from typing import Any
 from ..errors import UnknownName, UsageError
 from ..types import Execution, Program, TestResult
 from ..workers.pool import Lost, close, default_count, in_threads, in_workers
-from .guest import STOPPED
-from .runtimes import RUNTIMES, Guest, Limits, Runtime, load_guest, runtime_file, runtime_named
+from .runtimes import (
+    RUNTIMES,
+    STOPPED,
+    Guest,
+    Limits,
+    Runtime,
+    load_guest,
+    runtime_file,
+    runtime_named,
+)
 
-FEW = 3  # fewer programs are not worth the start of a process
+MIN_BATCH = 3  # fewer programs do not pay for the start of a process
 
 
 class RewardExecutor:
-    """Runs programs in WebAssembly sandboxes, a fresh one for each. Safe to use from many threads.
+    """Run programs in WebAssembly sandboxes, a fresh one for each. Thread-safe.
 
-    One program runs in this process. Batches run in worker processes, which all executors share;
-    they end with this process, or when an executor is closed while they have nothing to do.
+    A single program runs in this process. Batches run in worker processes, which all executors
+    share; they end with this process, or when an executor is closed while they are idle.
 
     `timeout` is in seconds of wall time, `memory_limit_mb` in MiB, `output_limit` in characters of
     stdout and stderr together, `code_limit` in characters of a program and its tests together.
-    `fuel`, where it is given, is a number of WebAssembly instructions (3 to 8 million take about a
-    millisecond): the same program then ends alike however busy the machine is (with tests in
-    Python, unless it comes within a million of its fuel). `seed` gives every run the same random
-    numbers; without it they differ, and with `fuel` it is 0. `runtimes` adds languages, or replaces
-    the packaged ones: name -> `Guest`. Raises `UsageError` for a limit that is not a positive
-    number, or a seed that is no whole number.
+    `fuel` is a number of WebAssembly instructions (3 to 8 million take about a millisecond): with
+    it, a program ends in the same way on a busy machine (with tests in Python, unless it comes
+    within a million of its fuel). `seed` gives every run the same random numbers; without it they
+    differ, and with `fuel` it is 0. `runtimes` adds languages or replaces packaged ones: name ->
+    `Guest`. Raises `UsageError` for a limit that is not a positive number, or a seed that is not an
+    integer.
 
-    It may be used as a context manager, which closes it. A closed executor can still be used.
+    The executor may be used as a context manager, which closes it. It can be used after that.
     """
 
     def __init__(
@@ -51,7 +59,7 @@ class RewardExecutor:
         self.output_limit = _positive("output_limit", output_limit)
         self.code_limit = _positive("code_limit", code_limit)
         self.fuel, self.seed = _fuel(fuel), _seed(seed)
-        self._own = {name.lower(): guest for name, guest in (runtimes or {}).items()}
+        self._guests = {name.lower(): guest for name, guest in (runtimes or {}).items()}
 
     def __enter__(self) -> RewardExecutor:
         return self
@@ -60,7 +68,7 @@ class RewardExecutor:
         self.close()
 
     def close(self) -> None:
-        """End the worker processes that have nothing to do. The next batch starts others."""
+        """End the idle worker processes. The next batch starts others."""
         close()
 
     def execute(
@@ -85,8 +93,8 @@ class RewardExecutor:
         executor's.
 
         Raises:
-            UnknownName: a language that there is no runtime for (a `ValueError`).
-            UsageError: a limit that is not a positive number, text that is not text.
+            UnknownName: the language has no runtime (a `ValueError`).
+            UsageError: a limit is not a positive number, or a text is not a `str`.
             RuntimeMissing: the language's runtime has not been built.
             SandboxError: the sandbox itself broke.
         """
@@ -95,7 +103,7 @@ class RewardExecutor:
         return self._guest(lang, program).run(program, self._limits(timeout, fuel, seed))
 
     def run_single(self, code: str, lang: str) -> tuple[str, str]:
-        """Run `code`: its stdout and stderr, stripped of whitespace. Raises as `execute`."""
+        """Run `code`; return stdout and stderr, stripped. Raises as `execute`."""
         execution = self.execute(code, lang)
         return execution.stdout.strip(), execution.stderr.strip()
 
@@ -107,7 +115,7 @@ class RewardExecutor:
         *,
         workers: int | None = None,
     ) -> list[tuple[str, str]]:
-        """`run_single` for each of `codes`, in their order. Everything else as `execute_many`."""
+        """Run each of `codes` as `run_single` does, in order. Otherwise as `execute_many`."""
         if isinstance(codes, str):  # its characters would each be a program
             raise UsageError("codes must be a sequence of texts, not one text")
         executions = self.execute_many(map(Program, codes), lang, threads=threads, workers=workers)
@@ -122,21 +130,20 @@ class RewardExecutor:
         threads: int | None = None,
         workers: int | None = None,
     ) -> Iterator[Execution]:
-        """Run each of `programs`, and yield their executions in their order, each when it is there.
+        """Run each of `programs`, and yield their executions in order, as soon as they are ready.
 
-        They run in `workers` processes, by default one for each processor core; with `threads`, on
-        so many threads of this process instead. So do one or two programs, those of a language from
-        `runtimes`, and all where a subclass has an `execute` of its own, which then runs them. At
-        most 256 programs are read ahead. A program whose process died twice is a failed run with
-        that reason.
+        They run in `workers` processes, by default one per processor core; with `threads`, on n
+        threads of this process instead. Threads also run batches of one or two programs, languages
+        from `runtimes`, and everything if a subclass overrides `execute`, which is then called. At
+        most 256 programs are read ahead. A program whose process died twice is a failed run.
 
         Raises:
-            UsageError: a number that is not whole and positive, or both numbers.
+            UsageError: a count is not a positive integer, or both are set.
             Anything that `execute` raises.
         """
         if threads is not None and workers is not None:
-            raise UsageError("threads and workers cannot both be given")
-        self._known(lang)
+            raise UsageError("set threads or workers, not both")
+        self._runtime_of(lang)
         limits, checked = self._limits(timeout), map(_checked, programs)
         if threads is not None:
             return self._on_threads(checked, lang, limits, _count("threads", threads))
@@ -144,11 +151,11 @@ class RewardExecutor:
         return self._in_processes(checked, lang, limits, count)
 
     def settings(self) -> dict[str, Any] | None:
-        """What makes an equal executor in another process, as arguments that are JSON values.
+        """Return the JSON arguments of an equal executor in another process.
 
-        None where there is none: with languages from `runtimes`, and for a subclass.
+        None with languages from `runtimes`, and for a subclass.
         """
-        if self._own or type(self) is not RewardExecutor:
+        if self._guests or type(self) is not RewardExecutor:
             return None
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
@@ -167,15 +174,20 @@ class RewardExecutor:
     def _in_processes(
         self, programs: Iterator[Program], lang: str, limits: Limits, count: int
     ) -> Iterator[Execution]:
-        head = list(islice(programs, FEW))
-        programs, runtime = chain(head, programs), self._known(lang)
-        is_own = type(self).execute is not RewardExecutor.execute
-        if len(head) < FEW or is_own or not isinstance(runtime, Runtime):
+        head = list(islice(programs, MIN_BATCH))
+        programs, runtime = chain(head, programs), self._runtime_of(lang)
+        overridden = type(self).execute is not RewardExecutor.execute
+        if len(head) < MIN_BATCH or overridden or not isinstance(runtime, Runtime):
             yield from self._on_threads(programs, lang, limits, count)
             return
         jobs = ([runtime.name, vars(program), vars(limits)] for program in programs)
         for result in in_workers(f"{__name__}:run_job", jobs, count, limits.timeout_s):
-            yield _lost(result) if isinstance(result, Lost) else _execution(result)
+            if isinstance(result, Lost):
+                reason = f"the sandbox broke: {result.reason}\n"
+                yield Execution("", reason, STOPPED, "error")
+            else:
+                tests = tuple(TestResult(**test) for test in result["tests"])
+                yield Execution(**{**result, "tests": tests})
 
     def _limits(
         self, timeout: float | None, fuel: int | None = None, seed: int | None = None
@@ -192,23 +204,23 @@ class RewardExecutor:
         )
 
     def _guest(self, lang: str, program: Program | None = None) -> Guest:
-        known = self._known(lang)
-        if isinstance(known, Runtime):
-            return load_guest(known)
-        if program and program.expected:  # it might run the expressions, and compare nothing
+        guest = self._runtime_of(lang)
+        if isinstance(guest, Runtime):
+            return load_guest(guest)
+        if program and program.expected:  # the guest might run the expressions and compare nothing
             raise UsageError(f"expected values are for the packaged languages, not for {lang}")
-        return known
+        return guest
 
-    def _known(self, lang: str) -> Guest | Runtime:
-        """What runs the language. Raises `UnknownName`, and `RuntimeMissing` for no file at all."""
+    def _runtime_of(self, lang: str) -> Guest | Runtime:
+        """The guest or runtime of a language. Raises `UnknownName`, and `RuntimeMissing`."""
         name = str(lang).strip().lower()
-        if name in self._own:
-            return self._own[name]
+        if name in self._guests:
+            return self._guests[name]
         try:
             runtime = runtime_named(name)
         except UnknownName:
-            known = {runtime.name for runtime in RUNTIMES} | set(self._own)
-            raise UnknownName("language", lang, known) from None
+            names = {runtime.name for runtime in RUNTIMES} | set(self._guests)
+            raise UnknownName("language", lang, names) from None
         runtime_file(runtime)
         return runtime
 
@@ -217,21 +229,12 @@ Executor = RewardExecutor  # the short name
 
 
 def run_job(job: tuple[str, dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
-    """A worker's half of `execute_many`: a runtime's name, a program and limits, as JSON values."""
+    """The worker's half of `execute_many`: a runtime's name, a program and limits, as JSON."""
     name, fields, limits = job
     sequences = {name: tuple(fields[name]) for name in ("tests", "expected")}
     program = Program(**{**fields, **sequences})
     execution = load_guest(runtime_named(name)).run(program, Limits(**limits))
     return {**vars(execution), "tests": [vars(test) for test in execution.tests]}
-
-
-def _execution(fields: dict[str, Any]) -> Execution:
-    tests = tuple(TestResult(**test) for test in fields["tests"])
-    return Execution(**{**fields, "tests": tests})
-
-
-def _lost(lost: Lost) -> Execution:
-    return Execution("", f"the sandbox broke: {lost.reason}\n", STOPPED, "error")
 
 
 def _checked(program: Program) -> Program:
@@ -271,7 +274,7 @@ def _count(name: str, value: float) -> int:
 
 
 def _fuel(value: int | None) -> int | None:
-    """Within what the engine counts, 64 bits."""
+    """At most 64 bits, which is what the engine counts."""
     return None if value is None else min(_count("fuel", value), 2**64 - 1)
 
 

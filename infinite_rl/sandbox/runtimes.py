@@ -1,4 +1,4 @@
-"""The runtimes: one row a language, its WebAssembly file and its guest."""
+"""The runtimes, one row a language: its WebAssembly file, its guest, and what a guest is."""
 
 from __future__ import annotations
 
@@ -6,24 +6,71 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Protocol
 
 from ..errors import RuntimeMissing, UnknownName
-from .guest import Guest, Limits
+from ..types import Execution, Program
 
-__all__ = [
-    "RUNTIMES",
-    "Guest",
-    "Limits",
-    "Runtime",
-    "language_of",
-    "load_guest",
-    "recorded_hash",
-    "runtime_file",
-    "runtime_named",
-]
+# Exit codes of stopped programs, as in a shell: at the time limit, and at any other limit.
+STOPPED_FOR_TIME, STOPPED = 124, 137
+FUEL_PER_NS = 5  # about what a program uses; with fuel, a guest's clocks follow its consumption
+FUEL_EPOCH_NS = 1_767_225_600 * 10**9  # the time of day at which those clocks start: 2026-01-01 UTC
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of one run: seconds of wall time, bytes of guest memory, characters of output.
+
+    `code_chars` are the characters of the program and its tests together. `fuel` bounds the
+    instructions of WebAssembly, and makes the guest's clocks follow them. `seed` fixes the random
+    numbers.
+    """
+
+    timeout_s: float = 5.0
+    memory_bytes: int = 256 * 1024 * 1024
+    output_chars: int = 1_000_000
+    code_chars: int = 1_000_000
+    fuel: int | None = None
+    seed: int | None = None
+
+
+def too_long(program: Program, limits: Limits) -> Execution | None:
+    """Return the failed run of a program that is longer than its limit, which is not read at all.
+
+    Also of an input longer than a quarter of the memory: copying it would take longer than any
+    program may run.
+    """
+    size = sum(map(len, (program.code, program.setup, program.entry_point, *program.tests)))
+    if size > limits.code_chars:
+        reason = f"the code is longer than {limits.code_chars} characters: {size} with its tests"
+    elif len(program.stdin) > (longest := limits.memory_bytes // 4):
+        reason = f"the input is longer than {longest} characters: {len(program.stdin)}"
+    else:
+        return None
+    return Execution("", f"{reason}\n", STOPPED, "error")
+
+
+class Guest(Protocol):
+    """One language's sandbox: a program in, its execution out, a fresh instance each time.
+
+    Thread-safe. Whatever the program does becomes an `Execution`. The constructor of a packaged
+    guest raises `RuntimeMissing` if its `.wasm` is missing.
+    """
+
+    def run(self, program: Program, limits: Limits) -> Execution:
+        """Run `program` in a fresh instance, and stop it at any of `limits`.
+
+        Raises:
+            UsageError: the memory is too small for any program.
+            SandboxError: the sandbox itself broke.
+        """
+        ...
+
+
+# --- the table -----------------------------------------------------------------------------------
 
 _FOLDER = Path(__file__).parents[1] / "runtimes"
-_WAYS_OUT = (
+_HINT = (
     "Build it with `bash build_src/build_wasm.sh` in a checkout, or install released runtimes "
     "with `RUNTIME_RELEASE_TAG=... pip install .`"
 )
@@ -33,9 +80,9 @@ _WAYS_OUT = (
 class Runtime:
     """One language's runtime.
 
-    `filename` lies in this folder. `sha256` is its pinned hash, or "" where builds differ: then the
-    build records the hash in `<filename>.sha256` beside it. `guest` names the `Guest` class as
-    "module:Class"; it is imported on first use. `trial` is a program that prints 42.
+    `filename` is in `infinite_rl/runtimes/`. `sha256` is its pinned hash, or "" if builds differ:
+    then the build records the hash in `<filename>.sha256` beside it. `guest` names the `Guest`
+    class as "module:Class"; it is imported on first use. `trial` is a program that prints 42.
     """
 
     name: str
@@ -46,24 +93,16 @@ class Runtime:
     trial: str = ""
 
 
+_GUESTS = "infinite_rl.sandbox"
+_JAVASCRIPT = "e20414814cf76b602bc9d4a827787545d1e4fd2b4444d8410dc6447db3474837"
+# fmt: off
 RUNTIMES: tuple[Runtime, ...] = (
-    Runtime(
-        "python",
-        ("py", "python3"),
-        "python.wasm",
-        "",
-        "infinite_rl.sandbox.python.guest:PythonGuest",
-        "print(6 * 7)",
-    ),
-    Runtime(
-        "javascript",
-        ("js", "node"),
-        "universal_js.wasm",
-        "e20414814cf76b602bc9d4a827787545d1e4fd2b4444d8410dc6447db3474837",
-        "infinite_rl.sandbox.javascript.guest:JavaScriptGuest",
-        "console.log(6 * 7)",
-    ),
+    Runtime("python", ("py", "python3"), "python.wasm", "",
+            f"{_GUESTS}.python.guest:PythonGuest", "print(6 * 7)"),
+    Runtime("javascript", ("js", "node"), "universal_js.wasm", _JAVASCRIPT,
+            f"{_GUESTS}.javascript.guest:JavaScriptGuest", "console.log(6 * 7)"),
 )
+# fmt: on
 _BY_LABEL = {label: row for row in RUNTIMES for label in (row.name, *row.aliases)}
 
 
@@ -81,10 +120,10 @@ def language_of(label: str) -> str:
 
 
 def runtime_file(runtime: Runtime) -> Path:
-    """Where the runtime's WebAssembly lies. Raises `RuntimeMissing`, naming the ways out."""
+    """The path of the runtime's WebAssembly. Raises `RuntimeMissing`, which says how to get it."""
     path = _FOLDER / runtime.filename
     if not path.is_file():
-        raise RuntimeMissing(f"the {runtime.name} runtime is missing: {path}. {_WAYS_OUT}")
+        raise RuntimeMissing(f"the {runtime.name} runtime is missing: {path}. {_HINT}")
     return path
 
 
@@ -97,7 +136,7 @@ def recorded_hash(runtime: Runtime) -> str:
     for line in lines:
         if line.split() and not line.startswith("#"):
             return line.split()[0]
-    raise RuntimeMissing(f"no hash is recorded for {runtime.filename}: {path}. {_WAYS_OUT}")
+    raise RuntimeMissing(f"no hash is recorded for {runtime.filename}: {path}. {_HINT}")
 
 
 @cache

@@ -17,7 +17,7 @@ from ...errors import UnknownName
 from ...layout import ANSWER_TAG
 from ...parsing.fences import CodeBlock, code_blocks
 from ...parsing.tags import tag_matches
-from ...sandbox.executor import FEW, RewardExecutor
+from ...sandbox.executor import MIN_BATCH, RewardExecutor
 from ...sandbox.javascript.modules import REQUIRES_PROGRAM
 from ...sandbox.javascript.runners import files_of, runner_of
 from ...sandbox.runtimes import RUNTIMES, language_of, runtime_named
@@ -376,7 +376,7 @@ class CodingRewardFunction(RewardFunction):
 
     def _answer(self, questions: list[_Question]) -> list[RewardFunctionScore]:
         """In worker processes what can be asked there, the rest here."""
-        settings = self.settings() if len(questions) >= FEW else ""
+        settings = self.settings() if len(questions) >= MIN_BATCH else ""
         away = [question for question in questions if settings and question.crosses()]
         jobs = ([settings, vars(question)] for question in away)
         results = in_workers(f"{__name__}:judge_job", jobs, default_count(), self.bound_s)

@@ -19,8 +19,15 @@ from wasmtime import FuncType, Linker, Trap, TrapCode, WasmtimeError
 from ...errors import SandboxError
 from ...types import Execution, ExecutionStatus, Program, TestResult
 from ..engine import deadline, deadline_ticks, engine_for, fresh_store, load_module, shielded
-from ..guest import FUEL_EPOCH_NS, FUEL_PER_NS, STOPPED, STOPPED_FOR_TIME, Limits, too_long
-from ..runtimes import runtime_named
+from ..runtimes import (
+    FUEL_EPOCH_NS,
+    FUEL_PER_NS,
+    STOPPED,
+    STOPPED_FOR_TIME,
+    Limits,
+    runtime_named,
+    too_long,
+)
 from .machine import ASYNC_SCRIPT, GLOBAL_SCRIPT, Constants, Machine, OutOfMemory
 from .modules import as_script, lending
 from .tests import TestReading, read_call, read_test

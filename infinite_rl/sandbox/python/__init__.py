@@ -1,6 +1,8 @@
-"""Python in the sandbox.
+"""Python in the sandbox. The program and its tests run in the guest; the host compares values.
 
-prepare, suites, records, tables  write a test's assertions in fewer forms
-tests, forms, closed, own         read them: what the guest computes, what the host judges
-guest, values, verdicts           run the program, read its reported values, judge them
+1. prepare, suites, records, tables  rewrite a test's source so that its assertions have few forms
+2. tests, forms, closed, own         split each assertion: calls for the guest, values for the host
+3. guest                             runs program, setup and calls in one instance of CPython
+4. values                            reads the values that the calls reported
+5. verdicts                          judges them on the host, out of the program's reach
 """

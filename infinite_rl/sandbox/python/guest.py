@@ -18,8 +18,15 @@ from wasmtime.component import Func, Linker, Record
 from ...errors import SandboxError, UsageError
 from ...types import Execution, ExecutionStatus, Program, TestResult
 from ..engine import deadline, engine_for, fresh_store, load_component, shielded
-from ..guest import FUEL_EPOCH_NS, FUEL_PER_NS, STOPPED, STOPPED_FOR_TIME, Limits, too_long
-from ..runtimes import runtime_named
+from ..runtimes import (
+    FUEL_EPOCH_NS,
+    FUEL_PER_NS,
+    STOPPED,
+    STOPPED_FOR_TIME,
+    Limits,
+    runtime_named,
+    too_long,
+)
 from .tests import Reading, Test, read_calls, read_tests
 from .values import Unreadable, read_reports
 from .verdicts import Forged, first_failure, is_opaque, judge
