@@ -33,8 +33,8 @@ _MOST_BITS = 20_000  # of a number in a closed form
 def without_calculus(node: Node, timeout: float) -> Node:
     """The tree with the closed form of each integral, sum, product, limit and derivative in it.
 
-    Raises Unparsed where there is none, OutOfTime after `timeout` seconds, Unavailable where sympy
-    is missing or no process can be started.
+    Raises Unparsed if there is none, OutOfTime after `timeout` seconds, Unavailable if sympy is
+    missing or no process can be started.
     """
     deadline = time.monotonic() + timeout
     return _replaced(node, deadline)
@@ -68,7 +68,7 @@ def _closed_form(node: Node, deadline: float) -> Node:
 
 
 def forget_closed_forms() -> None:
-    """Drop what is kept, so that a measurement meets every question for the first time."""
+    """Empty the cache of closed forms, so that a benchmark measures every question anew."""
     _cache.clear()
 
 
@@ -112,7 +112,7 @@ class _Solvers:
         self._missing = ""  # why there are none
 
     def ask(self, tree: list[Any], deadline: float) -> dict[str, Any]:
-        """What a worker answers. Raises OutOfTime and Unavailable."""
+        """Send a question to a worker and return its answer. Raises OutOfTime and Unavailable."""
         worker = self._take(deadline)
         left = max(0.0, deadline - time.monotonic())
         job = json.dumps({"tree": tree, "timeout": left})
@@ -152,7 +152,7 @@ class _Solvers:
                     raise OutOfTime("no algebra worker was free before the deadline")
 
     def wait_until_ready(self) -> None:
-        """Wait for the first worker, or for the reason why there is none."""
+        """Wait until the first worker is ready, or raise why no worker could start."""
         deadline = time.monotonic() + _START_S
         with self._change:
             while not self._all and not self._missing:
@@ -212,17 +212,17 @@ _solvers = _Solvers()
 
 
 def wait_until_ready() -> None:
-    """Load sympy in a worker, unless that is done; at most a minute. Raises Unavailable."""
+    """Load sympy in a worker if no worker has loaded it: up to a minute. Raises Unavailable."""
     _solvers.wait_until_ready()
 
 
 def close() -> None:
-    """End the workers that have nothing to do. The next question starts others."""
+    """End the idle workers. The next question starts new ones."""
     _solvers.close()
 
 
 def _after_fork() -> None:
-    """A forked child starts workers of its own: it has none of the threads that start ours."""
+    """Start anew in a forked child, which has none of the threads that start the workers."""
     global _solvers
     _solvers.forget()
     _solvers = _Solvers()

@@ -44,7 +44,7 @@ class OverBudget(Exception):
 
 
 class Unavailable(OverBudget):
-    """What would be needed is not there: no sympy, no process. It is nobody's answer's fault."""
+    """A requirement is missing: sympy, or a process. The answer is not at fault."""
 
 
 class OutOfTime(Exception):
@@ -64,7 +64,7 @@ class NotElementary(Exception):
 
 
 class Budget:
-    """The work that is left to one comparison. Not shared between threads."""
+    """The steps and the time that one comparison may still use. Not shared between threads."""
 
     __slots__ = ("_deadline", "_left", "_until_clock")
 
@@ -74,11 +74,11 @@ class Budget:
         self._until_clock = 1
 
     def remaining(self) -> float:
-        """Seconds that are left, 0.0 after the deadline."""
+        """Seconds until the deadline, 0.0 after it."""
         return max(0.0, self._deadline - time.monotonic())
 
     def spend(self, steps: int = 1) -> None:
-        """Take `steps` off; raises OverBudget or OutOfTime where nothing is left."""
+        """Use `steps` of the budget. Raises OverBudget or OutOfTime if it is exhausted."""
         self._left -= steps
         if self._left < 0:
             raise OverBudget("too much work")

@@ -22,9 +22,9 @@ from .tree import REALS, Node, holds, is_expression, minus, number, substituted,
 def canonicalize(form: Node, budget: Budget, *, same: bool = False) -> Node:
     """The form without integrals and their like, without chains, and with its sets in order.
 
-    Where both answers are the `same` text, integrals need not be worked out, unless a chain of
-    equal signs may be wrong. Raises Unparsed where something in it has no closed form, or where
-    the parts of a chain are not equal; and what `difference` raises.
+    If both answers are the `same` text, integrals are not evaluated, unless a chain of equal signs
+    may be wrong. Raises Unparsed if a part has no closed form or the parts of a chain differ, and
+    the errors of `difference`.
     """
     if holds(form, "calculus") and not (same and not holds(form, "chain")):
         from .algebra import without_calculus  # it starts processes: hardly any answer needs it
@@ -34,7 +34,7 @@ def canonicalize(form: Node, budget: Budget, *, same: bool = False) -> Node:
 
 
 def _checked(node: Node, budget: Budget) -> Node:
-    """With chains of equal signs taken as their last part: `2 + 2 = 5` states nothing."""
+    """Replace each chain of equal signs by its last part. `2 + 2 = 5` raises Unparsed."""
     if is_expression(node):
         return node  # no expression holds a chain
     if node.op == "claim":
@@ -68,9 +68,9 @@ _ELSEWHERE = Fraction(7, 11)  # the value of the other variables
 
 
 def claim(node: Node, body: Node, budget: Budget) -> Node:
-    """The claim with its conditions as one; the body alone where they add nothing.
+    """Merge the conditions of a claim into one; return the body alone if they add nothing.
 
-    Raises Unparsed for conditions on parts of the answer, and where the claim is plainly false:
+    Raises Unparsed for conditions on parts of the answer, and for a claim that is plainly false:
     `x > 0 for all x`.
     """
     conditions: list[Node] = []
@@ -184,7 +184,7 @@ def _is_natural(body: Node, condition: Node, budget: Budget) -> bool:
 
 
 def _points_outside(region: Node, budget: Budget) -> Iterator[Fraction]:
-    """Points of each stretch that is left out: some within, and its ends if they belong to it."""
+    """Points of each excluded interval: some inside, and its ends if they belong to it."""
     for span in outside([span_of(part, budget) for part in region.args]):
         low, high = span.low, span.high
         if isinstance(low, Fraction) and isinstance(high, Fraction):
@@ -202,7 +202,7 @@ def _points_outside(region: Node, budget: Budget) -> Iterator[Fraction]:
 
 
 def _values(body: Node) -> Iterator[Node]:
-    """The expressions that a form says a name has."""
+    """The expressions that a form assigns to a name."""
     if is_expression(body):
         yield body
     elif body.op in ("named", "list"):
@@ -231,7 +231,7 @@ def _value(node: Node, there: dict[str, Node], budget: Budget) -> Fraction:
 
 
 def _hold(body: Node, condition: Node, budget: Budget) -> None:
-    """Raise Unparsed for a claim on the variable itself that some number breaks."""
+    """Raise Unparsed if some number violates a claim on the variable itself."""
     names = [str(name.value) for name in condition.args[2:]]
     if body.op == "named" and body.value in symbols(body.args[0]):
         body = Node("equation", (symbol(str(body.value)), body.args[0]))  # "x = |x|"
@@ -250,7 +250,7 @@ def _hold(body: Node, condition: Node, budget: Budget) -> None:
 
 
 def _within(point: Fraction, condition: Node, budget: Budget) -> bool:
-    """Whether a point is sure to be one of those that the condition is on."""
+    """Whether a point certainly satisfies the condition."""
     inside, kind = condition.args[1], condition.value
     if inside.op != "region" or kind not in ("real", "integer", "rational", "complex"):
         return False

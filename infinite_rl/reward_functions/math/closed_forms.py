@@ -38,9 +38,9 @@ _WORK = 5_000  # steps, some milliseconds
 
 
 def closed_form(question: Node) -> Node | None:
-    """What a `calculus` node asks for; None for what is not easy.
+    """The closed form of a `calculus` node, None if no rule here gives it.
 
-    An indefinite integral is the one without a constant.
+    An indefinite integral has no constant.
     """
     if any(holds(part, "calculus") for part in question.args):
         return None
@@ -80,7 +80,7 @@ def _evaluate(kind: str, body: Node, name: str, ends: list[Node], budget: Budget
 
 
 def _logarithm(body: Node, name: str, ends: list[Node], budget: Budget) -> Node | None:
-    """Of `h/(a x + b)` from p to q, without a pole between: `h/a ln((a q + b)/(a p + b))`."""
+    """The integral of `h/(a x + b)` from p to q without a pole: `h/a ln((a q + b)/(a p + b))`."""
     low, high = (rational(end, budget) for end in ends)
     if body.op not in ("div", "mul", "pow") or low is None or high is None:
         return None
@@ -95,7 +95,7 @@ def _logarithm(body: Node, name: str, ends: list[Node], budget: Budget) -> Node 
 
 
 def antiderivative(body: Node, name: str, budget: Budget) -> Node:
-    """Of a function for which it has no poles and no jumps: any two ends may be put into it.
+    """The antiderivative, for functions whose antiderivative has no poles and no jumps.
 
     These are sums, with rational factors, of polynomials, of sine, cosine and the exponential
     function of `a x + b`, and of `1/(a x^2 + b x + c)` where that has no pole. Raises NotElementary
@@ -156,7 +156,7 @@ def _of_inverse_square(top: Polynomial, bottom: Polynomial, name: str) -> Node:
 
 
 def derivative(node: Node, name: str) -> Node:
-    """By the rules for sums, products, quotients, powers and chains. Raises NotElementary.
+    """The derivative by the sum, product, quotient, power and chain rules. Raises NotElementary.
 
     Only a factor that is a numeral is taken out, and only a numeral left out of a sum: a part
     without a value, such as `1/0`, stays in the result.
@@ -381,7 +381,7 @@ _MOST_BITS = 2_000  # of a coefficient
 class Series(NamedTuple):
     """`t^order (terms[0] + terms[1] t + ...)`, where terms[0] is not 0.
 
-    What follows the terms is not known. Without terms nothing is, but that all of it begins with
+    The terms beyond these are unknown. Without terms only this is known: the series begins with
     `t^order` or later.
     """
 
@@ -401,7 +401,7 @@ def limit(body: Node, name: str, point: Node, side: str, budget: Budget) -> Node
 
 
 def ways(point: Node, side: str, budget: Budget) -> list[Series]:
-    """The variable on each way to the point."""
+    """The variable as a series, for each direction towards the point."""
     if point in (INFINITY, MINUS_INFINITY):
         return [_series(-1, [Fraction(1 if point == INFINITY else -1)])]
     limit_point = rational(point, budget)
@@ -456,7 +456,7 @@ def _at_zero(series: Series) -> Fraction:
 
 
 class Way:
-    """A way to the point: expands expressions in the variable into series in t."""
+    """One direction towards the point: expands expressions in the variable into series in t."""
 
     def __init__(self, name: str, variable: Series, budget: Budget) -> None:
         self.name = name
@@ -464,7 +464,7 @@ class Way:
         self.budget = budget
 
     def limit(self, body: Node) -> Node:
-        """What the body comes to: a number, a power of e, or infinity."""
+        """The limit of the body: a number, a power of e, or infinity."""
         exponent = self.exponent(body)
         if exponent is not None:
             value = _at_zero(exponent)
@@ -504,7 +504,7 @@ class Way:
         return result
 
     def exponent(self, node: Node) -> Series | None:
-        """What e is raised to in a power with the variable above, None for other expressions."""
+        """The exponent of e in a power with the variable above, None for other expressions."""
         if node.op == "fn" and node.value == "exp":
             return self.series(node.args[0])
         if node.op != "pow" or not symbols(node.args[1]):
@@ -515,7 +515,7 @@ class Way:
         return _series_product(exponent, self.function("ln", self.series(node.args[0])))
 
     def power(self, base: Series, exponent: Fraction | None) -> Series:
-        """By the recurrence of Euler for the powers of a series."""
+        """A power of a series, by Euler's recurrence."""
         if exponent is None or abs(exponent) > _LARGEST_POWER or not base.terms:
             raise NotElementary
         order = base.order * exponent
@@ -548,7 +548,7 @@ class Way:
         return self.composed(_TAYLOR[name], inner)
 
     def composed(self, coefficient: Callable[[int], Fraction], inner: Series) -> Series:
-        """A Taylor series of what is 0 at the point."""
+        """A Taylor series composed with a series that is 0 at the point."""
         if _at_zero(inner):
             raise NotElementary
         result = _series(0, [])

@@ -32,7 +32,7 @@ class Cursor:
             return self.tokens[-1]
 
     def take(self) -> Token:
-        """The next token, which is then read."""
+        """Read the next token."""
         token = self.peek()
         self.position += 1
         return token
@@ -46,7 +46,7 @@ class Cursor:
         return token.text in operators and token.kind == "op"
 
     def accept(self, *operators: str) -> bool:
-        """The same, and take it if so."""
+        """Read the next token if it is one of these operators; whether it was."""
         try:
             token = self.tokens[self.position]
         except IndexError:
@@ -57,7 +57,7 @@ class Cursor:
         return False
 
     def expect(self, operator: str) -> None:
-        """Take this operator, which must be there."""
+        """Read this operator. Raises Unparsed if it is not next."""
         if not self.accept(operator):
             raise Unparsed(f"expected {operator!r}, found {self.peek().text[:20] or 'the end'!r}")
 
@@ -67,7 +67,7 @@ class Cursor:
         return token.text == name and token.kind == "cmd"
 
     def enter(self) -> None:
-        """Count one level more; who enters takes it off `depth` again."""
+        """Enter one level of nesting; the caller decrements `depth` when it leaves."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise OverBudget(f"nested deeper than {MAX_DEPTH}")

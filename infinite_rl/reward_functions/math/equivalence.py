@@ -44,9 +44,9 @@ _DEGREES, _RADIANS = (("angle", 1),), (("radian", 1),)
 
 
 def difference(first: Node, second: Node, budget: Budget) -> str:
-    """How two forms differ, "" where they are equal.
+    """How two forms differ, "" if they are equal.
 
-    Raises OverBudget and OutOfTime, and Undefined where a side has no value.
+    Raises OverBudget and OutOfTime, and Undefined if a side has no value.
     """
     budget.spend()
     if first == second:
@@ -78,7 +78,7 @@ def _other_kind(first: Node, second: Node) -> str:
 
 
 def expressions(first: Node, second: Node, budget: Budget) -> str:
-    """Exact arithmetic, then quotients of polynomials, then values at sample points."""
+    """Compare by exact arithmetic, then as quotients of polynomials, then at sample points."""
     values = [rational(side, budget) for side in (first, second)]
     if None not in values:
         return "" if values[0] == values[1] else "the numbers differ"
@@ -105,7 +105,7 @@ def _names(first: Node, second: Node) -> list[str]:
 
 
 def _claim(first: Node, second: Node, budget: Budget) -> str:
-    """One condition on both, or on one alone the natural one, which says nothing."""
+    """Compare claims: equal conditions, or a natural condition on one side only."""
     body, condition = first.args
     if second.op != "claim":
         alone = "" if first.value == "natural" else "a condition that one side alone states"
@@ -124,7 +124,7 @@ def _conditions(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _equations(first: Node, second: Node, budget: Budget) -> str:
-    """Two equations are one where their differences of sides are proportional."""
+    """Compare equations: equal if their differences of sides are proportional."""
     sides: list[Node] = []
     for node in (first, second):
         left, right = (
@@ -164,7 +164,7 @@ def _named(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _choices(point: Node) -> Node:
-    """`C(52, 5)`, a point, as the number of choices that it is beside a number."""
+    """Read the point `C(52, 5)` as a binomial coefficient if the other side is a number."""
     return Node("binom", point.args) if len(point.args) == 2 else point
 
 
@@ -191,7 +191,7 @@ def _equation(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _is_length(node: Node) -> bool:
-    """Whether this is `AB`: two points side by side name what is between them."""
+    """Whether this is `AB`, the length between two points."""
     points = node.op == "mul" and len(node.args) == 2 and {arg.op for arg in node.args} == {"sym"}
     return points and all(len(str(p.value)) == 1 and str(p.value).isupper() for p in node.args)
 
@@ -204,7 +204,7 @@ def _inequality(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _quantity(first: Node, second: Node, budget: Budget) -> str:
-    """Equal after conversion; a missing unit is fine, a different one is not."""
+    """Compare quantities after conversion; a missing unit is fine, a different one is not."""
     unit, value = first.unit, first.args[0]
     if unit is None:
         return _other_kind(first, second)
@@ -271,14 +271,14 @@ def _text(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _says(words: str, others: str) -> bool:
-    """The same words, or a sentence that states the others: `the triangle is isosceles`."""
+    """Whether the words are the same, or a sentence states them: `the triangle is isosceles`."""
     if words == others or _unhyphened(words) & _unhyphened(others):
         return True
     return others in _stated(words) or words in _stated(others)
 
 
 def _stated(words: str) -> tuple[str, ...]:
-    """What a plain sentence says of its subject: `isosceles` of `triangle is isosceles`."""
+    """The predicate of a plain sentence: `isosceles` of `triangle is isosceles`."""
     sentence = _STATEMENT.fullmatch(words)
     if sentence is None or not _OPEN_WORDS.isdisjoint(words.split()):
         return ()
@@ -308,7 +308,7 @@ def _ordered(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> s
 
 
 def _unordered(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
-    """One to one, in any order."""
+    """Compare members one to one, in any order."""
     if len(first) != len(second):
         return _other_length(first, second)
     some, others = _either_way(first, second)
@@ -322,7 +322,7 @@ def _unordered(first: Sequence[Node], second: Sequence[Node], budget: Budget) ->
 
 
 def _either_way(first: Sequence[Node], second: Sequence[Node]) -> list[Sequence[Node]]:
-    """Both in an order of their own: which is the prediction must not choose the members that are
+    """Compare in both orders: which side is the prediction must not choose the members that are
     met first, and so whether one that is over budget is met before a difference.
     """
     return sorted([first, second], key=lambda members: [show(member) for member in members])
@@ -345,7 +345,7 @@ def _differs(first: Node, second: Node, budget: Budget) -> bool:
 
 
 def _as_sets(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
-    """Each member of one is in the other; how often does not matter."""
+    """Compare as sets: each member of one is in the other, however often."""
     some, others = _either_way(first, second)
     pairs = ((some, others), (others, some))
     inside = all(_find(member, b, budget) is not None for a, b in pairs for member in a)
@@ -435,7 +435,7 @@ def _matrix(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _choice(first: Node, second: Node, budget: Budget) -> str:
-    """A letter with what is said beside it: an answer may give either of them."""
+    """Compare choices: an answer may give the letter or the text beside it."""
     beside = first.args[0] if first.args else None
     if second.op == "choice":
         if first.value != second.value:
@@ -448,7 +448,7 @@ def _choice(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _antiderivative(first: Node, second: Node, budget: Budget) -> str:
-    """With a constant each, they may differ by a number; a missing constant is fine."""
+    """Compare antiderivatives: with a constant each they may differ by a number."""
     whole, written = first.args
     if second.op == "antiderivative":
         gap = minus(whole, second.args[0])
@@ -461,7 +461,7 @@ def _antiderivative(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _ratio(first: Node, second: Node, budget: Budget) -> str:
-    """Proportional; one of two parts is also a quotient."""
+    """Compare ratios: proportional ones are equal; one of two parts is also a quotient."""
     if second.op != "ratio":
         if len(first.args) != 2 or not is_expression(second):
             return _other_kind(first, second)
@@ -489,7 +489,7 @@ def _clock(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _date(first: Node, second: Node) -> str:
-    """The same day; a day of the week beside it that the calendar cannot check counts as well."""
+    """Compare dates, and a weekday beside them if the calendar cannot check it."""
     if second.op != "date":
         return _other_kind(first, second)
     (one, _, weekday), (other, _, named) = (str(d.value).partition(" ") for d in (first, second))
@@ -499,7 +499,7 @@ def _date(first: Node, second: Node) -> str:
 
 
 def _congruence(first: Node, second: Node, budget: Budget) -> str:
-    """One class of numbers, or several of one modulus each: 1 and 3 modulo 4 are 1 modulo 2."""
+    """Compare classes of numbers: 1 and 3 modulo 4 are 1 modulo 2."""
     sides = [node.args if node.op == "list" else (node,) for node in (first, second)]
     if not all(map(_is_union, sides)):
         return _other_kind(first, second)
@@ -537,13 +537,13 @@ def _is_union(members: Sequence[Node]) -> bool:
 
 
 def _turns(first: Node, second: Node, modulus: Node, budget: Budget) -> bool:
-    """Whether two numbers are one modulo the modulus."""
+    """Whether two numbers are congruent."""
     turns = _fraction(Node("div", (minus(first, second), modulus)), budget)
     return turns is not None and turns.denominator == 1
 
 
 def _fraction(node: Node, budget: Budget) -> Fraction | None:
-    """A constant as a fraction, where what else is in it goes away: `2 pi / 4 pi`, `a + 4 - a`."""
+    """A constant as a fraction, even if other terms cancel: `2 pi / 4 pi`, `a + 4 - a`."""
     value = rational(node, budget)
     if value is not None:
         return value

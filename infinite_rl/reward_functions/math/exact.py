@@ -27,7 +27,7 @@ _FIELD, _LARGEST_DEGREE = 64, 2**32
 
 
 def rational(node: Node, budget: Budget) -> Fraction | None:
-    """The value of a rational constant; None where it is not known to be one.
+    """The value of a rational constant, None if it is not known to be rational.
 
     Raises OverBudget before a value grows too large, Undefined for a division by zero.
     """
@@ -91,7 +91,7 @@ def _power(_: Node, values: list[Fraction], __: Budget) -> Fraction | None:
 
 
 def root(value: Fraction, degree: int) -> Fraction | None:
-    """The root where it is rational, of a value that is not negative."""
+    """The root of a nonnegative value, None if it is not rational."""
     if value < 0 or degree > 64:
         return None
     top, bottom = _whole_root(value.numerator, degree), _whole_root(value.denominator, degree)
@@ -248,7 +248,7 @@ class Quotients:
     def quotient(
         self, first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
     ) -> tuple[Polynomial, Polynomial]:
-        """Of two quotients. Raises Undefined where the second is zero."""
+        """Of two quotients. Raises Undefined if the second is zero."""
         if not second[0]:
             raise Undefined("a division by zero")
         return self.product(first, (second[1], second[0]))
@@ -283,7 +283,7 @@ class Quotients:
         return max((power >> at & field for power in polynomial for at in fields), default=0)
 
     def spend(self, first: Polynomial, second: Polynomial, count: int) -> None:
-        """Account for `count` operations on coefficients, large ones and quotients for more."""
+        """Count operations on coefficients; large coefficients and quotients count for more."""
         factors = [*first.values(), *second.values()]
         slow = 8 if any(isinstance(factor, Fraction) for factor in factors) else 1
         steps = count * slow * (1 + max(map(bits, factors), default=0) // 256)
@@ -315,7 +315,7 @@ class Quotients:
         return self.checked(total)
 
     def checked(self, polynomial: Polynomial) -> Polynomial:
-        """It without its zeros. Raises NotPolynomial where it is too large."""
+        """The polynomial without zero coefficients. Raises NotPolynomial if it is too large."""
         kept = {power: factor for power, factor in polynomial.items() if factor}
         if len(kept) > MAX_TERMS or any(bits(factor) > MAX_EXACT_BITS for factor in kept.values()):
             raise NotPolynomial

@@ -111,8 +111,8 @@ def answer_text(text: str, convention: Convention = "tag", *, reference: bool = 
     - "gsm8k": what follows the last `####`, without one the last number;
     - "last_number": the last number.
 
-    Raises Unparsed where it is not there. A `reference` without the convention's mark is itself
-    the answer.
+    Raises Unparsed if it is missing. A `reference` without the convention's mark is itself the
+    answer.
     """
     if len(text) > MAX_TEXT:
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
@@ -142,8 +142,8 @@ def _tagged(text: str) -> str:
 
 
 def answer_tags(text: str, tag: str = ANSWER_TAG) -> list[TagMatch]:
-    """The answer tags of a text. Raises Unparsed where it is longer, or names them more often,
-    than an answer does.
+    """The answer tags of a text. Raises Unparsed if it is longer, or names them more often, than an
+    answer does.
     """
     if len(text) > MAX_TEXT:
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
@@ -153,12 +153,12 @@ def answer_tags(text: str, tag: str = ANSWER_TAG) -> list[TagMatch]:
 
 
 def visible_text(text: str) -> str:
-    """What a model says: a text without its thinking, up to the mark by which its turn ends."""
+    """A completion without its thinking, up to the mark that ends the model's turn."""
     return until_ended(split_thinking(text)[0])
 
 
 class Box(NamedTuple):
-    """What a box holds, or a list of them, and where it begins and ends in its text."""
+    """The content of a box or of a list of boxes, with its start and end in the text."""
 
     content: str
     text: str
@@ -167,9 +167,9 @@ class Box(NamedTuple):
 
 
 def last_box(text: str) -> str | None:
-    """The content of the last `\\boxed{...}` or `\\fbox{...}`, None where there is none.
+    """The content of the last `\\boxed{...}` or `\\fbox{...}`, None if there is none.
 
-    Boxes that are joined (see `joints.py`) are one list: `\\boxed{3}` or `\\boxed{4}` is a hedge.
+    Boxes that are joined (see `joint`) are one list: `\\boxed{3}` or `\\boxed{4}` is a hedge.
     So are boxes that each have a name, which stays with them.
     """
     box = find_box(text)
@@ -177,7 +177,7 @@ def last_box(text: str) -> str | None:
 
 
 def find_box(text: str) -> Box | None:
-    """The last box as `last_box` reads it, with its place."""
+    """The last box as `last_box` reads it, with its position."""
     if "box " in text or "boxed " in text:
         text = _UNBRACED.sub(r"\1{\2}", text)
     start, opening = _box(text, len(text))
@@ -197,7 +197,7 @@ def find_box(text: str) -> Box | None:
 
 
 def _stated_box(text: str) -> str | None:
-    """The content of the last box, None without one. Raises Unparsed where it is not the answer.
+    """The content of the last box, None without one. Raises Unparsed if it is not the answer.
 
     A number of another kind that "or" joins to it, and a word such as "thousand", belong to it.
     """
@@ -306,7 +306,7 @@ def _content(text: str, opening: int, end: int) -> str:
 
 
 def closing_brace(text: str, opening: int) -> int:
-    """The place of the brace that closes the one at `opening`; escaped braces do not count."""
+    """The index of the brace that closes the one at `opening`; escaped braces do not count."""
     depth = 0
     for mark in _BRACE.finditer(text, opening):
         if mark[0] == "{":
@@ -322,7 +322,7 @@ def after_marker(text: str) -> str | None:
     """What the last marker, such as `#### ` or `The answer is`, states; None without a marker.
 
     It ends with its line or its sentence. What takes it back wins: "The answer is 4. No wait, 5".
-    Raises Unparsed where its own clause denies it: "I do not think that the answer is 4".
+    Raises Unparsed if its own clause denies it: "I do not think that the answer is 4".
     """
     lowered = text.lower()
     if len(lowered) != len(text):  # some capital letters lower to two characters
@@ -392,7 +392,7 @@ _LONGEST = 40  # characters of a number that is compared
 class Joint(NamedTuple):
     """Of two boxes: the sign between them in a list, and the second one's name, `x = ` or "".
 
-    The sign is "" where nothing separates them. The second is an answer of its own, even if it is
+    The sign is "" if nothing separates them. The second is an answer of its own, even if it is
     the same, where it is of another `part`; it may repeat the first if no word or mark joins them.
     """
 
@@ -403,7 +403,7 @@ class Joint(NamedTuple):
 
 
 def joint(text: str, start: int, stop: int) -> Joint | None:
-    """What joins two boxes with `text[start:stop]` between them; None where that begins anew."""
+    """What joins two boxes with `text[start:stop]` between them; None if that begins anew."""
     mark, word, name = "", "", ""
     separated = part = False
     depth = 0

@@ -232,7 +232,7 @@ def _closing(tokens: list[Token], start: int) -> int:
 
 
 def _is_differential(tokens: list[Token], index: int) -> int:
-    """Of how many tokens the `dx` at this place is, 0 where there is none."""
+    """Of how many tokens the `dx` at this place is, 0 if there is none."""
     token, following = tokens[index], tokens[index + 1]
     if token.kind == "word" and len(token.text) == 2 and token.text[0] == "d":
         return 1

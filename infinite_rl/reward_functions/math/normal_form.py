@@ -426,7 +426,7 @@ def _with_points(members: Sequence[Node]) -> list[Node]:
 def _assigned(members: Sequence[Node], joint: str) -> Node | None:
     """`x = 1, y = 2` as a tuple, and `x = 1, y = 2; x = 2, y = 1` as a list of them.
 
-    None where the names do not come back in turns of all; "or" between different names is kept.
+    None if the names do not come back in turns of all; "or" between different names is kept.
     """
     names = sorted({str(member.value) for member in members})
     width = len(names)
@@ -581,7 +581,7 @@ def _region(parts: tuple[Node, ...]) -> Node:
 
 
 def _one_name(parts: Sequence[Node]) -> str | None:
-    """The variable that all the conditions are on, None where they name none."""
+    """The variable that all the conditions are on, None if they name none."""
     names = {str(part.value) for part in parts if part.op == "region" and part.value}
     if len(names) > 1:
         raise Unparsed("conditions on several variables")

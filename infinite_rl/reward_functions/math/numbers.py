@@ -109,7 +109,7 @@ def in_base(parser: Cursor, digits: str) -> Node:
 
 
 def subscript(parser: Cursor) -> str:
-    """`_1` of `x_{1}`; "" where none follows."""
+    """`_1` of `x_{1}`; "" if none follows."""
     if not parser.accept("_"):
         return ""
     if not parser.accept("{"):
@@ -250,7 +250,7 @@ def unit_power(parser: Cursor) -> str:
 
 
 def sum_of_quantities(large: Node, small: Node) -> Node | None:
-    """Two amounts of one dimension as one in the unit of the first, None where they are none."""
+    """Two amounts of one dimension as one in the unit of the first, None if they are none."""
     one, other = large.unit, small.unit
     if one is None or other is None or one.dimension != other.dimension:
         return None

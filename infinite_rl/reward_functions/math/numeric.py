@@ -99,9 +99,9 @@ _Point = Mapping[str, Node]
 
 
 def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budget) -> str:
-    """How the values of two expressions differ at the sample points, "" where they agree.
+    """How the values of two expressions differ at the sample points, "" if they agree.
 
-    With `real`, a point where a side has no real value is skipped. Raises Undefined where a
+    With `real`, a point where a side has no real value is skipped. Raises Undefined if a
     constant has no value, OverBudget and OutOfTime.
     """
     sides = (first, second)

@@ -546,7 +546,7 @@ def _rows(items: list[Node]) -> bool:
 
 
 def _congruence(node: Node, modulus: Node) -> Node:
-    """`x = 3 (mod 5)`, with the name "" where it has none."""
+    """`x = 3 (mod 5)`, with the name "" if it has none."""
     if node.op == "rel" and str(node.value) in ("equiv", "=") and node.args[0].op == "sym":
         return Node("congruence", (expression(node.args[1]), modulus), str(node.args[0].value))
     return Node("congruence", (expression(node), modulus), "")

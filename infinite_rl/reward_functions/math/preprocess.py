@@ -47,7 +47,7 @@ _WHOLE = [
 
 
 def respelled(text: str) -> str:
-    """The text with each of these in the one spelling that the parser knows."""
+    """The text with each notation rewritten in the spelling that the parser reads."""
     if "integer" in text or "Z" in text or "ℤ" in text:
         text = " ".join(text.split())
         for pattern in _WHOLE:
@@ -140,7 +140,7 @@ def ordinal(text: str) -> str | None:
 
 
 def number_in_words(text: str) -> tuple[Fraction, str] | None:
-    """The number that a text begins with, and what follows it; None where it begins with none.
+    """The number that a text begins with, and the rest; None if it begins with no number.
 
     >>> number_in_words("five dozen eggs")
     (Fraction(60, 1), 'eggs')

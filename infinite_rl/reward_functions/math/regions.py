@@ -46,9 +46,9 @@ class Span(NamedTuple):
 
 
 def canonical(node: Node, budget: Budget) -> Node:
-    """One region with sorted, disjoint intervals; a set, where single points are all it has.
+    """One region with sorted, disjoint intervals, or a set if it has only single points.
 
-    A node whose bounds hold variables of their own comes back as it is.
+    A node whose bounds hold other variables is returned unchanged.
     """
     try:
         spans, name = _spans(node, budget)
@@ -149,7 +149,7 @@ def position(end: Node, budget: Budget) -> Any:
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:
-    """Sorted and disjoint: those that overlap or touch become one."""
+    """Sort the spans and join those that overlap or touch."""
     if len(spans) > _MOST_INTERVALS:
         raise OverBudget(f"more than {_MOST_INTERVALS} intervals")
     disjoint: list[Span] = []
@@ -169,7 +169,7 @@ def merged(spans: Sequence[Span]) -> list[Span]:
 
 
 def meeting(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
-    """What is in both."""
+    """The intersection of two lists of spans."""
     both: list[Span] = []
     for one in first:
         for other in second:
@@ -181,7 +181,7 @@ def meeting(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
 
 
 def outside(spans: Sequence[Span]) -> list[Span]:
-    """What is in none of them; they are sorted and disjoint."""
+    """The complement of sorted, disjoint spans."""
     edge, gaps = EVERYTHING, []
     low, has_low, node = edge.low, False, edge.ends[0]
     for span in spans:
@@ -300,7 +300,7 @@ class Stretch(NamedTuple):
     point: Node  # the point, or the interval as the image of all real numbers but zero
 
     def value(self, function: Sequence[Piece], name: str) -> Node | None:
-        """What the function of the variable `name` is here; None where it has no case."""
+        """What the function of the variable `name` is here; None if it has no case."""
         for span, value in function:
             inside = span.low <= self.low and self.high <= span.high
             if self.low == self.high:

@@ -31,7 +31,7 @@ class MathRewardFunction(RewardFunction):
     ask, count with it, or take it back right behind it. The text ends at a mark such as
     `<|im_end|>`.
 
-    Correctness: 1.0 where `verify` finds the answer equal to the reference, else 0.0. Of several
+    Correctness: 1.0 if `verify` finds the answer equal to the reference, else 0.0. Of several
     tags the last one after the thinking counts, and they must all mean the same: who answers twice
     differently has not answered.
 
@@ -40,7 +40,7 @@ class MathRewardFunction(RewardFunction):
     failed.
 
     `extract` names another convention of where the answer stands: "math" (the last box), "gsm8k"
-    (`#### `, without it the last number) or "last_number". Its format is then 1.0 where the answer
+    (`#### `, without it the last number) or "last_number". Its format is then 1.0 if the answer
     stands there, 0.4 for the last number in place of `#### `, and 0.0 without one.
     """
 
@@ -109,7 +109,7 @@ class MathRewardFunction(RewardFunction):
         return verify_when_ready(answer, gold, timeout=self.timeout)
 
     def _disagreement(self, tags: list[TagMatch]) -> str:
-        """Why several tags are no answer; "" where they all mean the same."""
+        """Why several tags are no answer; "" if they all mean the same."""
         if len(tags) > _MOST_TAGS:
             return f"{len(tags)} answer tags"
         for tag in tags[:-1]:

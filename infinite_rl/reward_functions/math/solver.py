@@ -57,7 +57,7 @@ def warm_up(_: None) -> str:
 
 
 def answer(job: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`{"tree": ...}` or `{"fault": "...", "timeout": bool}` for the question in `job`."""
+    """Answer the question in `job`: `{"tree": ...}` or `{"fault": "...", "timeout": bool}`."""
     timeout = float(job["timeout"])
     deadline = time.monotonic() + timeout
     reader, writer = os.pipe()
@@ -111,7 +111,7 @@ def _bound_process(timeout: float) -> None:
 
 
 def _read_until(reader: int, deadline: float) -> bytes | None:
-    """All that comes before the other end closes, None where the deadline comes first."""
+    """Read until the other end closes; None if the deadline passes first."""
     pieces: list[bytes] = []
     while True:
         ready, _, _ = select.select([reader], [], [], max(0.0, deadline - time.monotonic()))
@@ -282,10 +282,10 @@ _NAMES = {
 
 
 def _check(kind: str, question: Any, result: Any) -> None:
-    """Compare a result with the values of what was asked, at places of its parameters.
+    """Compare a result with numeric values of the question at sample parameters.
 
-    sympy errs now and then, in integrals most of all, and a wrong verdict must not come of it. What
-    cannot be checked is not believed. A derivative needs no check.
+    sympy is sometimes wrong, mostly in integrals. A result that cannot be confirmed is rejected. A
+    derivative needs no check.
     """
     if kind == "diff":
         return

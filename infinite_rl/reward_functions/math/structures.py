@@ -258,7 +258,7 @@ def is_linear(node: Node, names: Collection[str], free: bool = True) -> bool:
 
 
 def refuse_products(node: Node, vectors: Collection[str]) -> None:
-    """Raises Unparsed where two vectors meet in a product, a quotient or a power.
+    """Raises Unparsed if two vectors meet in a product, a quotient or a power.
 
     As numbers they would commute, and `|a||b|` would be `|a b|`.
     """

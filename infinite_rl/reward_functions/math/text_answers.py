@@ -315,7 +315,7 @@ def without_quantifiers(text: str) -> tuple[str, list[Remark], bool]:
 
 
 def _remark(text: str, word: re.Match[str]) -> Remark | None:
-    """The remark that has this word in it; None where it is no remark."""
+    """The remark that has this word in it; None if it is no remark."""
     near = max(0, word.start() - _NEAR)
     gap = _BEFORE.search(text[near : word.start()])
     start = near + gap.start() if gap else word.start()

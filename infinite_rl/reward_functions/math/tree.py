@@ -201,7 +201,7 @@ def _write(node: Node, pieces: list[str]) -> None:
 
 
 def expression(node: Node) -> Node:
-    """The node itself. Raises Unparsed where it is no number or expression."""
+    """The node itself. Raises Unparsed if it is no number or expression."""
     if not is_expression(node):
         raise Unparsed(f"a {node.op} where a number should stand")
     return node

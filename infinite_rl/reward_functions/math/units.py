@@ -210,9 +210,9 @@ def _singular(noun: str) -> str:
 
 
 def multiple(word: str, *, one: bool = False) -> Fraction | None:
-    """What `million` or `tenths` multiplies the number before it by; None for other words.
+    """The factor of `million` or `tenths` behind a number; None for other words.
 
-    A part of one is told in the singular after `one` only: "20 seventh graders" are 20.
+    A fraction in the singular counts after `one` only: "20 seventh graders" are 20.
     """
     word = word.casefold()
     single = word.removesuffix("s")

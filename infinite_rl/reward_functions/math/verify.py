@@ -29,12 +29,12 @@ _FAULTS = (Unparsed, Undefined, OverBudget, OutOfTime, RecursionError)
 
 @dataclass(frozen=True)
 class Verdict:
-    """What `verify` found.
+    """The result of a comparison.
 
-    `prediction_form` and `gold_form` show how each side was read; "" where it could not be, and
+    `prediction_form` and `gold_form` show how each side was read; "" if it could not be read, and
     `reason` then says why. A gold with the form "" is the fault of the data, not of the
-    prediction. `missing` is set where neither is at fault: sympy would be needed, and is not there,
-    or not yet.
+    prediction. `missing` is set if neither is at fault: the comparison needs sympy, which is not
+    installed or not loaded yet.
     """
 
     status: VerdictStatus
@@ -89,7 +89,7 @@ def verify(
 def verify_when_ready(
     prediction: str, gold: str, *, timeout: float = 2.0, extract: Convention = "tag"
 ) -> Verdict:
-    """`verify`, and once more where its time passed while sympy was being loaded.
+    """`verify`, repeated once if its time passed while sympy was loading.
 
     That happens at most once in a process, and must not leave a row unscored.
     """
@@ -110,9 +110,8 @@ def verify_many(
 ) -> list[Verdict]:
     """`verify` for each pair of a prediction and its gold, in their order.
 
-    Equal pairs are judged once. `timeout` is for each of them. Those that need algebra are worked
-    on side by side, in as many processes as there are cores; the time that the first of these
-    takes to load sympy is nobody's.
+    Equal pairs are judged once. `timeout` is for each of them. Pairs that need
+    algebra run in parallel, in one process per core; the time to load sympy is not counted.
     """
     each = list(pairs)
     distinct = list(dict.fromkeys(each))
@@ -161,7 +160,7 @@ def _integers(prediction: re.Match[str], gold: re.Match[str]) -> Verdict:
 
 
 def _form(answer: str) -> Node:
-    """How an answer is read. The forms of short ones are kept: a gold comes once a completion."""
+    """The normal form of an answer, cached for short ones: a gold recurs with each completion."""
     return _cached_form(answer) if len(answer) <= _SHORT else read(answer, Budget(math.inf))
 
 
@@ -171,7 +170,7 @@ def _cached_form(answer: str) -> Node:
 
 
 def forget_forms() -> None:
-    """Drop the forms that are kept, so that a measurement meets every text for the first time."""
+    """Empty the cache of forms, so that a benchmark measures every text anew."""
     _cached_form.cache_clear()
 
 
