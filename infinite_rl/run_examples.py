@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from .generation.judge import sample_from
+from .generation.attempts import sample_from
 from .parsing.sections import ExampleParser
 from .reward_functions import get_reward_functions
 from .tasks import TASKS

@@ -300,7 +300,7 @@ def _chosen_provider(given: argparse.Namespace) -> str:
     if given.model_name is not None and not given.model_name.strip():
         raise UsageError("--model_name is empty: name a model, or leave the option out")
     if given.model_name is None:
-        from ..inference.calls import model_to_ask
+        from ..inference.clients import model_to_ask
 
         recorded = read_manifest(given.out_dir).get("settings", {})
         given.model_name = model_to_ask(None, chosen, recorded)
@@ -324,7 +324,7 @@ def _chosen_provider(given: argparse.Namespace) -> str:
 
 def _models_asked(given: argparse.Namespace) -> str:
     """The models that the calls go to: "a-model, checked by another"; "" where none is asked."""
-    from ..inference.calls import Verification
+    from ..inference.clients import Verification
 
     chosen = resolve_provider(given.provider)
     if not PROVIDERS[chosen].asks_a_model:
@@ -338,7 +338,7 @@ def _models_asked(given: argparse.Namespace) -> str:
 def _chosen_engine(given: argparse.Namespace) -> Callable[..., Progress]:
     """What generates: this process, or a cluster."""
     if given.engine == "ray":
-        from ..generation.cluster import generate_on_ray
+        from ..generation.ray import generate_on_ray
 
         return partial(generate_on_ray, workers=given.workers, address=given.ray_address)
     from ..generator import generate_dataset

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from ..errors import InfiniteRLError, NoCompletion, look_up
 from ..files.lock import locked
 from ..inference.budget import Budget, Estimate, Spending, estimate_calls
-from ..inference.calls import ModelClients, RequestPolicy
+from ..inference.clients import ModelClients, RequestPolicy
 from ..inference.journal import Call, Journal, Source, slot_seed
 from ..layout import tagged
 from ..providers import resolve_provider
@@ -93,7 +93,7 @@ class SolveConfig:
         if self.thinking is not None:  # else answers of folders that know no such option are found
             options["thinking"] = parse_thinking(self.thinking)
         given = {**options, "base_url": self.base_url}
-        asked = ModelClients.by(
+        asked = ModelClients.of(
             self.provider, self.model, "", self.price, given, policy, dry_run=self.dry_run
         )
         kind = resolve_provider(self.provider) if isinstance(self.provider, str) else ""
@@ -185,7 +185,7 @@ def solve(
             return then(solving(task))
 
         take(_in_threads(given, done, asking.threads, asking.stop))
-        cost.calls = journal.made
+        cost.calls = journal.answered
 
 
 @dataclass(frozen=True)

@@ -1,31 +1,75 @@
-"""What to ask next: slots to attempts, rejected outcomes to the attempts that follow them."""
+"""One attempt: which task to request next, the judgement of its completion, and its verification.
+
+The checks run from cheap to expensive: a duplicate prompt, then independent solutions, which
+reject most wrong rows, then the test of the row's verifier.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+import itertools
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from ..errors import NoCompletion
-from ..inference.journal import Journal, slot_seed
+from ..inference.journal import BatchNotReady, Call, Journal, Source, slot_seed
+from ..parsing.sections import ExampleParser
 from ..prompts import rectify_request, task_request
+from ..providers.models import cut_off_advice
+from ..reward_functions.coding.reference import Calls, Cases, Tests, read_reference
+from ..reward_functions.reward_function import BadReference, RewardFunction
+from ..settings import check_range
 from ..store import Store
-from ..types import Attempt, Outcome, Slot, TaskType
+from ..types import (
+    Attempt,
+    Completion,
+    Outcome,
+    Reason,
+    RewardFunctionScore,
+    Sample,
+    Slot,
+    TaskType,
+)
+from ..verification.certificate import certificate_of
+from ..verification.self_consistency import (
+    INITIAL_SOLUTIONS,
+    MIN_AGREEMENT,
+    IndependentSolutions,
+    decide,
+    solver_request,
+)
+from ..verification.self_test import empty_response, self_test
 
-MAX_DRAFTS = 5  # new tasks tried for one sample
-MAX_REPAIRS = 2  # times that one draft is asked for again, told what failed
-# Faults of form, and of a reference that cannot be read.
+MAX_DRAFTS = 5  # new tasks per sample
+MAX_REPAIRS = 2  # requests to repair one draft
+# Faults of form, or of an unreadable reference.
 FORM = ("incomplete", "unscored", "format")
-# Nothing that the proof has found ("weak verifier", "disagreement"): told of it, a model would mend
-# its answer until it passes. A response that fails its own reference is mended only where
-# independent solutions follow: the model may bend the right one of the two.
+# The verdicts of the verification ("weak verifier", "disagreement") are never sent back: a model
+# would change its answer until it passes. A response that fails its own reference is repaired only
+# if independent solutions follow: the model may change the correct one of the two.
 REPAIRABLE = (*FORM, "wrong")
+_COMPUTED = {"ProceduralProvider": "procedural"}  # by provider class: answers by construction
+_NO_SCORE = RewardFunctionScore(0.0, 0.0)
+# Invisible characters that reorder or hide text: byte order marks, bidirectional embeddings,
+# overrides and isolates ("Trojan Source", CVE-2021-42574), the deprecated format characters,
+# interlinear annotations, and tags, except those of a flag's emoji.
+_HIDING = re.compile(
+    "(\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f)"
+    "|[\ufeff\u202a-\u202e\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e007f]+"
+)
+# One variation selector styles a character; further ones can carry any bytes.
+_SELECTORS = re.compile(
+    "([\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]+"
+)
 
 
 class AttemptPlanner:
-    """Turns slots into attempts: which task, which topic, what is shown, which seed.
+    """Turns slots into attempts: task, topic, examples and seed.
 
-    Slots whose calls were lost when a run died are passed over: they may have been paid for.
-    `repairable` are the reasons that are sent back.
+    Slots whose calls were lost when a run died are skipped: they may have been billed.
+    `repairable` are the reasons that are sent back to the model.
     """
 
     def __init__(
@@ -42,14 +86,14 @@ class AttemptPlanner:
         self._store, self._journal = store, journal
 
     def first(self, family: str, index: int) -> Attempt | None:
-        """The first attempt at a sample that is not judged yet; None where all are used up."""
+        """Return the first attempt at a sample that is not judged yet; None if all are used up."""
         attempt = self._draft(Slot(family, index))
-        while attempt and (known := self._store.rejected.get(str(attempt.slot))):
-            attempt = self.after(known.outcome(attempt))
+        while attempt and (rejection := self._store.rejected.get(str(attempt.slot))):
+            attempt = self.after(rejection.outcome(attempt))
         return attempt
 
     def after(self, outcome: Outcome) -> Attempt | None:
-        """The attempt that follows a rejected one: a repair, else a redraw, else none."""
+        """Return the attempt after a rejected one: a repair, else a new draft, else None."""
         slot = outcome.attempt.slot
         text = self._text(outcome) if outcome.reason in self._repairable else ""
         repair = replace(slot, repair=slot.repair + 1)
@@ -61,7 +105,7 @@ class AttemptPlanner:
         return self._draft(Slot(slot.family, slot.index, slot.draft + 1))
 
     def _draft(self, slot: Slot) -> Attempt | None:
-        """The attempt at a new task in this slot, or in the next one that was not lost."""
+        """Return the attempt at a new task in this slot, or in the next one that is not lost."""
         lost = self._journal.lost
         while str(slot) in lost:
             slot = replace(slot, draft=slot.draft + 1)
@@ -69,18 +113,222 @@ class AttemptPlanner:
         if used >= MAX_DRAFTS:
             return None
         tasks = self._tasks[slot.family]
-        turn, which = divmod(slot.index, len(tasks))
-        task = tasks[which]
-        shown = self._store.newest(slot.family, task.language)
+        turn, number = divmod(slot.index, len(tasks))
+        task = tasks[number]
+        recent = self._store.newest(slot.family, task.language)
         topic = self._topics[turn % len(self._topics)] if self._topics else ""
-        return Attempt(slot, task, task_request(task, topic, shown), slot_seed(self._seed, slot))
+        return Attempt(slot, task, task_request(task, topic, recent), slot_seed(self._seed, slot))
 
     def _text(self, outcome: Outcome) -> str:
-        """What was answered; of an outcome of an earlier run, as the journal has it."""
+        """Return the completion's text, of an earlier run from the journal."""
         if outcome.completion:
             return outcome.completion.text
         try:
-            found = self._journal.answer(outcome.attempt.slot)
+            completion = self._journal.answer(outcome.attempt.slot)
         except NoCompletion:
             return ""
-        return found.text if found else ""
+        return completion.text if completion else ""
+
+
+# --- judgement -----------------------------------------------------------------------------------
+
+
+def visible(text: str) -> str:
+    """Remove the characters that hide or reorder text, so that a reader sees what was judged.
+
+    Characters that scripts and emoji need stay: joiners (ZWJ, ZWNJ), direction marks (LRM, RLM,
+    ALM), zero-width spaces, soft hyphens, one variation selector; and escapes such as "\\u202e".
+    """
+    return _SELECTORS.sub(r"\1", _HIDING.sub(lambda match: match[1] or "", text))
+
+
+def judge(
+    attempt: Attempt, completion: Completion, rewards: Mapping[str, RewardFunction]
+) -> Outcome:
+    """Judge one completion; the outcome has its text as `visible`.
+
+    A sample is accepted if it is complete, its format scores 1.0, its response passes the reward
+    against its own reference, and an empty response does not.
+    """
+    task = attempt.task
+    completion = replace(completion, text=visible(completion.text))
+    sections = ExampleParser.parse_text(completion.text)
+    sample = sample_from(task, sections)
+    outcome = Outcome(attempt, sample, _NO_SCORE, completion)
+    if completion.finish_reason == "length":
+        advice = cut_off_advice(completion.usage)
+        return outcome.rejected("cut off", f"the text ends at the token limit: {advice}")
+    if sections.lacking:  # an answer taken from the response would prove itself
+        return outcome.rejected("incomplete", f"no such section: {', '.join(sections.lacking)}")
+
+    reward = rewards[task.reward]
+    score = reward.score(sample, sample.response)
+    if not score.passed and (advice := _form_advice(task, sample)):
+        score = replace(score, error_msg=f"{score.error_msg}; {advice}")
+    reason: Reason = "" if score.format_score >= 1.0 else "format"
+    if not score.passed:
+        reason = "unscored" if score.status == "unscored" else "wrong"
+    outcome = replace(outcome, score=score, reason=reason)
+    if outcome.accepted and reward.accepts_empty(sample, empty_response(task.language)):
+        return outcome.rejected("vacuous", "the reference accepts an empty solution")
+    return outcome
+
+
+def sample_from(task: TaskType, sections: Mapping[str, str]) -> Sample:
+    """Return the sample of a task from the sections of a text."""
+    return Sample(
+        task.family, sections["prompt"], sections["answer"], sections["response"], task.language
+    )
+
+
+def _form_advice(task: TaskType, sample: Sample) -> str:
+    """Return a hint for the author of an answer that is not the requested JSON; else ""."""
+    if not task.answer_form:
+        return ""
+    try:
+        if isinstance(read_reference(sample.answer), Tests | Calls | Cases):
+            return ""
+    except BadReference:
+        pass
+    return f"the answer has to be a JSON object of the form {task.answer_form}"
+
+
+# --- from an attempt to its outcome --------------------------------------------------------------
+
+
+class CompletionSource(Protocol):
+    """A source of completions: a journal, a batch queue, or a read-only journal."""
+
+    @property
+    def lost(self) -> Collection[str]:
+        """Slots that must not be used."""
+        ...
+
+    def complete(self, call: Call, source: Source) -> Completion:
+        """Return the completion of a call. Raises as `Journal.complete`."""
+        ...
+
+
+@dataclass(frozen=True)
+class SelfConsistency:
+    """The solver of each task, its number of solutions at most, and the share that must agree.
+
+    `writer` is the class of the provider that writes the rows.
+
+    Raises:
+        UsageError: a number is out of range.
+    """
+
+    source: Source
+    count: int = 0
+    min_agreement: float = MIN_AGREEMENT
+    writer: str = ""
+
+    def __post_init__(self) -> None:
+        check_range("verify", self.count, 0)
+        check_range("min_agreement", self.min_agreement, 0, 1)
+
+    @property
+    def verified_by(self) -> str:
+        """The method that verifies accepted rows: "self" if only their author agrees."""
+        return "self-consistency" if self.count else _COMPUTED.get(self.writer, "self")
+
+    def settings(self) -> dict[str, object]:
+        """Return the verification's part of the run settings."""
+        return {
+            "verify": self.count,
+            "verify_model": self.source.model if self.count else "",
+            "min_agreement": self.min_agreement if self.count else None,
+        }
+
+
+@dataclass(frozen=True)
+class AttemptRunner:
+    """Turns attempts into outcomes; called from many threads.
+
+    `has_prompt` says whether a row with the same prompt exists: then no further check runs.
+    """
+
+    journal: CompletionSource
+    source: Source
+    rewards: Mapping[str, RewardFunction]
+    seed_of: Callable[[Slot], int]
+    has_prompt: Callable[[str], bool]
+    solves: SelfConsistency
+
+    def __call__(self, attempt: Attempt) -> Outcome:
+        """Request and judge one completion; verify the row if it is accepted."""
+        outcome = self._judged(attempt)
+        certificate = {"verified_by": self.solves.verified_by, "repairs": str(attempt.slot.repair)}
+        outcome = replace(outcome, certificate=certificate)
+        if self.solves.count and self._is_new(outcome):
+            outcome = self._solved(outcome)
+        if self._is_new(outcome):
+            outcome = self._tested(outcome)
+        return outcome
+
+    def _is_new(self, outcome: Outcome) -> bool:
+        return outcome.accepted and not self.has_prompt(outcome.sample.prompt)
+
+    def _judged(self, attempt: Attempt) -> Outcome:
+        task = attempt.task
+        call = Call(attempt.slot, task.name, task.system_prompt, attempt.request, attempt.seed)
+        try:
+            completion = self.journal.complete(call, self.source)
+        except NoCompletion as error:
+            empty = Sample(task.family, "", "", "", task.language)
+            return Outcome(attempt, empty, _NO_SCORE).rejected("no completion", str(error))
+        # Python 3.10 writes a NUL into a CSV file, but does not read it back.
+        completion = replace(completion, text=completion.text.replace("\0", "\ufffd"))
+        return judge(attempt, completion, self.rewards)
+
+    def _tested(self, outcome: Outcome) -> Outcome:
+        reward = self.rewards[outcome.attempt.task.reward]
+        report = self_test(outcome.sample, reward)
+        certificate = certificate_of(outcome.score, outcome.attempt.task, reward)
+        columns = {**certificate, "limits": json.dumps(certificate["limits"]), **report.columns()}
+        return _certified(outcome, columns, "weak verifier", report.fault)
+
+    def _solved(self, outcome: Outcome) -> Outcome:
+        """Return the row after its independent solutions: two, then one at a time until decided.
+
+        Raises BatchNotReady if the next ones are in a batch.
+        """
+        attempt, solves = outcome.attempt, self.solves
+        reward = self.rewards[attempt.task.reward]
+        solutions = IndependentSolutions(outcome.sample, reward, attempt.seed)
+        slots = (replace(attempt.slot, solve=number) for number in itertools.count(1))
+        # A lost call may have been billed: another slot replaces it.
+        free = (slot for slot in slots if str(slot) not in self.journal.lost)
+        wanted, fault = min(INITIAL_SOLUTIONS, solves.count), None
+        while fault is None:
+            solutions.add(self._solutions(outcome, list(itertools.islice(free, wanted))))
+            result, wanted = solutions.result(), 1
+            fault = decide(
+                result,
+                solves.min_agreement,
+                max_solutions=solves.count,
+                repaired=attempt.slot.repair > 0,
+            )
+        return _certified(outcome, result.columns(), "disagreement", fault)
+
+    def _solutions(self, outcome: Outcome, slots: Sequence[Slot]) -> list[Completion | None]:
+        request = solver_request(outcome.sample, outcome.attempt.task)
+        completions: list[Completion | None] = []
+        pending: BatchNotReady | None = None
+        for slot in slots:
+            call = Call(slot, outcome.attempt.task.name, *request, self.seed_of(slot))
+            try:
+                completions.append(self.journal.complete(call, self.solves.source))
+            except NoCompletion:
+                completions.append(None)
+            except BatchNotReady as error:
+                pending = error  # the other calls are queued for the same batch
+        if pending:
+            raise pending
+        return completions
+
+
+def _certified(outcome: Outcome, columns: Mapping[str, str], reason: Reason, fault: str) -> Outcome:
+    outcome = replace(outcome, certificate={**outcome.certificate, **columns})
+    return outcome.rejected(reason, fault) if fault else outcome

@@ -1,4 +1,4 @@
-"""What to make: targets per family from weights, and the slots in which they are made. Pure."""
+"""What to generate: the options of a run, targets per family, and the slots of each shard. Pure."""
 
 from __future__ import annotations
 
@@ -6,21 +6,40 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
-from ..errors import UnknownName, UsageError, look_up
+from ..errors import StoreError, UnknownName, UsageError, look_up
+from ..inference.clients import Verification, is_offline, model_to_ask
+from ..manifest import read_manifest
 from ..prompts import task_request
+from ..providers import ONLY_PROCEDURAL, resolve_provider
+from ..providers.rate_limit import Limits, RetryPolicy
+from ..providers.prices import Price
+from ..providers.base import Provider
+from ..providers.remote import check_settings
+from ..providers.models import parse_thinking
+from ..reward_functions.reward_function import RewardFunction
 from ..sandbox.runtimes import language_of
+from ..settings import check_range
 from ..types import TaskType
+from ..verification.self_consistency import MIN_AGREEMENT
+from .progress import Progress
+
+SHARDS = "shards"
+_SHARD_NAME = re.compile(r"([0-9]+)_of_([0-9]+)")
 
 
 @dataclass(frozen=True)
 class Shard:
-    """The `number`-th of `count` shards, from 0, and how many rows per family it is to hold.
+    """The `number`-th of `count` shards, from 0, and its target rows per family.
 
-    Samples are dealt out by turns: a turn takes a sample of each task of a family, and every
-    `count`-th turn belongs to the same shard. So no slot is in two shards.
+    A turn takes one sample of each task of a family, and every `count`-th turn belongs to the same
+    shard. So no slot is in two shards.
     """
 
     number: int
@@ -29,10 +48,102 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a data set is to hold: the tasks in use, their weights and the rows wanted, by family.
+class GenerateOptions:
+    """The arguments of `generate_dataset`, which documents them."""
 
-    The tasks of a family take turns. Of a plan with a `shard`, only that part is made.
+    model_name: str | None
+    num_samples: int
+    out_dir: str | Path
+    save_every: int = 10
+    max_retries: int = 5
+    timeout: float = 5
+    task_dist: str | Sequence[float] | Mapping[str, float] = "0.5,0.5"
+    debug: bool = False
+    num_threads: int = 1
+    provider: str | Provider = "auto"
+    seed: int = 0
+    languages: Sequence[str] = ("python", "javascript")
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    thinking: str | int | None = None
+    topics: Sequence[str] = ()
+    extra_tasks: Mapping[str, TaskType] | None = None
+    extra_rewards: Mapping[str, RewardFunction] | None = None
+    extend: bool = False
+    price: str | Price | None = None
+    max_cost: float | None = None
+    dry_run: bool = False
+    verify: int | None = None
+    verify_model: str | Provider = ""
+    min_agreement: float = MIN_AGREEMENT
+    base_url: str | None = None
+    structured: bool = False
+    batch: bool = False
+    level: int | str | Sequence[int] | None = None
+    families: Sequence[str] = ()
+    limits: Limits | None = None
+    retry: RetryPolicy | None = None
+    shard: Shard | None = None
+    stop: threading.Event | None = None
+    on_progress: Callable[[Progress], None] = field(default=lambda _: None)
+
+    @property
+    def folder(self) -> Path:
+        """The output folder."""
+        return Path(self.out_dir)
+
+    def resolved(self) -> GenerateOptions:
+        """Return the options with the folder's recorded settings and the defaults filled in.
+
+        Options without effect on a procedural provider are cleared: they are no settings.
+
+        Raises:
+            UsageError: an option is out of range, or does not suit the provider.
+        """
+        for name in ("num_samples", "num_threads", "save_every", "max_retries"):
+            check_range(name, getattr(self, name), 1)
+        check_settings(self.temperature, self.max_output_tokens)
+        recorded = read_manifest(self.folder).get("settings", {})
+        model = model_to_ask(self.model_name, self.provider, recorded)
+        thinking = self.thinking
+        thinking = parse_thinking(recorded.get("thinking") if thinking is None else thinking)
+        verification = Verification.of(
+            self.verify, self.verify_model, self.provider, model, recorded
+        )
+        options = replace(
+            self, model_name=model, thinking=thinking,
+            verify=verification.count, verify_model=verification.model,
+        )  # fmt: skip
+        if is_offline(self.provider):
+            return replace(
+                options, temperature=None, max_output_tokens=None, thinking=None, topics=(),
+                structured=False,
+            )  # fmt: skip
+        if self.level is not None or self.families:
+            named = isinstance(self.provider, str)
+            kind = resolve_provider(str(self.provider)) if named else type(self.provider).__name__
+            raise UsageError(ONLY_PROCEDURAL.format(kind))
+        return options
+
+    def request_settings(self) -> dict[str, object]:
+        """Return the settings of each request."""
+        names = ("temperature", "max_output_tokens", "thinking")
+        return {name: getattr(self, name) for name in names}
+
+    def settings(self, plan: Plan, clients: Mapping[str, object]) -> dict[str, object]:
+        """Return the settings that the folder records; `clients` name providers and models."""
+        return {
+            **clients, "seed": self.seed, **plan.settings(), "topics": list(self.topics),
+            **self.request_settings(), **procedural_kinds(self.level, self.families, plan),
+            "structured": self.structured,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The content of a data set by family: tasks in use, their weights and target rows.
+
+    The tasks of a family take turns. With a `shard`, only its part is generated.
     """
 
     tasks: Mapping[str, Sequence[TaskType]]
@@ -49,13 +160,11 @@ class Plan:
         languages: Sequence[str],
         rewards: Mapping[str, object],
     ) -> Plan:
-        """The plan for so many rows in all; of the tasks with a language, only the chosen ones'.
-
-        What could only fail once calls have been paid for is refused here.
+        """Return the plan for `num_samples` rows, with the chosen languages' tasks.
 
         Raises:
-            UsageError: the weights cannot be used, or a family that is wanted has no task left.
-            UnknownName: a language or a family is not known, nor a task's reward in `rewards`.
+            UsageError: the weights are invalid, or a wanted family has no task left.
+            UnknownName: a language, a family or a task's reward is unknown.
         """
         families = _by_family(tasks, languages)
         weights = parse_weights(task_dist, list(families))
@@ -68,57 +177,46 @@ class Plan:
         return cls(families, weights, targets)
 
     @property
-    def kinds(self) -> list[TaskType]:
-        """All tasks in use."""
-        return [task for tasks in self.tasks.values() for task in tasks]
-
-    @property
-    def task_names(self) -> list[str]:
-        """The names of the tasks of which rows are wanted."""
-        return [
-            task.name
-            for family, tasks in self.tasks.items()
-            for task in tasks
-            if self.targets[family]
-        ]
-
-    @property
     def prompt_chars(self) -> int:
         """The characters of the longest first prompt."""
-        return max(len(task.system_prompt) + len(task_request(task)) for task in self.kinds)
+        return max(len(task.system_prompt) + len(task_request(task)) for task in self._every_task())
 
     def free_indices(self, family: str, filled: Collection[int]) -> Iterator[int]:
-        """The indices of samples that are to be made and hold no row yet, endless."""
+        """Yield the indices of this plan's samples without a row, endless."""
         if self.shard is None:
             return free_indices(filled)
         turn = max(1, len(self.tasks[family]))
         return free_indices(filled, turn, self.shard.number, self.shard.count)
 
     def settings(self) -> dict[str, object]:
-        """The part of a run's settings that is the plan's: not how many rows, but which."""
-        texts = [
-            [each.name, each.system_prompt, each.request, *each.examples] for each in self.kinds
-        ]
+        """Return the plan's part of the run settings: which rows, not how many."""
+        tasks = self._every_task()
+        texts = [[each.name, each.system_prompt, each.request, *each.examples] for each in tasks]
         return {
             "task_dist": {family: round(weight, 9) for family, weight in self.weights.items()},
-            "languages": sorted({task.language for task in self.kinds} - {""}),
+            "languages": sorted({task.language for task in tasks} - {""}),
             "prompts": hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16],
         }
+
+    def _every_task(self) -> list[TaskType]:
+        return [task for tasks in self.tasks.values() for task in tasks]
 
 
 def procedural_kinds(
     level: int | str | Sequence[int] | None, families: Sequence[str], plan: Plan
-) -> dict[str, list[int] | list[str] | None]:
-    """The levels and families that a run chooses among procedural tasks, None for all.
+) -> dict[str, Any]:
+    """Return the chosen levels and families of procedural tasks, None for all.
 
-    Raises UsageError for one that there is not, or a wanted task that no chosen family makes.
+    Raises UsageError for an unknown one, or if no chosen family makes a wanted task.
     """
     if level is None and not families:
         return {"level": None, "families": None}
     from ..procedural.families import check_families, levels_of  # loads every template
 
     levels, names = levels_of(level), sorted(set(families))
-    check_families(names, plan.task_names)
+    wanted = [task.name for family, tasks in plan.tasks.items() for task in tasks
+              if plan.targets[family]]  # fmt: skip
+    check_families(names, wanted)
     return {"level": list(levels) if levels else None, "families": names or None}
 
 
@@ -139,22 +237,27 @@ def _by_family(
 def parse_weights(
     text: str | Sequence[float] | Mapping[str, float], families: Sequence[str]
 ) -> dict[str, float]:
-    """Weights per family, normalised to a sum of 1.
+    """Return the weight of each family, normalised to a sum of 1.
 
-    `text` is "0.5,0.5" or the numbers themselves, one for each family in the order of `families`,
-    or a mapping by family, where those left out get 0.
+    `text` is "0.5,0.5" or a sequence of numbers in the order of `families`, or "coding=1,math=2"
+    or a mapping by family, in which a missing family has weight 0.
 
     Raises:
-        UsageError: another count, not numbers, a negative or infinite one, or all zero.
-        UnknownName: the mapping names a family that is not there.
+        UsageError: a wrong number of weights, no numbers, a negative or infinite one, or all zero.
+        UnknownName: an unknown family.
     """
-    if isinstance(text, Mapping):
-        for name in text:
+    if isinstance(text, str) and "=" in text:
+        pairs = [part.partition("=") for part in text.split(",")]
+        named: Mapping[str, Any] | None = {name.strip(): value for name, _, value in pairs}
+    else:
+        named = text if isinstance(text, Mapping) else None
+    if named is not None:
+        for name in named:
             if name not in families:
                 raise UnknownName("family", name, families)
-        text = [text.get(name, 0.0) for name in families]
-    parts = [part.strip() for part in text.split(",")] if isinstance(text, str) else list(text)
     wanted = f"task_dist needs {len(families)} weights ({', '.join(families)})"
+    parts: list[Any] = text.split(",") if isinstance(text, str) else list(text)
+    parts = parts if named is None else [named.get(name, 0.0) for name in families]
     if len(parts) != len(families):
         raise UsageError(f"{wanted}, got {len(parts)}: {text!r}")
     try:
@@ -171,8 +274,8 @@ def parse_weights(
 
 
 def split_total(total: int, weights: Mapping[str, float]) -> dict[str, int]:
-    """Whole targets that add up to `total`: each weight's share rounded down, and what is left over
-    to the first family with a weight above 0."""
+    """Return integer targets that sum to `total`: each share rounded down, and the remainder for
+    the first family with a positive weight."""
     # The tiny addend undoes float error in products such as 0.29 * 100 = 28.999999999999996.
     targets = {name: math.floor(total * weight + 1e-9) for name, weight in weights.items()}
     first = next(name for name, weight in weights.items() if weight > 0)
@@ -183,11 +286,31 @@ def split_total(total: int, weights: Mapping[str, float]) -> dict[str, int]:
 def free_indices(
     filled: Collection[int], turn: int = 1, first: int = 0, step: int = 1
 ) -> Iterator[int]:
-    """The indices of samples that hold no row yet, endless, lowest first.
+    """Yield the indices of samples without a row, endless, lowest first.
 
-    Of the turns, each `turn` indices long, only the `first` one and every `step`-th after it count.
+    Turns are `turn` indices long; only turn number `first` and every `step`-th after it count.
     """
     indices = (
-        number * turn + place for number in itertools.count(first, step) for place in range(turn)
+        number * turn + offset for number in itertools.count(first, step) for offset in range(turn)
     )
     return (index for index in indices if index not in filled)
+
+
+def shard_folders(out_dir: Path, count: int) -> list[Path]:
+    """Return the folders of `count` shards in order, existing or not."""
+    return [out_dir / SHARDS / f"{number + 1:02}_of_{count:02}" for number in range(count)]
+
+
+def shard_count(out_dir: Path) -> int:
+    """Return the number of shards of a folder; 0 if it has none.
+
+    Raises:
+        StoreError: the folder `shards` has foreign content.
+    """
+    folder = out_dir / SHARDS
+    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    matches = [_SHARD_NAME.fullmatch(name) for name in names]
+    counts = {int(match[2]) if match else 0 for match in matches}
+    if len(counts) > 1 or 0 in counts:
+        raise StoreError(f"{folder} holds other things than one set of shards: {', '.join(names)}")
+    return counts.pop() if counts else 0

@@ -1,28 +1,46 @@
-"""Progress of a generation run."""
+"""The record of a run: its progress, OUT_DIR/run.log for people, and OUT_DIR/run.json."""
 
 from __future__ import annotations
 
+import json
+import logging
+import threading
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import cast
 
+from ..errors import StoreError, UsageError
+from ..files.append_only import AppendOnlyFile
 from ..inference.budget import Estimate, Spending
-from ..inference.calls import RequestPolicy
+from ..inference.clients import RequestPolicy, class_names
+from ..manifest import environment_info, judging_timeout, read_manifest, write_manifest
+from ..providers import PROVIDERS
+from ..redact import redact
+
+LOG = "run.log"
+_MAX_BYTES = 4 * 2**20  # of one log file; one earlier file is kept beside it
+_MAX_CHARS, _MAX_READ = 500, 20_000  # of one line, and of its source text
+_FROM_PROVIDER = ("model", "verify", "verify_model", "min_agreement")
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
 class Progress:
-    """Where a run stands.
+    """The state of a run.
 
-    `targets`, `present` and `accepted` are rows per family: the total wanted, those found at the
-    start, and those made since. `calls` counts the answered ones, `retries` those that were made
-    again, by the kind of trouble ("429", "503", "timeout", "reset"), `lost` those that were under
-    way when an earlier run died; `given_up` holds a reason per family, `stopped` why the whole run
-    ended early. `spending` is that of the whole folder, earlier runs included; `estimate` is what
-    the missing rows may take, made at the start. `batches` names the batches that are under way. At
-    most `most` calls may be in flight at once, and `cap` of them where a provider's trouble has
-    slowed them; both are 0 until the run begins. `pace` says in one line what the provider's
-    refusals have slowed, and the option that overrides it; "" where nothing is slowed.
+    `targets`, `present` and `accepted` are rows per family: the total wanted, those at the start,
+    and those generated since. `calls` counts the answered ones, `retries` the repeated ones by the
+    kind of failure ("429", "503", "timeout", "reset"), `lost` those in flight when an earlier run
+    died. `given_up` holds a reason per family, `stopped` the reason of an early end. `spending` is
+    that of the whole folder, including earlier runs; `estimate` is for the rows missing at the
+    start. `batches` names the batches in progress. At most `most` calls may be in flight at once,
+    and `cap` of them if a provider's failures have slowed them; both are 0 until the run begins.
+    `pace` is a line on what the provider's refusals have slowed, with the option to override it,
+    or "".
     """
 
     targets: dict[str, int]
@@ -43,36 +61,36 @@ class Progress:
     stopped: str = ""
 
     def missing(self, family: str) -> int:
-        """Rows still to be made, 0 where there are enough."""
+        """Return the number of rows still missing."""
         return max(0, self.targets[family] - self.present[family] - self.accepted[family])
 
     @property
     def rows(self) -> int:
-        """Rows that are there."""
+        """The number of rows in the data set."""
         return sum(self.present.values()) + self.accepted.total()
 
     @property
     def left(self) -> int:
-        """Rows still to be made, but those of families that are given up."""
+        """The number of missing rows, without those of families that are given up."""
         return sum(self.missing(each) for each in self.targets if each not in self.given_up)
 
     @property
     def acceptance_rate(self) -> float | None:
-        """The share of this run's judged answers that made rows; None before the first."""
+        """The share of this run's judged completions that became rows; None before the first."""
         judged = self.accepted.total() + self.rejected.total()
         return self.accepted.total() / judged if judged else None
 
     @property
     def cost_per_row(self) -> float | None:
-        """US dollars of all calls of the folder for each row; None where that is not known."""
+        """US dollars of all calls of the folder per row; None if unknown."""
         return None if self.spending.unpriced or not self.rows else self.spending.cost / self.rows
 
     @property
     def projected_cost(self) -> float | None:
-        """US dollars that the folder will have cost once no row is missing; None if not known.
+        """US dollars of the folder once no row is missing; None if unknown.
 
-        By its cost a row so far; before anything is judged by the estimate of the start, which
-        answers that are all rejected belie.
+        By the cost per row so far; before the first judgement by the estimate of the start, which
+        a run without accepted rows refutes.
         """
         each = self.cost_per_row
         if each is not None:
@@ -85,7 +103,7 @@ class Progress:
 
     @property
     def wrong_answers_stopped(self) -> int:
-        """Rows that this run did not keep because independent solutions disagree with them."""
+        """The number of rows rejected because independent solutions disagree with them."""
         return self.rejected["disagreement"]
 
     @property
@@ -107,3 +125,169 @@ def with_pacing(
         show(progress)
 
     return report
+
+
+# --- run.log -------------------------------------------------------------------------------------
+
+
+class RunLog:
+    """OUT_DIR/run.log: a line for each retry, rejection and stop; `write` is thread-safe.
+
+    Runs append to it. At 4 MiB it becomes `run.log.1`, which replaces an earlier one. The first
+    line creates it. The run does not depend on it: if it is not writable, one warning says so.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / LOG
+        self._lock = threading.Lock()
+        self._file: _LogFile | None = None
+        self._failed = False
+
+    def write(self, kind: str, text: str) -> None:
+        """Append a line: the time in UTC, a word for its kind, and a text without secrets."""
+        now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        line = f"{now} {kind} {_plain(str(redact(text[:_MAX_READ])))}\n".encode()
+        with self._lock:
+            if self._failed:
+                return
+            try:
+                if self._file is None:
+                    self._file = _LogFile(self._path)
+                if 0 < self._path.stat().st_size > _MAX_BYTES - len(line):
+                    self._file.close()
+                    self._path.replace(self._path.with_name(f"{LOG}.1"))
+                    self._file = _LogFile(self._path)
+                self._file.append(line)
+            except (StoreError, OSError) as error:
+                self._failed = True
+                logger.warning("%s; the run continues without its log", error)
+
+    def close(self) -> None:
+        """Close the file, if it is open."""
+        with self._lock:
+            if self._file:
+                self._file.close()
+            self._file = None
+
+
+class _LogFile(AppendOnlyFile):
+    """The file; the first line after a kill starts on a new line."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - 1))
+            self._torn = file.read() not in (b"", b"\n")
+
+    def append(self, line: bytes) -> None:
+        self._write(b"\n" * self._torn + line)
+        self._torn = False
+
+
+def _plain(text: str) -> str:
+    """Return the text as one line without control characters."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= _MAX_CHARS else f"{line[: _MAX_CHARS - 3]}..."
+
+
+# --- run.json ------------------------------------------------------------------------------------
+
+
+class RunManifest:
+    """Writes a folder's manifest when a run begins, and again with its results when it ends.
+
+    `timeout` is the limit of one program in seconds. The manifest records the longest of all runs,
+    as rows may need it to be verified again; it is no setting, and may change between runs.
+
+    Raises:
+        StoreError: the present manifest is unreadable.
+    """
+
+    def __init__(self, folder: Path, settings: Mapping[str, object], timeout: float) -> None:
+        before = read_manifest(folder)
+        self._folder = folder
+        self._settings: dict[str, object] = json.loads(json.dumps(settings))  # as in the file
+        self._before: dict[str, object] = before.get("settings", {})
+        earlier = list(before.get("earlier_settings", []))
+        if before and self._before != self._settings:
+            earlier.append(self._before)
+        longest = max(timeout, judging_timeout(folder)) if before else timeout
+        self._manifest: dict[str, object] = {
+            "settings": self._settings,
+            "earlier_settings": earlier,
+            "timeout": longest,
+            **environment_info(),
+            "runs": list(before.get("runs", [])),
+        }
+
+    def check(self) -> None:
+        """Raise UsageError with every difference if the folder has other settings."""
+        now, before = _with_kind(self._settings), _with_kind(self._before)
+        names = [name for name in {**before, **now} if before and before.get(name) != now.get(name)]
+        if "provider" in names:  # the others follow from it
+            names = [name for name in names if name not in _FROM_PROVIDER]
+        if names:
+            changes = [_change(name, before.get(name), now.get(name)) for name in names]
+            raise UsageError(
+                f"{self._folder} was made with other settings: {'; '.join(changes)}. Use the same, "
+                "choose another output folder, or continue with the new ones by --extend"
+            )
+
+    def begin(self) -> None:
+        """Record the settings, so that a killed run cannot be mixed with another."""
+        self._began = datetime.now(timezone.utc)
+        write_manifest(self._folder, self._manifest)
+
+    def end(self, progress: Progress) -> None:
+        """Record the results."""
+        spending, present = progress.spending, Counter(progress.present)
+        run = {
+            "began": self._began.isoformat(timespec="seconds"),
+            "ended": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "targets": progress.targets,
+            "accepted": dict(progress.accepted),
+            "rejected": dict(progress.rejected),
+            "calls": progress.calls,
+            "retries": dict(progress.retries),
+            "lost": progress.lost,
+            "given_up": progress.given_up,
+            "stopped": progress.stopped,
+        }
+        totals = {
+            "rows": {name: present[name] + progress.accepted[name] for name in progress.targets},
+            "calls": spending.calls,
+            "tokens": asdict(spending.usage),
+            "cost": None if spending.unpriced else round(spending.cost, 9),
+            "cost_per_row": progress.cost_per_row,
+        }
+        runs = [*cast("list[object]", self._manifest["runs"]), run]
+        write_manifest(self._folder, {**self._manifest, "totals": totals, "runs": runs})
+
+
+def _with_kind(settings: Mapping[str, object]) -> dict[str, object]:
+    """Return the settings with the provider by name instead of class."""
+    provider = settings.get("provider")
+    for kind in PROVIDERS:
+        if provider in class_names(kind):
+            provider = kind
+    return {**settings, "provider": provider} if provider else dict(settings)
+
+
+def _change(name: str, before: object, now: object) -> str:
+    if name == "prompts":
+        return "the prompts of its tasks are not those of this version"
+    option = "--model_name" if name == "model" else f"--{name}"
+    if (name, now) == ("provider", "procedural"):
+        option += "; without an API key it is procedural"
+    return f"{name} was {_as_option(before)}, is {_as_option(now)} ({option})"
+
+
+def _as_option(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {each}" for key, each in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "not set"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "not set" if value is None or value == "" else str(value)

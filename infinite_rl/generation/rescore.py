@@ -27,8 +27,9 @@ from ..tasks import TASKS
 from ..types import Attempt, Completion, Outcome, Slot, TaskType
 from ..verification.self_consistency import MIN_AGREEMENT
 from ..workers.pool import default_count
-from .outcomes import AttemptRunner, SelfConsistency
-from .shards import SHARDS, shard_count, shard_folders, shard_rows
+from .attempts import AttemptRunner, SelfConsistency
+from .plan import SHARDS, shard_count, shard_folders
+from .ray import shard_rows
 
 _FOLDER = "rescored_"  # and a number, from 1
 _TOGETHER = 256  # answers that are held at a time

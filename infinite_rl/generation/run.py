@@ -1,83 +1,249 @@
-"""One run's consumer: hands out attempts, settles outcomes, and knows when it is done."""
+"""One generation run: request, judge, store, and repeat until every family has its rows.
+
+Worker threads make one call each and judge its completion. One consumer, the calling thread, owns
+counts, progress and files. Whenever the process dies, the folder holds whole rows, and the same
+call resumes.
+"""
 
 from __future__ import annotations
 
 import logging
-import queue
+import tempfile
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 
-from ..errors import ProviderError
-from ..inference.journal import BatchNotReady, Journal
-from ..store import Store
+from ..errors import ProviderError, UsageError
+from ..inference.batches import Batches, BatchQueue
+from ..inference.budget import Budget, Estimate, estimate
+from ..inference.clients import ModelClients, RequestPolicy, is_offline
+from ..inference.journal import BatchNotReady, Journal, slot_seed
+from ..manifest import MANIFEST
+from ..providers import resolve_provider
+from ..providers.rate_limit import Limits
+from ..providers.models import check_available, warnings_of
+from ..providers.models import nearest_thinking, thinking_request
+from ..reward_functions import get_reward_functions
+from ..reward_functions.reward_function import RewardFunction
+from ..store import DATASET, FAILED, JOURNAL, Store
+from ..tasks import TASKS
 from ..types import Attempt, Outcome
-from ..workers.interruptible import interruptible_get
-from .attempts import AttemptPlanner
-from .progress import Progress
-from .run_log import RunLog
+from ..workers.interruptible import as_completed
+from .attempts import FORM, REPAIRABLE, AttemptPlanner, AttemptRunner, SelfConsistency
+from .plan import GenerateOptions, Plan, procedural_kinds, shard_count
+from .progress import Progress, RunLog, RunManifest, with_pacing
 
 logger = logging.getLogger(__name__)
 
-# Rows in a row that independent solutions disagreed with, after which a family is given up: with a
-# solver right half of the time, one row in ten meets that fate.
+# Rows in a row that independent solutions disagree with, after which a family is given up: with a
+# solver that is right half of the time, this ends one family in ten.
 MOST_DISAGREEMENTS = 40
 STOPPED_ON_REQUEST = "stopped on request"
 
 
+def generate(options: GenerateOptions) -> Progress:
+    """Bring the folder up to its targets. Arguments and errors are those of `generate_dataset`."""
+    options, stop = options.resolved(), options.stop or threading.Event()
+    rewards = get_reward_functions(timeout=options.timeout, extra=options.extra_rewards)
+    plan = _plan(options, rewards)
+    log = RunLog(options.folder)
+    policy = RequestPolicy(
+        options.limits or Limits(), options.num_threads, options.retry, stop,
+        partial(log.write, "retry"),
+    )  # fmt: skip
+    kinds = procedural_kinds(options.level, options.families, plan)
+    clients = ModelClients.of(
+        options.provider, str(options.model_name), options.verify_model, options.price,
+        {**options.request_settings(), "base_url": options.base_url, **kinds}, policy,
+        structured=options.structured, batch=options.batch, dry_run=options.dry_run,
+    )  # fmt: skip
+    solves = SelfConsistency(
+        clients.solver, options.verify or 0, options.min_agreement, clients.writer.name
+    )
+    settings = options.settings(plan, {**clients.settings(), **solves.settings()})
+    with _opened(options, settings) as (store, journal, manifest):
+        queue = BatchQueue(journal) if options.batch else None
+        room = _thinking_room(options, clients, solves, journal)
+        prices = [clients.writer.price, *[clients.solver.price] * solves.count]
+        longest, batch = options.max_output_tokens, options.batch
+        budget = Budget(
+            options.max_cost, prices, journal.spending, plan.prompt_chars, longest, queue or (),
+            room, batch=batch,
+        )  # fmt: skip
+        progress = Progress(plan.targets, {family: store.counts[family] for family in plan.tasks})
+        progress.lost, progress.spending = len(journal.lost), journal.spending
+        missing = {family: progress.missing(family) for family in plan.targets}
+        progress.estimate = Estimate(missing)
+        if not is_offline(options.provider):
+            progress.estimate = estimate(
+                missing, prices, plan.prompt_chars, room, longest, batch=batch,
+                present=progress.rows, spent=progress.spending,
+            )  # fmt: skip
+        if not progress.complete:
+            budget.check()
+            most = policy.limits.max_concurrency or options.num_threads
+            warning = budget.crowded(min(options.num_threads, most, progress.left))
+            if warning and options.shard is None and not batch:
+                logger.warning("%s", warning)
+        if options.dry_run:
+            return progress
+        for family, tasks in plan.tasks.items():  # a missing runtime shows before any payment
+            for task in tasks if missing[family] else ():
+                rewards[task.reward].prepare(task.language)
+        if journal.under_way and not batch:
+            raise UsageError(
+                f"a batch is in progress: resume it by `infinite-rl batch resume {options.out_dir}`"
+            )
+        repairable = REPAIRABLE if solves.count else FORM
+        run = Run(
+            replace(options, stop=stop, on_progress=with_pacing(policy, options.on_progress)),
+            plan,
+            AttemptPlanner(plan.tasks, options.topics, options.seed, store, journal, repairable),
+            AttemptRunner(
+                queue or journal, clients.writer, rewards, partial(slot_seed, options.seed),
+                store.has_prompt, solves,
+            ),
+            store, journal, budget, progress, stop, log,
+        )  # fmt: skip
+        with closing(log), _recorded(manifest, progress, policy, log):
+            if queue is None:
+                run.go()
+            else:
+                _run_batches(run, Batches(journal, clients), queue)
+    return progress
+
+
+def _plan(options: GenerateOptions, rewards: Mapping[str, RewardFunction]) -> Plan:
+    """Return the plan of a folder or shard. Raises UsageError if the folder belongs to Ray."""
+    tasks = {**TASKS, **(options.extra_tasks or {})}
+    plan = Plan.of(options.num_samples, options.task_dist, tasks, options.languages, rewards)
+    if options.shard:
+        return replace(plan, targets=dict(options.shard.targets), shard=options.shard)
+    if shard_count(options.folder):
+        raise UsageError(f"{options.out_dir} is made of shards: resume it by --engine ray")
+    return plan
+
+
+def _thinking_room(
+    options: GenerateOptions, clients: ModelClients, solves: SelfConsistency, journal: Journal
+) -> int:
+    """Return the thinking budget of one call in tokens, and warn of unsuitable options.
+
+    Raises:
+        UsageError, ProviderRefused: a model of a batch is not available.
+    """
+    thinking, provider = options.thinking, options.provider
+    models = [clients.writer.model, *([clients.solver.model] if solves.count else [])]
+    if options.batch and not journal.under_way:
+        for model, option in zip(models, ("--model_name", "--verify_model"), strict=False):
+            check_available(model, option=option)
+    if options.shard is None:
+        kind = resolve_provider(provider) if isinstance(provider, str) else ""
+        for line in warnings_of(models, options.temperature, provider=kind, thinking=thinking):
+            logger.warning("%s", line)
+    choices = zip(models, (thinking, nearest_thinking(models[-1], thinking)), strict=False)
+    return max(thinking_request(*choice).budget for choice in choices)
+
+
+@contextmanager
+def _opened(
+    options: GenerateOptions, settings: Mapping[str, object]
+) -> Iterator[tuple[Store, Journal, RunManifest]]:
+    """Open the folder; for a dry run of a new folder, an empty temporary one."""
+    folder = options.folder
+    with ExitStack() as opened:
+        begun = any((folder / name).exists() for name in (DATASET, FAILED, JOURNAL, MANIFEST))
+        if options.dry_run and not folder.is_file() and not begun:
+            folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
+        store = opened.enter_context(Store(folder))
+        journal = opened.enter_context(closing(Journal(folder)))
+        manifest = RunManifest(folder, settings, options.timeout)
+        if not options.extend and (store.counts or journal.spending.calls):
+            manifest.check()
+        yield store, journal, manifest
+
+
+@contextmanager
+def _recorded(
+    manifest: RunManifest, progress: Progress, policy: RequestPolicy, log: RunLog
+) -> Iterator[None]:
+    """Record the begin and the end of the run in the folder's manifest and log."""
+
+    def listed(counts: Mapping[str, int]) -> str:
+        return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+    manifest.begin()
+    targets, present = listed(progress.targets), listed(progress.present)
+    log.write("began", f"target rows: {targets}; present: {present}")
+    try:
+        yield
+    finally:
+        accepted, rejected = listed(progress.accepted), listed(progress.rejected)
+        log.write("ended", f"rows accepted: {accepted or 0}; rejected: {rejected or 0}")
+        progress.retries = policy.retries
+        manifest.end(progress)
+
+
+def _run_batches(run: Run, batches: Batches, queue: BatchQueue) -> None:
+    """Judge the results of finished batches, and upload the calls that are missing then."""
+    progress = run.progress
+    try:
+        progress.batches = batches.collect()
+        if not progress.batches:
+            run.go()
+            if queue.calls and not run.stop.is_set():
+                progress.batches = batches.submit(queue.calls)
+    except ProviderError as error:
+        progress.stopped = str(error)
+    if progress.batches:
+        progress.stopped = "a batch is in progress"
+
+
 @dataclass
 class Run:
-    """Brings a folder up to its targets.
+    """The consumer of one run: hands out attempts and settles outcomes.
 
-    `answer` turns an attempt into an outcome, in a worker thread; everything else happens in the
-    thread that calls `go`, so no lock is needed. It raises BatchNotReady if the answer is still in
-    a batch. `refusal(in_flight)` says why no further attempt may be paid for beside those in
-    flight, "" if one may. `free(family, filled)` gives the indices that this run may fill.
+    `runner` turns an attempt into an outcome in a worker thread; everything else happens in the
+    thread that calls `go`, so no lock is needed.
     """
 
-    asker: AttemptPlanner
+    options: GenerateOptions
+    plan: Plan
+    planner: AttemptPlanner
+    runner: AttemptRunner
     store: Store
     journal: Journal
+    budget: Budget
     progress: Progress
     stop: threading.Event
-    answer: Callable[[Attempt], Outcome]
-    refusal: Callable[[int], str]
-    max_retries: int
-    save_every: int
-    debug: bool
-    on_progress: Callable[[Progress], None]
     log: RunLog
-    free: Callable[[str, Collection[int]], Iterator[int]]
-    waiting: deque[Attempt] = field(default_factory=deque)  # what follows rejected attempts
-    begun: Counter[str] = field(default_factory=Counter)  # samples not settled yet, per family
+    waiting: deque[Attempt] = field(default_factory=deque)  # after rejected attempts
+    begun: Counter[str] = field(default_factory=Counter)  # samples in progress, per family
     failures: Counter[str] = field(default_factory=Counter)  # failed samples in a row, per family
-    # Rows in a row that independent solutions disagreed with, per family; and samples with such.
+    # Rows in a row that independent solutions disagree with, per family; and their samples.
     disagreements: Counter[str] = field(default_factory=Counter)
     disputed: set[tuple[str, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        filled = self.store.filled
         self.indices: dict[str, Iterator[int]] = {
-            family: self.free(family, filled[family]) for family in self.progress.targets
+            family: self.plan.free_indices(family, self.store.filled[family])
+            for family in self.progress.targets
         }
 
-    def go(self, threads: int) -> None:
-        """Run until nothing is missing, all is given up, or the run is stopped."""
-        done: queue.SimpleQueue[Future[Outcome]] = queue.SimpleQueue()
+    def go(self) -> None:
+        """Run until nothing is missing, every family is given up, or the run is stopped."""
         error: BaseException | None = None
-        pool = ThreadPoolExecutor(threads, thread_name_prefix="infinite-rl")
-        self.on_progress(self.progress)
-        try:
-            while True:
-                while self.progress.in_flight < threads and (attempt := self._next()):
-                    self.progress.in_flight += 1
-                    pool.submit(self.answer, attempt).add_done_callback(done.put)
-                if not self.progress.in_flight:
-                    break
-                future = interruptible_get(done, lambda: self.on_progress(self.progress))
-                self.progress.in_flight -= 1
+        progress, show = self.progress, partial(self.options.on_progress, self.progress)
+        threads = self.options.num_threads
+        show()
+        futures = as_completed(self._next, self.runner, threads, wait=False, meanwhile=show)
+        with closing(futures):
+            for future in futures:
+                progress.in_flight -= 1
                 failure = future.exception()
                 if failure is None:
                     self._settle(future.result())
@@ -85,96 +251,93 @@ class Run:
                     self._end(str(failure))
                     if not isinstance(failure, ProviderError):
                         error = error or failure
-                self.on_progress(self.progress)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+                show()
         if error:
             raise error
-        if self.stop.is_set() and not self.progress.complete:
+        if self.stop.is_set() and not progress.complete:
             self._end(STOPPED_ON_REQUEST)
 
     def _end(self, why: str) -> None:
-        """Stop the run. The first reason counts: once stopped, calls fail for that alone."""
+        """Stop the run. The first reason counts: once stopped, calls fail because of it."""
         if not self.progress.stopped:
             self.progress.stopped = STOPPED_ON_REQUEST if self.stop.is_set() else why
             self.log.write("stopped", self.progress.stopped)
         self.stop.set()
 
     def _next(self) -> Attempt | None:
-        """The next attempt, if any: begun samples first, then the family furthest behind."""
+        """Return the next attempt: of begun samples first, then of the family furthest behind."""
         if self.stop.is_set():
             return None
         progress = self.progress
-        owed = {
+        missing = {
             family: progress.missing(family) - self.begun[family]
             for family in progress.targets
             if family not in progress.given_up
         }
-        family = max(owed, key=lambda name: owed[name] / max(1, progress.targets[name]), default="")
-        if not self.waiting and (not family or owed[family] <= 0):
+        family = max(missing, key=lambda f: missing[f] / max(1, progress.targets[f]), default="")
+        if not self.waiting and (not family or missing[family] <= 0):
             return None
-        if refusal := self.refusal(progress.in_flight):
+        if refusal := self.budget.refusal(progress.in_flight):
             if not progress.in_flight:
                 self._end(refusal)
             return None
+        progress.in_flight += 1
         if self.waiting:
             return self.waiting.popleft()
         self.begun[family] += 1
-        # A sample whose drafts an earlier run has used up is passed over.
-        attempts = (self.asker.first(family, index) for index in self.indices[family])
+        # A sample whose drafts an earlier run has used up is skipped.
+        attempts = (self.planner.first(family, index) for index in self.indices[family])
         return next(attempt for attempt in attempts if attempt)
 
     def _settle(self, outcome: Outcome) -> None:
-        self.progress.calls = self.journal.made
+        self.progress.calls = self.journal.answered
         outcome = self.store.settle(outcome)
+        slot = outcome.attempt.slot
         if outcome.accepted:
-            logger.debug("%s accepted", outcome.attempt.slot)
+            logger.debug("%s accepted", slot)
         else:
-            verdict = f"{outcome.attempt.slot} {outcome.reason}: {outcome.score.error_msg}"
+            verdict = f"{slot} {outcome.reason}: {outcome.score.error_msg}"
             logger.info("rejected %s", verdict)
             self.log.write("rejected", verdict)
-        if self.debug:
+        if self.options.debug:
             self._write_debug(outcome)
-        if outcome.accepted:
-            self._count(outcome.attempt.slot.family)
-        else:
-            self._go_on(outcome)
-
-    def _count(self, family: str) -> None:
-        """A row was made."""
-        self.progress.accepted[family] += 1
+        if not outcome.accepted:
+            self._retry(outcome)
+            return
+        family, accepted = slot.family, self.progress.accepted
+        accepted[family] += 1
         self.begun[family] -= 1
         self.failures[family] = self.disagreements[family] = 0
-        if self.progress.accepted.total() % self.save_every == 0:
+        if accepted.total() % self.options.save_every == 0:
             self.journal.sync()
             self.store.sync()
 
-    def _go_on(self, outcome: Outcome) -> None:
-        """Try once more after an outcome that was rejected, or end its sample."""
-        slot = outcome.attempt.slot
+    def _retry(self, outcome: Outcome) -> None:
+        """Queue the next attempt after a rejected outcome, or end its sample."""
+        slot, max_retries = outcome.attempt.slot, self.options.max_retries
         family, sample = slot.family, (slot.family, slot.index)
         self.progress.rejected[outcome.reason] += 1
         if outcome.reason == "disagreement":
             self._dispute(outcome)
-        following = self.asker.after(outcome)
+        following = self.planner.after(outcome)
         if following and family not in self.progress.given_up:
             self.waiting.append(following)
             return
         self.begun[family] -= 1
-        if sample in self.disputed:  # its author made rows, though none that is true
+        if sample in self.disputed:  # its author wrote rows, though no correct one
             self.disputed.discard(sample)
             return
         if not self.journal.answered_now(slot):
             return  # an earlier run paid for this failure, and counted it
         self.failures[family] += 1
-        if self.failures[family] == self.max_retries:
+        if self.failures[family] == max_retries:
             error = outcome.score.error_msg[:200]
             advice = ": ask for other tasks by --topics" if outcome.reason == "duplicate" else ""
-            why = f"{self.max_retries} samples in a row failed, the last as {error!r}{advice}"
+            why = f"{max_retries} samples in a row failed, the last as {error!r}{advice}"
             self._give_up(family, why)
 
     def _dispute(self, outcome: Outcome) -> None:
-        """Count a row that is not true; a solver that agrees with none must not cost forever."""
+        """Count a wrong row; a solver that agrees with none must not cost forever."""
         slot = outcome.attempt.slot
         self.disputed.add((slot.family, slot.index))
         self.disagreements[slot.family] += 1
@@ -186,10 +349,10 @@ class Run:
             )
 
     def _give_up(self, family: str, why: str) -> None:
-        """End a family's samples, those that are begun as well: each further call costs money."""
+        """End all samples of a family: each further call costs money."""
         self.progress.given_up[family] = why
         self.log.write("given up", f"{family}: {why}")
-        self.waiting = deque(next_ for next_ in self.waiting if next_.slot.family != family)
+        self.waiting = deque(each for each in self.waiting if each.slot.family != family)
 
     def _write_debug(self, outcome: Outcome) -> None:
         attempt, completion = outcome.attempt, outcome.completion

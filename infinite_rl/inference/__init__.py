@@ -1,7 +1,7 @@
-"""Ask a model, journal the answer, pay for it once.
+"""One engine to call a model, journal the completion, resume, and pay for it once.
 
-calls.py    one request to a provider, behind its limits
-batches.py  requests that are sent together and answered hours later
-budget.py   what may still be spent
-journal.py  every answer that was paid for
+clients.py   the providers of a run, behind rate limits and retries
+journal.py   every call and completion, one JSON line each
+batches.py   calls that are uploaded together and answered hours later
+budget.py    an estimate of the cost, and a limit
 """

@@ -1,7 +1,7 @@
-"""Generation in file batches, at half price: calls go up together, and come down answered.
+"""Generation in file batches, at half price: calls are uploaded together and answered later.
 
-The journal holds all of it: each call that went up, under its batch's label, and the name by which
-the service knows the batch. So any later process can go on.
+The journal holds the state: each call of a batch under the batch's label, and the service's name
+for the batch. So any later process can resume.
 """
 
 from __future__ import annotations
@@ -10,29 +10,31 @@ import logging
 import threading
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
+from typing import cast
 
 from ..errors import ProviderError, ProviderUnavailable
 from ..providers.base import BatchProvider
 from ..providers.batch import ENDED
 from ..types import Completion
+from .clients import SOLVER, WRITER, ModelClients
 from .journal import Batch, BatchNotReady, Call, Journal, Source
 
 logger = logging.getLogger(__name__)
 
-MOST_VAIN = 3  # batches that a call goes up in, unanswered, before the run ends
-MOST = 10_000  # calls in one batch: its results are held in memory
+_MAX_FAILURES = 3  # unanswered batches of one call before the run ends
+_MAX_CALLS = 10_000  # of one batch: its results are held in memory
 
 
-class Collecting:
-    """Answers from a journal; the calls that it lacks are put down in `wanted`, by role."""
+class BatchQueue:
+    """A source of completions that reads the journal and queues missing calls, by role."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._lock = threading.Lock()
-        self.wanted: defaultdict[str, dict[str, Call]] = defaultdict(dict)
+        self.calls: defaultdict[str, dict[str, Call]] = defaultdict(dict)
 
     @property
     def lost(self) -> set[str]:
@@ -40,92 +42,94 @@ class Collecting:
         return self._journal.lost
 
     def __len__(self) -> int:
-        return sum(map(len, self.wanted.values()))
+        return sum(map(len, self.calls.values()))
 
     def complete(self, call: Call, source: Source) -> Completion:
-        """Return the answer in the journal. Raises BatchNotReady or NoCompletion."""
-        found = self._journal.answer(call.slot)
-        if found is None:
+        """Return the completion in the journal. Raises BatchNotReady or NoCompletion."""
+        completion = self._journal.answer(call.slot)
+        if completion is None:
             with self._lock:
-                self.wanted[source.role][str(call.slot)] = call
+                self.calls[source.role][str(call.slot)] = call
             raise BatchNotReady(str(call.slot))
-        return found
+        return completion
 
 
 @dataclass(frozen=True)
 class Batches:
-    """The batches of a folder: who is asked in each role, and what a call then costs."""
+    """The batches of a folder and the clients that they belong to."""
 
     journal: Journal
-    sources: Mapping[str, Source]
-    provider: Callable[[str], BatchProvider]
+    clients: ModelClients
+
+    def _provider(self, role: str) -> BatchProvider:
+        return cast(BatchProvider, self.clients.providers[role])  # `ModelClients.of` checked it
 
     def collect(self) -> list[str]:
-        """Keep the answers of every batch that has ended; the names of those that have not.
+        """Store the completions of every batch that has ended; return the names of the others.
 
-        A call that was not answered may be sent up again. Where no call was, and one of them for
-        the third time, the run had better end: each further batch may go the same way.
+        A call without a completion may be sent again. If no call was answered, and one of them
+        failed for the third time, the run ends: further batches are likely to fail as well.
 
         Raises:
-            ProviderError: the service does not tell, or answers nothing; nothing is lost.
+            ProviderError: the service is unreachable, or answers nothing; no completion is lost.
         """
         running: list[str] = []
-        troubles: dict[str, str] = {}  # of all slots that were not answered, by slot
+        failures: dict[str, str] = {}  # reasons by slot
         answered = False
         for label, batch in self.journal.batches.items():
             if not batch.slots:
                 continue
-            provider = self.provider(batch.role)
+            provider = self._provider(batch.role)
             name = batch.name or next(iter(provider.find(label)), "")
             state = provider.state(name) if name else "never begun"
             if name and state not in ENDED:
                 running.append(name)
                 continue
-            size, found = len(batch.slots), self._settle(batch, name, state)
-            if name and found:
-                why = next(iter(found.values()))
-                logger.warning("%s: %d of %d calls not answered: %s", name, len(found), size, why)
-            answered = answered or len(found) < size or not name
-            troubles |= found
-        vain = [slot for slot in troubles if self.journal.failures[slot] % MOST_VAIN == 0]
-        if vain and not answered and not running:
+            size, failed = len(batch.slots), self._settle(batch, name, state)
+            if name and failed:
+                why = next(iter(failed.values()))
+                logger.warning("%s: %d of %d calls not answered: %s", name, len(failed), size, why)
+            answered = answered or len(failed) < size or not name
+            failures |= failed
+        repeated = [slot for slot in failures if self.journal.failures[slot] % _MAX_FAILURES == 0]
+        if repeated and not answered and not running:
             raise ProviderUnavailable(
-                f"{MOST_VAIN} batches came down without an answer ({troubles[vain[0]]}); "
-                "the same command sends their calls up once more"
+                f"{_MAX_FAILURES} batches ended without a completion ({failures[repeated[0]]}); "
+                "repeat the command to send their calls again"
             )
         return running
 
     def _settle(self, batch: Batch, name: str, state: str) -> dict[str, str]:
-        """Keep what has come down of a batch; why its other slots have no answer, by slot."""
-        troubles: dict[str, str] = {}
+        """Store the results of a batch; return the reasons of unanswered slots."""
+        failures: dict[str, str] = {}
+        source = {WRITER: self.clients.writer, SOLVER: self.clients.solver}[batch.role]
 
-        def settle(slot: str, answer: Completion | ProviderError) -> None:
-            self.journal.settle(slot, answer, self.sources[batch.role])
-            if isinstance(answer, ProviderUnavailable):
-                troubles[slot] = str(answer)
+        def settle(slot: str, result: Completion | ProviderError) -> None:
+            self.journal.settle(slot, result, source)
+            if isinstance(result, ProviderUnavailable):
+                failures[slot] = str(result)
 
-        for slot, answer in self.provider(batch.role).results(name) if name else ():
+        for slot, result in self._provider(batch.role).results(name) if name else ():
             if slot in batch.slots:
-                settle(slot, answer)
+                settle(slot, result)
         for slot in sorted(batch.slots):
             settle(slot, ProviderUnavailable(f"the batch is {state}"))
-        return troubles
+        return failures
 
-    def submit(self, wanted: Mapping[str, Mapping[str, Call]]) -> list[str]:
-        """Send the calls up, and give the names of their batches.
+    def submit(self, queue: Mapping[str, Mapping[str, Call]]) -> list[str]:
+        """Upload the calls and return the names of their batches.
 
         Raises:
-            ProviderError: the service did not take them. Whether it has begun a batch all the same
-                is asked by the next `collect`.
+            ProviderError: the service refused. The next `collect` finds a batch that exists anyway.
         """
         names: list[str] = []
-        for role, calls in wanted.items():
+        for role, calls in queue.items():
             rest = iter(calls.values())
-            while some := list(islice(rest, MOST)):
+            while chunk := list(islice(rest, _MAX_CALLS)):
                 label = f"infinite-rl-{uuid.uuid4().hex[:12]}"
-                self.journal.send_up(label, role, some)
-                requests = {str(c.slot): (c.system, c.prompt, c.seed) for c in some}
-                name = self.provider(role).submit(requests, label)
+                self.journal.send_up(label, role, chunk)
+                requests = {str(each.slot): (each.system, each.prompt, each.seed) for each in chunk}
+                name = self._provider(role).submit(requests, label)
                 self.journal.name_batch(label, name)
                 names.append(name)
         return names

@@ -1,27 +1,33 @@
-"""Money before it is spent: an estimate of a run, and a limit that holds. Pure."""
+"""Cost before it is spent: an estimate for a run, and a limit that is enforced."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+import threading
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ..errors import UsageError
+from ..errors import InfiniteRLError, UsageError
 from ..providers.prices import Price, cost
 from ..types import Usage
 from ..verification.self_consistency import MEAN_SOLUTIONS
 
-_CHARS_PER_TOKEN = 3  # fewer than English has, so that more tokens are expected than there are
-_UNKNOWN_OUTPUT = 8192  # tokens that an answer may have, where nothing limits it
-_TYPICAL_OUTPUT = 1500  # tokens of an answer, where none has been seen
-_TYPICAL_YIELD = 0.7  # rows a call, where none has been seen
-_TYPICAL_THOUGHT = 0.25  # of the room for thoughts, where none has been seen: tasks are short
-KNOWN_AFTER = 20  # calls after which what was seen counts for more than what is assumed
-_MARGIN = 1.25  # on the dearest call seen: the next one may be dearer
+_CHARS_PER_TOKEN = 3  # below the ratio of English, so that token counts are overestimated
+_UNKNOWN_OUTPUT = 8192  # tokens of the longest completion, if nothing limits it
+_TYPICAL_OUTPUT = 1500  # tokens of a completion, before any was measured
+_TYPICAL_YIELD = 0.7  # rows per call, before any was measured
+_TYPICAL_THOUGHT = 0.25  # share of the thinking budget in use: tasks are short
+KNOWN_AFTER = 20  # calls after which measured costs replace the assumptions
+_MARGIN = 1.25  # on the most expensive call so far: the next one may cost more
 
 
 @dataclass
 class Spending:
-    """What calls have cost: in US dollars, `cost` of all whose price is known, `dearest` of one."""
+    """Total spending of a folder's calls, in US dollars.
+
+    `cost` sums the calls with a known price, `dearest` is the most expensive of them, and
+    `unpriced` counts the others.
+    """
 
     calls: int = 0
     usage: Usage = Usage()
@@ -46,9 +52,10 @@ class Spending:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the rows that are missing may take. `measured` where the folder's own calls tell it.
+    """Expected calls, tokens and cost of the missing rows of each family.
 
-    `cost` is in US dollars, None where the price is unknown.
+    `measured` is true if the folder's own calls are the basis. `cost` is in US dollars, None if
+    the price is unknown.
     """
 
     rows: Mapping[str, int]
@@ -60,17 +67,17 @@ class Estimate:
 
 @dataclass
 class Budget:
-    """A limit on what all the calls of a folder cost, in US dollars; None is no limit.
+    """A limit on the cost of all calls of a folder, in US dollars; None is no limit.
 
-    A call is made only where the dearest one to be expected still fits, with all those under way:
-    the dearest of the calls so far and a quarter, or at the beginning a call with the longest
-    answer, and thoughts that fill their `room`. `chars` is the length of a prompt; `prices` are
-    those of the calls that one attempt may need, at most; `put_down` are calls to be sent later, in
-    a batch: they are under way, too; `batch` says that calls go there, at their price. Once a call
-    has come back whose cost nobody knows, no further one is made.
+    A call starts only if the most expensive one to be expected still fits beside all calls in
+    flight: 1.25 times the most expensive call so far, or at the beginning a call with the longest
+    completion and `room` tokens of thinking. `chars` is the length of a prompt. `prices` are those
+    of the calls that one attempt may need, at most. `queued` are calls for a later batch, which
+    count as in flight; `batch` applies the batch price. After a call of unknown cost no further
+    call starts.
 
     Raises:
-        UsageError: the limit is not above 0, or the price that it needs is not known.
+        UsageError: the limit is not above 0, or a price is unknown.
     """
 
     most: float | None
@@ -78,43 +85,47 @@ class Budget:
     spending: Spending
     chars: int
     longest_output: int | None = None
-    put_down: Sized = ()
+    queued: Sized = ()
     room: int = 0
     batch: bool = False
 
     def __post_init__(self) -> None:
         self._unpriced_before = self.spending.unpriced
+        self._change, self._in_flight = threading.Condition(), 0
         if self.most is None:
             return
         if not self.most > 0:
             raise UsageError(f"max_cost must be above 0, not {self.most:g}")
         if None in self.prices:
-            raise UsageError("max_cost needs the model's price, which is not known: give --price")
+            raise UsageError("max_cost needs the price of the model, which is unknown: use --price")
 
     def check(self) -> None:
-        """Raise UsageError where the limit is less than one call may cost."""
+        """Raise UsageError if the limit is below the possible cost of one attempt."""
         if self.most is not None and self._dearest() > self.most:
             raise UsageError(self._too_small())
 
     def crowded(self, at_once: int) -> str:
-        """A line where the limit leaves room for fewer samples at once than may be; else ""."""
+        """Return a warning if the limit allows fewer than `at_once` samples in flight, else ""."""
         if self.most is None or not (dearest := self._dearest()):
             return ""
         fit = int((self.most - self.spending.cost) / dearest)
-        if not 0 < fit < at_once:  # where none fits, `check` and `refusal` say so
+        if not 0 < fit < at_once:  # if none fits, `check` and `refusal` say so
             return ""
-        until = f" until {KNOWN_AFTER} calls have told more" * (self.spending.calls < KNOWN_AFTER)
-        room = f"leaves room for {fit} of {at_once} samples at once{until}"
-        return f"max_cost of ${self.most:g} {room}: one may cost ${dearest:.4f}, {self._basis()}"
+        until = f" until {KNOWN_AFTER} calls have been measured"
+        until *= self.spending.calls < KNOWN_AFTER
+        return (
+            f"max_cost of ${self.most:g} leaves room for {fit} of {at_once} samples at once{until}:"
+            f" one may cost ${dearest:.4f}, {self._basis()}"
+        )
 
     def refusal(self, in_flight: int) -> str:
-        """ "" where one more attempt may be paid for, beside those in flight; else why not."""
+        """Return why one more attempt beside `in_flight` others does not fit, "" if it does."""
         if self.most is None:
             return ""
         if self.spending.unpriced > self._unpriced_before:
-            return "max_cost cannot hold: the service does not say how many tokens its answers have"
+            return "max_cost cannot be enforced: the service does not report output tokens"
         dearest = self._dearest()
-        if self.spending.cost + (in_flight + len(self.put_down) + 1) * dearest <= self.most:
+        if self.spending.cost + (in_flight + len(self.queued) + 1) * dearest <= self.most:
             return ""
         if dearest > self.most:
             return self._too_small()
@@ -122,6 +133,26 @@ class Budget:
             f"the limit of ${self.most:g} is reached: ${self.spending.cost:.4f} is spent, and "
             f"one more sample may cost ${dearest:.4f}; --max_cost raises it"
         )
+
+    @contextmanager
+    def reserve(self, chars: int) -> Iterator[None]:
+        """Hold room for one call with a prompt of `chars` characters; safe from many threads.
+
+        Waits while calls in flight may still free room. Raises InfiniteRLError if none is left.
+        """
+        with self._change:
+            self.chars = max(self.chars, chars)
+            while refusal := self.refusal(self._in_flight):
+                if not self._in_flight:
+                    raise InfiniteRLError(refusal)
+                self._change.wait()
+            self._in_flight += 1
+        try:
+            yield
+        finally:
+            with self._change:
+                self._in_flight -= 1
+                self._change.notify_all()
 
     def _too_small(self) -> str:
         calls = "one call"
@@ -133,17 +164,17 @@ class Budget:
         )
 
     def _basis(self) -> str:
-        """How `_dearest` is reckoned."""
+        """Say how `_dearest` is computed."""
         if self.spending.calls >= KNOWN_AFTER:
-            return "by the dearest call so far and a quarter"
+            return f"{_MARGIN} times the most expensive call so far"
         longest = f"{self.longest_output or _UNKNOWN_OUTPUT:,}"
-        basis = f"with answers of {longest} tokens, which --max_output_tokens bounds"
+        basis = f"with completions of {longest} tokens (--max_output_tokens lowers this)"
         if self.room:
-            basis += f", and {self.room:,} of thought, which --thinking bounds"
+            basis += f" and {self.room:,} tokens of thinking (--thinking lowers this)"
         return basis
 
     def _dearest(self) -> float:
-        """What one attempt may cost."""
+        """Return the most that one attempt may cost."""
         if self.spending.calls >= KNOWN_AFTER:
             return len(self.prices) * self.spending.dearest * _MARGIN
         longest = Usage(
@@ -151,11 +182,8 @@ class Budget:
             self.longest_output or _UNKNOWN_OUTPUT,
             thinking_tokens=self.room,
         )
-        return sum(
-            max(self.spending.dearest, cost(longest, price, batch=self.batch))
-            for price in self.prices
-            if price
-        )
+        costs = [cost(longest, price, batch=self.batch) for price in self.prices if price]
+        return sum(max(self.spending.dearest, each) for each in costs)
 
 
 def estimate(
@@ -171,11 +199,10 @@ def estimate(
 ) -> Estimate:
     """Estimate the calls, tokens and dollars for the missing `rows` of each family.
 
-    `spent` is the spending so far, for `present` rows.
-
-    `chars` is the length of a prompt; `prices` are those of the call that writes a row, and of the
-    independent solutions that it may have, of which fewer are to be expected; `room` is that of the
-    thoughts of one call, `longest_output` bounds its answer, and in a `batch` it costs less.
+    `chars` is the length of a prompt. `prices` are those of the call that writes a row and of its
+    independent solutions, of which fewer are expected than allowed. `room` is the thinking budget
+    of one call, `longest_output` bounds its completion. `spent` is the spending so far, for
+    `present` rows.
     """
     missing = sum(rows.values())
     if spent and spent.calls >= KNOWN_AFTER and present:
@@ -192,9 +219,9 @@ def estimate(
 def estimate_calls(
     calls: int, chars: int, price: Price | None, spent: Spending, room: int = 0
 ) -> Estimate:
-    """The tokens and dollars of some calls whose prompts have so many characters in all.
+    """Estimate the tokens and dollars of `calls` with `chars` characters of prompts in all.
 
-    `spent` is what calls like them have cost so far.
+    `spent` is the spending of similar calls so far.
     """
     if spent.calls >= KNOWN_AFTER:
         return _extrapolated({}, calls / spent.calls, spent)
@@ -202,24 +229,19 @@ def estimate_calls(
     return Estimate({}, calls, usage, None if price is None else cost(usage, price), False)
 
 
-def _extrapolated(rows: Mapping[str, int], each: float, spent: Spending) -> Estimate:
-    """So many times what is spent."""
-    usage = _times(spent.usage, each)
-    dollars = None if spent.unpriced else each * spent.cost
-    return Estimate(rows, round(each * spent.calls), usage, dollars, True)
+def _extrapolated(rows: Mapping[str, int], factor: float, spent: Spending) -> Estimate:
+    dollars = None if spent.unpriced else factor * spent.cost
+    usage = _times(spent.usage, factor)
+    return Estimate(rows, round(factor * spent.calls), usage, dollars, True)
 
 
 def _typical(chars: int, room: int, longest_output: int | None = None) -> Usage:
-    """The tokens of a call like those to be made."""
+    """Return the expected tokens of one call."""
     thoughts = round(_TYPICAL_THOUGHT * room)
     answer = min(_TYPICAL_OUTPUT, longest_output or _TYPICAL_OUTPUT)
     return Usage(chars // _CHARS_PER_TOKEN, answer, thinking_tokens=thoughts)
 
 
-def _times(usage: Usage, each: float) -> Usage:
-    """So many times the tokens."""
-    return Usage(
-        round(each * usage.input_tokens),
-        round(each * usage.output_tokens),
-        thinking_tokens=round(each * usage.thinking_tokens),
-    )
+def _times(usage: Usage, factor: float) -> Usage:
+    counts = (usage.input_tokens, usage.output_tokens, 0, usage.thinking_tokens)
+    return Usage(*(round(factor * count) for count in counts))

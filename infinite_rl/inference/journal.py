@@ -1,10 +1,10 @@
-"""The journal beside the data set: every call with its answer, kept before anything is made of it.
+"""The journal beside the data set: every call and its completion, stored before any judgement.
 
-One line a happening, in JSON, appended whole: a call is `asked` before it is sent, and afterwards
-`answered`, `empty` (paid for, but without text) or `failed` (not answered: it may be asked again).
-A call that goes up in a batch is `sent`, and a line of the kind `batch` names the batch itself.
-So a run that was killed knows what it has bought. A call that was asked and has no such second line
-was under way when the process died: it may have been paid for, so its slot is never used again.
+Each event is a line of JSON, appended whole. A call is `asked` before the request, and afterwards
+`answered`, `empty` (billed, but without text) or `failed` (it may be repeated). A call of a batch
+is `sent`, and a line of the kind `batch` names the batch. So a killed run knows what it has paid
+for. An `asked` call without a second line was in flight when the process died: it may have been
+billed, so its slot is never used again.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from operator import add
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,10 +30,10 @@ from ..store import JOURNAL
 from ..types import Completion, Slot, Usage
 from .budget import Spending
 
-_RESERVE = ".reserve"  # given up where the disk is full, for the answers that are under way
+_RESERVE = ".reserve"  # deleted if the disk is full, to store the completions in flight
 _RESERVED_BYTES = 16 * 2**20
-_ASKING = ("asked", "sent")  # the lines before which nothing is paid for
-# What the lines of each kind hold, beside their slot.
+_ASKING = ("asked", "sent")  # written before the request
+# The fields of each kind of line, besides its slot.
 _FIELDS = {
     "asked": ("task", "seed", "prompt"),
     "sent": ("task", "seed", "prompt", "batch", "role"),
@@ -40,8 +41,8 @@ _FIELDS = {
     "answered": ("model", "finish_reason", "text", "reasoning"),
     "empty": ("why",),
 }
-# Lines begin alike, so that a long journal can be looked through without reading its texts.
-_BEGINNING = re.compile(
+# The fixed prefix of a line, so that a long journal is scanned without parsing its texts.
+_PREFIX = re.compile(
     rb'\{"slot": ("(?:[^"\\\x80-\xff]|\\.)+"), "kind": "(asked|answered|empty|failed|sent|batch)"'
     rb'(?:, "cost": ([0-9.e+-]+|null), "tokens": \[(\d+), (\d+), (\d+), (\d+)\]'
     rb'|(?<!"answered")(?<!"empty"))'
@@ -50,7 +51,7 @@ _BEGINNING = re.compile(
 
 @dataclass(frozen=True)
 class Call:
-    """One question to a provider and the place where its answer belongs."""
+    """One request to a provider, and the slot of its completion."""
 
     slot: Slot
     task: str
@@ -60,20 +61,21 @@ class Call:
 
 
 def slot_seed(run_seed: int, slot: Slot) -> int:
-    """The seed of one call, from 0 to 2**31 - 1: it follows from the run's seed and the slot."""
+    """Derive the seed of one call, in [0, 2**31), from the seed of the run and the slot."""
     digest = hashlib.sha256(f"{run_seed}/{slot}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
 
 
 class BatchNotReady(Exception):
-    """The answer is not there yet."""
+    """The completion belongs to a batch that has not ended."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Who answers calls; `price` is None where it is not known.
+    """A provider for calls; `price` is None if it is unknown.
 
-    `name` is the kind of provider, `role` what it is asked for, `batch` whether in batches.
+    `name` is the class of the provider, `role` "writer" or "solver", `batch` whether it is called
+    in batches.
     """
 
     ask: Callable[[str, str, int], Completion]
@@ -84,11 +86,11 @@ class Source:
     batch: bool = False
 
     def cost(self, usage: Usage) -> float | None:
-        """The dollars of one call; in a batch it costs less."""
+        """Return the dollars of one call, at the batch price if it is in a batch."""
         return None if self.price is None else cost(usage, self.price, batch=self.batch)
 
     def cost_of(self, completion: Completion) -> float | None:
-        """The dollars of an answer: as it says, else by its tokens; None where nobody counted."""
+        """Return the reported dollars, else those of the tokens; None without token counts."""
         usage, free = completion.usage, self.price == Price(0.0, 0.0)
         if completion.cost is None and (usage.output_tokens or usage.thinking_tokens or free):
             return self.cost(usage)
@@ -97,46 +99,46 @@ class Source:
 
 @dataclass
 class Batch:
-    """A batch of calls: whose they are, its name if it is known, and the slots still unanswered."""
+    """A batch of calls: their role, its name if known, and the slots without a completion."""
 
     role: str
     name: str = ""
     slots: set[str] = field(default_factory=set)
 
 
-class _Sent:
-    """What went up in batches, and what of it is still to come down, line by line."""
+class _BatchIndex:
+    """The batches of a journal, updated line by line."""
 
     def __init__(self) -> None:
         self.batches: dict[str, Batch] = {}  # by label
-        self._up: dict[str, Batch] = {}  # by the slots that are to come down
+        self._open: dict[str, Batch] = {}  # by slot without a completion
 
-    def note(self, line: Mapping[str, Any]) -> None:
-        """What one more line tells."""
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Update with one more line."""
         slot, kind = line["slot"], line["kind"]
         if kind == "sent":
-            self._up[slot] = self.batches.setdefault(line["batch"], Batch(line["role"]))
-            self._up[slot].slots.add(slot)
+            self._open[slot] = self.batches.setdefault(line["batch"], Batch(line["role"]))
+            self._open[slot].slots.add(slot)
         elif kind == "batch":
             self.batches.setdefault(slot, Batch("")).name = line["name"]
         elif kind != "asked":
-            self.come_down(slot)
+            self.settle(slot)
 
-    def come_down(self, slot: str) -> None:
-        """The slot's call is answered, or has failed."""
-        if batch := self._up.pop(slot, None):
+    def settle(self, slot: str) -> None:
+        """Mark a slot as answered or failed."""
+        if batch := self._open.pop(slot, None):
             batch.slots.discard(slot)
 
 
 class Journal(AppendOnlyFile):
     """The journal of one folder. `complete` may be called from any thread.
 
-    `lost` holds the slots whose calls were under way when an earlier run died, `batches` what went
-    up in batches, by label, and `failures` how often a slot's call was not answered. `spending`
-    counts every answer in the file, those of earlier runs included.
+    `lost` holds the slots whose calls were in flight when an earlier run died, `batches` the
+    batches by label, and `failures` the number of failed calls by slot. `spending` counts every
+    completion in the file, including those of earlier runs.
 
     Raises:
-        StoreError: the file cannot be written, or is none of ours.
+        StoreError: the file is not writable, or not a journal.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -144,65 +146,69 @@ class Journal(AppendOnlyFile):
         self.lost: set[str] = set()
         self.failures: Counter[str] = Counter()
         self.spending = Spending()
-        self._sent = _Sent()
-        self.batches = self._sent.batches
-        self._places: dict[str, int] = {}  # where the answer of a slot begins
-        self._new: set[str] = set()  # slots answered in this run
+        self._index = _BatchIndex()
+        self.batches = self._index.batches
+        self._offsets: dict[str, int] = {}  # of the lines with completions, by slot
+        self._new: set[str] = set()  # slots answered by this run
         self._lock = threading.Lock()
         self._full = False
         self._reserve = folder / _RESERVE
         with ExitStack() as refused:
             refused.callback(self._file.close)
-            self._look_through()
+            self._scan()
             refused.pop_all()
-        self._set_aside()
+        try:
+            with self._reserve.open("wb") as file:
+                _allocate(file, _RESERVED_BYTES)
+        except OSError:  # the disk is nearly full: there is nothing to reserve
+            self._free_reserve()
 
     @property
     def under_way(self) -> bool:
-        """Whether calls of a batch are still to come down."""
+        """Whether a batch has slots without a completion."""
         return any(batch.slots for batch in self.batches.values())
 
     def answered_now(self, slot: Slot) -> bool:
-        """Whether this run has paid for the slot's answer."""
+        """Whether this run has paid for the completion of the slot."""
         return str(slot) in self._new
 
     def __contains__(self, slot: str) -> bool:
-        """Whether it holds the answer of this slot."""
-        return slot in self._places
+        """Whether the slot has a completion."""
+        return slot in self._offsets
 
     @property
-    def made(self) -> int:
-        """How many calls were answered in this run."""
+    def answered(self) -> int:
+        """The number of calls answered in this run."""
         return len(self._new)
 
     def answer(self, slot: Slot) -> Completion | None:
-        """The answer that is kept for a slot, if any; raises NoCompletion where it had no text."""
-        place = self._places.get(str(slot))
-        if place is None:
+        """Return the completion of a slot, if any; raises NoCompletion if it had no text."""
+        offset = self._offsets.get(str(slot))
+        if offset is None:
             return None
         with self.path.open("rb") as file:
-            file.seek(place)
+            file.seek(offset)
             line = file.readline()
-        found = _answer(_parsed(self.path, place + len(line), line))
-        if isinstance(found, NoCompletion):
-            raise found
-        return found
+        result = _result(_parsed(self.path, offset + len(line), line))
+        if isinstance(result, NoCompletion):
+            raise result
+        return result
 
     def complete(self, call: Call, source: Source) -> Completion:
-        """The answer that the journal holds for this slot, else the source's, once it is kept.
+        """Return the completion in the journal, else request and store it.
 
         Raises:
-            ProviderError: as the source raised it; NoCompletion also where the journal holds that.
-            StoreError: the journal cannot be written; nothing was asked, or its answer was kept.
+            ProviderError: the request failed; NoCompletion also if the journal says so.
+            StoreError: the journal is not writable; nothing was requested, or its result is stored.
         """
-        if found := self.answer(call.slot):
-            return found
+        if completion := self.answer(call.slot):
+            return completion
         name = str(call.slot)
         self._append(name, "asked", task=call.task, seed=call.seed, prompt=call.prompt)
         try:
             completion = source.ask(call.system, call.prompt, call.seed)
         except NoCompletion as error:
-            self._keep(name, "empty", error.usage, source.cost(error.usage), why=str(error))
+            self._store(name, "empty", error.usage, source.cost(error.usage), why=str(error))
             raise
         except ProviderError as error:
             self._append(name, "failed", why=str(error))
@@ -210,7 +216,7 @@ class Journal(AppendOnlyFile):
         return self.keep(call.slot, completion, source)
 
     def send_up(self, label: str, role: str, calls: Sequence[Call]) -> None:
-        """Record calls that are about to go up in a batch."""
+        """Record calls before the upload of their batch."""
         for call in calls:
             self._append(
                 str(call.slot), "sent", batch=label, role=role,
@@ -219,25 +225,25 @@ class Journal(AppendOnlyFile):
         self.sync()
 
     def name_batch(self, label: str, name: str) -> None:
-        """Record the name that the service has given a batch."""
+        """Record the service's name for a batch."""
         self._append(label, "batch", name=name)
         self.sync()
 
-    def settle(self, name: str, answer: Completion | ProviderError, source: Source) -> None:
-        """Record what has come down for a slot; only passing trouble lets it be asked again."""
-        if isinstance(answer, Completion):
-            self.keep(Slot.parse(name), answer, source)
-        elif isinstance(answer, ProviderUnavailable):
-            self._append(name, "failed", why=str(answer))
+    def settle(self, name: str, result: Completion | ProviderError, source: Source) -> None:
+        """Record the result of a slot; only a temporary failure allows another call."""
+        if isinstance(result, Completion):
+            self.keep(Slot.parse(name), result, source)
+        elif isinstance(result, ProviderUnavailable):
+            self._append(name, "failed", why=str(result))
             self.failures[name] += 1
         else:
-            usage = answer.usage if isinstance(answer, NoCompletion) else Usage()
-            self._keep(name, "empty", usage, source.cost(usage), why=str(answer))
+            usage = result.usage if isinstance(result, NoCompletion) else Usage()
+            self._store(name, "empty", usage, source.cost(usage), why=str(result))
 
     def keep(self, slot: Slot, completion: Completion, source: Source) -> Completion:
-        """Record an answer, with its cost."""
+        """Store a completion with its cost."""
         completion = replace(completion, cost=source.cost_of(completion))
-        self._keep(
+        self._store(
             str(slot),
             "answered",
             completion.usage,
@@ -251,78 +257,68 @@ class Journal(AppendOnlyFile):
         return completion
 
     def close(self) -> None:
-        """Close the file, and give up the room on the disk that is set aside for it."""
+        """Close the file and free its reserved disk space."""
         super().close()
-        self._give_up_reserve()
+        self._free_reserve()
 
-    def _keep(
+    def _store(
         self, name: str, kind: str, usage: Usage, dollars: float | None, **more: object
     ) -> None:
         tokens = [usage.input_tokens, usage.cached_tokens]
         tokens += [usage.thinking_tokens, usage.output_tokens]
-        place = self._append(name, kind, cost=dollars, tokens=tokens, **more)
+        offset = self._append(name, kind, cost=dollars, tokens=tokens, **more)
         with self._lock:
-            self._places[name] = place
+            self._offsets[name] = offset
             self._new.add(name)
             self.spending.add(usage, dollars)
 
     def _append(self, slot: str, kind: str, **more: object) -> int:
-        """Write one whole line; where it begins."""
+        """Append one whole line and return its offset."""
         line = {"slot": slot, "kind": kind, **more}
         record = json.dumps(line).encode("ascii") + b"\n"
         with self._lock:
             if self._full and kind in _ASKING:
                 raise DiskFull(f"cannot write {self.path}: {os.strerror(errno.ENOSPC)}")
             try:
-                place = self._write(record)
+                offset = self._write(record)
             except DiskFull:
                 if kind in _ASKING:
                     raise
-                self._give_up_reserve()
-                self._full = True  # no more is asked: what is left is for answers under way
-                place = self._write(record)
-            self._sent.note(line)
-        return place
+                self._free_reserve()
+                self._full = True  # no more requests: the space is for completions in flight
+                offset = self._write(record)
+            self._index.add(line)
+        return offset
 
-    def _set_aside(self) -> None:
-        try:
-            with self._reserve.open("wb") as file:
-                _allocate(file, _RESERVED_BYTES)
-        except OSError:  # a disk that is nearly full: there is nothing to set aside
-            self._give_up_reserve()
-
-    def _give_up_reserve(self) -> None:
+    def _free_reserve(self) -> None:
         self._reserve.unlink(missing_ok=True)
 
-    def _look_through(self) -> None:
-        end = into = cached = thinking = out = 0
-        for end, line, found in _lines(self.path):
-            quoted, kind = found.group(1, 2)
+    def _scan(self) -> None:
+        end, tokens = 0, [0, 0, 0, 0]
+        for end, line, prefix in _lines(self.path):
+            quoted, kind = prefix.group(1, 2)
             if kind in (b"sent", b"batch"):
-                self._sent.note(_parsed(self.path, end, line))
+                self._index.add(_parsed(self.path, end, line))
                 continue
             name = str(json.loads(quoted)) if b"\\" in quoted else quoted[1:-1].decode("ascii")
             if kind == b"asked":
                 self.lost.add(name)
                 continue
             self.lost.discard(name)
-            self._sent.come_down(name)
+            self._index.settle(name)
             if kind == b"failed":
                 self.failures[name] += 1
                 continue
-            self._places[name] = end - len(line)
-            into += int(found[4])
-            cached += int(found[5])
-            thinking += int(found[6])
-            out += int(found[7])
-            self.spending.count(None if found[3] == b"null" else float(found[3]))
+            self._offsets[name] = end - len(line)
+            tokens = [*map(add, tokens, map(int, prefix.group(4, 5, 6, 7)))]
+            self.spending.count(None if prefix[3] == b"null" else float(prefix[3]))
         if end < self.path.stat().st_size:
             self._file.truncate(end)
-        self.spending.usage = Usage(into, out, cached, thinking)
+        self.spending.usage = _usage(tokens)
 
 
 def _allocate(file: IO[bytes], size: int) -> None:
-    """Take room on the disk."""
+    """Reserve disk space."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
     else:  # macOS
@@ -330,31 +326,35 @@ def _allocate(file: IO[bytes], size: int) -> None:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes, re.Match[bytes]]]:
-    """Each whole line, with the offset of its end before it, and its beginning as matched after it.
+    """Yield the end offset, the bytes and the matched prefix of each whole line.
 
-    A torn last line is left out: its call counts as under way.
+    A torn last line is left out: its call counts as in flight.
     """
     for end, line in whole_lines(path):
-        found = _BEGINNING.match(line)
-        if found is None:
-            raise damaged(path, end, "it begins as no line of a journal")
-        yield end, line, found
+        prefix = _PREFIX.match(line)
+        if prefix is None:
+            raise damaged(path, end, "the line has no prefix of a journal")
+        yield end, line, prefix
 
 
 def _parsed(path: Path, end: int, line: bytes) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(line)
+        record: dict[str, Any] = json.loads(line)
     except ValueError as error:
         raise damaged(path, end, str(error)) from None
-    lacking = [name for name in _FIELDS.get(str(found.get("kind")), ()) if name not in found]
-    if lacking:
-        raise damaged(path, end, f"a call without {', '.join(lacking)}")
-    return found
+    missing = [name for name in _FIELDS.get(str(record.get("kind")), ()) if name not in record]
+    if missing:
+        raise damaged(path, end, f"a call without {', '.join(missing)}")
+    return record
 
 
-def _answer(line: Mapping[str, Any]) -> Completion | NoCompletion:
-    into, cached, thinking, out = line["tokens"]
-    usage = Usage(into, out, cached, thinking)
+def _usage(tokens: Sequence[int]) -> Usage:
+    prompt, cached, thinking, output = tokens
+    return Usage(prompt, output, cached, thinking)
+
+
+def _result(line: Mapping[str, Any]) -> Completion | NoCompletion:
+    usage = _usage(line["tokens"])
     if line["kind"] == "empty":
         return NoCompletion(line["why"], usage=usage)
     return Completion(
@@ -364,9 +364,9 @@ def _answer(line: Mapping[str, Any]) -> Completion | NoCompletion:
 
 
 def calls(folder: Path) -> Iterator[Call]:
-    """Every call that a folder's journal holds, in the order in which they were asked.
+    """Yield every call of a folder's journal, in order, with "" as system prompt.
 
-    Their system prompts are "", those of their tasks. Raises as `answers` does.
+    Raises as `answers`.
     """
     for line in _read(folder):
         if line["kind"] in _ASKING:
@@ -375,23 +375,23 @@ def calls(folder: Path) -> Iterator[Call]:
 
 
 def batches(folder: Path) -> list[Batch]:
-    """Every batch of a folder. Raises as `answers` does."""
-    sent = _Sent()
+    """Return every batch of a folder. Raises as `answers`."""
+    index = _BatchIndex()
     for line in _read(folder):
-        sent.note(line)
-    return list(sent.batches.values())
+        index.add(line)
+    return list(index.batches.values())
 
 
 def answers(folder: Path) -> Iterator[tuple[Slot, Completion | NoCompletion]]:
-    """Every answer of a folder's journal, in the order in which they came.
+    """Yield every result of a folder's journal, in order of arrival.
 
     Raises:
-        UsageError: there is no journal.
-        StoreError: it is damaged.
+        UsageError: the folder has no journal.
+        StoreError: the journal is damaged.
     """
     for line in _read(folder):
         if line["kind"] in ("answered", "empty"):
-            yield Slot.parse(line["slot"]), _answer(line)
+            yield Slot.parse(line["slot"]), _result(line)
 
 
 def _read(folder: Path) -> Iterator[dict[str, Any]]:

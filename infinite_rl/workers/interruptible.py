@@ -6,13 +6,14 @@ the thread falls asleep is not seen before it wakes. So it wakes now and then.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
+Job = TypeVar("Job")
 T = TypeVar("T")
 
 _LOOK_S = 0.5
@@ -32,3 +33,36 @@ def interruptible_result(future: Future[T]) -> T:
         with suppress(NotYet):
             future.exception(_LOOK_S)
     return future.result()
+
+
+def as_completed(
+    next_job: Callable[[], Job | None],
+    work: Callable[[Job], T],
+    threads: int,
+    *,
+    queued: int = 0,
+    wait: bool = True,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> Generator[Future[T], None, None]:
+    """Yield the futures of jobs as they finish, with `threads` running and `queued` more waiting.
+
+    `next_job` is called by the consumer whenever there is room; None means no job for now. The end
+    comes when no job is running and `next_job` returns None. `meanwhile` is called every half
+    second of waiting. When the generator ends early, jobs that have not started are cancelled, and
+    with `wait` the running ones are waited for.
+    """
+    finished: SimpleQueue[Future[T]] = SimpleQueue()
+    running = 0
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="infinite-rl")
+    try:
+        while True:
+            while running < threads + queued and (job := next_job()) is not None:
+                running += 1
+                pool.submit(work, job).add_done_callback(finished.put)
+            if not running:
+                return
+            future = interruptible_get(finished, meanwhile)
+            running -= 1
+            yield future
+    finally:
+        pool.shutdown(wait=wait, cancel_futures=True)

@@ -6,12 +6,16 @@ import os
 import signal
 import socket
 import threading
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from ..errors import UsageError
+
+_POLL_S = 1.0  # between two looks at the actors
+_RESTARTS = 20  # of one actor: each may lose the calls in flight
 
 
 @contextmanager
@@ -66,3 +70,67 @@ def _check_address(address: str) -> None:
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+
+
+class ActorPool:
+    """Ray actors of one class, one per job, at most `size` at a time.
+
+    The class has the methods `run(job)`, `progress()` and `stop()`. An actor that dies is restarted
+    elsewhere, and its job runs again.
+    """
+
+    def __init__(self, ray: Any, actor_class: type, size: int) -> None:
+        self._ray, self._size, self._stopped = ray, size, False
+        self._actor = ray.remote(actor_class).options(
+            num_cpus=1,
+            max_concurrency=4,  # parallel calls of its methods
+            max_restarts=_RESTARTS,
+            max_task_retries=-1,
+            scheduling_strategy="SPREAD",
+        )
+
+    def stop(self) -> None:
+        """Start no more jobs, and call `stop` of the running actors."""
+        self._stopped = True
+
+    def run(self, jobs: Mapping[int, Any]) -> Iterator[tuple[dict[int, Any], dict[int, Any]]]:
+        """Yield about every second the new results and the running jobs' progress, by number.
+
+        The result of a job whose actors died is the RayError.
+        """
+        waiting = deque(jobs.items())
+        running: dict[Any, tuple[int, Any]] = {}
+        while running or (waiting and not self._stopped):
+            while waiting and len(running) < self._size and not self._stopped:
+                number, job = waiting.popleft()
+                actor = self._actor.remote()
+                running[actor.run.remote(job)] = number, actor
+            done, _ = self._ray.wait(list(running), timeout=_POLL_S)
+            results: dict[int, Any] = {}
+            for call in done:
+                number, actor = running.pop(call)
+                results[number] = self._result(call)
+                self._ray.kill(actor)
+            if self._stopped:
+                for _, actor in running.values():
+                    actor.stop.remote()
+            yield results, self._progress(running)
+
+    def _result(self, call: Any) -> Any:
+        try:
+            return self._ray.get(call)
+        except self._ray.exceptions.RayError as error:
+            return error
+
+    def _progress(self, running: Mapping[Any, tuple[int, Any]]) -> dict[int, Any]:
+        """Return the progress of the actors that answer before the next poll."""
+        calls = {
+            actor.progress.options(max_task_retries=0).remote(): number
+            for number, actor in running.values()
+        }
+        if not calls:
+            return {}
+        done, _ = self._ray.wait(list(calls), num_returns=len(calls), timeout=_POLL_S)
+        answers = {calls[call]: self._result(call) for call in done}
+        lost = (Exception, type(None))
+        return {number: each for number, each in answers.items() if not isinstance(each, lost)}

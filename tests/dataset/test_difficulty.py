@@ -206,7 +206,7 @@ def test_no_more_is_spent_than_was_allowed(tmp_path: Path) -> None:
     with pytest.raises(InfiniteRLError, match=r"the limit of \$0.01 is reached"):
         rate(tmp_path, provider, price="0.5,0.5", max_cost=0.01, max_output_tokens=1_000)
     assert 1 <= len(provider.calls) <= 10, "a call costs $0.001"
-    with pytest.raises(UsageError, match="needs the model's price"):
+    with pytest.raises(UsageError, match="needs the price of the model"):
         rate(tmp_path, provider, max_cost=0.01)
 
 

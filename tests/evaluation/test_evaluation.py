@@ -401,7 +401,7 @@ def test_without_the_datasets_library_a_file_of_rows_is_proposed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(UsageError, match=r"need the datasets library: .*gsm8k=FILE$"):
+    with pytest.raises(UsageError, match=r"need datasets: .*gsm8k=FILE$"):
         evaluate(config(tmp_path, tasks=["gsm8k"]), provider=says())
 
 

@@ -18,9 +18,9 @@ from ray_nodes import ROOT, nodes
 
 from infinite_rl.errors import UsageError
 from infinite_rl.files.csv_log import read_rows
-from infinite_rl.generation.cluster import generate_on_ray
+from infinite_rl.generation.plan import shard_folders
 from infinite_rl.generation.progress import Progress
-from infinite_rl.generation.shards import shard_folders
+from infinite_rl.generation.ray import generate_on_ray
 from infinite_rl.inference.journal import answers
 from infinite_rl.layout import render, tagged
 from infinite_rl.providers import DEFAULT_MODEL

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_rl.generation.judge import judge, visible
+from infinite_rl.generation.attempts import judge, visible
 from infinite_rl.layout import render, tagged
 from infinite_rl.prompts import rectify_request
 from infinite_rl.reward_functions import get_reward_functions

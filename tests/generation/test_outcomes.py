@@ -16,7 +16,7 @@ from infinite_rl.files.csv_log import read_rows
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.run import MOST_DISAGREEMENTS
 from infinite_rl.generator import generate_dataset
-from infinite_rl.inference.calls import Verification
+from infinite_rl.inference.clients import Verification
 from infinite_rl.inference.journal import answers
 from infinite_rl.layout import render, tagged
 from infinite_rl.manifest import read_manifest
@@ -290,7 +290,7 @@ def test_duplicates_come_first_then_solutions_then_the_self_test(
         done.append("self-test")
         return self_test(*arguments)
 
-    monkeypatch.setattr("infinite_rl.generation.outcomes.self_test", tested)
+    monkeypatch.setattr("infinite_rl.generation.attempts.self_test", tested)
     false = render("What is 9 + 1?", "11", tagged("11"))
     same = render("What is 7 + 1?", "8", tagged("8"))
     make(tmp_path, [same, same, false, ProviderRefused("end")], solver, 3)

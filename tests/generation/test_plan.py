@@ -112,8 +112,13 @@ def plan(**more: Any) -> Plan:
 def test_a_plan_holds_the_tasks_in_use_and_their_rows_by_family() -> None:
     found = plan(task_dist={"coding": 3, "math": 1})
     assert found.targets == {"coding": 8, "math": 2}
-    assert [task.name for task in found.kinds] == ["python", "javascript", "math"]
-    assert [task.name for task in plan(languages=["py"]).kinds] == ["python", "math"]
+    assert [task.name for tasks in found.tasks.values() for task in tasks] == [
+        "python",
+        "javascript",
+        "math",
+    ]
+    python = plan(languages=["py"]).tasks.values()
+    assert [task.name for tasks in python for task in tasks] == ["python", "math"]
 
 
 def test_a_plan_refuses_what_could_only_fail_later() -> None:

@@ -14,9 +14,8 @@ import pytest
 
 from infinite_rl.errors import ProviderUnavailable
 from infinite_rl.files.append_only import AppendOnlyFile
-from infinite_rl.generation import run_log
-from infinite_rl.generation.progress import Progress
-from infinite_rl.generation.run_log import LOG, RunLog
+from infinite_rl.generation import progress as progress_module
+from infinite_rl.generation.progress import LOG, Progress, RunLog
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
 from infinite_rl.providers.rate_limit import RetryPolicy
@@ -91,7 +90,7 @@ def test_no_key_and_nothing_that_a_terminal_obeys_is_in_it(
 def test_it_is_bounded_and_keeps_the_newest_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_log, "_MOST_BYTES", 1_000)
+    monkeypatch.setattr(progress_module, "_MAX_BYTES", 1_000)
     for begun in range(2):
         log = RunLog(tmp_path)
         for number in range(50):
@@ -149,5 +148,5 @@ def test_a_log_that_cannot_be_written_stops_no_run(
         (tmp_path / LOG).mkdir()
     with caplog.at_level(logging.WARNING):
         assert make(tmp_path, [right(3), right(3), right(2)]).complete
-    (warning,) = [text for text in caplog.messages if "goes on without its log" in text]
+    (warning,) = [text for text in caplog.messages if "continues without its log" in text]
     assert f"cannot write {tmp_path / LOG}" in warning

@@ -16,12 +16,17 @@ import pytest
 
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
 from infinite_rl.files.csv_log import read_rows
-from infinite_rl.generation import cluster
-from infinite_rl.generation.cluster import Failure, Job, ShardWorker, generate_on_ray
-from infinite_rl.generation.plan import free_indices
+from infinite_rl.generation.plan import GenerateOptions, free_indices, shard_count, shard_folders
 from infinite_rl.generation.progress import Progress
+from infinite_rl.generation.ray import (
+    Failure,
+    ShardedRun,
+    ShardWorker,
+    divided,
+    generate_on_ray,
+    shares,
+)
 from infinite_rl.generation.rescore import rescore
-from infinite_rl.generation.shards import divided, shard_count, shard_folders, shares
 from infinite_rl.generator import generate_dataset
 from infinite_rl.inference.journal import answers
 from infinite_rl.layout import render, tagged
@@ -37,25 +42,25 @@ class Local:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.rounds: list[Mapping[int, Job]] = []
+        self.rounds: list[Mapping[int, GenerateOptions]] = []
 
-    def do(
+    def run(
         self,
-        jobs: Mapping[int, Job],
+        jobs: Mapping[int, GenerateOptions],
         stop: threading.Event,
         show: Callable[[Mapping[int, Progress]], None],
     ) -> dict[int, Progress | Failure]:
         self.rounds.append(jobs)
         ended: dict[int, Progress | Failure] = {}
         for number, job in jobs.items():
-            ended[number] = ShardWorker().make(job)
+            ended[number] = ShardWorker().run(job)
             show({n: each for n, each in ended.items() if isinstance(each, Progress)})
         return ended
 
 
 def fill(out: Path, rows: int, crew: Local, model: str = "", **options: Any) -> Progress:
     options = {"provider": "procedural", "num_threads": 2, "task_dist": "0,1", **options}
-    return cluster._Filling.by(model, rows, out, options).go(crew)
+    return ShardedRun.of(model, rows, out, options).go(crew)
 
 
 def kept(out: Path) -> list[dict[str, str]]:
@@ -159,8 +164,8 @@ def test_limits_hold_for_all_workers_together(tmp_path: Path) -> None:
     crew = Local(4)
     fill(tmp_path, 4, crew, limits=Limits(rpm=401), max_cost=2.0)
     jobs = crew.rounds[0].values()
-    assert [job["limits"].rpm for job in jobs] == [100] * 4
-    assert sum(job["max_cost"] for job in jobs) == 2.0
+    assert [job.limits.rpm for job in jobs] == [100] * 4
+    assert sum(job.max_cost for job in jobs) == 2.0
 
 
 def test_other_settings_are_refused_unless_extend(tmp_path: Path) -> None:
@@ -172,7 +177,7 @@ def test_other_settings_are_refused_unless_extend(tmp_path: Path) -> None:
 
 def test_a_folder_is_not_gone_on_with_by_the_other_engine(tmp_path: Path) -> None:
     fill(tmp_path / "shards", 2, Local(2))
-    with pytest.raises(UsageError, match="is made of shards: go on with it by --engine ray"):
+    with pytest.raises(UsageError, match="is made of shards: resume it by --engine ray"):
         generate_dataset("", 4, tmp_path / "shards", provider="procedural")
     generate_dataset("", 2, tmp_path / "local", provider="procedural")
     with pytest.raises(UsageError, match="was made by one process"):
@@ -188,8 +193,8 @@ def test_foreign_things_among_the_shards_are_refused(tmp_path: Path) -> None:
 
 def test_a_worker_that_fails_loses_no_row_of_the_others(tmp_path: Path) -> None:
     class Failing(Local):
-        def do(self, *args: Any) -> dict[int, Progress | Failure]:
-            return {**super().do(*args), 1: Failure("the disk broke")}
+        def run(self, *args: Any) -> dict[int, Progress | Failure]:
+            return {**super().run(*args), 1: Failure("the disk broke")}
 
     with pytest.raises(InfiniteRLError, match="the disk broke"):
         fill(tmp_path, 6, Failing(3))
@@ -275,8 +280,8 @@ def test_the_merged_rows_hold_when_they_are_proven_again(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"provider": object()}, "a provider must be a name"),
-        ({"verify_model": object()}, "a provider must be a name"),
+        ({"provider": object()}, "the provider must be a name"),
+        ({"verify_model": object()}, "the provider must be a name"),
         ({"batch": True}, "batch cannot be used on a cluster"),
         ({"extra_rewards": {"r": 1}}, "extra_rewards cannot be used on a cluster"),
         ({"provider": "nobody"}, "unknown provider"),

@@ -47,8 +47,8 @@ def test_later_the_dearest_call_so_far_tells_and_a_quarter_more() -> None:
 
 
 def test_calls_put_down_for_a_batch_count_as_under_way() -> None:
-    put_down = ["one", "two"]
-    budget = Budget(32.0, [Price(0.0, 1e9)], spent(20, 1.0), 100, put_down=put_down)
+    queued = ["one", "two"]
+    budget = Budget(32.0, [Price(0.0, 1e9)], spent(20, 1.0), 100, queued=queued)
     assert [bool(budget.refusal(flying)) for flying in range(8)] == [False] * 7 + [True]
 
 
@@ -71,7 +71,7 @@ def test_a_limit_below_one_call_is_said_as_such_before_anything_is_asked(tmp_pat
     for dry_run in (True, False):
         with pytest.raises(UsageError, match=r"of \$1.5 is too small for one call: ") as refused:
             make(tmp_path / "out", 1.5, dry_run=dry_run)
-        said = "may cost $2.0000, with answers of 2 tokens, which --max_output_tokens bounds"
+        said = "may cost $2.0000, with completions of 2 tokens (--max_output_tokens lowers this)"
         assert said in str(refused.value)
     assert not provider.calls
     assert make(tmp_path, 8).complete
@@ -82,7 +82,7 @@ def test_a_limit_below_a_verified_row_counts_the_calls_that_verify_it() -> None:
     budget = Budget(5.0, [DOLLAR_EACH] * 3, spent(20, 2.0), 100)
     said = "$5 is too small for one call and the 2 that may verify its row: that may cost $7.5000"
     assert said in budget.refusal(0)
-    with pytest.raises(UsageError, match="by the dearest call so far and a quarter"):
+    with pytest.raises(UsageError, match="1.25 times the most expensive call so far"):
         budget.check()
     Budget(None, [None], Spending(), 100).check()
 
@@ -94,7 +94,7 @@ def test_a_service_that_counts_no_tokens_cannot_spend_past_a_limit(tmp_path: Pat
     provider = ScriptedProvider(uncounted)
     options = {"provider": provider, "task_dist": "0,1", "price": DOLLAR_EACH}
     progress = generate_dataset("m", 4, tmp_path, max_cost=1e9, **options)
-    assert "does not say how many tokens" in progress.stopped
+    assert "does not report output tokens" in progress.stopped
     assert len(provider.calls) == 1
     assert set(load_dataset(tmp_path)["cost"]) == {""}
     assert generate_dataset("m", 4, tmp_path, **options).complete, "without a limit it goes on"
@@ -196,7 +196,8 @@ def test_a_limit_that_leaves_room_for_fewer_at_once_is_told_before_anything_is_a
     (line,) = caplog.messages
     assert line.startswith("max_cost of $5 leaves room for 2 of 3 samples at once until 20 calls")
     assert (
-        "one may cost $2.0000, with answers of 2 tokens, which --max_output_tokens bounds" in line
+        "one may cost $2.0000, with completions of 2 tokens (--max_output_tokens lowers this)"
+        in line
     )
     assert not Budget(6.0, [DOLLAR_EACH], Spending(), 100, 2).crowded(3)
     assert not Budget(None, [DOLLAR_EACH], Spending(), 100, 2).crowded(3)

@@ -125,7 +125,7 @@ def test_spending_counts_the_runs_before(tmp_path: Path) -> None:
     for index in range(3):
         journal = Journal(tmp_path)
         journal.complete(call(index), Source(lambda *_: answered()))
-        assert journal.made == 1
+        assert journal.answered == 1
         assert journal.answered_now(Slot("math", index))
         assert not journal.answered_now(Slot("math", index - 1))
         assert journal.spending.usage == Usage(*(n * (index + 1) for n in (1, 2, 3, 4)))
@@ -152,7 +152,7 @@ def test_threads_write_whole_lines(tmp_path: Path) -> None:
                 range(500),
             )
         )
-    assert journal.made == 500
+    assert journal.answered == 500
     journal.close()
     texts = {slot.index: found.text for slot, found in answers(tmp_path)}  # type: ignore[union-attr]
     assert texts == {n: "x" * n for n in range(500)}
@@ -229,7 +229,7 @@ def test_a_full_disk_still_takes_the_answers_under_way(
     reserve = tmp_path / ".reserve"
     assert reserve.stat().st_size >= 2**20
     full = _Full(journal._file)
-    monkeypatch.setattr(journal, "_give_up_reserve", lambda: (reserve.unlink(), full.room.set()))
+    monkeypatch.setattr(journal, "_free_reserve", lambda: (reserve.unlink(), full.room.set()))
 
     def fill_up(system: str, prompt: str, seed: int) -> Completion:
         monkeypatch.setattr(journal, "_file", full)

@@ -51,7 +51,6 @@ LAYERS = (
 IMPORT = re.compile(r"^[ \t]*from \.*[\w.]* import (?:\([^)]*\)|.*)", re.MULTILINE)
 # What imports from above all the same.
 UPWARDS = {
-    ("generation/cluster.py", "generator"): "each worker of a cluster calls what one process calls",
     ("run_examples.py", "cli"): "`python -m infinite_rl.run_examples` is a verb",
     ("launch/container.py", "cli"): "the program of a job has a command line",
 }

@@ -299,7 +299,7 @@ def test_another_setting_is_refused_in_plain_words(
         f"{tmp_path} was made with other settings: "
         "task_dist was coding 0.0, math 1.0, is coding 0.25, math 0.75 (--task_dist); "
         "topics was not set, is a, b (--topics); temperature was not set, is 0.5 (--temperature). "
-        "Use the same, choose another output folder, or go on with the new ones by --extend"
+        "Use the same, choose another output folder, or continue with the new ones by --extend"
     )
     for variable in service.environment:
         monkeypatch.delenv(variable)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from infinite_rl.generation.judge import judge
+from infinite_rl.generation.attempts import judge
 from infinite_rl.inference.journal import slot_seed
 from infinite_rl.procedural import ProceduralProvider
 from infinite_rl.reward_functions import get_reward_functions

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from ...dataset.prompt_templates import PROMPT_TEMPLATES, RenderedPrompt
 from ...dataset.rows import Row
 from ...errors import NoCompletion, ProviderError, Stopped, UsageError
-from ...inference.calls import RequestPolicy
+from ...inference.clients import RequestPolicy
 from ...providers import make_provider
 from ...providers.base import Provider
 from ...providers.rate_limit import Limits
@@ -44,7 +44,7 @@ class Server:
         self._config, self._provider = config, provider
         self._stop = stop
         self._halt = threading.Event()  # also set where a call has failed for good
-        self._policy = RequestPolicy(Limits(), config.threads, policy=None, stop=self._halt)
+        self._policy = RequestPolicy(Limits(), config.threads, retry=None, stop=self._halt)
         if provider is None and not config.base_url:
             raise UsageError("the backend server needs base_url, such as http://localhost:8000/v1")
 

@@ -1,0 +1,400 @@
+"""Generation on many machines: the workers of a Ray cluster fill the shards of one folder.
+
+    OUT_DIR/dataset.csv           the rows of all shards, without duplicates
+    OUT_DIR/failed_dataset.csv    rows that are left out, because another shard has their prompt
+    OUT_DIR/shards/02_of_08/      a shard: rows, failures, journal and manifest, as of one process
+
+All machines must see the folder under the same path. A shard is a folder like any other: if its
+worker dies, another one resumes it from its journal. A further round generates the rows that are
+missing after the merge, because two shards made the same task.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from ..errors import InfiniteRLError, UsageError
+from ..files.csv_log import read_rows
+from ..inference.budget import Estimate, Spending
+from ..providers import PROVIDERS, resolve_provider
+from ..providers.rate_limit import Limits
+from ..providers.models import warnings_of
+from ..reward_functions import get_reward_functions
+from ..settings import check_range
+from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER, JOURNAL, Store
+from ..tasks import TASKS
+from ..types import Usage
+from ..workers.ray_cluster import ActorPool, connected
+from .plan import GenerateOptions, Plan, Shard, shard_count, shard_folders
+from .progress import Progress, RunManifest
+from .run import STOPPED_ON_REQUEST, generate
+
+logger = logging.getLogger(__name__)
+
+_SINGLE_PROCESS = ("batch", "extra_tasks", "extra_rewards")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a worker could not do its job; `usage` if the request itself is invalid."""
+
+    message: str
+    usage: bool = False
+
+
+class WorkerPool(Protocol):
+    """Executes shard jobs with bounded parallelism."""
+
+    size: int
+
+    def run(
+        self,
+        jobs: Mapping[int, GenerateOptions],
+        stop: threading.Event,
+        show: Callable[[Mapping[int, Progress]], None],
+    ) -> dict[int, Progress | Failure]:
+        """Run the jobs and return their results, both by number of the shard.
+
+        `show` gets the latest progress of each now and then. Once `stop` is set or a job has
+        failed, no more are started, and the running ones end as soon as nothing is lost.
+        """
+        ...
+
+
+def generate_on_ray(
+    model_name: str | None,
+    num_samples: int,
+    out_dir: str | Path,
+    *,
+    workers: int | None = None,
+    address: str | None = None,
+    **options: Any,
+) -> Progress:
+    """Bring `out_dir/dataset.csv` up to `num_samples` verified rows on a Ray cluster.
+
+    The first run has as many shards as workers; later runs may have any number of workers. The
+    same call resumes.
+
+    Args:
+        workers: parallel processes, by default one per CPU of the cluster.
+        address: of the cluster, by default $RAY_ADDRESS, else a cluster is started on this machine
+            for this call. An existing connection of Ray is used.
+        options: those of `generate_dataset`. `num_threads` counts per worker; limits are divided
+            by the workers, and `max_cost` by the shards. The provider must be a name, tasks and
+            rewards are the built-in ones, and there are no batches.
+
+    Raises:
+        UsageError: as `generate_dataset`; or Ray is not installed, or no cluster at the address.
+        InfiniteRLError: a worker failed, or a file is unusable; completions are stored.
+    """
+    run = ShardedRun.of(model_name, num_samples, out_dir, options)
+    if run.options.dry_run:
+        return run.plan(workers or 1)
+    if workers is not None:
+        check_range("workers", workers, 1)
+    with connected(address) as ray:
+        cores = ray.cluster_resources().get("CPU", 1)
+        return run.go(_RayWorkers(ray, workers or max(1, int(cores))))
+
+
+@dataclass
+class ShardedRun:
+    """One folder and the options for its shards."""
+
+    out_dir: Path
+    options: GenerateOptions
+    planned: Plan
+    rounds: list[Progress] = field(default_factory=list)  # of every shard, in order
+    latest: dict[int, Progress] = field(default_factory=dict)  # by shard
+
+    @classmethod
+    def of(
+        cls,
+        model_name: str | None,
+        num_samples: int,
+        out_dir: str | Path,
+        options: Mapping[str, Any],
+    ) -> ShardedRun:
+        """Check and resolve the arguments of `generate_on_ray`. Raises UsageError."""
+        args = GenerateOptions(model_name, num_samples, out_dir, **options)
+        for name in _SINGLE_PROCESS:
+            if getattr(args, name):
+                raise UsageError(f"{name} cannot be used on a cluster")
+        if not all(isinstance(each, str) for each in (args.provider, args.verify_model)):
+            raise UsageError("on a cluster the provider must be a name: each worker creates one")
+        provider, folder = resolve_provider(str(args.provider)), Path(out_dir).resolve()
+        args = replace(args, out_dir=folder, provider=provider).resolved()
+        if PROVIDERS[provider].asks_a_model:
+            models = [str(each) for each in (args.model_name, args.verify_model) if each]
+            for line in warnings_of(
+                models, args.temperature, provider=provider, thinking=args.thinking
+            ):
+                logger.warning("%s", line)
+        plan = Plan.of(num_samples, args.task_dist, TASKS, args.languages, get_reward_functions())
+        run = cls(folder, args, plan)
+        run._settings()  # raises for invalid levels and families
+        return run
+
+    def go(self, pool: WorkerPool) -> Progress:
+        """Run rounds until nothing is missing, or no more rows come."""
+        if not shard_count(self.out_dir) and (self.out_dir / JOURNAL).exists():
+            raise UsageError(f"{self.out_dir} was made by one process: use --engine local")
+        stop = self.options.stop or threading.Event()
+        with Store(self.out_dir) as store:
+            folders = shard_folders(self.out_dir, shard_count(self.out_dir) or pool.size)
+            limits = divided(self.options.limits or Limits(), min(pool.size, len(folders)))
+            manifest = RunManifest(self.out_dir, self._settings(), self.options.timeout)
+            if not self.options.extend:
+                manifest.check()
+            present = merge(store, folders)
+            before, same = Counter(store.counts), len(store.rejected)
+            progress = self._progress(before, store.counts)
+            manifest.begin()
+            try:
+                while any((missing := self._missing(progress)).values()) and not stop.is_set():
+                    jobs = self._jobs(shares(missing, present), folders, limits)
+                    failure = self._round(pool, jobs, stop, before, present)
+                    rows, present = store.counts.total(), merge(store, folders)
+                    progress = self._progress(before, store.counts)
+                    progress.rejected["duplicate"] += len(store.rejected) - same
+                    if failure:
+                        raise (UsageError if failure.usage else InfiniteRLError)(failure.message)
+                    if progress.stopped or store.counts.total() == rows:
+                        break
+                if stop.is_set() and not progress.complete:
+                    progress.stopped = STOPPED_ON_REQUEST
+            finally:
+                manifest.end(progress)
+        return progress
+
+    def plan(self, count: int) -> Progress:
+        """Return what is missing, with an estimate; nothing is called, written or started."""
+        folders = shard_folders(self.out_dir, shard_count(self.out_dir) or count)
+        present: list[Counter[str]] = [Counter() for _ in folders]
+        for number, row in shard_rows(folders):
+            present[number][row["type"]] += 1
+        merged = self.out_dir / DATASET
+        rows = Counter(row["type"] for row in read_rows(merged)) if merged.exists() else Counter()
+        progress = self._progress(rows, rows)
+        jobs = self._jobs(shares(self._missing(progress), present), folders, Limits())
+        plans = {number: generate(replace(job, dry_run=True)) for number, job in jobs.items()}
+        progress = self._progress(rows, rows, plans)
+        estimates = [plan.estimate for plan in plans.values() if plan.estimate]
+        costs = [each.cost for each in estimates if each.cost is not None]
+        progress.estimate = Estimate(
+            dict(_total(Counter(each.rows) for each in estimates)),
+            sum(each.calls for each in estimates),
+            sum((each.usage for each in estimates), Usage()),
+            sum(costs) if len(costs) == len(estimates) else None,
+            all(each.measured for each in estimates),
+        )
+        return progress
+
+    def _settings(self) -> dict[str, object]:
+        options = self.options
+        names: dict[str, object] = {"provider": options.provider, "model": options.model_name}
+        names["verify"] = options.verify
+        if options.verify:
+            names |= {"verify_model": options.verify_model, "min_agreement": options.min_agreement}
+        return options.settings(self.planned, names)
+
+    def _missing(self, progress: Progress) -> dict[str, int]:
+        """Return the rows to generate, by family."""
+        given_up = progress.given_up
+        return {
+            each: 0 if each in given_up else progress.missing(each) for each in progress.targets
+        }
+
+    def _jobs(
+        self, shards: Sequence[Shard], folders: Sequence[Path], limits: Limits
+    ) -> dict[int, GenerateOptions]:
+        """Return a job for each shard; one without missing rows still reports its spending."""
+        cost = self.options.max_cost
+        common = replace(
+            self.options, limits=limits, stop=None, on_progress=_ignore, dry_run=False,
+            max_cost=None if cost is None else cost / len(shards),
+        )  # fmt: skip
+        return {
+            shard.number: replace(common, out_dir=folder, shard=shard)
+            for shard, folder in zip(shards, folders, strict=True)
+        }
+
+    def _round(
+        self,
+        pool: WorkerPool,
+        jobs: Mapping[int, GenerateOptions],
+        stop: threading.Event,
+        before: Counter[str],
+        present: Sequence[Counter[str]],
+    ) -> Failure | None:
+        """Run the jobs and return the first failure, if any."""
+
+        def show(now: Mapping[int, Progress]) -> None:
+            rows = _total(
+                Counter(now[number].present) + now[number].accepted if number in now else rows
+                for number, rows in enumerate(present)
+            )
+            self.options.on_progress(self._progress(before, rows, now))
+
+        failure = None
+        for number, each in pool.run(jobs, stop, show).items():
+            if isinstance(each, Failure):
+                failure = failure or each
+            else:
+                self.rounds.append(each)
+                self.latest[number] = each
+        return failure
+
+    def _progress(
+        self, before: Counter[str], rows: Counter[str], now: Mapping[int, Progress] | None = None
+    ) -> Progress:
+        """Return the progress of the whole run, including the running workers' `now`."""
+        now = now or {}
+        every, latest = [*self.rounds, *now.values()], {**self.latest, **now}.values()
+        progress = Progress(
+            self.planned.targets,
+            {family: before[family] for family in self.planned.targets},
+            accepted=rows - before,
+            rejected=_total(each.rejected for each in every),
+            in_flight=sum(each.in_flight for each in now.values()),
+            cap=sum(each.cap for each in now.values()),
+            most=sum(each.most for each in now.values()),
+            pace=next((each.pace for each in now.values() if each.pace), ""),
+            calls=sum(each.calls for each in every),
+            retries=_total(each.retries for each in every),
+            lost=sum(each.lost for each in latest),
+            spending=Spending(
+                sum(each.spending.calls for each in latest),
+                sum((each.spending.usage for each in latest), Usage()),
+                sum(each.spending.cost for each in latest),
+                max((each.spending.dearest for each in latest), default=0.0),
+                sum(each.spending.unpriced for each in latest),
+            ),
+        )
+        for each in every:
+            progress.given_up |= each.given_up
+            progress.stopped = progress.stopped or each.stopped
+        return progress
+
+
+def _ignore(_: Progress) -> None:
+    """Ignore progress."""
+
+
+def _total(counts: Iterable[Counter[str]]) -> Counter[str]:
+    return sum(counts, Counter[str]())
+
+
+# --- shards --------------------------------------------------------------------------------------
+
+
+def shard_rows(folders: Sequence[Path]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield every row of the shards with the number of its shard."""
+    for number, folder in enumerate(folders):
+        if (folder / DATASET).exists():
+            for row in read_rows(folder / DATASET, DATASET_COLUMNS, DATASET_LATER):
+                yield number, row
+
+
+def merge(store: Store, folders: Sequence[Path]) -> list[Counter[str]]:
+    """Add the shards' missing rows to the store; return the rows per family of each shard.
+
+    Raises:
+        StoreError: a file is damaged or not writable.
+    """
+    present: list[Counter[str]] = [Counter() for _ in folders]
+    for number, row in shard_rows(folders):
+        present[number][row["type"]] += 1
+        store.take(row)
+    store.sync()
+    return present
+
+
+def shares(missing: Mapping[str, int], present: Sequence[Mapping[str, int]]) -> list[Shard]:
+    """Divide the missing rows among the shards, in addition to their `present` rows."""
+    count = len(present)
+    return [
+        Shard(
+            number,
+            count,
+            {
+                family: present[number].get(family, 0) + total // count + (number < total % count)
+                for family, total in missing.items()
+            },
+        )
+        for number in range(count)
+    ]
+
+
+def divided(limits: Limits, parts: int) -> Limits:
+    """Divide limits among workers, so that the sum keeps the given ones.
+
+    Raises:
+        UsageError: a worker would have less than one.
+    """
+    for name, limit in vars(limits).items():
+        if limit is not None and limit < parts:
+            raise UsageError(f"{name} is {limit}, less than one for each of {parts} workers")
+    return replace(
+        limits, **{name: limit and limit // parts for name, limit in vars(limits).items()}
+    )
+
+
+class ShardWorker:
+    """The actor of one shard; it may be stopped and asked for its progress while it runs."""
+
+    def __init__(self) -> None:
+        self._stop = threading.Event()
+        self._latest: Progress | None = None
+
+    def run(self, job: GenerateOptions) -> Progress | Failure:
+        """Bring a shard up to its targets."""
+        try:
+            return generate(replace(job, stop=self._stop, on_progress=self._note))
+        except InfiniteRLError as error:  # not all of them can be pickled
+            return Failure(f"{job.out_dir}: {error}", isinstance(error, UsageError))
+
+    def stop(self) -> None:
+        """End the run as soon as nothing is lost."""
+        self._stop.set()
+
+    def progress(self) -> Progress | None:
+        """Return the latest progress; None before the run begins."""
+        return self._latest
+
+    def _note(self, progress: Progress) -> None:
+        self._latest = deepcopy(progress)  # the run mutates its own
+
+
+class _RayWorkers:
+    """Shard workers as Ray actors."""
+
+    def __init__(self, ray: Any, size: int) -> None:
+        self._actors, self.size = ActorPool(ray, ShardWorker, size), size
+
+    def run(
+        self,
+        jobs: Mapping[int, GenerateOptions],
+        stop: threading.Event,
+        show: Callable[[Mapping[int, Progress]], None],
+    ) -> dict[int, Progress | Failure]:
+        results: dict[int, Progress | Failure] = {}
+        latest: dict[int, Progress] = {}
+        for ended, progress in self._actors.run(jobs):
+            for number, result in ended.items():
+                lost = isinstance(result, Exception)
+                message = f"a worker died for good: {str(result)[-500:]}"
+                results[number] = Failure(message) if lost else cast("Progress | Failure", result)
+            latest |= progress
+            latest |= {n: each for n, each in results.items() if isinstance(each, Progress)}
+            if stop.is_set() or any(isinstance(each, Failure) for each in results.values()):
+                self._actors.stop()
+            show(latest)
+        return results

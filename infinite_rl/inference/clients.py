@@ -1,0 +1,200 @@
+"""The models behind a run: one writes the tasks, one solves them independently."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..errors import ProviderUnavailable, UsageError
+from ..providers import DEFAULT_MODEL, PROVIDERS, make_provider, resolve_provider
+from ..providers.rate_limit import Limits, RetryPolicy
+from ..providers.rate_limit import LimitedProvider
+from ..providers.models import check_available, other_model
+from ..providers.prices import Price, parse_price, price_of
+from ..providers.base import BatchProvider, Provider
+from ..providers.models import nearest_thinking
+from ..verification.self_consistency import MAX_SOLUTIONS
+from .journal import Source
+
+WRITER, SOLVER = "writer", "solver"
+_NO_KEY = "none"  # API key of a provider that is never called
+
+
+def model_to_ask(
+    model: str | None, provider: str | Provider, recorded: Mapping[str, object]
+) -> str:
+    """Return the given model, else the one `recorded` in a folder's settings, else the default.
+
+    A recorded model counts only for the provider that recorded it.
+
+    Raises:
+        UsageError: no model is given, and the provider has no default.
+    """
+    if not isinstance(provider, str):
+        return provider.model
+    if model:
+        return model
+    kind = resolve_provider(provider)
+    if recorded.get("model") and recorded.get("provider") in {kind, *class_names(kind)}:
+        return str(recorded["model"])
+    if kind == "openai_compatible":
+        raise UsageError("openai_compatible has no default model: use --model_name")
+    return DEFAULT_MODEL
+
+
+def class_names(kind: str) -> list[str]:
+    """Return the class names under which a provider's runs are recorded."""
+    row = PROVIDERS[kind]
+    return [path.rpartition(":")[2] for path in (row.path, row.batches)]
+
+
+def is_offline(provider: str | Provider) -> bool:
+    """Whether a named provider calls no model, so that options for models have no effect."""
+    return isinstance(provider, str) and not PROVIDERS[resolve_provider(provider)].asks_a_model
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The number of independent solutions per row, at most, and the model that writes them.
+
+    `model` is "" if the author of the row solves it, too.
+    """
+
+    count: int
+    model: str | Provider
+
+    @classmethod
+    def of(
+        cls,
+        verify: int | None,
+        verify_model: str | Provider,
+        provider: str | Provider,
+        model: str,
+        recorded: Mapping[str, object],
+    ) -> Verification:
+        """Resolve the options: as given, else as `recorded` in the folder, else the defaults.
+
+        The default is four solutions, by another model if one is known, and none for procedural
+        rows. A provider object calls no model if its `asks_a_model` is False.
+
+        Raises:
+            UsageError: the provider calls no model that could solve a task.
+        """
+        earlier = {} if "rocedural" in str(recorded.get("provider")) else recorded
+        if isinstance(provider, str):
+            kind = resolve_provider(provider)
+            asks = PROVIDERS[kind].asks_a_model
+            if verify and not asks:
+                raise UsageError(f"{kind} solves no tasks: verify needs a provider with a model")
+            if not verify_model and earlier.get("verify"):
+                verify_model = str(earlier.get("verify_model") or model)
+            elif not verify_model and kind == "gemini":
+                verify_model = other_model(model)
+            verify_model = "" if verify_model == model else verify_model
+        else:
+            asks = bool(verify_model) or getattr(provider, "asks_a_model", True)
+        if verify is None:
+            default = earlier.get("verify", MAX_SOLUTIONS)
+            verify = default if asks and isinstance(default, int) else 0
+        return cls(verify, verify_model if verify or not isinstance(provider, str) else "")
+
+
+@dataclass(frozen=True)
+class RequestPolicy:
+    """Rate limits, retries and the stop signal for requests.
+
+    Each provider has the limits for itself; `threads` bounds its requests in flight if no limit
+    does. `clients` are the providers in use; `on_retry` gets a line for each retried call.
+    """
+
+    limits: Limits
+    threads: int
+    retry: RetryPolicy | None
+    stop: threading.Event
+    on_retry: Callable[[str], object] = lambda _: None
+    clients: list[LimitedProvider] = field(default_factory=list)
+
+    def with_provider(self, provider: Provider) -> LimitedProvider:
+        """Return the provider under this policy."""
+
+        def note(error: ProviderUnavailable, wait_s: float) -> None:
+            self.on_retry(f"{provider.model} again in {wait_s:.1f} s: {error.kind}: {error}")
+
+        most = self.limits.max_concurrency or self.threads
+        limits = replace(self.limits, max_concurrency=most)
+        client = LimitedProvider(provider, self.retry, limits=limits, stop=self.stop, on_retry=note)
+        self.clients.append(client)
+        return client
+
+    @property
+    def retries(self) -> Counter[str]:
+        """The number of retried calls, by the kind of failure."""
+        return sum((each.stats.retries for each in self.clients), Counter[str]())
+
+
+@dataclass(frozen=True)
+class ModelClients:
+    """The sources of completions of a run, and the providers behind them by role."""
+
+    writer: Source
+    solver: Source
+    providers: Mapping[str, Provider]
+
+    @classmethod
+    def of(
+        cls,
+        provider: str | Provider,
+        model: str,
+        solver: str | Provider,
+        price: str | Price | None,
+        options: Mapping[str, Any],
+        policy: RequestPolicy,
+        *,
+        structured: bool = False,
+        batch: bool = False,
+        dry_run: bool = False,
+    ) -> ModelClients:
+        """Set up providers by name or object; `solver` names a model of the same kind, or is "".
+
+        `options` are those of `make_provider`. The solver has no schema, as it writes no task, and
+        the nearest thinking option that its model has. A `dry_run` needs no API key.
+
+        Raises:
+            UsageError, ProviderRefused: a provider cannot be set up.
+        """
+        price = parse_price(price) if isinstance(price, str) else price
+        if isinstance(provider, str):
+            kind = resolve_provider(provider)
+            if not PROVIDERS[kind].asks_a_model:
+                price, structured = Price(0.0, 0.0), False
+            options = {**options, "batch": batch, "api_key": _NO_KEY if dry_run else None}
+            if kind == "gemini" and solver and isinstance(solver, str) and not batch:
+                check_available(solver, option="--verify_model")
+            name, provider = model, make_provider(kind, model, structured=structured, **options)
+            if isinstance(solver, str) and (solver or structured):
+                near = nearest_thinking(solver or name, options.get("thinking"))
+                solver = make_provider(kind, solver or name, **{**options, "thinking": near})
+        elif isinstance(solver, str) and solver:
+            raise UsageError("with a provider object, verify_model is a provider object as well")
+        solving = provider if isinstance(solver, str) else solver
+        providers = {WRITER: provider, SOLVER: solving}
+        if batch and not all(isinstance(each, BatchProvider) for each in providers.values()):
+            raise UsageError("batch needs a provider with a batch service: gemini")
+
+        def source(role: str, provider: Provider, price: Price | None) -> Source:
+            price, name = price or price_of(provider.model), type(provider).__name__
+            complete = policy.with_provider(provider).complete
+            return Source(complete, price, provider.model, name, role, batch)
+
+        writer = source(WRITER, provider, price)
+        if solving is provider:
+            return cls(writer, replace(writer, role=SOLVER), providers)
+        priced = price if solving.model == provider.model else None
+        return cls(writer, source(SOLVER, solving, priced), providers)
+
+    def settings(self) -> dict[str, object]:
+        """Return the run settings that name the writer."""
+        return {"provider": self.writer.name, "model": self.writer.model}
