@@ -9,9 +9,9 @@ from pathlib import Path
 from .generation.plan import GenerateOptions, Shard
 from .generation.progress import Progress
 from .generation.run import generate
-from .providers.rate_limit import Limits, RetryPolicy
-from .providers.prices import Price
 from .providers.base import Provider
+from .providers.prices import Price
+from .providers.rate_limit import Limits, RetryPolicy
 from .reward_functions.reward_function import RewardFunction
 from .types import TaskType
 from .verification.self_consistency import MIN_AGREEMENT

@@ -18,11 +18,11 @@ from ..inference.clients import Verification, is_offline, model_to_ask
 from ..manifest import read_manifest
 from ..prompts import task_request
 from ..providers import ONLY_PROCEDURAL, resolve_provider
-from ..providers.rate_limit import Limits, RetryPolicy
-from ..providers.prices import Price
 from ..providers.base import Provider
-from ..providers.remote import check_settings
 from ..providers.models import parse_thinking
+from ..providers.prices import Price
+from ..providers.rate_limit import Limits, RetryPolicy
+from ..providers.remote import check_settings
 from ..reward_functions.reward_function import RewardFunction
 from ..sandbox.runtimes import language_of
 from ..settings import check_range

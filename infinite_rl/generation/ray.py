@@ -24,8 +24,8 @@ from ..errors import InfiniteRLError, UsageError
 from ..files.csv_log import read_rows
 from ..inference.budget import Estimate, Spending
 from ..providers import PROVIDERS, resolve_provider
-from ..providers.rate_limit import Limits
 from ..providers.models import warnings_of
+from ..providers.rate_limit import Limits
 from ..reward_functions import get_reward_functions
 from ..settings import check_range
 from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER, JOURNAL, Store

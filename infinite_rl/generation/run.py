@@ -24,9 +24,8 @@ from ..inference.clients import ModelClients, RequestPolicy, is_offline
 from ..inference.journal import BatchNotReady, Journal, slot_seed
 from ..manifest import MANIFEST
 from ..providers import resolve_provider
+from ..providers.models import check_available, nearest_thinking, thinking_request, warnings_of
 from ..providers.rate_limit import Limits
-from ..providers.models import check_available, warnings_of
-from ..providers.models import nearest_thinking, thinking_request
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 from ..store import DATASET, FAILED, JOURNAL, Store

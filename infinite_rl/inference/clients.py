@@ -10,12 +10,10 @@ from typing import Any
 
 from ..errors import ProviderUnavailable, UsageError
 from ..providers import DEFAULT_MODEL, PROVIDERS, make_provider, resolve_provider
-from ..providers.rate_limit import Limits, RetryPolicy
-from ..providers.rate_limit import LimitedProvider
-from ..providers.models import check_available, other_model
-from ..providers.prices import Price, parse_price, price_of
 from ..providers.base import BatchProvider, Provider
-from ..providers.models import nearest_thinking
+from ..providers.models import check_available, nearest_thinking, other_model
+from ..providers.prices import Price, parse_price, price_of
+from ..providers.rate_limit import LimitedProvider, Limits, RetryPolicy
 from ..verification.self_consistency import MAX_SOLUTIONS
 from .journal import Source
 
