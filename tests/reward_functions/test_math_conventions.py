@@ -9,8 +9,6 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import NamedTuple
 
-import pytest
-
 from infinite_rl.reward_functions import math as package
 from infinite_rl.reward_functions.math import tree, verify
 
@@ -18,7 +16,7 @@ DOCSTRING = package.__doc__ or ""
 CONVENTIONS = DOCSTRING.partition("\nConventions.")[2]
 MODULES = [module.name for module in iter_modules(package.__path__)]
 STATUSES = {" == ": "equal", " != ": "different", " ?? ": "unparsed"}
-PATIENCE = 30.0  # seconds: these tests are not about time, on however busy a machine
+TIMEOUT_S = 30.0  # seconds: these tests are not about time, on however busy a machine
 SIGN = re.compile(" == | != | \\?\\? ")
 
 
@@ -31,27 +29,29 @@ class Example(NamedTuple):
 def examples(convention: str) -> list[Example]:
     """The examples of one convention: the lines that are indented, with wide gaps in them."""
     lines = [line for line in convention.split("\n") if line.startswith(" " * 6)]
-    found: list[Example] = []
+    result: list[Example] = []
     for text in (part for line in lines for part in re.split(" {4,}", line.strip())):
         sign = list(SIGN.finditer(text))[-1]
-        found.append(Example(text[: sign.start()], STATUSES[sign[0]], text[sign.end() :]))
-    return found
+        result.append(Example(text[: sign.start()], STATUSES[sign[0]], text[sign.end() :]))
+    return result
 
 
 BY_CONVENTION = {text.split("\n")[0]: examples(text) for text in CONVENTIONS.split("\n- ")[1:]}
-EXAMPLES = [example for found in BY_CONVENTION.values() for example in found]
 
 
 def test_every_convention_has_an_example() -> None:
     assert len(BY_CONVENTION) > 30
-    assert not [name for name, found in BY_CONVENTION.items() if not found]
+    assert not [name for name, shown in BY_CONVENTION.items() if not shown]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=" ".join)
-def test_every_example_of_a_convention_holds_in_both_orders(example: Example) -> None:
-    prediction, status, gold = example
-    assert verify(prediction, gold, timeout=PATIENCE).status == status
-    assert verify(gold, prediction, timeout=PATIENCE).status == status
+def test_every_example_of_a_convention_holds_in_both_orders() -> None:
+    faults = [
+        example
+        for example in (each for shown in BY_CONVENTION.values() for each in shown)
+        for pair in (example[::2], example[::-2])
+        if verify(*pair, timeout=TIMEOUT_S).status != example.status
+    ]
+    assert faults == []
 
 
 def test_the_tree_names_every_operation() -> None:
@@ -61,7 +61,6 @@ def test_the_tree_names_every_operation() -> None:
     assert built and built <= set(re.findall(r"\w+", " ".join(rows)))
 
 
-@pytest.mark.parametrize("name", ["", *MODULES])
-def test_the_examples_of_every_docstring_are_true(name: str) -> None:
-    module = import_module(f"{package.__name__}.{name}".rstrip("."))
-    assert doctest.testmod(module).failed == 0
+def test_the_examples_of_every_docstring_are_true() -> None:
+    modules = [package, *(import_module(f"{package.__name__}.{name}") for name in MODULES)]
+    assert [module.__name__ for module in modules if doctest.testmod(module).failed] == []
