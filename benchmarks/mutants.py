@@ -28,7 +28,7 @@ from benchmarks.humaneval import DATA, SUITES, Problem, Suite
 from benchmarks.native import STOPPED, Native
 from benchmarks.sandbox import machine
 from infinite_rl.layout import fenced, tagged
-from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
+from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.verification.mutation import Mutant, mutants
 
 END = "the end of all tests"

@@ -28,7 +28,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
+from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.workers import pool as workers
 

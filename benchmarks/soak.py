@@ -28,7 +28,7 @@ from pathlib import Path
 
 from benchmarks.sandbox import machine
 from infinite_rl.layout import fenced, tagged
-from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
+from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.types import RewardFunctionScore, Sample
 

@@ -17,7 +17,7 @@ from infinite_rl.errors import UsageError
 from infinite_rl.layout import fenced, render, tagged
 from infinite_rl.parsing.sections import ExampleParser
 from infinite_rl.reward_functions import REWARDS, RewardFunction, get_reward_functions
-from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
+from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.types import RewardFunctionScore, Sample
 
 REWARD = get_reward_functions(timeout=5)

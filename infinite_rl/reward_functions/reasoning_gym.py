@@ -27,8 +27,7 @@ from ..layout import ANSWER_TAG
 from ..parsing.tags import format_of, tag_matches
 from ..types import RewardFunctionScore
 from ..workers.worker import NoWorkers, Worker, WorkerGone
-from .coding.predicate import by_predicate
-from .reward_function import BadReference, Expected, RewardFunction, unscored
+from .reward_function import BadReference, Expected, RewardFunction, by_predicate, unscored
 
 if TYPE_CHECKING:
     from .shaping import Shaping

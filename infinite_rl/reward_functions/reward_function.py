@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..errors import UsageError
+from ..errors import UsageError, shown
 from ..layout import ANSWER_TAG
 from ..types import RewardFunctionScore, Sample
 
@@ -18,16 +18,16 @@ Expected: TypeAlias = "str | int | float | dict[str, Any] | Callable[[str], Any]
 
 
 class RewardFunction(ABC):
-    """Scores completions of one kind of task. Safe to call from many threads at once.
+    """Score completions of one kind of task. Thread-safe.
 
     `timeout` is in seconds. `shaping` switches on the signals of `shaping.py` by name; a reward
     applies them by ending in `return self.shaped(score, model_output)`.
 
-    `version` is recorded with each row that the reward has proven: raise it in a reward whenever
-    one of its verdicts may change.
+    `version` is recorded with each row that the reward verified: raise it in a reward whenever one
+    of its verdicts may change.
 
     Raises:
-        UsageError: a timeout that is not positive, or a shaping that cannot be read.
+        UsageError: the timeout is not positive, or the shaping is invalid.
     """
 
     version: str = "1"
@@ -41,7 +41,7 @@ class RewardFunction(ABC):
         self.timeout = timeout
         self._signals: tuple[Signal, ...] = ()
         if shaping:
-            from .shaping import read_shaping  # its tables take as long to load as all the rest
+            from .shaping import read_shaping  # its tables take as long to load as the rest
 
             self._signals = read_shaping(shaping)
 
@@ -51,17 +51,17 @@ class RewardFunction(ABC):
     ) -> RewardFunctionScore:
         """Score `model_output` against `expected_output`.
 
-        Whatever the model wrote is scored, never raised. A reference that cannot be read gives the
-        status "unscored". `answer_tag` names the tag that holds the final content.
+        No model output raises. A reference that cannot be read gives the status "unscored".
+        `answer_tag` names the tag that holds the final content.
         """
 
     @property
     def limits(self) -> dict[str, Any]:
-        """What bounds one judgement, as JSON values: the timeout in seconds, and what else does."""
+        """The limits of one judgement, as JSON values: the timeout in seconds, and others."""
         return {"timeout": self.timeout}
 
     def prepare(self, language: str = "") -> None:  # noqa: B027 -- most have nothing to load
-        """Load what judging needs now, so that a part that is missing shows before a call is paid.
+        """Load everything that judging needs, so that missing parts show before a call is paid.
 
         Raises:
             RuntimeMissing, UnknownName: nothing can be judged.
@@ -72,22 +72,22 @@ class RewardFunction(ABC):
         return self.compute_reward(completion, sample.answer)
 
     def passes(self, sample: Sample, completion: str, *, likely: bool) -> bool | None:  # noqa: ARG002
-        """Whether a completion passes, at the least cost; None if that cannot be decided.
+        """Whether a completion passes, at the lowest cost; None if that cannot be decided.
 
-        For a row whose own response has passed, so that its reference is known to be sound. The
-        verdict does not depend on whether a pass is `likely`, its cost may.
+        For a row whose own response passed, so its reference is known to be sound. `likely` says
+        whether a pass is expected: the cost may depend on it, the verdict does not.
         """
         score = self.score(sample, completion)
         return None if score.status == "unscored" else score.passed
 
     def sees_spelling(self, sample: Sample) -> bool:  # noqa: ARG002
-        """Whether the verdict on a program may depend on more than what it returns or prints."""
+        """Whether the verdict on a program may depend on more than its values and its output."""
         return True
 
     def accepts_empty(self, sample: Sample, empty: str) -> bool:
         """Whether a row's reference accepts `empty`, a response that solves nothing.
 
-        For a row whose own response has just passed.
+        For a row whose own response just passed.
         """
         return bool(self.passes(sample, empty, likely=False))
 
@@ -97,20 +97,20 @@ class RewardFunction(ABC):
         expected_outputs: Iterable[Expected],
         answer_tag: str = ANSWER_TAG,
     ) -> list[RewardFunctionScore]:
-        """`compute_reward` for each output and what is expected of it, in their order.
+        """Score each output against its reference as `compute_reward`, in order.
 
         Raises:
-            UsageError: not as many of the one as of the other.
+            UsageError: the two sequences differ in length.
         """
         pairs = paired(model_outputs, expected_outputs)
         return [self.compute_reward(output, expected, answer_tag) for output, expected in pairs]
 
     def score_many(self, pairs: Iterable[tuple[Sample, str]]) -> list[RewardFunctionScore]:
-        """`score` for each pair of a row and a completion, in their order."""
+        """Score each pair of a row and a completion as `score`, in order."""
         return [self.score(sample, completion) for sample, completion in pairs]
 
     def shaped(self, score: RewardFunctionScore, model_output: str) -> RewardFunctionScore:
-        """The score with the auxiliary signals that are switched on, measured on the completion."""
+        """Add the auxiliary signals that are switched on, measured on the completion."""
         if not self._signals:
             return score
         from .shaping import shape
@@ -123,7 +123,7 @@ class BadReference(ValueError):
 
 
 def unscored(format_score: float, reason: str, **details: str) -> RewardFunctionScore:
-    """The score where nothing can be judged, by no fault of the model's."""
+    """The score if nothing can be judged, by no fault of the model."""
     return RewardFunctionScore(
         format_score, 0.0, f"cannot judge: {reason}", status="unscored", details=details
     )
@@ -132,10 +132,41 @@ def unscored(format_score: float, reason: str, **details: str) -> RewardFunction
 def paired(
     model_outputs: Iterable[str], expected_outputs: Iterable[Expected]
 ) -> list[tuple[str, Expected]]:
-    """Each output with what is expected of it. Raises `UsageError` where one is left over."""
+    """Pair each output with its reference. Raises `UsageError` if their numbers differ."""
     if isinstance(model_outputs, str) or isinstance(expected_outputs, str):
         raise UsageError("outputs and references must be sequences, not one text")
     outputs, expected = list(model_outputs), list(expected_outputs)
     if len(outputs) != len(expected):
         raise UsageError(f"{len(outputs)} outputs cannot be judged by {len(expected)} references")
     return list(zip(outputs, expected, strict=True))
+
+
+def predicate_share(predicate: Callable[[str], Any], text: str) -> float:
+    """Call a caller's predicate: True and False are 1.0 and 0.0, a number from 0 to 1 is itself.
+
+    Raises:
+        BadReference: it raised, or returned anything else: a reward on another scale must not be
+            clipped silently.
+    """
+    try:
+        result = predicate(text)
+    except Exception as fault:  # the caller's code may raise anything
+        raise BadReference(f"the predicate raised {type(fault).__name__}: {fault}") from fault
+    if isinstance(result, (bool, int, float)) and 0 <= result <= 1:
+        return float(result)
+    raise BadReference(
+        f"the predicate returned {shown(result)}, neither a bool nor a number from 0 to 1"
+    )
+
+
+def by_predicate(
+    predicate: Callable[[str], Any], format_score: float, text: str
+) -> RewardFunctionScore:
+    """The score of a text that a caller's predicate judges."""
+    try:
+        share = predicate_share(predicate, text)
+    except BadReference as fault:
+        return unscored(format_score, str(fault))
+    if share == 1.0:
+        return RewardFunctionScore(format_score, share, status="passed")
+    return RewardFunctionScore(format_score, share, "the predicate rejects the answer")

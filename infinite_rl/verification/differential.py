@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..layout import ANSWER_TAG
+from ..reward_functions.coding import read_submission
 from ..reward_functions.coding.reference import Cases, read_reference
-from ..reward_functions.coding.reward import read_submission
 from ..reward_functions.compare import compare
 from ..reward_functions.reward_function import BadReference
 from ..sandbox.executor import RewardExecutor

@@ -27,7 +27,7 @@ from infinite_rl.layout import render, tagged
 from infinite_rl.manifest import read_manifest
 from infinite_rl.providers.rate_limit import RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
-from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
+from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.reward_functions.reward_function import Expected, RewardFunction
 from infinite_rl.store import DATASET, FAILED, JOURNAL
 from infinite_rl.tasks import TASKS

@@ -23,7 +23,7 @@ from infinite_rl.dataset import load_dataset
 from infinite_rl.export import Format, export
 from infinite_rl.generation.rescore import rescore
 from infinite_rl.layout import render, tagged
-from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
+from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.runtimes import Limits
 from infinite_rl.verification.certificate import reprove
 

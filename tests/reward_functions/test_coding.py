@@ -12,6 +12,7 @@ import pytest
 
 from infinite_rl.errors import UnknownName, UsageError
 from infinite_rl.layout import fenced, tagged
+from infinite_rl.reward_functions.coding import CodingRewardFunction, read_submission
 from infinite_rl.reward_functions.coding import reward as coding
 from infinite_rl.reward_functions.coding.reference import (
     BadReference,
@@ -24,7 +25,6 @@ from infinite_rl.reward_functions.coding.reference import (
     Tests,
     read_reference,
 )
-from infinite_rl.reward_functions.coding.reward import CodingRewardFunction, read_submission
 from infinite_rl.reward_functions.math import MathRewardFunction
 from infinite_rl.runtimes import Limits
 from infinite_rl.sandbox.executor import RewardExecutor

@@ -19,7 +19,7 @@ import pytest
 from wasmtime import Func, Instance, Module, WasmtimeError, wat2wasm
 
 from infinite_rl.errors import UsageError
-from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
+from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.runtimes import Limits
 from infinite_rl.sandbox import engine
 from infinite_rl.sandbox.executor import RewardExecutor

@@ -12,7 +12,7 @@ from infinite_rl.generation.attempts import judge
 from infinite_rl.inference.journal import slot_seed
 from infinite_rl.procedural import ProceduralProvider
 from infinite_rl.reward_functions import get_reward_functions
-from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
+from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.reward_functions.math import MathRewardFunction
 from infinite_rl.reward_functions.reward_function import RewardFunction
 from infinite_rl.runtimes import recorded_hash, runtime_named

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from infinite_rl.layout import fenced, tagged
+from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.reward_functions.coding.reference import Cases, Tests, read_reference
-from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
 from infinite_rl.types import Completion, Sample
 from infinite_rl.verification.differential import Differences, Differential, same_value
 from infinite_rl.verification.inputs import CallInput, call_inputs, stdin_inputs

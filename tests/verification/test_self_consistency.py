@@ -9,7 +9,7 @@ import pytest
 
 from infinite_rl.errors import UsageError
 from infinite_rl.layout import fenced, tagged
-from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
+from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.reward_functions.math import MathRewardFunction
 from infinite_rl.tasks import TASKS
 from infinite_rl.types import Completion, Sample

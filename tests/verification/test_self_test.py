@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from infinite_rl.layout import fenced, tagged
-from infinite_rl.reward_functions.coding.reward import CodingRewardFunction
+from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.reward_functions.math import MathRewardFunction, verify
 from infinite_rl.reward_functions.math.bounds import Budget
 from infinite_rl.reward_functions.math.normal_form import read

@@ -1,31 +1,88 @@
-"""The program in a completion, wherever it stands: how base models and chat models hand in code.
+"""The program in a completion.
 
-1. What stands in the last answer tag is looked at, or without a tag all that is no thinking.
-2. Of MBPP, a line `[BEGIN]` and what is before it is left out, and `[DONE]` ends everything.
-3. Of fenced blocks the first counts that defines what was asked for, else the first one in the
-   language, else the first.
-4. Where no tag, no closed fence and no `[DONE]` says where the program ends, a base model has gone
-   on writing. Prose before the first line of code is left out, and the program ends after what
-   was asked for. Of the definitions right behind it those stay that it uses, by their names; a
-   second definition of the same name does not.
+`read_submission` takes it from a fence in the answer tag. `program_in` also finds it in the forms
+of base models and chat models on benchmarks:
 
-So a helper function stays on either side of the one that calls it, and the next exercise, which may
-stop in the middle of a line, goes. All is decided by a linear scan: nothing is parsed or run here.
+1. The text is the content of the last answer tag, or without a tag the completion less thinking.
+2. As in MBPP, text up to a line `[BEGIN]` is dropped, and `[DONE]` ends the program.
+3. Of fenced blocks the first that defines a wanted name counts, else the first one in the language,
+   else the first.
+4. If no tag, closed fence or `[DONE]` marks the end, a base model may have continued. Prose before
+   the first line of code is dropped, and the program ends after the wanted definitions. Of the
+   definitions right behind them, those stay that the program uses by name; a second definition of
+   a wanted name does not.
+
+So a helper function stays on either side of the function that calls it, and the next exercise,
+which may stop in mid-line, is dropped. The scan is linear: nothing is parsed or run here.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from ...layout import ANSWER_TAG
-from ...parsing.fences import CodeBlock, code_blocks
+from ...parsing.fences import code_blocks
 from ...parsing.tags import split_thinking, tag_matches
 from ...sandbox.javascript.tokens import tokens
 from ...sandbox.runtimes import language_of
 from .reference import named_language
+
+_DAMAGED_CHARS = 10  # a shorter rest of a damaged fence is not run
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The code of a completion; `error` says why there is none to run.
+
+    `language` is the programming language that its fence names, or "".
+    """
+
+    format_score: float
+    code: str = ""
+    error: str = ""
+    language: str = ""
+
+
+def read_submission(model_output: str, answer_tag: str, language: str) -> Submission:
+    """Read the code in the last answer tag of a completion, and score its format.
+
+    1.0 for a fenced block inside the tag, 0.5 for a tag without a fence; for half a fence 0.3 with
+    more than ten characters of code and 0.2 (nothing to run) with less; 0.0 without a tag. Of
+    several blocks the first in `language` counts, else the first that names no language, else the
+    first in a language with a runtime, else the first.
+    """
+    tags = tag_matches(model_output, answer_tag)
+    if not tags:
+        return Submission(0.0, error=f"no <{answer_tag}> tag in the output")
+    content, format_score, label = tags[-1].content, 0.5, ""
+    blocks = code_blocks(content)
+    closed = [block for block in blocks if block.closed]
+    if closed:
+        named = [b for b in closed if language in (b.language, language_of(b.language))]
+        unnamed = [b for b in closed if not b.language]
+        runnable = [b for b in closed if language_of(b.language)]
+        block = [*named, *unnamed, *runnable, *closed][0]
+        code, label, format_score = block.code, named_language(block.language), 1.0
+    elif not blocks and "```" not in content:
+        code = content
+    else:
+        code, format_score = content.replace("```", ""), 0.3
+        if blocks:
+            code, label = blocks[0].code, named_language(blocks[0].language)
+        if len(code.strip()) <= _DAMAGED_CHARS:
+            error = "the code fence is damaged and holds no code"
+            return Submission(0.2, error=error, language=label)
+    if code.lstrip("\r\n")[:1].isspace():  # the whole block was indented, fence included
+        code = textwrap.dedent(code)
+    error = "" if code.strip() else "the answer holds no code"
+    return Submission(format_score, code, error, label)
+
+
+# --- benchmark conventions -----------------------------------------------------------------------
 
 _BEGIN = re.compile(r"^[` \t]*\[BEGIN\][ \t]*\n?", re.MULTILINE)
 _DONE = re.compile(r"^[` \t]*\[DONE\]", re.MULTILINE)
@@ -42,12 +99,12 @@ _DEFINITION = re.compile(
 )
 _FIRST_LINE = re.compile(rf'^(?:{_DEFINITION.pattern}|@{_NAME}|#|"""|\'\'\')', re.MULTILINE)
 _WORD = re.compile(_NAME)
-_PREFIX = re.compile(r".*[^a-z]", re.DOTALL)  # what is before the letters at the end
+_PREFIX = re.compile(r".*[^a-z]", re.DOTALL)  # all but the letters at the end
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Code, and whether something marked its end: "yes", "no", or a "damaged" fence.
+    """Code, and whether its end was marked: "yes", "no", or by a "damaged" fence.
 
     `language` is the one that its fence names, or "".
     """
@@ -56,28 +113,37 @@ class Excerpt:
     ended: str
     language: str = ""
 
+    def submission(self) -> Submission:
+        """The code with its format score."""
+        if not self.code.strip():
+            return Submission(0.0, error="the completion holds no code")
+        format_score = 0.3 if self.ended == "damaged" else 1.0
+        return Submission(format_score, self.code, language=self.language)
 
-def program_in(output: str, asked: Collection[str], tag: str, language: str) -> Excerpt:
-    """The program of a completion by the rules above; `asked` are names that it is to define."""
-    found = marked(output, asked, tag, language)
-    if found.ended == "yes" or language != "python":
-        return found
-    return replace(found, code=until_complete(from_first_line(found.code), asked))
+
+def program_in(output: str, wanted: Collection[str], tag: str, language: str) -> Excerpt:
+    """Find the program of a completion by the rules above; `wanted` are names that it defines."""
+    excerpt = marked(output, wanted, tag, language)
+    if excerpt.ended == "yes" or language != "python":
+        return excerpt
+    return replace(excerpt, code=until_complete(from_first_line(excerpt.code), wanted))
 
 
 def marked(
-    output: str, asked: Collection[str], tag: str = ANSWER_TAG, language: str = "python"
+    output: str, wanted: Collection[str], tag: str = ANSWER_TAG, language: str = "python"
 ) -> Excerpt:
-    """The code as far as tags, fences and `[DONE]` mark it."""
+    """Find the code as far as tags, fences and `[DONE]` mark it."""
     visible, _ = split_thinking(output)
     tags = tag_matches(output, tag)
     text = _indented(visible, tags[-1].content) if tags else visible
     done = _DONE.search(text)
     text = text[: done.start()] if done else text
-    begun = _BEGIN.search(text)
-    text = text[begun.end() :] if begun else text
+    begin = _BEGIN.search(text)
+    text = text[begin.end() :] if begin else text
     blocks = code_blocks(text)
-    if block := _chosen(blocks, asked, language):
+    named = [b for b in blocks if language in (b.language, language_of(b.language))]
+    defining = [b for b in blocks if any(definition(b.code, name) for name in wanted)]
+    for block in [*defining, *named, *blocks]:
         ended = "yes" if block.closed or done else "damaged"
         return Excerpt(block.code, ended, named_language(block.language))
     well_formed = tags and tags[-1].how == "well_formed"
@@ -85,12 +151,12 @@ def marked(
 
 
 def definition(code: str, name: str) -> re.Match[str] | None:
-    """Where a line of the code defines a function or a class of that name, at its top level."""
+    """The line that defines a function or a class of that name at the top level of Python code."""
     return re.search(rf"^(?:(?:async[ \t]+)?def|class)[ \t]+{re.escape(name)}\b", code, re.M)
 
 
 def is_method_of_solution(code: str, name: str, language: str) -> bool:
-    """Whether a class `Solution`, as LeetCode has it, has the method, and no other has the name."""
+    """Whether a class `Solution`, as on LeetCode, has the method, and nothing else has the name."""
     if "Solution" not in code:
         return False
     if language == "javascript":
@@ -104,7 +170,7 @@ def is_method_of_solution(code: str, name: str, language: str) -> bool:
 
 
 def _is_method_in_javascript(code: str, name: str) -> bool:
-    found = is_class = False
+    is_method = is_class = False
     depth, before = 0, ""
     for token in tokens(code):
         if depth == 0 and token.text == "Solution" and before == "class":
@@ -112,40 +178,40 @@ def _is_method_in_javascript(code: str, name: str) -> bool:
         elif token.text == name and before != ".":
             if not is_class:
                 return False
-            found = found or depth == 1
+            is_method = is_method or depth == 1
         depth = max(depth + token.opens - token.closes, 0)
         if token.closes and depth == 0:
             is_class = False
         before = token.text
-    return found
+    return is_method
 
 
-def until_complete(code: str, asked: Collection[str]) -> str:
-    """Python code up to where all of `asked` is defined, and what of the rest that needs.
+def until_complete(code: str, wanted: Collection[str]) -> str:
+    """Python code up to where all `wanted` names are defined, and the definitions that this uses.
 
-    Code that defines none of it is left as it is.
+    Code that defines none of them is returned as it is.
     """
-    statements, wanted = list(_statements(code)), {*asked}
-    places = {name: n for n, each in reversed([*enumerate(statements)]) for name in each.names}
-    last = max((places[name] for name in wanted & places.keys()), default=None)
+    statements, names = list(_statements(code)), {*wanted}
+    first = {name: n for n, each in reversed([*enumerate(statements)]) for name in each.names}
+    last = max((first[name] for name in names & first.keys()), default=None)
     if last is None:
         return code
     following = list(takewhile(lambda each: each.names, statements[last + 1 :]))
-    again = next((n for n, each in enumerate(following) if each.names & wanted), len(following))
+    again = next((n for n, each in enumerate(following) if each.names & names), len(following))
     kept = statements[: last + 1]
     return "".join(each.text for each in [*kept, *_used(following[:again], kept)])
 
 
 @dataclass(frozen=True)
 class _Statement:
-    """A top-level statement, with its comments and all lines inside it, and what it defines."""
+    """A top-level statement with its comments and inner lines, and the names that it defines."""
 
     text: str
     names: frozenset[str]
 
 
 def _used(following: list[_Statement], kept: list[_Statement]) -> list[_Statement]:
-    """Those of the definitions that are used by name, by what is kept or by one another."""
+    """The following definitions that the kept ones use by name, directly or indirectly."""
     owners: dict[str, list[int]] = {}
     for n, each in enumerate(following):
         for name in each.names:
@@ -161,7 +227,7 @@ def _used(following: list[_Statement], kept: list[_Statement]) -> list[_Statemen
 
 
 def _words(code: str) -> list[str]:
-    """The names in Python code, those inside f-strings too, but not what text and comments say."""
+    """The names in Python code, also those in f-strings, but not those in text and comments."""
 
     def kept(token: re.Match[str]) -> str:
         is_text = token[0][0] in "#\"'"
@@ -174,44 +240,36 @@ def _words(code: str) -> list[str]:
 def _statements(code: str) -> Iterator[_Statement]:
     """The top-level statements of Python code.
 
-    One begins where a line does, outside of strings and brackets, with neither white space nor a
-    comment; a decorator belongs to what it decorates.
+    One begins at the start of a line outside of strings and brackets, with neither white space nor
+    a comment; a decorator belongs to the statement below it.
     """
     begin = head = depth = 0
     for token in _TOKEN.finditer(code):
-        mark, place = token[0], token.end()
+        mark, end = token[0], token.end()
         if mark in "([{":
             depth += 1
         elif mark in ")]}":
             depth = max(0, depth - 1)
-        elif mark == "\n" and not depth and code[place : place + 1].strip(" \t\r\n#)]}"):
+        elif mark == "\n" and not depth and code[end : end + 1].strip(" \t\r\n#)]}"):
             if not code.startswith("@", head):
-                yield _Statement(code[begin:place], _defined(code, head))
-                begin = place
-            head = place
+                yield _Statement(code[begin:end], _defined(code, head))
+                begin = end
+            head = end
     yield _Statement(code[begin:], _defined(code, head))
 
 
 def _defined(code: str, head: int) -> frozenset[str]:
-    found = _DEFINITION.match(code, head)
-    return (
-        frozenset(_WORD.findall(" ".join(filter(None, found.groups())))) if found else frozenset()
-    )
+    match = _DEFINITION.match(code, head)
+    return frozenset(_WORD.findall(" ".join(filter(None, match.groups() if match else ()))))
 
 
 def from_first_line(code: str) -> str:
-    """Code without the prose before its first line; all of the text where no line looks like it."""
-    found = _FIRST_LINE.search(code)
-    return code[found.start() :] if found else code
-
-
-def _chosen(blocks: list[CodeBlock], asked: Collection[str], language: str) -> CodeBlock | None:
-    named = [b for b in blocks if language in (b.language, language_of(b.language))]
-    defining = [b for b in blocks if any(definition(b.code, name) for name in asked)]
-    return next(iter([*defining, *named, *blocks]), None)
+    """Drop the prose before the first line of code; all text stays if no line looks like code."""
+    match = _FIRST_LINE.search(code)
+    return code[match.start() :] if match else code
 
 
 def _indented(text: str, content: str) -> str:
-    """What a tag holds, with the white space that its first line began with."""
+    """The content of a tag, with the indentation of its first line."""
     before = text[: max(0, text.rfind(content))]
     return before[len(before.rstrip(" \t")) :] + content

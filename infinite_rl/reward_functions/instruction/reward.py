@@ -12,8 +12,7 @@ from ...errors import UnknownName, UsageError, shown
 from ...layout import ANSWER_TAG
 from ...parsing.tags import format_of, split_thinking, tag_matches
 from ...types import RewardFunctionScore
-from ..coding.predicate import by_predicate
-from ..reward_function import Expected, RewardFunction, unscored
+from ..reward_function import Expected, RewardFunction, by_predicate, unscored
 from .checks import CHECKS
 from .text import language_model, strip_invisible
 

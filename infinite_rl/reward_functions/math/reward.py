@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from ...layout import ANSWER_TAG
 from ...parsing.tags import TagMatch, format_of
 from ...types import RewardFunctionScore
-from ..coding.predicate import by_predicate
-from ..reward_function import Expected, RewardFunction, unscored
+from ..reward_function import Expected, RewardFunction, by_predicate, unscored
 from .bounds import Unparsed
 from .extract import BOXES, Convention, answer_tags, answer_text
 from .verify import Verdict, verify_when_ready

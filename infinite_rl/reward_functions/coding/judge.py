@@ -1,0 +1,285 @@
+"""Running a program against its reference, and checking that the reference itself can judge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar
+
+from ...sandbox.javascript.modules import REQUIRES_PROGRAM
+from ...types import Execution
+from ..reward_function import BadReference
+from .calls import WrongLanguage
+from .language import Runnable
+from .plain_calls import are_plain_calls
+from .programs import Submission, is_method_of_solution
+from .reference import Cases, Output, Predicate, ReferenceCode, Tests, split_method
+from .verdicts import (
+    SYNTAX_ERROR,
+    Verdict,
+    brief,
+    ending,
+    failed_run,
+    has_compiled,
+    judge_output,
+    judge_predicate,
+    limit_of,
+    quote,
+    rejected,
+)
+
+CASES_TIMEOUTS = 20  # the limit of all cases of one program together, in timeouts
+OTHER_TIMEOUTS = 5  # for the other runs of one judgement: the last case, the reference's code
+_MAX_CACHED = 256  # references; one serves every completion of its group
+# How the message of a test that cannot run at all begins; a SyntaxError further down may be
+# expected. Programs cause such messages too, so the test is also run without one.
+_BROKEN = re.compile(
+    r"^(?:(?:SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b"
+    r"|Error: Cannot find module\b)",
+    re.MULTILINE,
+)
+# A test that expects an error may well pass without a program: its absence is an error, too.
+_EXPECTS_ERROR = re.compile(
+    r"raises|throws|rejects|\bexcept\b|\bcatch\b|\bsuppress\b", re.IGNORECASE
+)
+_ANY_NAME = "def __getattr__(name): return print"  # a module from which any name can be imported
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class Sandbox(Protocol):
+    """The part of `RewardExecutor` that the reward needs."""
+
+    def execute(
+        self,
+        code: str,
+        lang: str,
+        *,
+        stdin: str = "",
+        timeout: float | None = None,
+        tests: Sequence[str] = (),
+        entry_point: str = "",
+        setup: str = "",
+        expected: Sequence[Any] = (),
+        file: str = "",
+    ) -> Execution:
+        """As `RewardExecutor.execute`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Caches:
+    """What is known of references: the outputs of their code, the faults of their tests."""
+
+    outputs: dict[tuple[str, str], str] = field(default_factory=dict)
+    faults: dict[tuple[Tests, str], BadReference | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Judges programs by runs in `executor`, each within `timeout` seconds."""
+
+    executor: Sandbox
+    timeout: float
+    caches: Caches
+
+    def verdict(
+        self, submission: Submission, reference: Runnable, language: str, *, fast: bool = False
+    ) -> Verdict:
+        """Judge a program. With `fast`, stop at the first failure and take the tests to be sound.
+
+        Raises:
+            BadReference: nothing can be judged against the reference.
+            RuntimeMissing, SandboxError: nothing can be run.
+        """
+        if submission.error:
+            return rejected(submission.error)
+        if isinstance(reference, Tests):
+            return self._judge_tests(submission.code, reference, language, fast=fast)
+        if isinstance(reference, Cases):
+            return self._judge_cases(submission.code, reference, language, fast=fast)
+        if isinstance(reference, ReferenceCode):
+            reference = Output(self._reference_output(reference.code, reference.language))
+        execution = self.run(submission.code, language)
+        if execution.status != "ok":
+            return failed_run(execution, self.timeout)
+        if isinstance(reference, Predicate):
+            return judge_predicate(execution.stdout.strip(), reference)
+        return judge_output(execution.stdout, reference)
+
+    def run(self, code: str, language: str, **more: Any) -> Execution:
+        """Run a program. Raises as the executor does."""
+        return self.executor.execute(code, language, timeout=self.timeout, **more)
+
+    def _reference_output(self, code: str, language: str) -> str:
+        """What the reference's code prints; it runs once for all completions of a group.
+
+        Raises `BadReference`. A failure is not cached: the machine may have been busy.
+        """
+        if (code, language) in self.caches.outputs:
+            return self.caches.outputs[code, language]
+        execution = self.run(code, language)
+        if execution.status != "ok":
+            reason = ending(execution, self.timeout)
+            raise BadReference(f"the reference (answer) execution failed: {reason}")
+        if not execution.stdout.strip():
+            raise BadReference("the reference code prints nothing")
+        _cache(self.caches.outputs, (code, language), execution.stdout)
+        return execution.stdout
+
+    def _judge_cases(self, code: str, reference: Cases, language: str, *, fast: bool) -> Verdict:
+        """Run the program once per case. After a run that hit a limit, the other cases fail.
+
+        So do those that are left when all runs together took twenty timeouts: a model that writes
+        its own cases could ask for thousands of slow ones.
+        """
+        count, passed, error = len(reference.cases), 0, ""
+        compiled, left_s = True, CASES_TIMEOUTS * self.timeout
+        for number, (stdin, wanted) in enumerate(reference.cases, start=1):
+            execution = self.run(code, language, stdin=stdin)
+            if execution.status == "ok":
+                expected = Output(wanted, reference.exact, reference.tolerance)
+                verdict = judge_output(execution.stdout, expected)
+            else:
+                verdict = failed_run(execution, self.timeout)
+                compiled = verdict.compiled
+            passed += verdict.passed
+            if not (verdict.passed or error):
+                error = f"case {number} with input {quote(stdin.strip())}: {verdict.error}"
+            left_s -= execution.duration_s
+            if left_s < 0 and number < count:
+                error = error or f"timeout: the first {number} cases took too long together"
+                break
+            if execution.status not in ("ok", "error") or not compiled or (fast and error):
+                break
+        details = {"cases": count, "cases_passed": passed, **limit_of(execution)}
+        error = error and f"{passed} of {count} cases passed; {error}"
+        return Verdict(passed / count, passed == count, error, details, compiled)
+
+    def _judge_tests(self, code: str, reference: Tests, language: str, *, fast: bool) -> Verdict:
+        """Run all tests after the program, in one sandbox."""
+        execution = self._run_tests(code, reference, language)
+        count, results = len(reference.tests), execution.tests
+        passed = sum(result.passed for result in results)
+        details = {"tests": count, "tests_passed": passed, **limit_of(execution)}
+        if _all_pass(reference, execution):
+            if not fast and not are_plain_calls(reference, language):
+                self.check_tests(reference, language)  # a program can make what the sandbox lacks
+            return Verdict(1.0, True, "", details)
+        messages = (execution.stderr, *(each.message for each in results))
+        if not fast and any(map(_BROKEN.search, messages)):
+            self.check_tests(reference, language)
+        ended = ending(execution, self.timeout)
+        if passed >= count:  # all passed, yet it ended badly: none of its reports is believed
+            return Verdict(0.0, False, ended or "more results than tests", details)
+        numbered = enumerate(zip(reference.tests, results, strict=False), start=1)
+        failures = (
+            f"test {number} failed: {brief(result.message)} in: {quote(test.strip())}"
+            for number, (test, result) in numbered
+            if not result.passed
+        )
+        reason = ended or next(failures, "the program ended before it could be tested")
+        error = f"{passed} of {count} tests passed; {reason}"
+        return Verdict(passed / count, False, error, details, has_compiled(execution))
+
+    def check_tests(self, tests: Tests, language: str) -> None:
+        """Raise `BadReference` if no program could pass the tests, or if every program passes.
+
+        The tests run in an instance without a program, so that none can influence the result, once
+        for all completions of a group.
+        """
+        faults = self.caches.faults
+        if (tests, language) in faults:
+            fault = faults[tests, language]
+        else:
+            fault = BadReference("the tests pass without a program")
+            for code in _no_programs(tests, language):
+                execution = self._run_tests(code, tests, language)
+                if not _all_pass(tests, execution) or expects_error(tests):
+                    fault = _fault_of(tests, execution)
+                    break
+            is_importing = any("import" in text for text in (tests.setup, *tests.tests))
+            if fault is None and language == "python" and is_importing:
+                # The import that fails may follow an import of the program.
+                execution = self._run_tests(_ANY_NAME, tests, language)
+                fault = _fault_of(tests, execution)
+            if execution.status in ("ok", "error"):  # otherwise the machine may have been busy
+                _cache(faults, (tests, language), fault)
+        if fault:
+            raise type(fault)(str(fault))
+
+    def _run_tests(self, code: str, tests: Tests, language: str) -> Execution:
+        tests = _as_run(_of_solution(tests, code, language), language)
+        return self.run(code, language, **tests.arguments())
+
+
+def _cache(cache: dict[Key, Value], key: Key, value: Value) -> None:
+    if len(cache) >= _MAX_CACHED:
+        cache.clear()
+    cache[key] = value
+
+
+def _all_pass(tests: Tests, execution: Execution) -> bool:
+    passed = sum(result.passed for result in execution.tests)
+    return passed == len(tests.tests) == len(execution.tests) and execution.status == "ok"
+
+
+def _of_solution(tests: Tests, code: str, language: str) -> Tests:
+    """The tests of a function, for a program that has it as a method of a class `Solution`."""
+    name = tests.entry_point or (tests.tests[0].partition("(")[0] if tests.expected else "")
+    if not name.isidentifier() or not is_method_of_solution(code, name, language):
+        return tests
+    if tests.entry_point:
+        return replace(tests, entry_point=f"Solution().{name}")
+    new = "Solution()." if language == "python" else "new Solution()."
+    return replace(tests, tests=tuple(f"{new}{text}" for text in tests.tests))
+
+
+def _as_run(tests: Tests, language: str) -> Tests:
+    """The tests as an executor takes them.
+
+    A method that is checked gets the name of a function. A JavaScript setup that requires the
+    program runs in each test, since it is part of the program's own script.
+    """
+    owner, method = split_method(tests.entry_point)
+    if language == "javascript":
+        if owner:
+            tests = replace(tests, entry_point=f"((o) => o.{method}.bind(o))(new {owner}())")
+        if REQUIRES_PROGRAM.search(tests.setup):
+            texts = tuple(f"{tests.setup}\n{test}" for test in tests.tests)
+            tests = replace(tests, tests=texts, setup="")
+    elif owner:
+        setup = f"{tests.setup}\n__candidate__ = {tests.entry_point}"
+        tests = replace(tests, setup=setup, entry_point="__candidate__")
+    return tests
+
+
+def _no_programs(tests: Tests, language: str) -> Sequence[str]:
+    """An empty program, or one that does nothing and one that fails.
+
+    A Python `check` is called with a function, which must exist for the check to reach its imports.
+    """
+    if language != "python" or not tests.entry_point:
+        return ("",)
+    owner, method = split_method(tests.entry_point)
+    name, head = (method, f"class {owner}:\n ") if owner else (tests.entry_point, "")
+    return [f"{head}def {name}(*args, **kwargs): {do}" for do in ("pass", "raise NameError")]
+
+
+def expects_error(tests: Tests) -> bool:
+    """Whether a test may expect an error, which the absence of a program also causes."""
+    return any(map(_EXPECTS_ERROR.search, (tests.setup, *tests.tests)))
+
+
+def _fault_of(tests: Tests, execution: Execution) -> BadReference | None:
+    """The setup or test that cannot run at all, as a run without a program shows."""
+    if _BROKEN.search(execution.stderr):
+        kind = WrongLanguage if SYNTAX_ERROR.search(execution.stderr) else BadReference
+        return kind(f"the setup cannot run: {brief(execution.stderr)}")
+    for number, (test, result) in enumerate(zip(tests.tests, execution.tests, strict=False), 1):
+        if _BROKEN.search(result.message):
+            kind = WrongLanguage if SYNTAX_ERROR.search(result.message) else BadReference
+            reason = f"{brief(result.message)} in: {quote(test.strip())}"
+            return kind(f"test {number} cannot run: {reason}")
+    return None

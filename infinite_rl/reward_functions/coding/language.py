@@ -1,0 +1,93 @@
+"""In which language a program is judged, and what a reference means in that language."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from pathlib import PurePosixPath
+from typing import TypeAlias
+
+from ...errors import UnknownName
+from ...sandbox.javascript.runners import files_of, runner_of
+from ...sandbox.runtimes import language_of, runtime_named
+from ..reward_function import BadReference
+from .calls import call_tests
+from .reference import (
+    TYPESCRIPT,
+    Calls,
+    Cases,
+    Output,
+    Predicate,
+    Reference,
+    ReferenceCode,
+    Tests,
+    named_language,
+)
+from .verdicts import quote
+
+Runnable: TypeAlias = Output | Predicate | ReferenceCode | Tests | Cases
+NO_TYPESCRIPT = "TypeScript cannot be run"
+
+
+class LanguageChoice:
+    """The default language of a reward, and the names that its executor knows."""
+
+    def __init__(self, *, accepts_any: bool = False) -> None:
+        self.default = "python"
+        self._is_set = False
+        self._accepts_any = accepts_any  # an executor that was passed in may have its own languages
+
+    def set(self, language: str) -> None:
+        """Set the language of calls that name none. Raises `UnknownName`."""
+        self.default, self._is_set = self.resolve(language), True
+
+    def resolve(self, language: str) -> str:
+        """The runtime's name. Raises `UnknownName`."""
+        name = str(language).lower()
+        return name if self._accepts_any and not language_of(name) else runtime_named(name).name
+
+    def stated(self, language: str | None) -> str:
+        """The language that a call names, else the one that was set; "" if neither is given."""
+        name = language or (self.default if self._is_set else "")
+        return TYPESCRIPT if named_language(name) == TYPESCRIPT else name and self.resolve(name)
+
+    def agreed(self, reference: Reference, stated: str) -> str:
+        """The language by the reference, else by the call; "" if neither says.
+
+        Raises `BadReference`.
+        """
+        if isinstance(reference, (Predicate, ReferenceCode)) or not reference.language:
+            agreed = stated
+        elif reference.language == TYPESCRIPT:
+            agreed = TYPESCRIPT
+        else:
+            try:
+                agreed = self.resolve(reference.language)
+            except UnknownName:
+                raise BadReference(f"{reference.language} cannot be run") from None
+        if agreed == TYPESCRIPT:
+            raise BadReference(NO_TYPESCRIPT)
+        return agreed
+
+
+def in_language(reference: Reference, language: str) -> Runnable:
+    """Return the reference for a program in the language: calls become tests.
+
+    Raises `BadReference` if it is known without a run that it cannot be for that language.
+    """
+    if isinstance(reference, Calls):
+        return call_tests(reference, language)
+    if isinstance(reference, ReferenceCode):
+        return replace(reference, language=reference.language or language)
+    if isinstance(reference, Tests) and language == "javascript":
+        for test in reference.tests:
+            if runner := runner_of(test, reference.setup, (reference.entry_point,)):
+                raise BadReference(f"the tests cannot run: they are written for {runner}")
+        names = {"solution", "main", PurePosixPath(reference.file).stem} - {""}
+        for path in chain.from_iterable(map(files_of, (reference.setup, *reference.tests))):
+            if PurePosixPath(path).stem not in names:
+                raise BadReference(
+                    f"the tests cannot run: there is no file {quote(path)}, but ./solution, "
+                    './main and what "file" names'
+                )
+    return reference
