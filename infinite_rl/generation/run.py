@@ -30,7 +30,7 @@ from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 from ..store import DATASET, FAILED, JOURNAL, Store
 from ..tasks import TASKS
-from ..types import Attempt, Outcome
+from ..types import Attempt, Outcome, TaskType
 from ..workers.interruptible import as_completed
 from .attempts import FORM, REPAIRABLE, AttemptPlanner, AttemptRunner, SelfConsistency
 from .plan import GenerateOptions, Plan, procedural_kinds, shard_count
@@ -47,8 +47,10 @@ STOPPED_ON_REQUEST = "stopped on request"
 def generate(options: GenerateOptions) -> Progress:
     """Bring the folder up to its targets. Arguments and errors are those of `generate_dataset`."""
     options, stop = options.resolved(), options.stop or threading.Event()
-    rewards = get_reward_functions(timeout=options.timeout, extra=options.extra_rewards)
-    plan = _plan(options, rewards)
+    tasks = {**TASKS, **(options.extra_tasks or {})}
+    named = {task.reward for task in tasks.values()}
+    rewards = get_reward_functions(options.timeout, options.extra_rewards, only=named)
+    plan = _plan(options, tasks, rewards)
     log = RunLog(options.folder)
     policy = RequestPolicy(
         options.limits or Limits(), options.num_threads, options.retry, stop,
@@ -90,8 +92,11 @@ def generate(options: GenerateOptions) -> Progress:
                 logger.warning("%s", warning)
         if options.dry_run:
             return progress
-        for family, tasks in plan.tasks.items():  # a missing runtime shows before any payment
-            for task in tasks if missing[family] else ():
+        for (
+            family,
+            family_tasks,
+        ) in plan.tasks.items():  # a missing runtime shows before any payment
+            for task in family_tasks if missing[family] else ():
                 rewards[task.reward].prepare(task.language)
         if journal.under_way and not batch:
             raise UsageError(
@@ -116,9 +121,10 @@ def generate(options: GenerateOptions) -> Progress:
     return progress
 
 
-def _plan(options: GenerateOptions, rewards: Mapping[str, RewardFunction]) -> Plan:
+def _plan(
+    options: GenerateOptions, tasks: Mapping[str, TaskType], rewards: Mapping[str, RewardFunction]
+) -> Plan:
     """Return the plan of a folder or shard. Raises UsageError if the folder belongs to Ray."""
-    tasks = {**TASKS, **(options.extra_tasks or {})}
     plan = Plan.of(options.num_samples, options.task_dist, tasks, options.languages, rewards)
     if options.shard:
         return replace(plan, targets=dict(options.shard.targets), shard=options.shard)

@@ -18,7 +18,7 @@ check. Importing this package loads no reward.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pkgutil import resolve_name
 
 from ..errors import UsageError
@@ -39,18 +39,23 @@ REWARDS: Mapping[str, str] = {
 
 
 def get_reward_functions(
-    timeout: float = 5, extra: Mapping[str, RewardFunction] | None = None
+    timeout: float = 5,
+    extra: Mapping[str, RewardFunction] | None = None,
+    *,
+    only: Collection[str] | None = None,
 ) -> dict[str, RewardFunction]:
-    """Every reward by its name, ready to be called from any thread.
+    """Create every reward, by name. Any thread may call them.
 
     `timeout` is the seconds that one run of a program, or one comparison, may take. `extra` adds
-    rewards of your own, or puts one in the place of a built-in one.
+    rewards or replaces built-in ones. `only` names the built-in ones to create, by default all.
 
     Raises:
         UsageError: a timeout that is not positive, or an `extra` that is no reward.
     """
     rewards: dict[str, RewardFunction] = {
-        name: resolve_name(where)(name, timeout) for name, where in REWARDS.items()
+        name: resolve_name(where)(name, timeout)
+        for name, where in REWARDS.items()
+        if only is None or name in only
     }
     for name, reward in (extra or {}).items():
         if not isinstance(name, str) or not name:
