@@ -10,22 +10,22 @@ T = TypeVar("T")
 
 
 class Draw:
-    """A source of choices that follows from its key alone.
+    """A random source that depends on its key alone.
 
-    Python promises the same sequence across versions for `Random.random` only, so all else here is
-    built on that one method.
+    Python promises equal sequences across versions for `Random.random` only, so every method is
+    built on it.
     """
 
     def __init__(self, key: str) -> None:
-        self._random = random.Random(key)
+        self._random = random.Random(key).random
 
     def below(self, bound: int) -> int:
         """An integer from 0 to `bound` - 1."""
-        return int(self._random.random() * bound)
+        return int(self._random() * bound)
 
     def between(self, low: int, high: int) -> int:
         """An integer from `low` to `high`, both included."""
-        return low + self.below(high - low + 1)
+        return low + int(self._random() * (high - low + 1))
 
     def nonzero(self, low: int, high: int) -> int:
         """An integer from `low` to `high` that is not 0."""
@@ -36,11 +36,11 @@ class Draw:
 
     def chance(self, probability: float) -> bool:
         """True with this probability, which lies in [0, 1]."""
-        return self._random.random() < probability
+        return self._random() < probability
 
     def pick(self, options: Sequence[T]) -> T:
         """One of the options, all equally likely."""
-        return options[self.below(len(options))]
+        return options[int(self._random() * len(options))]
 
     def shuffled(self, options: Sequence[T]) -> list[T]:
         """All options in random order."""

@@ -1,4 +1,4 @@
-"""The tables of task families: a family is one file with one `make`, and one row here."""
+"""The tables of task families: a family is one module, for maths with its phrases, and one row."""
 
 from __future__ import annotations
 
@@ -35,23 +35,25 @@ from . import (
 )
 from .code import CodingTask, dialects, is_telling, write_problem
 from .draw import Draw
-from .wording import Problem
+from .templates import write
+from .wording import Kinds, Problem
 
 LEVELS = (1, 2, 3)
 
-MATH: Mapping[str, Callable[[Draw, int], Problem]] = {
-    "fractions": math_fractions.make,
-    "linear": math_linear.make,
-    "quadratic": math_quadratic.make,
-    "rates": math_rates.make,
-    "integers": math_integers.make,
-    "derivatives": math_derivatives.make,
-    "counting": math_counting.make,
-    "geometry": math_geometry.make,
-    "series": math_series.make,
-    "inequalities": math_inequalities.make,
-    "matrices": math_matrices.make,
-    "complex": math_complex.make,
+# The kinds of problem at each level. One is drawn; from a tuple of kinds, one again.
+MATH: Mapping[str, Kinds] = {
+    "fractions": math_fractions.KINDS,
+    "linear": math_linear.KINDS,
+    "quadratic": math_quadratic.KINDS,
+    "rates": math_rates.KINDS,
+    "integers": math_integers.KINDS,
+    "derivatives": math_derivatives.KINDS,
+    "counting": math_counting.KINDS,
+    "geometry": math_geometry.KINDS,
+    "series": math_series.KINDS,
+    "inequalities": math_inequalities.KINDS,
+    "matrices": math_matrices.KINDS,
+    "complex": math_complex.KINDS,
 }
 CODING: Mapping[str, Callable[[Draw, int], CodingTask]] = {
     "sequences": code_sequences.make,
@@ -76,15 +78,15 @@ def families(task: str) -> tuple[str, ...]:
 
 
 def levels_of(level: int | str | Sequence[int] | None) -> tuple[int, ...] | None:
-    """The levels that are meant: 2, "1,3", "1-2" or [1, 2], in order; None for all of them.
+    """Parse levels: 2, "1,3", "1-2" or [1, 2]. Returns them in order, None for all.
 
-    Raises UsageError for what names no level, or one that there is not.
+    Raises UsageError if the text names no level or an unknown one.
     """
+    if level is None:
+        return None
     refused = UsageError(
         f"level is 1, 2, 3, a list such as 1,3, or a range such as 1-2, not {shown(level)}"
     )
-    if level is None:
-        return None
     if isinstance(level, str):
         parts = [re.fullmatch(r" *([0-9])(?: *- *([0-9]))? *", each) for each in level.split(",")]
         ends = [(int(part[1]), int(part[2] or part[1])) for part in parts if part]
@@ -96,12 +98,12 @@ def levels_of(level: int | str | Sequence[int] | None) -> tuple[int, ...] | None
 
 
 def check_families(chosen: Sequence[str], tasks: Iterable[str] = ()) -> None:
-    """Raise UsageError for a name that is no family, or a task that none of `chosen` makes."""
-    known = {*MATH, *CODING}
+    """Raise UsageError for an unknown family, or a task that no chosen family belongs to."""
+    names = {*MATH, *CODING}
     for name in chosen:
-        if name not in known:
+        if name not in names:
             raise UsageError(
-                f"unknown family {shown(name)}{nearest(name, known)}; known for math: "
+                f"unknown family {shown(name)}{nearest(name, names)}; known for math: "
                 f"{', '.join(MATH)}; for coding: {', '.join(CODING)}"
             )
     for task in tasks if chosen else ():
@@ -112,32 +114,35 @@ def check_families(chosen: Sequence[str], tasks: Iterable[str] = ()) -> None:
             )
 
 
-def draw_kind(
-    task: str, seed: int, levels: Sequence[int] | None = None, names: Sequence[str] = ()
+def draw_level_and_family(
+    task: str, seed: int, levels: Sequence[int] | None = None, chosen: Sequence[str] = ()
 ) -> tuple[int, str]:
-    """The level and the family of the task that follows from a seed."""
+    """Draw the level and the family of a task from a seed, of those chosen or of all."""
     draw = Draw(f"{task}/{seed}")
-    own = [name for name in families(task) if name in names] or families(task)
-    return draw.pick(levels or LEVELS), draw.pick(own)
+    names = [name for name in families(task) if name in chosen] or families(task)
+    return draw.pick(levels or LEVELS), draw.pick(names)
 
 
 def make_problem(
     task: str, seed: int, level: int | None = None, family: str | None = None
 ) -> Problem:
-    """The problem of a task ("math", "python" or "javascript") that follows from its seed.
+    """Make the problem of a task ("math", "python" or "javascript") from a seed.
 
-    Level and family are drawn from the seed where they are not given.
+    Level and family are drawn from the seed if they are None.
     """
     draw = Draw(f"{task}/{seed}")
     drawn_level, drawn_family = draw.pick(LEVELS), draw.pick(families(task))
     level, family = level or drawn_level, family or drawn_family
     if task == "math":
-        return MATH[family](draw, level)
+        kind = draw.pick(MATH[family][level])
+        while not callable(kind):
+            kind = draw.pick(kind)
+        return write(draw, level, family, kind)
     return write_problem(draw, make_task(draw, level, family), task)
 
 
 def make_task(draw: Draw, level: int, family: str) -> CodingTask:
-    """The next coding task of a draw whose inputs expose a constant and an omitted stage."""
+    """Draw a coding task whose inputs expose a constant answer and an omitted stage."""
     task = CODING[family](draw, level)
     while not is_telling(task):
         task = CODING[family](draw, level)

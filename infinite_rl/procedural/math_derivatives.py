@@ -1,40 +1,26 @@
-"""Derivatives by rule, on a small tree of our own, and what one reads from them."""
+"""Derivatives by rule, and what one reads from them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from .draw import Draw
-from .wording import Problem, capital, in_brackets, polynomial, signed_sum, solved, times
+from .wording import Kinds, Names, phrases, polynomial, signed_sum, times
+
+VARIABLES = ("x", "t", "u", "z")
+FUNCTIONS = ("f", "g", "h", "p")
+MOVERS = phrases("derivatives", "movers")
 
 
-@dataclass(frozen=True)
-class Term:
-    """A function to differentiate: how it and its derivative are written, and the rule's line."""
-
-    text: str
-    slope: str
-    why: str
-
-
-def make(draw: Draw, level: int) -> Problem:
-    """A derivative problem of level 1 to 3; the answer is an expression or a number."""
-    kinds = (
-        (whole_polynomial, at_point, motion)
-        if level == 1
-        else (sum_of_terms, sum_of_terms, at_point, motion, tangent, second)
-    )
-    return draw.pick(kinds)(draw, level)
-
-
-def differentiate(coefficients: list[int]) -> list[int]:
+def differentiate(coefficients: Sequence[int]) -> list[int]:
     """The derivative of a polynomial, the highest power first."""
     top = len(coefficients) - 1
     return [c * (top - index) for index, c in enumerate(coefficients[:-1])]
 
 
-def value_at(coefficients: list[int], x: int) -> int:
+def value_at(coefficients: Sequence[int], x: int) -> int:
     result = 0
     for coefficient in coefficients:
         result = result * x + coefficient
@@ -47,189 +33,88 @@ def random_polynomial(draw: Draw, degree: int) -> list[int]:
     return [draw.nonzero(-6, 9), *rest]
 
 
-def term_lines(coefficients: list[int], x: str) -> list[str]:
-    """One line for each term of a polynomial, by the power rule."""
-    top, lines = len(coefficients) - 1, []
-    for index, c in enumerate(coefficients):
-        power = top - index
-        if c == 0:
-            continue
-        mono = [c] + [0] * power
-        lines.append(
-            f"The derivative of {polynomial(mono, x)} is {polynomial(differentiate(mono), x)}."
-        )
-    return lines
+def power_rule(coefficients: Sequence[int], x: str) -> list[str]:
+    """One line for each term of a polynomial."""
+    powers = range(len(coefficients) - 1, -1, -1)
+    terms = [[c] + [0] * power for c, power in zip(coefficients, powers, strict=True) if c]
+    return [
+        f"The derivative of {polynomial(term, x)} is {polynomial(differentiate(term), x)}."
+        for term in terms
+    ]
 
 
 # --- polynomials
 
 
-def whole_polynomial(draw: Draw, level: int) -> Problem:
-    x, name = draw.pick(VARIABLES), draw.pick(FUNCTIONS)
+def whole_polynomial(draw: Draw, level: int) -> Names:
+    x, f = draw.pick(VARIABLES), draw.pick(FUNCTIONS)
     p = random_polynomial(draw, draw.between(2, 3 + level))
-    if draw.chance(0.4):
+    is_product = draw.chance(0.4)
+    if is_product:
         a, b, c, d = (draw.nonzero(-6, 6) for _ in range(4))
         p = [a * c, a * d + b * c, b * d]
-        text = f"({polynomial((a, b), x)})({polynomial((c, d), x)})"
-        steps = [f"Multiply out: {polynomial(p, x)}."]
-    else:
-        text, steps = polynomial(p, x), []
-    answer = polynomial(differentiate(p), x)
-    steps += [*term_lines(p, x), f"Added up: {name}'({x}) = {answer}."]
-    return solved(draw, derivative_prompt(draw, name, x, text), steps, answer)
+    sum_text = polynomial(p, x)
+    text = f"({polynomial((a, b), x)})({polynomial((c, d), x)})" if is_product else sum_text
+    rules, slope = power_rule(p, x), polynomial(differentiate(p), x)
+    return locals()
 
 
-VARIABLES = ("x", "t", "u", "z")
-FUNCTIONS = ("f", "g", "h", "p")
-
-
-def derivative_prompt(draw: Draw, name: str, x: str, text: str) -> str:
-    frame = draw.pick(DERIVATIVE_FRAMES).format(f=name, x=x, text=text)
-    return f"{frame} {draw.pick(DERIVATIVE_FORMS)}".strip()
-
-
-DERIVATIVE_FRAMES = (
-    "Differentiate {f}({x}) = {text} with respect to {x}.",
-    "Find {f}'({x}) for {f}({x}) = {text}.",
-    "What is the derivative of {text} with respect to {x}?",
-    "Let {f}({x}) = {text}. Determine the derivative {f}'({x}).",
-    "The slope of the graph of {f}({x}) = {text} at {x} is given by {f}'({x}). Find a formula for it.",
-    "Compute d/d{x} of {text}.",
-    "How fast does {text} change as {x} changes? Give the derivative.",
-    "A quantity depends on {x} by the rule {text}. Write its rate of change as a function of {x}.",
-)
-DERIVATIVE_FORMS = (
-    "",
-    "Name the rule used for each part.",
-    "Any equivalent form is fine.",
-    "Give an expression without a name in front.",
-    "Write powers with ^ and products with * where needed.",
-)
-
-
-def at_point(draw: Draw, level: int) -> Problem:
-    x, name = draw.pick(VARIABLES), draw.pick(FUNCTIONS)
+def at_point(draw: Draw, level: int) -> Names:
+    x, f = draw.pick(VARIABLES), draw.pick(FUNCTIONS)
     p, point = random_polynomial(draw, draw.between(2, 2 + level)), draw.between(-4, 4)
-    slope = differentiate(p)
-    value = value_at(slope, point)
-    steps = [
-        *term_lines(p, x),
-        f"So {name}'({x}) = {polynomial(slope, x)}.",
-        f"At {x} = {point} this is {value}.",
-    ]
-    text = polynomial(p, x)
-    prompt = draw.pick(
-        (
-            f"For {name}({x}) = {text}, find {name}'({point}).",
-            f"What is the slope of the curve y = {text} (as a function of {x}) at {x} = {point}?",
-            f"How steep is the tangent to the graph of {name}({x}) = {text} where {x} = {point}?",
-            f"Evaluate the derivative of {text} at {x} = {point}.",
-            f"Let {name}({x}) = {text}. At which rate does {name} change when {x} = {point}?",
-            f"Find the limit of ({name}({x}) - {name}({point}))/({signed_sum([x, str(-point)]) if point else x}) as {x} tends to {point}, where {name}({x}) = {text}.",
-        )
-    )
-    return solved(draw, prompt, steps, str(value))
+    text, rules, slope = polynomial(p, x), power_rule(p, x), polynomial(differentiate(p), x)
+    value, step = value_at(differentiate(p), point), signed_sum([x, str(-point)]) if point else x
+    return locals()
 
 
-MOVERS = ("particle", "lift", "model train", "toy car", "robot arm", "glider", "beetle")
+def motion(draw: Draw, level: int) -> Names:
+    p = random_polynomial(draw, draw.between(2, 1 + level) if level > 1 else 2)
+    time, velocity = draw.between(0, 5), differentiate(p)
+    acceleration = differentiate(velocity)
+    options = [(velocity, "velocity", "m/s"), (acceleration, "acceleration", "m/s^2")]
+    polynomial_asked, quantity, unit = draw.pick(options if level > 1 else options[:1])
+    accelerates, value = quantity == "acceleration", value_at(polynomial_asked, time)
+    mover, position = draw.pick(MOVERS), polynomial(p, "t")
+    speed, bend = polynomial(velocity, "t"), polynomial(acceleration, "t")
+    return locals()
 
 
-def motion(draw: Draw, level: int) -> Problem:
-    p, time = (
-        random_polynomial(draw, draw.between(2, 1 + level) if level > 1 else 2),
-        draw.between(0, 5),
-    )
-    speed = differentiate(p)
-    bend = differentiate(speed)
-    options = [("velocity", value_at(speed, time), "m/s")]
-    if level > 1:
-        options += [("acceleration", value_at(bend, time), "m/s^2")]
-    wanted, value, unit = draw.pick(options)
-    who, text = draw.pick(MOVERS), polynomial(p, "t")
-    steps = [f"The velocity is the derivative: s'(t) = {polynomial(speed, 't')}."]
-    if wanted == "acceleration":
-        steps.append(f"The acceleration is the next derivative: s''(t) = {polynomial(bend, 't')}.")
-    steps.append(f"At t = {time} this is {value} {unit}.")
-    fact = draw.pick(
-        (
-            f"A {who} moves on a line; after t seconds its position is s(t) = {text} metres.",
-            f"The position of a {who} in metres is s(t) = {text}, with t in seconds.",
-            f"s(t) = {text} describes where a {who} is (metres) at time t (seconds).",
-        )
-    )
-    ask = draw.pick(
-        (
-            f"What is its {wanted} at t = {time}, in {unit}?",
-            f"Find the {wanted} after {time} seconds ({unit}).",
-            f"Give the {wanted} in {unit} at the moment t = {time}; a sign shows the direction.",
-        )
-    )
-    return solved(draw, f"{fact} {ask}", steps, str(value))
-
-
-def tangent(draw: Draw, level: int) -> Problem:
-    name = draw.pick(FUNCTIONS)
+def tangent(draw: Draw, level: int) -> Names:
+    f = draw.pick(FUNCTIONS)
     p, point = random_polynomial(draw, level), draw.between(-3, 3)
-    slope, height = value_at(differentiate(p), point), value_at(p, point)
-    shift = height - slope * point
-    line = polynomial((slope, shift), "x")
-    text = polynomial(p, "x")
-    steps = [
-        f"{name}'(x) = {polynomial(differentiate(p), 'x')}, so the slope at x = {point} is {slope}.",
-        f"The point of contact is ({point}, {height}).",
-        f"The tangent is y = {slope}(x - {in_brackets(point)}) + {in_brackets(height)} = {line}.",
-    ]
-    asked = draw.below(3)
-    asks = (
-        ("Find the right-hand side of the equation y = ... of the tangent", line),
-        (
-            "Where does the tangent meet the y-axis? Give that y value; the tangent is drawn",
-            str(shift),
-        ),
-        (
-            "Give the height of the tangent at x = {q}; it is drawn",
-            str(slope * (point + 2) + shift),
-        ),
-    )
-    ask, answer = asks[asked]
-    if asked == 2:
-        steps.append(f"At x = {point + 2} the tangent has the height {answer}.")
-    ask = ask.format(q=point + 2)
-    prompt = draw.pick(
-        (
-            f"{ask} to the graph of {name}(x) = {text} at x = {point}.",
-            f"Consider {name}(x) = {text}. {ask} to its graph at x = {point}.",
-            f"At x = {point} a straight line touches the curve y = {text}. {ask} to this curve at that point.",
-        )
-    )
-    return solved(draw, prompt, steps, answer)
+    m, height = value_at(differentiate(p), point), value_at(p, point)
+    shift, x = height - m * point, point + 2
+    line, text, slope = (polynomial(c, "x") for c in ((m, shift), p, differentiate(p)))
+    height_at_x = m * x + shift
+    return locals()
 
 
-def second(draw: Draw, level: int) -> Problem:
-    x, name = draw.pick(VARIABLES), draw.pick(FUNCTIONS)
+def second(draw: Draw, level: int) -> Names:
+    x, f = draw.pick(VARIABLES), draw.pick(FUNCTIONS)
     p = random_polynomial(draw, draw.between(3, 2 + level))
     order = draw.between(2, level)
-    steps, current = [], p
+    text, ordinal = polynomial(p, x), {2: "second", 3: "third"}[order]
+    rules = []
     for number in range(1, order + 1):
-        current = differentiate(current)
-        steps.append(f"Derivative number {number}: {polynomial(current, x)}.")
-    what = {2: "second", 3: "third"}[order]
-    prompt = draw.pick(
-        (
-            f"Find the {what} derivative of {name}({x}) = {polynomial(p, x)}.",
-            f"Differentiate {polynomial(p, x)} {order} times with respect to {x}.",
-            f"Let {name}({x}) = {polynomial(p, x)}. What is its {what} derivative?",
-            f"What remains of {polynomial(p, x)} after it has been differentiated {order} times in {x}?",
-        )
-    )
-    return solved(draw, prompt, steps, polynomial(current, x))
+        p = differentiate(p)
+        rules.append(f"Derivative number {number}: {polynomial(p, x)}.")
+    slope = polynomial(p, x)
+    return locals()
 
 
 # --- sums of terms with one rule each
 
 
-def sum_of_terms(draw: Draw, level: int) -> Problem:
-    x, name = draw.pick(VARIABLES), draw.pick(FUNCTIONS)
+class Term(NamedTuple):
+    """A function, its derivative and the rule that gives it."""
+
+    rule: str
+    text: str
+    slope: str
+
+
+def sum_of_terms(draw: Draw, level: int) -> Names:
+    x, f = draw.pick(VARIABLES), draw.pick(FUNCTIONS)
     rules = (
         (monomial, exponential, wave, logarithm)
         if level == 2
@@ -239,105 +124,84 @@ def sum_of_terms(draw: Draw, level: int) -> Problem:
     terms = [rule(draw, x) for rule in draw.some(rules, count)]
     if draw.chance(0.5):
         terms.append(monomial(draw, x))
-    text, answer = (
-        signed_sum([term.text for term in terms]),
-        signed_sum([term.slope for term in terms]),
-    )
-    steps = [term.why for term in terms]
-    if len(terms) > 1:
-        steps.append(f"Added up: {answer}.")
-    return solved(draw, derivative_prompt(draw, name, x, text), steps, answer)
-
-
-def told(rule: str, text: str, slope: str) -> Term:
-    return Term(text, slope, f"{capital(rule)}: the derivative of {text} is {slope}.")
-
-
-def monomial(draw: Draw, x: str) -> Term:
-    mono = [draw.nonzero(-6, 6)] + [0] * draw.between(1, 5)
-    return told("power rule", polynomial(mono, x), polynomial(differentiate(mono), x))
-
-
-def exponential(draw: Draw, x: str) -> Term:
-    c, k = draw.between(1, 5), draw.nonzero(-4, 5)
-    body = f"e^({times(k, x)})" if k != 1 else f"e^{x}"
-    rule = (
-        "the exponential with the chain rule" if k != 1 else "the exponential is its own derivative"
-    )
-    return told(rule, scaled(c, body), scaled(c * k, body))
+    text, slope = (signed_sum(texts) for texts in list(zip(*terms, strict=True))[1:])
+    reasons = [
+        f"{rule}: the derivative of {part} is {its_slope}." for rule, part, its_slope in terms
+    ]
+    several = len(terms) > 1
+    return locals()
 
 
 def scaled(c: int, body: str) -> str:
     return body if c == 1 else f"-{body}" if c == -1 else f"{c}*{body}"
 
 
+def exp(k: int, x: str) -> str:
+    return f"e^({times(k, x)})" if k != 1 else f"e^{x}"
+
+
+def monomial(draw: Draw, x: str) -> Term:
+    term = [draw.nonzero(-6, 6)] + [0] * draw.between(1, 5)
+    return Term("Power rule", polynomial(term, x), polynomial(differentiate(term), x))
+
+
+def exponential(draw: Draw, x: str) -> Term:
+    c, k = draw.between(1, 5), draw.nonzero(-4, 5)
+    rule = "is its own derivative" if k == 1 else "with the chain rule"
+    return Term(f"The exponential {rule}", scaled(c, exp(k, x)), scaled(c * k, exp(k, x)))
+
+
 def wave(draw: Draw, x: str) -> Term:
     c, k = draw.between(1, 5), draw.between(1, 5)
-    inside = times(k, x)
+    sin, cos = (f"{function}({times(k, x)})" for function in ("sin", "cos"))
     if draw.chance(0.5):
-        return told(
-            "sine becomes cosine, times the inner derivative",
-            scaled(c, f"sin({inside})"),
-            scaled(c * k, f"cos({inside})"),
-        )
-    return told(
-        "cosine becomes minus sine, times the inner derivative",
-        scaled(c, f"cos({inside})"),
-        scaled(-c * k, f"sin({inside})"),
-    )
+        rule = "Sine becomes cosine, times the inner derivative"
+        return Term(rule, scaled(c, sin), scaled(c * k, cos))
+    rule = "Cosine becomes minus sine, times the inner derivative"
+    return Term(rule, scaled(c, cos), scaled(-c * k, sin))
 
 
 def logarithm(draw: Draw, x: str) -> Term:
     c, a, b = draw.between(1, 6), draw.between(1, 5), draw.between(0, 6)
     inside = polynomial((a, b), x)
-    below = inside if b == 0 else f"({inside})"
-    slope = f"{c}/{x}" if b == 0 else f"{c * a}/{below}"
-    return told(
-        "the logarithm gives one over its argument, times the inner derivative",
-        scaled(c, f"ln({inside})"),
-        slope,
-    )
+    slope = f"{c * a}/({inside})" if b else f"{c}/{x}"
+    rule = "The logarithm gives one over its argument, times the inner derivative"
+    return Term(rule, scaled(c, f"ln({inside})"), slope)
 
 
 def product(draw: Draw, x: str) -> Term:
     n, k = draw.between(1, 4), draw.between(1, 4)
-    front = x if n == 1 else f"{x}^{n}"
-    front_slope = polynomial(differentiate([1] + [0] * n), x)
-    inside = times(k, x)
+    front, front_slope = (polynomial(p, x) for p in ([1] + [0] * n, [n] + [0] * (n - 1)))
+    sin, cos = f"sin({times(k, x)})", f"cos({times(k, x)})"
     function, slope, sign = draw.pick(
-        (
-            (f"sin({inside})", f"cos({inside})", 1),
-            (f"cos({inside})", f"sin({inside})", -1),
-            (f"e^({inside})" if k > 1 else f"e^{x}", f"e^({inside})" if k > 1 else f"e^{x}", 1),
-        )
+        ((sin, cos, "+"), (cos, sin, "-"), (exp(k, x), exp(k, x), "+"))
     )
     first = function if n == 1 else f"{front_slope}*{function}"
-    second_part = f"{front}*{slope}" if k == 1 else f"{k}*{front}*{slope}"
-    return told(
-        "product rule", f"{front}*{function}", f"{first} {'+' if sign > 0 else '-'} {second_part}"
-    )
+    second_part = scaled(k, f"{front}*{slope}")
+    return Term("Product rule", f"{front}*{function}", f"{first} {sign} {second_part}")
 
 
 def power_of_linear(draw: Draw, x: str) -> Term:
     a, b, n = draw.nonzero(-4, 5), draw.nonzero(-6, 6), draw.between(2, 6)
     inside = f"({polynomial((a, b), x)})"
     lowered = inside if n == 2 else f"{inside}^{n - 1}"
-    return told("chain rule on a power", f"{inside}^{n}", scaled(n * a, lowered))
+    return Term("Chain rule on a power", f"{inside}^{n}", scaled(n * a, lowered))
 
 
 def root(draw: Draw, x: str) -> Term:
     a, b = draw.between(1, 6), draw.between(1, 9)
-    inside = polynomial((a, b), x)
-    half = Fraction(a, 2)
-    below = f"{half.denominator}*sqrt({inside})" if half.denominator > 1 else f"sqrt({inside})"
-    slope = f"{half.numerator}/({below})" if half.denominator > 1 else f"{half.numerator}/{below}"
-    return told("chain rule on the square root", f"sqrt({inside})", slope)
+    text, half = f"sqrt({polynomial((a, b), x)})", Fraction(a, 2)
+    below = f"({half.denominator}*{text})" if half.denominator > 1 else text
+    return Term("Chain rule on the square root", text, f"{half.numerator}/{below}")
 
 
 def fraction(draw: Draw, x: str) -> Term:
-    while True:
+    a, b, c, d = (draw.nonzero(-5, 6) for _ in range(4))
+    while a * d == b * c:
         a, b, c, d = (draw.nonzero(-5, 6) for _ in range(4))
-        if a * d - b * c:
-            break
     top, bottom = polynomial((a, b), x), polynomial((c, d), x)
-    return told("quotient rule", f"({top})/({bottom})", f"{a * d - b * c}/({bottom})^2")
+    return Term("Quotient rule", f"({top})/({bottom})", f"{a * d - b * c}/({bottom})^2")
+
+
+HARDER = (sum_of_terms, sum_of_terms, at_point, motion, tangent, second)
+KINDS: Kinds = {1: (whole_polynomial, at_point, motion), 2: HARDER, 3: HARDER}

@@ -1,138 +1,64 @@
-"""Words and numbers that all families share, and the frame of a worked answer."""
+"""The phrases of task families, and the text of numbers, lists and polynomials."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import isqrt
+from pathlib import Path
+from typing import Any
 
-from .. import layout
 from .draw import Draw
 
-PEOPLE = (
-    *("Amara", "Ben", "Chiara", "Dmitri", "Elena", "Farid", "Grace", "Hiro", "Ines", "Jonas"),
-    *("Kavya", "Liam", "Mei", "Nadia", "Omar", "Priya", "Quentin", "Rosa", "Samir", "Tove"),
-    *("Ursula", "Viktor", "Wanjiru", "Ximena", "Yusuf", "Zoe"),
-)
-FOODS = (
-    "apples",
-    "bagels",
-    "carrots",
-    "dates",
-    "eggs",
-    "figs",
-    "lemons",
-    "onions",
-    "pears",
-    "plums",
-)
-THINGS = (
-    "pens",
-    "notebooks",
-    "marbles",
-    "stickers",
-    "stamps",
-    "beads",
-    "candles",
-    "magnets",
-    "ribbons",
-)
-# The names that a skeleton masks, beside numbers, single letters and code.
-NAMES = PEOPLE + FOODS + THINGS
-
-EXACT = ("Give an exact value.", "Keep square roots exact, written like sqrt(2).", "Do not round.")
+Names = Mapping[str, Any]
+Kind = Callable[[Draw, int], Names]  # a level to the local names of a problem
+Kinds = Mapping[int, Sequence[Kind | Sequence[Kind]]]  # by level
 VARIABLES = ("x", "y", "z", "t", "n", "k", "m", "w")
-FEWEST_STEPS_FOR_NUMBERS = 2
+
+
+@cache
+def sections(family: str) -> Mapping[str, Sequence[str]]:
+    """The lines of each section of `phrases/FAMILY.txt` and of `phrases/common.txt`."""
+    path = Path(__file__).parent / "phrases" / f"{family}.txt"
+    lines: dict[str, list[str]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            section = lines.setdefault(line[1:-1], [])
+        elif line and not line.startswith("#"):
+            section.append(line)
+    return lines if family == "common" else {**sections("common"), **lines}
+
+
+@cache
+def phrases(family: str, section: str) -> tuple[str, ...]:
+    """A list of phrases, one a line of its section; `""` stands for an empty one."""
+    return tuple(line.strip('"').replace(r"\n", "\n") for line in sections(family)[section])
+
+
+@cache
+def rows(family: str, section: str) -> Sequence[Sequence[str]]:
+    """A table of phrases: one row a line, columns separated by ` | `."""
+    return tuple(tuple(line.split(" | ")) for line in phrases(family, section))
+
+
+PEOPLE, FOODS, THINGS = (phrases("common", name) for name in ("people", "foods", "things"))
+# Masked in the skeleton of a prompt, besides numbers, single letters and code.
+NAMES = (*PEOPLE, *FOODS, *THINGS)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A task with its computed answer and its worked response: the three heads."""
+    """A task, its computed answer and its worked response."""
 
     prompt: str
     answer: str
     response: str
 
 
-def solved(draw: Draw, prompt: str, steps: Sequence[str], answer: str) -> Problem:
-    """A math problem whose response walks through `steps` and ends in the tagged answer."""
-    lines = list(steps)
-    style = draw.below(3) if len(lines) >= FEWEST_STEPS_FOR_NUMBERS else 0
-    if style == 1:
-        lines = [f"{number}. {line}" for number, line in enumerate(lines, 1)]
-    elif style == 2:
-        lines = [f"Step {number}: {line}" for number, line in enumerate(lines, 1)]
-    opening = draw.pick(OPENINGS)
-    closing = draw.pick(CLOSINGS).format(answer=answer)
-    parts = [opening, "\n".join(lines), f"{closing}\n\n{layout.tagged(answer)}"]
-    prompt = "\n".join(line.strip() for line in prompt.strip().split("\n"))
-    return Problem(prompt, answer, "\n\n".join(part for part in parts if part))
-
-
-OPENINGS = (
-    "",
-    "",
-    "Let us work through this step by step.",
-    "I will write down what is given and go on from there.",
-    "Here is the reasoning.",
-    "We take it one step at a time.",
-)
-CLOSINGS = (
-    "So the answer is {answer}.",
-    "The result is {answer}.",
-    "This gives {answer}.",
-    "Hence the answer: {answer}.",
-)
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked of a fact: a noun phrase ("the number of ..."), its answer, the steps to it.
-
-    Of `forms`, sentences on how to write the answer, one is added.
-    """
-
-    wanted: str
-    answer: object
-    steps: Sequence[str] = ()
-    forms: Sequence[str] = ("",)
-
-
-def posed(
-    draw: Draw, given: str | Sequence[str], question: Question, steps: Sequence[str] = ()
-) -> Problem:
-    """A problem put together from a fact and a question, in one of many frames.
-
-    `given` is a clause that begins with a word ("a die is thrown twice"), or several ways to say
-    the same; `steps` come before those of the question.
-    """
-    fact = given if isinstance(given, str) else draw.pick(given)
-    frame, form = draw.pick(FRAMES), draw.pick(question.forms)
-    prompt = frame.format(given=fact, Given=capital(fact), wanted=question.wanted)
-    return solved(draw, f"{prompt} {form}", [*steps, *question.steps], str(question.answer))
-
-
-FRAMES = (
-    "{Given}. Find {wanted}.",
-    "{Given}. What is {wanted}?",
-    "{Given}. Work out {wanted}.",
-    "{Given}. Your task is to find {wanted}.",
-    "Find {wanted} if {given}.",
-    "What is {wanted} when {given}?",
-    "Calculate {wanted}, knowing that {given}.",
-    "Suppose that {given}. Compute {wanted}.",
-    "It is known that {given}. Determine {wanted}.",
-    "Assume that {given}. State {wanted}.",
-    "If {given}, what is {wanted}?",
-    "In an exercise, {given}. Report {wanted}.",
-    "Here is what is known: {given}. Derive {wanted}.",
-    "Say that {given}. How would you find {wanted}, and what is the result?",
-)
-
-
 def capital(text: str) -> str:
-    """The text with its first letter as a capital, and the others as they are."""
+    """The text with a capital first letter; the other letters are unchanged."""
     return text[:1].upper() + text[1:]
 
 
@@ -143,7 +69,7 @@ def listing(items: Sequence[object], word: str = "and") -> str:
 
 
 def decimal(value: Fraction) -> str:
-    """An exact decimal where there is one, a fraction otherwise."""
+    """An exact decimal if there is one of at most 6 places, else a fraction."""
     for places in range(7):
         scaled = value * 10**places
         if scaled.denominator == 1:
@@ -158,12 +84,12 @@ def fixed(scaled: int, places: int) -> str:
 
 
 def money(value: Fraction) -> str:
-    """Dollars, with two decimals where there are cents."""
+    """Dollars, with two decimals if there are cents."""
     return f"${value}" if value.denominator == 1 else f"${fixed(int(value * 100), 2)}"
 
 
 def in_brackets(value: Fraction | int) -> str:
-    """The number, in brackets where it is negative: `(-3)`."""
+    """The number, in brackets if it is negative: `(-3)`."""
     return f"({value})" if value < 0 else str(value)
 
 
@@ -177,18 +103,15 @@ def signed_sum(terms: Sequence[str]) -> str:
 
 def times(coefficient: Fraction | int, symbol: str) -> str:
     """`3x`, `-x`, `(2/3)x`."""
-    if coefficient == 1:
-        return symbol
-    if coefficient == -1:
-        return f"-{symbol}"
-    value = Fraction(coefficient)
-    if value.denominator == 1:
-        return f"{value}{symbol}"
-    return f"-({-value}){symbol}" if value < 0 else f"({value}){symbol}"
+    if coefficient in (1, -1):
+        return symbol if coefficient == 1 else f"-{symbol}"
+    if coefficient.denominator == 1:
+        return f"{coefficient}{symbol}"
+    return f"-({-coefficient}){symbol}" if coefficient < 0 else f"({coefficient}){symbol}"
 
 
 def polynomial(coefficients: Sequence[Fraction | int], symbol: str) -> str:
-    """A polynomial from its coefficients, the highest power first; `0` when all are zero."""
+    """A polynomial from its coefficients, the highest power first; `0` if all are zero."""
     top = len(coefficients) - 1
     terms = []
     for index, coefficient in enumerate(coefficients):
@@ -201,8 +124,7 @@ def polynomial(coefficients: Sequence[Fraction | int], symbol: str) -> str:
 
 
 def multiple(value: Fraction | int, symbol: str) -> str:
-    """An exact multiple with signs of its own: `2*pi`, `-pi/3`, `5*sqrt(2)/4`, `0`."""
-    value = Fraction(value)
+    """An exact multiple of a symbol: `2*pi`, `-pi/3`, `5*sqrt(2)/4`, `0`."""
     if value == 0:
         return "0"
     front = "" if abs(value.numerator) == 1 else f"{abs(value.numerator)}*"
@@ -211,18 +133,17 @@ def multiple(value: Fraction | int, symbol: str) -> str:
 
 
 def root_of(square: Fraction | int, factor: Fraction | int = 1) -> str:
-    """The square root of a fraction that is not negative, times a factor, simplified: `3*sqrt(2)/5`."""
-    square = Fraction(square)
-    outside, inside = Fraction(factor, square.denominator), square.numerator * square.denominator
-    for divisor in range(isqrt(inside), 1, -1):
-        if inside % divisor**2 == 0:
-            outside, inside = outside * divisor, inside // divisor**2
+    """The simplified square root of a non-negative fraction, times a factor: `3*sqrt(2)/5`."""
+    bottom = square.denominator
+    inside = square.numerator * bottom
     if inside == 0:
         return "0"
+    divisor = next(n for n in range(isqrt(inside), 0, -1) if inside % (n * n) == 0)
+    outside, inside = Fraction(factor * divisor, bottom), inside // divisor**2
     return str(outside) if inside == 1 else multiple(outside, f"sqrt({inside})")
 
 
 def reduced(top: int, bottom: int) -> str:
-    """`4/6 = 2/3`, and `2/3` where nothing cancels."""
+    """`4/6 = 2/3`, and `2/3` if nothing cancels."""
     value = Fraction(top, bottom)
     return f"{top}/{bottom} = {value}" if value.denominator != bottom else str(value)

@@ -25,6 +25,7 @@ from ...errors import StoreError, UsageError
 from ...layout import tagged
 from ...procedural.draw import Draw
 from ...procedural.math_integers import digits
+from ...procedural.templates import write
 from ...store import sample_of
 from .. import train
 from ..core.rollouts import Row, judge
@@ -174,7 +175,7 @@ def _asked(seed: int) -> Iterator[dict[str, str]]:
     """The provider's tasks of this kind, without end, with the answer alone as the response."""
     index = 0
     while True:
-        problem = digits(Draw(f"demo/{seed}/{index}"), 1)
+        problem = write(Draw(f"demo/{seed}/{index}"), 1, "integers", digits)
         index += 1
         if _ASKED in problem.prompt.replace("The sum", "the sum"):
             yield {

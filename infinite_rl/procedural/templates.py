@@ -1,0 +1,162 @@
+"""Worded problems: a kind of problem is a function that draws numbers, and a section of templates.
+
+The function returns its local names. The section of `phrases/FAMILY.txt` with the function's name
+(or with the name in its local `section`) words them, one template a line after a tag:
+
+    ask     wanted | answer | list of forms     a question; the indented lines below are its steps
+    fact    a clause that one of the shared frames joins to the question
+    say1    a sentence of the prompt; say2 is the next one, and so on
+    start   the first line of the response
+    step    a line of the response before those of the question
+    answer  the answer of a section without questions
+    include the lines of another section
+
+Lines of one tag are alternatives: one is drawn, and tags are drawn in the order of the file. All
+steps are written. `tag[condition]` leaves a line out unless the condition holds: a lowest level, a
+name that is true, `!name` or `name=text`. `*name` stands for a list of phrases of the file or,
+after `step`, for a list of the function. Templates are format strings over the function's names,
+`wanted`, `Wanted` and `answer`; `{(n)}` is the number n, in brackets if it is negative.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from .. import layout
+from .draw import Draw
+from .wording import Kind, Names, Problem, capital, in_brackets, phrases, sections
+
+_LINE = re.compile(r"(\s*)(\w+)(?:\[(.+?)\])? +(.*)")
+_FEWEST_STEPS_FOR_NUMBERS = 2
+_FRAMES, _OPENINGS, _CLOSINGS = (
+    phrases("common", name) for name in ("frames", "openings", "closings")
+)
+
+
+class _Scope(dict[str, Any]):
+    """The names of a template."""
+
+    def __missing__(self, key: str) -> str:
+        if key == "Wanted":
+            return capital(self["wanted"])
+        if not key.startswith("("):
+            raise KeyError(key)
+        return in_brackets(self[key[1:-1]])
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A template and its condition; the columns and steps of a question."""
+
+    text: str
+    holds: Callable[[Names], bool] | None
+    columns: Sequence[str] = ()
+    steps: list[_Line] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Section:
+    """The alternatives of each tag, in the order in which they are drawn, and what is not drawn."""
+
+    drawn: dict[str, list[_Line]] = field(default_factory=dict)
+    steps: list[_Line] = field(default_factory=list)
+    answer: list[_Line] = field(default_factory=list)
+
+
+def write(draw: Draw, level: int, family: str, kind: Kind) -> Problem:
+    """Draw a problem of a kind and word it with the phrases of its family."""
+    scope = _Scope(kind(draw, level))
+    section = _section(family, scope.get("section", kind.__name__))
+    sentences: list[str] = []
+    start: list[_Line] = []
+    steps: list[_Line] = []
+    forms: Sequence[str] = ("",) if "fact" in section.drawn else ()
+    for line in section.answer:
+        scope["answer"] = line.text.format_map(scope)
+    for tag, lines in section.drawn.items():
+        options = [line for line in lines if line.holds is None or line.holds(scope)]
+        if not options:
+            continue
+        line = draw.pick(options) if len(options) > 1 else options[0]
+        if tag == "ask":
+            wanted, answer, *lists = (text.format_map(scope) for text in line.columns)
+            scope.update(wanted=wanted, answer=answer)
+            forms, steps = phrases(family, lists[0]) if lists else forms, line.steps
+        elif tag == "fact":
+            fact = line.text.format_map(scope)
+            frame = draw.pick(_FRAMES)
+            sentences.append(frame.format(fact=fact, Fact=capital(fact), wanted=scope["wanted"]))
+        elif tag == "start":
+            start = [line]
+        else:
+            sentences.append(line.text.format_map(scope))
+    if forms:
+        sentences.append(draw.pick(forms))
+    response: list[str] = []
+    for step in (*start, *section.steps, *steps):
+        if step.holds is None or step.holds(scope):
+            if step.text.startswith("*"):
+                response += scope[step.text[1:]]
+            else:
+                response.append(step.text.format_map(scope))
+    return _solved(draw, " ".join(sentences), response, scope["answer"])
+
+
+def _solved(draw: Draw, prompt: str, steps: Sequence[str], answer: str) -> Problem:
+    """The problem whose response walks through `steps` and ends in the tagged answer."""
+    style = draw.below(3) if len(steps) >= _FEWEST_STEPS_FOR_NUMBERS else 0
+    mark = ("", "{}. ", "Step {}: ")[style]
+    lines = [mark.format(number) + step for number, step in enumerate(steps, 1)]
+    opening = draw.pick(_OPENINGS)
+    closing = draw.pick(_CLOSINGS).format(answer=answer)
+    parts = [opening, "\n".join(lines), f"{closing}\n\n{layout.tagged(answer)}"]
+    prompt = "\n".join(line.strip() for line in prompt.strip().split("\n"))
+    return Problem(prompt, answer, "\n\n".join(part for part in parts if part))
+
+
+# --- reading a section
+
+
+@cache
+def _section(family: str, name: str) -> _Section:
+    section = _Section()
+    for source in _included(family, name):
+        match = _LINE.fullmatch(source)
+        assert match, f"{family}.txt, [{name}]: {source!r} is no tag and text"
+        indent, tag, condition, text = match.groups("")
+        holds, is_step = _condition(condition), tag == "step"
+        texts = phrases(family, text[1:]) if text.startswith("*") and not is_step else [text]
+        columns = text.split(" | ") if tag == "ask" else ()
+        lines = [_Line(each.strip('"').replace(r"\n", "\n"), holds, columns) for each in texts]
+        if indent:
+            section.drawn["ask"][-1].steps.extend(lines)
+        elif is_step:
+            section.steps.extend(lines)
+        elif tag == "answer":
+            section.answer.extend(lines)
+        else:
+            section.drawn.setdefault(tag, []).extend(lines)
+    return section
+
+
+def _included(family: str, section: str) -> Iterator[str]:
+    for line in sections(family)[section]:
+        if line.startswith("include "):
+            yield from _included(family, line.removeprefix("include "))
+        else:
+            yield line
+
+
+def _condition(text: str) -> Callable[[Names], bool] | None:
+    if not text:
+        return None
+    if text.isdigit():
+        return lambda names: bool(names["level"] >= int(text))
+    name, _, value = text.lstrip("!").partition("=")
+    if value:
+        return lambda names: bool(names[name] == value)
+    return lambda names: bool(names[name]) != text.startswith("!")
