@@ -1,6 +1,6 @@
-"""The native rewards as each trainer calls them, one file a host (docs/adapters.md).
+"""The rewards as each trainer calls them, one file a trainer (docs/adapters.md).
 
-    scorer.py         what all of them do: judge, and say what the trainer gets
+    scorer.py         shared by all: judge, and compute the reward
     trl.py            TRL: a reward function for GRPOTrainer and RLOOTrainer
     verl.py           verl: a custom reward function
     openrlhf.py       OpenRLHF: the file of a remote reward
@@ -10,7 +10,7 @@
     verifiers.py      verifiers 0.4 and prime-rl: a taskset
     rubric.py         verifiers before 0.4: a function of a rubric
 
-Modules that a host loads by its path import the package by its name: they have no parent then.
+Modules that a trainer loads by their path import the package by its name: they have no parent.
 """
 
 from __future__ import annotations

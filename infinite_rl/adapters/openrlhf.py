@@ -14,10 +14,10 @@ warning, and "unscored" 1.0.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from infinite_rl.adapters.scorer import Scorer, scorer
+from infinite_rl.adapters.scorer import scorer
 from infinite_rl.dataset.ground_truth import unpack
 from infinite_rl.errors import UsageError
 
@@ -27,67 +27,52 @@ _START = re.compile(r"<[|｜][^|｜<>\s]{1,40}[|｜]>|<s>|<bos>")
 _END = re.compile(r"(?:<[|｜][^|｜<>\s]{1,40}[|｜]>|</s>|<eos>|<pad>|<end_of_turn>)\s*\Z")
 
 
-class RewardFunc(Protocol):
-    """What OpenRLHF calls."""
-
-    def __call__(
-        self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[str], **more: Any
-    ) -> dict[str, Any]: ...
-
-
 def reward_func(
     queries: Sequence[str], prompts: Sequence[str], labels: Sequence[str], **more: Any
 ) -> dict[str, Any]:
     """The rewards of responses, with the default settings of `Scorer`, as tensors of shape (B,).
 
-    `labels` are the ground truths. Further arguments make no difference.
+    `labels` are the ground truths. Further arguments are ignored.
 
     Raises:
         UsageError: a label is no ground truth of this package, or a query does not begin with its
             prompt; or as `Scorer.judge`.
     """
-    return _answer(scorer(), queries, prompts, labels)
+    return for_openrlhf()(queries, prompts, labels, **more)
 
 
 def for_openrlhf(
     *, format_weight: float = 0.0, partial: bool = False, timeout: float = 5
-) -> RewardFunc:
+) -> Callable[..., dict[str, Any]]:
     """`reward_func` with settings of your own: `reward_func = for_openrlhf(partial=True)`."""
     judge = scorer(format_weight, partial, timeout)
 
     def reward_func(
         queries: Sequence[str], prompts: Sequence[str], labels: Sequence[str], **more: Any
     ) -> dict[str, Any]:
-        return _answer(judge, queries, prompts, labels)
+        import torch
+
+        responses = [response_of(*pair) for pair in zip(queries, prompts, strict=True)]
+        scores = judge.judge(zip(map(unpack, labels), responses, strict=True))
+        rewards = torch.tensor([judge.number(score) for score in scores])
+        logs = {
+            "passed": torch.tensor([float(score.passed) for score in scores]),
+            "format": torch.tensor([score.format_score for score in scores]),
+            "unscored": torch.tensor([float(score.status == "unscored") for score in scores]),
+        }
+        return {"rewards": rewards, "scores": rewards, "extra_logs": logs}
 
     return reward_func
 
 
-def _answer(
-    judge: Scorer, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[str]
-) -> dict[str, Any]:
-    import torch
-
-    responses = [response_of(*pair) for pair in zip(queries, prompts, strict=True)]
-    scores = judge.judge(zip(map(unpack, labels), responses, strict=True))
-    rewards = torch.tensor([judge.number(score) for score in scores])
-    logs = {
-        "passed": [float(score.passed) for score in scores],
-        "format": [score.format_score for score in scores],
-        "unscored": [float(score.status == "unscored") for score in scores],
-    }
-    extra = {name: torch.tensor(values) for name, values in logs.items()}
-    return {"rewards": rewards, "scores": rewards, "extra_logs": extra}
-
-
 def response_of(query: str, prompt: str) -> str:
-    """What follows the prompt in a query, without the special tokens that end it.
+    """The response in a query, without the special tokens at its end.
 
-    A long prompt may have lost its beginning, and a special token may stand before it.
+    The start of a long prompt may be truncated, and a special token may precede it.
 
     Raises:
-        UsageError: the query does not begin with the prompt, nor with its end. What a prompt says
-            of the form of an answer must not be taken for one.
+        UsageError: the query begins neither with the prompt nor with its end. An answer format in
+            the prompt must not be taken for an answer.
     """
     first = _START.match(query)
     for at in (0, first.end() if first else 0):
@@ -104,6 +89,6 @@ def response_of(query: str, prompt: str) -> str:
 
 def _without_end(text: str) -> str:
     end = len(text)
-    while found := _END.search(text, max(0, end - _LONGEST), end):
-        end = found.start()
+    while match := _END.search(text, max(0, end - _LONGEST), end):
+        end = match.start()
     return text[:end]

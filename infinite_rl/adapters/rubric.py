@@ -8,20 +8,12 @@ logged there, and counts 0.0.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from ..dataset.ground_truth import unpack
 from ..reward_functions.reward_function import RewardFunction
 from .scorer import Scorer, text_of
-
-
-class RubricReward(Protocol):
-    """What a `Rubric` calls."""
-
-    __name__: str
-
-    def __call__(self, completion: Any, answer: str) -> Awaitable[float]: ...
 
 
 def for_rubric(
@@ -30,11 +22,11 @@ def for_rubric(
     partial: bool = False,
     timeout: float = 5,
     extra: Mapping[str, RewardFunction] | None = None,
-) -> RubricReward:
+) -> Callable[[Any, str], Awaitable[float]]:
     """A reward function for `Rubric(funcs=[...])`, with the settings of `Scorer`.
 
-    The rows are those of `export --to verifiers`: `answer` holds the ground truth. A completion
-    that could not be judged gets 0.0 and a warning: a rubric knows numbers only.
+    The rows are those of `export --to verifiers`: `answer` is the ground truth. A completion that
+    could not be judged gets 0.0 and a warning: a rubric requires a number.
     """
     scorer = Scorer(format_weight=format_weight, partial=partial, timeout=timeout, extra=extra)
 

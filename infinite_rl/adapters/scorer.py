@@ -1,4 +1,4 @@
-"""What every adapter does: judge completions natively, and say what the trainer gets for it."""
+"""Shared by all adapters: judge completions and compute the trainer's reward."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ logger = logging.getLogger(__name__)
 
 
 class Scorer:
-    """Judges completions by the rewards that their rows name. Safe to call from many threads.
+    """Judges completions by the rewards that their rows name. Thread-safe.
 
-    The trainer gets the verdict: 1.0 for what has passed, 0.0 for what has not. With `partial` it
-    gets the correctness, in [0, 1], with credit for the share of tests that passed and for an
-    output that is merely similar. A `format_weight` of w makes it (1 - w) * that + w * format: then
-    a wrong answer in good form is worth w. `timeout` is in seconds, `extra` holds rewards of your
-    own by name, as `get_reward_functions` takes them.
+    The reward is the verdict: 1.0 if passed, else 0.0. With `partial` it is the correctness, in
+    [0, 1], with credit for the share of tests that passed and for similar output. A `format_weight`
+    of w makes it (1 - w) * that + w * format, so a wrong answer in good format is worth w.
+    `timeout` is in seconds; `extra` are your own rewards by name, as in `get_reward_functions`.
 
     Raises:
-        UsageError: a weight outside [0, 1], a `partial` that is neither true nor false, or a
-            timeout that is not positive.
+        UsageError: a weight outside [0, 1], a `partial` that is no bool, or a timeout that is not
+            positive.
     """
 
     def __init__(
@@ -55,27 +54,27 @@ class Scorer:
         self._rewards = get_reward_functions(timeout, extra)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process gets a scorer of the same settings, with sandboxes of its own."""
+        """Pickle the settings: another process makes its own sandboxes."""
         return functools.partial(Scorer, **self._settings), ()
 
     @classmethod
     def of(cls, options: Mapping[str, Any], **others: Any) -> Scorer:
-        """The scorer of settings as a file can say them, all but `extra`, and of `others`.
+        """A scorer from the settings in a file (all but `extra`), and `others`.
 
         Raises:
-            UsageError: there is no such setting, or none of such a value.
+            UsageError: an unknown setting, or a wrong value.
         """
-        known = [name for name in signature(cls).parameters if name != "extra"]
+        names = [name for name in signature(cls).parameters if name != "extra"]
         for name in options:
-            if name not in known:
-                raise UsageError(f"reward has no option {name!r}; known: {', '.join(known)}")
+            if name not in names:
+                raise UsageError(f"reward has no option {name!r}; known: {', '.join(names)}")
         return cls(**{**others, **options})
 
     def but(self, options: Mapping[str, Any]) -> Scorer:
-        """A scorer of these settings and, in all else, this one's; the same for the same.
+        """A cached scorer with these settings, otherwise this one's.
 
         Raises:
-            UsageError: there is no such setting, or none of such a value.
+            UsageError: an unknown setting, or a wrong value.
         """
         if not options:
             return self
@@ -92,29 +91,29 @@ class Scorer:
             RuntimeMissing, SandboxError: nothing can be judged.
         """
         pairs = list(pairs)
-        places: dict[str, list[int]] = {}
-        for place, (sample, _) in enumerate(pairs):
+        by_type: dict[str, list[int]] = {}
+        for index, (sample, _) in enumerate(pairs):
             look_up("reward", sample.type, self._rewards)
-            places.setdefault(sample.type, []).append(place)
+            by_type.setdefault(sample.type, []).append(index)
         scores: dict[int, RewardFunctionScore] = {}
-        for name, its in places.items():
-            found = self._rewards[name].score_many(pairs[place] for place in its)
-            scores.update(zip(its, found, strict=True))
-        return [scores[place] for place in range(len(pairs))]
+        for name, indices in by_type.items():
+            judged = self._rewards[name].score_many(pairs[index] for index in indices)
+            scores.update(zip(indices, judged, strict=True))
+        return [scores[index] for index in range(len(pairs))]
 
     def judge_one(self, sample: Sample, completion: str) -> RewardFunctionScore:
         """The native score of one completion. Raises as `judge`."""
         return self.judge([(sample, completion)])[0]
 
     def reward(self, score: RewardFunctionScore) -> float | None:
-        """What the trainer gets; None where the completion could not be judged."""
+        """The trainer's reward; None if the completion could not be judged."""
         if score.status == "unscored":
             return None
         right = score.correctness_score if self.partial else float(score.passed)
         return (1 - self.format_weight) * right + self.format_weight * score.format_score
 
     def number(self, score: RewardFunctionScore) -> float:
-        """`reward`, for hosts that take numbers only: without a verdict 0.0, and a warning."""
+        """`reward` for trainers that require a number: 0.0 and a warning without a verdict."""
         reward = self.reward(score)
         if reward is None:
             logger.warning("no verdict, so the reward is 0.0: %s", score.error_msg)
@@ -124,12 +123,12 @@ class Scorer:
 
 @functools.lru_cache(maxsize=16)
 def scorer(format_weight: float = 0.0, partial: bool = False, timeout: float = 5) -> Scorer:
-    """The scorer with these settings that this process shares."""
+    """The process-wide scorer with these settings."""
     return Scorer(format_weight=format_weight, partial=partial, timeout=timeout)
 
 
 def text_of(completion: Any) -> str:
-    """What the model has answered: a text as it is, or the last message if the model wrote it.
+    """The model's answer: a text, or the last message if the model wrote it.
 
     A message holds a text, a list of parts, of which those of type "text" count, or None.
     """

@@ -8,8 +8,8 @@ which leaves it out of its group's mean and gives it no advantage.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from ..dataset.ground_truth import unpack
 from ..dataset.rows import sample_of
@@ -18,15 +18,7 @@ from ..reward_functions.reward_function import RewardFunction
 from ..types import Sample
 from .scorer import Scorer, text_of
 
-
-class TRLReward(Protocol):
-    """What TRL calls."""
-
-    __name__: str
-
-    def __call__(
-        self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
-    ) -> list[float | None]: ...
+TRLReward: TypeAlias = "Callable[..., list[float | None]]"
 
 
 def for_trl(
@@ -39,12 +31,12 @@ def for_trl(
     """A reward function for TRL, with the settings of `Scorer`.
 
     A completion is a text, or a list of messages. The rows have the column `ground_truth`, as
-    `export --to trl` writes it, or `type` and `answer`, and for code `language`. Where a completion
-    could not be judged its reward is None. One that was cut off is judged as it stands; TRL's
-    `mask_truncated_completions` leaves it out of the loss. The table of completions that TRL logs
+    `export --to trl` writes it, or `type` and `answer`, and for code `language`. The reward of a
+    completion that could not be judged is None. A truncated one is judged as it is; TRL's
+    `mask_truncated_completions` excludes it from the loss. The table of completions that TRL logs
     gets the columns `status` and `error`.
 
-    The function raises `UsageError` where the columns are not there, and as `Scorer.judge`.
+    The function raises `UsageError` if the columns are missing, and as `Scorer.judge`.
     """
     return reward_of(
         Scorer(format_weight=format_weight, partial=partial, timeout=timeout, extra=extra)
@@ -52,7 +44,7 @@ def for_trl(
 
 
 def reward_of(scorer: Scorer) -> TRLReward:
-    """`for_trl` of a scorer that is there already."""
+    """`for_trl` with an existing scorer."""
 
     def infinite_rl(
         prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
@@ -77,5 +69,7 @@ def _samples(columns: Mapping[str, Any], count: int) -> list[Sample]:
         )
     languages = columns.get("language") or [""] * count
     rows = zip(columns["type"], columns["answer"], languages, strict=True)
-    names = ("prompt", "type", "answer", "language")
-    return [sample_of(dict(zip(names, ("", *row), strict=True))) for row in rows]
+    return [
+        sample_of({"prompt": "", "type": kind, "answer": answer, "language": language})
+        for kind, answer, language in rows
+    ]

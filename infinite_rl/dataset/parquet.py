@@ -10,15 +10,15 @@ from typing import Any
 from ..errors import StoreError, UsageError
 from .spill import SpillList
 
-_AT_ONCE = 1_000  # rows
+_BATCH = 1_000  # rows
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file. Raises StoreError where it is damaged."""
+    """The rows of a file. Raises StoreError if it is damaged."""
     pyarrow, parquet = _pyarrow()
     try:
         with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(_AT_ONCE):
+            for batch in file.iter_batches(_BATCH):
                 yield from batch.to_pylist()
     except (OSError, pyarrow.ArrowException) as error:
         raise StoreError(f"{path} is damaged: {error}") from None
@@ -27,58 +27,57 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 def write(files: Mapping[Path, SpillList], columns: Sequence[str]) -> None:
     """Write these columns of all rows, with the same types in each of the files.
 
-    Where a row lacks a column, it gets a null.
+    A column that a row lacks is null.
 
     Raises:
         UsageError: a value has no type, or none in common with others of its column; it is named.
     """
     pyarrow, parquet = _pyarrow()
+    faults = (pyarrow.ArrowException, UnicodeEncodeError, OverflowError)
     try:
         schema = pyarrow.schema([])
         for batch in _batches(files.values(), columns):
             schema = _widened(schema, batch)
-        for path, shelf in files.items():
+        for path, rows in files.items():
             with parquet.ParquetWriter(path, schema) as writer:
-                for batch in _batches([shelf], columns):
+                for batch in _batches([rows], columns):
                     writer.write_table(pyarrow.Table.from_pylist(batch, schema))
-    except (pyarrow.ArrowException, UnicodeEncodeError, OverflowError) as error:
-        faults = (_misfit(files.values(), column) for column in columns)
-        why = next(filter(None, faults), str(error))
-        message = f"these rows cannot be written as Parquet, but as .jsonl: {why}"
+    except faults as error:
+        misfits = (_misfit(files.values(), column, faults) for column in columns)
+        reason = next(filter(None, misfits), str(error))
+        message = f"these rows cannot be written as Parquet, but as .jsonl: {reason}"
         raise UsageError(message) from None
 
 
-def _batches(
-    shelves: Iterable[SpillList], columns: Sequence[str]
-) -> Iterator[list[dict[str, Any]]]:
-    rows = chain.from_iterable(shelves)
-    while batch := list(islice(rows, _AT_ONCE)):
+def _batches(files: Iterable[SpillList], columns: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
+    rows = chain.from_iterable(files)
+    while batch := list(islice(rows, _BATCH)):
         yield [{column: row.get(column) for column in columns} for row in batch]
 
 
 def _widened(schema: Any, batch: Sequence[dict[str, Any]]) -> Any:
-    """The columns' types, so that they hold these rows as well."""
+    """The schema, widened to hold these rows as well."""
     pyarrow, _ = _pyarrow()
-    found = pyarrow.Table.from_pylist(batch).schema
-    return pyarrow.unify_schemas([schema, found], promote_options="permissive")
+    needed = pyarrow.Table.from_pylist(batch).schema
+    return pyarrow.unify_schemas([schema, needed], promote_options="permissive")
 
 
-def _misfit(shelves: Iterable[SpillList], column: str) -> str:
+def _misfit(files: Iterable[SpillList], column: str, faults: tuple[type[Exception], ...]) -> str:
     """The first value that has no type in common with those above it, and why; "" if all have."""
     pyarrow, _ = _pyarrow()
     schema, number = pyarrow.schema([]), 0
-    for batch in _batches(shelves, [column]):
+    for batch in _batches(files, [column]):
         try:
             schema = _widened(schema, batch)
             number += len(batch)
             continue
-        except (pyarrow.ArrowException, UnicodeEncodeError, OverflowError):
-            pass  # one of these rows it is
+        except faults:
+            pass  # it is one of these rows
         for row in batch:
             number += 1
             try:
                 schema = _widened(schema, [row])
-            except (pyarrow.ArrowException, UnicodeEncodeError, OverflowError) as error:
+            except faults as error:
                 return f"row {number} holds {repr(row[column])[:80]} in {column!r} ({error})"
     return ""
 

@@ -1,8 +1,8 @@
-"""Rows in and rows out: what every verb on data sets reads and writes.
+"""Read and write rows: CSV, JSON, JSON lines, Parquet, folders of these, `datasets` objects.
 
 A row is a flat mapping of columns. Those of a `Sample` have its names (type, prompt, answer,
-response, language, id); all others are kept as they come. Files are read and written a piece at a
-time, so a long one takes no more memory than a short one.
+response, language, id); all others are kept. Files are streamed, so a long one takes no more memory
+than a short one.
 
     .csv   exact strings          .jsonl (.gz)   JSON values, one object a line
     .json  a list of objects      .parquet       typed columns (needs the extra `data`)
@@ -16,8 +16,9 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ..errors import NoColumn, StoreError, UsageError, reason_of
 from ..files.atomic import atomic_file
@@ -26,42 +27,33 @@ from ..store import DATASET, JOURNAL, is_of_a_run, sample_of
 from . import parquet
 from .spill import SpillList, to_json, to_line
 
-__all__ = [
-    "Row",
-    "Source",
-    "id_of",
-    "kind_of",
-    "read",
-    "read_some",
-    "sample_of",
-    "write",
-]
+__all__ = ["Row", "Source", "id_of", "kind_of", "read", "read_some", "sample_of", "write"]
 
 Row: TypeAlias = "dict[str, Any]"
 Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | Mapping[str, Any]"
 
-# How names end, and the kind of file that each ending means.
+# Endings of names, and the kind of file of each.
 _KINDS = {
     **{".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".jsonl.gz": "jsonl.gz"},
     **{".json": "json", ".parquet": "parquet"},
 }
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-PINS = "pinned.json"  # beside rows that are pinned: what they must be
+PINS = "pinned.json"  # the manifest of pinned rows, beside them
 
 
 def read(source: Source) -> Iterator[Row]:
-    """The rows of a file, a folder, a `datasets` object or an iterable of mappings, one by one.
+    """Read the rows of a file, a folder, a `datasets` object or an iterable of mappings.
 
     A folder is that of a run (its `dataset.csv`), or one of data files and of such folders, which
     are read in the order of their names; a model's answers (`rated.jsonl.calls`) are no rows. Or it
-    is what `save_to_disk` of the library `datasets` leaves. Of a mapping of splits, such as a
+    is one of `save_to_disk` of the library `datasets`. Of a mapping of splits, such as a
     `DatasetDict`, each row gets the column `split`.
 
     Raises:
-        UsageError: there is no such file, or it is of a kind that is not known.
+        UsageError: there is no such file, or its kind is unknown.
         StoreError: it cannot be read, or is damaged; the message names the line.
     """
-    if isinstance(source, str) and not source:  # as a path it would be the folder one is in
+    if isinstance(source, str) and not source:  # as a path it would be the working directory
         raise UsageError("the name of the rows is empty")
     if isinstance(source, str | Path) and _is_saved(Path(source)):
         yield from _saved(Path(source))
@@ -79,7 +71,7 @@ def read(source: Source) -> Iterator[Row]:
 
 
 def read_some(source: Source) -> Iterator[Row]:
-    """As `read`, of a source that must hold a row: none at all is rather a mistake than data.
+    """As `read`, but a source without any row is an error.
 
     Raises:
         UsageError, StoreError: as `read`; there is no row.
@@ -87,20 +79,20 @@ def read_some(source: Source) -> Iterator[Row]:
     rows = read(source)
     first = next(rows, None)
     if first is None:
-        place = source if isinstance(source, str | Path) else "what is given"
-        raise UsageError(f"there is no row in {place}")
+        where = source if isinstance(source, str | Path) else "what is given"
+        raise UsageError(f"there is no row in {where}")
     yield first
     yield from rows
 
 
 def write(rows: Iterable[Mapping[str, Any]], path: str | Path, columns: Sequence[str] = ()) -> int:
-    """Write rows to a file, whole or not at all, and return how many they were.
+    """Write rows to a file atomically. Returns their number.
 
-    The columns are all that some row has; those of a CSV begin with `columns`, even without any
-    row. In a CSV, None is "" and lists and mappings are JSON.
+    The columns are those of all rows; those of a CSV begin with `columns`, even without any row. In
+    a CSV, None is "" and lists and mappings are JSON.
 
     Raises:
-        UsageError: the kind of file is not known, or a row cannot be written in it.
+        UsageError: the kind of file is unknown, or a row cannot be written in it.
         StoreError: the file cannot be written.
     """
     path = Path(path)
@@ -108,19 +100,19 @@ def write(rows: Iterable[Mapping[str, Any]], path: str | Path, columns: Sequence
     with atomic_file(path) as unfinished:
         if kind in _LINE_WRITERS:
             return _LINE_WRITERS[kind](rows, unfinished)
-        shelf, found = put_down(rows)
-        _TABLE_WRITERS[kind](shelf, list(dict.fromkeys([*columns, *found])), unfinished)
-        return len(shelf)
+        spilled, names = spill(rows)
+        _TABLE_WRITERS[kind](spilled, list(dict.fromkeys([*columns, *names])), unfinished)
+        return len(spilled)
 
 
 def id_of(row: Mapping[str, Any]) -> str:
     """The row's `id`, or else the hash of its content."""
-    given = row.get("id")
-    return sample_of(row).id if given in (None, "") else str(given)
+    own_id = row.get("id")
+    return sample_of(row).id if own_id in (None, "") else str(own_id)
 
 
 def as_number(value: Any) -> float | None:
-    """A value as a finite number, None if it is none; a text is one in plain ASCII digits."""
+    """A value as a finite number; None if it is none. A text must be in plain ASCII digits."""
     if isinstance(value, bool | bytes):
         return None
     if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
@@ -133,7 +125,7 @@ def as_number(value: Any) -> float | None:
 
 
 def number_of(row: Mapping[str, Any], column: str, where: str) -> float:
-    """A row's number in a column; a CSV has it as text. Raises UsageError where it has none."""
+    """A row's number in a column, which may be text. Raises UsageError if it has none."""
     if column not in row:
         raise NoColumn(column, row, where)
     number = as_number(row[column])
@@ -152,7 +144,7 @@ def kind_of(path: Path) -> str:
 
 
 def ending_of(name: str) -> str:
-    """The end of a name that says the kind of file, such as ".jsonl.gz"; "" where none does."""
+    """The ending of a name by which the kind of file is known, such as ".jsonl.gz"; else ""."""
     return next((ending for ending in _KINDS if name.lower().endswith(ending)), "")
 
 
@@ -161,13 +153,13 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise UsageError(f"there is no {path}")
-    if not (found := list(_within(path))):
+    if not (files := list(_within(path))):
         raise UsageError(f"there is no data file in {path}")
-    return found
+    return files
 
 
 def _is_saved(folder: Path) -> bool:
-    """Whether a folder is one of `save_to_disk`: of a data set, or of one with splits."""
+    """Whether a folder is one of `save_to_disk`, of a data set with or without splits."""
     names = ("state.json", "dataset_info.json")
     return (folder / "dataset_dict.json").is_file() or all(
         (folder / name).is_file() for name in names
@@ -183,12 +175,12 @@ def _saved(folder: Path) -> Iterator[Row]:
     try:
         yield from read(datasets.load_from_disk(str(folder)).with_format(None))
     except Exception as error:  # its files can be wrong in any way, and pyarrow has its own errors
-        said = f"{type(error).__name__}: {reason_of(error)}"
-        raise StoreError(f"cannot read {folder}: {said}") from None
+        reason = f"{type(error).__name__}: {reason_of(error)}"
+        raise StoreError(f"cannot read {folder}: {reason}") from None
 
 
 def _within(folder: Path) -> Iterator[Path]:
-    """The data files in a folder: of a run's its rows alone, of a model's answers none."""
+    """The data files in a folder: of a run only its rows, of a model's answers none."""
     names = {path.name for path in folder.iterdir()}
     if DATASET in names:
         yield folder / DATASET
@@ -241,10 +233,10 @@ def _read_jsonl(path: Path) -> Iterator[Row]:
 
 def _read_json(path: Path) -> Iterator[Row]:
     try:
-        found = json.loads(path.read_bytes())
-        if not isinstance(found, list):
+        rows = json.loads(path.read_bytes())
+        if not isinstance(rows, list):
             raise ValueError("it is no list of objects")
-        yield from map(_object, found)
+        yield from map(_object, rows)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path} is damaged: {error}") from None
 
@@ -258,17 +250,10 @@ def _object(value: Any) -> Row:
 # --- writing -------------------------------------------------------------------------------------
 
 
-def _write_jsonl(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
-    return _dump(rows, path.open("wb"))
-
-
-def _write_gzip(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
-    return _dump(rows, gzip.GzipFile(path, "wb", mtime=0))  # the same rows, the same bytes
-
-
-def _dump(rows: Iterable[Mapping[str, Any]], opened: IO[bytes] | gzip.GzipFile) -> int:
+def _write_jsonl(rows: Iterable[Mapping[str, Any]], path: Path, *, zipped: bool = False) -> int:
     count = 0
-    with opened as file:
+    # Without a time stamp, the same rows give the same bytes.
+    with gzip.GzipFile(path, "wb", mtime=0) if zipped else path.open("wb") as file:
         for row in rows:
             file.write(to_line(row))
             count += 1
@@ -285,10 +270,10 @@ def _write_json(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
     return count
 
 
-def _write_csv(shelf: SpillList, columns: Sequence[str], path: Path) -> None:
+def _write_csv(rows: SpillList, columns: Sequence[str], path: Path) -> None:
     with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
         file.write(csv_line(columns, "\n"))
-        for row in shelf:
+        for row in rows:
             file.write(csv_line([_field(row.get(column)) for column in columns], "\n"))
 
 
@@ -298,17 +283,13 @@ def _field(value: object) -> str:
     return json.dumps(value) if isinstance(value, list | dict) else str(value)
 
 
-def _write_parquet(shelf: SpillList, columns: Sequence[str], path: Path) -> None:
-    parquet.write({path: shelf}, columns)
-
-
-def put_down(rows: Iterable[Mapping[str, Any]]) -> tuple[SpillList, list[str]]:
-    """The rows on a shelf, and all columns that they have."""
-    shelf, columns = SpillList(), dict[str, None]()
+def spill(rows: Iterable[Mapping[str, Any]]) -> tuple[SpillList, list[str]]:
+    """The rows as a list on disk, and all their columns."""
+    spilled, columns = SpillList(), dict[str, None]()
     for row in rows:
         columns.update(dict.fromkeys(row))
-        shelf.add(row)
-    return shelf, list(columns)
+        spilled.add(row)
+    return spilled, list(columns)
 
 
 # One row a kind of file.
@@ -321,10 +302,10 @@ _READERS: Mapping[str, Callable[[Path], Iterator[Row]]] = {
 }
 _LINE_WRITERS: Mapping[str, Callable[[Iterable[Mapping[str, Any]], Path], int]] = {
     "jsonl": _write_jsonl,
-    "jsonl.gz": _write_gzip,
+    "jsonl.gz": partial(_write_jsonl, zipped=True),
     "json": _write_json,
 }
 _TABLE_WRITERS: Mapping[str, Callable[[SpillList, Sequence[str], Path], None]] = {
     "csv": _write_csv,
-    "parquet": _write_parquet,
+    "parquet": lambda rows, columns, path: parquet.write({path: rows}, columns),
 }

@@ -1,9 +1,7 @@
-"""Rows in the columns that a trainer reads, with a card that says what they are; and back.
+"""Export: rows in the columns that a trainer reads, with a dataset card; and back.
 
-    formats.py    the table of formats, one row a trainer
-    schema.py     the shape that a row must have
-    card.py       the dataset card
-    features.py   the columns' types in it
+    formats.py   the table of formats, one row a trainer, and the shape of their rows
+    card.py      the dataset card, with the columns' types
 
 `export` and `read_export` also take a `Format` that is in no table.
 """
@@ -19,13 +17,12 @@ from typing import IO, Any
 
 from ..dataset import parquet
 from ..dataset.ground_truth import unpack
-from ..dataset.rows import Row, id_of, put_down, read, sample_of
+from ..dataset.rows import Row, id_of, read, sample_of, spill
 from ..errors import StoreError, UsageError, look_up
 from ..files.atomic import atomic_folder
 from ..verification.self_consistency import default_system_prompt
 from .card import CARD, MARK, About, Statistics, card, not_passed
-from .formats import FORMATS, Format, Found, Item
-from .schema import ANY, TEXT, fault_of
+from .formats import ANY, FORMATS, TEXT, Format, Item, fault_of
 
 __all__ = [
     "FORMATS",
@@ -41,7 +38,7 @@ __all__ = [
 _SPLIT = re.compile(r"[a-z][a-z0-9_]*")
 _OURS = re.compile(rf"{_SPLIT.pattern}\.(jsonl|parquet)|{re.escape(CARD)}")
 _TASK = {"type": TEXT, "prompt": TEXT, "answer": str, "response": str, "language": str}
-_MOST_SPLITS = 50  # more are no splits, but some other column
+_MAX_SPLITS = 50  # a column with more values is no split
 
 
 def export(
@@ -59,15 +56,15 @@ def export(
     """Write rows into a new folder in the format `to`, one file a split, with a dataset card.
 
     `to` is a name of `FORMATS`, or a `Format` of your own. A row belongs to the split that its
-    column `split` names, else to `split`. `system` are the instructions that come before each task;
-    None stands for the form of an answer, by the row's type, and "" for none. `plain` gives texts
-    in the place of messages. Where a model learns from the responses, rows whose `status` says that
-    theirs did not pass are left out, unless `failed`. All rows are checked first: where one cannot
-    be exported, nothing is written. Memory does not grow with the rows.
+    column `split` names, else to `split`. `system` is the system prompt of each task; None means
+    the instructions of the row's type, "" none. `plain` writes texts instead of messages. If a
+    model trains on the responses, rows whose `status` is not passed are dropped, unless `failed`.
+    All rows are checked first: if one cannot be exported, nothing is written. Memory does not grow
+    with the rows.
 
     Raises:
         UsageError: there is no such format, no row, or a row that cannot be exported (it is named);
-            or there is something at `folder` that is not to be replaced.
+            or `folder` exists and may not be replaced.
         StoreError: the folder cannot be written.
     """
     format_, folder = format_named(to), Path(folder).absolute()
@@ -90,13 +87,12 @@ def export(
 def read_export(
     folder: str | Path, to: str | Format, *, system: str | None = None
 ) -> Iterator[Row]:
-    """The rows of an export, of each split or of one file: as `export` got them where it had been
-    given no column but those of a sample, `id` and `split`.
+    """Read an export back, of all splits or of one file: the columns of a sample, `id` and `split`.
 
-    `system` is what `export` was given.
+    `system` is the same as for `export`.
 
     Raises:
-        UsageError: it is no export in that format; the message names the row.
+        UsageError: the folder is no export in that format; the message names the row.
         StoreError: a file is damaged.
     """
     format_, folder = format_named(to), Path(folder)
@@ -109,16 +105,16 @@ def read_export(
                 raise UsageError(
                     f"{path} is no export for {format_.name}: in row {number}, {fault}"
                 )
-            yield _found(format_.find(row), system, path.stem) if format_.find else row
+            yield _parsed(row, format_, system, path.stem)
 
 
 def format_named(name: str | Format) -> Format:
-    """The format of that name, or itself. Raises UnknownName where there is none."""
+    """The format of that name, or itself. Raises UnknownName if there is none."""
     return name if isinstance(name, Format) else look_up("format", name, FORMATS)
 
 
 def check_target(folder: Path, *, overwrite: bool) -> None:
-    """See that an export may be put there. Raises UsageError where it may not."""
+    """Check that an export may be written there. Raises UsageError if not."""
     if not folder.exists() and not folder.is_symlink():
         return
     if not folder.is_dir() or folder.is_symlink():
@@ -145,98 +141,78 @@ def _lines(
     plain: bool,
     failed: bool,
 ) -> Iterator[tuple[str, str]]:
-    """Each row in its new form, as JSON, with its split."""
+    """Each row's split, and the exported row as JSON."""
     for number, row in enumerate(rows, 1):
         if format_.learns and not failed and not_passed(row):
             statistics.left_out += 1
             continue
         try:
-            place = _split_of(row, split)
-            index = statistics.splits[place]
-            made = _converted(row, format_, place, index, system, plain=plain)
-            if fault := fault_of(made, format_.schema) or fault_of(made, ANY):
+            name = row.get("split") or split
+            # `datasets` reserves "all". Lower case: some disks ignore the case.
+            if not isinstance(name, str) or not _SPLIT.fullmatch(name) or name == "all":
+                raise UsageError(
+                    f"{name!r} is no name for a split: lower-case letters, digits and _"
+                )
+            exported = dict(row)
+            if format_.make:
+                sample = sample_of(row)
+                if fault := fault_of(vars(sample), _TASK):  # before instructions or JSON hide it
+                    raise UsageError(fault)
+                told = default_system_prompt(sample) if system is None else system
+                index = statistics.splits[name]
+                exported = format_.make(Item(sample, id_of(row), name, index, told, plain))
+            if fault := fault_of(exported, format_.schema) or fault_of(exported, ANY):
                 raise UsageError(fault)
-            line = json.dumps(made)
-        # A UsageError is a ValueError; json raises all three of what it cannot write.
+            line = json.dumps(exported)
+        # A UsageError is a ValueError; json raises all three for what it cannot write.
         except (ValueError, TypeError, RecursionError) as error:
             called = f" ({row['id']})" if row.get("id") not in (None, "") else ""
             raise UsageError(f"row {number}{called} cannot be exported: {error}") from None
-        statistics.add(row, place, made)
-        if len(statistics.splits) > _MOST_SPLITS:
-            raise UsageError(f"the column 'split' names more than {_MOST_SPLITS} splits")
-        yield place, line
-
-
-def _split_of(row: Mapping[str, Any], split: str) -> str:
-    place = row.get("split") or split
-    # `datasets` keeps "all" for the union of the splits. Lower case: not all disks tell it apart.
-    if not isinstance(place, str) or not _SPLIT.fullmatch(place) or place == "all":
-        raise UsageError(f"{place!r} is no name for a split: lower-case letters, digits and _")
-    return place
-
-
-def _converted(
-    row: Mapping[str, Any],
-    format_: Format,
-    place: str,
-    index: int,
-    system: str | None,
-    *,
-    plain: bool,
-) -> Row:
-    if not format_.make:
-        return dict(row)
-    sample = sample_of(row)
-    if fault := fault_of(vars(sample), _TASK):  # before instructions or JSON hide it
-        raise UsageError(fault)
-    told = default_system_prompt(sample) if system is None else system
-    return format_.make(Item(sample, id_of(row), place, index, told, plain))
+        statistics.add(row, name, exported)
+        if len(statistics.splits) > _MAX_SPLITS:
+            raise UsageError(f"the column 'split' names more than {_MAX_SPLITS} splits")
+        yield name, line
 
 
 def _write(lines: Iterable[tuple[str, str]], format_: Format, draft: Path) -> None:
     """Make a folder with a file for each split."""
     draft.mkdir()
-    _write_lines(lines, draft)
+    files: dict[str, IO[str]] = {}
+    with ExitStack() as opened:
+        for split, line in lines:
+            if split not in files:
+                path = draft / f"{split}.jsonl"
+                files[split] = opened.enter_context(path.open("w", encoding="ascii"))
+            files[split].write(line + "\n")
+    if not files:
+        raise UsageError("there is no row to export")
     if format_.ending == "jsonl":
         return
     spools = sorted(draft.iterdir())
-    parts = {path: put_down(read(path)) for path in spools}
+    parts = {path: spill(read(path)) for path in spools}
     columns = list(dict.fromkeys(name for _, names in parts.values() for name in names))
-    shelves = {path.with_suffix(".parquet"): shelf for path, (shelf, _) in parts.items()}
-    parquet.write(shelves, columns)  # all at once: `datasets` wants the same columns in all splits
+    tables = {path.with_suffix(".parquet"): rows for path, (rows, _) in parts.items()}
+    parquet.write(tables, columns)  # all at once: `datasets` wants the same columns in all splits
     for path in spools:
         path.unlink()
 
 
-def _write_lines(lines: Iterable[tuple[str, str]], folder: Path) -> None:
-    """Put each line into the file of its split."""
-    files: dict[str, IO[str]] = {}
-    with ExitStack() as opened:
-        for place, line in lines:
-            if place not in files:
-                path = folder / f"{place}.jsonl"
-                files[place] = opened.enter_context(path.open("w", encoding="ascii"))
-            files[place].write(line + "\n")
-    if not files:
-        raise UsageError("there is no row to export")
-
-
-# --- reading back --------------------------------------------------------------------------------
-
-
-def _found(found: Found, system: str | None, split: str) -> Row:
-    sample = unpack(found.truth)
-    told = default_system_prompt(sample) if system is None else system
-    if isinstance(found.task, str):
-        prompt = found.task.removeprefix(f"{told}\n\n") if told else found.task
+def _parsed(row: Row, format_: Format, system: str | None, split: str) -> Row:
+    if not format_.find:
+        return row
+    task, truth, more = format_.find(row)
+    sample = unpack(truth)
+    system = default_system_prompt(sample) if system is None else system
+    if isinstance(task, str):
+        prompt = task.removeprefix(f"{system}\n\n") if system else task
     else:
-        prompt = found.task[-1]["content"]
+        prompt = task[-1]["content"]
     return {
         "type": sample.type,
         "prompt": prompt,
         "answer": sample.answer,
-        "response": found.more.get("response", ""),
+        "response": more.get("response", ""),
         "language": sample.language,
-        "id": found.more.get("id", ""),
+        "id": more.get("id", ""),
         "split": split,
     }

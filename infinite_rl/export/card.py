@@ -1,7 +1,11 @@
 """The dataset card: `README.md` with a YAML header, as `datasets` and the Hugging Face Hub read it.
 
-Fields as in the Hub's documentation, "Dataset Cards" and "Manual configuration" (2026). Names that
-come from rows, such as a model's, may hold anything: all punctuation in them is escaped.
+Fields as in the Hub's documentation, "Dataset Cards" and "Manual configuration" (2026). Names from
+rows, such as a model's, are untrusted: all punctuation in them is escaped.
+
+The header declares the columns' types in the words of `datasets`. A `Feature` is the name of a type
+("string", "int64", "float64", "bool"; "null" without a value), a tuple of one feature for lists, a
+mapping of names for objects, and "" if values have no such type in common.
 """
 
 from __future__ import annotations
@@ -12,27 +16,31 @@ import string
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import reduce
+from typing import Any, TypeAlias
 
 from ..errors import UsageError
-from .features import Feature, common, declared, feature_of
 from .formats import REWARD_NAME, Format
 
 CARD = "README.md"
 MARK = "<!-- made by infinite-rl export -->"
 
+Feature: TypeAlias = "str | tuple[Feature] | dict[str, Feature]"
+
 _LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _SHOWN, _CHARS = 20, 80  # names listed, and characters of each
+_TYPES = {str: "string", int: "int64", float: "float64", bool: "bool", type(None): "null"}
+_NUMBERS = ("int64", "float64")
+_MAX_DEPTH, _MAX_NAMES = 10, 100  # objects with more names are maps, which have no type
 _SIZES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B")
+_JSON_TRUTH = "JSON with `type`, `answer`, `language`"
 _MEANINGS = {
-    "ground_truth": "what a completion is judged against: JSON with `type`, `answer`, `language`",
-    "label": "the ground truth: JSON with `type`, `answer`, `language`",
+    "ground_truth": f"what a completion is judged against: {_JSON_TRUTH}",
+    "label": f"the ground truth: {_JSON_TRUTH}",
     "answer": "what a completion is judged against",
-    "reward_model": "holds `ground_truth`: JSON with `type`, `answer`, `language`",
-    "reward_spec": "holds `ground_truth`: JSON with `type`, `answer`, `language`",
+    **dict.fromkeys(("reward_model", "reward_spec"), f"holds `ground_truth`: {_JSON_TRUTH}"),
     "id": "a hash of the row's content, or the name it came with",
-    "response": "a worked response",
-    "completion": "a worked response",
+    **dict.fromkeys(("response", "completion"), "a worked response"),
     "type": "names the reward",
     "info": "JSON with `type`, `id` and `response`",
     "extra_info": "`id`, `response`, and the row's place",
@@ -42,7 +50,7 @@ _MEANINGS = {
 
 @dataclass(frozen=True)
 class About:
-    """What the rows do not say: the data set's name, its licence, and the run it comes from.
+    """What the rows do not contain: the data set's name, its licence, and the run that made it.
 
     `license` is an identifier of the Hub, such as "apache-2.0"; `manifest` is a run's `run.json`.
     """
@@ -57,25 +65,16 @@ class About:
 
 
 @dataclass
-class Lengths:
-    """Rows of one kind, and the characters of their prompts and responses."""
-
-    rows: int = 0
-    prompt: int = 0
-    response: int = 0
-
-
-@dataclass
 class Statistics:
     """What was exported: rows by split, by type and language, by model, by reward; the columns.
 
-    A column's type is that of all its values, as in `features`.
+    `kinds` has by type and language the rows, and the characters of prompts and of responses.
     """
 
     splits: Counter[str] = field(default_factory=Counter)
-    left_out: int = 0  # rows that are not there, since their responses did not pass
+    left_out: int = 0  # rows dropped because their responses did not pass
     not_passed: int = 0  # rows that are there although theirs did not
-    kinds: dict[tuple[str, str], Lengths] = field(default_factory=dict)
+    kinds: dict[tuple[str, str], tuple[int, int, int]] = field(default_factory=dict)
     models: Counter[str] = field(default_factory=Counter)
     rewards: Counter[str] = field(default_factory=Counter)
     columns: dict[str, Feature] = field(default_factory=dict)  # with their types
@@ -85,22 +84,23 @@ class Statistics:
         """How many rows there are in all."""
         return self.splits.total()
 
-    def add(self, row: Mapping[str, Any], split: str, made: Mapping[str, Any]) -> None:
-        """Count a row of a split; `made` is its new form."""
+    def add(self, row: Mapping[str, Any], split: str, exported: Mapping[str, Any]) -> None:
+        """Count a row of a split, with its exported columns."""
         self.splits[split] += 1
         self.not_passed += not_passed(row)
         kind = (_text(row, "type"), _text(row, "language"))
-        lengths = self.kinds.setdefault(kind, Lengths())
-        lengths.rows += 1
-        lengths.prompt += len(_text(row, "prompt"))
-        lengths.response += len(_text(row, "response"))
-        for name, value in made.items():
+        rows, prompts, responses = self.kinds.get(kind, (0, 0, 0))
+        prompts, responses = (
+            prompts + len(_text(row, "prompt")),
+            responses + len(_text(row, "response")),
+        )
+        self.kinds[kind] = rows + 1, prompts, responses
+        for name, value in exported.items():
             self.columns[name] = common(self.columns.get(name, "null"), feature_of(value))
         if model := _text(row, "model"):
             self.models[model] += 1
         if reward := _text(row, "reward"):
-            version = _text(row, "reward_version")
-            self.rewards[f"{reward} {version}".strip()] += 1
+            self.rewards[f"{reward} {_text(row, 'reward_version')}".strip()] += 1
 
 
 def not_passed(row: Mapping[str, Any]) -> bool:
@@ -116,7 +116,11 @@ def card(format_: Format, statistics: Statistics, about: About) -> str:
         f"# {escaped(about.name) or 'Rows'}",
         f"{statistics.rows:,} rows for reinforcement learning with verifiable rewards, in the "
         f"format `{format_.name}`. Made with Infinite RL.",
-        _load(statistics),
+        _table(
+            ("split", "rows"),
+            ((f"`{split}`", f"{count:,}") for split, count in statistics.splits.items()),
+        ),
+        _LOAD,
         "## Columns",
         _table(("column", "what it is"), _columns(statistics)),
         "## Statistics",
@@ -134,7 +138,7 @@ def card(format_: Format, statistics: Statistics, about: About) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text on one line that Markdown shows as it is, shortened where it is long."""
+    """Text on one line with all punctuation escaped for Markdown, shortened if it is long."""
     text = "".join(char if char.isprintable() else " " for char in text[: 4 * _CHARS])
     text = " ".join(text.split())
     short = text if len(text) <= _CHARS else text[: _CHARS - 1] + "…"
@@ -153,6 +157,7 @@ def _header(format_: Format, statistics: Statistics, about: About) -> str:
         tasks.insert(0, "reinforcement-learning")
     name = "".join(char for char in about.name if char.isprintable())[:_CHARS]
     lines = [
+        "---",
         f"license: {json.dumps(about.license)}",
         f"pretty_name: {json.dumps(name, ensure_ascii=False)}",
         f"size_categories: {json.dumps([size_category(statistics.rows)])}",
@@ -165,14 +170,10 @@ def _header(format_: Format, statistics: Statistics, about: About) -> str:
     for split in statistics.splits:
         lines += [f"  - split: {json.dumps(split)}"]
         lines += [f"    path: {json.dumps(f'{split}.{format_.ending}')}"]
-    return "\n".join(["---", *lines, *_features(format_, statistics), "---"])
-
-
-def _features(format_: Format, statistics: Statistics) -> list[str]:
-    """The columns' types, for JSONL: `datasets` would guess them from the first 10 MB alone, and
-    those of all splits from the first one."""
-    lines = declared(statistics.columns) if format_.ending == "jsonl" else []
-    return ["dataset_info:", "  features:", *lines] if lines else []
+    # For JSONL: `datasets` would guess the types from the first 10 MB of the first split alone.
+    if format_.ending == "jsonl" and (features := declared(statistics.columns)):
+        lines += ["dataset_info:", "  features:", *features]
+    return "\n".join([*lines, "---"])
 
 
 def size_category(rows: int) -> str:
@@ -188,14 +189,6 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _load(statistics: Statistics) -> str:
-    rows = ((f"`{split}`", f"{count:,}") for split, count in statistics.splits.items())
-    code = (
-        '```python\nfrom datasets import load_dataset\n\nload_dataset("PATH OF THIS FOLDER")\n```'
-    )
-    return _table(("split", "rows"), rows) + "\n\n" + code
-
-
 def _columns(statistics: Statistics) -> Iterable[Sequence[str]]:
     names = list(statistics.columns)
     for name in names[:100]:
@@ -205,21 +198,15 @@ def _columns(statistics: Statistics) -> Iterable[Sequence[str]]:
 
 
 def _kinds(statistics: Statistics) -> str:
-    found = sorted(statistics.kinds.items(), key=lambda each: -each[1].rows)
-    rows = [
-        (
-            escaped(type_) or "(none)",
-            escaped(language),
-            f"{each.rows:,}",
-            f"{each.prompt / each.rows:,.0f}",
-            f"{each.response / each.rows:,.0f}",
-        )
-        for (type_, language), each in found[:_SHOWN]
-    ]
-    if len(found) > _SHOWN:
-        rows.append((f"and {len(found) - _SHOWN} more kinds", "", "", "", ""))
+    kinds = sorted(statistics.kinds.items(), key=lambda each: -each[1][0])
+    table = []
+    for (type_, language), (rows, prompts, responses) in kinds[:_SHOWN]:
+        means = f"{prompts / rows:,.0f}", f"{responses / rows:,.0f}"
+        table.append((escaped(type_) or "(none)", escaped(language), f"{rows:,}", *means))
+    if len(kinds) > _SHOWN:
+        table.append((f"and {len(kinds) - _SHOWN} more kinds", "", "", "", ""))
     head = ("type", "language", "rows", "prompt (mean characters)", "response (mean characters)")
-    return _table(head, rows)
+    return _table(head, table)
 
 
 def _provenance(statistics: Statistics, manifest: Mapping[str, Any]) -> str:
@@ -231,30 +218,29 @@ def _provenance(statistics: Statistics, manifest: Mapping[str, Any]) -> str:
     for name in ("provider", "model", "verify_model", "seed"):
         if settings.get(name) not in (None, ""):
             facts.append((f"the run's {name}", escaped(str(settings[name]))))
-    versions = {**_object(manifest, "versions")}
-    versions.pop("platform", None)  # of the machine, which is nobody else's business
-    listed = ", ".join(
-        f"{escaped(str(name))} {escaped(str(each))}" for name, each in versions.items()
+    versions = ", ".join(
+        f"{escaped(str(name))} {escaped(str(each))}"
+        for name, each in _object(manifest, "versions").items()
+        if name != "platform"  # describes the machine
     )
-    facts += [("versions", listed)] if listed else []
+    facts += [("versions", versions)] if versions else []
     facts += [("commit", escaped(str(manifest["git"])))] if manifest.get("git") else []
     for what in ("accepted", "rejected"):
         if counted := _summed(manifest, what):
             facts.append((f"the run {what}", _counted(counted)))
     if isinstance(totals.get("cost"), int | float):
         facts.append(("the run's cost", f"{totals['cost']:.4f} US dollars"))
-    if not facts:
-        return "The rows do not say which models wrote them."
-    return _table(("fact", "as recorded"), facts)
+    nothing = "The rows do not say which models wrote them."
+    return _table(("fact", "as recorded"), facts) if facts else nothing
 
 
 def _object(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = manifest.get(name)
-    return found if isinstance(found, Mapping) else {}
+    value = manifest.get(name)
+    return value if isinstance(value, Mapping) else {}
 
 
 def _summed(manifest: Mapping[str, Any], name: str) -> Counter[str]:
-    """What all runs of a folder say under `name`."""
+    """The counts under `name`, summed over all runs of a folder."""
     total: Counter[str] = Counter()
     runs = manifest.get("runs")
     for run in runs if isinstance(runs, list) else []:
@@ -283,6 +269,11 @@ judged again; with `pip install "infinite-rl[data]"`, in this folder:
 {again}"""
 
 
+_LOAD = """```python
+from datasets import load_dataset
+
+load_dataset("PATH OF THIS FOLDER")
+```"""
 _CODE = """from infinite_rl import get_reward_functions
 from infinite_rl.export import read_export
 from infinite_rl.dataset.ground_truth import score
@@ -301,9 +292,79 @@ def _train(format_: Format) -> str:
 
 
 def _upload(about: About) -> str:
-    choose = "Choose a licence in the header of this file before you do."
+    choose = " Choose a licence in the header of this file before you do."
     return (
         "With your own account: `hf auth login`, then `hf upload YOUR_NAME/DATASET . --type "
         "dataset` in this folder (older releases: `huggingface-cli upload YOUR_NAME/DATASET . "
-        "--repo-type dataset`)." + (f" {choose}" if about.license == "unknown" else "")
+        "--repo-type dataset`)." + (choose if about.license == "unknown" else "")
     )
+
+
+# --- the columns' types --------------------------------------------------------------------------
+
+
+def feature_of(value: object, deepest: int = _MAX_DEPTH) -> Feature:
+    """The type of one JSON value."""
+    if not deepest or (type(value) is int and not -(2**63) <= value < 2**63):
+        return ""
+    if isinstance(value, list):
+        nothing: Feature = "null"
+        return _listed(reduce(common, (feature_of(each, deepest - 1) for each in value), nothing))
+    if isinstance(value, dict):
+        return _fields_type({name: feature_of(each, deepest - 1) for name, each in value.items()})
+    return _TYPES.get(type(value), "")
+
+
+def common(one: Feature, other: Feature) -> Feature:
+    """The type that holds the values of both."""
+    if one == other or other == "null":
+        return one
+    if one == "null":
+        return other
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return _listed(common(one[0], other[0]))
+    if isinstance(one, dict) and isinstance(other, dict):
+        names = {**one, **other}
+        return _fields_type(
+            {name: common(one.get(name, "null"), other.get(name, "null")) for name in names}
+        )
+    return "float64" if one in _NUMBERS and other in _NUMBERS else ""
+
+
+def declared(columns: Mapping[str, Feature]) -> list[str]:
+    """The columns as YAML, a line each; nothing if one has no type, or an odd name."""
+    if not _declarable(dict(columns)):
+        return []
+    return [f"  - {json.dumps(each, ensure_ascii=False)}" for each in _fields(columns)]
+
+
+def _declarable(feature: Feature) -> bool:
+    """Whether the type can be declared: `datasets` has none for objects without any name."""
+    if isinstance(feature, tuple):
+        return _declarable(feature[0])
+    if isinstance(feature, dict):
+        plain = (name.isprintable() and len(name) <= _CHARS for name in feature)
+        return bool(feature) and all(plain) and all(map(_declarable, feature.values()))
+    return bool(feature)
+
+
+def _listed(inner: Feature) -> Feature:
+    return "" if inner == "" else (inner,)
+
+
+def _fields_type(fields: dict[str, Feature]) -> Feature:
+    return "" if "" in fields.values() or len(fields) > _MAX_NAMES else fields
+
+
+def _fields(fields: Mapping[str, Feature]) -> list[dict[str, object]]:
+    return [{"name": name, **_kind(feature)} for name, feature in fields.items()]
+
+
+def _kind(feature: Feature) -> dict[str, object]:
+    """The type as `Features` of `datasets` writes it: a list's element type has no key."""
+    if isinstance(feature, str):
+        return {"dtype": feature}
+    if isinstance(feature, dict):
+        return {"struct": _fields(feature)}
+    inner = _kind(feature[0])
+    return {"list": inner.get("dtype") or inner.get("struct") or inner}

@@ -1,4 +1,4 @@
-"""The table of formats: what each trainer reads, and how it is told to judge by our reward.
+"""The table of formats: the columns that each trainer reads, and how it calls our reward.
 
 Read in November 2026, in the documentation of each or in the code of its loader:
 
@@ -21,7 +21,7 @@ Read in November 2026, in the documentation of each or in the code of its loader
 - sft: TRL 1.16, "Dataset formats and types" (prompt-completion).
 - jsonl, parquet: the rows as they are.
 
-The ground truth is in all of them the string that `ground_truth.pack` makes.
+The ground truth in all of them is the string that `ground_truth.pack` returns.
 """
 
 from __future__ import annotations
@@ -29,22 +29,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from ..dataset.ground_truth import pack
 from ..dataset.rows import Row
 from ..types import Sample
-from .schema import ANY, MESSAGES, TEXT
 
-# What the trainers call the reward: verl's data source, open-instruct's verifier, SkyRL's class.
+# The reward's name in the trainers: verl's data source, open-instruct's verifier, SkyRL's class.
 REWARD_NAME = "infinite_rl"
+TEXT: Final = "text"
+ANY: Final = "any"
+MESSAGES: Final = [{"role": TEXT, "content": TEXT}]
 
 
 @dataclass(frozen=True)
 class Item:
-    """One row on its way out: its sample, place and instructions.
+    """One row to export: its sample, position and instructions.
 
-    `index` counts the rows of its split. `plain` asks for texts in the place of messages, for
+    `index` counts the rows of its split. With `plain`, prompts are texts instead of messages, for
     models without a chat template.
     """
 
@@ -63,38 +65,37 @@ class Item:
     @property
     def messages(self) -> list[dict[str, str]]:
         """Instructions, if any, and the task."""
-        before = [{"role": "system", "content": self.system}] if self.system else []
-        return [*before, _user(self.sample.prompt)]
+        system = [{"role": "system", "content": self.system}] if self.system else []
+        return [*system, {"role": "user", "content": self.sample.prompt}]
 
     @property
     def prompt(self) -> str | list[dict[str, str]]:
-        """Messages, or a text where that is asked for."""
+        """Messages, or with `plain` a text."""
         return self.text if self.plain else self.messages
 
     @property
     def source(self) -> str:
-        """Where the reward comes from, and which it is."""
+        """The reward's package and name."""
         return f"{REWARD_NAME}/{self.sample.type}"
 
     @property
     def more(self) -> dict[str, str]:
-        """What is of use beside the task and its ground truth."""
+        """Further columns: the row's id and its response."""
         return {"id": self.id, "response": self.sample.response}
 
     @property
     def extra(self) -> dict[str, Any]:
-        """The same with the row's place."""
+        """The same with the row's position."""
         return {"split": self.split, "index": self.index, **self.more}
 
     @property
     def truth(self) -> str:
-        """The ground truth, as all trainers carry it."""
+        """The ground truth."""
         return pack(self.sample)
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a row of an export holds: `task` is a text, with the instructions, or messages."""
+class ParsedExport(NamedTuple):
+    """An exported row, parsed: `task` is a text, with the instructions, or messages."""
 
     task: str | list[dict[str, str]]
     truth: str
@@ -103,12 +104,12 @@ class Found:
 
 @dataclass(frozen=True)
 class Format:
-    """How one trainer wants its rows.
+    """The rows of one trainer.
 
-    `ending` is the kind of file; `make` turns an item into a row of the shape `schema`, and `find`
-    turns such a row back; without them, rows stay as they are. `plain` says whether texts may take
-    the place of messages, and `learns` whether the model learns from the responses, which should
-    then have passed. `use` says how the trainer is told.
+    `ending` is the kind of file; `make` converts an item into a row of the shape `schema` (see
+    `fault_of`), and `find` parses such a row; without them, rows stay as they are. `plain`: texts
+    may replace messages. `learns`: the model trains on the responses, so these should have passed.
+    `use` says how to configure the trainer.
     """
 
     name: str
@@ -116,17 +117,12 @@ class Format:
     schema: Mapping[str, Any]
     use: str
     make: Callable[[Item], Row] | None = None
-    find: Callable[[Row], Found] | None = None
+    find: Callable[[Row], ParsedExport] | None = None
     plain: bool = False
     learns: bool = False
 
 
-def _user(content: str) -> dict[str, str]:
-    return {"role": "user", "content": content}
-
-
-_MORE = {"id": TEXT, "response": str}
-_PROMPT = (MESSAGES, TEXT)
+# --- one function a trainer: from an item to a row, and back if it takes more than a line --------
 
 
 def _trl(item: Item) -> Row:
@@ -145,13 +141,13 @@ def _verl(item: Item) -> Row:
 
 
 def _openrlhf(item: Item) -> Row:
-    asked = {"input": item.prompt, "label": item.truth}
-    return {**asked, "datasource": item.source, **item.more}
+    task = {"input": item.prompt, "label": item.truth}
+    return {**task, "datasource": item.source, **item.more}
 
 
 def _open_instruct(item: Item) -> Row:
-    one = [_user(item.text)]
-    return {"messages": one, "ground_truth": item.truth, "dataset": REWARD_NAME, **item.more}
+    messages = [{"role": "user", "content": item.text}]
+    return {"messages": messages, "ground_truth": item.truth, "dataset": REWARD_NAME, **item.more}
 
 
 def _verifiers(item: Item) -> Row:
@@ -160,8 +156,8 @@ def _verifiers(item: Item) -> Row:
 
 
 def _nemo_gym(item: Item) -> Row:
-    asked = {"input": item.messages}
-    return {"responses_create_params": asked, "ground_truth": item.truth, **item.more}
+    params = {"input": item.messages}
+    return {"responses_create_params": params, "ground_truth": item.truth, **item.more}
 
 
 def _skyrl(item: Item) -> Row:
@@ -174,20 +170,20 @@ def _skyrl(item: Item) -> Row:
     }
 
 
-_FROM = {"system": "system", "user": "human"}
+_SPEAKERS = {"system": "system", "user": "human"}
 
 
 def _sharegpt(item: Item) -> Row:
-    turns = [{"from": _FROM[each["role"]], "value": each["content"]} for each in item.messages]
+    turns = [{"from": _SPEAKERS[each["role"]], "value": each["content"]} for each in item.messages]
     turns.append({"from": "gpt", "value": item.sample.response})
     return {"conversations": turns, "ground_truth": item.truth, "id": item.id}
 
 
-def _found_sharegpt(row: Row) -> Found:
+def _parse_sharegpt(row: Row) -> ParsedExport:
     *task, last = row["conversations"]
-    roles = {name: role for role, name in _FROM.items()}
+    roles = {name: role for role, name in _SPEAKERS.items()}
     messages = [{"role": roles.get(each["from"], ""), "content": each["value"]} for each in task]
-    return Found(messages, row["ground_truth"], {"id": row["id"], "response": last["value"]})
+    return ParsedExport(messages, row["ground_truth"], {"id": row["id"], "response": last["value"]})
 
 
 def _sft(item: Item) -> Row:
@@ -197,122 +193,153 @@ def _sft(item: Item) -> Row:
     return {"prompt": item.prompt, "completion": completion, **more}
 
 
-def _found_sft(row: Row) -> Found:
+def _parse_sft(row: Row) -> ParsedExport:
     last = row["completion"]
     response = last if isinstance(last, str) else last[-1]["content"]
-    return Found(row["prompt"], row["ground_truth"], {"id": row["id"], "response": response})
+    return ParsedExport(row["prompt"], row["ground_truth"], {"id": row["id"], "response": response})
 
 
+_PROMPT = (MESSAGES, TEXT)
+_MORE = {"id": TEXT, "response": str}
 _EXTRA = {"split": TEXT, "index": int, **_MORE}
-_OPENRLHF_FLAGS = "--data.input_key input --data.label_key label"
-_AS_IT_IS = {"prompt": ANY}
+_ROUTED = {"data_source": TEXT, "prompt": MESSAGES, "extra_info": _EXTRA}
+_TRUTH_ID = {"ground_truth": TEXT, "id": TEXT}
 
+# One row a format.
 FORMATS: Mapping[str, Format] = {
     each.name: each
     for each in (
         Format(
-            "trl",
-            "parquet",
-            {"prompt": _PROMPT, "ground_truth": TEXT, "type": TEXT, **_MORE},
+            "trl", "parquet", {"prompt": _PROMPT, "ground_truth": TEXT, "type": TEXT, **_MORE},
             "`GRPOTrainer(model, infinite_rl.adapters.for_trl(), train_dataset=...)`.",
-            _trl,
-            lambda row: Found(row["prompt"], row["ground_truth"], row),
-            plain=True,
+            _trl, lambda row: ParsedExport(row["prompt"], row["ground_truth"], row), plain=True,
         ),
         Format(
-            "verl",
-            "parquet",
-            {
-                "data_source": TEXT,
-                "prompt": MESSAGES,
-                "ability": TEXT,
-                "reward_model": {"style": TEXT, "ground_truth": TEXT},
-                "extra_info": _EXTRA,
-            },
-            "`data.train_files=train.parquet`, and `compute_score` of `pkg://infinite_rl.adapters.verl`"
-            " as `reward.custom_reward_function`.",
+            "verl", "parquet",
+            {**_ROUTED, "ability": TEXT, "reward_model": {"style": TEXT, "ground_truth": TEXT}},
+            "`data.train_files=train.parquet`, and `compute_score` of "
+            "`pkg://infinite_rl.adapters.verl` as `reward.custom_reward_function`.",
             _verl,
-            lambda row: Found(
+            lambda row: ParsedExport(
                 row["prompt"], row["reward_model"]["ground_truth"], row["extra_info"]
             ),
         ),
         Format(
-            "openrlhf",
-            "jsonl",
-            {"input": _PROMPT, "label": TEXT, "datasource": TEXT, **_MORE},
-            f"`{_OPENRLHF_FLAGS}`, `--data.apply_chat_template` for messages, and a"
-            " `--reward.remote_url` file with `infinite_rl.adapters.openrlhf.for_openrlhf()`.",
-            _openrlhf,
-            lambda row: Found(row["input"], row["label"], row),
-            plain=True,
+            "openrlhf", "jsonl", {"input": _PROMPT, "label": TEXT, "datasource": TEXT, **_MORE},
+            "`--data.input_key input --data.label_key label`, `--data.apply_chat_template` for "
+            "messages, and a `--reward.remote_url` file with "
+            "`infinite_rl.adapters.openrlhf.for_openrlhf()`.",
+            _openrlhf, lambda row: ParsedExport(row["input"], row["label"], row), plain=True,
         ),
         Format(
-            "open-instruct",
-            "parquet",
+            "open-instruct", "parquet",
             {"messages": MESSAGES, "ground_truth": TEXT, "dataset": TEXT, **_MORE},
-            f"The column `dataset` routes each row to the verifier `{REWARD_NAME}` of"
-            " `infinite_rl.adapters.open_instruct`.",
+            f"The column `dataset` routes each row to the verifier `{REWARD_NAME}` of "
+            "`infinite_rl.adapters.open_instruct`.",
             _open_instruct,
-            lambda row: Found(row["messages"][-1]["content"], row["ground_truth"], row),
+            lambda row: ParsedExport(row["messages"][-1]["content"], row["ground_truth"], row),
         ),
         Format(
-            "verifiers",
-            "jsonl",
-            {"id": TEXT, "prompt": MESSAGES, "answer": TEXT, "info": TEXT},
-            "`InfiniteRLTaskset` of `infinite_rl.adapters.verifiers` has a task a row; before"
-            " verifiers 0.4, a rubric takes `infinite_rl.adapters.for_rubric()`.",
+            "verifiers", "jsonl", {"id": TEXT, "prompt": MESSAGES, "answer": TEXT, "info": TEXT},
+            "`InfiniteRLTaskset` of `infinite_rl.adapters.verifiers` has a task a row; before "
+            "verifiers 0.4, a rubric takes `infinite_rl.adapters.for_rubric()`.",
             _verifiers,
-            lambda row: Found(row["prompt"], row["answer"], json.loads(row["info"])),
+            lambda row: ParsedExport(row["prompt"], row["answer"], json.loads(row["info"])),
         ),
         Format(
-            "nemo-gym",
-            "jsonl",
+            "nemo-gym", "jsonl",
             {"responses_create_params": {"input": MESSAGES}, "ground_truth": TEXT, **_MORE},
-            "Name the file in the agent's configuration; `gym dataset collate` adds `agent_ref`."
-            " The server is `infinite_rl.adapters.nemo_gym.InfiniteRLResourcesServer`.",
+            "Name the file in the agent's configuration; `gym dataset collate` adds `agent_ref`. "
+            "The server is `infinite_rl.adapters.nemo_gym.InfiniteRLResourcesServer`.",
             _nemo_gym,
-            lambda row: Found(row["responses_create_params"]["input"], row["ground_truth"], row),
+            lambda row: ParsedExport(
+                row["responses_create_params"]["input"], row["ground_truth"], row
+            ),
         ),
         Format(
-            "skyrl",
-            "parquet",
-            {
-                "data_source": TEXT,
-                "prompt": MESSAGES,
-                "env_class": TEXT,
-                "reward_spec": {"method": TEXT, "ground_truth": TEXT},
-                "extra_info": _EXTRA,
-            },
-            f"`data.train_data`, with `infinite_rl.adapters.skyrl:InfiniteRLEnv` registered as"
-            f" `{REWARD_NAME}`.",
+            "skyrl", "parquet",
+            {**_ROUTED, "env_class": TEXT, "reward_spec": {"method": TEXT, "ground_truth": TEXT}},
+            "`data.train_data`, with `infinite_rl.adapters.skyrl:InfiniteRLEnv` registered as "
+            f"`{REWARD_NAME}`.",
             _skyrl,
-            lambda row: Found(row["prompt"], row["reward_spec"]["ground_truth"], row["extra_info"]),
+            lambda row: ParsedExport(
+                row["prompt"], row["reward_spec"]["ground_truth"], row["extra_info"]
+            ),
         ),
         Format(
-            "sharegpt",
-            "jsonl",
-            {"conversations": [{"from": TEXT, "value": TEXT}], "ground_truth": TEXT, "id": TEXT},
+            "sharegpt", "jsonl", {"conversations": [{"from": TEXT, "value": TEXT}], **_TRUTH_ID},
             "Supervised fine-tuning with LLaMA-Factory or Axolotl.",
-            _sharegpt,
-            _found_sharegpt,
-            learns=True,
+            _sharegpt, _parse_sharegpt, learns=True,
         ),
         Format(
-            "sft",
-            "jsonl",
-            {
-                "prompt": _PROMPT,
-                "completion": ([{"role": TEXT, "content": TEXT}], TEXT),
-                "ground_truth": TEXT,
-                "id": TEXT,
-            },
+            "sft", "jsonl",
+            {"prompt": _PROMPT, "completion": (MESSAGES, TEXT), **_TRUTH_ID},
             "`SFTTrainer(train_dataset=...)` of TRL.",
-            _sft,
-            _found_sft,
-            learns=True,
-            plain=True,
+            _sft, _parse_sft, learns=True, plain=True,
         ),
-        Format("jsonl", "jsonl", _AS_IT_IS, "Any trainer, once it is told the columns."),
-        Format("parquet", "parquet", _AS_IT_IS, "Any trainer, once it is told the columns."),
+        *(
+            Format(ending, ending, {"prompt": ANY}, "Any trainer, once it is told the columns.")
+            for ending in ("jsonl", "parquet")
+        ),
     )
-}
+}  # fmt: skip
+
+
+# --- the shape of a row --------------------------------------------------------------------------
+
+
+def fault_of(value: object, shape: Any, name: str = "") -> str:
+    """Why the value does not have the shape; "" if it does. `name` is the value's name.
+
+    A shape is `TEXT` (not blank), `str`, `int`, `ANY` (all texts in the value are valid Unicode), a
+    list of one shape (a non-empty list), a mapping of names to shapes (an object with at least
+    these), or a tuple of shapes (any of them).
+    """
+    if isinstance(shape, tuple):
+        faults = [fault_of(value, each, name) for each in shape]
+        return "" if "" in faults else faults[0]
+    if isinstance(shape, Mapping):
+        if not isinstance(value, Mapping):
+            return f"{name or 'it'} is no object"
+        for key, part in shape.items():
+            called = f"{name}.{key}" if name else key
+            fault = f"there is no {called}"
+            if key not in value or (fault := fault_of(value[key], part, called)):
+                return fault
+        return ""
+    if isinstance(shape, list):
+        if not isinstance(value, list) or not value:
+            return f"{name} is no list with something in it"
+        faults = [fault_of(part, shape[0], f"{name}[{at}]") for at, part in enumerate(value)]
+        return next(filter(None, faults), "")
+    if shape == ANY:
+        return _fault_inside(value, name)
+    if shape is int:
+        return "" if type(value) is int else f"{name} is no whole number"
+    return _fault_of_text(value, name, blank=shape is str)
+
+
+def _fault_inside(value: object, name: str) -> str:
+    if isinstance(value, str):
+        return _fault_of_text(value, name, blank=True)
+    parts: list[tuple[object, str]] = []
+    if isinstance(value, Mapping):
+        for key in value:
+            if fault := _fault_of_text(key, "a name", blank=True):
+                return fault
+        parts = [(part, f"{name}.{key}" if name else str(key)) for key, part in value.items()]
+    elif isinstance(value, list | tuple):
+        parts = [(part, f"{name}[{at}]") for at, part in enumerate(value)]
+    return next(filter(None, (_fault_inside(*part) for part in parts)), "")
+
+
+def _fault_of_text(value: object, name: str, *, blank: bool) -> str:
+    if not isinstance(value, str):
+        return f"{name} is no text"
+    if not blank and not value.strip():
+        return f"{name} is blank"
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:  # half a surrogate pair: no tokenizer and no Arrow reads it
+        return f"{name} is no valid Unicode at character {error.start}"
+    return ""

@@ -1,12 +1,11 @@
-"""One HTML page about a data set: what is in it, and a browser of its rows.
+"""One HTML page about a data set: statistics, and a browser of its rows.
 
-The page holds everything itself and loads nothing, so it can be mailed, archived and opened
-without a network. Rows are a model's text: nothing of them is ever markup or a program there.
+The page is self-contained and loads nothing, so it can be mailed, archived and opened without a
+network. Rows are a model's text: nothing in them ever becomes markup or a program.
 
     statistics.py   counts and histograms of all rows
-    shown.py        the rows that the browser has, cut to a size that it takes
-    nearest.py      which of them ask nearly the same
-    page.py         the page, put together of the .html, .css and .js beside it
+    sample.py       the rows in the browser, and which prompts are similar
+    page.py         the page, assembled from the .html, .css and .js files beside it
 """
 
 from __future__ import annotations
@@ -22,9 +21,8 @@ from ..files.csv_log import read_rows
 from ..manifest import read_manifest
 from ..store import CERTIFICATE_COLUMNS, DATASET, FAILED, FAILED_COLUMNS, FAILED_LATER
 from ..types import REASONS
-from .nearest import nearest
 from .page import page
-from .shown import Cell, Cut, Shown
+from .sample import Cell, RowSample, Truncated, similar_prompts
 from .statistics import OUTCOME, Statistics
 
 MOST, BUDGET = 10_000, 20_000_000
@@ -32,8 +30,8 @@ KEPT = "kept"
 
 
 @dataclass(frozen=True)
-class Reported:
-    """What a page was made of: `cut` texts have only their first `limit` characters in it."""
+class ReportSummary:
+    """Counts of a page: all rows, rows shown, texts truncated to `limit` characters, bytes."""
 
     rows: int
     shown: int
@@ -50,18 +48,18 @@ def report(
     most: int = MOST,
     budget: int = BUDGET,
     on_row: Callable[[int], None] = lambda _: None,
-) -> Reported:
-    """Write the page about a file, a folder or an iterable of rows, whole or not at all.
+) -> ReportSummary:
+    """Write the page about a file, a folder or an iterable of rows, atomically.
 
-    The folder of a run brings what it rejected, its settings and its cost along. Statistics are
-    of all rows. The browser has at most `most` of them, a fair sample of more, with `budget`
-    characters of text altogether; the page says what was left out.
+    For the folder of a run the page includes rejected rows, settings and cost. Statistics are of
+    all rows. The browser has a fair sample of at most `most` rows, with `budget` characters of text
+    in total; the page says what was left out.
 
     Raises:
-        UsageError: there is no such source, or it is of a kind that is not known.
+        UsageError: there is no such source, or its kind is unknown.
         StoreError: the source is damaged, or the page cannot be written.
     """
-    statistics, shown = Statistics(), Shown(most, budget)
+    statistics, shown = Statistics(), RowSample(most, budget)
     for number, row in enumerate(_rows(source), 1):
         statistics.add(row)
         shown.add(row)
@@ -72,11 +70,11 @@ def report(
     content = _content(title, shown, statistics, manifest)
     text = page(title, content)
     write_text(Path(path), text)
-    return Reported(shown.seen, len(content["rows"]), content["cut"], shown.limit, len(text))
+    return ReportSummary(shown.seen, len(content["rows"]), content["cut"], shown.limit, len(text))
 
 
 def _rows(source: Source) -> Iterator[Row]:
-    """The rows; those of a run's folder say whether they were kept, or why not."""
+    """The rows; those of a run's folder with their outcome: kept, or the reason of rejection."""
     folder = Path(source) if isinstance(source, str | Path) else None
     if folder is None or not (folder / DATASET).is_file():
         yield from read(source)
@@ -85,20 +83,16 @@ def _rows(source: Source) -> Iterator[Row]:
         yield {OUTCOME: KEPT, **row}
     if (folder / FAILED).is_file():
         for row in read_rows(folder / FAILED, FAILED_COLUMNS, FAILED_LATER):
-            yield {OUTCOME: _reason(row["error_msg"]), **row}
-
-
-def _reason(error: str) -> str:
-    reason = error.partition(":")[0]
-    return reason if reason and reason in REASONS else "rejected"
+            reason = row["error_msg"].partition(":")[0]
+            yield {OUTCOME: reason if reason and reason in REASONS else "rejected", **row}
 
 
 def _content(
-    title: str, shown: Shown, statistics: Statistics, manifest: Mapping[str, Any]
+    title: str, shown: RowSample, statistics: Statistics, manifest: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What the page's scripts are given; rows are lists, in the order of `columns`."""
+    """The data for the page's scripts; rows are lists, in the order of `columns`."""
     rows, columns = shown.rows, statistics.columns
-    cut = sum(isinstance(value, Cut) for row in rows for value in row.values())
+    cut = sum(isinstance(value, Truncated) for row in rows for value in row.values())
     outcomes = columns[OUTCOME].kinds if OUTCOME in columns else None
     return {
         "title": title,
@@ -113,20 +107,20 @@ def _content(
         "constants": statistics.constants(),
         "certificate": CERTIFICATE_COLUMNS,
         "plots": statistics.plots(),
-        "nearest": _nearest(rows),
+        "similar": _similar(rows),
         "rows": [[row.get(name) for name in columns] for row in rows],
     }
 
 
-def _nearest(rows: Sequence[Mapping[str, Cell]]) -> list[tuple[int, int, float]]:
-    """Pairs of numbers of rows that are alike: among those that were kept, if any were."""
-    some = [
-        (number, prompt.text if isinstance(prompt, Cut) else prompt)
+def _similar(rows: Sequence[Mapping[str, Cell]]) -> list[tuple[int, int, float]]:
+    """Pairs of rows with similar prompts, by their numbers; of a run's, among those kept."""
+    kept = [
+        (number, prompt.text if isinstance(prompt, Truncated) else prompt)
         for number, row in enumerate(rows)
         if row.get(OUTCOME, KEPT) == KEPT and (prompt := row.get("prompt"))
     ]
-    pairs = nearest([str(prompt) for _, prompt in some])
-    return [(some[one][0], some[other][0], likeness) for one, other, likeness in pairs]
+    pairs = similar_prompts([str(prompt) for _, prompt in kept])
+    return [(kept[one][0], kept[other][0], similarity) for one, other, similarity in pairs]
 
 
 def about(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:

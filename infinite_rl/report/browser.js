@@ -53,8 +53,8 @@ function facing(id, lines) {
 }
 
 function pairs() {
-  $("nearest").hidden = !content.nearest.length;
-  for (const [one, other, likeness] of content.nearest) {
+  $("nearest").hidden = !content.similar.length;
+  for (const [one, other, likeness] of content.similar) {
     const cells = [one, other].map((number) => {
       const link = make("button", "link-button", `${number + 1}  ${excerpt(titleOf(number), 90)}`);
       link.addEventListener("click", () => open(number));

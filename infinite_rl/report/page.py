@@ -1,4 +1,4 @@
-"""The page's parts put together: one HTML text that loads nothing and runs nothing but its own."""
+"""The page: one HTML text that loads nothing and runs only this package's scripts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SCRIPTS = ("text", "maths", "code", "markdown", "plots", "detail", "search", "b
 
 
 def page(title: str, content: object) -> str:
-    """The whole page. `content` is what its scripts show: JSON values, of any text.
+    """Assemble the page. `content` is the data of its scripts: JSON values, with any text.
 
-    Whatever the content says, it cannot leave its place: it is ASCII JSON without a `<`, in an
-    element that is not run. The policy in the head lets nothing run but the scripts of this
-    package, by their hash, and nothing load at all.
+    Content cannot escape its element: it is ASCII JSON without a `<`, in an element that is not
+    executed. The policy in the head allows only the scripts of this package, by their hash, and no
+    loading at all.
     """
     template = Template(_part("page.html"))
     style, script = _part("page.css"), "".join(_part(f"{name}.js") for name in _SCRIPTS)
@@ -28,21 +28,21 @@ def page(title: str, content: object) -> str:
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'"
     )
+    # In the head no mark can be made visible: control characters are dropped.
+    shown = "".join(char for char in title[:200] if unicodedata.category(char)[0] != "C")
     return template.substitute(
-        policy=policy, title=_title(title), style=style, script=script, content=embedded(content)
+        policy=policy,
+        title=html.escape(shown),
+        style=style,
+        script=script,
+        content=embedded(content),
     )
 
 
 def embedded(content: object) -> str:
-    """JSON that can stand in a script element: no text ends the element or opens a comment."""
+    """JSON for a script element: no text can end the element or open a comment."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
-
-
-def _title(text: str) -> str:
-    """Text for the head, where no mark can be made visible: what is not seen is left out."""
-    seen = (char for char in text[:200] if unicodedata.category(char)[0] != "C")
-    return html.escape("".join(seen))
 
 
 def _hash(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What a page tells of all rows: counts by value, and histograms of numbers and of lengths."""
+"""Statistics of all rows: counts by value, and histograms of numbers and of text lengths."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ from ..store import CERTIFICATE_COLUMNS
 
 Plot: TypeAlias = "dict[str, Any]"
 
-OUTCOME = "outcome"  # the column that says of a run's row whether it was kept, or why not
-_TEXT = 80  # characters above which a column is one of texts
-_KINDS, _KIND = 24, 60  # different values of a column of kinds, and the characters of one
+OUTCOME = "outcome"  # of a run's row: kept, or the reason of rejection
+_TEXT = 80  # characters above which a column is a text column
+_KINDS, _KIND = 24, 60  # distinct values of a categorical column, and characters of one
 _BARS = 20  # of a histogram
-# What is a row's own: its values are no kinds of rows.
+# Columns that identify rows rather than group them.
 _OWN = {
     *("seed", "id", "slot", "index", "prompt", "answer", "response", "completion"),
     "majority_answer",
     *("pass_rate_low", "pass_rate_high"),  # the interval of a rate that is shown itself
 }
-_NO_QUANTITIES = {*_OWN, "reward_version"}  # numbers there say which one, not how much
-_TOLD = {"error_msg", *CERTIFICATE_COLUMNS} - {
-    "status"
-}  # what the outcome and the type say already
+_NO_QUANTITIES = {*_OWN, "reward_version"}  # numbers there are identifiers
+# Redundant beside the outcome and the type.
+_REDUNDANT = {"error_msg", *CERTIFICATE_COLUMNS} - {"status"}
 # What is looked at first; other columns follow in their own order.
 _FIRST = ("pass_rate", "quality_score", "correctness_score", "format_score", "reward", "cost")
 
 
 class Column:
-    """What is known of one column while rows go by."""
+    """Running statistics of one column."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -44,25 +43,23 @@ class Column:
         self.longest = 0
 
     def add(self, value: object) -> None:
-        """Take one value into account; None and "" say nothing."""
+        """Count one value; None and "" are ignored."""
         if value is None or value == "":
             return
         text = value if isinstance(value, str) else str(value)
-        self._count(text)
-        if self.numbers is not None:
-            number = as_number(value)
-            self.numbers = None if number is None else self.numbers
-            if self.numbers is not None and number is not None:
-                self.numbers.append(number)
-        if isinstance(value, str):
-            self.lengths.append(len(value))
-            self.longest = max(self.longest, len(value))
-
-    def _count(self, text: str) -> None:
         if self.kinds is not None:
             self.kinds[text[: _KIND + 1]] += 1
             if len(self.kinds) > _KINDS or len(text) > _KIND:
                 self.kinds = None
+        if self.numbers is not None:
+            number = as_number(value)
+            if number is None:
+                self.numbers = None
+            else:
+                self.numbers.append(number)
+        if isinstance(value, str):
+            self.lengths.append(len(value))
+            self.longest = max(self.longest, len(value))
 
     @property
     def numeric(self) -> bool:
@@ -71,7 +68,7 @@ class Column:
 
 
 class Statistics:
-    """Columns of all rows, with sums by type of what is paid and of how hard rows are."""
+    """Statistics of all columns, with sums of cost and pass rate by type."""
 
     def __init__(self) -> None:
         self.columns: dict[str, Column] = {}
@@ -80,7 +77,7 @@ class Statistics:
         )
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Take a row into account."""
+        """Count a row."""
         for name, value in row.items():
             name = str(name)
             if name not in self.columns:
@@ -89,20 +86,20 @@ class Statistics:
         for name in ("cost", "pass_rate"):
             number = as_number(row.get(name))
             if number is not None:
-                place = self._by_type[name][str(row.get("type") or "no type")[:_KIND]]
-                place[0], place[1] = place[0] + number, place[1] + 1
+                sums = self._by_type[name][str(row.get("type") or "no type")[:_KIND]]
+                sums[0], sums[1] = sums[0] + number, sums[1] + 1
 
     def facets(self) -> list[str]:
-        """The columns by whose few values rows are told apart."""
+        """The categorical columns by which rows can be filtered."""
         return [
             column.name
             for column in self.columns.values()
             if column.kinds is not None and len(column.kinds) > 1
-            if not column.numeric and column.name not in _TOLD
+            if not column.numeric and column.name not in _REDUNDANT
         ]
 
     def constants(self) -> list[tuple[str, str]]:
-        """The columns, not of texts, that hold one value in all rows that have one."""
+        """The categorical columns with a single value."""
         return [
             (column.name, next(iter(column.kinds)))
             for column in self.columns.values()
@@ -110,7 +107,7 @@ class Statistics:
         ]
 
     def plots(self) -> list[Plot]:
-        """All plots, the most telling first."""
+        """All plots, the most important first."""
         columns, facets = sorted(self.columns.values(), key=_rank), self.facets()
         kinds = [
             bars(column.name, column.kinds.most_common(), column.name)
@@ -125,21 +122,16 @@ class Statistics:
         lengths = [
             length_histogram(column.name, column.lengths)
             for column in columns
-            if column.longest > _TEXT and column.kinds is None and column.name not in _TOLD
+            if column.longest > _TEXT and column.kinds is None and column.name not in _REDUNDANT
         ]
-        return [*kinds, *self._shares(), *numbers, *lengths]
-
-    def _shares(self) -> list[Plot]:
-        plots = []
+        shares = []
         for name, title in (("pass_rate", "mean pass_rate by type"), ("cost", "cost by type, $")):
-            groups = self._by_type[name]
-            values = [
-                (kind, total / count if name == "pass_rate" else total)
-                for kind, (total, count) in sorted(groups.items())
-            ][:_KINDS]
+            groups = sorted(self._by_type[name].items())[:_KINDS]
+            rate = name == "pass_rate"
+            values = [(kind, total / count if rate else total) for kind, (total, count) in groups]
             if len(values) > 1 and any(value for _, value in values):
-                plots.append(bars(title, values, "type"))
-        return plots
+                shares.append(bars(title, values, "type"))
+        return [*kinds, *shares, *numbers, *lengths]
 
 
 def bars(title: str, values: Sequence[tuple[str, float]], column: str) -> Plot:
@@ -172,14 +164,14 @@ def length_histogram(name: str, lengths: Sequence[int]) -> Plot:
 
 
 def _counted(title: str, column: str, of: str, edges: list[float], values: Sequence[float]) -> Plot:
-    """A histogram; the last of its bars has both its edges in it, the others the lower one."""
+    """A histogram; a bar includes its lower edge, the last bar both."""
     counts = [0] * (len(edges) - 1)
     for value in values:
         counts[min(bisect_right(edges, value), len(counts)) - 1] += 1
     cuts = quantiles(values, n=20, method="inclusive") if len(values) > 1 else [values[0]] * 19
     note = {"rows": len(values), "p5": cuts[0], "median": cuts[9], "p95": cuts[18]}
-    found = {"kind": "histogram", "title": title, "column": column, "of": of}
-    return {**found, "edges": edges, "counts": counts, "note": note}
+    plot = {"kind": "histogram", "title": title, "column": column, "of": of}
+    return {**plot, "edges": edges, "counts": counts, "note": note}
 
 
 def _rank(column: Column) -> tuple[int, int]:

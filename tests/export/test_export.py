@@ -16,7 +16,7 @@ from infinite_rl.dataset.ground_truth import pack, score
 from infinite_rl.dataset.rows import read, sample_of
 from infinite_rl.errors import StoreError, UnknownName, UsageError
 from infinite_rl.export import FORMATS, export, read_export
-from infinite_rl.export.schema import ANY, MESSAGES, TEXT, fault_of
+from infinite_rl.export.formats import ANY, MESSAGES, TEXT, fault_of
 from infinite_rl.layout import tagged
 from infinite_rl.parsing.sections import ExampleParser
 from infinite_rl.reward_functions import get_reward_functions

@@ -16,9 +16,8 @@ from infinite_rl.cli import main
 from infinite_rl.dataset.rows import write
 from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.report import about, report
-from infinite_rl.report.nearest import nearest
 from infinite_rl.report.page import embedded, page
-from infinite_rl.report.shown import Cut, Shown, cell
+from infinite_rl.report.sample import RowSample, Truncated, cell, similar_prompts
 from infinite_rl.report.statistics import Statistics, histogram, length_histogram
 from infinite_rl.store import DATASET_COLUMNS, FAILED_COLUMNS
 
@@ -143,10 +142,10 @@ def test_a_text_of_a_million_characters_is_whole_where_there_is_room(tmp_path: P
 
 
 def test_what_was_cut_before_keeps_the_length_of_the_whole() -> None:
-    shown = Shown(10, 1_000)
+    shown = RowSample(10, 1_000)
     for size in (800, 5_000, 7_000):
         shown.add({"text": "x" * size})
-    assert [value.of for row in shown.rows if isinstance(value := row["text"], Cut)] == [
+    assert [value.of for row in shown.rows if isinstance(value := row["text"], Truncated)] == [
         800,
         5_000,
         7_000,
@@ -262,14 +261,16 @@ def test_the_nearest_prompts_come_first_and_different_ones_not_at_all() -> None:
         "A farmer has twelve sheep and buys five more; how many sheep has the farmer now?",
         "",
     ]
-    (first, second, third) = nearest(prompts)
+    (first, second, third) = similar_prompts(prompts)
     assert first == (0, 3, 1.0)
     assert {second[:2], third[:2]} == {(0, 2), (2, 3)}
     assert 0.3 < second[2] == third[2] < 1
 
 
 def test_ten_thousand_prompts_of_one_template_propose_few_pairs() -> None:
-    found = nearest([f"What is the sum of the numbers {n} and {n + 1}?" for n in range(10_000)])
+    found = similar_prompts(
+        [f"What is the sum of the numbers {n} and {n + 1}?" for n in range(10_000)]
+    )
     assert 0 < len(found) <= 20
 
 
