@@ -59,12 +59,12 @@ class Part(NamedTuple):
 _MATHS = "infinite_rl.reward_functions.math"
 PARTS: Mapping[str, Part] = {
     "parser": Part(
-        [f"infinite_rl.parsing.sections{name}" for name in ("", "_heads", "_tags", "_fences")],
+        [f"infinite_rl.parsing.{name}" for name in ("sections", "heads", "tags", "fences")],
         ["test_parser.py", "test_parser_properties.py", "test_reward_functions.py"],
     ),
     "comparison": Part(["infinite_rl.reward_functions.compare"], ["test_compare.py"]),
     "decision": Part(
-        [f"{_MATHS}.decide", f"{_MATHS}.settle"],
+        [f"{_MATHS}.equivalence", f"{_MATHS}.canonicalize"],
         [
             *("test_math_pairs.py", "test_math_conventions.py", "test_math_golds.py"),
             *("test_math_notations.py", "test_math_verify.py", "test_math_reward.py"),
@@ -73,7 +73,7 @@ PARTS: Mapping[str, Part] = {
     ),
     "store": Part(
         ["infinite_rl.store", "infinite_rl.files.append_only", "infinite_rl.files.atomic"],
-        ["test_store.py", "test_append_only.py", "test_replacing.py", "test_rows.py"],
+        ["test_store.py", "test_append_only.py", "test_atomic.py", "test_rows.py"],
     ),
 }
 

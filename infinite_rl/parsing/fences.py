@@ -18,11 +18,11 @@ _INLINE_LANGUAGES = frozenset({"python", "python3", "py", "javascript", "js", "j
 
 @dataclass(frozen=True)
 class CodeBlock:
-    """One fenced block: `language` is the lower-case first word after the fence, "" for none.
+    """One fenced block: `language` is the lower-case first word after the fence, or "".
 
-    `closed` is False where a fence is missing: at the end (the text was cut off, or the model
-    forgot it) or at the beginning (the text before a lone closing fence). `start` and `end` are
-    the block's place in the text it was found in, fences included.
+    `closed` is False if a fence is missing: at the end (the text was truncated, or the model forgot
+    it) or at the beginning (the text before a lone closing fence). `start` and `end` are the
+    block's offsets in the text, fences included.
     """
 
     language: str
@@ -34,7 +34,7 @@ class CodeBlock:
 
 @dataclass
 class _Open:
-    """A fence that waits for its closing line."""
+    """A fence without its closing line so far."""
 
     marker: str
     language: str
@@ -47,25 +47,25 @@ class _Open:
         return CodeBlock(self.language, "\n".join(self.lines), closed, self.start, end)
 
     def add(self, line: str) -> None:
-        """Keep a line of code, less the indentation that its fence has too."""
+        """Keep a line of code, without the indentation of its fence."""
         self.lines.append(line[min(self.indent, _indent(line)) :].removesuffix("\r"))
         self.quotes += line.count('"""') + line.count("'''")
 
 
 def code_blocks(text: str | None) -> list[CodeBlock]:
-    """The fenced code blocks of a text, in order; never raises.
+    """Return the fenced code blocks of a text, in order. Never raises.
 
-    Fences are three or more backticks or tildes, at any indentation, also right behind a tag, a
-    head or a label (`<answer>```python`) and right before a tag (```` ```</answer> ````). A line
-    that names a language while a block is open means that the open one was never closed. A single
-    line ```` ```print(1)``` ```` is a block too. A fence in a comment or, indented, in a docstring
-    of the code is a part of it.
+    Fences are three or more backticks or tildes, at any indentation, also directly after a tag, a
+    head or a label (`<answer>```python`) and directly before a tag (```` ```</answer> ````). A line
+    that names a language while a block is open means that the open block was never closed. A single
+    line ```` ```print(1)``` ```` is a block, too. A fence in a comment or, indented, in a docstring
+    of the code belongs to the code.
     """
     text = text or ""
     blocks = list(scan(text))
     last = blocks[-1] if blocks else None
     if last and not (last.closed or last.language or last.code.strip()):
-        blocks.pop()  # a bare fence with nothing after it closes, it opens nothing
+        blocks.pop()  # a bare fence with nothing after it is a closing one
         if not blocks and text[: last.start].strip():
             code = text[: last.start].replace("\r\n", "\n").strip("\n")
             blocks.append(CodeBlock("", code, False, 0, last.end))
@@ -73,18 +73,18 @@ def code_blocks(text: str | None) -> list[CodeBlock]:
 
 
 def fenced(text: str) -> Callable[[int], bool]:
-    """A test of whether a place in the text lies in a closed fence."""
+    """Return a test of whether an offset in the text is inside a closed fence."""
     blocks = [block for block in scan(text) if block.closed]
 
-    def inside(place: int) -> bool:
-        before = bisect_right(blocks, place, key=lambda block: block.start)
-        return before > 0 and place < blocks[before - 1].end
+    def inside(offset: int) -> bool:
+        before = bisect_right(blocks, offset, key=lambda block: block.start)
+        return before > 0 and offset < blocks[before - 1].end
 
     return inside
 
 
 def scan(text: str) -> Iterator[CodeBlock]:
-    """Every fence with its closing line, in order; one that nothing closes ends at the next one."""
+    """Yield every fence with its closing line; an unclosed one ends at the next fence."""
     fence: _Open | None = None
     offset = 0
     for line in text.split("\n"):
@@ -117,7 +117,7 @@ def _indent(line: str) -> int:
 
 
 def _run(line: str) -> tuple[int, int]:
-    """Where the fence of a line of backticks or tildes begins and ends; (-1, -1) if it is none."""
+    """The start and end of the backticks or tildes of a fence; (-1, -1) if there is none."""
     start = line.find("```")
     marker = "`"
     if start < 0:
@@ -133,13 +133,13 @@ def _opening(line: str, offset: int) -> _Open | None:
     if start < 0 or (line[start] == "`" and "`" in info):
         return None  # inline code
     if not (_LEAD.fullmatch(before) or _LANGUAGE_WORD.fullmatch(info)):
-        return None  # prose that speaks of backticks
-    language = found[1].lower() if (found := _INFO.match(info)) else ""
+        return None  # prose about backticks
+    language = match[1].lower() if (match := _INFO.match(info)) else ""
     return _Open(line[start:stop], language, offset + start, 0 if before.strip() else start)
 
 
 def _closing(line: str, fence: _Open) -> int | None:
-    """Where on this line the open fence is closed, or None; keeps code that stands before it."""
+    """Where this line closes the open fence, or None; keeps code that stands before that."""
     stripped = line.strip()
     if stripped.startswith(fence.marker):
         rest = stripped.lstrip(fence.marker[0])

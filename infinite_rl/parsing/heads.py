@@ -1,17 +1,23 @@
-"""Section heads: lines are stripped of decoration, words looked up, sequences scored."""
+"""Section heads: candidates in prose and in structured text, and the best sequence of them.
+
+Prose: each line is stripped of decoration and its words are looked up in `section_names.txt`.
+Structured text (JSON and its kin, XML, tables): keys and tags that name a section are read in
+order, each with its value, without enforcing a grammar, since models break it. Values are content.
+"""
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from pathlib import Path
 
 from ..layout import ANSWER, PROMPT, RESPONSE, SECTIONS
-from .fences import fenced
+from .fences import fenced, scan
 from .tags import is_slip
 
 _MODIFIERS = frozenset(
@@ -72,10 +78,10 @@ _KINDS = {"bracket": 4.0, "tag": 3, "markdown": 2, "html": 2, "bold": 1, "table"
 
 @dataclass(frozen=True)
 class Head:
-    """A name of a section in the text; `body` is where its content begins, or `value` holds it.
+    """The name of a section in the text; `body` is where its content begins, or `value` is it.
 
-    `weight` is how much the decoration tells, `close` what of it ends only behind the content,
-    `remark` where a remark before the body begins; `closing` heads are `[/PROMPT]` and its like.
+    `weight` scores the decoration, `close` is the part of it that ends only after the content,
+    `remark` is where a remark before the body begins; `closing` heads are `[/PROMPT]` and its like.
     """
 
     kind: str
@@ -93,7 +99,7 @@ class Head:
 class Run:
     """The heads of one sample, in order, each with its section, and where the last one ends.
 
-    `toll` is what the heads before the last one cost if they are skipped.
+    `toll` is the cost of skipping the heads before the last one.
     """
 
     heads: tuple[tuple[Head, str], ...] = ()
@@ -109,7 +115,7 @@ class Run:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """What compares runs up to any head: the score, a late answer, an early response."""
+        """The sort key of runs up to any head: the score, then a late answer, an early response."""
         at = {section: head.start for head, section in self.heads}
         tie = (at.get(ANSWER, -1), -at.get(RESPONSE, 0), -at.get(PROMPT, 0))
         return (self.score + self.toll, *tie)
@@ -117,7 +123,7 @@ class Run:
 
 @lru_cache(4096)
 def fold(words: str) -> str:
-    """Words in lower case without accents, full-width forms, underscores and camel case."""
+    """Normalize words: lower case, without accents, full-width forms, underscores, camel case."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s_-]+", " ", unicodedata.normalize("NFKC", words))
     if re.fullmatch(r"(?:\w ){4,}\w", spaced):
         spaced = spaced.replace(" ", "")
@@ -125,7 +131,7 @@ def fold(words: str) -> str:
     return "".join(c for c in letters if not unicodedata.combining(c)).casefold().strip()
 
 
-NAMES: dict[str, dict[str, int]] = {}  # of each name its sections, with their weights
+NAMES: dict[str, dict[str, int]] = {}  # name -> section -> weight
 for _line in Path(__file__).with_name("section_names.txt").read_text("utf-8").splitlines():
     _section, _, _rest = _line.partition(" ")
     for _name in _rest.partition(": ")[2].split(", ") if _section in SECTIONS else ():
@@ -133,28 +139,28 @@ for _line in Path(__file__).with_name("section_names.txt").read_text("utf-8").sp
 
 
 @lru_cache(4096)
-def known(words: str) -> str:
-    """The name in the table that these words are, if need be but for one letter; "" for none."""
+def section_name(words: str) -> str:
+    """The name in the table that these words are, up to one wrong letter; "" if there is none."""
     name = fold(words)
     if name in NAMES:
         return name
     first, _, rest = name.partition(" ")
     if rest and first in _MODIFIERS:
-        return known(rest)
+        return section_name(rest)
     if name.endswith((" start", " begin", " beginning", " open")):
-        return known(name[: name.rindex(" ")])
+        return section_name(name[: name.rindex(" ")])
     often_misspelt = (*SECTIONS, "question", "problem", "solution")
     return next((word for word in often_misspelt if is_slip(name, word)), "")
 
 
 def find_heads(text: str, inline: bool = False) -> list[Head]:
-    """Every head outside of closed code fences, closing ones (`[/PROMPT]`) too.
+    """Find every head outside of closed code fences, including closing ones (`[/PROMPT]`).
 
-    Heads begin lines; with `inline` also decorated or capitalised ones within a line are found.
+    Heads begin lines; with `inline` also decorated or capitalised heads within a line count.
     """
     inside, heads, offset = fenced(text), [], 0
     for line in text.split("\n"):
-        cuts = [found.start() for found in _INLINE.finditer(line)] if inline else []
+        cuts = [match.start() for match in _INLINE.finditer(line)] if inline else []
         cuts = [0, *(cut for cut in cuts if re.search(r"[^\W\d]", line[max(0, cut - 40) : cut]))]
         for begin, end in zip(cuts, [*cuts[1:], len(line)], strict=True):
             head = _head(line[begin:end], offset + begin)
@@ -165,7 +171,7 @@ def find_heads(text: str, inline: bool = False) -> list[Head]:
 
 
 def _head(line: str, offset: int) -> Head | None:
-    """The head that a line begins with: decoration, a known name, decoration, a separator."""
+    """The head at the start of a line: decoration, a section name, decoration, a separator."""
     if quoted := _QUOTED.fullmatch(line):
         head = _head(quoted[1], offset + quoted.start(1))
         alone = head is not None and head.body == offset + quoted.end(1)
@@ -176,7 +182,7 @@ def _head(line: str, offset: int) -> Head | None:
         return None
     for end in reversed([word.end() for word in _WORD.finditer(words[0])]):
         written = words[0][:end]
-        if name := known(_END.sub("", written)):
+        if name := section_name(_END.sub("", written)):
             break
     else:
         return None
@@ -202,21 +208,21 @@ def _head(line: str, offset: int) -> Head | None:
             position = at + 1
         elif mark and mark in "])】" and not brackets and titled:
             brackets, position = [mark], at + 1  # `ANSWER]` has only lost its bracket
-        elif found := MARKUP.match(line, at):
-            separator, position = separator or "tag", found.end()
+        elif match := MARKUP.match(line, at):
+            separator, position = separator or "tag", match.end()
         elif separator not in ("", "tag"):
             break
-        elif found := _REMARK.match(line, position):
-            if brackets and not need and _ADDRESS.fullmatch(found[0]):
+        elif match := _REMARK.match(line, position):
+            if brackets and not need and _ADDRESS.fullmatch(match[0]):
                 break  # `[Answer](url)`
-            remark, position = position, found.end()
-        elif (found := _SECOND.match(line, position)) and (
-            known(found["words"])
-            or (found["mark"] in ("/", "·", "・") and found["ends"] is not None)
+            remark, position = position, match.end()
+        elif (match := _SECOND.match(line, position)) and (
+            section_name(match["words"])
+            or (match["mark"] in ("/", "·", "・") and match["ends"] is not None)
         ):
-            position = found.end("words")
-        elif found := _SEPARATOR.match(line, position):
-            separator, position = found[0].strip(), found.end()
+            position = match.end("words")
+        elif match := _SEPARATOR.match(line, position):
+            separator, position = match[0].strip(), match.end()
         elif (
             (mark == "." and need)
             or (mark in (",", ";") and need == [line.rstrip()[-1]])
@@ -271,7 +277,7 @@ def _head(line: str, offset: int) -> Head | None:
 
 
 def _underlined(text: str, head: Head, end: int) -> Head:
-    """A head with the rule under it, and the one above: `===`, `PROMPT`, `===`."""
+    """A head with the rules below and above it: `===`, `PROMPT`, `===`."""
     rule = _UNDERLINE.match(text, end + 1) if head.kind != "bracket" else None
     if rule is None or text[head.body : end].strip():
         return head
@@ -282,11 +288,11 @@ def _underlined(text: str, head: Head, end: int) -> Head:
 
 
 def find_runs(text: str, heads: Iterable[Head]) -> Iterator[Run]:
-    """The samples that heads divide a text into: each complete one, then the best part of one.
+    """Divide a text into samples by its heads: each complete one, then the best part of one.
 
-    A sample is the sequence of heads, at most one a section, with the highest score: names and
-    decoration that tell, equal decoration, the usual order. The next sample begins where the head
-    of this one's prompt stands again.
+    A sample is the sequence of heads, at most one per section, with the highest score: clear names
+    and decoration, equal decoration, the usual order. The next sample begins where the head of this
+    one's prompt occurs again.
     """
     heads = list(heads)
     closings = tuple(head for head in heads if head.closing)
@@ -320,7 +326,7 @@ def find_runs(text: str, heads: Iterable[Head]) -> Iterator[Run]:
 
 
 def _merged(text: str, heads: list[Head]) -> list[Head]:
-    """Heads without those that only repeat the next one, as comments and titles do."""
+    """Drop heads that only repeat the next one, as comments and titles do."""
     merged: list[Head] = []
     for head in heads:
         last = merged[-1] if merged else None
@@ -344,12 +350,12 @@ def _cost(roles: dict[str, int]) -> float:
 def _steps(
     runs: dict[tuple[str, str], Run], head: Head, section: str, worth: float, toll: float
 ) -> Iterator[Run]:
-    """Every run that begins, or goes on, with this head as this section."""
+    """Every run that begins or continues with this head as this section."""
     letter, weight = section[0].upper(), NAMES[head.name][section]
     beyond = toll + _cost(NAMES[head.name])
     yield Run(((head, section),), score=weight + worth, toll=beyond)
     for order in (order for order in _ORDERS if letter not in order):
-        # A prompt behind what it asks for, or an answer behind the response, is less usual.
+        # A prompt after the answer or response, or an answer after the response, is unusual.
         astray = 6 if letter == "P" else 2 if letter == "A" and "R" in order else 0
         for key, bonus in ((head.kind, 4.0), ("*", -12.0)):
             if (run := runs.get((order, key))) is None:
@@ -362,3 +368,199 @@ def _steps(
             score = run.score - toll + run.toll + weight + worth + bonus - astray
             score += 2 * (order + letter == "PAR")
             yield Run((*run.heads, (head, section)), score=score, toll=beyond)
+
+
+# --- structured text ------------------------------------------------------------------------------
+
+_KEY = re.compile(
+    r"(?:^|(?P<brace>[{,(\[]))\s{0,80}(?:-\s{1,3})?(?P<quote>\\?[\"'`“])?"
+    r"[\[<*#]{0,3}(?P<key>[^\W\d][^\W_]{0,30}(?:[ _-][^\W_]{1,30}){0,3})[\]>*:]{0,3}"
+    r"(?(quote)\\?[\"'`”])"
+    r"[ \t]{0,3}(?::=|=>|[:=：])(?!=)[ \t]*\n?[ \t]*",
+    re.MULTILINE,
+)
+# A quote ends a string if the structure continues after it: models forget to escape others.
+_AFTER = (
+    r"(?=\s{0,200}(?:[}\])]|,\s{0,200}(?:[\"'`“{\[}\])\d/#-]|\w+\s?[:=]|true|null|false|None|\Z|\n)"
+    r"|\Z|</|```|;|\n\s{0,80}(?:#[^\n]{0,80}\n)?[\"']?[\w ]{1,40}[\"']?\s?[:=]))"
+)
+_AFTER_LINE = r"(?=[ \t]*,?[ \t]*(?:#[^\n]*)?(?:\n|\Z|```|</))"
+_BARE = re.compile(r"-?[\w.][\w.+/%^-]{0,60}(?=\s*(?:[,}\])\n]|\Z))")
+_BARE_LINE = re.compile(r"-?\d[\d.,/e%]*(?=[ \t]*(?:\n|\Z))")
+_NESTED = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+_NAME_KEYS = {"section", "name", "role", "type", "title", "heading", "label", "key", "field"}
+_VALUE_KEYS = {"content", "text", "value", "body", "data"}
+# LaTeX commands whose backslash was not doubled stay: no text has a tab before "imes".
+_ESCAPE = re.compile(
+    r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|(?:t(?:imes|ext\w{0,6}|heta|an|au|riangle|frac|o)"
+    r"|n(?:abla|eq(?!\s*=)|ot)|r(?:ight|ho|angle)|[bf]\w{2,12})(?![a-z])|.)",
+    re.DOTALL,
+)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "\n": "", **{mark: mark for mark in "\"'`\\/"}}
+_MAX_DEPTH = 4
+
+_OPENING = re.compile(  # `<<PROMPT>>` is a head
+    r"(?<!<)<(?P<tag>[^\W\d][\w:.-]{0,40})(?P<rest>(?:\s[^<>]{0,200}|=[^<>]{1,60})?)>(?!>)"
+)
+_ATTRIBUTE = re.compile(r"=\s?[\"']?([^\"'<>=]{1,40}?)[\"']?(?=\s|$)")
+_CELL = re.compile(r"(?<!\\)\|")
+
+
+def structured_heads(text: str) -> Iterator[list[Head]]:
+    """Yield the heads that each reader of structured text finds."""
+    yield list(_elements(text))
+    yield list(_fields(text))
+    yield list(_cells(text))
+    yield [
+        Head("fence", name, block.start, block.end, value=block.code)
+        for block in scan(text)
+        if (name := section_name(block.language))
+    ]
+
+
+def _fields(text: str, depth: int = 0) -> Iterator[Head]:
+    """The fields of objects in JSON, JavaScript, Python, YAML or TOML, or of a call's arguments."""
+    position, named, dead = 0, "", set[str]()
+    while match := _KEY.search(text, position):
+        key, braced = match["key"].lower(), bool(match["brace"] or match["quote"])
+        value, position = _value(text, match.end(), braced, dead)
+        if value is None:
+            position = max(match.end() - 1, match.start() + 1)
+            continue
+        name = section_name(match["key"])
+        inner = list(_fields(value, depth + 1)) if value[:1] in "{[" and depth < _MAX_DEPTH else []
+        if inner and (not name or _has_all(inner)):
+            yield from (replace(head, start=match.start()) for head in inner)
+            continue
+        if key in _VALUE_KEYS and named:
+            name, named = named, ""
+        elif key in _NAME_KEYS:
+            name, named = "", section_name(value)
+        if name:
+            kind = "json" if braced else "yaml" if ":" in match[0] else "toml"
+            yield Head(kind, name, match.start("key"), position, value=value)
+
+
+def _has_all(heads: list[Head]) -> bool:
+    return {role for head in heads for role in NAMES[head.name]} == {*SECTIONS}
+
+
+def _value(text: str, begin: int, braced: bool, dead: set[str]) -> tuple[str | None, int]:
+    """The value that begins here, and where it ends; None if there is none.
+
+    `dead` are the quotes and brackets that nothing closes any more. A truncated string is a value
+    only if its answer is complete.
+    """
+    match = re.compile(r'"""|\'\'\'|\\"|["\'`“{\[]').match(text, begin)
+    mark = match[0] if match else ""
+    if mark in dead:
+        return None, begin
+    if mark in ("{", "["):
+        level = 0
+        for nested in _NESTED.finditer(text, begin):
+            level += {"[": 1, "{": 1, "]": -1, "}": -1}.get(nested[0], 0)
+            if level == 0:
+                return text[begin : nested.end()], nested.end()
+    elif mark:
+        start = begin + len(mark)
+        if closing := _closing(mark, braced).search(text, start):
+            return _decoded(text[start : closing.start()], mark, braced), closing.end()
+        rest = text[start:].rstrip().removesuffix("```").rstrip(" \n}])")
+        if braced and rest.endswith("</answer>"):
+            return _decoded(rest, mark, braced), len(text)
+    elif bare := (_BARE if braced else _BARE_LINE).match(text, begin):
+        return "" if bare[0] in ("null", "None", "undefined") else bare[0], bare.end()
+    if mark:
+        dead.add(mark)
+    return None, begin
+
+
+@lru_cache
+def _closing(mark: str, braced: bool) -> re.Pattern[str]:
+    closer = re.escape("”" if mark == "“" else mark)
+    if len(mark) == 3:
+        return re.compile(closer)
+    unescaped = "" if mark == '\\"' else r"(?<!\\)(?:\\\\){0,20}"
+    return re.compile(f"{unescaped}{closer}{_AFTER if braced else _AFTER_LINE}")
+
+
+def _decoded(text: str, mark: str, braced: bool) -> str:
+    """Decode a string literal."""
+
+    def character(match: re.Match[str]) -> str:
+        code = match[1]
+        is_number = code[0] in "ux" and len(code) > 1
+        return chr(int(code[1:], 16)) if is_number else _ESCAPED.get(code, match[0])
+
+    if mark in ("'", "'''") and not braced:
+        return text.replace("''", "'")
+    for _ in range(1 + (mark == '\\"')):
+        text = _ESCAPE.sub(character, text)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _elements(text: str, depth: int = 0) -> Iterator[Head]:
+    """The elements of XML or HTML with a section's name as tag or attribute."""
+    position, dead = 0, set[str]()
+    while match := _OPENING.search(text, position):
+        position, tag = match.end(), match["tag"].lower()
+        names = map(section_name, [tag, *_ATTRIBUTE.findall(match["rest"])])
+        if tag in dead or not (name := next(filter(None, names), "")):
+            continue
+        head = Head("xml", name, match.start(), position)
+        closing = _closing_tag(tag).search(text, position)
+        if closing is None:
+            dead.add(tag)
+            yield head
+            continue
+        value = text[position : closing.start()].strip()
+        value = value.removeprefix("<![CDATA[").removesuffix("]]>")
+        inner = list(_elements(value, depth + 1)) if depth < _MAX_DEPTH else []
+        position = closing.end()
+        if _has_all(inner):
+            yield from (replace(each, start=head.start) for each in inner)
+        else:
+            yield replace(head, value=value if "<" in value else html.unescape(value))
+
+
+@lru_cache
+def _closing_tag(tag: str) -> re.Pattern[str]:
+    return re.compile(rf"<\s?[/\\]\s?{re.escape(tag)}\s?>", re.IGNORECASE)
+
+
+def _cells(text: str) -> Iterator[Head]:
+    """The cells of a Markdown table under a row of section names, row by row."""
+    names: list[str] = []
+    offset = 0
+    for line in text.split("\n"):
+        cells = _CELL.split(line.strip().strip("|")) if line.lstrip().startswith("|") else []
+        words = [section_name(cell.strip(" *`")) for cell in cells]
+        roles = {role for word in words for role in NAMES.get(word, ())}
+        if len({*words} - {""}) > 2 and roles == {*SECTIONS}:
+            names = words
+        elif len(cells) != len(names):
+            names = []
+        elif set(line) - set("|-: "):
+            for name, cell in zip(names, cells, strict=True):
+                if name:
+                    yield Head("table", name, offset, offset, value=unescaped_cell(cell))
+        offset += len(line) + 1
+
+
+def unescaped_cell(cell: str) -> str:
+    """The content of a cell of a Markdown table."""
+    return re.sub(r"<br\s?/?>", "\n", cell).replace("\\|", "|").strip()
+
+
+def unquoted(text: str) -> str:
+    """A string of YAML or TOML without its quotes."""
+    quoted = re.fullmatch(r"(\"\"\"|'''|\"|')(.*)\1", text, re.DOTALL)
+    return _decoded(quoted[2], quoted[1], braced=False) if quoted else text
+
+
+def dedented(text: str, column: int = -1) -> str:
+    """The leading lines that are indented by more than `column`, without their common margin."""
+    indents = ((len(line) - len(line.lstrip(" ")), line) for line in text.split("\n"))
+    lines = [*takewhile(lambda each: each[0] > column or not each[1].strip(), indents)]
+    margin = min((indent for indent, line in lines if line.strip()), default=0)
+    return "\n".join(line[margin:] for _, line in lines)

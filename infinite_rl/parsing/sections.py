@@ -1,9 +1,9 @@
-"""Model text to sections, tags and code. Pure and tolerant; it says how it matched.
+"""The parser: a model's text to the sections of a sample. Pure and tolerant of format errors.
 
     parsed = ExampleParser.parse_text(text)
     parsed["prompt"], parsed["answer"], parsed["response"], parsed.strategy
 
-The text is the model's, so nothing here raises on it, evaluates it, or takes more than linear time.
+The text is the model's: nothing here raises on it or evaluates it, and time is linear.
 """
 
 from __future__ import annotations
@@ -18,8 +18,18 @@ from pathlib import Path
 from ..errors import UsageError
 from ..layout import ANSWER, ANSWER_TAG, PROMPT, RESPONSE, SECTIONS
 from .fences import CodeBlock, code_blocks, scan
-from .fields import dedented, structured_heads, unescaped_cell, unquoted
-from .heads import MARKUP, NAMES, Head, Run, find_heads, find_runs
+from .heads import (
+    MARKUP,
+    NAMES,
+    Head,
+    Run,
+    dedented,
+    find_heads,
+    find_runs,
+    structured_heads,
+    unescaped_cell,
+    unquoted,
+)
 from .tags import THINKING, TagMatch, split_thinking, tag_matches
 
 __all__ = ["CodeBlock", "ExampleParser", "Parsed", "TagMatch", "code_blocks", "tag_matches"]
@@ -39,7 +49,7 @@ _BEGIN_TOKEN = re.compile(r"\A\s*(?:<s>|<bos>|<\|begin_of_text\|>)(?!.*<s>)", re
 _MAX_END_TOKENS = 4
 _ESCAPED_MARK = re.compile(r"\\([<>\[\]])")
 _NARROW = str.maketrans("＜＞／", "<>/")
-# What is said before a sample that takes the place of the one before it.
+# Words before a sample that corrects an earlier one.
 _CORRECTS = re.compile(
     r"\b(?:wait|correct(?:ed|ion|ing)|revis(?:ed|ion)|fix(?:ed|ing)|mistake|wrong|error|redo|rewrit\w+"
     r"|improved|instead|korr(?:ektur|igier\w+)|falsch|fehler|corrig\w+|erreur|correg\w+|исправ\w+"
@@ -65,7 +75,7 @@ _END_MARK = re.compile(
 _END_IN_LINE = re.compile(
     r"\s{1,9}[\[<({*]{1,3}/?end(?:[ _-]of[ _-]\w{1,12})?[\])>}*]{1,3}\Z", re.IGNORECASE
 )
-# A section that nobody asked for, in the style of the others, ends the one before it.
+# An extra section in the style of the others ends the one before it.
 _EXTRA = (
     r"(?:D(?i:ifficulty)(?i: level)?|T(?i:opic|ags)|C(?i:ategory)|M(?i:etadata)|K(?i:eywords))"
     r"(?:[^\w\n]{0,9}$|[\]*]{0,4}[:：]|\])"
@@ -81,7 +91,7 @@ _BEFORE_INLINE = re.compile(
     r"(?:|.*[\n.:!?)\]>*])[\s*]*\Z",
     re.IGNORECASE | re.DOTALL,
 )
-# A line behind the answer that speaks to the user is no part of the response.
+# A line after the answer that addresses the user does not belong to the response.
 _CHATTER = re.compile(
     r"\b(?:let me know|hope (?:this|it|that) helps|would you like|do you want|feel free|want me to"
     r"|if you(?:'d| would)? (?:like|want|need)|happy to|shall i|should i|sag bescheid|melde dich"
@@ -98,10 +108,10 @@ _MARKUP_THEN_SPACE = re.compile(MARKUP.pattern + r"\s*", re.IGNORECASE)
 class Parsed(Mapping[str, str]):
     """The three sections of a text: a mapping of `prompt`, `answer` and `response`.
 
-    A section that is not there is "". It equals any mapping of the same three strings.
+    A missing section is "". It equals any mapping of the same three strings.
 
     `strategy` says how the text was read: by its heads ("bracket", "markdown", "bold", "label",
-    "html", "table", "tag" for `<prompt>` alone, or "mixed" where they differ), by the keys, tags or
+    "html", "table", "tag" for `<prompt>` alone, or "mixed" if they differ), by the keys, tags or
     fences of structured text ("json", "yaml", "toml", "xml", "fence"), by an answer tag alone
     ("tag"), or not at all ("none").
 
@@ -119,7 +129,7 @@ class Parsed(Mapping[str, str]):
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """The sections that hold nothing, or that did not stand under a head of their own."""
+        """The sections that are empty or had no head."""
         return tuple(n for n in SECTIONS if not self[n] or self.found[n] != "head")
 
     @property
@@ -140,7 +150,7 @@ class Parsed(Mapping[str, str]):
 
 
 class ExampleParser:
-    """Reads the three-head format, whatever the model made of it."""
+    """Read the three-head format, with the deviations that models make."""
 
     @staticmethod
     def parse_text(text: str | None) -> Parsed:
@@ -174,14 +184,14 @@ class ExampleParser:
         visible = split_thinking(text)[0].strip()
         matches = tag_matches(visible) if part.strategy == "none" else []
         if matches:  # no heads at all: the answer is the last tag, the response the whole text
-            found = {PROMPT: "missing", ANSWER: "tag", RESPONSE: "text"}
-            return Parsed("", _unfenced(matches[-1].content), visible, "tag", found)
+            sources = {PROMPT: "missing", ANSWER: "tag", RESPONSE: "text"}
+            return Parsed("", _unfenced(matches[-1].content), visible, "tag", sources)
         return part
 
     @staticmethod
     def extract_answer_tags(text: str | None, tags: Iterable[str] | str | None = None) -> list[str]:
         """The stripped contents of the tags (default: answer and summary), in order; the last one
-        counts. `tag_matches` says how each was found."""
+        counts. `TagMatch.how` is its form."""
         tags = DEFAULT_TAGS if tags is None else [tags] if isinstance(tags, str) else tags
         text = _plain(text)
         matches = [match for name in dict.fromkeys(tags) for match in tag_matches(text, name)]
@@ -227,7 +237,7 @@ def _plain(text: str | None) -> str:
 
 
 def _views(text: str, inline: bool) -> Iterator[str]:
-    """What of a text may hold the sample, the likeliest first."""
+    """Yield the texts that may contain the sample, the likeliest first."""
     if (final := text.rfind("<|channel|>final<|message|>")) >= 0:
         text = text[final:].partition("<|message|>")[2]
     visible, thought = split_thinking(text)
@@ -241,10 +251,10 @@ def _views(text: str, inline: bool) -> Iterator[str]:
                 yield inner[: blocks[-1].start] if stray else inner
     yield visible
     if not inline:
-        yield thought  # a sample behind `<think>` that nothing closes is better than none
-    strays = [found for found in THINKING.finditer(text) if any(found.groups())]
+        yield thought  # a sample after an unclosed `<think>` is better than none
+    strays = [match for match in THINKING.finditer(text) if any(match.groups())]
     if strays and (not visible.strip() or find_heads(visible)):
-        last = strays[-1]  # closes nothing: the sample goes on behind it, or has ended before
+        last = strays[-1]  # closes nothing: the sample continues after it, or ended before it
         yield split_thinking(text[: last.start()])[0] + text[last.end() :]
     if "\n" not in text and text.count("\\n") > 2:
         yield text.replace("\\n", "\n").replace('\\"', '"')
@@ -253,27 +263,27 @@ def _views(text: str, inline: bool) -> Iterator[str]:
 
 
 def _clean(text: str) -> Parsed | None:
-    """The parse of a text that leaves nothing to choose, in a fifth of the time; else None.
+    """The parse of an unambiguous text, in a fifth of the time; else None.
 
-    Its three heads stand alone on their lines, in order, and nothing else looks like one.
+    Its three heads stand alone on their lines, in order, and nothing else looks like a head.
     """
-    found = list(_CLEAN_HEAD.finditer(text))
-    if [match[1] for match in found] != ["PROMPT", "ANSWER", "RESPONSE"] or found[0].start():
+    matches = list(_CLEAN_HEAD.finditer(text))
+    if [match[1] for match in matches] != ["PROMPT", "ANSWER", "RESPONSE"] or matches[0].start():
         return None
     if len(_LIKE_A_HEAD.findall(text)) > 3 or THINKING.search(text) or _CORRECTS.search(text):
         return None
-    ends = [*(match.start() for match in found[1:]), len(text)]
-    spans = [text[match.end() : end] for match, end in zip(found, ends, strict=True)]
+    ends = [*(match.start() for match in matches[1:]), len(text)]
+    spans = [text[match.end() : end] for match, end in zip(matches, ends, strict=True)]
     if any(span.count("```") % 2 or "~~~" in span or not span.strip() for span in spans):
         return None  # a head may stand in a fence
-    heads = (Head("bracket", match[1].lower(), match.start(), match.end()) for match in found)
+    heads = (Head("bracket", match[1].lower(), match.start(), match.end()) for match in matches)
     parsed = _parsed(text, Run(tuple(zip(heads, SECTIONS, strict=True)), len(text)))
     placeholders = all(map(_PLACEHOLDER.fullmatch, parsed.values()))
     return parsed if parsed.complete and not placeholders else None
 
 
 def _chosen(text: str, inline: bool) -> Parsed:
-    """The first complete sample, or a later one that corrects it; else the best part of one."""
+    """The first complete sample, or a later one that corrects it; else the best partial one."""
     readers = [find_heads(text, inline)] if inline else [*structured_heads(text), find_heads(text)]
     runs = [run for heads in readers for run in find_runs(text, heads)]
     chosen = part = Parsed()
@@ -291,7 +301,7 @@ def _chosen(text: str, inline: bool) -> Parsed:
         ):
             continue  # a sentence about the form of a sample
         if parsed.complete and len(part.lacking) < 2 and (data or parsed.strategy == "xml"):
-            break  # data inside of a sample that lacks a section is content of it
+            break  # data inside an incomplete sample is content of that sample
         if parsed.complete:
             chosen = parsed
         elif not data and len(parsed.lacking) < max(len(part.lacking), part.strategy == "none"):
@@ -300,7 +310,7 @@ def _chosen(text: str, inline: bool) -> Parsed:
 
 
 def _corrects(text: str, start: int) -> bool:
-    """Whether the words before a sample, or its first line, say that it corrects another."""
+    """Whether the text before a sample, or its first line, says that it corrects another."""
     before = text[max(0, start - 300) : start].rstrip()
     before = before[max(before.rfind(mark) for mark in ("</", "```", "}")) + 1 :]
     line = text[start : start + 100].partition("\n")[0]
@@ -318,22 +328,22 @@ def _parsed(text: str, run: Run) -> Parsed:
     if any(_BLOCK.match(text, head.body) for head in heads if head.kind == "label"):
         bodies = {section: unquoted(body) for section, body in bodies.items()}
     bodies = _parted(bodies, run.end < len(text))
-    found = {name: "head" if name in bodies else "missing" for name in SECTIONS}
+    sources = {name: "head" if name in bodies else "missing" for name in SECTIONS}
     preamble = text[: heads[0].start].strip()
     if preamble and PROMPT not in bodies and len(bodies) > 1:
-        bodies[PROMPT], found[PROMPT] = preamble, "preamble"
+        bodies[PROMPT], sources[PROMPT] = preamble, "preamble"
     last = spans[-1][0][1]
     for section in {RESPONSE, last} & {ANSWER, RESPONSE} & bodies.keys():
         bodies[section] = _without_chatter(bodies[section], section == ANSWER)
-    _fill_from_tags(bodies, found)
+    _fill_from_tags(bodies, sources)
     for section, languages in ((PROMPT, _PROSE | {""}), (RESPONSE, _PROSE)):
         bodies[section] = _unfenced(bodies.get(section, ""), languages)
     strategy = heads[0].kind if len({head.kind for head in heads}) == 1 else "mixed"
-    return Parsed(bodies[PROMPT], bodies.get(ANSWER, ""), bodies[RESPONSE], strategy, found)
+    return Parsed(bodies[PROMPT], bodies.get(ANSWER, ""), bodies[RESPONSE], strategy, sources)
 
 
 def _without_chatter(body: str, plain: bool) -> str:
-    """A section without what is said behind its answer tag; a `plain` answer needs none."""
+    """Drop chatter after a section's answer tag; a `plain` answer needs no tag."""
     end = body.rfind("</answer>")
     if plain and end < 0:
         end = next((block.end for block in scan(body) if block.closed), 0)
@@ -347,7 +357,7 @@ def _without_chatter(body: str, plain: bool) -> str:
 
 
 def _body(text: str, head: Head, end: int, closings: tuple[Head, ...]) -> str:
-    """What stands under a head, without what belongs to the decoration of heads."""
+    """The text under a head, without the decoration of heads."""
     if head.value is not None:
         return head.value.strip()
     at = bisect_left(closings, end, key=lambda each: each.start) - 1
@@ -382,7 +392,7 @@ def _body(text: str, head: Head, end: int, closings: tuple[Head, ...]) -> str:
 
 
 def _without_markup(body: str) -> str:
-    """A body without the tags of HTML that begin and end it."""
+    """Drop the HTML tags at both ends of a body."""
     start, end = 0, len(body)
     while tag := _MARKUP_THEN_SPACE.match(body, start):
         start = tag.end()
@@ -396,20 +406,20 @@ def _without_markup(body: str) -> str:
     return body[start:end]
 
 
-def _fill_from_tags(bodies: dict[str, str], found: dict[str, str]) -> None:
-    """Read the answer out of its section; where answer or response is missing, use the other."""
+def _fill_from_tags(bodies: dict[str, str], sources: dict[str, str]) -> None:
+    """Read the answer from its section; if answer or response is missing, use the other."""
     if ANSWER in bodies:
         section = bodies[ANSWER]
         bodies[ANSWER] = _answer(section)
         around = len(section) > len(bodies[ANSWER]) + 2 * len(ANSWER_TAG) + 20
         if RESPONSE not in bodies and around and tag_matches(section):
-            bodies[RESPONSE], found[RESPONSE] = section, "answer"
+            bodies[RESPONSE], sources[RESPONSE] = section, "answer"
     elif RESPONSE in bodies and (matches := tag_matches(bodies[RESPONSE])):
-        bodies[ANSWER], found[ANSWER] = _unfenced(matches[-1].content), "tag"
+        bodies[ANSWER], sources[ANSWER] = _unfenced(matches[-1].content), "tag"
 
 
 def _answer(section: str) -> str:
-    """The answer of an answer section, in one form whichever way it was written."""
+    """The answer of an answer section, in one form for all ways to write it."""
     bare = _unfenced(section)
     if bare.startswith("{"):
         return bare  # data; a tag in it belongs to a test's text
@@ -424,7 +434,7 @@ def _answer(section: str) -> str:
 
 
 def _unfenced(text: str, languages: Collection[str] = _DATA) -> str:
-    """Text without a fence that is around all of it and holds data; a program keeps its fence."""
+    """Drop a fence around the whole text if it holds data; a program keeps its fence."""
     text = text.strip()
     blocks = code_blocks(text)
     if len(blocks) != 1 or blocks[0].language not in languages:
@@ -435,9 +445,9 @@ def _unfenced(text: str, languages: Collection[str] = _DATA) -> str:
 
 
 def _parted(bodies: dict[str, str], another: bool) -> dict[str, str]:
-    """Sections without the rules or strokes between them, and the title of `another` sample.
+    """Drop the rules between sections, and the title of `another` sample at the end.
 
-    One rule alone is content: there is one between any two sections, or under each head.
+    A single rule is content: separators stand between any two sections, or under each head.
     """
     lines = {section: body.strip().split("\n") for section, body in bodies.items()}
     *others, last = lines

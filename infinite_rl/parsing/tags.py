@@ -1,4 +1,4 @@
-"""The content of tags such as `<answer>`, and how each was found; thinking parts do not count."""
+"""The content of tags such as `<answer>`, and their form; thinking blocks do not count."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_PEEL = 4  # a tag in a tag in a tag: deeper nesting is no slip of a model
 
 @dataclass(frozen=True)
 class TagMatch:
-    """The stripped content of one tag, and how it was found.
+    """The stripped content of one tag, and the tag's form.
 
     `how` is "well_formed" for `<answer>42</answer>` (any case, spaces and attributes allowed),
     "malformed" for a pair in square brackets, backticks or HTML escapes, or with a damaged closing
@@ -37,8 +37,8 @@ class TagMatch:
 
 
 def format_of(tags: Sequence[TagMatch]) -> float:
-    """How well an answer is tagged: 1.0 for exactly one well-formed tag, 0.4 for several or for a
-    damaged one, 0.0 without any."""
+    """The format score of an answer's tags: 1.0 for exactly one well-formed tag, 0.4 for several or
+    a damaged one, 0.0 for none."""
     if len(tags) == 1 and tags[0].how == "well_formed":
         return 1.0
     return 0.4 if tags else 0.0
@@ -55,24 +55,24 @@ class _Token:
 
 
 def tag_matches(text: str | None, tag: str = ANSWER_TAG) -> list[TagMatch]:
-    """Every content of one tag in order; the last is the one that counts. Never raises.
+    """Return the contents of a tag in order; the last one counts. Never raises.
 
-    The best reading wins for the whole text: well-formed pairs, else malformed ones, else an
-    opening tag without its end, else a closing one without its beginning. Tags in quotes are
-    text; tags inside a closed code fence count only where there is no pair outside of one. What
-    stands in a thinking part is never an answer, also when the text ends before the thinking does.
+    One reading holds for the whole text: well-formed pairs, else malformed ones, else an opening
+    tag without its end, else a closing tag without its beginning. Tags in quotes are text; tags
+    inside a closed code fence count only if there is no pair outside of one. A thinking block never
+    has an answer, even if the text ends before the block does.
     """
     text = text or ""
     lowered = text.lower()
     named = tag.lower() in lowered or (len(tag) > 4 and f"/{tag[0].lower()}" in lowered)
     if not named or not any(mark in lowered for mark in _TAG_MARKS):
-        return []  # most texts of a benchmark have a box instead: looking for that is quick
+        return []  # quick: most benchmark completions have a box instead
     visible, _ = split_thinking(text)
     return _one_plain_pair(visible, tag) or _best_reading(visible, tag)
 
 
 def _one_plain_pair(text: str, tag: str) -> list[TagMatch]:
-    """The commonest text in one step: a single pair, as it should be, and no fence; else []."""
+    """The most common text in one step: a single well-formed pair and no fence; else []."""
     before, opening, rest = text.partition(f"<{tag}>")
     content, closing, after = rest.partition(f"</{tag}>")
     if not closing or not text.isascii() or "```" in text or "~~~" in text:
@@ -142,30 +142,30 @@ def _pattern(tag: str) -> re.Pattern[str]:
 
 
 def _tokens(text: str, tag: str) -> list[_Token]:
-    tokens = (_token(text, found, tag) for found in _pattern(tag).finditer(text)) if tag else ()
+    tokens = (_token(text, match, tag) for match in _pattern(tag).finditer(text)) if tag else ()
     return [token for token in tokens if token is not None]
 
 
-def _token(text: str, found: re.Match[str], tag: str) -> _Token | None:
-    """The tag at a match, or None where the text only speaks of it."""
-    start, end = found.span()
-    if found["lt"] is None:
-        return _Token(start, end, bool(found["square"] or found["ticked"]), proper=False)
-    slash, opener, name = found["slash"], found["lt"], found["name"].lower()
+def _token(text: str, match: re.Match[str], tag: str) -> _Token | None:
+    """The tag at a match, or None if the text only mentions it."""
+    start, end = match.span()
+    if match["lt"] is None:
+        return _Token(start, end, bool(match["square"] or match["ticked"]), proper=False)
+    slash, opener, name = match["slash"], match["lt"], match["name"].lower()
     misspelt = name != tag.lower()
-    if misspelt and (found["cut"] is not None or not is_slip(name, tag.lower())):
+    if misspelt and (match["cut"] is not None or not is_slip(name, tag.lower())):
         return None
-    if opener == "\\<" and found["gt"] == ">":
+    if opener == "\\<" and match["gt"] == ">":
         start, opener = start + 1, "<"  # LaTeX that ends in a backslash, then a tag
-    if found["cut"] is not None and not slash:
+    if match["cut"] is not None and not slash:
         return None  # `<answer` without its bracket is no opening tag; `</answer` is a closing one
     before, after = text[start - 1 : start], text[end : end + 1]
     if before == after and before in ('"', "'"):
         return None  # a string in a program, or a word in quotes
-    proper = opener == "<" and found["gt"] == ">" and slash in ("", "/") and not found["self"]
+    proper = opener == "<" and match["gt"] == ">" and slash in ("", "/") and not match["self"]
     if before == after == "`":
         return _Token(start - 1, end + 1, bool(slash), proper=False)
-    return _Token(start, end, bool(slash or found["self"]), proper and not misspelt)
+    return _Token(start, end, bool(slash or match["self"]), proper and not misspelt)
 
 
 def is_slip(word: str, meant: str) -> bool:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from infinite_rl import layout
 from infinite_rl.parsing import fences as parser_fences
-from infinite_rl.parsing import fields as parser_fields
 from infinite_rl.parsing import heads as parser_heads
 from infinite_rl.parsing import tags as parser_tags
 from infinite_rl.parsing.heads import find_heads
@@ -143,9 +142,7 @@ HOSTILE = {
 
 def lines_run(text: str) -> int:
     """How many lines of the parser run for a text: its work, counted and not timed."""
-    files = {
-        module.__file__ for module in (parser_fences, parser_fields, parser_heads, parser_tags)
-    }
+    files = {module.__file__ for module in (parser_fences, parser_heads, parser_tags)}
     files.add(sys.modules[ExampleParser.__module__].__file__)
     count = 0
 
