@@ -38,38 +38,38 @@ def add(verbs: arguments.Verbs) -> None:
 
 def run(given: argparse.Namespace) -> int:
     from ..dataset import rows
-    from ..dataset.pairs import Found, pairs
+    from ..dataset.pairs import PairCounts, pairs
 
     show_logs()
     arguments.refuse_existing(given, given.out, read=given.sources)
     rows.kind_of(given.out)
-    found, counts = Found(), Counter[str]()
+    counts, sources = PairCounts(), Counter[str]()
     made = pairs(
         given.sources,
         most=given.most,
         seed=given.seed,
         completion=given.completion,
         timeout=given.timeout,
-        found=found,
+        counts=counts,
     )
     with counting("pairs made") as count:
 
         def counted() -> Iterator[rows.Row]:
             for pair in made:
-                counts[pair["source"]] += 1
-                count(counts.total())
+                sources[pair["source"]] += 1
+                count(sources.total())
                 yield pair
 
         all_pairs = counted()
         first = list(islice(all_pairs, 1))  # an empty file would be in the next call's way
         total = rows.write(chain(first, all_pairs), given.out) if first else 0
-    parts = ", ".join(f"{source} {number}" for source, number in counts.most_common())
+    parts = ", ".join(f"{source} {number}" for source, number in sources.most_common())
     nothing = "nothing is written: no prompt has a completion that passed and a worse one"
     tell(
         given,
-        {"pairs": total, "by_source": counts, **vars(found), "out": given.out if total else None},
+        {"pairs": total, "by_source": sources, **vars(counts), "out": given.out if total else None},
         f"pairs: {total}{f' ({parts})' if parts else ''}",
-        f"prompts: {found.prompts}, with a pair: {found.paired}",
+        f"prompts: {counts.prompts}, with a pair: {counts.paired}",
         f"in {given.out}" if total else nothing,
     )
     return DONE if total else NOT_DONE

@@ -1,36 +1,31 @@
-"""Rows: read, judged, curated and handed on; each verb takes rows and gives rows.
+"""Rows: read, judged, curated and exported; each verb takes rows and gives rows.
 
-    rows.py           rows in and rows out, in any kind of file
-    parquet.py        those with typed columns
-    shelf.py          rows as lines of JSON, and rows that wait on the disk
-    unfinished.py     a file of rows that takes hours to make
+    rows.py              read and write rows, in any kind of file
+    parquet.py           Parquet files
+    spill.py             lists of rows on disk
+    unfinished.py        a file of rows that takes hours to make
 
-    loaders.py        the public benchmarks as rows
-    gsm8k_splits.py   GSM8K, fetched once and pinned
-    pins.py           files that must stay what they were
-    puzzles.py        rows of the tasks of reasoning-gym
+    loaders.py           the public benchmarks, GSM8K pinned, and reasoning-gym as rows
+    checksums.py         pinned files
 
-    scoring.py        rewards applied to rows
-    ground_truth.py   what a completion is judged against, as one string
-    prompt_styles.py  a row as a model is given it
-    solving.py        a model solves rows
-    difficulty.py     how often it does
-    traces.py         what a teacher thinks and answers, for SFT
-    cleanup.py        what of that is not learnt
+    scoring.py           rewards applied to rows
+    ground_truth.py      the ground truth of a row as one string
+    prompt_templates.py  the text that a model gets for a row
+    solving.py           a model solves rows
+    difficulty.py        its pass rate on each row
+    traces.py            a teacher's reasoning and answers, for SFT
+    trace_filters.py     the clean-up of these
 
-    mix.py            rows of several sources in one order
-    order.py          order files
-    pairs.py          a chosen and a rejected completion of one prompt
+    mix.py               rows of several sources in one order; order files
+    pairs.py             preference pairs: a chosen and a rejected completion of one prompt
 
-    dedup.py          one row of those that ask for the same
-    decontaminate.py  no row that gives a benchmark away
-    split.py          train, validation and test that do not know each other
-    near.py           which rows ask for the same
-    distinct.py       how many tasks there are, whatever their words and numbers
-    bands.py          which may, by their MinHash
-    words.py          texts as tokens
+    dedup.py             near-duplicates, by MinHash and exact checks
+    diversity.py         the number of distinct tasks
+    decontaminate.py     rows that leak a benchmark
+    split.py             train, validation and test without leaks
+    tokens.py            normalized tokens of a text
 
-What `generate` made is read as a table, and summed up, by the functions here.
+Here also: a run's `dataset.csv` as a table, and its summary.
 """
 
 from __future__ import annotations
@@ -49,16 +44,16 @@ _NUMBERS = ("quality_score", "format_score", "correctness_score", "aux_score")
 
 
 def load_dataset(out_dir: str | Path) -> pd.DataFrame:
-    """The rows of a `dataset.csv`: exact strings ("007", "None", ""), scores as floats.
+    """Load a `dataset.csv`: exact strings ("007", "None", ""), scores as floats.
 
-    `out_dir` is its folder, or the file itself. Safe while a run is writing: a row that
-    is not whole yet is left out.
+    `out_dir` is its folder, or the file itself. Safe while a run is writing: an incomplete last row
+    is left out.
 
     Raises:
         UsageError: there is no such file.
-        StoreError: it is foreign or damaged.
+        StoreError: the file is foreign or damaged.
     """
-    import pandas as pd  # imported here: reading a table should be all that costs a second
+    import pandas as pd  # imported here: it takes a second
 
     rows = list(read_rows(dataset_file(out_dir), DATASET_COLUMNS, DATASET_LATER))
     frame = pd.DataFrame(rows, columns=list(DATASET_COLUMNS), dtype=object)
@@ -76,7 +71,7 @@ def dataset_file(out_dir: str | Path) -> Path:
 
 
 def summarise(frame: pd.DataFrame) -> pd.DataFrame:
-    """One line per type, language and model: its rows and their mean quality and lengths."""
+    """One line per type, language and model: its rows, mean quality and median lengths."""
     sizes = frame.assign(
         prompt_chars=frame["prompt"].str.len(), response_chars=frame["response"].str.len()
     )

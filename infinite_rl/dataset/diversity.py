@@ -1,10 +1,10 @@
-"""How many distinct tasks some rows hold: a model that rewords a few problems has collapsed.
+"""Diversity: how many distinct tasks rows contain. A model that rewords a few problems collapsed.
 
-Numbers and names are masked, unlike in `near.py`: a task with other numbers is another row to train
-on, but no other task. Two rows of one type and language are the same task where their prompts share
-most of their content words, or share some of them and their solutions are alike: programs up to
-their names and literals, calculations up to their numbers. Groups are transitive. MinHash bands
-(Broder 1997) propose the pairs, of which the exact Jaccard similarities decide; numpy is enough.
+Numbers and names are masked, unlike in `dedup.py`: a task with other numbers is another row to
+train on, but no distinct task. Two rows of one type and language are the same task if their prompts
+share most of their content words, or share some of them and their solutions are alike: programs up
+to their names and literals, calculations up to their numbers. Groups are transitive. MinHash bands
+(Broder 1997) propose the pairs, exact Jaccard similarities decide.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 from .tokens import hashes, tokens
 
-MIN_DISTINCT = 0.3  # share of distinct tasks under which a run has collapsed
-FEWEST = 50  # rows; fewer are not judged
-_CHARACTERS = 4_000  # of a text that is read
+MIN_DISTINCT = 0.3  # the share of distinct tasks below which a run has collapsed
+MIN_ROWS = 50  # fewer are not judged
+_CHARACTERS = 4_000  # read of a text
 _COMMON = frozenset(
     str.split(
         "a an the of in on at to for from by with and or as is are be was were it its this that"
@@ -52,12 +52,12 @@ _KEPT = frozenset(
 )
 _FORMULA = re.compile(r"\\[A-Za-z]+|\d[\d,]*(?:\.\d+)?|[-+*/^=<>%()]")
 _HASHES, _PROMPT_BANDS, _SOLUTION_BANDS = 32, 2, 4  # hashes of a signature, and of a band
-_PER_BAND = 6  # groups that a row is compared with for one band
+_PER_BAND = 6  # groups per band that a row is compared with
 
 
 @dataclass(frozen=True)
 class Distinct:
-    """How many rows were compared, and how many rows each distinct task has, the most first."""
+    """The number of rows, and of the rows of each distinct task, the largest first."""
 
     rows: int
     sizes: tuple[int, ...]
@@ -68,8 +68,8 @@ class Distinct:
         return len(self.sizes)
 
     def collapsed(self, least: float = MIN_DISTINCT) -> bool:
-        """Whether the share of distinct tasks is under `least`; never for under 50 rows."""
-        return self.rows >= FEWEST and self.tasks < least * self.rows
+        """Whether the share of distinct tasks is below `least`; never for fewer than 50 rows."""
+        return self.rows >= MIN_ROWS and self.tasks < least * self.rows
 
     def __str__(self) -> str:
         tasks = "task" if self.tasks == 1 else "tasks"
@@ -123,7 +123,9 @@ def _task(row: Mapping[str, Any]) -> _Task:
     text = _NAME.sub(" ", _IN_TICKS.sub(" ", text))
     words = {_stem(word) for word in tokens(text) if word.isalpha() and word not in _COMMON}
     code = row.get("type") == "coding"
-    steps = _program(response) if code else _calculation(response)
+    # Of a calculation, its signs, with all numbers as 0.
+    signs = ("0" if part[0].isdigit() else part for part in _FORMULA.findall(response))
+    steps = _program(response) if code else list(signs)
     size = 3 if code else 2
     parts = {" ".join(steps[at : at + size]) for at in range(len(steps) - size + 1)}
     answer = "" if code else "".join(tokens(str(row.get("answer") or "")))
@@ -138,30 +140,25 @@ def _stem(word: str) -> str:
 
 
 def _program(response: str) -> list[str]:
-    """The tokens of a program up to its names and literals."""
+    """The tokens of a program, with names and literals masked."""
     fenced = _FENCE.search(response)
-    found: list[str] = []
+    masked: list[str] = []
     for token in _CODE.finditer(_COMMENT.sub(" ", fenced[1] if fenced else response)):
         group = token.lastgroup
         word = token[0] if group is None or token[0] in _KEPT else "v"
-        found.append({"text": "s", "number": "0"}.get(group or "", word))
-    return found
-
-
-def _calculation(response: str) -> list[str]:
-    """The signs of a solution, with its numbers as 0."""
-    return ["0" if part[0].isdigit() else part for part in _FORMULA.findall(response)]
+        masked.append({"text": "s", "number": "0"}.get(group or "", word))
+    return masked
 
 
 @cache
 def _factors() -> Any:
-    import numpy as np  # not for those who only read the default of an option
+    import numpy as np  # slow to import, and not needed for the defaults above
 
     return np.random.default_rng(1).integers(1 << 62, size=(2, _HASHES), dtype=np.uint64)
 
 
 def _keys(task: _Task) -> list[object]:
-    """The buckets of a row: those that may be the same task share one."""
+    """The buckets of a row: rows that may be the same task share one."""
     keys: list[object] = [(task.kind, task.answer)] if task.answer else []
     for values, size in ((task.prompt, _PROMPT_BANDS), (task.solution, _SOLUTION_BANDS)):
         if values:

@@ -1,7 +1,7 @@
-"""What a completion is judged against, as one string that any trainer can carry.
+"""The ground truth of a row as one string, for any trainer.
 
-Trainers hand a reward the completion and one text of the row. That text is here a JSON object with
-the row's `type`, which names the reward, its `answer`, and its `language` where it has one.
+Trainers pass a reward the completion and one text of the row. Here that text is a JSON object with
+the row's `type`, which names the reward, its `answer`, and its `language` if it has one.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ def pack(sample: Sample) -> str:
 
 
 def unpack(text: str) -> Sample:
-    """A sample without a prompt that is judged as the packed one.
+    """A sample without a prompt, with the same ground truth as the packed one.
 
     Raises:
-        UsageError: `pack` has not made this.
+        UsageError: the text is not one of `pack`.
     """
     try:
         parts = json.loads(text)
-        found = Sample(parts["type"], "", parts["answer"], "", parts.get("language", ""))
+        sample = Sample(parts["type"], "", parts["answer"], "", parts.get("language", ""))
     except (TypeError, ValueError, KeyError, AttributeError):
-        found = None
-    if found is None or not all(isinstance(part, str) for part in vars(found).values() if part):
+        sample = None
+    if sample is None or not all(isinstance(part, str) for part in vars(sample).values() if part):
         raise UsageError(f"no ground truth of this package: {str(text)[:80]!r}")
-    return found
+    return sample
 
 
 def packed_in(row: Mapping[str, Any]) -> Sample | None:
-    """What an exported row is judged against, for any trainer; None where it is no such row."""
+    """The ground truth of an exported row, for any trainer; None if the row is not exported."""
     rewards = (row.get("reward_model"), row.get("reward_spec"))
     texts = [row.get("ground_truth"), row.get("label"), row.get("answer")]
     texts += [each.get("ground_truth") for each in rewards if isinstance(each, Mapping)]
@@ -53,7 +53,7 @@ def packed_in(row: Mapping[str, Any]) -> Sample | None:
 def score(
     sample: Sample, completion: str, rewards: Mapping[str, RewardFunction]
 ) -> RewardFunctionScore:
-    """What the reward that the sample's type names says of a completion.
+    """Score a completion with the reward that the sample's type names.
 
     Raises:
         UnknownName: there is no such reward.

@@ -1,7 +1,7 @@
-"""Pairs of a chosen and a rejected completion of one prompt, as preference training (DPO) reads.
+"""Preference pairs for DPO: a chosen and a rejected completion of the same prompt.
 
-A rejected completion is one that the reward of the chosen one's row has failed: what is unscored is
-in no pair, and a text that was judged both ways is in none either.
+A rejected completion failed the reward of the chosen one's row. Unscored completions are in no
+pair, nor are texts that were judged both ways.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _NEEDED = ("prompt", "status", "format_score", "correctness_score")
 
 
 @dataclass
-class Found:
-    """What there was to pair: prompts, and how many of them have a pair."""
+class PairCounts:
+    """The number of prompts, and of those that have a pair."""
 
     prompts: int = 0
     paired: int = 0
@@ -43,52 +43,49 @@ def pairs(
     seed: int = 0,
     completion: str = "",
     timeout: float = 5.0,
-    found: Found | None = None,
+    counts: PairCounts | None = None,
 ) -> Iterator[Row]:
-    """Pairs, at most `most` of a prompt; `seed` decides which.
+    """Build pairs, at most `most` per prompt; `seed` decides which.
 
     Their columns are prompt, chosen, rejected, chosen_score, rejected_score, type, id and source.
 
     A source is one of these:
 
-    - the folder of a run: its accepted rows, and the attempts at the same task that failed before
-      and are to the same prompt. They failed against a reference of their own, so they are judged
-      again, against the accepted row's. The pair's `source` is "rectified" where the accepted row
-      is a repair of that attempt, or "redrawn";
-    - rows with several scored completions of a prompt, such as the attempts that `difficulty`
-      keeps, or what `score` wrote: "samples". `completion` names their column, by default
-      "completion", else "response". Completions that were cut off at the token limit are left out.
+    - the folder of a run: its accepted rows, and failed attempts at the same task with the same
+      prompt. These failed against their own reference, so they are judged again, against the
+      accepted row's. The pair's `source` is "rectified" if the accepted row is a repair of that
+      attempt, else "redrawn";
+    - rows with several scored completions of a prompt, such as the attempts of `difficulty` or the
+      output of `score`: "samples". `completion` names their column, by default "completion", else
+      "response". Completions that were truncated at the token limit are left out.
 
-    Completions of a prompt are put together across the sources where type, language, prompt and
-    answer are the same. Chosen are those that passed with the best score, rejected those that
-    failed, and only where none did, those that passed with a worse score, that is in a worse form.
-    A score is the mean of format and correctness. `found` is told what there was.
+    Completions are grouped across the sources by type, language, prompt and answer. Chosen are
+    those that passed with the best score; rejected those that failed, or if none did, those that
+    passed with a lower score, that is in a worse format. A score is the mean of format and
+    correctness. `counts` is filled in.
 
     Raises:
         UsageError: a row lacks a column, or `most` is less than 1.
         StoreError: a file is damaged.
     """
     check_range("most", most, 1)
-    found = found or Found()
-    shelf, groups = SpillList(), dict[bytes, list[int]]()
+    counts = counts or PairCounts()
+    attempts, groups = SpillList(), dict[str, list[int]]()
     for source in sources:
         for attempt in _attempts(source, completion, timeout):
-            groups.setdefault(_key(attempt), []).append(shelf.add(attempt))
-    found.prompts = len(groups)
-    for key, numbers in groups.items():
-        group = [shelf[number] for number in numbers]
-        made = list(islice(_paired(group, Random(f"{seed}/{key.hex()}")), most))
-        found.paired += bool(made)
-        yield from made
-
-
-def _key(attempt: Mapping[str, Any]) -> bytes:
-    parts = [attempt[name] for name in ("type", "language", "prompt", "answer")]
-    return blake2b(to_json(parts).encode("ascii"), digest_size=16).digest()
+            parts = [attempt[name] for name in ("type", "language", "prompt", "answer")]
+            key = blake2b(to_json(parts).encode("ascii"), digest_size=16).hexdigest()
+            groups.setdefault(key, []).append(attempts.add(attempt))
+    counts.prompts = len(groups)
+    for key, indices in groups.items():
+        group = [attempts[index] for index in indices]
+        chosen = list(islice(_paired(group, Random(f"{seed}/{key}")), most))
+        counts.paired += bool(chosen)
+        yield from chosen
 
 
 def _paired(group: Sequence[Row], random: Random) -> Iterator[Row]:
-    """The pairs of one prompt, in an order in which completions come again as late as can be."""
+    """The pairs of one prompt, in an order that repeats completions as late as possible."""
     passed = {each["text"].strip(): each for each in group if each["status"] == "passed"}
     failed = {each["text"].strip(): each for each in group if each["status"] == "failed"}
     best = max((each["score"] for each in passed.values()), default=0.0)
@@ -103,27 +100,24 @@ def _paired(group: Sequence[Row], random: Random) -> Iterator[Row]:
         for first in range(len(chosen)):
             second = (first + shift) % size
             if second < len(rejected):
-                yield _pair(chosen[first], rejected[second])
+                good, bad = chosen[first], rejected[second]
+                yield {
+                    "prompt": good["prompt"],
+                    "chosen": good["text"],
+                    "rejected": bad["text"],
+                    "chosen_score": good["score"],
+                    "rejected_score": bad["score"],
+                    "type": good["type"],
+                    "id": good["id"],
+                    "source": bad["source"],
+                }
 
 
-def _pair(chosen: Row, rejected: Row) -> Row:
-    return {
-        "prompt": chosen["prompt"],
-        "chosen": chosen["text"],
-        "rejected": rejected["text"],
-        "chosen_score": chosen["score"],
-        "rejected_score": rejected["score"],
-        "type": chosen["type"],
-        "id": chosen["id"],
-        "source": rejected["source"],
-    }
-
-
-# --- attempts, from wherever ---------------------------------------------------------------------
+# --- the attempts of a source --------------------------------------------------------------------
 
 
 def _attempts(source: rows.Source, completion: str, timeout: float) -> Iterator[Row]:
-    """Every scored, whole completion of a source."""
+    """Every scored, untruncated completion of a source."""
     if isinstance(source, str | Path) and (Path(source) / DATASET).is_file():
         yield from _of_run(Path(source), timeout)
         return
@@ -139,44 +133,40 @@ def _attempts(source: rows.Source, completion: str, timeout: float) -> Iterator[
 
 
 def _attempt(row: Mapping[str, Any], text: object, source: str, where: str) -> Iterator[Row]:
-    """A completion as it is put down, unless it has no verdict or nothing in it."""
+    """A completion as it is stored, unless it has no verdict or is empty."""
     if row["status"] not in ("passed", "failed") or not isinstance(text, str) or not text.strip():
         return
     scores = ("format_score", "correctness_score")
-    form, right = (rows.number_of(row, name, where) for name in scores)
+    score = sum(rows.number_of(row, name, where) for name in scores) / 2
     kept = {name: row.get(name) or "" for name in ("language", "prompt", "answer", "id")}
     kept["type"] = row.get("type") or row.get("reward") or ""  # foreign rows may have no type
-    score = (form + right) / 2
     yield {**kept, "text": text, "status": row["status"], "score": score, "source": source}
 
 
 def _of_run(folder: Path, timeout: float) -> Iterator[Row]:
-    """The accepted rows of a run, and the attempts that failed before them, judged anew."""
-    accepted, shelf = folder / DATASET, SpillList()
-    places: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
-    for number, row in enumerate(read_rows(accepted, DATASET_COLUMNS, DATASET_LATER), 1):
-        yield from _attempt(row, row["response"], "", f"row {number} of {accepted}")
-        places[_place(row)].append(shelf.add(row))
+    """The accepted rows of a run, and the failed attempts at the same tasks, judged again."""
+    path, accepted = folder / DATASET, SpillList()
+    by_task: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+    for number, row in enumerate(read_rows(path, DATASET_COLUMNS, DATASET_LATER), 1):
+        yield from _attempt(row, row["response"], "", f"row {number} of {path}")
+        by_task[_task(row)].append(accepted.add(row))
+
+    def failed() -> Iterator[Row]:
+        """Each failed attempt as a completion of the accepted rows with the same prompt."""
+        for failure in read_rows(folder / FAILED, FAILED_COLUMNS, FAILED_LATER):
+            indices = by_task.get(_task(failure), ()) if failure["response"].strip() else ()
+            for row in map(accepted.__getitem__, indices):
+                if failure["prompt"].split() == row["prompt"].split():
+                    repaired = Slot.parse(failure["slot"]).draft == Slot.parse(row["slot"]).draft
+                    source = "rectified" if repaired else "redrawn"
+                    yield {**row, "completion": failure["response"], "source": source}
+
     if (folder / FAILED).is_file():
-        failed = (
-            answer
-            for failure in read_rows(folder / FAILED, FAILED_COLUMNS, FAILED_LATER)
-            for answer in _answers(failure, map(shelf.__getitem__, places.get(_place(failure), ())))
-        )
-        for row in score_rows(failed, Judging("completion", timeout=timeout)):
+        for row in score_rows(failed(), Judging("completion", timeout=timeout)):
             yield from _attempt(row, row["completion"], row["source"], "a failed attempt")
 
 
-def _answers(failure: Mapping[str, str], accepted: Iterable[Row]) -> Iterator[Row]:
-    """What failed as a completion of those accepted rows that have the same prompt."""
-    for row in accepted if failure["response"].strip() else ():
-        if failure["prompt"].split() == row["prompt"].split():
-            mended = Slot.parse(failure["slot"]).draft == Slot.parse(row["slot"]).draft
-            source = "rectified" if mended else "redrawn"
-            yield {**row, "completion": failure["response"], "source": source}
-
-
-def _place(row: Mapping[str, str]) -> tuple[str, int]:
-    """The sample that a row is an attempt at: all of these are of one type and language."""
+def _task(row: Mapping[str, str]) -> tuple[str, int]:
+    """The sample that a row is an attempt at: its attempts have one type and language."""
     slot = Slot.parse(row["slot"])
     return slot.family, slot.index

@@ -1,13 +1,13 @@
-"""Split rows into train, validation and test, so that nothing of one side is known on another.
+"""Split rows into train, validation and test without leaks between the splits.
 
-Rows are taken in their order. A row that is alike to earlier ones goes where they are; any other
-goes where the hash of its content says. So a row's side depends on itself and on the rows before
-it, and stays what it is when rows are added at the end. A row that links rows of different sides
-would give one of them away wherever it went: it is left out, and nothing moves. Alike is what
-`near` calls loose: to keep two different tasks together costs nothing, to part copies does.
+Rows are assigned in their order. A row that is similar to earlier ones gets their split; any other
+gets the one that the hash of its content selects. So a row's split depends on itself and on the
+rows before it, and stays the same if rows are appended. A row that is similar to rows of different
+splits would leak one of them: it is left out. Similar is the `loose` condition of `dedup`: keeping
+two different tasks together costs nothing, separating copies does.
 
-`keep` are rows of an earlier split, with their column `split`: they count as earlier rows, which
-keeps their sides also where the new rows come in another order, or before them.
+`keep` are rows of an earlier split, with their column `split`: they count as earlier rows, so they
+keep their splits also if the new rows come in another order, or before them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError
-from .dedup import Index, Numbers, Sketch, sketch
+from .dedup import Index, Numbers, sketch
 from .rows import Row
 from .tokens import hash_of
 
@@ -39,47 +39,42 @@ def split(
 ) -> Iterator[Row]:
     """Each row with the column `split`: a name of `shares`, or "left out".
 
-    Shares are those that a hash gives: of many rows, not exact. Another seed gives another split.
-    A row takes about 1 kB of memory, however long it is, and up to 8 kB of the disk.
+    Shares are approximate, since a hash selects the split. Another seed gives another split. A row
+    takes about 1 kB of memory, however long it is, and up to 8 kB of disk.
 
     Raises:
         UsageError: the shares do not add up to 1, a row has no such column, or one of `keep` has
-            no side that is a name of `shares`.
+            no split of `shares`.
     """
     if not shares or min(shares.values()) < 0 or not math.isclose(sum(shares.values()), 1):
         raise UsageError(f"shares are positive and add up to 1, unlike {dict(shares)}")
     index = Index(threshold)
-    sides: list[str] = []
+    splits: list[str] = []
     for row in keep:
         if row.get(COLUMN) == LEFT_OUT:
             continue
         if row.get(COLUMN) not in shares:
             raise UsageError(f"a row to keep is on no side that is asked for: {row.get(COLUMN)!r}")
-        index.add(sketch(row, columns, numbers, loose=True), len(sides))
-        sides.append(str(row[COLUMN]))
+        index.add(sketch(row, columns, numbers, loose=True), len(splits))
+        splits.append(str(row[COLUMN]))
     for row in rows:
-        found = sketch(row, columns, numbers, loose=True)
-        side = _side(found, index, sides, shares, seed)
-        if side != LEFT_OUT:
-            index.add(found, len(sides))
-            sides.append(side)
-        yield {**row, COLUMN: side}
-
-
-def _side(
-    found: Sketch, index: Index, sides: Sequence[str], shares: Mapping[str, float], seed: int
-) -> str:
-    matches = index.matches(found)
-    if matches and matches[0].exact:
-        return sides[matches[0].index]
-    near = {sides[match.index] for match in matches}
-    if len(near) > 1:
-        return LEFT_OUT
-    return near.pop() if near else _drawn(found.exact, shares, seed)
+        one = sketch(row, columns, numbers, loose=True)
+        matches = index.matches(one)
+        near = {splits[match.index] for match in matches}
+        if matches and matches[0].exact:
+            name = splits[matches[0].index]
+        elif len(near) > 1:
+            name = LEFT_OUT
+        else:
+            name = near.pop() if near else _drawn(one.exact, shares, seed)
+        if name != LEFT_OUT:
+            index.add(one, len(splits))
+            splits.append(name)
+        yield {**row, COLUMN: name}
 
 
 def _drawn(content: int, shares: Mapping[str, float], seed: int) -> str:
-    """The side that a hash falls on, drawn so that every side has its share."""
+    """The split that a hash selects, with the probability of its share."""
     at = hash_of(f"{seed}:{content}") / 2**64
     *others, last = shares
     for name in others:

@@ -1,7 +1,7 @@
-"""Clean-up of a teacher's trace: what it says of its instructions, and says twice, is not learnt.
+"""Filters for a teacher's trace: remove echoes of its instructions and repeated answers.
 
-Each filter takes a text and gives it without one kind of noise; all are linear in its length, and
-leave what stands in code fences alone. None adds a word, so that what is kept can be judged anew.
+Each filter removes one kind of noise from a text; all are linear in its length and skip code
+fences. None adds a word, so the result can be judged again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..layout import ANSWER_TAG
 
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
-# What an instruction about the form of an answer speaks of ...
+# Terms of instructions about the form of an answer ...
 _FORM = re.compile(
     rf"</?{ANSWER_TAG}>|\b{ANSWER_TAG}\W{{1,4}}tags?\b|\\boxed\b|\bANSWER:"
     r"|\b(?:answer|output|response)\s+format\b|\bformat\s+of\s+the\s+(?:answer|output|response)\b"
@@ -22,8 +22,8 @@ _FORM = re.compile(
     r"|\bfinal\s+(?:numeric\s+)?(?:answer|content)\s+(?:alone|once|only)\b",
     re.IGNORECASE,
 )
-# ... and how a model speaks of having been told, or of what it is about to write.
-_TOLD = re.compile(
+# ... and phrases of a model about its instructions, or about its next output.
+_META = re.compile(
     r"\binstruct(?:ions?|ed|s)\b|\b(?:as\s+)?request(?:ed|s)?\b|\bas\s+(?:instructed|asked)\b"
     r"|\b(?:prompt|user|problem|question|task|system\s+message|it)\s+(?:says?|asks?|wants?|requires?)\b"
     r"|\b(?:I|we)\s+(?:should|must|need\s+to|have\s+to|will|am\s+(?:asked|told|supposed)"
@@ -32,15 +32,15 @@ _TOLD = re.compile(
     r"|\bremember\s+to\b|\bmake\s+sure\b|\bdon['\u2019]t\s+forget\b|\bat\s+the\s+(?:very\s+)?end\b",
     re.IGNORECASE,
 )
-_COMPUTES = re.compile(r"[\w)}][ \t]{0,3}=[ \t]{0,3}[-\d({\\]")  # such a sentence is not only echo
+_COMPUTES = re.compile(r"[\w)}][ \t]{0,3}=[ \t]{0,3}[-\d({\\]")  # more than an echo
 _SENTENCE = re.compile(r"(?<=[^\d\s][.!?])[ \t]+(?=[A-Z\d\"'(*<$\\])|(?<=\d[.!?])[ \t]+(?=[A-Z])")
 _WORD = re.compile(r"\w+")
-_LEAST_ECHO = 5  # words that a sentence shares with its instructions, in their order
-_LONGEST_SENTENCE = 2_000  # characters: what is longer is no echo
-_STATED_WITHIN = 400  # characters at the end, in which an answer may be stated once more
-_MOST_STATEMENTS = 20  # lines
+_MIN_ECHO = 5  # consecutive words that a sentence shares with its instructions
+_MAX_SENTENCE = 2_000  # characters of an echo
+_STATED_WITHIN = 400  # characters at the end that are searched for one statement
+_MAX_STATEMENTS = 20  # lines
 _NESTED = r"((?:[^{}\n]|\{[^{}\n]*\})*)"
-# A line, or a tag of several lines, that only states the answer; the best form first.
+# A line, or a tag of several lines, that only states the answer; the preferred form first.
 _STATEMENTS = tuple(
     re.compile(rf"(?<=\n)[ \t]*{form}[ \t]*\Z", re.IGNORECASE)
     for form in (
@@ -53,21 +53,21 @@ _STATEMENTS = tuple(
 _NO_VALUE = re.compile(r"[\s$,*]|\\[!,;]|\.\Z")
 
 
-def cleaned(text: str, told: str = "", answer: str = "") -> str:
-    """A text after all filters; `told` are its instructions, `answer` is what follows it."""
-    text = without_repeated_answers(without_echoes(text, told), answer)
+def cleaned(text: str, instructions: str = "", answer: str = "") -> str:
+    """Apply all filters; `answer` is the text that follows."""
+    text = without_repeated_answers(without_echoes(text, instructions), answer)
     return collapsed_blanks(text).strip()
 
 
-def without_echoes(text: str, told: str = "") -> str:
-    """Without sentences about the form of the answer, and those that repeat what was `told`."""
-    known = f" {_words(told)} "
+def without_echoes(text: str, instructions: str = "") -> str:
+    """Remove sentences about the form of the answer, and those that repeat the instructions."""
+    instructions = f" {_words(instructions)} "
 
     def lines(part: str) -> str:
         kept = []
         for line in part.split("\n"):
             sentences = _SENTENCE.split(line)
-            left = [each for each in sentences if not _is_echo(each, known)]
+            left = [each for each in sentences if not _is_echo(each, instructions)]
             if len(left) == len(sentences):
                 kept.append(line)
             elif left:
@@ -77,13 +77,13 @@ def without_echoes(text: str, told: str = "") -> str:
     return _outside_fences(text, lines)
 
 
-def _is_echo(sentence: str, known: str) -> bool:
-    if len(sentence) > _LONGEST_SENTENCE or _COMPUTES.search(sentence):
+def _is_echo(sentence: str, instructions: str) -> bool:
+    if len(sentence) > _MAX_SENTENCE or _COMPUTES.search(sentence):
         return False
-    if _FORM.search(sentence) and _TOLD.search(sentence):
+    if _FORM.search(sentence) and _META.search(sentence):
         return True
     words = _words(sentence)
-    return words.count(" ") + 1 >= _LEAST_ECHO and f" {words} " in known
+    return words.count(" ") + 1 >= _MIN_ECHO and f" {words} " in instructions
 
 
 def _words(text: str) -> str:
@@ -91,45 +91,46 @@ def _words(text: str) -> str:
 
 
 def without_repeated_answers(text: str, answer: str = "") -> str:
-    """Without the lines at the end that only state what `answer` states at its own end; else, where
-    several state the same, with one of them: a tag, else a box, `####`, "ANSWER:".
+    """Remove final lines that only state the same as the end of `answer`. Else, of several that
+    state the same, keep one: a tag, else a box, `####`, "ANSWER:".
 
-    Where they differ from each other all are left: which one counts is not for a filter to say.
+    Lines that state different answers are all kept.
     """
-    rest, stated = _parted(text)
-    values = {each.value for each in stated}
+    rest, statements = _parted(text)
+    values = {each.value for each in statements}
     if len(values) != 1:
         return text
     if values <= {each.value for each in _parted(answer)[1]}:
         return rest
-    return text if len(stated) == 1 else f"{rest}\n\n{min(stated).words}".lstrip("\n")
+    return text if len(statements) == 1 else f"{rest}\n\n{min(statements).text}".lstrip("\n")
 
 
 class _Statement(NamedTuple):
-    """A line that only states an answer: the rank of its form, what it states, and its words."""
+    """A line that only states an answer: the rank of its form, its value, and the line."""
 
     rank: int
     value: str
-    words: str
+    text: str
 
 
 def _parted(text: str) -> tuple[str, list[_Statement]]:
-    """A text without the statements at its end, and these, the last one first."""
-    stated: list[_Statement] = []
+    """A text without the statements at its end, and the statements, the last one first."""
+    statements: list[_Statement] = []
     text = text.rstrip()
     while True:
         begin = max(0, len(text) - _STATED_WITHIN)
         window = text[begin:] if begin else f"\n{text}"
         tries = ((rank, form.search(window)) for rank, form in enumerate(_STATEMENTS))
-        rank, found = next(((rank, hit) for rank, hit in tries if hit), (0, None))
-        if found is None or len(stated) == _MOST_STATEMENTS:
-            return text, stated
-        stated.append(_Statement(rank, _NO_VALUE.sub("", found[1].casefold()), found[0].strip()))
-        text = text[: len(text) - len(found[0])].rstrip()
+        rank, match = next(((rank, match) for rank, match in tries if match), (0, None))
+        if match is None or len(statements) == _MAX_STATEMENTS:
+            return text, statements
+        value = _NO_VALUE.sub("", match[1].casefold())
+        statements.append(_Statement(rank, value, match[0].strip()))
+        text = text[: len(text) - len(match[0])].rstrip()
 
 
 def collapsed_blanks(text: str) -> str:
-    """With one empty line at most between two others, and no white space at the end of lines."""
+    """Collapse repeated empty lines, and strip white space at the end of lines."""
 
     def lines(part: str) -> str:
         stripped = "\n".join(line.rstrip() for line in part.split("\n"))
@@ -139,19 +140,19 @@ def collapsed_blanks(text: str) -> str:
 
 
 def _outside_fences(text: str, change: Callable[[str], str]) -> str:
-    """The text with the lines changed that are in no code fence."""
-    done: list[str] = []
+    """Apply `change` to the lines outside code fences."""
+    parts: list[str] = []
     part: list[str] = []
     opened = ""
     for line in text.split("\n"):
         fence = _FENCE.match(line)
         if fence and not opened:
-            done += [change("\n".join(part))] if part else []
+            parts += [change("\n".join(part))] if part else []
             part, opened = [line], fence[1]
         elif fence and fence[1] == opened:
-            done.append("\n".join([*part, line]))
+            parts.append("\n".join([*part, line]))
             part, opened = [], ""
         else:
             part.append(line)
     rest = "\n".join(part)
-    return "\n".join([*done, *([rest if opened else change(rest)] if part else [])])
+    return "\n".join([*parts, *([rest if opened else change(rest)] if part else [])])

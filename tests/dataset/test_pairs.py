@@ -11,7 +11,7 @@ import pytest
 
 from infinite_rl import cli
 from infinite_rl.dataset import load_dataset, rows
-from infinite_rl.dataset.pairs import Found, pairs
+from infinite_rl.dataset.pairs import PairCounts, pairs
 from infinite_rl.errors import UsageError
 from infinite_rl.files.csv_log import read_rows
 from infinite_rl.generator import generate_dataset
@@ -55,8 +55,8 @@ def wrong(number: int) -> str:
 
 
 def test_a_row_and_the_attempt_that_it_repairs_are_a_pair(tmp_path: Path) -> None:
-    folder, found = run_of(tmp_path, wrong, right), Found()
-    made = list(pairs([folder], found=found))
+    folder, found = run_of(tmp_path, wrong, right), PairCounts()
+    made = list(pairs([folder], counts=found))
     accepted = {row.prompt: row for row in load_dataset(folder).itertuples()}
     assert len(made) == len(accepted) == found.paired == found.prompts == 6
     rewards = get_reward_functions()
@@ -134,8 +134,8 @@ def test_completions_that_passed_and_failed_are_paired_within_their_prompt() -> 
         scored("other good", "passed", prompt="q"),
         scored("another answer's", "failed", answer="8"),
     ]
-    found = Found()
-    (pair,) = pairs([given], found=found)
+    found = PairCounts()
+    (pair,) = pairs([given], counts=found)
     assert pair["chosen"].startswith("good") and pair["rejected"].startswith("bad")
     assert pair["source"] == "samples" and pair["id"] == "x"
     assert (found.prompts, found.paired) == (3, 1)
