@@ -1,14 +1,14 @@
 """Rewards by name: a row and a completion in, a score out.
 
-    reward_function.py  what every reward is
-    shaping.py          how long, how repetitive, in which language: signals beside the verdict
+    reward_function.py  the base class, unscored results, and predicates as references
+    shaping.py          auxiliary signals: length, repetition, language
 
     compare.py          how close one printed text is to another
-    mbpp.py             programs as answers to MBPP hand them in
-    humaneval.py        functions that the prompt begins
+    mbpp.py             programs in the forms of answers to MBPP
+    humaneval.py        functions that the prompt starts
 
-    gsm8k.py            a number, wherever an answer states it
-    around.py           what the words around a number say of it
+    gsm8k.py            the number that an answer states
+    answer_context.py   whether the words around a number assert it, deny it or modify it
 
     reasoning_gym.py    the puzzles of that package, judged by its own scorers
 
@@ -26,7 +26,7 @@ from .reward_function import RewardFunction
 
 __all__ = ["REWARDS", "RewardFunction", "get_reward_functions"]
 
-# One row a reward: its name, and where its class is.
+# One row per reward: its name and the path of its class.
 REWARDS: Mapping[str, str] = {
     "coding": "infinite_rl.reward_functions.coding.reward:CodingRewardFunction",
     "instruction": "infinite_rl.reward_functions.instruction:InstructionRewardFunction",
@@ -61,6 +61,6 @@ def get_reward_functions(
         if not isinstance(name, str) or not name:
             raise UsageError(f"the name of an extra reward must be a text, not {name!r}")
         if not isinstance(reward, RewardFunction):
-            raise UsageError(f"the extra reward {name!r} is no RewardFunction: {reward!r}")
+            raise UsageError(f"the extra reward {name!r} is not a RewardFunction: {reward!r}")
         rewards[name] = reward
     return rewards

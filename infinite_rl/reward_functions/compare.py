@@ -1,4 +1,4 @@
-"""How close what a program printed is to what it should have printed. Pure, and bounded in work.
+"""How close a program's output is to the expected output. Pure, with bounded work.
 
 The ladder, tried in order; a pair of texts stands on the first rung that holds:
 
@@ -8,11 +8,11 @@ The ladder, tried in order; a pair of texts stands on the first rung that holds:
     close       0.99  numbers that differ by rounding only
     spaces      0.95  equal once each run of blank space is one space; letter case counts here
     tolerance   1.0   as `spaces`, but numbers may differ as far as a reference allows
-    similarity  else  a ratio in [0, 0.94]: a number for shaping, never a pass
+    similarity  else  a ratio in [0, 0.94]: for shaping, never a pass
 
 With a tolerance, texts are compared word by word, and the numbers in two words one by one: they may
-stand in brackets or before commas. Whole numbers written without a point must be equal, for no
-program rounds when it counts. NaN and infinities are words.
+stand in brackets or before commas. Integers written without a point must be equal, since counts are
+not rounded. NaN and infinities are words.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class Match(NamedTuple):
 
 
 def compare(actual: str, expected: str, tolerance: Tolerance | None = None) -> Match:
-    """Grade the printed text `actual` against the text `expected`, by the ladder above.
+    """Grade the output `actual` against the text `expected`, by the ladder above.
 
     The order of lines and of words matters. Two empty texts are equal. Work is linear in the
-    length of the texts, apart from a similarity over short windows. Never raises.
+    length of the texts, plus a similarity over short windows. Never raises.
     """
     actual, expected = _normal(actual), _normal(expected)
     if actual.casefold() == expected.casefold():
@@ -74,24 +74,24 @@ def compare(actual: str, expected: str, tolerance: Tolerance | None = None) -> M
 
 
 def compare_exactly(actual: str, expected: str) -> Match:
-    """Equal to the letter, but for one newline at the end, or a similarity. Never raises."""
+    """Grade by equality, up to one newline at the end, else by similarity. Never raises."""
     if actual.removesuffix("\n") == expected.removesuffix("\n"):
         return Match(1.0, "exact")
     return Match(_similarity(actual, expected), "similarity")
 
 
 def _normal(text: str) -> str:
-    """The text without ANSI codes, with "\\n" line ends, without blank space at any line's end."""
+    """Drop ANSI codes and trailing white space of lines; line ends become "\\n"."""
     text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     return "\n".join(line.rstrip() for line in text.split("\n")).strip()
 
 
 class _Constant(str):
-    """NaN or Infinity in JSON: equal to itself alone, not to a string of the same letters."""
+    """NaN or Infinity in JSON: equal only to itself, not to a string of the same letters."""
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object's members; ValueError for a repeated key, which readers resolve differently."""
+    """An object's members. Raises ValueError for a repeated key: readers differ on those."""
     members = dict(pairs)
     if len(members) != len(pairs):
         raise ValueError("a key is repeated")
@@ -99,10 +99,10 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read_json(text: str) -> Any:
-    """The JSON value, numbers exactly as written.
+    """Read a JSON value with its numbers exactly as written.
 
-    Raises ValueError where there is none, ArithmeticError for an exponent beyond all reason, and
-    RecursionError (json's answer to thousands of brackets).
+    Raises ValueError for other text, ArithmeticError for a huge exponent, RecursionError for
+    thousands of brackets.
     """
     return json.loads(
         text,
@@ -127,7 +127,7 @@ def _equal_json(actual: str, expected: str) -> bool:
 
 def _equal_values(left: Any, right: Any) -> bool:
     """Equality of JSON values. 1 is 1.0, but unlike in Python true is not 1."""
-    pairs = [(left, right)]  # a list of what is left to do, since nesting may be deep
+    pairs = [(left, right)]  # a work list, since nesting may be deep
     while pairs:
         one, other = pairs.pop()
         if type(one) is not type(other):
@@ -146,9 +146,9 @@ def _equal_values(left: Any, right: Any) -> bool:
 
 
 def _compare_numbers(actual: str, expected: str) -> Match | None:
-    """The rung of two numbers, None where they differ or one text is not a number.
+    """The rung of two numbers; None if they differ or one text is not a number.
 
-    A label must be the same on both sides: "x = 5.0" is "x = 5", and is neither "5" nor "y = 5".
+    Labels must be equal: "x = 5.0" is "x = 5", and is neither "5" nor "y = 5".
     """
     actual_label, _, actual = actual.rpartition("=")
     expected_label, _, expected = expected.rpartition("=")
@@ -161,7 +161,7 @@ def _compare_numbers(actual: str, expected: str) -> Match | None:
     if left == right:
         return Match(1.0, "number")
     if _INTEGER.fullmatch(actual) and _INTEGER.fullmatch(expected):
-        return None  # whole numbers do not suffer from rounding
+        return None  # integers are not rounded
     return Match(0.99, "close") if _close(left, right) else None
 
 
@@ -169,7 +169,7 @@ def _close(left: Decimal, right: Decimal) -> bool:
     """Whether two unequal numbers differ as roundings of one number do.
 
     The tolerance is 1e-9 between 1 and 1000, and also against zero; below 1 it shrinks with the
-    numbers (1e-12 is not 2e-12), above 1000 it grows as the error of doubles does (1e-12 of them).
+    numbers (1e-12 is not 2e-12), above 1000 it grows like the error of doubles (1e-12 of them).
     """
     gap = _DECIMAL.subtract(left, right).copy_abs()
     size = max(left.copy_abs(), right.copy_abs())
@@ -181,7 +181,7 @@ def _close(left: Decimal, right: Decimal) -> bool:
 
 
 def _within(actual: list[str], expected: list[str], tolerance: Tolerance) -> bool:
-    """Whether all words are equal, but for numbers that differ by no more than the tolerance."""
+    """Whether all words are equal, up to numbers that differ by at most the tolerance."""
     if len(actual) != len(expected):
         return False
     for one, other in zip(actual, expected, strict=True):
@@ -208,7 +208,7 @@ def _is_near(actual: str, expected: str, tolerance: Tolerance) -> bool:
 def _similarity(one: str, other: str) -> float:
     """The share of characters that match in order, in [0, 0.94].
 
-    Of long texts only the common ends and a window of 200 characters between them are compared.
+    In long texts only the common ends and a window of 200 characters between them are compared.
     """
     total = len(one) + len(other)
     ends = 0
@@ -224,7 +224,7 @@ def _similarity(one: str, other: str) -> float:
 
 
 def _common_start(one: str, other: str) -> int:
-    """How many characters two texts share at their start."""
+    """The number of characters that two texts share at their start."""
     for index, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return index

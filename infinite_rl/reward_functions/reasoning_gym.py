@@ -1,16 +1,16 @@
-"""The reasoning_gym reward: an answer is judged by the package's own scorer, in another process.
+"""The reasoning_gym reward: the package's own scorer judges an answer, in another process.
 
-https://pypi.org/project/reasoning-gym/ has some hundred tasks, each a generator and a scorer. The
-scorers of one version were read and tried; where it is another one, nothing is judged. `REFUSED`
-are the tasks that no row may be of:
+https://pypi.org/project/reasoning-gym/ has about a hundred tasks, each a generator and a scorer.
+The scorers of one version were reviewed; any other version is refused. Rows of the tasks in
+`REFUSED` are not judged:
 
-- some scorers run the answer as Python code (`eval`, or sympy's `parse_expr`, which is no better);
+- some scorers run the answer as Python code (`eval`, or sympy's `parse_expr`, which does the same);
 - two run a text of the row;
-- some have no reference answer, or one that their own scorer does not take back from JSON;
-- some give full marks to what is wrong: to "405 or 7", to "not 405", to "nan", to "0" for 0.25, or
-  to 7.024 for 7.023159, of which 12 digits were asked for.
+- some have no reference answer, or one that their own scorer rejects after a round trip as JSON;
+- some give full marks to wrong answers: "405 or 7", "not 405", "nan", "0" for 0.25, or 7.024 for
+  7.023159 if 12 digits were requested.
 
-What is left is asked in a process of its own, which is killed when the time is over.
+The other scorers run in a separate process, which is killed at its deadline.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import SandboxError, UsageError, shown
 from ..layout import ANSWER_TAG
@@ -29,89 +29,52 @@ from ..types import RewardFunctionScore
 from ..workers.worker import NoWorkers, Worker, WorkerGone
 from .reward_function import BadReference, Expected, RewardFunction, by_predicate, unscored
 
-if TYPE_CHECKING:
-    from .shaping import Shaping
-
 VERSION = "0.1.25"
-_RUN = "its scorer runs the answer as code"
-_ROW_RUN = "its scorer runs a text of the row as code"
-_NO_GOLD = "it has no reference answer that its scorer takes back"
-_LENIENT = "its scorer gives full marks to wrong answers"
-# One row a task.
-REFUSED: Mapping[str, str] = {
-    "binary_matrix": _RUN,
-    "countdown": _RUN,
-    "intermediate_integration": _RUN,
-    "n_queens": _RUN,
-    "polynomial_multiplication": _RUN,
-    "puzzle24": _RUN,
-    "simple_integration": _RUN,
-    "spiral_matrix": _RUN,
-    "string_insertion": _RUN,
-    "bitwise_arithmetic": _ROW_RUN,
-    "number_sorting": _ROW_RUN,
-    "arc_agi": _NO_GOLD,
-    "boxnet": _NO_GOLD,
-    "composite": _NO_GOLD,
-    "graph_color": _NO_GOLD,
-    "propositional_logic": _NO_GOLD,
-    "rearc": _NO_GOLD,
-    "rubiks_cube": _NO_GOLD,
-    "rush_hour": _NO_GOLD,
-    "advanced_geometry": _LENIENT,
-    "coin_flip": _LENIENT,
-    "complex_arithmetic": _LENIENT,
-    "decimal_arithmetic": _LENIENT,
-    "fraction_simplification": _LENIENT,
-    "game_of_life_halting": _LENIENT,
-    "gsm_symbolic": _LENIENT,
-    "kakurasu": _LENIENT,
-    "knights_knaves": _LENIENT,
-    "letter_jumble": _LENIENT,
-    "polynomial_equations": _LENIENT,
-    "quantum_lock": _LENIENT,
-    "sokoban": _LENIENT,
-    "spell_backward": _LENIENT,
-    "survo": _LENIENT,
-    "time_intervals": _LENIENT,
-    "word_sorting": _LENIENT,
+# Tasks whose rows are refused, by the reason.
+_REASONS: Mapping[str, str] = {
+    "its scorer runs the answer as code": """
+        binary_matrix countdown intermediate_integration n_queens polynomial_multiplication puzzle24
+        simple_integration spiral_matrix string_insertion
+    """,
+    "its scorer runs a text of the row as code": "bitwise_arithmetic number_sorting",
+    "it has no reference answer that its scorer accepts": """
+        arc_agi boxnet composite graph_color propositional_logic rearc rubiks_cube rush_hour
+    """,
+    "its scorer gives full marks to wrong answers": """
+        advanced_geometry coin_flip complex_arithmetic decimal_arithmetic fraction_simplification
+        game_of_life_halting gsm_symbolic kakurasu knights_knaves letter_jumble polynomial_equations
+        quantum_lock sokoban spell_backward survo time_intervals word_sorting
+    """,
 }
+REFUSED = {task: reason for reason, tasks in _REASONS.items() for task in tasks.split()}
 INSTALL = f"needs reasoning-gym {VERSION}: pip install 'infinite-rl[reasoning-gym]'"
-_MOST_CHARS = 20_000  # of an answer; all references are much shorter
+_MAX_CHARS = 20_000  # of an answer; all references are much shorter
 _START_S = 120.0
 
 
 class ReasoningGymRewardFunction(RewardFunction):
-    """Judges what the answer tag holds by the scorer of the row's task.
+    """Judge the content of the answer tag by the scorer of the row's task.
 
-    The reference is a JSON object (or a mapping) with the `task`, its `config` and the `entry` that
-    the package made (`dataset.loaders.reasoning_gym_rows` makes them). The correctness is the
-    scorer's number, and only 1.0 passes. A reference answer that does not pass itself gives no
-    verdict.
+    The reference is a JSON object (or a mapping) with the `task`, its `config` and the package's
+    `entry` (see `dataset.loaders.reasoning_gym_rows`). The correctness is the scorer's number, and
+    only 1.0 passes. A reference answer that its own scorer rejects gives no verdict.
 
     Format: 1.0 for exactly one well-formed answer tag, 0.4 for several or a damaged one, and 0.0
-    without; nothing is judged then. Several tags must say the same.
+    without a tag; then nothing is judged. Several tags must agree.
 
-    Judging raises `UsageError` where the package is not installed, or is of another version.
+    Judging raises `UsageError` if the package is missing or of another version.
     """
 
-    def __init__(
-        self,
-        task_name: str = "reasoning_gym",
-        timeout: float = 5,
-        *,
-        shaping: Shaping | None = None,
-    ) -> None:
-        super().__init__(task_name, timeout, shaping=shaping)
+    name = "reasoning_gym"
 
-    def prepare(self, language: str = "") -> None:  # noqa: ARG002 -- of code alone
-        """Load the package. Raises `UsageError` where that cannot be done."""
+    def prepare(self, language: str = "") -> None:  # noqa: ARG002 -- for code
+        """Load the package. Raises `UsageError` if it is missing or of another version."""
         _scorer.prepare()
 
     def compute_reward(
         self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
     ) -> RewardFunctionScore:
-        """Score a completion against a row's reference, or a callable that is given the answer."""
+        """Score a completion against a row's reference, or a callable that takes the answer."""
         text = model_output if isinstance(model_output, str) else ""
         tags = tag_matches(text, answer_tag)
         format_score = format_of(tags)
@@ -141,16 +104,16 @@ class ReasoningGymRewardFunction(RewardFunction):
 
 
 def read_task(expected: object) -> dict[str, Any]:
-    """The task of a reference. Raises `BadReference` where it is none, or one that is refused."""
+    """Return the task of a reference. Raises `BadReference` if there is none, or it is refused."""
     try:
         value = json.loads(expected) if isinstance(expected, str) else expected
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, Mapping) or value.keys() != {"task", "config", "entry"}:
-        raise BadReference("the reference is no object with a task, its config and its entry")
+        raise BadReference("the reference is not an object with task, config and entry")
     if not isinstance(value["task"], str) or value["task"] in REFUSED:
         reason = REFUSED.get(value["task"]) if isinstance(value["task"], str) else None
-        raise BadReference(f"{shown(value['task'])}: {reason or 'no task'}")
+        raise BadReference(f"{shown(value['task'])}: {reason or 'not a task'}")
     return dict(value)
 
 
@@ -161,14 +124,14 @@ def _fault(answers: list[str]) -> str:
         return "several answer tags that disagree"
     if not answers[0].strip():
         return "the answer is empty"
-    return "the answer is too long" if len(answers[0]) > _MOST_CHARS else ""
+    return "the answer is too long" if len(answers[0]) > _MAX_CHARS else ""
 
 
-# --- the process that asks the package -----------------------------------------------------------
+# --- the scorer's process -----------------------------------------------------------------------
 
 
 class _Scorer:
-    """One worker process, started on first need and again after it had to be killed."""
+    """One worker process, started on first use and again after it was killed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -179,11 +142,11 @@ class _Scorer:
             self._ready()
 
     def ask(self, job: Any, timeout: float) -> Any:
-        """What `score_job` says. Raises `BadReference`, and `WorkerGone` where the time is over."""
+        """Return the result of `score_job`. Raises `BadReference`, `WorkerGone` at the deadline."""
         try:
             text = json.dumps(job)
         except (TypeError, ValueError, RecursionError) as error:
-            raise BadReference(f"the reference is no JSON: {error}") from None
+            raise BadReference(f"the reference is not JSON: {error}") from None
         with self._lock:
             ((kind, value),) = self._ready().answers(f"{__name__}:score_job", [text], timeout)
         if kind != "ok":
@@ -195,12 +158,12 @@ class _Scorer:
             return self._worker
         try:
             worker = Worker()
-            ((kind, said),) = worker.answers(f"{__name__}:load", ["null"], _START_S)
+            ((kind, value),) = worker.answers(f"{__name__}:load", ["null"], _START_S)
         except (NoWorkers, WorkerGone) as error:
             raise SandboxError(f"the process that judges could not be started: {error}") from None
         if kind != "ok":
             worker.close()
-            raise UsageError(said[1])
+            raise UsageError(value[1])
         self._worker = worker
         return worker
 
@@ -214,20 +177,20 @@ class _Scorer:
 
 
 def load(_: object = None) -> None:
-    """Import the package. Raises `UsageError` where it is not the one whose scorers were read."""
+    """Import the package. Raises `UsageError` if it is missing or not the reviewed version."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        found = version("reasoning-gym")
+        installed = version("reasoning-gym")
         import reasoning_gym  # noqa: F401 -- takes seconds
     except (PackageNotFoundError, ImportError):
         raise UsageError(f"reasoning_gym {INSTALL}") from None
-    if found != VERSION:
-        raise UsageError(f"reasoning_gym {INSTALL} (there is {found})")
+    if installed != VERSION:
+        raise UsageError(f"reasoning_gym {INSTALL} (installed: {installed})")
 
 
 def score_job(job: tuple[dict[str, Any], str]) -> list[float]:
-    """What the scorer gives to the entry's own answer, and to this one; in a worker process."""
+    """Score the entry's own answer and this one, in a worker process."""
     from reasoning_gym.factory import create_dataset
 
     task, answer = job
@@ -245,7 +208,7 @@ _scorer = _Scorer()
 
 
 def _after_fork() -> None:
-    """A forked child has a process of its own: the lock may be held by a thread it has not."""
+    """A forked child starts its own process; the lock may belong to a thread of the parent."""
     global _scorer
     _scorer.forget()
     _scorer = _Scorer()

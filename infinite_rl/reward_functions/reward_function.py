@@ -23,21 +23,22 @@ class RewardFunction(ABC):
     `timeout` is in seconds. `shaping` switches on the signals of `shaping.py` by name; a reward
     applies them by ending in `return self.shaped(score, model_output)`.
 
-    `version` is recorded with each row that the reward verified: raise it in a reward whenever one
-    of its verdicts may change.
+    `task_name` is the class's `name` by default. `version` is recorded with each row that the
+    reward verified: raise it in a reward whenever one of its verdicts may change.
 
     Raises:
         UsageError: the timeout is not positive, or the shaping is invalid.
     """
 
+    name: str = ""
     version: str = "1"
 
     def __init__(
-        self, task_name: str, timeout: float = 5, *, shaping: Shaping | None = None
+        self, task_name: str = "", timeout: float = 5, *, shaping: Shaping | None = None
     ) -> None:
         if not isinstance(timeout, int | float) or not timeout > 0:
             raise UsageError(f"the timeout must be a positive number, not {timeout!r}")
-        self.task_name = task_name
+        self.task_name = task_name or self.name
         self.timeout = timeout
         self._signals: tuple[Signal, ...] = ()
         if shaping:

@@ -1,4 +1,4 @@
-"""Shaping signals: how long, how repetitive, and in which language a text is. Pure functions.
+"""Shaping signals: a text's length, repetition and language. Pure functions.
 
 A reward switches them on by name. Each value of `shaping` is a weight, or a mapping of a weight and
 the signal's options:
@@ -6,8 +6,8 @@ the signal's options:
     {"repetition": 0.1, "length": {"weight": 0.1, "max_len": 2000},
      "language": {"weight": 0.2, "language": "yue"}}
 
-Every signal lies in [0, 1] and 1 is best. `aux_score` is their weighted sum, and the signals
-themselves are kept, before weighting, in the score's `details["aux"]`.
+Every signal is in [0, 1], and 1 is best. `aux_score` is their weighted sum; the score's
+`details["aux"]` has the signals before weighting.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WORD = re.compile(rf"[{_HAN}{_KANA}]|[^\W{_HAN}{_KANA}]+")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case. Each Han or kana character is a word of its own."""
+    """The words of a text in lower case. Each Han or kana character is one word."""
     return _WORD.findall(text.lower())
 
 
@@ -39,9 +39,9 @@ def words(text: str) -> list[str]:
 
 
 def ngram_repetition_reward(text: str, n: int = 3, weight: float = -0.1) -> float:
-    """`weight` times the share of n-grams of words that stood in the text before.
+    """Return `weight` times the share of word n-grams that occurred earlier in the text.
 
-    0.0 where nothing is repeated, `weight` (a negative number: a penalty) in the limit.
+    0.0 without repetition, `weight` (a negative number: a penalty) in the limit.
 
     Raises:
         UsageError: `n` is not positive (also a ValueError).
@@ -70,15 +70,15 @@ def cosine_length_reward(
     target_len: int | None = None,
     correct: bool = True,
 ) -> float:
-    """Reward a correct answer for being short, a wrong one for having thought longer.
+    """Reward a correct answer for being short, a wrong one for being long.
 
     Correct: 1.0 up to `target_len` (by default `min_len`), then half a cosine down to 0.0 at
-    `max_len`. Incorrect: half a cosine from 0.0 at `min_len` up to 1.0 at `max_len`. Lengths are in
-    any one unit.
+    `max_len`. Incorrect: half a cosine from 0.0 at `min_len` up to 1.0 at `max_len`. All lengths
+    have the same unit.
 
     Raises:
-        UsageError: `max_len` is not above `min_len`, or `target_len` lies outside of the two (also
-            a ValueError).
+        UsageError: `max_len` is not above `min_len`, or `target_len` is not between the two (also a
+            ValueError).
     """
     if max_len <= min_len:
         raise UsageError(f"max_len {max_len} must be above min_len {min_len}")
@@ -110,8 +110,8 @@ def _length_signal(
 
 # --- language
 
-# Code and mathematics look alike in every language, so they are not counted. Each pattern takes an
-# unclosed start to the end of the text or fails within a line: that keeps the search linear.
+# Code and mathematics look alike in every language, so they do not count. Each pattern matches an
+# unclosed start up to the end of the text or fails within a line: so the search is linear.
 _NOT_PROSE = re.compile(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|\$\$.*?(?:\$\$|\Z)|\\\[.*?(?:\\\]|\Z)|\\\(.*?(?:\\\)|\Z)"
     r"|`[^`\n]*`|\$[^$\n]*\$|\\[A-Za-z]+|</?[A-Za-z][^<>\n]{0,80}>|https?://\S+",
@@ -125,10 +125,10 @@ _SCRIPT = re.compile(
 )
 _SCRIPT_OF = {"en": "latin", "ru": "cyrillic", "ar": "arabic", "ko": "hangul"}
 
-# Japanese prose is about half kana. Below this share the Han characters are taken for Chinese.
+# Japanese prose is about half kana. Below this share, Han characters count as Chinese.
 _KANA_SHARE = 0.1
 
-# Characters that only one of the two writings has, as pairs: simplified, traditional.
+# Characters that only one of the two scripts has, as pairs: simplified, traditional.
 _PAIRS = (
     "这這个個们們来來说說时時为為会會对對没沒过過还還开開样樣发發经經现現问問学學间間长長实實动動"
     "关關两兩无無认認应應与與点點气氣东東车車书書见見让讓给給请請题題数數总總结結计計设設证證义義"
@@ -144,7 +144,7 @@ _SIMPLIFIED, _TRADITIONAL = frozenset(_PAIRS[::2]), frozenset(_PAIRS[1::2])
 _CANTONESE = frozenset("嘅咗喺冇佢哋嗰咁唔啲嚟嘢乜攞睇諗俾畀咩噉㗎喇囉揾搵瞓")
 _CANTONESE_SHARE = 0.02
 
-# How far a text in one kind of Chinese (second key) answers the wish for another (first key).
+# The credit for text in one variety of Chinese (second key) if another is wanted (first key).
 _CHINESE = {
     "zh": {"zh": 1.0, "zh-hant": 0.25, "yue": 0.25},
     "zh-hant": {"zh": 0.25, "zh-hant": 1.0, "yue": 0.25},
@@ -154,18 +154,18 @@ LANGUAGES = (*_SCRIPT_OF, "ja", *_CHINESE)
 
 
 def language_consistency(text: str, language: str) -> float:
-    """The share of the prose that is in `language`, in [0, 1]; 0.0 where there is no prose.
+    """Return the share of the prose that is in `language`, in [0, 1]; 0.0 without prose.
 
     The unit is the word, or the single Han or kana character. Code, mathematics, tags, numbers and
-    single Latin letters (names of variables) do not count. Chinese of another kind counts in part:
-    Mandarin for "yue" is 0.25, traditional characters for "zh" too.
+    single Latin letters (names of variables) do not count. Another variety of Chinese counts in
+    part: Mandarin for "yue" is 0.25, and so are traditional characters for "zh".
 
-    Languages are told apart by script. So "en" is any text in Latin letters, "ru" any in Cyrillic,
-    "ar" any in Arabic ones. Kinds of Chinese are told apart by their frequent characters: a text
-    that has none of these suits each kind.
+    Languages are distinguished by script: "en" is any text in Latin letters, "ru" any in Cyrillic,
+    "ar" any in Arabic ones. Varieties of Chinese are distinguished by frequent characters: a text
+    without any of these counts fully for each variety.
 
     Raises:
-        UnknownName: `language` is none of en, zh, zh-hant, yue, ja, ko, ru, ar.
+        UnknownName: `language` is not one of en, zh, zh-hant, yue, ja, ko, ru, ar.
     """
     if language not in LANGUAGES:
         raise UnknownName("language", language, LANGUAGES)
@@ -178,7 +178,7 @@ def language_consistency(text: str, language: str) -> float:
 
 
 def _script(word: str) -> str:
-    """The script of a word's first letter; "" for what says nothing about the language."""
+    """The script of a word's first letter; "" if the word says nothing about the language."""
     if len(word) == 1 and word.isascii():
         return ""
     letter = _SCRIPT.search(word)
@@ -186,7 +186,7 @@ def _script(word: str) -> str:
 
 
 def _share(scripts: Counter[str], prose: list[str], language: str) -> float:
-    """How many of the words count as `language`."""
+    """The number of words that count as `language`."""
     if language in _SCRIPT_OF:
         return scripts[_SCRIPT_OF[language]]
     kana, han = scripts["kana"], scripts["han"]
@@ -197,7 +197,7 @@ def _share(scripts: Counter[str], prose: list[str], language: str) -> float:
 
 
 def _chinese(prose: list[str], language: str) -> float:
-    """The weight of Chinese text where the kind `language` is wanted."""
+    """The weight of Chinese text if the variety `language` is wanted."""
     cantonese = sum(word in _CANTONESE for word in prose)
     if cantonese > _CANTONESE_SHARE * len(prose):
         return _CHINESE[language]["yue"]
@@ -212,7 +212,7 @@ def _language_signal(text: str, _correct: bool, *, language: str) -> float:
     return language_consistency(text, language)
 
 
-# --- the table, and what a reward does with it
+# --- the table of signals
 
 SIGNALS: Mapping[str, Callable[..., float]] = {
     "repetition": _repetition_signal,
@@ -223,7 +223,7 @@ SIGNALS: Mapping[str, Callable[..., float]] = {
 
 @dataclass(frozen=True)
 class Signal:
-    """One signal that is switched on: `measure(text, correct)` lies in [0, 1]."""
+    """One signal that is switched on: `measure(text, correct)` is in [0, 1]."""
 
     name: str
     weight: float
@@ -231,11 +231,11 @@ class Signal:
 
 
 def read_shaping(shaping: Shaping | None) -> tuple[Signal, ...]:
-    """The signals that a reward's `shaping` switches on.
+    """Read a reward's `shaping` into the signals that it switches on.
 
     Raises:
-        UnknownName: no such signal or language.
-        UsageError: a weight or an option that the signal cannot take.
+        UnknownName: a signal or a language is unknown.
+        UsageError: a weight or an option is invalid.
     """
     return tuple(_read_signal(name, choice) for name, choice in (shaping or {}).items())
 
@@ -248,7 +248,7 @@ def _read_signal(name: str, choice: float | Mapping[str, Any]) -> Signal:
         raise UsageError(f"the weight of {name!r} must be a number, not {weight!r}")
     measure = partial(signal, **options)
     try:
-        measure("", False)  # wrong options are found here, not at the first completion
+        measure("", False)  # wrong options raise here, not at the first completion
     except TypeError as error:
         raise UsageError(f"wrong options for {name!r}: {error}") from None
     return Signal(name, float(weight), measure)
@@ -257,9 +257,9 @@ def _read_signal(name: str, choice: float | Mapping[str, Any]) -> Signal:
 def shape(
     score: RewardFunctionScore, text: str, signals: tuple[Signal, ...]
 ) -> RewardFunctionScore:
-    """The score with `aux_score` and `details["aux"]` filled in by the signals, measured on `text`.
+    """Add `aux_score` and `details["aux"]`, the signals measured on `text`, to a score.
 
-    What could not be judged is left as it is: no signal may speak where correctness is unknown.
+    An unscored completion stays as it is: without correctness no signal counts.
     """
     if not signals or score.status == "unscored":
         return score

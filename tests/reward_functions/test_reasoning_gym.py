@@ -192,7 +192,7 @@ def test_threads_may_ask_at_once() -> None:
 
 def test_another_version_judges_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("infinite_rl.reward_functions.reasoning_gym.VERSION", "0.0.1")
-    with pytest.raises(UsageError, match=f"needs reasoning-gym .*there is {VERSION}"):
+    with pytest.raises(UsageError, match=f"needs reasoning-gym .*installed: {VERSION}"):
         reasoning_gym_rows("chain_sum", 1)
 
 

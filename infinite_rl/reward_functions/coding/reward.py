@@ -88,7 +88,7 @@ class CodingRewardFunction(RewardFunction):
         *,
         shaping: Shaping | None = None,
     ) -> None:
-        super().__init__(task_name or self.name, timeout, shaping=shaping)
+        super().__init__(task_name, timeout, shaping=shaping)
         self._languages = LanguageChoice(accepts_any=executor is not None)
         self._executor = executor or RewardExecutor(timeout=timeout)
         self._shaping = shaping

@@ -46,11 +46,12 @@ class InstructionRewardFunction(RewardFunction):
     follows it: with and without its first and its last line, each with and without asterisks.
     """
 
+    name = "instruction"
     version = "2"
 
     def __init__(
         self,
-        task_name: str = "instruction",
+        task_name: str = "",
         timeout: float = 5,
         *,
         shaping: Shaping | None = None,

@@ -17,7 +17,13 @@ from typing import Literal, NamedTuple
 
 from ...layout import ANSWER_TAG
 from ...parsing.tags import TagMatch, split_thinking, tag_matches
-from ..around import fault_around, fault_behind, unit_behind, until_ended, until_next
+from ..answer_context import (
+    fault_after,
+    fault_around,
+    unit_after,
+    until_end_token,
+    until_next_question,
+)
 from .bounds import Unparsed
 
 Convention = Literal["tag", "math", "gsm8k", "last_number"]
@@ -154,7 +160,7 @@ def answer_tags(text: str, tag: str = ANSWER_TAG) -> list[TagMatch]:
 
 def visible_text(text: str) -> str:
     """A completion without its thinking, up to the mark that ends the model's turn."""
-    return until_ended(split_thinking(text)[0])
+    return until_end_token(split_thinking(text)[0])
 
 
 class Box(NamedTuple):
@@ -215,7 +221,7 @@ def _stated_box(text: str) -> str | None:
     fault = fault_around(before, behind, answer)
     if fault or _stated_otherwise(behind, answer):
         raise Unparsed(fault or "another answer behind the box")
-    unit = unit_behind(behind) if behind else ""
+    unit = unit_after(behind) if behind else ""
     return f"{answer} {unit}" if unit[-1:].isalpha() and "cent" not in unit.lower() else answer
 
 
@@ -225,7 +231,7 @@ def _stated_otherwise(behind: str, answer: str) -> bool:
     if boxed is None:
         return False
     try:
-        later = _PLAIN.fullmatch(after_marker(until_next(behind)) or "")
+        later = _PLAIN.fullmatch(after_marker(until_next_question(behind)) or "")
     except Unparsed:
         return False
     if later is None:
@@ -339,7 +345,7 @@ def after_marker(text: str) -> str | None:
     taken_back = list(_TAKEN_BACK.finditer(rest))
     rest = rest[taken_back[-1].end() :] if taken_back else rest
     statement = _statement(rest)
-    fault = fault_behind(rest.partition(statement)[2], statement) if statement else ""
+    fault = fault_after(rest.partition(statement)[2], statement) if statement else ""
     if fault:
         raise Unparsed(fault)
     return statement

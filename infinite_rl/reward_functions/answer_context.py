@@ -1,21 +1,21 @@
-"""What the words around a number say of it: that it is the answer, that it is not, or more. Pure.
+"""The context of an answer: whether the words around a number assert, deny or modify it. Pure.
 
 Nothing is guessed: a sentence with a second number, with a word that counts, compares or denies, or
-with a sign of calculation is left as it is.
+with an arithmetic sign is returned as it is.
 """
 
 from __future__ import annotations
 
 import re
 
-# What a model writes when it has ended, and what its own text does not go on behind.
+# End tokens; a model's own text does not continue after one.
 _ENDED = re.compile(
     r"<\|(?:im_end|endoftext|end_of_text|eot_id|eom_id|end_of_turn|return)\|>"
     r"|<end_of_turn>|<eos>|<｜end▁of▁sentence｜>|</s>"
 )
-# A base model goes on with the next exercise of its own making.
+# A base model continues with an exercise of its own.
 NEXT_QUESTION = re.compile(r"^(?:Q|Question|Problem)[ \t]{0,3}\d{0,6}[ \t]{0,3}[:.]", re.MULTILINE)
-_LONGEST = 400  # characters of a sentence that is read
+_MAX_SENTENCE = 400  # characters
 _NUMERAL = r"\d[\d,]*(?:\.\d+)?|\.\d+"
 _SENTENCE = re.compile(
     r"(?P<before>[^\d]*?)"
@@ -23,7 +23,7 @@ _SENTENCE = re.compile(
     r"(?P<after>[^\d]*)"
 )
 _MONEY = re.compile(r"\\?\$|[€£]")
-# Between words; a hyphen or an apostrophe stands in one.
+# Between words; hyphens and apostrophes belong to words.
 _GAPS = re.compile(r"(?:[\s*()!:=]|[.,](?=[\s*)]|\Z))+")
 _WORD = re.compile(r"[^\W\d_]{2,}(?:['\u2019-][^\W\d_]+)*['\u2019]?|[aAI]")
 # Words with which a sentence says more than "it is this number".
@@ -40,8 +40,8 @@ _WORDS = """
     forty fifty sixty seventy eighty ninety step part question problem exercise example page option
     choice number line
 """
-_TELLING = frozenset(_WORDS.split())
-# Words that deny the answer right behind them, over others that only lead to it.
+_MODIFYING = frozenset(_WORDS.split())
+# Words that deny the answer after them, across words that only lead to it.
 _DENYING = """
     not never cannot nor or neither either maybe perhaps possibly doubt wrong incorrect false except
     unlike
@@ -52,12 +52,12 @@ _PAIRS = frozenset(
     ["anything but", "all but", "everything but", "instead of", "rather than", "other than"]
 )
 _COMPARED = frozenset(["more than", "less than", "greater than", "smaller than"])
-_ON_THE_WAY = """
+_LEAD_WORDS = """
     be equal equals to just simply really exactly actually the answer is it its that think believe
     say sure certain a an final value result in x y n text textbf mathrm quad qquad
 """
-_LEADING = frozenset(_ON_THE_WAY.split())
-# What a sentence leaves open right before a number: "it might be", "suppose x is", "if it were".
+_LEADING = frozenset(_LEAD_WORDS.split())
+# Hypothetical statements of a number: "it might be", "suppose x is", "if it were".
 _SUPPOSED = re.compile(
     r"\b(?:suppos(?:e|ing)|assum(?:e|ing)|imagine|pretend)\b"
     r"(?:\s+(?:that|the|final|correct|answer|it|is|was|were|equals?|value|of|\$?[a-z](?![a-z])))*"
@@ -71,19 +71,19 @@ _SUPPOSED = re.compile(
     r"|\bif\b[^.,;:\n]{0,60}\bwere(?:\s+equal\s+to)?[\s$=({]*\Z",
     re.IGNORECASE,
 )
-# One of these is in all that it finds; to look for them takes a tenth of the time.
-_IN_ALL = """
+# Every match of the pattern has one of these; to look for them takes a tenth of the time.
+_HYPOTHETICAL_WORDS = """
     suppos assum imagine pretend might may could think guess believe wrong incorrect false mistake
     trap tempting naive previous old were
 """
-_SUPPOSING = _IN_ALL.split()
+_SUPPOSING = _HYPOTHETICAL_WORDS.split()
 _PIECE = re.compile(r"[^\s$*:(\[\]\\={}&_]+")
-_NEAR = 80  # characters that are looked at before a statement, and for words
-_PHRASE = 50
-# What may stand between a sign and its box; then what makes the box a part of something else.
+_BEFORE_CHARS = 80  # that are read before a statement
+_PHRASE_CHARS = 50
+# The text between a sign and its box; then the signs that make the box part of a formula.
 _OPENED = r"(?:[$({]|\\[(,;:! ]|\\left|\\\$|[ \t])*\Z"
 _TOUCHING = r"(?:[$({]|\\[(,;:!]|\\left|\\\$)*\Z"
-_COUNTED_BEFORE = re.compile(
+_FORMULA_BEFORE = re.compile(
     rf"(?:(?:[\d}}]|\d\)|\b[b-z])[ \t]*(?:\*|[-+/\u2212\u00d7\u00b7\u00f7])"
     rf"|(?:[)}}]|(?<![</\w])\w{{1,20}})[ \t]*[<>\u2260\u2264\u2265\u00b1^]|[)}}\w]_"
     rf"|(?:(?:[=(&]|\\\\)[ \t]*|\$)[-\u2212]"
@@ -94,10 +94,10 @@ _COUNTED_BEFORE = re.compile(
     r"|(?:\\[dtc]?frac|\\binom)(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})?\s*\{\s*\Z"
     r"|(?:~~|\\[hv]?phantom\{|\\x?b?cancel\{|\\sout\{|\\overline\{)[\s$]*\Z"
 )
-# Behind it: more digits, a calculation, a factor.
+# After the box: more digits, a calculation, a factor.
 _LETTER = "[b-zB-HJ-Z](?![A-Za-z])"
 _CLOSED = r"(?:[ \t$]|\\[,;!)]|(?:\\right)?\))*"
-_COUNTED_BEHIND = re.compile(
+_FORMULA_AFTER = re.compile(
     r"(?:[$)\]]|\\[)\]])?(?:[.,]|\{,\}|\\,)?\d"
     rf"|(?:\s*\^\s*\{{?\s*\\circ\s*\}}?)?{_CLOSED}(?:[*+/\u00d7\u00b7\u00f7\u00b1]"
     r"|\^(?!\s*\{?\s*(?:\\circ|\\text|\\mathrm|\\prime|st|nd|rd|th))"
@@ -136,7 +136,7 @@ _OTHERWISE = re.compile(
     r"[\s$*(\\]{0,9}\d)))\b",
     re.IGNORECASE,
 )
-# What is said of a number that stands before it: "does not work", "is too large".
+# A verdict on the number before it: "does not work", "is too large".
 _FAILS = re.compile(
     r"(?:[\s$*)\]}]|\\[)\]])*(?:,\s*which\s+|,?\s*but\s+(?:this|that|it)\s+)?"
     r"(?:(?:does|do|did)(?:\s+not|n['\u2019]t)\s+(?:work|satisfy|fit|hold|suffice)\b"
@@ -146,69 +146,67 @@ _FAILS = re.compile(
     r"|(?:fails|contradicts|violates|leads\s+to\s+a\s+contradiction)\b)",
     re.IGNORECASE,
 )
-_BEHIND = 200  # characters that are looked at
-_ALONE = re.compile(r"\b(no|wait|oops|sorry|hmm+)[.!]", re.IGNORECASE)  # goes with what follows
+_AFTER_CHARS = 200  # that are read after a statement
+_ALONE = re.compile(
+    r"\b(no|wait|oops|sorry|hmm+)[.!]", re.IGNORECASE
+)  # belongs to the text that follows
 _END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
-def until_ended(text: str) -> str:
-    """A text up to the first mark by which a model ends its turn, such as `<|im_end|>`."""
-    found = _ENDED.search(text) if "<" in text else None
-    return text[: found.start()] if found else text
+def until_end_token(text: str) -> str:
+    """Cut a text at the first end token, such as `<|im_end|>`."""
+    token = _ENDED.search(text) if "<" in text else None
+    return text[: token.start()] if token else text
 
 
-def until_next(text: str, place: int = 0) -> str:
-    """A text up to the first question of its own behind a place."""
-    found = NEXT_QUESTION.search(text, place)
-    return text[: found.start()] if found else text
+def until_next_question(text: str, start: int = 0) -> str:
+    """Cut a text at the first question of its own after `start`."""
+    question = NEXT_QUESTION.search(text, start)
+    return text[: question.start()] if question else text
 
 
-def number_in(sentence: str) -> str:
-    """The number of a sentence such as "She makes $18 a day.", or else the sentence as it is.
+def stated_number(sentence: str) -> str:
+    """Return the number of a sentence such as "She makes $18 a day.", else the whole sentence.
 
-    It is the only one, and no word counts ("two", "dozen"), compares ("more than"), denies or takes
-    back. A name before a number ("question 18") is such a word as well.
+    It must be the only number, and no word may count ("two", "dozen"), compare ("more than"), deny
+    or retract. A label before a number ("question 18") is such a word, too.
     """
-    if len(sentence) > _LONGEST:
+    if len(sentence) > _MAX_SENTENCE:
         return sentence
-    found = _SENTENCE.fullmatch(sentence)
-    if found is None:
+    match = _SENTENCE.fullmatch(sentence)
+    if match is None:
         return sentence
-    before, number, after = found.group("before", "number", "after")
+    before, number, after = match.group("before", "number", "after")
     if before[-1:].isalnum() or after[:1].isalnum() or after[:1] in ("!", "-"):
         return sentence
     amount = re.sub(r"[\\$€£\s]", "", number).replace("\N{MINUS SIGN}", "-")
     rest = f"{before} {after if _MONEY.search(number) is None else after.removeprefix('$')}"
     words = [word for word in _GAPS.split(rest) if word]
-    plain = all(_WORD.fullmatch(word) and not _tells(word.lower()) for word in words)
+    plain = all(_WORD.fullmatch(word) and not _modifies(word.lower()) for word in words)
     return amount if plain else sentence
 
 
-def _tells(word: str) -> bool:
-    return word.endswith(("n't", "n\u2019t")) or _TELLING.issuperset(word.split("-"))
+def _modifies(word: str) -> bool:
+    return word.endswith(("n't", "n\u2019t")) or _MODIFYING.issuperset(word.split("-"))
 
 
-def unit_behind(behind: str) -> str:
-    """What belongs to a number right before: "%", "thousand" and the like; "" without any."""
-    found = _UNIT.match(behind)
-    return found[1] if found else ""
+def unit_after(after: str) -> str:
+    """Return the unit at the start of the text after a number: "%", "thousand"; "" without one."""
+    unit = _UNIT.match(after)
+    return unit[1] if unit else ""
 
 
 def fault_before(before: str, *, box: bool = False) -> str:
-    """Why a statement is none, by what stands before it in its line; "" where it is one.
+    """Why a number is not asserted, by the text before it in its line; "" if it is.
 
     A `box` may also be part of a formula.
     """
-    near = before[-_NEAR:]
-    if _denied(near[-_PHRASE:]) or _supposed(near):
+    near = before[-_BEFORE_CHARS:]
+    low = near.casefold()
+    supposed = any(map(low.__contains__, _SUPPOSING)) and _SUPPOSED.search(near)
+    if _denied(near[-_PHRASE_CHARS:]) or supposed:
         return "an answer that is denied or left open"
-    return _CALCULATED if box and _counted(near) else ""
-
-
-def _supposed(before: str) -> bool:
-    """Whether a number right behind is supposed or thought of, not stated."""
-    low = before.casefold()
-    return any(map(low.__contains__, _SUPPOSING)) and bool(_SUPPOSED.search(before))
+    return _CALCULATED if box and _in_formula(near) else ""
 
 
 def _denied(near: str) -> bool:
@@ -222,45 +220,45 @@ def _denied(near: str) -> bool:
         pieces.pop()
     third, second, last = ["", "", ",", *pieces][-3:] if pieces else ("", ",", "")
     if last == "or" and second.endswith(","):
-        return False  # "1/4, or 0.25" is one
+        return False  # "1/4, or 0.25" is one answer
     both = f"{second} {last}"
     compares = both in _COMPARED and third not in ("no", "not")
     denies = last in _DENIALS or last.endswith(("n't", "n\u2019t"))
     return denies or compares or both in _PAIRS
 
 
-def _counted(near: str) -> bool:
+def _in_formula(near: str) -> bool:
     bare = near.rstrip(" \t$*")
     end = bare[-2:]
     word = len(end) == 2 and end.isascii() and end.isalpha() and "\\" not in bare[-12:]
     if word or bare[-1:] in ("", "=", ":", "."):
         return False  # most often
-    return _COUNTED_BEFORE.search(near.rpartition("\n")[2]) is not None
+    return _FORMULA_BEFORE.search(near.rpartition("\n")[2]) is not None
 
 
-def fault_around(before: str, behind: str, answer: str) -> str:
-    """Why a box is no statement, by what stands before it and behind it; "" where it is one.
+def fault_around(before: str, after: str, answer: str) -> str:
+    """Why a box is not asserted as the answer, by the text before and after it; "" if it is.
 
-    In an equation, "2 + \\boxed{3} = 5", it fills a gap and is no part of a calculation.
+    In an equation, "2 + \\boxed{3} = 5", a box fills a gap and is not part of a calculation.
     """
-    fault = fault_before(before, box=True) or fault_behind(behind, answer)
-    return "" if fault == _CALCULATED and _EQUATION.match(behind) else fault
+    fault = fault_before(before, box=True) or fault_after(after, answer)
+    return "" if fault == _CALCULATED and _EQUATION.match(after) else fault
 
 
-def fault_behind(behind: str, answer: str) -> str:
-    """Why a statement is none, by what stands right behind it; "" where it is one.
+def fault_after(after: str, answer: str) -> str:
+    """Why a number is not asserted, by the text after it; "" if it is.
 
     A remark ("Wait, ...", "But ...") whose last number is that of the answer confirms it.
     """
-    if not behind.strip("$.*)]}\\ \n"):
+    if not after.strip("$.*)]}\\ \n"):
         return ""  # most often
-    if _COUNTED_BEHIND.match(behind):
+    if _FORMULA_AFTER.match(after):
         return _CALCULATED
-    if _FAILS.match(behind):
+    if _FAILS.match(after):
         return "an answer that is rejected"
-    if _ASKED.match(behind):
+    if _ASKED.match(after):
         return "an answer that is asked, not stated"
-    sentences = _END_OF_SENTENCE.split(_ALONE.sub(r"\1,", behind[:_BEHIND]))
+    sentences = _END_OF_SENTENCE.split(_ALONE.sub(r"\1,", after[:_AFTER_CHARS]))
     if any(_doubts(each, answer) for each in sentences):
         return "an answer that is taken back"
     return ""
