@@ -81,7 +81,7 @@ def status(given: argparse.Namespace) -> int:
     lines = [line(state)]
     if state.machines:
         lines.append(f"on {state.machines}, training for {timedelta(seconds=state.seconds)} so far")
-    if where := state.told.get("checkpoint_uri"):
+    if where := state.hyperparameters.get("checkpoint_uri"):
         lines.append(f"checkpoints: {plain(where)}")
     tell(given, state, *lines)
     return NOT_DONE if state.status in (jobs.FAILED, jobs.STOPPED) else DONE
@@ -128,8 +128,8 @@ def listed(given: argparse.Namespace) -> int:
         {"name": state.name, "status": state.status, "created": state.created, "ended": state.ended}
         for state in found
     ]
-    nothing = f"there are no jobs in {aws.place.region}"
-    tell(given, {"region": aws.place.region, "jobs": jobs_there}, *(lines or [nothing]))
+    nothing = f"there are no jobs in {aws.config.region}"
+    tell(given, {"region": aws.config.region, "jobs": jobs_there}, *(lines or [nothing]))
     return DONE
 
 

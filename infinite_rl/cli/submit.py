@@ -105,7 +105,7 @@ def run(given: argparse.Namespace) -> int:
 
 def _check(given: argparse.Namespace) -> None:
     """Raise UsageError for flags that do not go together."""
-    from ..launch.names import check_name
+    from ..launch.request import check_name
 
     if given.job_name:
         check_name(given.job_name)
@@ -136,7 +136,7 @@ def _submitted(given: argparse.Namespace, asked: SubmitRequest) -> int:
     from ..launch.submit import submit
 
     job, aws = submit(asked, _now, build=given.build, push=given.push)
-    said, region = f"submitted: {job.name}", aws.place.region
+    said, region = f"submitted: {job.name}", aws.config.region
     if given.wait:
         print(said, flush=True)
         return waited(given, aws, job.name)

@@ -1,7 +1,7 @@
-"""Every call of AWS, through boto3, and each of its errors in one clear line.
+"""Calls of AWS by boto3, with each error mapped to one clear line.
 
-Calls are made with the credentials, the profile and the endpoints (`AWS_ENDPOINT_URL`) that boto3
-finds; it repeats by itself what is throttled or fails in passing.
+boto3 finds the credentials, the profile and the endpoints (`AWS_ENDPOINT_URL`), and retries what is
+throttled or fails for a moment.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import InfiniteRLError, LaunchError, UsageError
+from ..storage.aws_setup import RENEW, boto3_session, setup_problem
 from .config import SageMakerConfig
 from .permissions import explain
 
@@ -24,11 +25,10 @@ THROTTLED = (
     *("Throttling", "ThrottlingException", "ThrottledException", "TooManyRequestsException"),
     *("RequestLimitExceeded", "SlowDown", "LimitExceededException"),
 )
-_RENEW = "renew them (`aws sso login`, or new keys) and run this again"
 
 
 class Refused(LaunchError):
-    """AWS answered with an error; `code` is its name there."""
+    """AWS answered with an error; `code` is AWS's name for it."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
@@ -36,133 +36,94 @@ class Refused(LaunchError):
 
 
 class Unanswered(LaunchError):
-    """No answer came: whether AWS did what it was asked is not known."""
+    """No answer came: AWS may or may not have done what was asked."""
 
 
 class Aws:
-    """AWS for one place, each service's client made when it is first called."""
+    """The services of AWS for one config; each client is created on its first call."""
 
-    def __init__(self, place: SageMakerConfig) -> None:
-        self.place = place
+    def __init__(self, config: SageMakerConfig) -> None:
+        self.config = config
         self._clients: dict[str, Any] = {}
 
-    def call(self, service: str, method: str, **values: Any) -> Any:
-        """What a service answers.
+    def call(self, service: str, method: str, **args: Any) -> Any:
+        """Call a service, and return its answer.
 
         Raises:
-            UsageError: there are no credentials, they have expired, or a permission is missing.
-            Refused: any other error that AWS answers with.
+            UsageError: credentials are missing or expired, or a permission is missing.
+            Refused: AWS answered with another error.
             Unanswered: no answer came.
         """
-        with self.told(service):
-            return getattr(self.client(service), method)(**values)
+        with self.errors_of(service):
+            return getattr(self._client(service), method)(**args)
 
-    def pages(self, service: str, method: str, key: str, **values: Any) -> Iterator[Any]:
-        """What a service lists under `key`, page after page; raises as `call` does."""
-        with self.told(service):
-            for page in self.client(service).get_paginator(method).paginate(**values):
+    def pages(self, service: str, method: str, key: str, **args: Any) -> Iterator[Any]:
+        """Yield what a service lists under `key`, page by page; raises as `call` does."""
+        with self.errors_of(service):
+            for page in self._client(service).get_paginator(method).paginate(**args):
                 yield from page.get(key, ())
 
-    def client(self, service: str) -> Any:
-        """boto3's client of a service, the same each time."""
+    def _client(self, service: str) -> Any:
         if service not in self._clients:
-            self._clients[service] = _session().client(
-                service, region_name=self.place.region or None, config=_config()
-            )
+            session = boto3_session("jobs on AWS need")
+            from botocore.config import Config
+
+            options = Config(retries={"mode": "standard"}, connect_timeout=10, read_timeout=60)
+            region = self.config.region or None
+            self._clients[service] = session.client(service, region_name=region, config=options)
         return self._clients[service]
 
     @contextmanager
-    def told(self, service: str) -> Iterator[None]:
-        """Turns whatever boto3 raises into an error that says what to do."""
-        boto = _exceptions()
+    def errors_of(self, service: str) -> Iterator[None]:
+        """Map what boto3 raises to an error that says what to do."""
         try:
             yield
-        except boto.ClientError as error:
-            raise self._refused(service, error) from None
-        except (boto.NoCredentialsError, boto.PartialCredentialsError) as error:
-            raise UsageError(_no_credentials(error)) from None
-        except (
-            *(boto.SSOTokenLoadError, boto.UnauthorizedSSOTokenError, boto.TokenRetrievalError),
-            *(boto.CredentialRetrievalError, boto.SSOError),
-        ) as error:
-            raise UsageError(f"the AWS credentials cannot be used: {error}; {_RENEW}") from None
-        except boto.NoRegionError:
-            raise UsageError("AWS needs a region") from None
-        except (boto.ProfileNotFound, boto.ConfigParseError, boto.ConfigNotFound) as error:
-            raise UsageError(f"the AWS profile cannot be used: {error}") from None
-        except boto.ParamValidationError as error:
-            raise UsageError(f"AWS would not take this: {_line(error)}") from None
-        except (boto.HTTPClientError, boto.BotoCoreError) as error:
-            raise Unanswered(f"AWS {service} did not answer: {_line(error)}") from None
-        except ValueError as error:  # an endpoint that is no address
-            if isinstance(error, InfiniteRLError):
-                raise
-            raise UsageError(f"AWS {service} cannot be asked: {_line(error)}") from None
+        except InfiniteRLError:
+            raise
+        except Exception as error:  # boto3's classes cannot be named if it is not installed
+            from botocore.exceptions import BotoCoreError, ClientError
 
-    def _refused(self, service: str, error: Any) -> Exception:
-        said = error.response.get("Error", {})
-        code, message = str(said.get("Code", "")), str(said.get("Message", ""))
+            if isinstance(error, ClientError):
+                raise self._refusal(service, error) from None
+            if problem := setup_problem(error):
+                raise UsageError(problem) from None
+            if isinstance(error, BotoCoreError):
+                raise Unanswered(f"AWS {service} did not answer: {_line(error)}") from None
+            raise
+
+    def _refusal(self, service: str, error: Any) -> Exception:
+        details = error.response.get("Error", {})
+        code, message = str(details.get("Code", "")), str(details.get("Message", ""))
         if code in _EXPIRED or "token included in the request is expired" in message:
-            return UsageError(f"the AWS credentials have expired: {_RENEW}")
+            return UsageError(f"the AWS credentials have expired: {RENEW}")
         if code in _UNKNOWN_KEYS:
-            return UsageError(f"AWS does not know these credentials ({code}): {_RENEW}")
+            return UsageError(f"AWS does not know these credentials ({code}): {RENEW}")
         if code in _DENIED:
-            return UsageError(explain(service, error.operation_name, message, self.place))
-        if code in THROTTLED:
-            more = "wait a minute and run this again"
-            return Refused(f"AWS {service} is throttling ({_line(message)}): {more}", code)
-        if code in ("ResourceLimitExceeded", "ServiceQuotaExceededException"):
-            more = "ask for more under Service Quotas, or take another --instance_type"
-            return Refused(f"a quota of the account is too small: {_line(message)}; {more}", code)
+            return UsageError(explain(service, error.operation_name, message, self.config))
         if code == "NoSuchBucket":
-            return UsageError(f"there is no bucket {self.place.bucket}: give another, or make it")
-        return Refused(f"AWS refused {error.operation_name} ({code}): {_line(message)}", code)
+            name = self.config.bucket
+            return UsageError(f"there is no bucket {name}: create it, or choose another")
+        text = f"AWS refused {error.operation_name} ({code}): {_line(message)}"
+        if code in THROTTLED:
+            remedy = "wait a minute and run this again"
+            text = f"AWS {service} is throttling ({_line(message)}): {remedy}"
+        elif code in ("ResourceLimitExceeded", "ServiceQuotaExceededException"):
+            remedy = "raise it under Service Quotas, or choose another --instance_type"
+            text = f"a quota of the account is too small: {_line(message)}; {remedy}"
+        return Refused(text, code)
 
 
 def region() -> str:
-    """The region of the AWS profile, "" where it has none."""
-    with Aws(SageMakerConfig()).told("configuration"):
-        return str(_session().region_name or "")
+    """The region of the AWS profile, "" if it has none. Raises as `Aws.call`."""
+    with Aws(SageMakerConfig()).errors_of("configuration"):
+        return str(boto3_session("jobs on AWS need").region_name or "")
 
 
-def account(place: SageMakerConfig) -> str:
-    """The account of the credentials. Raises as `Aws.call` does."""
-    return str(Aws(place).call("sts", "get_caller_identity")["Account"])
+def account(config: SageMakerConfig) -> str:
+    """The account of the credentials. Raises as `Aws.call`."""
+    return str(Aws(config).call("sts", "get_caller_identity")["Account"])
 
 
-def _no_credentials(error: Exception) -> str:
-    return (
-        f"there are no AWS credentials ({_line(error)}): run `aws configure` or `aws sso login`, "
-        "or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-    )
-
-
-def _line(said: object) -> str:
-    text = " ".join(str(said).split())
+def _line(value: object) -> str:
+    text = " ".join(str(value).split())
     return text if len(text) <= 600 else f"{text[:597]}..."
-
-
-def _session() -> Any:
-    return _boto3().Session()
-
-
-def _config() -> Any:
-    from botocore.config import Config
-
-    retries = {"mode": "standard"}  # with as many attempts as AWS_MAX_ATTEMPTS says
-    return Config(retries=retries, connect_timeout=10, read_timeout=60)
-
-
-def _boto3() -> Any:
-    try:
-        import boto3
-    except ModuleNotFoundError:
-        raise UsageError("jobs on AWS need boto3: pip install 'infinite-rl[aws]'") from None
-    return boto3
-
-
-def _exceptions() -> Any:
-    _boto3()
-    from botocore import exceptions
-
-    return exceptions

@@ -1,13 +1,12 @@
-"""What runs inside a job, on each of its hosts: Ray, the model and the data, then the training.
+"""The program of a job's container, on each of its hosts: fetch the inputs, start Ray, train.
 
     python -m infinite_rl.launch.container CONFIG [--temp_dir PATH] [--KEY VALUE ...]
 
-Without CONFIG it is a job that `submit` has begun, and what `request` says is in its input: the
-source is unpacked, and the config is run in it. Where the source holds this package, it is what
-runs.
+Without CONFIG it runs the job that `submit` has created, whose input `request` describes: it
+unpacks the source, and runs the config in it. If the source holds this package, that copy runs.
 
-`hosts` says which hosts there are, and how they meet; `ray_job` starts Ray over them. Each host
-fetches the model before it joins, so all that Ray places finds it on the disk.
+`hosts` tells the hosts of the run's end; `ray_job` starts Ray over them. Each host fetches the
+model before it joins, so that every worker of Ray finds it on its disk.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import gzip
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -34,52 +34,45 @@ from typing import Any
 from ..dataset.rows import read
 from ..errors import InfiniteRLError, StoreError, UsageError
 from ..evaluation.checkpoints import LINES, runs_at
-from ..settings import read_yaml
+from ..redact import redact
+from ..settings import of_texts, read_yaml
 from ..storage import Transfer, fetch
 from ..training.runs.config import TrainingConfig
 from .config import CONFIG_INPUT, SOURCE_INPUT
-from .hosts import HostRendezvous, Hosts, WorkerHost, code_of, mapping_of
-from .inputs import fetched
-from .ray_job import PORT, Settings, end, follow, lead, trained
+from .hosts import HostRendezvous, Hosts, WorkerHost, exit_code, read_json
+from .inputs import fetch_inputs
+from .ray_job import PORT, RayOptions, end_process, follow, lead, run_training
 from .request import INPUT, TRAIN
 from .resumable_run import ResumableRun
 from .source import ARCHIVE
 
-logger = logging.getLogger("infinite_rl.launch.container")  # also where it is __main__
+logger = logging.getLogger("infinite_rl.launch.container")  # also when this is __main__
 
-EVALUATION = "evaluation"  # the folder beside the traces that its results are published to
+EVALUATION = "evaluation"  # the folder below `trace_uri` that its results are published to
 _PROGRAM = (sys.executable, "-m", "infinite_rl")
-_EVALUATION_S = 3600.0
-_STOPPED = 128 + signal.SIGTERM
-_LATE_S = 60.0  # what a host gets to come and hear that the head has ended before
+_TERMINATED, _INTERRUPTED = 128 + signal.SIGTERM, 130
+_LATE_S = 60.0  # for a host to connect after the head has failed
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The evaluation beside a training: its command, the checkpoints' place, and its results'."""
+    """The evaluation beside a training: its command, the checkpoints' URI, its output folder."""
 
     command: Sequence[str]
-    place: str
+    checkpoint_uri: str
     out: Path
 
-    def left(self) -> list[str]:
-        """The checkpoints that are published and not evaluated. Raises InfiniteRLError."""
+    def missing(self) -> list[str]:
+        """The published checkpoints that are not evaluated. Raises InfiniteRLError."""
         lines = self.out / LINES
         done = {record["step"] for record in read(lines)} if lines.is_file() else set()
-        return [
-            each.name
-            for there in runs_at(self.place).values()
-            for each in there
-            if each.step not in done
-        ]
+        runs = runs_at(self.checkpoint_uri).values()
+        return [each.name for run in runs for each in run if each.step not in done]
 
 
 @dataclass(frozen=True)
-class JobWorkdir:
-    """What a job has to run: the training by its engine, and where asked the evaluation beside.
-
-    There is no training where it has ended before.
-    """
+class JobPlan:
+    """What a host has to run; `train` is empty if the training has ended before."""
 
     engine: str
     train: Sequence[str]
@@ -87,269 +80,279 @@ class JobWorkdir:
     evaluation: Evaluation | None = None
 
 
-def _unpack(archive: Path, folder: Path) -> None:
-    """Unpack a job's source, and go there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with gzip.open(archive) as whole, tarfile.open(fileobj=whole) as source:
-            source.extractall(folder, filter="data")
-            while whole.read(1 << 20):  # the checksum comes last
-                pass
-    except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
-        raise StoreError(f"{archive} cannot be unpacked into {folder}: {error}") from None
-    _lend_runtimes(folder / "infinite_rl" / "runtimes")
-    os.chdir(folder)
+def run(args: argparse.Namespace) -> int:
+    """Run this host's part of the job, and return the exit code."""
+    hosts = Hosts.detect(os.environ, args.input / "config" / "resourceconfig.json")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(args.work or temporary).resolve()
+        return (_lead if hosts.is_head else _follow)(args, hosts, folder)
 
 
-def _lend_runtimes(folder: Path) -> None:
-    """Put this package's sandboxes, which no git holds, where a checkout of it lacks them."""
-    own = Path(__file__).parent.parent / "runtimes"
-    for runtime in own.glob("*.wasm*") if folder.is_dir() else ():
-        if not (folder / runtime.name).exists():
-            shutil.copy(runtime, folder)
+def _lead(args: argparse.Namespace, hosts: Hosts, folder: Path) -> int:
+    """Run the head. Its rendezvous opens first, so that the others hear of any failure."""
+    late_s = min(args.wait, _LATE_S)
+    with ExitStack() as opened:
+        rendezvous = None
+        if len(hosts.names) > 1:
+            rendezvous = opened.enter_context(HostRendezvous(hosts, args.port, late_s))
+        plan = _plan(args, hosts, folder, Event())
+        wait_for_evaluation = opened.enter_context(_beside(plan.evaluation, args.eval_wait))
+        if plan.train and plan.engine == "ray":
+            options = RayOptions(args.temp_dir, args.wait, plan.processes)
+            code = lead(hosts, options, plan.train, rendezvous)
+        else:
+            code = run_training(plan.train) if plan.train else 0
+        if rendezvous:
+            rendezvous.end(code, wait_s=late_s)
+        if code == 0:
+            wait_for_evaluation()
+        return code
 
 
-def _prepared(given: argparse.Namespace, hosts: Hosts, work: Path, over: Event) -> JobWorkdir:
-    """What is to be run, all that it needs having been fetched. It is given up once `over` is set.
+class _HeadFailed(InfiniteRLError):
+    """The head has ended by an error."""
+
+    def __init__(self, worker: WorkerHost, code: int) -> None:
+        super().__init__(f"the head has ended: {worker.reason}")
+        self.code = code
+
+
+def _follow(args: argparse.Namespace, hosts: Hosts, folder: Path) -> int:
+    """Run another host, which ends at once if the head does.
 
     Raises:
-        UsageError: the config cannot be, or names what is not there.
-        StoreError: something could not be fetched whole.
-        Interrupted: it was given up.
+        _HeadFailed: the head has ended by an error.
     """
-    values, evaluation = _asked(given, work)
-    values = fetched(values, given.mirror, Transfer(stop=over))
+    with closing(WorkerHost(hosts, args.port, args.wait)) as worker:
+        try:
+            plan = _plan(args, hosts, folder, worker.over)
+            code = follow(hosts, RayOptions(args.temp_dir, args.wait, plan.processes), worker)
+        except InfiniteRLError:
+            if (ended := worker.ended(0)) is None:
+                raise
+            code = ended
+        if worker.reason:
+            raise _HeadFailed(worker, code)
+        return code
+
+
+# --- what is run ---------------------------------------------------------------------------------
+
+
+def _plan(args: argparse.Namespace, hosts: Hosts, folder: Path, stop: Event) -> JobPlan:
+    """Fetch all inputs, and return what to run; `stop` interrupts a download.
+
+    Raises:
+        UsageError: the config is wrong, or an input does not exist.
+        StoreError: a download is incomplete.
+        Interrupted: it was stopped.
+    """
+    values, eval_config = _read_config(args, folder)
+    values = fetch_inputs(values, args.mirror, Transfer(stop=stop))
     config = TrainingConfig.of(values)
     if config.engine != "ray" and len(hosts.names) > 1:
         raise UsageError(
             f"the engine {config.engine} uses one host, and the job has {len(hosts.names)}: "
-            "engine ray"
+            "set engine: ray"
         )
-    file = work / "train.json"  # which YAML reads as well
+    file = folder / "train.json"  # JSON is YAML
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(values, indent=2), encoding="utf-8")
     train = [*_PROGRAM, "train", config.algorithm, str(file)]
-    if hosts.is_head and (begun := ResumableRun.of(config)):  # the others need no folder of the run
-        train = _again(train, begun, config)
+    if hosts.is_head and (published := ResumableRun.find(config)):  # others need no run folder
+        name, step, uri = published.name, published.newest.step, published.newest.place
+        if published.ended:
+            published.check(config)
+            logger.info(
+                "the run %s has ended with step %d (%s) and is not trained again; for another run "
+                "set another `checkpoint_uri`",
+                *(name, step, uri),
+            )
+            train = []
+        else:
+            logger.info("the run %s resumes from step %d (%s)", name, step, uri)
+            train += ["--resume", str(published.fetch(config))]
     processes = 1 + config.rollout_workers + config.reward_workers
-    out = given.input.parent / "output" / "data" / "evaluation"
-    watch = _watch(config, evaluation, out) if evaluation else None
-    return JobWorkdir(config.engine, train, processes, watch)
+    out = args.input.parent / "output" / "data" / "evaluation"
+    evaluation = _evaluation(config, eval_config, out) if eval_config else None
+    return JobPlan(config.engine, train, processes, evaluation)
 
 
-def _asked(given: argparse.Namespace, work: Path) -> tuple[dict[str, Any], Path | None]:
-    """The training config's values, checked, and the evaluation's config; the source is unpacked.
+def _read_config(args: argparse.Namespace, folder: Path) -> tuple[dict[str, Any], Path | None]:
+    """Unpack the source; return the training config's checked values, and the evaluation config.
 
     Raises:
-        UsageError: the config cannot be.
+        UsageError: the config is wrong.
         StoreError: the source cannot be unpacked.
     """
-    from ..cli import arguments
-
-    told: dict[str, Any] = {}
-    configs = given.input / "data" / CONFIG_INPUT
-    if given.config:
-        path = fetch(given.config)
+    hyperparameters: dict[str, Any] = {}
+    configs = args.input / "data" / CONFIG_INPUT
+    if args.config:
+        path = fetch(args.config)
     else:
-        settings = given.input / "config" / "hyperparameters.json"
-        if not settings.is_file():
-            raise UsageError(f"no job has begun here: there is no {settings}; name a CONFIG")
-        told = mapping_of(settings)
-        archive = given.input / "data" / SOURCE_INPUT / ARCHIVE
+        file = args.input / "config" / "hyperparameters.json"
+        if not file.is_file():
+            raise UsageError(f"there is no job here: {file} is missing; name a CONFIG")
+        hyperparameters = read_json(file)
+        archive = args.input / "data" / SOURCE_INPUT / ARCHIVE
         if archive.is_file():
-            _unpack(archive, work / "source")
-        path = configs / str(told.get("config", TRAIN))
-    own = {key: told[key] for key in ("checkpoint_uri", "trace_uri") if told.get(key)}
+            unpack(archive, folder / "source")
+        path = configs / str(hyperparameters.get("config", TRAIN))
+    uris = {key: hyperparameters.get(key) for key in ("checkpoint_uri", "trace_uri")}
+    flags = {key: getattr(args, key) for key in TrainingConfig.kinds()}
     try:
-        values = {**own, **read_yaml(path), **arguments.keys_given(given, TrainingConfig)}
-        TrainingConfig.of(values)  # before hours of fetching
+        values = {key: uri for key, uri in uris.items() if uri} | read_yaml(path)
+        values |= of_texts(flags, TrainingConfig.kinds())
+        TrainingConfig.of(values)  # before hours of downloads
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
-    return values, configs / str(told["eval_config"]) if told.get("eval_config") else None
+    eval_config = hyperparameters.get("eval_config")
+    return values, configs / str(eval_config) if eval_config else None
 
 
-def _watch(config: TrainingConfig, evaluation: Path, out: Path) -> Evaluation:
-    """What evaluates the training's checkpoints by a config of its own, into `out`."""
-    place = config.checkpoint_uri
-    if ":" not in place:  # a path would be taken for a run's folder, as nothing is there yet
-        place = Path(place).absolute().as_uri() + "/"
-    watch = [*_PROGRAM, "evaluate", str(evaluation), "--watch", place, "--out", str(out)]
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack a job's source, and make it the working directory."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with gzip.open(archive) as content, tarfile.open(fileobj=content) as source:
+            source.extractall(folder, filter="data")
+            while content.read(1 << 20):  # the checksum comes last
+                pass
+    except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
+        raise StoreError(f"{archive} cannot be unpacked into {folder}: {error}") from None
+    runtimes = folder / "infinite_rl" / "runtimes"
+    for runtime in (Path(__file__).parents[1] / "runtimes").glob("*.wasm*"):
+        if runtimes.is_dir() and not (runtimes / runtime.name).exists():
+            shutil.copy(runtime, runtimes)  # git does not hold them, so a checkout lacks them
+    os.chdir(folder)
+
+
+# --- the evaluation beside the training ----------------------------------------------------------
+
+
+def _evaluation(config: TrainingConfig, eval_config: Path, out: Path) -> Evaluation:
+    uri = config.checkpoint_uri
+    if ":" not in uri:  # `evaluate` would take a path that does not exist yet for a run's folder
+        uri = Path(uri).absolute().as_uri() + "/"
+    command = [*_PROGRAM, "evaluate", str(eval_config), "--watch", uri, "--out", str(out)]
     if config.trace_uri:
-        watch += ["--publish", f"{config.trace_uri.rstrip('/')}/{EVALUATION}/"]
-    return Evaluation(watch, place, out)
-
-
-def _again(train: Sequence[str], begun: ResumableRun, config: TrainingConfig) -> list[str]:
-    """The training that goes on with a run which this job has begun before; none if it has ended.
-
-    Raises as `ResumableRun`.
-    """
-    where, step = begun.newest.place, begun.newest.step
-    if begun.ended:
-        begun.check(config)
-        logger.info(
-            "the run %s has ended with step %d (%s) and is not trained again; for another one name "
-            "another place under `checkpoint_uri`",
-            *(begun.name, step, where),
-        )
-        return []
-    logger.info("the run %s goes on from step %d (%s)", begun.name, step, where)
-    return [*train, "--resume", str(begun.fetched(config))]
-
-
-def run(given: argparse.Namespace) -> int:
-    """What this host does in its job; the exit code."""
-    hosts = Hosts.of(os.environ, given.input / "config" / "resourceconfig.json")
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(given.work or made).resolve()
-        return (_lead if hosts.is_head else _follow)(given, hosts, folder)
-
-
-def _lead(given: argparse.Namespace, hosts: Hosts, folder: Path) -> int:
-    """What the head does: it is there for the others before all else, so that they learn of it."""
-    with ExitStack() as opened:
-        meeting = None
-        if len(hosts.names) > 1:
-            meeting = opened.enter_context(
-                HostRendezvous(hosts, given.port, min(given.wait, _LATE_S))
-            )
-        work = _prepared(given, hosts, folder, Event())
-        evaluated = opened.enter_context(_beside(work.evaluation, given.eval_wait))
-        if work.train and work.engine == "ray":
-            settings = Settings(given.temp_dir, given.wait, work.processes)
-            code = lead(hosts, settings, work.train, meeting)
-        else:
-            code = trained(work.train) if work.train else 0
-        if meeting:
-            meeting.end(code, wait_s=min(given.wait, _LATE_S))
-        if code == 0:
-            evaluated()
-        return code
-
-
-class _Ended(InfiniteRLError):
-    """The head has ended by an error."""
-
-    def __init__(self, guest: WorkerHost, code: int) -> None:
-        super().__init__(f"the head has ended: {guest.reason}")
-        self.code = code
-
-
-def _follow(given: argparse.Namespace, hosts: Hosts, folder: Path) -> int:
-    """What another host does. Where the head ends before all are ready, so does this one, at once.
-
-    Raises:
-        _Ended: the head has ended by an error.
-    """
-    with closing(WorkerHost(hosts, given.port, given.wait)) as guest:
-        try:
-            work = _prepared(given, hosts, folder, guest.over)
-            code = follow(hosts, Settings(given.temp_dir, given.wait, work.processes), guest)
-        except InfiniteRLError:
-            if (ended := guest.ended(0)) is None:
-                raise
-            code = ended
-        if guest.reason:
-            raise _Ended(guest, code)
-        return code
+        command += ["--publish", f"{config.trace_uri.rstrip('/')}/{EVALUATION}/"]
+    return Evaluation(command, uri, out)
 
 
 @contextmanager
 def _beside(evaluation: Evaluation | None, wait_s: float) -> Iterator[Callable[[], None]]:
-    """Evaluate while the training goes on; what it yields waits for the last checkpoint's turn.
+    """Evaluate during the training; yield a function that waits for the last checkpoint.
 
-    It waits so many seconds at most. An evaluation that fails says so itself; it takes nothing from
-    a training that went well.
+    It waits `wait_s` at most. A failed evaluation is logged, and does not fail the training.
     """
     if not evaluation:
         yield lambda: None
         return
     process = subprocess.Popen(evaluation.command)
+
+    def wait() -> None:
+        try:
+            status = f"the evaluation ended with exit code {process.wait(wait_s)}"
+        except subprocess.TimeoutExpired:
+            end_process(process, signal.SIGINT)
+            status = f"the evaluation was stopped {wait_s:g} seconds after the training"
+        try:
+            missing = evaluation.missing()
+        except InfiniteRLError as error:
+            missing = [f"unknown: {error}"]
+        if missing:
+            logger.warning(
+                "%s; not evaluated: %s. To do so, run `infinite-rl evaluate CONFIG --watch %s`",
+                *(status, ", ".join(missing), evaluation.checkpoint_uri),
+            )
+        else:
+            logger.info("%s", status)
+
     try:
-        yield lambda: _evaluated(process, evaluation, wait_s)
+        yield wait
     finally:
-        end(process, signal.SIGINT)
+        end_process(process, signal.SIGINT)
 
 
-def _evaluated(process: subprocess.Popen[Any], evaluation: Evaluation, wait_s: float) -> None:
-    """Wait for the end of an evaluation, and say what it has not evaluated."""
-    try:
-        code = process.wait(wait_s)
-        said = f"the evaluation ended with exit code {code}"
-    except subprocess.TimeoutExpired:
-        end(process, signal.SIGINT)
-        said = f"the evaluation was given up {wait_s:g} seconds after the training"
-    try:
-        left = evaluation.left()
-    except InfiniteRLError as error:
-        left = [f"not known: {error}"]
-    if left:
-        logger.warning(
-            "%s; not evaluated: %s. `infinite-rl evaluate CONFIG --watch %s` does",
-            *(said, ", ".join(left), evaluation.place),
-        )
-    else:
-        logger.info("%s", said)
+# --- the command line ----------------------------------------------------------------------------
 
 
-def _parser() -> argparse.ArgumentParser:
-    from ..cli import arguments
-
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The parser of the program's command line."""
+    program = argparse.ArgumentParser(
         prog="python -m infinite_rl.launch.container",
         description="Run a training config on all hosts of a job: start Ray over them, fetch the "
         "model and the data, train, and end with the exit code of the training on every host.",
         allow_abbrev=False,
     )
-    parser.add_argument("config", nargs="?", help="a YAML file; without it the input of a job")
-    option = arguments.option
-    option(parser, "--input", Path(INPUT), "the input of a job", Path)
-    option(parser, "--work", "", "where the source is unpacked, the same on every host")
-    option(parser, "--mirror", "", "s3://BUCKET/FOLDER to look in before the hub")
-    option(parser, "--port", PORT, "of the head, where the hosts meet", int)
-    option(parser, "--temp_dir", "", "where Ray keeps its files")
-    option(parser, "--wait", Settings.wait_s, "seconds that the hosts wait for each other", float)
-    what = "seconds that the evaluation beside the training gets after it"
-    option(parser, "--eval_wait", _EVALUATION_S, what, float)
-    arguments.keys(parser, TrainingConfig)
-    return parser
+    program.add_argument("config", nargs="?", help="a YAML file; without it the input of a job")
+    # fmt: off
+    for flag, default, text in (
+        ("--input", Path(INPUT), "the input of a job"),
+        ("--work", "", "where the source is unpacked, the same path on every host"),
+        ("--mirror", "", "s3://BUCKET/FOLDER that is searched before the hub"),
+        ("--port", PORT, "of the head, which the other hosts connect to"),
+        ("--temp_dir", "", "where Ray keeps its files"),
+        ("--wait", RayOptions.wait_s, "seconds that the hosts wait for each other"),
+        ("--eval_wait", 3600.0, "seconds that the evaluation gets after the training"),
+    ):
+        default_text = f" (default: {default})" if default != "" else ""
+        program.add_argument(flag, type=type(default) if not isinstance(default, Path) else Path,
+                             default=default, help=text + default_text)
+    # fmt: on
+    for key, text in TrainingConfig.explained().items():
+        program.add_argument(f"--{key}", help=text.replace("%", "%%"))
+    return program
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run, and return the exit code; what went wrong is said in one line, also to SageMaker."""
-    from ..cli.arguments import spelt
-    from ..cli.terminal import INTERRUPTED, plain, show_logs
-
-    given = _parser().parse_args(spelt(sys.argv[1:] if argv is None else argv))
-    given.input = given.input.resolve()  # the work is done in another folder
-    show_logs()
-    logging.getLogger("infinite_rl").setLevel(logging.INFO)
-    signal.signal(signal.SIGTERM, _stop)
+    """Run, and return the exit code; a failure is one line, which SageMaker shows as well."""
+    argv = sys.argv[1:] if argv is None else argv
+    flag = re.compile(r"--[^=]+")  # --temp-dir is --temp_dir
+    args = parser().parse_args(
+        [flag.sub(lambda name: "--" + name[0][2:].replace("-", "_"), arg, 1)
+         if flag.match(arg) else arg for arg in argv]
+    )  # fmt: skip
+    args.input = args.input.resolve()  # the working directory will change
+    handler = logging.StreamHandler()
+    handler.setFormatter(_PlainFormatter("%(message)s"))
+    package = logging.getLogger("infinite_rl")
+    package.addHandler(handler)
+    package.setLevel(logging.INFO)
+    signal.signal(signal.SIGTERM, _terminate)
     try:
-        code = run(given)
+        code = run(args)
         reason = f"the training ended with exit code {code}" if code else ""
     except InfiniteRLError as error:
-        code = error.code if isinstance(error, _Ended) else code_of(error)
-        reason = str(error)
-        print(f"error: {plain(reason)}", file=sys.stderr)
+        code = error.code if isinstance(error, _HeadFailed) else exit_code(error)
+        reason = _plain(str(error))
+        print(f"error: {reason}", file=sys.stderr)
     except KeyboardInterrupt:
-        code, reason = INTERRUPTED, "interrupted"
+        code, reason = _INTERRUPTED, "interrupted"
         print(reason, file=sys.stderr)
-    _tell_failure(given.input.parent / "output", plain(reason))
+    output = args.input.parent / "output"
+    if reason and output.is_dir():
+        with suppress(OSError):  # SageMaker reads it; the exit code shows a failure as well
+            (output / "failure").write_text(reason[:1024], encoding="utf-8")
     return code
 
 
-def _stop(*_: object) -> None:
-    """Leave all contexts, and so end what was started; a second signal does not break that off."""
-    signal.signal(signal.SIGTERM, lambda *_: None)  # not ignored, as what is started would, too
-    sys.exit(_STOPPED)
+def _terminate(*_: object) -> None:
+    """Exit through all context managers; a second signal does not interrupt them."""
+    signal.signal(signal.SIGTERM, lambda *_: None)  # child processes would inherit SIG_IGN
+    sys.exit(_TERMINATED)
 
 
-def _tell_failure(folder: Path, reason: str) -> None:
-    """Leave the reason where SageMaker looks for it."""
-    if reason and folder.is_dir():
-        with suppress(OSError):  # the exit code says it, too
-            (folder / "failure").write_text(reason[:1024], encoding="utf-8")
+def _plain(text: str) -> str:
+    """A text without secrets and control characters."""
+    text = str(redact(text))
+    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+
+
+class _PlainFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return _plain(super().format(record))
 
 
 if __name__ == "__main__":

@@ -1,38 +1,61 @@
-"""The exact request for a training job, and what its container finds.
+"""The exact request for a training job, its name, and what its container finds.
 
-    /opt/ml/input/config/hyperparameters.json  the settings below
-    /opt/ml/input/data/config/                 train.yaml, and eval.yaml where there is one
+    /opt/ml/input/config/hyperparameters.json  the hyperparameters below
+    /opt/ml/input/data/config/                 train.yaml, and eval.yaml with an evaluation
     /opt/ml/input/data/source/source.tar.gz    the folder that the job runs in
 
-    setting      says
-    config       the name of the training config in the input `config`
-    eval_config  that of the evaluation's config; missing where there is none
-    checkpoint_uri  where checkpoints go as they are made, and from where a job goes on
-    trace_uri    where events and rollouts go
+    hyperparameter  value
+    config          the name of the training config in the input `config`
+    eval_config     the name of the evaluation config; absent without an evaluation
+    checkpoint_uri  the URI that checkpoints are published to and resumed from
+    trace_uri       the URI that events and rollouts are published to
 
-The settings are texts. Checkpoints are copied by the run itself, which knows when one is whole, and
-not by SageMaker's own copying of a folder, which does not.
+The values are strings. The run publishes its checkpoints itself, because it knows when one is
+complete; SageMaker's own copying of a folder does not.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Any
 
 from ..errors import UsageError
 from .config import CONFIG_INPUT, SOURCE_INPUT, SageMakerConfig
-from .names import check_name
 
 TRAIN, EVAL = "train.yaml", "eval.yaml"
 MODULE = "infinite_rl.launch.container"
 INPUT, WORK = "/opt/ml/input", "/opt/ml/work"
-_LONGEST_IMAGE = 255
+_MAX_IMAGE, _MAX_NAME = 255, 63
+# CreateTrainingJob's own pattern. Each of its 62 repeats may hold hyphens beside its letter, so it
+# admits longer names than the service does: the length is checked on its own.
+_NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
+
+
+def default_name(now: datetime) -> str:
+    """The name of a job that is submitted now, in UTC; it says nothing of what is trained."""
+    return now.astimezone(timezone.utc).strftime("annotations-adhoc-%Y%m%d-%H%M%S")
+
+
+def check_name(name: str) -> str:
+    """Return the name of a training job if it is valid. Raises UsageError."""
+    if len(name) > _MAX_NAME:
+        raise UsageError(
+            f"a job's name has at most {_MAX_NAME} characters, and {name!r} has {len(name)}"
+        )
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"a job's name is letters (a-z, A-Z), digits and hyphens, and a letter or a digit at "
+            f"both ends, not {name!r}"
+        )
+    return name
 
 
 @dataclass(frozen=True)
 class Job:
-    """One job: its name, its image, its source's content, and whether it is evaluated.
+    """One job: its name, its image, the digest of its source, and whether it is evaluated.
 
     `checkpoint_uri` and `trace_uri` come from its config; "" is the job's own prefix in the bucket.
     """
@@ -46,42 +69,43 @@ class Job:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        if len(self.image) > _LONGEST_IMAGE:
-            raise UsageError(f"an image's address has at most {_LONGEST_IMAGE} characters")
+        if len(self.image) > _MAX_IMAGE:
+            raise UsageError(f"an image's address has at most {_MAX_IMAGE} characters")
+
+    def hyperparameters(self, checkpoint_uri: str, trace_uri: str) -> dict[str, str]:
+        """What the container receives, with the job's own URIs: see the top of this file."""
+        values = {
+            "config": TRAIN,
+            "checkpoint_uri": self.checkpoint_uri or checkpoint_uri,
+            "trace_uri": self.trace_uri or trace_uri,
+        }
+        return {**values, "eval_config": EVAL} if self.evaluated else values
 
 
-def config_uri(place: SageMakerConfig, name: str) -> str:
-    """The folder of S3 that a job's configs lie in. Who writes there first has the name."""
-    return place.uri("jobs", name, "config")
+def config_uri(config: SageMakerConfig, name: str) -> str:
+    """The S3 folder of a job's configs. The first writer there owns the name."""
+    return config.uri("jobs", name, "config")
 
 
-def source_uri(place: SageMakerConfig, digest: str) -> str:
-    """The folder of S3 that a source lies in; jobs of one source share it."""
-    return place.uri("sources", digest)
-
-
-def hyperparameters(job: Job, checkpoint_uri: str, trace_uri: str) -> dict[str, str]:
-    """What the container is told, with the job's own places: see the top of this file."""
-    found = {"config": TRAIN}
-    found["checkpoint_uri"] = job.checkpoint_uri or checkpoint_uri
-    found["trace_uri"] = job.trace_uri or trace_uri
-    return {**found, "eval_config": EVAL} if job.evaluated else found
+def source_uri(config: SageMakerConfig, digest: str) -> str:
+    """The S3 folder of a source, which jobs with the same source share."""
+    return config.uri("sources", digest)
 
 
 def arguments(folder: str, work: str) -> list[str]:
-    """The words of the container's program: where its input is, and where it works."""
+    """The arguments of the container's program: its input folder, and its working folder."""
     return ["--input", folder, "--work", work]
 
 
-def create_training_job(job: Job, place: SageMakerConfig) -> dict[str, Any]:
-    """The arguments of boto3's `create_training_job`; a pure function of both.
+def create_training_job(job: Job, config: SageMakerConfig) -> dict[str, Any]:
+    """The arguments of boto3's `create_training_job`, a pure function of both.
 
-    `place` must be resolved: with an account, a role, a bucket and a region.
+    `config` must be resolved: with an account, a role, a bucket and a region.
     """
     inputs = {
-        CONFIG_INPUT: config_uri(place, job.name) + "/",
-        SOURCE_INPUT: source_uri(place, job.source) + "/",
-        **place.inputs,
+        CONFIG_INPUT: config_uri(config, job.name) + "/",
+        SOURCE_INPUT: source_uri(config, job.source) + "/",
+        **config.inputs,
     }
     request: dict[str, Any] = {
         "TrainingJobName": job.name,
@@ -91,36 +115,36 @@ def create_training_job(job: Job, place: SageMakerConfig) -> dict[str, Any]:
             "ContainerEntrypoint": ["python", "-m", MODULE],
             "ContainerArguments": arguments(INPUT, WORK),
         },
-        "RoleArn": place.role_arn,
+        "RoleArn": config.role_arn,
         "InputDataConfig": [_channel(name, uri) for name, uri in inputs.items()],
-        "OutputDataConfig": {"S3OutputPath": place.uri("outputs") + "/"},
+        "OutputDataConfig": {"S3OutputPath": config.uri("outputs") + "/"},
         "ResourceConfig": {
-            "InstanceType": place.instance_type,
-            "InstanceCount": place.instance_count,
-            "VolumeSizeInGB": place.volume_gb,
+            "InstanceType": config.instance_type,
+            "InstanceCount": config.instance_count,
+            "VolumeSizeInGB": config.volume_gb,
         },
-        "StoppingCondition": {"MaxRuntimeInSeconds": place.max_seconds},
-        "HyperParameters": hyperparameters(
-            job, place.uri("checkpoints", job.name) + "/", place.uri("traces", job.name) + "/"
+        "StoppingCondition": {"MaxRuntimeInSeconds": config.max_seconds},
+        "HyperParameters": job.hyperparameters(
+            config.uri("checkpoints", job.name) + "/", config.uri("traces", job.name) + "/"
         ),
-        "Environment": dict(place.environment),
-        "Tags": [{"Key": key, "Value": value} for key, value in tags(place).items()],
+        "Environment": dict(config.environment),
+        "Tags": [{"Key": key, "Value": value} for key, value in tags(config).items()],
     }
-    if place.subnets:
-        network = {"Subnets": place.subnets, "SecurityGroupIds": place.security_groups}
+    if config.subnets:
+        network = {"Subnets": config.subnets, "SecurityGroupIds": config.security_groups}
         request["VpcConfig"] = {key: list(names) for key, names in network.items()}
     return request
 
 
-def tags(place: SageMakerConfig) -> Mapping[str, str]:
-    """The tags of all that is made for a job."""
-    return {"application": "infinite-rl", **place.tags}
+def tags(config: SageMakerConfig) -> Mapping[str, str]:
+    """The tags of everything that is created for a job."""
+    return {"application": "infinite-rl", **config.tags}
 
 
 def _channel(name: str, uri: str) -> dict[str, Any]:
-    where = {
+    source = {
         "S3DataType": "S3Prefix",
         "S3Uri": uri,
-        "S3DataDistributionType": "FullyReplicated",  # every machine gets all of it
+        "S3DataDistributionType": "FullyReplicated",  # each machine gets all of it
     }
-    return {"ChannelName": name, "DataSource": {"S3DataSource": where}, "InputMode": "File"}
+    return {"ChannelName": name, "DataSource": {"S3DataSource": source}, "InputMode": "File"}

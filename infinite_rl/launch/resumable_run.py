@@ -1,14 +1,14 @@
-"""The run that a job has begun before, which a second start of it goes on with.
+"""The run that an earlier start of the same job has published, which this start resumes.
 
-A job starts again where SageMaker has taken its machines away for a while, or where it is submitted
-again with the same place for its checkpoints. What is published there is all that is left of it:
+A job starts again after SageMaker took its machines away, or when it is submitted again with the
+same `checkpoint_uri`. Only published files are left of the earlier start:
 
-    {checkpoints}/{run}_step{N}/    a checkpoint to go on from, with the run's config and manifest
-    {checkpoints}/{run}_final/      the run has ended
-    {traces}/{run}/                 what happened before; lines of later steps are void
+    {checkpoint_uri}/{run}_step{N}/    a checkpoint to resume from, with the run's config
+    {checkpoint_uri}/{run}_final/      the run has ended
+    {trace_uri}/{run}/                 events before the checkpoint; lines of later steps are void
 
-Each object of S3 is there whole or not at all, and lines are only ever added. So the traces are
-fetched file by file: their folder is not whole while a newer version of it is on its way.
+Each object in S3 is whole or absent, and lines are only appended. So traces are fetched file by
+file: their folder is incomplete while a newer version of it is uploaded.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ResumableRun:
-    """A run of this job that is published: its name, its newest checkpoint, whether it has ended.
+    """A published run of this job: its name, its newest checkpoint, and whether it has ended.
 
     Raises, in each method:
-        UsageError: it was begun with settings of another curve, or may not be read.
-        StoreError: it could not be fetched whole, or not be written here.
+        UsageError: it began with other settings, or access is denied.
+        StoreError: it cannot be fetched completely, or not be written here.
     """
 
     name: str
@@ -45,41 +45,40 @@ class ResumableRun:
     ended: bool
 
     @classmethod
-    def of(cls, config: TrainingConfig) -> ResumableRun | None:
-        """The run that is published where the config says, if there is one.
+    def find(cls, config: TrainingConfig) -> ResumableRun | None:
+        """The run that is published at the config's `checkpoint_uri`, if there is one.
 
         Raises:
-            UsageError: there are several, or the place may not be read.
-            StoreError: it does not answer. To begin anew then would be to leave two runs there.
+            UsageError: there are several, or access is denied.
+            StoreError: S3 does not answer. A new run then would leave two runs there.
         """
         if not config.checkpoint_uri:
             return None
-        found = runs_at(config.checkpoint_uri)
-        if len(found) > 1:
+        runs = runs_at(config.checkpoint_uri)
+        if len(runs) > 1:
             raise UsageError(
-                f"{config.checkpoint_uri} holds checkpoints of {len(found)} runs, "
-                f"{', '.join(found)}, and a job goes on with the run there: "
-                "name another place under `checkpoint_uri`"
+                f"{config.checkpoint_uri} holds checkpoints of {len(runs)} runs, "
+                f"{', '.join(runs)}, and a job resumes the only one: set another `checkpoint_uri`"
             )
-        for name, there in found.items():
-            return cls(name, there[-1], any(each.final for each in there))
+        for name, checkpoints in runs.items():
+            return cls(name, checkpoints[-1], any(each.final for each in checkpoints))
         return None
 
     def check(self, config: TrainingConfig) -> None:
-        """See that it was begun with this config's settings."""
-        with _room(config) as room:
-            _fetched(f"{self.newest.place.rstrip('/')}/{BEGUN_WITH[0]}", room / BEGUN_WITH[0])
+        """Check that the run began with this config's settings."""
+        with _temporary_folder(config) as room:
+            _fetch_to(f"{self.newest.place.rstrip('/')}/{BEGUN_WITH[0]}", room / BEGUN_WITH[0])
             self._check(room, config)
 
-    def fetched(self, config: TrainingConfig) -> Path:
-        """Its folder under the config's `out`, with its newest checkpoint: what it resumes from.
+    def fetch(self, config: TrainingConfig) -> Path:
+        """Return its folder under the config's `out`, with its newest checkpoint to resume from.
 
-        What of it is on this machine already stays.
+        Files that are on this machine already stay.
         """
         run = Path(config.out) / self.name
-        here = checkpoint.newest(run)
-        if here is None or checkpoint.step_of(here) < self.newest.step:
-            with _room(config) as room:
+        local = checkpoint.newest(run)
+        if local is None or checkpoint.step_of(local) < self.newest.step:
+            with _temporary_folder(config) as room:
                 self._fetch(run, room, config)
         self._check(run, config)
         return run
@@ -89,31 +88,31 @@ class ResumableRun:
             check_unchanged(run, config)
         except UsageError as error:
             raise UsageError(
-                f"the job would go on with the run at {self.newest.place}, but {error} in another "
-                "place: the key `checkpoint_uri`"
+                f"the job would resume the run at {self.newest.place}, but {error} with another "
+                "`checkpoint_uri`"
             ) from None
 
     def _fetch(self, run: Path, room: Path, config: TrainingConfig) -> None:
         source = room / self.newest.name
-        _fetched(self.newest.place, source)
+        _fetch_to(self.newest.place, source)
         for name in TRACES:
             if (run / name).is_file():
                 continue
             if (source / name).is_file():
-                _moved(source / name, run / name)
+                _move(source / name, run / name)
             elif config.trace_uri:
                 try:
-                    _fetched(f"{config.trace_uri.rstrip('/')}/{self.name}/{name}", room / "file")
-                    _moved(room / "file", run / name)
-                except UsageError as error:  # it is not among the traces, as they may not be read
-                    logger.warning("the run goes on without its %s: %s", name, error)
-        _moved(source, run / checkpoint.FOLDER / source.name)
+                    _fetch_to(f"{config.trace_uri.rstrip('/')}/{self.name}/{name}", room / "file")
+                    _move(room / "file", run / name)
+                except UsageError as error:  # missing, or access is denied
+                    logger.warning("the run resumes without its %s: %s", name, error)
+        _move(source, run / checkpoint.FOLDER / source.name)
 
 
 @contextmanager
-def _room(config: TrainingConfig) -> Iterator[Path]:
-    """A folder for what is on its way, on the disk that it goes to."""
-    room = Path(config.out) / ".begun.part"
+def _temporary_folder(config: TrainingConfig) -> Iterator[Path]:
+    """A folder for downloads, on the disk that they are moved to."""
+    room = Path(config.out) / ".resume.part"
     try:
         shutil.rmtree(room, ignore_errors=True)
         room.mkdir(parents=True)
@@ -124,21 +123,21 @@ def _room(config: TrainingConfig) -> Iterator[Path]:
         shutil.rmtree(room, ignore_errors=True)
 
 
-def _fetched(uri: str, place: Path) -> None:
-    """Have what is at `uri` as a file or a folder of one's own."""
-    cache = place.parent / ".cache"
-    found = fetch(uri, Transfer(cache))
-    if cache in found.parents:
-        found.rename(place)
-    elif found.is_dir():
-        shutil.copytree(found, place, ignore=shutil.ignore_patterns(MARKER))
+def _fetch_to(uri: str, path: Path) -> None:
+    """Fetch a file or a folder to this path, outside of any cache."""
+    cache = path.parent / ".cache"
+    fetched = fetch(uri, Transfer(cache))
+    if cache in fetched.parents:
+        fetched.rename(path)
+    elif fetched.is_dir():
+        shutil.copytree(fetched, path, ignore=shutil.ignore_patterns(MARKER))
     else:
-        shutil.copyfile(found, place)
+        shutil.copyfile(fetched, path)
 
 
-def _moved(source: Path, place: Path) -> None:
-    """Give it its place in one step; a folder that is there is a damaged one."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if place.is_dir():
-        shutil.rmtree(place)
-    source.rename(place)
+def _move(source: Path, path: Path) -> None:
+    """Rename; a folder that is there is a damaged one, and is replaced."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        shutil.rmtree(path)
+    source.rename(path)

@@ -1,8 +1,8 @@
 """The folder that a job runs in, as one archive: the same files give the same bytes.
 
-What git ignores stays here, and so does what looks like a secret, also where git tracks it. What
-the config names is sent all the same, as rows mostly lie in a folder that git ignores. The job log
-stays here as well: each job adds a line to it, and no two would share a source.
+Not sent are files that git ignores, and files that look like a secret, even if git tracks them.
+Sent are files that the config names, even if git ignores them: rows often lie in such a folder. The
+job log is not sent: each job adds a line to it, and no two jobs would share a source.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ import shutil
 import subprocess
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from ..errors import StoreError, UsageError
-from .ignored import kept
 from .job_log import FILE as JOB_LOG
 
 ARCHIVE = "source.tar.gz"
-# Names that mean keys or passwords, of a file or of a folder.
+# Names of files and folders that hold keys or passwords.
 _SECRET = re.compile(
     r"\.env(?!\.(?:example|sample|template|dist)$)(\..*)?|.*\.(pem|key|p12|pfx|jks|keystore|kdbx)"
     r"|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|_netrc|\.pypirc|\.npmrc|\.htpasswd|\.git-credentials"
@@ -42,17 +41,20 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _LOOKS = "it looks like a secret"
-# Keys of a config whose values may be files or folders of this machine that a job needs.
-_FILES = ("data", "model", "shots", "include_path")
-_LISTS: Mapping[str, tuple[str, ...]] = {"datasets": ("path", "order"), "tasks": ()}
+# Keys of a config whose values may be paths on this machine that a job needs.
+_PATH_KEYS = ("data", "model", "shots", "include_path")
+_LIST_KEYS: Mapping[str, tuple[str, ...]] = {"datasets": ("path", "order"), "tasks": ()}
+_CLASSES = {"alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "digit": "0-9", "xdigit": "0-9a-fA-F"} | {
+    **{"lower": "a-z", "upper": "A-Z", "space": r"\s", "blank": r" \t"}
+}
 
 
 @dataclass(frozen=True)
 class Source:
     """An archive of a folder.
 
-    `digest` names its content, whatever compressed it. `size` is in bytes, `files` their count,
-    `held_back` what was not sent though git does not ignore it, each with the reason.
+    `digest` identifies the content, whatever compressed it. `size` is in bytes, `files` a count,
+    `held_back` has each file that git does not ignore and that was not sent, with the reason.
     """
 
     path: Path
@@ -66,18 +68,18 @@ class Source:
 def archived(
     folder: Path, named: Iterable[Path] = (), private: Iterable[Path] = ()
 ) -> Iterator[Source]:
-    """The archive of a folder and of what is `named` inside it, there while the block runs.
+    """Archive a folder with the `named` paths inside it; the archive exists within the block.
 
-    `private` files are held back as secrets are; what is named by itself is sent all the same.
+    `private` files are held back as secrets are, unless they are themselves named.
 
     Raises:
-        UsageError: what is named lies outside the folder, or there is nothing to send.
-        StoreError: something cannot be read, or there is no room for the archive.
+        UsageError: a named path lies outside the folder, or there is nothing to send.
+        StoreError: a file cannot be read, or the archive cannot be written.
     """
-    with TemporaryDirectory(prefix="infinite-rl-") as place:
+    with TemporaryDirectory(prefix="infinite-rl-") as room:
         try:
-            held = {each.resolve() for each in private}
-            source = _archive(folder.resolve(), list(named), held, Path(place) / ARCHIVE)
+            resolved = {each.resolve() for each in private}
+            source = _archive(folder.resolve(), list(named), resolved, Path(room) / ARCHIVE)
         except OSError as error:
             where = f" ({error.filename})" if error.filename else ""
             raise StoreError(f"cannot archive {folder}: {error.strerror or error}{where}") from None
@@ -86,41 +88,45 @@ def archived(
 
 def _archive(folder: Path, named: list[Path], private: set[Path], path: Path) -> Source:
     held_back: dict[str, str] = {}
-    there = [name for name in listed(folder) if name != JOB_LOG.as_posix()]
-    wanted = {name: False for name in there if not _held_back(folder, name, held_back)}
+    follow: dict[str, bool] = {}  # of each file that is sent: whether a link is sent as its target
+    for name in listed(folder):
+        if reason := _reason_to_hold_back(folder, name):
+            held_back[name] = reason
+        elif (folder / name).is_file() or (folder / name).is_symlink():  # else gone, or a pipe
+            follow[name] = False
+    follow.pop(JOB_LOG.as_posix(), None)
     for each in named:
-        for name in _below(folder, each):
-            inner = os.path.relpath(name, each)  # "." where it is itself named, whatever it is
+        for name in _files_of(folder, each):
+            inner = os.path.relpath(name, each)  # "." for a file that is itself named
             if inner != "." and _is_secret(folder / name, inner):
                 held_back[name] = _LOOKS
-            else:  # as a file even where it is a link to one elsewhere
-                wanted[name] = True
-    its_own = {each.as_posix() for each in named}
-    for name in [name for name in wanted if name not in its_own]:
+            else:
+                follow[name] = True
+    for name in set(follow) - {each.as_posix() for each in named}:
         if (folder / name).resolve() in private:
             held_back[name] = "it may hold keys, and a job does not need it"
-            del wanted[name]
-    if not wanted:
+            del follow[name]
+    if not follow:
         raise UsageError(f"there is nothing to send in {folder}")
-    for name in wanted:
+    for name in follow:
         held_back.pop(name, None)
     with (
         path.open("wb") as file,
-        _Hashed(file) as hashed,
+        _HashedGzip(file) as hashed,
         tarfile.open(fileobj=hashed, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
-        for name in sorted(wanted):
-            _add(archive, folder, name, wanted[name])
+        for name in sorted(follow):
+            _add(archive, folder, name, follow[name])
     digest = hashed.content.hexdigest()[:32]
-    return Source(path, digest, path.stat().st_size, len(wanted), held_back)
+    return Source(path, digest, path.stat().st_size, len(follow), held_back)
 
 
-class _Hashed(gzip.GzipFile):
-    """A file that is compressed as it is written, and whose content is hashed before that."""
+class _HashedGzip(gzip.GzipFile):
+    """Compresses what is written, and hashes it before that."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.content = hashlib.sha256()
-        # No time and no name in its head: the same content must give the same bytes.
+        # The same content must give the same bytes: no time and no name in the header.
         super().__init__(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
 
     def write(self, data: Any) -> int:
@@ -129,9 +135,8 @@ class _Hashed(gzip.GzipFile):
 
 
 def _add(archive: tarfile.TarFile, folder: Path, name: str, follow: bool) -> None:
-    """Add a file with nothing of this machine but its bytes and whether it may be executed."""
-    path = folder / name
-    entry = tarfile.TarInfo(name)
+    """Add a file with its bytes and its executable bit, and nothing else of this machine."""
+    path, entry = folder / name, tarfile.TarInfo(name)
     if path.is_symlink() and not follow:
         entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(path)
         archive.addfile(entry)
@@ -142,54 +147,59 @@ def _add(archive: tarfile.TarFile, folder: Path, name: str, follow: bool) -> Non
         archive.addfile(entry, file)
 
 
-def _held_back(folder: Path, name: str, held_back: dict[str, str]) -> bool:
+def _reason_to_hold_back(folder: Path, name: str) -> str:
     path = folder / name
     if _is_secret(path, name):
-        held_back[name] = _LOOKS
-    elif path.is_symlink():
-        root = os.path.realpath(folder)
-        if os.path.isabs(os.readlink(path)) or not _inside(root, os.path.realpath(path)):
-            held_back[name] = "it is a link out of the folder"
-    elif not path.is_file():
-        return True  # deleted since git saw it, or a pipe
-    return name in held_back
+        return _LOOKS
+    if path.is_symlink():
+        target, root = os.path.realpath(path), os.path.realpath(folder)
+        if os.path.isabs(os.readlink(path)) or os.path.commonpath((root, target)) != root:
+            return "it is a link out of the folder"
+    return ""
 
 
 def _is_secret(path: Path, name: str) -> bool:
-    """Whether its name, or that of the file that it leads to, is one of keys or passwords."""
+    """Whether its name, or the name of the file that it links to, is one of keys or passwords."""
     names = name, os.path.basename(os.path.realpath(path))
     return any(_SECRET.fullmatch(part) for each in names for part in (each, *each.split("/")))
 
 
-def _inside(root: str, path: str) -> bool:
-    return os.path.commonpath((root, path)) == root
-
-
-def _below(folder: Path, path: Path) -> Iterator[str]:
-    """The files of what is named, relative to the folder; nothing of git's own."""
-    place = os.path.normpath(folder / path)
-    if path.is_absolute() or not _inside(str(folder), place):
+def _files_of(folder: Path, path: Path) -> Iterator[str]:
+    """The files of a named path, relative to the folder, without those of `.git`."""
+    root = os.path.normpath(folder / path)
+    if path.is_absolute() or os.path.commonpath((str(folder), root)) != str(folder):
         raise UsageError(
-            f"{path} would not be there in a job: name something inside {folder}, relative to it, "
-            "or in S3"
+            f"{path} would not exist in a job: name something inside {folder}, relative to it, or "
+            "in S3"
         )
-    if os.path.isfile(place):
-        yield Path(os.path.relpath(place, folder)).as_posix()
-        return
-    for at, inner, names in os.walk(place):
+    files = [root] if os.path.isfile(root) else []
+    for parent, inner, names in os.walk(root):
         inner[:] = [name for name in inner if name != ".git"]
-        for name in names:
-            if os.path.isfile(os.path.join(at, name)):
-                yield Path(os.path.relpath(os.path.join(at, name), folder)).as_posix()
+        files += filter(os.path.isfile, (os.path.join(parent, name) for name in names))
+    for file in files:
+        yield Path(os.path.relpath(file, folder)).as_posix()
 
 
-# --- which files --------------------------------------------------------------------------------
+def named_paths(values: Mapping[str, Any], folder: Path) -> list[Path]:
+    """The paths in the folder that a config's values name, each once."""
+    texts = [values.get(key) for key in _PATH_KEYS]
+    for key, inner in _LIST_KEYS.items():
+        for each in values.get(key) or ():
+            if isinstance(each, str):
+                texts.append(each.partition("=")[2] or each)
+            elif isinstance(each, Mapping):
+                texts += map(each.get, inner)
+    names = dict.fromkeys(text for text in texts if isinstance(text, str) and text)
+    return [Path(name) for name in names if (folder / name).exists()]
+
+
+# --- what git ignores ----------------------------------------------------------------------------
 
 
 def listed(folder: Path) -> list[str]:
-    """The files and links below a folder that git does not ignore, tracked or not."""
+    """The files and links below a folder that git does not ignore, tracked or not, sorted."""
     if not shutil.which("git"):
-        return sorted(kept(folder))
+        return sorted(_not_ignored(folder, "", ()))
     if _git(folder, "rev-parse", "--is-inside-work-tree") is not None:
         return sorted(_of_git(folder))
     with TemporaryDirectory(prefix="infinite-rl-") as empty:  # a repository that tracks nothing
@@ -199,35 +209,54 @@ def listed(folder: Path) -> list[str]:
 
 def _of_git(folder: Path, *options: str) -> set[str]:
     command = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    found = _git(folder, *options, *command)
-    if found is None:
+    output = _git(folder, *options, *command)
+    if output is None:
         raise StoreError(f"git cannot list the files of {folder}")
     names: set[str] = set()
-    for name in filter(None, found.split("\0")):
-        name = name.rstrip("/")
-        if (folder / name).is_dir() and not (folder / name).is_symlink():  # a repository of its own
+    for name in (each.rstrip("/") for each in output.split("\0") if each):
+        if (folder / name).is_dir() and not (folder / name).is_symlink():  # a nested repository
             names |= {f"{name}/{inner}" for inner in listed(folder / name)}
         else:
             names.add(name)
     return names
 
 
-def _git(folder: Path, *words: str) -> str | None:
-    """What git prints, None where it fails."""
-    # Another repository's variables would have git list that one's files.
+def _git(folder: Path, *args: str) -> str | None:
+    """What git prints, None if it fails."""
+    # The variables of another repository would have git list that one's files.
     environ = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    done = subprocess.run(["git", *words], cwd=folder, env=environ, capture_output=True)
+    done = subprocess.run(["git", *args], cwd=folder, env=environ, capture_output=True)
     return os.fsdecode(done.stdout) if done.returncode == 0 else None
 
 
-def named(values: Mapping[str, Any], folder: Path) -> list[Path]:
-    """The files and folders of this machine that a config's values name, each once."""
-    found = [values.get(key) for key in _FILES]
-    for key, keys in _LISTS.items():
-        for each in values.get(key) or ():
-            if isinstance(each, str):
-                found.append(each.partition("=")[2] or each)
-            elif isinstance(each, Mapping):
-                found += [each.get(inner) for inner in keys]
-    texts = [text for text in found if isinstance(text, str) and text]
-    return [Path(text) for text in dict.fromkeys(texts) if (folder / text).exists()]
+def _not_ignored(root: Path, at: str, specs: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    """The same without git, by pathspec: the nearest .gitignore with a matching pattern decides.
+
+    pathspec lets a negated bracket match a folder's slash, so it may ignore one folder more.
+    """
+    try:
+        from pathspec import GitIgnoreSpec
+    except ModuleNotFoundError:
+        message = "reading .gitignore needs git, or pathspec: pip install 'infinite-rl[aws]'"
+        raise UsageError(message) from None
+    file = root / at / ".gitignore"
+    if file.is_file():
+        text = file.read_text(encoding="utf-8-sig", errors="surrogateescape")
+        for name, members in _CLASSES.items():  # which pathspec does not know
+            text = text.replace(f"[:{name}:]", members)
+        patterns: list[Any] = []
+        for line in text.split("\n"):
+            with suppress(ValueError, re.error):  # git skips malformed patterns as well
+                patterns += GitIgnoreSpec.from_lines([line]).patterns
+        specs = [(at, GitIgnoreSpec(patterns)), *specs]
+    for entry in os.scandir(root / at):
+        path, is_folder = f"{at}{entry.name}", entry.is_dir(follow_symlinks=False)
+        checks = (
+            spec.check_file(path[len(above) :] + "/" * is_folder).include for above, spec in specs
+        )
+        if entry.name == ".git" or next((each for each in checks if each is not None), False):
+            continue
+        if is_folder:
+            yield from _not_ignored(root, f"{path}/", specs)
+        elif entry.is_symlink() or entry.is_file():
+            yield path

@@ -6,15 +6,15 @@ from typing import Any
 
 from ..errors import UsageError, reason_of
 
-_RENEW = "renew them (`aws sso login`, or new keys) and run this again"
+RENEW = "renew them (`aws sso login`, or new keys) and run this again"
 
 
-def boto3_session(what: str) -> Any:
+def boto3_session(subject: str) -> Any:
     """A session of its own: threads must not share one. Raises UsageError if boto3 is missing."""
     try:
         import boto3.session
     except ModuleNotFoundError:
-        raise UsageError(f"{what} need boto3: pip install 'infinite-rl[aws]'") from None
+        raise UsageError(f"{subject} boto3: pip install 'infinite-rl[aws]'") from None
     return boto3.session.Session()
 
 
@@ -29,7 +29,7 @@ def setup_problem(error: Exception) -> str:
             "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
         )
     if isinstance(error, boto.SSOError | boto.CredentialRetrievalError | boto.TokenRetrievalError):
-        return f"the AWS credentials are not usable: {reason}; {_RENEW}"
+        return f"the AWS credentials are not usable: {reason}; {RENEW}"
     if isinstance(error, boto.ProfileNotFound | boto.ConfigParseError | boto.ConfigNotFound):
         return f"the AWS profile is not usable: {reason}"
     if isinstance(error, boto.NoRegionError):

@@ -589,7 +589,7 @@ def test_no_command_takes_an_abbreviation() -> None:
         for each in parser._actions:
             if isinstance(each, argparse._SubParsersAction):
                 verbs += each.choices.values()
-    assert not container._parser().allow_abbrev
+    assert not container.parser().allow_abbrev
     assert len(verbs) > len(cli.VERBS)
 
 

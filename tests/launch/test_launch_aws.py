@@ -21,10 +21,11 @@ from typing import Any
 import aws_server
 import pytest
 from aws_server import ACCOUNT, lost, refusal, s3_refusal, sts_refusal
+from labelled import assert_none
 from s3_server import SECRET, credentials
 
 from infinite_rl.cli import main
-from infinite_rl.errors import InfiniteRLError, LaunchError, StoreError, UsageError
+from infinite_rl.errors import LaunchError, StoreError, UsageError
 from infinite_rl.launch import image, job_log, jobs
 from infinite_rl.launch import submit as submission
 from infinite_rl.launch.aws import Aws
@@ -35,7 +36,8 @@ pytest.importorskip("yaml")
 NOW = datetime(2026, 3, 1, 12, 30, 5, tzinfo=timezone.utc)
 NAME = "annotations-adhoc-20260301-123005"
 FILE = "region: us-east-1\nrole: training\nbucket: a-bucket\n"
-CONFIG = "model: some/model\ndata: rows.jsonl\nmax_steps: 2\n"
+CONFIG = SageMakerConfig("us-east-1", ACCOUNT, "training", "a-bucket")
+TEXT = "model: some/model\ndata: rows.jsonl\nmax_steps: 2\n"
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(here)
     for name, text in {
         "launch.yaml": FILE,
-        "train.yaml": CONFIG,
+        "train.yaml": TEXT,
         "eval.yaml": "tasks: [rows.jsonl]\n",
         "rows.jsonl": "{}\n",
         "code.py": "print(1)\n",
@@ -142,7 +144,7 @@ def test_a_submission_sends_the_folder_and_makes_the_job(
     for channel in request["InputDataConfig"]:
         prefix = channel["DataSource"]["S3DataSource"]["S3Uri"].removeprefix("s3://a-bucket/")
         assert [key for key in found if key.startswith(prefix)], channel
-    assert found[f"infinite-rl/jobs/{NAME}/config/train.yaml"].decode() == CONFIG
+    assert found[f"infinite-rl/jobs/{NAME}/config/train.yaml"].decode() == TEXT
     assert f"infinite-rl/jobs/{NAME}/config/eval.yaml" in found
     (archive,) = (body for key, body in found.items() if key.endswith(".tar.gz"))
     path = folder / "artifacts.tar.gz"
@@ -198,7 +200,7 @@ def test_the_keys_of_a_place_reach_the_job_and_no_file_of_its_source(
 
 @pytest.mark.usefixtures("pushed")
 def test_checkpoints_go_where_the_config_says(aws: aws_server.Aws, folder: Path) -> None:
-    text = f"{CONFIG}checkpoint_uri: s3://other/place/\n"
+    text = f"{TEXT}checkpoint_uri: s3://other/place/\n"
     (folder / "train.yaml").write_text(text, encoding="utf-8")
     assert main(["submit", "train.yaml", "--job_name", "own"]) == 0
     told = aws.requests["CreateTrainingJob"][0]["HyperParameters"]
@@ -221,12 +223,11 @@ def test_a_source_that_is_there_is_not_sent_again(
 
 @pytest.mark.usefixtures("pushed")
 def test_two_submissions_at_once_are_two_jobs(aws: aws_server.Aws, folder: Path) -> None:
-    place = SageMakerConfig(region="us-east-1", role="training", bucket="a-bucket", account=ACCOUNT)
     names: list[str] = []
 
     def one() -> None:
-        asked = submission.SubmitRequest(folder / "train.yaml", place, folder)
-        job, _ = submission.submit(asked, lambda: NOW, build=False, push=False)
+        request = submission.SubmitRequest(folder / "train.yaml", CONFIG, folder)
+        job, _ = submission.submit(request, lambda: NOW, build=False, push=False)
         names.append(job.name)
 
     threads = [threading.Thread(target=one) for _ in range(4)]
@@ -277,16 +278,16 @@ def test_a_submission_that_was_killed_before_there_was_a_job_is_made_again(
         main(words)
     assert "infinite-rl/jobs/mine/config/train.yaml" in objects() and not aws.made
     before = objects()
-    for name, text in {"train.yaml": f"{CONFIG}seed: 7\n", "code.py": "print(2)\n"}.items():
+    for name, text in {"train.yaml": f"{TEXT}seed: 7\n", "code.py": "print(2)\n"}.items():
         own = (folder / name).read_text(encoding="utf-8")
         (folder / name).write_text(text, encoding="utf-8")
         assert main(words) == 2
-        said = "the name mine is held by a submission that made no job, with another config or sou"
+        said = "the name mine belongs to a submission that created no job, with another config or"
         assert said in capsys.readouterr().err
         (folder / name).write_text(own, encoding="utf-8")
     assert before.items() <= objects().items()
     assert main(words) == 0 and aws.made == {"mine"}
-    assert "going on with a submission of mine" in capsys.readouterr().err
+    assert "resuming a submission of mine" in capsys.readouterr().err
     assert main(words) == 2
     assert "the name mine is taken" in capsys.readouterr().err
 
@@ -310,254 +311,201 @@ def test_where_nobody_knows_whether_the_job_is_there_what_it_needs_stays(
     aws.faults["CreateTrainingJob"] = [lost]
     aws.faults["DescribeTrainingJob"] = [lost]
     assert main(["submit", "train.yaml", "--job_name", "odd"]) == 1
-    assert "not known: infinite-rl jobs status odd" in capsys.readouterr().err
+    assert "may exist all the same: infinite-rl jobs status odd" in capsys.readouterr().err
     assert "infinite-rl/jobs/odd/config/train.yaml" in objects() and not log(folder)
 
 
-# What can go wrong leaves nothing half made.
+# What can go wrong leaves nothing half done.
 
-NOT_ALLOWED = (
-    "User: arn:aws:iam::123456789012:user/me is not authorized to perform: {action} on resource: "
-    "{resource} because no identity-based policy allows the {action} action"
-)
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/training"
-FAILURES: dict[str, tuple[str, Callable[[], Any], int, str]] = {
-    "a quota": (
-        "CreateTrainingJob",
-        refusal("ResourceLimitExceeded", "The account-level service limit is 0 Instances"),
-        1,
-        "a quota of the account is too small: The account-level.*Service Quotas",
-    ),
-    "throttling": (
-        "CreateTrainingJob",
-        refusal("ThrottlingException", "Rate exceeded"),
-        1,
-        "AWS sagemaker is throttling .Rate exceeded.: wait a minute",
-    ),
-    "a server that breaks": (
-        "CreateTrainingJob",
-        refusal("InternalFailure", "oops", 500),
-        1,
-        r"AWS refused CreateTrainingJob \(InternalFailure\): oops",
-    ),
-    "a wrong role": (
-        "CreateTrainingJob",
-        refusal("ValidationException", "Could not assume role arn:x"),
-        1,
-        r"AWS refused CreateTrainingJob \(ValidationException\): Could not assume role",
-    ),
-    "no right to make jobs": (
-        "CreateTrainingJob",
-        refusal(
-            "AccessDeniedException",
-            NOT_ALLOWED.format(action="sagemaker:CreateTrainingJob", resource="arn:aws:x"),
-        ),
-        2,
-        "permission sagemaker:CreateTrainingJob is missing.*training-job/",
-    ),
-    "no right to pass the role": (
-        "CreateTrainingJob",
-        refusal("AccessDeniedException", NOT_ALLOWED.format(action="iam:PassRole", resource=ROLE)),
-        2,
-        f'permission iam:PassRole is missing.*"Resource": "{ROLE}".*PassedToService',
-    ),
-    "expired credentials": (
-        "CreateTrainingJob",
-        refusal("ExpiredTokenException", "The security token included in the request is expired"),
-        2,
-        "credentials have expired: renew them",
-    ),
-    "unknown credentials": (
-        "GetCallerIdentity",
-        sts_refusal("InvalidClientTokenId"),
-        2,
-        r"does not know these credentials \(InvalidClientTokenId\)",
-    ),
-    "no right to write": ("S3 PUT", s3_refusal("AccessDenied"), 2, "permission s3:PutObject"),
-    "no bucket": (
-        "S3 PUT",
-        s3_refusal("NoSuchBucket", "The specified bucket does not exist", 404),
-        2,
-        "there is no bucket a-bucket",
-    ),
-    "no image": (
-        "DescribeImages",
-        refusal("ImageNotFoundException", "not there"),
-        2,
-        "there is no image .*infinite-rl:.*--build --push",
-    ),
-}
+
+
+def not_allowed(action: str, resource: str) -> str:
+    return (
+        f"User: arn:aws:iam::123456789012:user/me is not authorized to perform: {action} on "
+        f"resource: {resource} because no identity-based policy allows the {action} action"
+    )
+
+
+# fmt: off
+FAILURES: list[tuple[str, Callable[[], Any], int, str]] = [
+    ("CreateTrainingJob", refusal("ResourceLimitExceeded", "The account-level limit is 0"),
+     1, "a quota of the account is too small: The account-level.*Service Quotas"),
+    ("CreateTrainingJob", refusal("ThrottlingException", "Rate exceeded"),
+     1, "AWS sagemaker is throttling .Rate exceeded.: wait a minute"),
+    ("CreateTrainingJob", refusal("InternalFailure", "oops", 500),
+     1, r"AWS refused CreateTrainingJob \(InternalFailure\): oops"),
+    ("CreateTrainingJob", refusal("ValidationException", "Could not assume role arn:x"),
+     1, r"AWS refused CreateTrainingJob \(ValidationException\): Could not assume role"),
+    ("CreateTrainingJob",
+     refusal("AccessDeniedException", not_allowed("sagemaker:CreateTrainingJob", "arn:aws:x")),
+     2, "permission sagemaker:CreateTrainingJob is missing.*training-job/"),
+    ("CreateTrainingJob", refusal("AccessDeniedException", not_allowed("iam:PassRole", ROLE)),
+     2, f'permission iam:PassRole is missing.*"Resource": "{ROLE}".*PassedToService'),
+    ("CreateTrainingJob",
+     refusal("ExpiredTokenException", "The security token included in the request is expired"),
+     2, "credentials have expired: renew them"),
+    ("GetCallerIdentity", sts_refusal("InvalidClientTokenId"),
+     2, r"does not know these credentials \(InvalidClientTokenId\)"),
+    ("S3 PUT", s3_refusal("AccessDenied"), 2, "permission s3:PutObject"),
+    ("S3 PUT", s3_refusal("NoSuchBucket", "The specified bucket does not exist", 404),
+     2, "there is no bucket a-bucket"),
+    ("DescribeImages", refusal("ImageNotFoundException", "not there"),
+     2, "there is no image .*infinite-rl:.*--build --push"),
+]
+# fmt: on
+
+
+def submitted(capsys: pytest.CaptureFixture[str], *flags: str) -> tuple[int, str]:
+    """The exit code of a submission, and its one error line."""
+    capsys.readouterr()
+    code = main(["submit", "train.yaml", *flags])
+    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == (code != 0), errors
+    return code, "".join(errors)
 
 
 @pytest.mark.usefixtures("pushed")
-@pytest.mark.parametrize("failure", FAILURES)
 def test_a_submission_that_fails_leaves_nothing(
-    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str], failure: str
+    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    operation, fault, code, told = FAILURES[failure]
-    aws.faults[operation], aws.forever = [fault], {operation}
-    assert main(["submit", "train.yaml", "--job_name", "failing"]) == code
-    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("error: "))
-    assert re.search(told, line), line
-    assert not aws.made and not log(folder)
-    assert not [key for key in objects() if "/jobs/" in key]
-    aws.faults.clear()
-    assert main(["submit", "train.yaml", "--job_name", "failing"]) == 0  # the name is free
+    faults = []
+    for number, (operation, fault, code, said) in enumerate(FAILURES):
+        name = f"failing{number}"
+        (folder / "code.py").write_text(name, encoding="utf-8")  # another source each time
+        aws.faults[operation], aws.forever = [fault], {operation}
+        error = submitted(capsys, "--job_name", name)
+        if error[0] != code or not re.search(said, error[1]):
+            faults.append(f"{error} is not {code} {said!r}")
+        if aws.made & {name} or name in log(folder) or any(f"/{name}/" in key for key in objects()):
+            faults.append(f"{name} left something")
+        aws.faults.clear()
+        assert main(["submit", "train.yaml", "--job_name", name]) == 0  # the name is free
+    assert_none(faults)
 
 
 @pytest.mark.usefixtures("pushed")
-@pytest.mark.parametrize("what", ["source", "source in parts", "config"])
-def test_who_may_not_write_to_s3_is_told_the_permission_and_its_statement(
-    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str], what: str
+def test_without_the_permission_to_write_to_s3_its_statement_is_printed(
+    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    operation = "S3 PUT"
-    if what == "source in parts":
-        operation = "S3 POST"  # which begins an upload
-        (folder / "large.bin").write_bytes(os.urandom(9 << 20))
-    if what == "config":
-        place = SageMakerConfig(
-            region="us-east-1", role="training", bucket="a-bucket", account=ACCOUNT
-        )
-        asked = submission.SubmitRequest(folder / "train.yaml", place, folder)
-        with submission.prepared(asked) as found:
-            submission._upload_source(Aws(place), found.source)
-    aws.faults[operation], aws.forever = [s3_refusal("AccessDenied")], {operation}
-    assert main(["submit", "train.yaml", "--job_name", "failing"]) == 2
-    aws.faults.clear()
-    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("error: "))
-    told, _, granted = line.partition(" Add this statement to your IAM policy: ")
-    assert told == "error: the permission s3:PutObject is missing."
-    assert json.loads(granted) == {
+    granted = {
         "Effect": "Allow",
         "Action": "s3:PutObject",
         "Resource": "arn:aws:s3:::a-bucket/infinite-rl/*",
     }
-    assert not aws.made and not log(folder)
-
-
-@pytest.mark.parametrize(
-    ("variables", "told"),
-    [
-        ({"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None}, "there are no AWS creden"),
-        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "AWS sts did not answer: Could not connect"),
-        ({"AWS_ENDPOINT_URL": "nowhere"}, "AWS sts cannot be asked"),
-        ({"AWS_PROFILE": "nobody"}, "the AWS profile cannot be used: .*nobody"),
-    ],
-)
-@pytest.mark.usefixtures("aws")
-def test_surroundings_that_are_not_set_up_are_said_in_one_line(
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    variables: dict[str, str | None],
-    told: str,
-) -> None:
-    monkeypatch.setenv("HOME", str(folder))
-    for name, value in variables.items():
-        if value is None:
-            monkeypatch.delenv(name)
-        else:
-            monkeypatch.setenv(name, value)
-    assert main(["submit", "train.yaml"]) in (1, 2)
-    error = capsys.readouterr().err
-    assert re.search(f"error: .*{told}", error), error
-    assert SECRET not in error and not log(folder)
+    for what in ("source", "config", "source in parts"):
+        operation = "S3 PUT"
+        (folder / "code.py").write_text(what, encoding="utf-8")
+        if what == "source in parts":
+            operation = "S3 POST"  # which begins an upload
+            (folder / "large.bin").write_bytes(os.urandom(9 << 20))
+        if what == "config":
+            request = submission.SubmitRequest(folder / "train.yaml", CONFIG, folder)
+            with submission.prepared(request) as sent:
+                submission._upload_source(Aws(CONFIG), sent.source)
+        aws.faults[operation], aws.forever = [s3_refusal("AccessDenied")], {operation}
+        code, error = submitted(capsys, "--job_name", "failing")
+        aws.faults.clear()
+        problem, _, shown = error.partition(" Add this statement to your IAM policy: ")
+        assert (code, problem) == (2, "error: the permission s3:PutObject is missing."), what
+        assert json.loads(shown) == granted
+        assert not aws.made and not log(folder)
 
 
 @pytest.mark.usefixtures("aws")
-def test_no_region_is_said(
+def test_an_environment_that_is_not_set_up_is_said_in_one_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv("HOME", str(folder))
+    keys = {"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None}
+    cases: list[tuple[dict[str, str | None], str]] = [
+        ({**keys}, "there are no AWS creden"),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "AWS sts did not answer: Could not connect"),
+        ({"AWS_ENDPOINT_URL": "nowhere"}, "the AWS endpoint is not usable: .*nowhere"),
+        ({"AWS_PROFILE": "nobody"}, "the AWS profile is not usable: .*nobody"),
+    ]
+    for variables, said in cases:
+        with monkeypatch.context() as patch:
+            for name, value in variables.items():
+                patch.delenv(name) if value is None else patch.setenv(name, value)
+            code, error = submitted(capsys)
+        assert code in (1, 2) and re.search(said, error), error
+        assert SECRET not in error and not log(folder)
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     (folder / "launch.yaml").unlink()
-    assert main(["submit", "train.yaml"]) == 2
-    error = capsys.readouterr().err
-    for key in ("region", "role", "bucket"):
-        assert f"the {key} is missing" in error
+    _, error = submitted(capsys)
+    assert all(f"the {key} is missing" in error for key in ("region", "role", "bucket"))
     assert main(["jobs", "list"]) == 2
     assert "the region is missing" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("pushed")
 def test_credentials_of_another_account_are_refused(
+    aws: aws_server.Aws, capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    code, error = submitted(capsys, "--role", "arn:aws:iam::999999999999:role/training")
+    assert f"these credentials are of the account {ACCOUNT}, and the job's is 999999999" in error
+    assert code == 2 and not aws.made and not objects()
+
+
+SECRETS = "holds a secret under '"
+WRONG_CONFIGS = {
+    "model: m\nstepz: 1\n": "train.yaml: unknown key 'stepz'",
+    "model: m\ndata: /etc/hostname\n": "would not exist in a job",
+    "model: m\n": "data is missing",
+    "model: m\ndata: rowz.jsonl\n": "there is no rowz.jsonl in",
+    "model: m\ndatasets: [{name: a, path: b.csv}]\n": "there is no b.csv in",
+    "model: m\ndata: hf:a:b\nengine_options: {hub_token: abcdefgh}\n": f"{SECRETS}engine_opt",
+    "model: hf_abcdefghijklmnopqrstuvw\ndata: hf:a:b\n": f"{SECRETS}model'",
+}
+WRONG_FLAGS = {
+    "--job_name a_b": "a job's name is letters",
+    "--gpus 0": "--gpus goes with --local",
+    "--local --push": "--push does not go with --local",
+    "--local --gpus 0,0": "--gpus is a list of GPU numbers",
+    "--dry_run --build": "--dry_run does nothing",
+    "--image_tag a/b": "a tag is up to 128",
+    "--instance_type p4": "instance_type must be such as",
+    "--instance_count 0": "instance_count must be in",
+    "--instance_count 2": "the engine local uses one machine",
+    "--eval_config nowhere.yaml": "nowhere.yaml: there is no such file",
+}
+
+
+def test_wrong_configs_and_flags_are_refused_before_aws_is_called(
     aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    role = "arn:aws:iam::999999999999:role/training"
-    assert main(["submit", "train.yaml", "--role", role]) == 2
-    told = f"these credentials are of the account {ACCOUNT}, and the job's is 999999999999"
-    assert told in capsys.readouterr().err
-    assert not aws.made and not objects()
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("model: m\nmax_stepz: 1\n", "train.yaml: unknown key 'max_stepz'"),
-        ("model: m\ndata: /etc/hostname\n", "would not be there in a job"),
-        ("model: m\n", "data is missing"),
-        ("model: m\ndata: rowz.jsonl\n", "there is no rowz.jsonl in"),
-        ("model: m\ndatasets: [{name: a, path: b.csv}]\n", "there is no b.csv in"),
-        (
-            "model: m\ndata: hf:a:b\nengine_options: {hub_token: abcdefgh}\n",
-            "holds a secret under 'engine_opt",
-        ),
-        ("model: hf_abcdefghijklmnopqrstuvw\ndata: hf:a:b\n", "holds a secret under 'model'"),
-    ],
-)
-def test_a_config_that_cannot_be_is_refused_before_aws_is_asked(
-    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str], text: str, told: str
-) -> None:
-    (folder / "train.yaml").write_text(text, encoding="utf-8")
-    assert main(["submit", "train.yaml"]) == 2
-    error = capsys.readouterr().err
-    assert told in error and "abcdefgh" not in error and not aws.calls
-
-
-@pytest.mark.usefixtures("aws")
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["--job_name", "a_b"], "a job's name is letters"),
-        (["--gpus", "0"], "--gpus goes with --local"),
-        (["--local", "--push"], "--push does not go with --local"),
-        (["--local", "--gpus", "0,0"], "--gpus is numbers"),
-        (["--dry_run", "--build"], "--dry_run does nothing"),
-        (["--image_tag", "a b"], "a tag is up to 128"),
-        (["--instance_type", "p4"], "instance_type must be such as"),
-        (["--instance_count", "0"], "instance_count must be in"),
-        (["--instance_count", "2"], "the engine local uses one machine"),
-        (["--eval_config", "nowhere.yaml"], "nowhere.yaml: there is no such file"),
-    ],
-)
-def test_flags_that_cannot_be_are_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
-) -> None:
-    assert main(["submit", "train.yaml", *words]) == 2
-    assert told in capsys.readouterr().err and not log(folder)
+    errors = {said: submitted(capsys, *flags.split()) for flags, said in WRONG_FLAGS.items()}
+    aws.calls.clear()  # of STS, for the image's address
+    for text, said in WRONG_CONFIGS.items():
+        (folder / "train.yaml").write_text(text, encoding="utf-8")
+        errors[said] = submitted(capsys)
+    assert_none(
+        f"{error} is not {said!r}"
+        for said, (code, error) in errors.items()
+        if said not in error or code != 2 or "abcdefgh" in error
+    )
+    assert not aws.calls and not log(folder)
 
 
 @pytest.mark.usefixtures("pushed")
-def test_a_log_that_cannot_be_written_is_found_before_there_is_a_job(
-    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "docs").write_text("a file", encoding="utf-8")
-    assert main(["submit", "train.yaml"]) == 1
-    assert "cannot write docs/job_log.md" in capsys.readouterr().err and not aws.made
-
-
-@pytest.mark.usefixtures("pushed")
-def test_a_job_whose_line_could_not_be_written_is_told_of(
+def test_a_job_log_that_cannot_be_written_is_said_with_the_job_if_it_was_created(
     aws: aws_server.Aws,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    (folder / "docs").write_text("a file", encoding="utf-8")
+    code, error = submitted(capsys)
+    assert code == 1 and "cannot write docs/job_log.md" in error and not aws.made
+
     def full(*_: object) -> None:
         raise StoreError("cannot write docs/job_log.md: No space left on device")
 
+    (folder / "docs").unlink()
     monkeypatch.setattr(job_log, "append", full)
-    assert main(["submit", "train.yaml", "--job_name", "there"]) == 1
-    assert "the job there is submitted, but cannot write" in capsys.readouterr().err
+    code, error = submitted(capsys, "--job_name", "there")
+    assert code == 1 and "the job there is submitted, but cannot write" in error
     assert aws.made == {"there"}
 
 
@@ -565,7 +513,7 @@ def test_a_job_whose_line_could_not_be_written_is_told_of(
 
 
 def engine(folder: Path, name: str, script: str = "") -> Path:
-    """A stand-in for a container engine, which writes down what it is told."""
+    """A stand-in for a container engine, which records its arguments."""
     folder.mkdir(exist_ok=True)
     path = folder / name
     text = f'#!/bin/sh\necho "$@" >> {folder}/{name}.words\n{script}\n'
@@ -585,9 +533,7 @@ def test_an_image_is_built_and_pushed_and_the_password_is_on_no_command_line(
     words = engine(tmp_path / "bin", "docker", keep)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     (folder / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
-    place = "--image_tag", "t1"
-    # A stand-in pushes nothing, so that the image is missing in the end.
-    assert main(["submit", "train.yaml", "--build", "--push", *place]) == 0
+    assert main(["submit", "train.yaml", "--build", "--push", "--image_tag", "t1"]) == 0
     registry = f"{ACCOUNT}.dkr.ecr.us-east-1.amazonaws.com"
     assert words.read_text(encoding="utf-8").splitlines() == [
         "info",
@@ -598,64 +544,52 @@ def test_an_image_is_built_and_pushed_and_the_password_is_on_no_command_line(
     ]
     password = (tmp_path / "password").read_text(encoding="utf-8")
     assert password == f"{ACCOUNT}-auth-token"
-    said = capfd.readouterr()
-    assert password not in said.out + said.err
+    output = capfd.readouterr()
+    assert password not in output.out + output.err
     assert aws.calls["CreateRepository"] == 1
 
 
-@pytest.mark.parametrize(
-    ("script", "told"),
-    [
-        ('[ "$1" != build ]', "`docker build` failed with exit code 1"),
-        ('[ "$1" != push ]', "`docker push` failed with exit code 1"),
-        (
-            'if [ "$1" = login ]; then read x; echo "bad $x" >&2; exit 1; fi',
-            r"could not log in to .*: bad \[redacted\]",
-        ),
-    ],
-)
 def test_an_engine_that_fails_ends_the_submission(
     aws: aws_server.Aws,
     folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
-    script: str,
-    told: str,
 ) -> None:
-    engine(tmp_path / "bin", "docker", script)
+    with pytest.raises(UsageError, match="there is no Dockerfile in"):
+        image.build("docker", "x", folder)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     (folder / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
-    assert main(["submit", "train.yaml", "--build", "--push"]) == 1
-    assert re.search(told, capfd.readouterr().err)
+    login = 'if [ "$1" = login ]; then read x; echo "bad $x" >&2; exit 1; fi'
+    for script, said in (
+        ('[ "$1" != build ]', "`docker build` failed with exit code 1"),
+        ('[ "$1" != push ]', "`docker push` failed with exit code 1"),
+        (login, r"could not log in to .*: bad \[redacted\]"),
+    ):
+        engine(tmp_path / "bin", "docker", script)
+        assert main(["submit", "train.yaml", "--build", "--push"]) == 1
+        assert re.search(said, capfd.readouterr().err)
     assert not aws.made and not objects()
 
 
-def test_podman_is_taken_where_docker_does_not_run(
+def test_podman_is_used_if_docker_does_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine(tmp_path, "docker", "exit 1")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError) as error:
+    said = "docker is installed, but its service does not run; podman is not installed"
+    with pytest.raises(UsageError, match=said):
         image.engine()
-    assert "docker is installed, but its service does not run; podman is not installed" in str(
-        error.value
-    )
     engine(tmp_path, "podman")
     assert image.engine() == "podman"
 
 
-def test_no_dockerfile_is_said(folder: Path) -> None:
-    with pytest.raises(UsageError, match="there is no Dockerfile in"):
-        image.build("docker", "x", folder)
-
-
-def test_a_repository_is_made_once(aws: aws_server.Aws) -> None:
-    place = SageMakerConfig(region="us-east-1", account=ACCOUNT, tags={"team": "rl"})
-    assert image.ensure_repository(Aws(place)) and not image.ensure_repository(Aws(place))
+def test_a_repository_is_created_once(aws: aws_server.Aws) -> None:
+    config = SageMakerConfig(region="us-east-1", account=ACCOUNT, tags={"team": "rl"})
+    assert image.ensure_repository(Aws(config)) and not image.ensure_repository(Aws(config))
     assert aws.calls["CreateRepository"] == 1
     aws.faults["DescribeRepositories"] = [refusal("RepositoryNotFoundException")]
-    image.ensure_repository(Aws(place))  # another was faster
+    image.ensure_repository(Aws(config))  # another process was faster
 
 
 # Jobs.
@@ -680,7 +614,7 @@ def states(*told: str) -> list[dict[str, Any]]:
     ]
 
 
-PLACE = SageMakerConfig(region="us-east-1")
+REGION = SageMakerConfig(region="us-east-1")
 
 
 @pytest.mark.parametrize(("end", "code"), [("Completed", 0), ("Failed", 1), ("Stopped", 1)])
@@ -711,19 +645,19 @@ def test_waiting_shows_each_step_and_ends_with_the_jobs_success(
 def test_waiting_outlives_a_network_that_is_gone_for_a_while(aws: aws_server.Aws, job: str) -> None:
     aws.lives[job] = states("InProgress", "Completed")
     aws.faults["DescribeTrainingJob"] = [lost, refusal("ThrottlingException"), lost]
-    assert jobs.wait(Aws(PLACE), job, print, sleep=lambda _: None).status == "Completed"
+    assert jobs.wait(Aws(REGION), job, print, sleep=lambda _: None).status == "Completed"
 
 
 def test_waiting_ends_where_aws_is_silent_for_long_and_says_that_the_job_goes_on(
     aws: aws_server.Aws, job: str
 ) -> None:
     aws.faults["DescribeTrainingJob"], aws.forever = [lost], {"DescribeTrainingJob"}
-    with pytest.raises(LaunchError, match=f"did not answer.*the job {job} goes on"):
-        jobs.wait(Aws(PLACE), job, print, sleep=lambda _: None)
+    with pytest.raises(LaunchError, match=f"did not answer.*the job {job} continues"):
+        jobs.wait(Aws(REGION), job, print, sleep=lambda _: None)
     assert aws.calls["DescribeTrainingJob"] == 20
     aws.faults["DescribeTrainingJob"] = [refusal("ExpiredTokenException")]
-    with pytest.raises(UsageError, match=f"have expired.*the job {job} goes on"):
-        jobs.wait(Aws(PLACE), job, print, sleep=lambda _: None)
+    with pytest.raises(UsageError, match=f"have expired.*the job {job} continues"):
+        jobs.wait(Aws(REGION), job, print, sleep=lambda _: None)
 
 
 def test_status_says_how_a_job_is(
@@ -844,55 +778,35 @@ def test_logs_are_followed_to_the_end_each_line_once(aws: aws_server.Aws, job: s
         host, when, text = next(late)
         say(job, host, (when, text))
 
-    found = [text for _, text in jobs.followed(Aws(PLACE), job, sleep=meanwhile)]
+    found = [text for _, text in jobs.followed(Aws(REGION), job, sleep=meanwhile)]
     assert found == ["one", "of before", "last"]
 
 
 # Permissions.
 
 
-@pytest.mark.parametrize(
-    ("message", "action", "resource"),
-    [
-        (
-            NOT_ALLOWED.format(action="ecr:CreateRepository", resource="arn:aws:ecr:x"),
-            "ecr:CreateRepository",
-            "arn:aws:ecr:us-east-1:*:repository/infinite-rl",
-        ),
-        (
-            'x is not authorized to perform: kms:Decrypt on resource: "arn:aws:kms:y" because',
-            "kms:Decrypt",
-            "arn:aws:kms:y",
-        ),
+def test_a_missing_permission_is_named_with_its_statement() -> None:
+    quoted = 'x is not authorized to perform: kms:Decrypt on resource: "arn:aws:kms:y" because'
+    repository = "arn:aws:ecr:us-east-1:*:repository/infinite-rl"
+    for message, action, resource in (
+        (not_allowed("ecr:CreateRepository", "arn:aws:ecr:x"), "ecr:CreateRepository", repository),
+        (quoted, "kms:Decrypt", "arn:aws:kms:y"),
         ("Access Denied", "s3:PutObject", "arn:aws:s3:::*/infinite-rl/*"),
-    ],
-)
-def test_a_missing_permission_is_named_with_its_statement(
-    message: str, action: str, resource: str
-) -> None:
-    told = explain("s3", "PutObject", message, PLACE)
-    assert f"the permission {action} is missing" in told and "\n" not in told
-    granted = json.loads(told[told.index("{") :])
-    assert granted == {"Effect": "Allow", "Action": action, "Resource": resource}
-
-
-def test_an_explicit_deny_is_not_answered_with_a_statement() -> None:
+    ):
+        error = explain("s3", "PutObject", message, REGION)
+        assert f"the permission {action} is missing" in error and "\n" not in error
+        granted = json.loads(error[error.index("{") :])
+        assert granted == {"Effect": "Allow", "Action": action, "Resource": resource}
     message = (
         "User: arn:x is not authorized to perform: sagemaker:CreateTrainingJob on resource: arn:y "
         "with an explicit deny in a service control policy"
     )
-    told = explain("sagemaker", "CreateTrainingJob", message, PLACE)
-    assert "explicit deny" in told and "ask who keeps" in told and "Allow" not in told
-
-
-def test_a_role_is_passed_to_sagemaker_alone() -> None:
-    found = statement(
-        "iam:PassRole", SageMakerConfig(region="us-east-1", account=ACCOUNT, role="training")
-    )
-    assert found["Resource"] == ROLE
-    assert found["Condition"] == {
-        "StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}
-    }
+    error = explain("sagemaker", "CreateTrainingJob", message, REGION)
+    assert "explicit deny" in error and "administrator" in error and "Allow" not in error
+    passed = statement("iam:PassRole", CONFIG)  # to SageMaker alone
+    assert passed["Resource"] == ROLE
+    service = {"iam:PassedToService": "sagemaker.amazonaws.com"}
+    assert passed["Condition"] == {"StringEquals": service}
 
 
 @pytest.mark.usefixtures("pushed", "clock")
@@ -907,15 +821,13 @@ def test_the_policy_grants_every_call_that_is_made(
     capsys.readouterr()
     assert main(["jobs", "policy", "--account", ACCOUNT]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert printed == policy(
-        SageMakerConfig(region="us-east-1", role="training", bucket="a-bucket", account=ACCOUNT)
-    )
+    assert printed == policy(CONFIG)
     granted = {
         action.partition(":")[2]
         for each in printed["Statement"]
         for action in ([each["Action"]] if isinstance(each["Action"], str) else each["Action"])
     }
-    free = {"GetCallerIdentity", "S3 PUT", "S3 GET"}  # of which the first needs no permission
+    free = {"GetCallerIdentity", "S3 PUT", "S3 GET"}  # the first needs no permission
     assert set(aws.calls) - free <= granted
     assert {"PutObject", "ListBucket", "DeleteObject", "PassRole", "AddTags"} <= granted
 
@@ -994,7 +906,7 @@ def test_local_runs_the_same_program_with_what_a_container_would_find(
     assert told == {"config": "train.yaml", "eval_config": "eval.yaml", **places}
     assert (base / "checkpoints").is_dir()  # an evaluation looks there before there is one
     data = base / "input" / "data"
-    assert (data / "config" / "train.yaml").read_text(encoding="utf-8") == CONFIG
+    assert (data / "config" / "train.yaml").read_text(encoding="utf-8") == TEXT
     assert tarfile.is_tarfile(data / "source" / "source.tar.gz") and not log(folder)
     assert main(words) == 2
     assert "choose another --job_name" in capsys.readouterr().err
@@ -1026,7 +938,3 @@ def test_local_trains_publishes_and_evaluates_by_the_containers_own_program(
     assert (base / "traces" / "evaluation" / "steps.md").is_file()
     table = base / "output" / "data" / "evaluation" / "steps.md"
     assert "step 2, rows" in table.read_text(encoding="utf-8")
-
-
-def test_every_refusal_is_an_error_of_this_package() -> None:
-    assert issubclass(LaunchError, InfiniteRLError)

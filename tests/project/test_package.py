@@ -52,7 +52,6 @@ IMPORT = re.compile(r"^[ \t]*from \.*[\w.]* import (?:\([^)]*\)|.*)", re.MULTILI
 # What imports from above all the same.
 UPWARDS = {
     ("run_examples.py", "cli"): "`python -m infinite_rl.run_examples` is a verb",
-    ("launch/container.py", "cli"): "the program of a job has a command line",
 }
 
 
