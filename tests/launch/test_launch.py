@@ -9,6 +9,7 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 import tarfile
 from collections.abc import Iterator
 from dataclasses import fields
@@ -393,6 +394,12 @@ def test_gitignore_files_mean_the_same_without_git(
         tree(random.Random(seed), root)
     by_git = list(map(listed, trees))
     monkeypatch.setattr(shutil, "which", lambda name: None)
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "pathspec", None)
+        with pytest.raises(
+            UsageError, match=r"git, or pathspec: pip install 'infinite-rl\[aws\]'$"
+        ):
+            listed(tmp_path)
     pairs = zip(trees, by_git, strict=True)
     assert_none(set(listed(root)) ^ set(found) for root, found in pairs if listed(root) != found)
 
