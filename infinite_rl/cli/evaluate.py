@@ -106,12 +106,12 @@ def _watch(
     stop: threading.Event,
     count: Callable[[int], None],
 ) -> None:
-    from ..evaluation.steps import Found
+    from ..evaluation.metrics import ReportLine
     from ..evaluation.watch import watch
 
     told = {"every_s": given.every, "once": given.once, "publish_to": given.publish}
     for line in watch(given.watch, config, **told, stop=stop, on_answer=count):
-        if isinstance(line, Found):
+        if isinstance(line, ReportLine):
             tell(given, line.values, plain(line), flush=True)
         else:
             print(plain(line), flush=True)

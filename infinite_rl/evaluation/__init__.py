@@ -1,24 +1,22 @@
-"""Evaluation: a model, tasks, and the project's own rewards; every score with what it rests on.
+"""Evaluation of a model on tasks, by the project's rewards; each score with its interval.
 
     evaluate(EvaluationConfig("runs/a/checkpoints/step_200", ["gsm8k"], "out"))
 
-    config.py        what one evaluation is told
+    config.py        the settings of an evaluation
     benchmarks.py    the table of tasks
-    backends/        the table of who answers
-    run.py           ask, judge, sum up, and go on where that ended
-    shards.py        the same, in several processes
-    answers.py       what the model has answered, kept as it comes
+    backends/        the table of backends that generate answers
+    completions.py   the answers of a model, stored as they arrive
+    run.py           requests answers, judges them, computes scores, and resumes
     score.py         from records to a score
-    summary.py       scores to read
+    summary.py       scores for people
 
-    harness.py       lm_eval in its own process, and its figures
+    harness.py       lm_eval in its own process, and its metrics
 
-    watch.py         the checkpoints of a run, evaluated as they come
-    checkpoints.py   where they are found
-    steps.py         how one is evaluated: by our own tasks, or by lm_eval
-    figures.py       which step is best, and how sure that is
+    watch.py         the checkpoints of a run, evaluated as they appear
+    checkpoints.py   the present checkpoints of a run
+    metrics.py       metrics by step, the best step, and how certain it is
 
-Names are loaded when they are first used.
+Names are loaded on first use.
 """
 
 from __future__ import annotations

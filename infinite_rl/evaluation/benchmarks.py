@@ -1,13 +1,13 @@
-"""The table of tasks: which rows a model is given, and which worked examples before them.
+"""The table of tasks: their rows, and their few-shot examples.
 
-name       benchmark of `dataset.loaders`   answers up to   examples
+name       benchmark of `dataset.loaders`   token limit     examples
 gsm8k      GSM8K, test                      1024 tokens     its train split
-math500    MATH-500                         2048            a file: it has none of its own
+math500    MATH-500                         2048            a file: it has no other split
 mbpp       MBPP, test                       1024            its prompt split, as Austin et al. do
 humaneval  HumanEval                        1024            a file
 ifeval     IFEval                           1280            none
 
-Any other file of rows is a task of its own, named as the file; the rows' types name the rewards.
+Any other file of rows is a task, named after the file; the rows' types name the rewards.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from ..dataset.tokens import normalized_text
 from ..errors import UnknownName, UsageError, look_up
 from ..reward_functions import REWARDS
 
-_MARKS = "/."  # a word with one of these is a file
+_PATH_CHARS = "/."  # a task with one of these is a file
 
 
 @dataclass(frozen=True)
 class Task:
-    """One kind of items: `benchmark` is their loader's name, "" for a file of rows.
+    """One task: `benchmark` is the name of its loader, "" for a file of rows.
 
-    `source` is where they lie, "" for the hub. `examples` is the split that holds worked examples.
+    `source` is a path, "" for the hub. `examples` is the split with few-shot examples.
     """
 
     name: str
@@ -43,39 +43,35 @@ class Task:
     source: str = ""
 
     def items(self, limit: int = 0) -> list[Row]:
-        """The rows, each with an `id` of its own; of a benchmark those of its test split.
+        """Return the rows with unique ids; of a benchmark those of its test split.
 
         Raises:
-            UsageError: there are none, or the source is none.
+            UsageError: there are no rows, or the source is invalid.
             StoreError: the source is damaged.
         """
-        found = list(self._rows(self.source))
+        every = list(self._rows(self.source))
         if self.benchmark:
-            found = [row for row in found if row["split"] == "test"] or found
-        named = list(_named(islice(found, limit or None)))
-        if not named:
+            every = [row for row in every if row["split"] == "test"] or every
+        items = list(_with_unique_ids(islice(every, limit or None)))
+        if not items:
             raise UsageError(f"{self.name} has no rows in {self.source or 'its data set'}")
-        return named
+        return items
 
     def shots(self, count: int, file: str, items: Sequence[Row], seed: int) -> list[Row]:
-        """`count` worked examples: the same for all items, and none asks what an item asks.
+        """Return `count` few-shot examples for all items; none has the prompt of an item.
 
         Raises:
-            UsageError: there are not as many.
+            UsageError: there are too few.
         """
         if not count:
             return []
-        known = {normalized_text(str(row.get("prompt"))) for row in items}
-        pool = [
-            row
-            for row in self._examples(file)
-            if str(row.get("response") or "").strip()
-            and normalized_text(str(row.get("prompt"))) not in known
-        ]
+        prompts = {normalized_text(str(row.get("prompt"))) for row in items}
+        solved = [row for row in self._examples(file) if str(row.get("response") or "").strip()]
+        pool = [row for row in solved if normalized_text(str(row.get("prompt"))) not in prompts]
         if len(pool) < count:
             raise UsageError(
                 f"{self.name}: {len(pool)} rows in {file or self.source or 'its data set'} can be "
-                f"examples, not {count}: such rows have a response and are no items themselves"
+                f"examples, not {count}: an example has a response and is no item"
             )
         return random.Random(seed).sample(pool, count)
 
@@ -83,17 +79,15 @@ class Task:
         if file:
             return self._rows(file)
         if not self.examples:
-            raise UsageError(
-                f"{self.name} has no examples of its own: shots must name a file of some"
-            )
+            raise UsageError(f"{self.name} has no split with examples: shots must name a file")
         if not self.source:
             return load(self.benchmark, split=self.examples)
-        found = [row for row in self._rows(self.source) if row["split"] == self.examples]
-        if not found:
+        examples = [row for row in self._rows(self.source) if row["split"] == self.examples]
+        if not examples:
             raise UsageError(
                 f"{self.source} has no row of the split {self.examples}: shots must name a file"
             )
-        return found
+        return examples
 
     def _rows(self, source: str) -> Iterator[Row]:
         if not self.benchmark:
@@ -120,38 +114,38 @@ TASKS: Mapping[str, Task] = {
 }
 
 
-def task_of(word: str) -> Task:
-    """The task that a word means: NAME, NAME=FILE, or FILE.
+def task_of(argument: str) -> Task:
+    """Return the task of NAME, NAME=FILE, or FILE.
 
     Raises:
         UnknownName: it is neither the name of a task nor that of a file; lists the names.
     """
-    name, equals, source = word.partition("=")
+    name, equals, source = argument.partition("=")
     if equals and name in TASKS:
         return replace(TASKS[name], source=source)
-    if any(mark in word for mark in _MARKS):
-        path = Path(word)
+    if any(char in argument for char in _PATH_CHARS):
+        path = Path(argument)
         if not path.exists():
-            raise UsageError(f"there is no {word}")
+            raise UsageError(f"there is no {argument}")
         if path.is_file():
             rows.kind_of(path)
-        return Task(path.name.partition(".")[0] or "rows", "", source=word)
+        return Task(path.name.partition(".")[0] or "rows", "", source=argument)
     if equals:
         raise UnknownName("task", name, TASKS)
-    return look_up("task", word, TASKS)
+    return look_up("task", argument, TASKS)
 
 
-def tasks_of(words: Sequence[str]) -> list[Task]:
-    """The tasks that words mean. Raises UsageError where two would have the same folder."""
-    found = [task_of(word) for word in words]
-    names = Counter(task.name for task in found)
+def tasks_of(arguments: Sequence[str]) -> list[Task]:
+    """Return the tasks of arguments. Raises UsageError if two would have the same folder."""
+    tasks = [task_of(each) for each in arguments]
+    names = Counter(task.name for task in tasks)
     if twice := [name for name, count in names.items() if count > 1]:
         raise UsageError(f"two tasks are named {twice[0]}: evaluate them into two folders")
-    return found
+    return tasks
 
 
-def _named(given: Iterable[Row]) -> Iterator[Row]:
-    """The rows by an `id` that no other has: of those with the same, the second is "id#2".
+def _with_unique_ids(given: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows with unique ids: the second row of the same id is "id#2".
 
     Raises:
         UsageError: a row lacks a column, or its type names no reward.

@@ -1,12 +1,11 @@
-"""lm_eval, with all that makes its numbers comparable: no score without the settings behind it.
+"""lm_eval, with the settings that make its scores comparable.
 
-Its own defaults differ from backend to backend, and cut answers off (at 256 tokens where a task
-says nothing), so each score is shown with the backend, examples, stop strings and greatest number
-of tokens that were in force, and with the share of answers that reached that number. lm_eval does
-not say which were cut off: they are those that have about as many tokens when they are made into
-tokens again.
+Its defaults differ between backends, and truncate answers (at 256 tokens if a task has no limit).
+So each score is shown with its backend, few-shot examples, stop strings and token limit, and with
+the share of answers that reached the limit. lm_eval does not report truncation: an answer counts as
+truncated if it has about that many tokens when it is tokenized again.
 
-lm_eval runs in a process of its own: `python -m lm_eval run`, 0.4.9 or later.
+lm_eval runs in a separate process: `python -m lm_eval run`, 0.4.9 or later.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ FOLDER, LOG, TABLE, LINES = "lm_eval", "lm_eval.log", "lm_eval.md", "lm_eval.jso
 HEAD = ["task", "metric", "score ± standard error", "items", "few-shot", "max tokens"]
 HEAD += ["truncated (estimated)", "stop strings"]
 _MODELS = {"transformers": "hf", "vllm": "vllm", "server": "local-completions"}
-_DEFAULT_TOKENS = 256  # of lm_eval's backends, where a task says nothing
-_AT_THE_END = 0.97  # of the tokens: made into tokens again, a text may have a few fewer
+_DEFAULT_TOKENS = 256  # of lm_eval's backends, if a task has no limit
+_AT_LIMIT = 0.97  # of the tokens: tokenized again, a text may have a few fewer
 _STYLES = ("chat", "plain")
 
 
 @dataclass(frozen=True)
 class Line:
-    """One figure of lm_eval's, and what it rests on; None stands where nobody can tell."""
+    """One metric of lm_eval and its settings; None stands for unknown."""
 
     task: str
     metric: str
@@ -53,9 +52,9 @@ class Line:
     higher_is_better: bool | None = None
 
     def cells(self) -> list[str]:
-        """As cells of a table."""
+        """Return the cells of a table row."""
         spread = "" if self.stderr is None else f" ± {100 * self.stderr:.2f}"
-        share = "not known" if self.truncated is None else f"{100 * self.truncated:.1f} %"
+        share = "unknown" if self.truncated is None else f"{100 * self.truncated:.1f} %"
         stops = json.dumps(list(self.stop))
         return [
             *(self.task, self.metric, f"{100 * self.value:.2f}{spread} %", str(self.items)),
@@ -64,65 +63,68 @@ class Line:
 
 
 def check_installed() -> None:
-    """Raise UsageError where there is no lm_eval."""
+    """Raise UsageError if lm_eval is not installed."""
     if find_spec("lm_eval") is None:
         raise UsageError("lm_eval is not installed: pip install 'infinite-rl[eval]'")
 
 
 def run_harness(config: EvaluationConfig) -> str:
-    """Run lm_eval as a config says; the table, which is also written to OUT/lm_eval.md.
+    """Run lm_eval with a config, and return the table, which is also OUT/lm_eval.md.
 
-    OUT/lm_eval.jsonl has the same figures, and is written last.
+    OUT/lm_eval.jsonl has the same metrics, and is written last.
 
     Raises:
-        UsageError: the config asks for what lm_eval has not, or it is not installed.
-        InfiniteRLError: lm_eval failed; the message has its last words, OUT/lm_eval.log all.
+        UsageError: lm_eval does not support the config, or is not installed.
+        InfiniteRLError: lm_eval failed; the message has the last line of OUT/lm_eval.log.
     """
     out = Path(config.out)
     if not config.out:
         raise UsageError("out is missing: the folder that the results go to")
     check_installed()
-    words = command(config)
-    count = counter(config)  # hours before it is needed: it may fail
+    argv = command(config)
+    count = token_counter(config)  # hours before it is needed: it may fail
     out.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, **({"HF_ALLOW_CODE_EVAL": "1"} if config.unsafe_code else {})}
     with (out / LOG).open("wb") as log:
-        done = subprocess.run(words, stdout=log, stderr=subprocess.STDOUT, env=environment)
+        done = subprocess.run(argv, stdout=log, stderr=subprocess.STDOUT, env=environment)
     if done.returncode:
-        raise InfiniteRLError(f"lm_eval failed ({_last_words(out / LOG)}); see {out / LOG}")
-    found = list(lines(out / FOLDER, config, count))
-    told = f"backend {_model(config)}, seed {config.seed}, batch size {_batch_size(config)}"
+        log_text = (out / LOG).read_text(errors="replace")
+        printed = [line.strip() for line in log_text.splitlines() if line.strip()]
+        last = plain(printed[-1], 300) if printed else "no output"
+        raise InfiniteRLError(f"lm_eval failed ({last}); see {out / LOG}")
+    results = list(lines(out / FOLDER, config, count))
+    settings = f"backend {_model(config)}, seed {config.seed}, batch size {_batch_size(config)}"
     text = "\n".join(
         [
-            *markdown_lines([HEAD, *(line.cells() for line in found)]),
+            *markdown_lines([HEAD, *(line.cells() for line in results)]),
             "",
-            f"{told}; chat template: {'yes' if config.prompt_template == 'chat' else 'no'}",
-            shlex.join(words),
+            f"{settings}; chat template: {'yes' if config.prompt_template == 'chat' else 'no'}",
+            shlex.join(argv),
             "",
         ]
     )
     write_text(out / TABLE, text)
-    rows.write(map(asdict, found), out / LINES)
+    rows.write(map(asdict, results), out / LINES)
     return text
 
 
 def read_lines(out: Path) -> list[Line]:
-    """The figures that `run_harness` left. Raises StoreError where there are none."""
+    """Return the metrics that `run_harness` wrote. Raises StoreError if there are none."""
     try:
         return [Line(**row) for row in rows.read(out / LINES)]
     except (TypeError, UsageError) as error:
-        raise StoreError(f"{out / LINES} holds no figures of lm_eval: {error}") from None
+        raise StoreError(f"{out / LINES} holds no metrics of lm_eval: {error}") from None
 
 
 def command(config: EvaluationConfig) -> list[str]:
-    """The command line of lm_eval: nothing that a score depends on is left to a default of its own.
+    """Return the command line of lm_eval, which sets everything that a score depends on.
 
     Raises:
-        UsageError: lm_eval has no such thing.
+        UsageError: lm_eval does not support the config.
     """
     if config.prompt_template not in _STYLES:
         raise UsageError(
-            f"lm_eval puts its prompts itself: the style is one of {', '.join(_STYLES)}, not "
+            f"lm_eval renders its prompts: prompt_template is one of {', '.join(_STYLES)}, not "
             f"{config.prompt_template!r}"
         )
     if config.samples > 1 or config.shards > 1 or config.shots or config.system != "default":
@@ -184,32 +186,27 @@ def _sampling(config: EvaluationConfig) -> list[str]:
     return found
 
 
-def _last_words(log: Path) -> str:
-    said = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return plain(said[-1], 300) if said else "it said nothing"
-
-
-# --- what came of it -----------------------------------------------------------------------------
+# --- results -------------------------------------------------------------------------------------
 
 
 def lines(
     folder: Path, config: EvaluationConfig, count: Callable[[str], int] | None
 ) -> Iterator[Line]:
-    """The figures of the newest results in a folder, in lm_eval's order.
+    """Yield the metrics of the newest results in a folder, in lm_eval's order.
 
-    `count` says how many tokens a text has, None where there is no tokenizer.
+    `count` returns the number of tokens of a text; None if there is no tokenizer.
 
     Raises:
-        StoreError: there are none.
+        StoreError: there are no results.
     """
     files = sorted(folder.rglob("results_*.json"), key=lambda path: path.name)
     if not files:
         raise StoreError(f"lm_eval has left no results in {folder}")
-    found = json.loads(files[-1].read_text(encoding="utf-8"))
+    results = json.loads(files[-1].read_text(encoding="utf-8"))
     stamp = files[-1].stem.removeprefix("results_")
-    for task, figures in found["results"].items():
-        parts = found.get("group_subtasks", {}).get(task) or [task]
-        settings = found["configs"].get(task) or found["configs"].get(parts[0]) or {}
+    for task, values in results["results"].items():
+        parts = results.get("group_subtasks", {}).get(task) or [task]
+        settings = results["configs"].get(task) or results["configs"].get(parts[0]) or {}
         kwargs = settings.get("generation_kwargs") or {}
         most = int(kwargs.get("max_gen_toks") or config.max_new_tokens or _DEFAULT_TOKENS)
         texts = [
@@ -217,7 +214,7 @@ def lines(
             for part in parts
             for text in _responses(files[-1].with_name(f"samples_{part}_{stamp}.jsonl"))
         ]
-        better = found.get("higher_is_better", {}).get(task) or {}
+        better = results.get("higher_is_better", {}).get(task) or {}
         yield from (
             Line(
                 task=task,
@@ -231,39 +228,39 @@ def lines(
                 truncated=_truncated(texts, most, count),
                 higher_is_better=better.get(metric.partition(",")[0]),
             )
-            for metric, value, stderr in _metrics(figures)
+            for metric, value, stderr in _metrics(values)
         )
 
 
-def _metrics(figures: Mapping[str, Any]) -> Iterator[tuple[str, float, float | None]]:
-    """Each metric with its filter, its value, and its standard error if it has one."""
-    for name, value in figures.items():
+def _metrics(values: Mapping[str, Any]) -> Iterator[tuple[str, float, float | None]]:
+    """Yield each metric with its filter, its value and its standard error, if any."""
+    for name, value in values.items():
         metric, comma, filter_ = name.partition(",")
         if not comma or metric.endswith("_stderr") or not isinstance(value, int | float):
             continue
-        stderr = figures.get(f"{metric}_stderr,{filter_}")
+        stderr = values.get(f"{metric}_stderr,{filter_}")
         yield name.replace(",none", ""), value, stderr if isinstance(stderr, float) else None
 
 
 def _responses(path: Path) -> list[str]:
-    """What the model has said to each item, once for all filters."""
+    """Return the answer to each item, once for all filters."""
     if not path.is_file():
         return []
-    said: dict[object, str] = {}
+    answers: dict[object, str] = {}
     for row in rows.read(path):
         first = row["resps"][0]
-        said[row["doc_id"]] = str(first[0] if isinstance(first, list) else first)
-    return list(said.values())
+        answers[row["doc_id"]] = str(first[0] if isinstance(first, list) else first)
+    return list(answers.values())
 
 
 def _truncated(texts: Sequence[str], most: int, count: Callable[[str], int] | None) -> float | None:
     if count is None or not texts:
         return None
-    return sum(count(text) >= _AT_THE_END * most for text in texts) / len(texts)
+    return sum(count(text) >= _AT_LIMIT * most for text in texts) / len(texts)
 
 
-def counter(config: EvaluationConfig) -> Callable[[str], int] | None:
-    """How many tokens a text has for the model; None for a server's. Raises UsageError."""
+def token_counter(config: EvaluationConfig) -> Callable[[str], int] | None:
+    """Return a function that counts the model's tokens; None for a server. Raises UsageError."""
     if config.backend == "server":
         return None
     from ..training.core.learner import pretrained_tokenizer

@@ -1,10 +1,10 @@
-"""One evaluation: ask, judge, sum up; each step goes on where a run that was killed has left it.
+"""One evaluation: request answers, judge them, compute scores; each step resumes after a kill.
 
 OUT/gsm8k/run.json          settings and versions; other settings are refused
-OUT/gsm8k/answers/000.jsonl what the model has answered, as it came
-OUT/gsm8k/records.jsonl     each answer with its score, in the order of the items
-OUT/gsm8k/score.json        what they amount to
-OUT/summary.md, .html       the same, of all tasks, to read
+OUT/gsm8k/answers/000.jsonl the answers of the model, as they arrived
+OUT/gsm8k/records.jsonl     each answer with its score, in order of the items
+OUT/gsm8k/score.json        the score of the task
+OUT/summary.md, .html       all tasks, for people
 """
 
 from __future__ import annotations
@@ -28,21 +28,23 @@ from ..files.lock import locked
 from ..manifest import environment_info, read_manifest, write_manifest
 from ..providers.base import Provider
 from ..store import sample_of
-from .answers import CompletionIndex, CompletionWriter
-from .backends import Backend, FewShotConfig, Request, make_backend
+from ..workers.processes import run_in_processes
+from .backends import Backend, FewShotConfig, Request, make_backend, with_device
 from .benchmarks import Task, tasks_of
+from .completions import CompletionIndex, CompletionWriter
 from .config import EvaluationConfig
-from .score import Score, tallied
+from .score import Score, score_of
 from .summary import write_summary
 
 RECORDS, SCORE = "records.jsonl", "score.json"
 _PACKAGES = ("torch", "transformers", "vllm", "openai")
-_PARTS, _PART = 4096, 4096  # how many parts of so many bytes tell a large file from another
+_CHUNKS, _CHUNK_BYTES = 4096, 4096  # of a large file, that its fingerprint covers
+_OLD_NAMES = {"style": "prompt_template"}  # of settings in earlier manifests
 
 
 @dataclass(frozen=True)
 class TaskRun:
-    """One task of an evaluation: its items, the worked examples before each, and its folder."""
+    """One task of an evaluation: its items, the few-shot examples, and its folder."""
 
     config: EvaluationConfig
     task: Task
@@ -51,71 +53,72 @@ class TaskRun:
 
     @classmethod
     def of(cls, config: EvaluationConfig, task: Task) -> TaskRun:
-        """The work that a config makes of a task. Raises UsageError, StoreError."""
+        """Load the items and examples of a task. Raises UsageError, StoreError."""
         items = task.items(config.limit)
-        every = task.items() if config.few_shot else items  # the examples are those of any limit
+        every = task.items() if config.few_shot else items  # the limit does not change examples
         examples = task.shots(config.few_shot, config.shots, every, config.seed)
         return cls(config, task, items, examples)
 
     @property
     def folder(self) -> Path:
-        """Where all that comes of it is kept."""
+        """The folder of its results."""
         return Path(self.config.out) / self.task.name
 
     @property
     def max_new_tokens(self) -> int:
-        """The tokens at which an answer is cut off: the config's, else the task's own."""
+        """The token limit of an answer: the config's, else the task's."""
         return self.config.max_new_tokens or self.task.max_new_tokens
 
     @property
-    def answers(self) -> int:
-        """How many there are when all is done."""
+    def total(self) -> int:
+        """The number of answers when all is done."""
         return len(self.items) * self.config.samples
 
     @cached_property
     def keys(self) -> Sequence[str]:
-        """A key for each item: its id and its content, so that a changed row is asked anew."""
+        """The key of each item: its id and a hash of its content, so that changes are noticed."""
         return [f"{row['id']}:{sample_of(row).id}" for row in self.items]
 
-    def owed(
-        self, backend: Backend, kept: CompletionIndex, shard: int = 0, shards: int = 1
+    def missing(self, key: str, index: CompletionIndex) -> tuple[int, ...]:
+        """Return the sample numbers of an item without an answer."""
+        return tuple(n for n in range(self.config.samples) if (key, n) not in index)
+
+    def missing_count(self) -> int:
+        """Return the number of missing answers."""
+        index = CompletionIndex(self.folder)
+        return sum(len(self.missing(key, index)) for key in self.keys)
+
+    def batches(
+        self, backend: Backend, index: CompletionIndex, shard: int
     ) -> Iterator[Sequence[Request]]:
-        """The batches of a shard in which an answer is missing."""
-        size, asking = self.config.batch_size, FewShotConfig(self.config, self.examples)
-        pairs = list(zip(self.keys, self.items, strict=True))
-        for first in range(shard * size, len(pairs), shards * size):
-            chunk = pairs[first : first + size]
-            missing = [self.missing(key, kept) for key, _ in chunk]
+        """Yield the batches of a shard with a missing answer."""
+        size, few_shot = self.config.batch_size, FewShotConfig(self.config, self.examples)
+        items = list(zip(self.keys, self.items, strict=True))
+        for first in range(shard * size, len(items), self.config.shards * size):
+            chunk = items[first : first + size]
+            missing = [self.missing(key, index) for key, _ in chunk]
             if any(missing):
-                questions = (backend.question(key, row, asking) for key, row in chunk)
-                owed = zip(questions, missing, strict=True)
-                yield [replace(question, owed=numbers) for question, numbers in owed]
+                requests = (backend.request(key, row, few_shot) for key, row in chunk)
+                pairs = zip(requests, missing, strict=True)
+                yield [replace(request, missing=numbers) for request, numbers in pairs]
 
-    def missing(self, key: str, kept: CompletionIndex) -> tuple[int, ...]:
-        """The numbers of the answers to a question that are not there."""
-        return tuple(n for n in range(self.config.samples) if (key, n) not in kept)
-
-    def is_owed(self, kept: CompletionIndex) -> int:
-        """How many answers are missing."""
-        return sum(len(self.missing(key, kept)) for key in self.keys)
-
-    def records(self, kept: CompletionIndex) -> Records:
-        """What is to be judged."""
-        return Records(self, kept)
+    def records(self) -> _Records:
+        """Return the rows to judge."""
+        return _Records(self, CompletionIndex(self.folder))
 
 
 @dataclass(frozen=True)
-class Records:
-    """A row for each answer, in the order of the items; may be gone through more than once."""
+class _Records:
+    """A row per answer, in order of the items; re-iterable."""
 
-    work: TaskRun
-    kept: CompletionIndex
+    run: TaskRun
+    index: CompletionIndex
 
     def __iter__(self) -> Iterator[Row]:
-        for key, row in zip(self.work.keys, self.work.items, strict=True):
-            checks = _checks(row)
-            for number in range(self.work.config.samples):
-                answer = self.kept[key, number]
+        for key, row in zip(self.run.keys, self.run.items, strict=True):
+            instructions = _instruction_count(row)
+            for number in range(self.run.config.samples):
+                answer = self.index[key, number]
                 yield {
                     **{name: row.get(name) or "" for name in ("id", "type", "prompt", "answer")},
                     "language": row.get("language") or "",
@@ -124,19 +127,19 @@ class Records:
                     "finish_reason": answer.finish_reason,
                     "tokens": answer.tokens,
                     "unasked": answer.why,
-                    "instructions": checks,
+                    "instructions": instructions,
                 }
 
 
-def _checks(row: Mapping[str, Any]) -> int:
-    """How many instructions a row has, 0 where it is none of that type or cannot be read."""
+def _instruction_count(row: Mapping[str, Any]) -> int:
+    """Return the number of instructions of a row, 0 if it has none or they are unreadable."""
     if row["type"] != "instruction":
         return 0
     try:
-        found = json.loads(row["answer"])
-    except ValueError:  # the reward says so, of each answer
+        instructions = json.loads(row["answer"])
+    except ValueError:  # the reward reports it for each answer
         return 0
-    return len(found) if isinstance(found, list) else 0
+    return len(instructions) if isinstance(instructions, list) else 0
 
 
 def evaluate(
@@ -146,17 +149,16 @@ def evaluate(
     stop: threading.Event | None = None,
     on_answer: Callable[[int], None] = lambda _: None,
 ) -> dict[str, Score]:
-    """Evaluate a model on the tasks of a config: the score of each, by name.
+    """Evaluate a model on the tasks of a config and return the score of each, by name.
 
-    The same call made again goes on: what was answered is not asked again, and with a greater
-    `limit` only the new items are. `provider` answers in the place of the backend `server`.
-    `on_answer` is told how many answers there are.
+    The same call resumes: stored answers are not requested again, and a greater `limit` adds only
+    the new items. `provider` replaces the backend `server`. `on_answer` gets the number of answers.
 
     Raises:
-        UsageError: the config cannot be used, or the folder was made with other settings.
-        ProviderError: the server did not answer; what it answered before is kept.
+        UsageError: the config is invalid, or the folder was made with other settings.
+        ProviderError: the server failed; earlier answers are stored.
         Stopped: `stop` was set.
-        InfiniteRLError: nothing can be judged.
+        InfiniteRLError: judging is impossible.
     """
     if config.harness != "native":
         raise UsageError("evaluate has the native harness; lm_eval is run by `evaluation.harness`")
@@ -164,162 +166,139 @@ def evaluate(
         raise UsageError("out is missing: the folder that the results go to")
     look_up("prompt template", config.prompt_template, PROMPT_TEMPLATES)
     if config.shards > 1 and provider:
-        raise UsageError("a provider of your own cannot be handed to other processes: one shard")
-    works = [TaskRun.of(config, task) for task in tasks_of(config.tasks)]
-    stop = stop or threading.Event()
+        raise UsageError("a provider object cannot be shared with other processes: use one shard")
+    runs = [TaskRun.of(config, task) for task in tasks_of(config.tasks)]
+    stop, total = stop or threading.Event(), sum(run.total for run in runs)
+
+    def stored() -> int:
+        return total - sum(run.missing_count() for run in runs)
+
+    def state() -> str:
+        return f"{stored()} of {total} answers are stored in {config.out}: repeat it to resume"
+
     with locked(Path(config.out)):
-        for work in works:
-            begin(work)
+        for run in runs:
+            begin(run)
+        before = stored()
+
+        def count(new: int) -> None:
+            on_answer(before + new)
+
         try:
-            _answer_all(works, provider, stop, on_answer)
+            if before < total and config.shards > 1:
+                jobs = [{"config": config.values(), "shard": n} for n in range(config.shards)]
+                run_in_processes(f"{__name__}:answer_shard", jobs, stop, count)
+            elif before < total:
+                answer(runs, make_backend(config, stop, provider), on_answer=count)
         except ProviderError as error:
-            error.args = (f"{error}; {_there(works)}",)
+            error.args = (f"{error}; {state()}",)
             raise
         if stop.is_set():
-            raise Stopped(f"stopped; {_there(works)}")
-        scores = {work.task.name: judged(work) for work in works}
+            raise Stopped(f"stopped; {state()}")
+        scores = {run.task.name: judged(run) for run in runs}
         write_summary(Path(config.out), config, scores)
     return scores
 
 
-def _answer_all(
-    works: Sequence[TaskRun],
-    provider: Provider | None,
-    stop: threading.Event,
-    on_answer: Callable[[int], None],
-) -> None:
-    owed = {work.task.name: work.is_owed(CompletionIndex(work.folder)) for work in works}
-    there = sum(work.answers for work in works) - sum(owed.values())
-    if not any(owed.values()):
-        return
-    config = works[0].config
-    if config.shards > 1:
-        from .shards import in_processes
-
-        in_processes(config, stop, lambda new: on_answer(there + new))
-        return
-    if provider or config.backend == "server":
-        from .backends.server import Server
-
-        backend: Backend = Server(config, stop, provider)
-    else:
-        backend = make_backend(config, stop)
-    answer(works, backend, on_answer=lambda new: on_answer(there + new))
-
-
 def answer(
-    works: Sequence[TaskRun],
+    runs: Sequence[TaskRun],
     backend: Backend,
     shard: int = 0,
     *,
     on_answer: Callable[[int], None],
 ) -> None:
-    """Ask what a shard's part of the items owes, and keep each answer as it comes."""
+    """Request the missing answers of a shard, and store each as it arrives."""
     count = 0
-    for work in works:
-        with closing(CompletionWriter(work.folder, shard)) as keeper:
-            kept = CompletionIndex(work.folder)
-            batches = work.owed(backend, kept, shard, work.config.shards)
-            for each in backend.answers(batches, work.max_new_tokens):
-                keeper.keep(each)
+    for run in runs:
+        with closing(CompletionWriter(run.folder, shard)) as writer:
+            batches = run.batches(backend, CompletionIndex(run.folder), shard)
+            for each in backend.complete(batches, run.max_new_tokens):
+                writer.add(each)
                 count += 1
                 on_answer(count)
 
 
-def judged(work: TaskRun) -> Score:
-    """Judge all answers of a task into its records; the score, which is also written."""
-    path, judging = work.folder / RECORDS, Judging("completion", timeout=work.config.timeout)
-    score_file(work.records(CompletionIndex(work.folder)), path, judging, overwrite=True)
-    score = tallied(rows.read(path), work.config.samples)
-    score.write(work.folder / SCORE)
+def answer_shard(
+    job: Mapping[str, Any], stop: threading.Event, on_answer: Callable[[int], None]
+) -> None:
+    """Answer one shard's part of the items: the job of a process."""
+    config, shard = EvaluationConfig.of(job["config"]), job["shard"]
+    runs = [TaskRun.of(config, task) for task in tasks_of(config.tasks)]
+    backend = make_backend(with_device(config, shard), stop)
+    answer(runs, backend, shard, on_answer=on_answer)
+
+
+def judged(run: TaskRun) -> Score:
+    """Judge all answers of a task into its records; write and return the score."""
+    path, judging = run.folder / RECORDS, Judging("completion", timeout=run.config.timeout)
+    score_file(run.records(), path, judging, overwrite=True)
+    score = score_of(rows.read(path), run.config.samples)
+    score.write(run.folder / SCORE)
     return score
 
 
-def _there(works: Sequence[TaskRun]) -> str:
-    total = sum(work.answers for work in works)
-    there = total - sum(work.is_owed(CompletionIndex(work.folder)) for work in works)
-    out = works[0].config.out
-    return f"{there} of {total} answers are kept in {out}: run the same again to go on"
+# --- settings ------------------------------------------------------------------------------------
 
 
-# --- with what it was made -----------------------------------------------------------------------
+def begin(run: TaskRun) -> None:
+    """Record the settings of a task's folder. Raises UsageError if it has others."""
+    settings = check_settings(run)
+    run.folder.mkdir(parents=True, exist_ok=True)
+    write_manifest(run.folder, {"settings": settings, **environment_info(*_PACKAGES)})
 
 
-def begin(work: TaskRun) -> None:
-    """Record the settings of a task's folder.
-
-    Raises:
-        UsageError: it was made with others; names each difference.
-    """
-    settings = check_settings(work)
-    work.folder.mkdir(parents=True, exist_ok=True)
-    write_manifest(work.folder, {"settings": settings, **environment_info(*_PACKAGES)})
-
-
-def check_settings(work: TaskRun, but: Collection[str] = ()) -> dict[str, Any]:
-    """The settings of a task's folder; those that are named may be others than it was made with.
-
-    Raises:
-        UsageError: it was made with others; names each difference.
-    """
-    return refuse_others(work.folder, _settings(work), but)
+def check_settings(run: TaskRun, ignored: Collection[str] = ()) -> dict[str, Any]:
+    """Return the settings of a task's folder. Raises UsageError if it has others."""
+    return refuse_others(run.folder, _settings(run), ignored)
 
 
 def refuse_others(
-    folder: Path, settings: Mapping[str, object], but: Collection[str] = ()
+    folder: Path, settings: Mapping[str, object], ignored: Collection[str] = ()
 ) -> dict[str, Any]:
-    """The settings as JSON has them, where a folder's manifest has the same or there is none.
+    """Return the settings as JSON values if the folder's manifest has the same, or none.
 
     Raises:
-        UsageError: it has others, in a key that is not among `but`; names each difference.
+        UsageError: it has others, in a key that is not `ignored`; names each difference.
     """
     now: dict[str, Any] = json.loads(json.dumps(settings))
     before = read_manifest(folder).get("settings", now)
-    changed = [
+    before = {_OLD_NAMES.get(name, name): value for name, value in before.items()}
+    changes = [
         f"{name} was {before.get(name)!r}, is {now.get(name)!r}"
         for name in {**before, **now}
-        if name not in but and before.get(name) != now.get(name)
+        if name not in ignored and before.get(name) != now.get(name)
     ]
-    if changed:
+    if changes:
         raise UsageError(
-            f"{folder} was made with other settings: {'; '.join(changed)}. Use the same, or "
+            f"{folder} was made with other settings: {'; '.join(changes)}. Use the same, or "
             "choose another folder with out"
         )
     return now
 
 
-def _settings(work: TaskRun) -> Mapping[str, object]:
-    """What an answer depends on. The limit, the shards and the machine are none of it."""
-    config, server = work.config, work.config.backend == "server"
-    of_sampling = (
-        {"batch_size": config.batch_size} if config.sampling_temperature and not server else {}
-    )
-    of_engine = {"dtype": config.dtype, "max_model_len": config.max_model_len}
-    shown = json.dumps([sample_of(row).id for row in work.examples])
+def _settings(run: TaskRun) -> Mapping[str, object]:
+    """Return what an answer depends on: not the limit, the shards or the machine."""
+    config, server = run.config, run.config.backend == "server"
+    names = ["model", "backend", "prompt_template", "system", "few_shot", "samples"]
+    names += ["top_p", "seed", *(["base_url"] if server else ["dtype", "max_model_len"])]
+    if config.sampling_temperature and not server:
+        names.append("batch_size")
+    examples = json.dumps([sample_of(row).id for row in run.examples])
     return {
-        "model": config.model,
+        **{name: getattr(config, name) for name in names},
         "weights": "" if server else fingerprint(config.model),
-        "backend": config.backend,
-        "prompt_template": config.prompt_template,
-        "system": config.system,
-        "few_shot": config.few_shot,
-        "examples": hashlib.sha256(shown.encode("ascii")).hexdigest()[:16],
-        "samples": config.samples,
+        "examples": hashlib.sha256(examples.encode("ascii")).hexdigest()[:16],
         "temperature": config.sampling_temperature,
-        "top_p": config.top_p,
-        "max_new_tokens": work.max_new_tokens,
+        "max_new_tokens": run.max_new_tokens,
         "stop": list(config.stop),
-        "seed": config.seed,
-        **of_sampling,
-        **({"base_url": config.base_url} if server else of_engine),
     }
 
 
 def fingerprint(model: str) -> str:
-    """What tells the files of a model's folder from others of the same names; "" of a hub name.
+    """Return a hash of the files in a model's folder; "" for a hub name.
 
-    Of each file its name, its size and its bytes; of one above 16 MiB only parts, spread evenly,
-    so that weights which were trained further differ, be it in some matrices alone.
+    It covers the name, the size and the bytes of each file; of one above 16 MiB only chunks, spread
+    evenly, so that further training changes it, even in some matrices alone.
     """
     folder = Path(model)
     if not folder.is_dir():
@@ -329,7 +308,7 @@ def fingerprint(model: str) -> str:
         size = path.stat().st_size
         digest.update(f"{path.name}\n{size}\n".encode("utf-8", "surrogatepass"))
         with path.open("rb") as file:
-            for begin in range(0, size, max(_PART, size // _PARTS)):
+            for begin in range(0, size, max(_CHUNK_BYTES, size // _CHUNKS)):
                 file.seek(begin)
-                digest.update(file.read(_PART))
+                digest.update(file.read(_CHUNK_BYTES))
     return digest.hexdigest()[:16]

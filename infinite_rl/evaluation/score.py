@@ -1,28 +1,31 @@
-"""From records to a score, and what it rests on: nothing is left out without being counted.
+"""The score of a task from its records, with everything that it excludes.
 
-An answer passes where its reward says so and it was not cut off: the last number of a text that was
-cut may have lost its last digits. What could not be judged, or not be asked, is in no rate.
+An answer passes if its reward says so and it was not truncated: the last number of a truncated text
+may lack digits. Answers that could not be judged, and items that could not be asked, are in no
+rate.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from ..errors import StoreError
-from ..estimators import Interval, bootstrap, pass_at_k, percentile, wilson
+from ..estimators import bootstrap, pass_at_k, percentile, wilson
 from ..files.atomic import write_text
 
-SEED = 42  # of the bootstrap, so that the same records always give the same interval
+SEED = 42  # of the bootstrap, so that the same records have the same interval
+_REASONS = 10
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A rate with its 95 % interval, and the number of items that it is of."""
+    """A rate with its 95 % interval and its number of items."""
 
     value: float
     low: float
@@ -32,20 +35,20 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Score:
-    """What the answers to one task say.
+    """The score of the answers to one task.
 
-    pass_at             k to the chance that one of k answers passes; nothing where nothing counts
-    items, samples      of the task, and the answers asked for each
+    pass_at             k to the probability that one of k answers passes; empty without answers
+    items, samples      of the task, and the answers requested for each
     answers             that can be judged; the rates below are of these
     unscored            answers that the reward could not judge
-    unasked             answers that are missing, as the model could not be asked
-    truncated           share of the answers that were cut off
-    truncated_passed    answers that were cut off, would have passed, and do not count
-    format_errors       share of the answers whose format score is below 1
-    correctness         mean of the correctness score, partial credit included
-    instructions        share of all instructions that were followed, where they are the task
-    tokens_p50, tokens_p95  lengths, None where nobody counted
-    reasons             of what could not be judged or asked, the first few
+    unasked             missing answers, because the model could not be asked
+    truncated           share of the answers that were truncated
+    truncated_passed    truncated answers that would have passed, and do not count
+    format_errors       share of the answers with a format score below 1
+    correctness         mean of the correctness score, including partial credit
+    instructions        share of all instructions that were followed, for instruction tasks
+    tokens_p50, tokens_p95  lengths, None if unknown
+    reasons             of the first answers that could not be judged or requested
     """
 
     items: int
@@ -65,112 +68,81 @@ class Score:
 
     @classmethod
     def read(cls, path: Path) -> Score:
-        """A score as `write` has left it. Raises StoreError where it is none."""
+        """Return the score that `write` wrote. Raises StoreError if it is none."""
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            pass_at = {int(k): Estimate(**each) for k, each in found.pop("pass_at").items()}
-            return cls(pass_at=pass_at, reasons=tuple(found.pop("reasons")), **found)
+            values = json.loads(path.read_text(encoding="utf-8"))
+            pass_at = {int(k): Estimate(**each) for k, each in values.pop("pass_at").items()}
+            return cls(pass_at=pass_at, reasons=tuple(values.pop("reasons")), **values)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise StoreError(f"{path} holds no score: {error}") from None
 
     def write(self, path: Path) -> None:
-        """Write it as JSON, whole or not at all."""
+        """Write the score as JSON, whole or not at all."""
         write_text(path, json.dumps(asdict(self), indent=2) + "\n")
 
 
-@dataclass
-class Tally:
-    """Counts records as they come; `score` says what they amount to."""
-
-    samples: int
-    attempts: dict[str, int] = field(default_factory=dict)
-    solved: dict[str, int] = field(default_factory=dict)
-    lengths: list[int] = field(default_factory=list)
-    correctness: list[float] = field(default_factory=list)
-    followed: list[tuple[float, int]] = field(default_factory=list)
-    reasons: list[str] = field(default_factory=list)
-    truncated: int = 0
-    truncated_passed: int = 0
-    misformatted: int = 0
-    unscored: int = 0
-    unasked: int = 0
-
-    def add(self, record: Mapping[str, Any]) -> None:
-        """Count one record."""
-        item = str(record["id"])
-        self.attempts.setdefault(item, 0)
-        self.solved.setdefault(item, 0)
-        if record["status"] == "unscored":
-            self.unasked += record["completion"] is None
-            self.unscored += record["completion"] is not None
-            if len(self.reasons) < _REASONS:
-                self.reasons.append(f"{item}: {record['unasked'] or record['error_msg']}")
-            return
-        cut_off, passed = record["finish_reason"] == "length", record["status"] == "passed"
-        self.attempts[item] += 1
-        self.solved[item] += passed and not cut_off
-        self.truncated += cut_off
-        self.truncated_passed += passed and cut_off
-        self.misformatted += record["format_score"] < 1
-        self.correctness.append(record["correctness_score"])
-        if record["instructions"]:
-            self.followed.append((record["correctness_score"], record["instructions"]))
-        if record["tokens"] is not None:
-            self.lengths.append(record["tokens"])
-
-    def score(self) -> Score:
-        """What has been counted."""
-        answers = len(self.correctness)
-        checks = sum(count for _, count in self.followed)
-        followed = sum(share * count for share, count in self.followed)
-        return Score(
-            items=len(self.attempts),
-            samples=self.samples,
-            pass_at=self._pass_at(),
-            answers=answers,
-            unscored=self.unscored,
-            unasked=self.unasked,
-            truncated=self.truncated / answers if answers else None,
-            truncated_passed=self.truncated_passed,
-            format_errors=self.misformatted / answers if answers else None,
-            correctness=fmean(self.correctness) if answers else None,
-            instructions=followed / checks if checks else None,
-            tokens_p50=percentile(self.lengths, 0.5),
-            tokens_p95=percentile(self.lengths, 0.95),
-            reasons=tuple(self.reasons),
-        )
-
-    def _pass_at(self) -> dict[int, Estimate]:
-        found: dict[int, Estimate] = {}
-        for k in sizes(self.samples):
-            counted = [item for item, n in self.attempts.items() if n >= k]
-            if not counted:
-                continue
-            values = [pass_at_k(self.attempts[item], self.solved[item], k) for item in counted]
-            interval = _interval(values, self.samples)
-            found[k] = Estimate(fmean(values), *interval, len(values))
-        return found
-
-
-_REASONS = 10
-
-
 def sizes(samples: int) -> list[int]:
-    """The k of pass@k: 1, 2, 4, ... and the number of samples."""
-    powers = [2**power for power in range(samples.bit_length())]
-    return sorted({*powers, samples} & set(range(1, samples + 1)))
+    """Return the k of pass@k: 1, 2, 4, ... and the number of samples."""
+    return sorted({*(2**power for power in range(samples.bit_length())), samples} - {0})
 
 
-def tallied(records: Iterable[Mapping[str, Any]], samples: int) -> Score:
-    """The score of records."""
-    tally = Tally(samples)
+def score_of(records: Iterable[Mapping[str, Any]], samples: int) -> Score:
+    """Return the score of records; they are iterated once."""
+    attempts: dict[str, int] = {}
+    counts, solved = Counter[str](), Counter[str]()
+    lengths: list[int] = []
+    correctness: list[float] = []
+    reasons: list[str] = []
+    followed = instructions = 0.0
     for record in records:
-        tally.add(record)
-    return tally.score()
+        item, status = str(record["id"]), record["status"]
+        attempts.setdefault(item, 0)
+        if status == "unscored":
+            counts["unasked" if record["completion"] is None else "unscored"] += 1
+            if len(reasons) < _REASONS:
+                reasons.append(f"{item}: {record['unasked'] or record['error_msg']}")
+            continue
+        truncated, passed = record["finish_reason"] == "length", status == "passed"
+        attempts[item] += 1
+        solved[item] += passed and not truncated
+        counts["truncated"] += truncated
+        counts["truncated_passed"] += passed and truncated
+        counts["misformatted"] += record["format_score"] < 1
+        correctness.append(record["correctness_score"])
+        instructions += record["instructions"]
+        followed += record["instructions"] * record["correctness_score"]
+        if record["tokens"] is not None:
+            lengths.append(record["tokens"])
+    answers = len(correctness)
+    return Score(
+        items=len(attempts),
+        samples=samples,
+        pass_at=_pass_at(attempts, solved, samples),
+        answers=answers,
+        unscored=counts["unscored"],
+        unasked=counts["unasked"],
+        truncated=counts["truncated"] / answers if answers else None,
+        truncated_passed=counts["truncated_passed"],
+        format_errors=counts["misformatted"] / answers if answers else None,
+        correctness=fmean(correctness) if answers else None,
+        instructions=followed / instructions if instructions else None,
+        tokens_p50=percentile(lengths, 0.5),
+        tokens_p95=percentile(lengths, 0.95),
+        reasons=tuple(reasons),
+    )
 
 
-def _interval(values: list[float], samples: int) -> Interval:
-    """Wilson's for single answers; with several to an item, the bootstrap by items."""
-    if samples == 1:
-        return wilson(round(sum(values)), len(values))
-    return bootstrap(values, SEED)
+def _pass_at(
+    attempts: Mapping[str, int], solved: Mapping[str, int], samples: int
+) -> dict[int, Estimate]:
+    """Return pass@k with Wilson's interval for single answers, else the bootstrap over items."""
+    rates: dict[int, Estimate] = {}
+    for k in sizes(samples):
+        values = [pass_at_k(n, solved[item], k) for item, n in attempts.items() if n >= k]
+        if values:
+            single = samples == 1
+            interval = (
+                wilson(round(sum(values)), len(values)) if single else bootstrap(values, SEED)
+            )
+            rates[k] = Estimate(fmean(values), *interval, len(values))
+    return rates

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, TypeVar
 
 from ..errors import StoreError
 
+T = TypeVar("T")
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _READ_AT_ONCE = 2**20  # bytes; with less, reading a long file back takes twice as long
 
@@ -83,6 +87,43 @@ class AppendOnlyFile:
             self._file.truncate(place)  # no half record
             raise
         return place
+
+
+class JsonlLog(AppendOnlyFile):
+    """An append-only file of JSON lines with one writer; a torn last line is dropped.
+
+    Raises:
+        StoreError: another process writes the file, or it is not writable.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot write {path}: {error.strerror}") from None
+        super().__init__(path)
+        with ExitStack() as on_error:
+            on_error.callback(self._file.close)
+            self._claim()
+            self._drop_half_line()
+            on_error.pop_all()
+
+    def append(self, record: object) -> int:
+        """Append one record as JSON and return its offset."""
+        return self._write(json.dumps(record).encode("ascii") + b"\n")
+
+
+def read_jsonl(path: Path, parse: Callable[[Any], T]) -> Iterator[tuple[int, T]]:
+    """Yield the offset and the parsed JSON value of each whole line.
+
+    Raises:
+        StoreError: a line is no JSON, or `parse` raises TypeError or ValueError.
+    """
+    for end, line in whole_lines(path):
+        try:
+            yield end - len(line), parse(json.loads(line))
+        except (TypeError, ValueError) as error:
+            raise damaged(path, end, str(error)) from None
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -160,7 +160,7 @@ def _plan(args: argparse.Namespace, hosts: Hosts, folder: Path, stop: Event) -> 
     file.write_text(json.dumps(values, indent=2), encoding="utf-8")
     train = [*_PROGRAM, "train", config.algorithm, str(file)]
     if hosts.is_head and (published := ResumableRun.find(config)):  # others need no run folder
-        name, step, uri = published.name, published.newest.step, published.newest.place
+        name, step, uri = published.name, published.newest.step, published.newest.location
         if published.ended:
             published.check(config)
             logger.info(

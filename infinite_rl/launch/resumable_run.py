@@ -67,7 +67,7 @@ class ResumableRun:
     def check(self, config: TrainingConfig) -> None:
         """Check that the run began with this config's settings."""
         with _temporary_folder(config) as room:
-            _fetch_to(f"{self.newest.place.rstrip('/')}/{BEGUN_WITH[0]}", room / BEGUN_WITH[0])
+            _fetch_to(f"{self.newest.location.rstrip('/')}/{BEGUN_WITH[0]}", room / BEGUN_WITH[0])
             self._check(room, config)
 
     def fetch(self, config: TrainingConfig) -> Path:
@@ -88,13 +88,13 @@ class ResumableRun:
             check_unchanged(run, config)
         except UsageError as error:
             raise UsageError(
-                f"the job would resume the run at {self.newest.place}, but {error} with another "
+                f"the job would resume the run at {self.newest.location}, but {error} with another "
                 "`checkpoint_uri`"
             ) from None
 
     def _fetch(self, run: Path, room: Path, config: TrainingConfig) -> None:
         source = room / self.newest.name
-        _fetch_to(self.newest.place, source)
+        _fetch_to(self.newest.location, source)
         for name in TRACES:
             if (run / name).is_file():
                 continue

@@ -2,6 +2,7 @@
 
     pool.py          batches over all cores of this machine, in order
     worker.py        one such process, from its start to its last answer
+    processes.py     long jobs, each in a process that reports and stops
     ray_cluster.py   Ray, where the processes are to be on many machines
     interruptible.py   blocking waits that Ctrl-C ends
 

@@ -278,9 +278,9 @@ def test_an_evaluation_tells_its_scores(
 def test_a_watch_tells_an_object_a_line_and_its_notes_on_stderr(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from infinite_rl.evaluation.watch import Found
+    from infinite_rl.evaluation.metrics import ReportLine
 
-    lines = [Found("step_2: 50 %", {"step": 2, "passed": 0.5}), "it is tried again"]
+    lines = [ReportLine("step_2: 50 %", {"step": 2, "passed": 0.5}), "it is tried again"]
     monkeypatch.setattr("infinite_rl.evaluation.watch.watch", lambda *_, **__: iter(lines))
     words = ["evaluate", "--watch", "run", "--tasks", "gsm8k"]
     assert told(capsys, *words) == {"step": 2, "passed": 0.5}
@@ -365,7 +365,6 @@ def test_the_demo_tells_how_many_were_right(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch")
-    from infinite_rl.training.runs.demo import Found
 
     last = tmp_path / "runs" / "a" / "checkpoints" / "step_1"
     prompts = {"sft": 3, "grpo": 2, "test": 2}

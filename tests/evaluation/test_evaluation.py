@@ -25,7 +25,7 @@ from infinite_rl.errors import (
 )
 from infinite_rl.estimators import bootstrap, pass_at_k, wilson
 from infinite_rl.evaluation import EvaluationConfig, evaluate
-from infinite_rl.evaluation.answers import CompletionIndex
+from infinite_rl.evaluation.completions import CompletionIndex
 from infinite_rl.layout import tagged
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.types import Completion, Usage
@@ -167,7 +167,7 @@ def test_a_row_that_was_changed_is_asked_anew(tmp_path: Path) -> None:
 def test_a_server_that_fails_midway_leaves_its_answers_and_one_line(tmp_path: Path) -> None:
     told = config(tmp_path, threads=1)
     replies = [*map(solve, ["0 + 1?", "1 + 1?"]), ProviderRefused("the model is gone")]
-    with pytest.raises(ProviderRefused, match="the model is gone; 2 of 6 answers are kept in"):
+    with pytest.raises(ProviderRefused, match="the model is gone; 2 of 6 answers are stored in"):
         evaluate(told, provider=ScriptedProvider(replies))
     provider = says()
     assert evaluate(told, provider=provider)["sums"].pass_at[1].value == 1
@@ -185,7 +185,7 @@ def test_answers_that_were_under_way_when_another_failed_are_kept(tmp_path: Path
         given(tmp_path, 3)
         evaluate(config(tmp_path, threads=3), provider=says(reply))
     kept = CompletionIndex(tmp_path / "out" / "sums")
-    assert sum((key, 0) in kept for key, _ in kept._places) == 2
+    assert sum((key, 0) in kept for key, _ in kept._offsets) == 2
 
 
 def test_a_stop_keeps_what_is_there(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_a_stop_keeps_what_is_there(tmp_path: Path) -> None:
         stop.set()
         return solve(prompt)
 
-    with pytest.raises(Stopped, match="1 of 6 answers are kept"):
+    with pytest.raises(Stopped, match="1 of 6 answers are stored"):
         evaluate(config(tmp_path, threads=1), provider=says(reply), stop=stop)
 
 
@@ -232,7 +232,7 @@ def test_an_answer_that_was_cut_off_has_not_passed_whatever_it_says(tmp_path: Pa
 
     score = evaluate(config(tmp_path), provider=says(reply))["sums"]  # type: ignore[arg-type]
     assert (score.pass_at[1].value, score.truncated, score.truncated_passed) == (0, 1, 6)
-    assert "6 answers that were cut off would have passed" in summary(tmp_path)
+    assert "6 truncated answers would have passed" in summary(tmp_path)
 
 
 def test_what_cannot_be_judged_or_asked_is_shown_apart_and_in_no_rate(tmp_path: Path) -> None:

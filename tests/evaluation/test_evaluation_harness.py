@@ -58,7 +58,7 @@ def test_programs_of_the_model_run_only_where_that_was_allowed() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"prompt_template": "qwen"}, "the style is one of chat, plain"),
+        ({"prompt_template": "qwen"}, "prompt_template is one of chat, plain"),
         ({"samples": 2}, "are of the native harness"),
         ({"shots": "file"}, "are of the native harness"),
         ({"model": "a,trust_remote_code=True"}, "splits a model's name at commas"),
@@ -121,7 +121,7 @@ def test_each_figure_has_its_items_settings_and_truncation(tmp_path: Path) -> No
 def test_without_a_tokenizer_the_truncation_is_said_not_to_be_known(tmp_path: Path) -> None:
     left(tmp_path / "r")
     *_, last = harness.lines(tmp_path / "r", config(), None)
-    assert last.cells()[6] == "not known"
+    assert last.cells()[6] == "unknown"
     with pytest.raises(StoreError, match="left no results"):
         list(harness.lines(tmp_path / "none", config(), None))
 
@@ -172,7 +172,7 @@ def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
     (line,) = [line for line in shown.splitlines() if line.startswith("| tiny")]
     cells = [cell.strip() for cell in line.strip("|").split(" | ")]
     assert cells[0] == "tiny\\_sums" and cells[1] == "exact\\_match"
-    assert cells[3:6] == ["10", "1", "6"] and cells[6] != "not known"
+    assert cells[3:6] == ["10", "1", "6"] and cells[6] != "unknown"
     assert "backend hf, seed 42" in shown and "lm_eval run" in shown
     assert (tmp_path / "out" / "lm_eval.md").read_text() == shown
     with pytest.raises(InfiniteRLError, match="lm_eval failed .*see .*lm_eval.log"):

@@ -22,9 +22,9 @@ from infinite_rl import cli
 from infinite_rl.dataset import rows
 from infinite_rl.errors import UsageError
 from infinite_rl.evaluation import EvaluationConfig, evaluate
-from infinite_rl.evaluation.answers import CompletionIndex
 from infinite_rl.evaluation.backends.local import LocalModel
 from infinite_rl.evaluation.benchmarks import tasks_of
+from infinite_rl.evaluation.completions import CompletionIndex
 from infinite_rl.evaluation.run import TaskRun, fingerprint
 from infinite_rl.evaluation.watch import watch
 from infinite_rl.training.runs import checkpoint
@@ -118,10 +118,11 @@ def test_each_shards_part_is_what_one_process_gives(tmp_path: Path, model: Path)
     nothing = CompletionIndex(tmp_path / "nowhere")
     seen = []
     for shard in range(3):
-        batches = work.owed(backend, nothing, shard, 3)
-        for each in backend.answers(batches, work.max_new_tokens):
-            assert each == whole[each.key]
-            seen.append(each.key)
+        batches = work.batches(backend, nothing, shard)
+        for each in backend.complete(batches, work.max_new_tokens):
+            key = (each.question, each.number)
+            assert each == whole[key]
+            seen.append(key)
     assert len(seen) == len(set(seen)) == 33
 
 
@@ -323,7 +324,7 @@ def test_a_checkpoint_that_is_thrown_away_meanwhile_is_passed_over(
 
     monkeypatch.setattr("infinite_rl.evaluation.run.begin", rotated)
     lines = list(watched(tmp_path, once=True))
-    assert lines[0] == "step_1 was thrown away before it was evaluated" and len(lines) == 2
+    assert lines[0] == "step_1 was deleted before it was evaluated" and len(lines) == 2
 
 
 def test_a_run_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:

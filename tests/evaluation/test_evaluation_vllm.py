@@ -17,8 +17,7 @@ from fake_vllm import MADE, SamplingParams
 from infinite_rl.dataset import rows
 from infinite_rl.errors import UsageError
 from infinite_rl.evaluation import EvaluationConfig, evaluate
-from infinite_rl.evaluation.backends import make_backend
-from infinite_rl.evaluation.shards import on_its_device
+from infinite_rl.evaluation.backends import make_backend, with_device
 
 
 class Letters:
@@ -124,9 +123,9 @@ def test_each_shard_has_gpus_of_its_own(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,6,7")
     told = config(tmp_path, shards=2, tensor_parallel_size=2)
-    on_its_device(told, 1)
+    with_device(told, 1)
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "6,7"
     with pytest.raises(UsageError, match="3 shards of 2 GPUs each, but there are 4"):
-        on_its_device(config(tmp_path, shards=3, tensor_parallel_size=2), 0)
+        with_device(config(tmp_path, shards=3, tensor_parallel_size=2), 0)
     local = config(tmp_path, backend="transformers", shards=3)
-    assert on_its_device(local, 2).device == "cuda:2"
+    assert with_device(local, 2).device == "cuda:2"

@@ -15,11 +15,10 @@ from s3_server import Proxy, bucket, credentials
 from infinite_rl.dataset import rows
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
 from infinite_rl.estimators import wilson
-from infinite_rl.evaluation import EvaluationConfig, figures, harness
-from infinite_rl.evaluation import steps as stepping
+from infinite_rl.evaluation import EvaluationConfig, harness, metrics
 from infinite_rl.evaluation.checkpoints import Checkpoint, checkpoints
-from infinite_rl.evaluation.figures import MetricPoint, best
 from infinite_rl.evaluation.harness import Line
+from infinite_rl.evaluation.metrics import MetricPoint, best
 from infinite_rl.evaluation.score import Estimate, Score
 from infinite_rl.evaluation.watch import watch
 from infinite_rl.storage import Transfer, fetch, publish
@@ -69,7 +68,7 @@ class Evaluating:
 @pytest.fixture
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> Evaluating:
     fake = Evaluating()
-    monkeypatch.setattr(stepping, "evaluate", fake)
+    monkeypatch.setattr(metrics, "evaluate", fake)
     return fake
 
 
@@ -95,18 +94,18 @@ def test_a_run_that_has_ended_says_with_which_checkpoint(tmp_path: Path) -> None
     for step in (2, 4):
         save(tmp_path / "checkpoints" / f"step_{step}", step)
     found = checkpoints(str(tmp_path), Transfer())
-    assert [each.final for each in found.there()] == [False, False]
+    assert [each.final for each in found.present()] == [False, False]
     checkpoint.finish(tmp_path / "checkpoints" / "step_4")
-    assert [each.final for each in found.there()] == [False, True]
+    assert [each.final for each in found.present()] == [False, True]
     checkpoint.go_on(tmp_path)
-    assert [each.final for each in found.there()] == [False, False]
+    assert [each.final for each in found.present()] == [False, False]
 
 
 def test_the_last_checkpoint_is_that_of_its_step(tmp_path: Path) -> None:
     place = tmp_path / "far"
     for name, step in (("r_step2", 2), ("r_step10", 10), ("r_final", 10), ("notes", 2)):
         publish(save(tmp_path / name, step), place / name, {"step": step})
-    found = checkpoints(place.as_uri(), Transfer()).there()
+    found = checkpoints(place.as_uri(), Transfer()).present()
     assert found == [
         Checkpoint(2, str(place / "r_step2")),
         Checkpoint(10, str(place / "r_step10"), final=True),
@@ -119,13 +118,13 @@ def test_a_step_that_is_none_is_passed_over(tmp_path: Path, step: Any) -> None:
     publish(save(tmp_path / "r_step2", 2), place / "r_step2", {"step": 2})
     publish(save(tmp_path / "r_final", 2), place / "r_final", {"step": step})
     publish(save(tmp_path / "r_step", 2), place / f"r_step{'9' * 99}", {})
-    (found,) = checkpoints(place.as_uri(), Transfer()).there()
+    (found,) = checkpoints(place.as_uri(), Transfer()).present()
     assert (found.step, found.final) == (2, False)
 
 
 def test_a_folder_that_was_published_to_is_known_by_its_path(tmp_path: Path) -> None:
     publish(save(tmp_path / "r_step2", 2), tmp_path / "far" / "r_step2", {"step": 2})
-    (found,) = checkpoints(str(tmp_path / "far"), Transfer()).there()
+    (found,) = checkpoints(str(tmp_path / "far"), Transfer()).present()
     assert (found.step, found.final) == (2, False)
 
 
@@ -134,10 +133,10 @@ def test_one_run_of_several_is_named(tmp_path: Path) -> None:
     for name in ("a_step2", "b_1_step2", "b_1_final"):
         publish(save(tmp_path / name, 2), place / name, {"step": 2})
     with pytest.raises(UsageError, match=r"of 2 runs, a, b_1: name one, such as file:.*far/a$"):
-        checkpoints(place.as_uri(), Transfer()).there()
-    (found,) = checkpoints(f"{place.as_uri()}/b_1", Transfer()).there()
-    assert found.final and found.place.endswith("b_1_step2")
-    assert checkpoints(f"{place.as_uri()}/c", Transfer()).there() == []
+        checkpoints(place.as_uri(), Transfer()).present()
+    (found,) = checkpoints(f"{place.as_uri()}/b_1", Transfer()).present()
+    assert found.final and found.location.endswith("b_1_step2")
+    assert checkpoints(f"{place.as_uri()}/c", Transfer()).present() == []
 
 
 # The loop.
@@ -165,7 +164,7 @@ def test_a_watch_ends_with_the_run_and_says_which_step_is_best(
         said.startswith("sums, pass@1: best of 3 is step 4, 0.6 [")
         and "; the same value: step 6" in said
     )
-    assert lines[-1].startswith("the best of several looks better than it is")
+    assert lines[-1].startswith("the best of several is biased upwards")
     assert list(watch(run, told(tasks))) == lines[3:] and len(evaluated.models) == 3
 
 
@@ -181,7 +180,7 @@ def test_table_plot_and_json_mark_the_best(
     table = (out / "steps.md").read_text()
     assert "| step 4, sums, best, tied |" in table and "| step 2, sums |" in table
     assert "| step 6, sums, tied with the best |" in table
-    assert "the same value: step 6, 10; 100 items do not tell it from step 8" in table
+    assert "the same value: step 6, 10; not separable by 100 items from step 8" in table
     (found,) = json.loads((out / "best.json").read_text())
     assert (found["figure"]["step"], found["tied"], found["not_told_apart"]) == (4, [6, 10], [8])
     assert found["steps"] == 5 and found["figure"]["low"] < 0.6 < found["figure"]["high"]
@@ -299,7 +298,7 @@ def test_a_watch_outlives_an_s3_that_does_not_answer(
         proxy.down = {1: 0, 2: 700}.get(waits)  # the second time a listing comes, and is cut off
 
     lines = list(watch(PLACE, told(tasks, out=str(tmp_path / "out")), wait=later))
-    assert any("it is tried again" in line for line in lines)
+    assert any("the watch retries" in line for line in lines)
     assert steps(iter(lines)) == ["step_2, sums"] and waits >= 2
     proxy.down = 0
     with pytest.raises(StoreError):
@@ -321,7 +320,7 @@ def test_a_checkpoint_that_is_removed_from_s3_meanwhile_is_passed_over(
 
     evaluated.before = removed
     lines = list(watch(PLACE, told(tasks, out=str(tmp_path / "out")), once=True))
-    assert lines[-1] == "step_4 was thrown away before it was evaluated"
+    assert lines[-1] == "step_4 was deleted before it was evaluated"
 
 
 def test_a_checkpoint_that_is_not_what_was_published_is_passed_over_and_told_at_the_end(
@@ -339,7 +338,7 @@ def test_a_checkpoint_that_is_not_what_was_published_is_passed_over_and_told_at_
     config = told(tasks, out=str(tmp_path / "out"))
     lines = watch(PLACE, config, wait=lambda _: pytest.fail("it looks again"))
     said = next(lines)
-    assert said.startswith("step_2 is passed over: ") and said.endswith("its hash differs")
+    assert said.startswith("step_2 is skipped: ") and said.endswith("its hash differs")
     assert next(lines).startswith("step_4, sums: ")
     with pytest.raises(StoreError, match="damaged, and not evaluated: step_2$"):
         list(lines)
@@ -456,7 +455,7 @@ def test_the_best_its_ties_and_what_it_is_not_told_from(
     given: list[MetricPoint], step: int, tied: tuple[int, ...], close: tuple[int, ...]
 ) -> None:
     found = best(given)
-    assert found and (found.figure.step, found.tied, found.not_told_apart) == (step, tied, close)
+    assert found and (found.point.step, found.tied, found.not_told_apart) == (step, tied, close)
     assert found.steps == len(given)
 
 
@@ -474,18 +473,18 @@ def test_no_interval_of_lm_eval_is_without_width(
     value: float, stderr: float | None, interval: tuple[float | None, float | None]
 ) -> None:
     line = Line("t", "m", value, stderr, 10, 0, 256, (), None, True)
-    found = figures.of_line(1, line)
+    found = metrics.line_point(1, line)
     assert (found.low, found.high) == pytest.approx(interval)
 
 
 def test_there_is_no_best_of_nothing_or_of_what_has_no_direction() -> None:
     assert best([]) is None and best(curve(1.0, 2.0, higher=None)) is None
-    assert figures.notes([]) == []
+    assert metrics.notes([]) == []
 
 
 def test_a_hostile_name_of_a_task_is_a_file_in_the_folder(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for name in ("../up", "a/b", "..", "$x_{$", ""):
         made = [MetricPoint(1, name, "$m", 0.5, 0.4, 0.6, 9)]
-        (path,) = figures.plot(made, tmp_path / "plots")
+        (path,) = metrics.plot(made, tmp_path / "plots")
         assert path.parent == tmp_path / "plots" and path.is_file()

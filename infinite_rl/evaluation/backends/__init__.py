@@ -1,8 +1,8 @@
-"""The table of backends: who answers. One file each, loaded when it is asked for.
+"""The table of backends, which generate answers. One file each, loaded on first use.
 
     local.py    a model of transformers in this process
     vllm.py     a model of vLLM in this process
-    server.py   a server of OpenAI's protocol
+    server.py   a server with OpenAI's protocol
 
 A new one is a file, a row of the table here, and its name in `config.BACKENDS`.
 """
@@ -10,6 +10,7 @@ A new one is a file, a row of the table here, and its name in `config.BACKENDS`.
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,104 +20,134 @@ from typing import Any, Literal, Protocol
 from ...dataset.prompt_templates import RenderedPrompt, render_prompt, token_ids
 from ...dataset.rows import Row
 from ...errors import UsageError, look_up
-from ..answers import Answer
+from ...providers.base import Provider
+from ..completions import Answer
 from ..config import EvaluationConfig
 
 
 @dataclass(frozen=True)
 class Request:
-    """One item as a model is asked it; `owed` are the numbers of the answers that are wanted."""
+    """One item as a prompt; `missing` are the sample numbers to generate."""
 
     key: str
     system: str
-    prompted: RenderedPrompt
-    owed: tuple[int, ...] = (0,)
+    prompt: RenderedPrompt
+    missing: tuple[int, ...] = (0,)
 
     def answer(
-        self, number: int, raw: str, *, cut_off: bool = False, tokens: int | None = None
+        self, number: int, raw: str, *, truncated: bool = False, tokens: int | None = None
     ) -> Answer:
-        """The answer that a raw text is: up to the first stop string, if one is in it.
+        """Return the answer of a raw text: the part before the first stop string, if it has one.
 
-        What stands behind one would not have been written: then the answer was not cut off.
+        A text with a stop string was not truncated: the rest does not count.
         """
-        stopped = any(stop in raw for stop in self.prompted.stop)
-        finish_reason: Literal["stop", "length"] = "length" if cut_off and not stopped else "stop"
-        text = self.prompted.response(raw)
-        return Answer(self.key, number, text, finish_reason, tokens)
+        stopped = any(stop in raw for stop in self.prompt.stop)
+        reason: Literal["stop", "length"] = "length" if truncated and not stopped else "stop"
+        return Answer(self.key, number, self.prompt.response(raw), reason, tokens)
 
-    def ids(self, tokenizer: Any, room: int) -> list[int]:
-        """The prompt's tokens. Raises UsageError where the model has no room for an answer."""
-        ids = token_ids(tokenizer, self.prompted.text)
-        if 0 < len(ids) < room:
+    def ids(self, tokenizer: Any, context: int) -> list[int]:
+        """Return the prompt's tokens. Raises UsageError if no room is left for an answer."""
+        ids = token_ids(tokenizer, self.prompt.text)
+        if 0 < len(ids) < context:
             return ids
-        raise UsageError(f"the prompt has {len(ids)} tokens, and the model has room for {room}")
+        raise UsageError(f"the prompt has {len(ids)} tokens, and the model has room for {context}")
 
-    def unasked(self, why: str) -> Iterator[Answer]:
-        """What stands for the answers to a question that could not be put to the model."""
-        return (Answer(self.key, number, None, why=why) for number in self.owed)
+    def unanswered(self, why: str) -> Iterator[Answer]:
+        """Yield a placeholder for each missing answer that the model cannot generate."""
+        return (Answer(self.key, number, None, why=why) for number in self.missing)
 
 
 @dataclass(frozen=True)
 class FewShotConfig:
-    """How items become questions: `examples` come before each."""
+    """The prompt settings of a task: the config and the few-shot `examples`."""
 
     config: EvaluationConfig
     examples: Sequence[Row]
 
     @property
     def system(self) -> str | None:
-        """The instructions that come first, None for those of the style."""
+        """The system prompt, None for the prompt template's."""
         return None if self.config.system == "default" else self.config.system
 
-    def by_text(self, key: str, row: Row, tokenizer: Any) -> Request:
-        """The question as one text, in the style that the config names."""
-        prompted = render_prompt(
+    def render(self, key: str, row: Row, tokenizer: Any) -> Request:
+        """Return the request as one text, by the config's prompt template."""
+        prompt = render_prompt(
             self.config.prompt_template, row, tokenizer, self.examples, system=self.system
         )
-        return Request(key, "", self.stopping(prompted))
+        return Request(key, "", self.with_stops(prompt))
 
-    def stopping(self, prompted: RenderedPrompt) -> RenderedPrompt:
-        """With the config's own stop strings as well."""
-        return replace(prompted, stop=(*prompted.stop, *self.config.stop))
+    def with_stops(self, prompt: RenderedPrompt) -> RenderedPrompt:
+        """Add the config's stop strings."""
+        return replace(prompt, stop=(*prompt.stop, *self.config.stop))
 
 
 def seed_of(*parts: object) -> int:
-    """A seed of 56 bits that follows from some texts and numbers, in any process."""
+    """Derive a seed of 56 bits from texts and numbers, the same in any process."""
     text = "\n".join(map(str, parts)).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(text).digest()[:7], "big")
 
 
 class Backend(Protocol):
-    """Whoever answers."""
+    """A source of answers."""
 
-    def question(self, key: str, row: Row, asking: FewShotConfig) -> Request:
-        """A row as this backend is asked it. Raises UsageError where the style does not allow."""
+    def request(self, key: str, row: Row, few_shot: FewShotConfig) -> Request:
+        """Return the request of a row. Raises UsageError if the prompt template does not fit."""
         ...
 
-    def answers(
+    def complete(
         self, batches: Iterable[Sequence[Request]], max_new_tokens: int
     ) -> Iterator[Answer]:
-        """The owed answers of all questions, in any order, as they come.
+        """Yield the missing answers of all requests, in any order, as they arrive.
 
-        A batch has always the same questions, whichever of their answers are owed and whatever
-        process is asked: what is sampled depends on the batch and on nothing else.
+        A batch has always the same requests, whichever answers are missing and whatever the
+        process: sampling depends on the batch and on nothing else.
         """
         ...
 
 
 # One row a backend of `config.BACKENDS`.
-_PLACES: Mapping[str, str] = {
+_PATHS: Mapping[str, str] = {
     "transformers": "infinite_rl.evaluation.backends.local:LocalModel",
     "vllm": "infinite_rl.evaluation.backends.vllm:VLLM",
     "server": "infinite_rl.evaluation.backends.server:Server",
 }
 
 
-def make_backend(config: EvaluationConfig, stop: threading.Event) -> Backend:
-    """The backend that a config names, with its model loaded. Once `stop` is set it ends early.
+def make_backend(
+    config: EvaluationConfig, stop: threading.Event, provider: Provider | None = None
+) -> Backend:
+    """Load the backend of a config, or a server backend with the `provider`.
+
+    It ends early when `stop` is set.
 
     Raises:
         UsageError: there is no such model, or an extra is not installed.
     """
-    backend: Backend = resolve_name(look_up("backend", config.backend, _PLACES))(config, stop)
+    if provider:
+        from .server import Server
+
+        return Server(config, stop, provider)
+    backend: Backend = resolve_name(look_up("backend", config.backend, _PATHS))(config, stop)
     return backend
+
+
+def with_device(config: EvaluationConfig, shard: int) -> EvaluationConfig:
+    """Return the config with the shard's own GPUs, if there are any.
+
+    Raises:
+        UsageError: vLLM needs more GPUs than there are.
+    """
+    if config.backend == "server":
+        return config
+    import torch
+
+    count, size = torch.cuda.device_count(), config.tensor_parallel_size
+    if config.backend == "vllm":
+        if config.shards * size > count:
+            raise UsageError(f"{config.shards} shards of {size} GPUs each, but there are {count}")
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(count)))
+        own = visible.split(",")[shard * size : (shard + 1) * size]
+        os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(own)  # before vLLM reads it
+    elif config.device == "auto" and count:
+        return replace(config, device=f"cuda:{shard % count}")
+    return config

@@ -8,16 +8,15 @@ from typing import Any
 
 from ...dataset.rows import Row
 from ...errors import UsageError
-from ..answers import Answer
+from ..completions import Answer
 from ..config import EvaluationConfig
 from . import FewShotConfig, Request, seed_of
 
 
 class LocalModel:
-    """Answers batch by batch, with `training.sampling`.
+    """Answers batch by batch, with `training.core.sampling`.
 
-    A batch has a random generator of its own, so that its answers depend on nothing that was
-    answered before it.
+    Each batch has its own random generator, so that its answers do not depend on earlier ones.
 
     Raises:
         UsageError: the model cannot be loaded, or the extra `train` is not installed.
@@ -25,7 +24,14 @@ class LocalModel:
 
     def __init__(self, config: EvaluationConfig, stop: threading.Event) -> None:
         self._config, self._stop = config, stop
-        self._torch, transformers = _libraries()
+        try:
+            import torch
+            import transformers
+        except ModuleNotFoundError:
+            raise UsageError(
+                "the backend transformers needs torch and transformers: "
+                "pip install 'infinite-rl[train]'"
+            ) from None
         from ...training.core.learner import (
             check_fit,
             context_of,
@@ -34,78 +40,66 @@ class LocalModel:
             pretrained_tokenizer,
         )
 
+        self._torch: Any = torch
         self._device = device_of(config.device)
         self._tokenizer = pretrained_tokenizer(config.model, {})
-        kind, dtype = transformers.AutoModelForCausalLM, config.dtype
-        options = {"dtype": dtype if dtype == "auto" else getattr(self._torch, dtype)}
-        model = pretrained(kind, config.model, options)
+        dtype = config.dtype if config.dtype == "auto" else getattr(torch, config.dtype)
+        model = pretrained(transformers.AutoModelForCausalLM, config.model, {"dtype": dtype})
         check_fit(model, self._tokenizer, config.model)
         self._model = model.to(self._device).eval()
-        self._room = config.max_model_len or context_of(model.config) or 2**31
+        self._context = config.max_model_len or context_of(model.config) or 2**31
 
-    def question(self, key: str, row: Row, asking: FewShotConfig) -> Request:
-        return asking.by_text(key, row, self._tokenizer)
+    def request(self, key: str, row: Row, few_shot: FewShotConfig) -> Request:
+        return few_shot.render(key, row, self._tokenizer)
 
-    def answers(
+    def complete(
         self, batches: Iterable[Sequence[Request]], max_new_tokens: int
     ) -> Iterator[Answer]:
         for batch in batches:
             if self._stop.is_set():
                 return
-            together: list[tuple[Request, list[int]]] = []
-            for question in batch:
+            prompts: list[tuple[Request, list[int]]] = []
+            for request in batch:
                 try:
-                    ids = question.ids(self._tokenizer, self._room)
+                    ids = request.ids(self._tokenizer, self._context)
                 except UsageError as error:
-                    yield from question.unasked(str(error))
+                    yield from request.unanswered(str(error))
                     continue
-                left = self._room - len(ids)
+                left = self._context - len(ids)
                 if left >= max_new_tokens:
-                    together.append((question, ids))
-                else:  # on its own, so that others are not cut off with it
-                    yield from self._sampled([(question, ids)], left)
-            if together:
-                yield from self._sampled(together, max_new_tokens)
+                    prompts.append((request, ids))
+                else:  # alone, so that others are not truncated with it
+                    yield from self._sampled([(request, ids)], left)
+            if prompts:
+                yield from self._sampled(prompts, max_new_tokens)
 
     def _sampled(
-        self, asked: Sequence[tuple[Request, list[int]]], max_new_tokens: int
+        self, prompts: Sequence[tuple[Request, list[int]]], max_new_tokens: int
     ) -> Iterator[Answer]:
         from ...training.core.sampling import sample
 
         config = self._config
         generator = self._torch.Generator()
-        generator.manual_seed(seed_of(config.seed, *(question.key for question, _ in asked)))
+        generator.manual_seed(seed_of(config.seed, *(request.key for request, _ in prompts)))
         try:
-            found = sample(
+            samples = sample(
                 self._model,
                 self._tokenizer,
-                [ids for _, ids in asked],
+                [ids for _, ids in prompts],
                 n=config.samples,
                 max_new_tokens=max_new_tokens,
                 temperature=config.sampling_temperature,
                 top_p=config.top_p,
-                stop=asked[0][0].prompted.stop,
+                stop=prompts[0][0].prompt.stop,
                 generator=generator,
             )
         except self._torch.OutOfMemoryError:
             raise UsageError(
-                f"the memory of {self._device} is too small for {len(asked)} items at a time: "
-                "give a smaller batch_size"
+                f"the memory of {self._device} is too small for {len(prompts)} items at a time: "
+                "use a smaller batch_size"
             ) from None
-        for (question, _), its in zip(asked, found, strict=True):
-            for number in question.owed:
-                one = its[number]
-                cut_off = one.finish_reason == "length"
-                yield question.answer(number, one.text, cut_off=cut_off, tokens=len(one.ids))
-
-
-def _libraries() -> tuple[Any, Any]:
-    try:
-        import torch
-        import transformers
-    except ModuleNotFoundError:
-        raise UsageError(
-            "the backend transformers needs torch and transformers: "
-            "pip install 'infinite-rl[train]'"
-        ) from None
-    return torch, transformers
+        for (request, _), of_request in zip(prompts, samples, strict=True):
+            for number in request.missing:
+                one = of_request[number]
+                truncated = one.finish_reason == "length"
+                yield request.answer(number, one.text, truncated=truncated, tokens=len(one.ids))

@@ -1,24 +1,23 @@
-"""vLLM in this process: the model on as many GPUs as it is told."""
+"""vLLM in this process: the model on one or more GPUs."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any
 
 from ... import vllm_library
 from ...dataset.rows import Row
 from ...errors import UsageError
-from ..answers import Answer
+from ..completions import Answer
 from ..config import EvaluationConfig
 from . import FewShotConfig, Request, seed_of
 
-_AT_ONCE = 1024  # questions of one call: it batches as it likes, and answers are kept after each
+_PER_CALL = 1024  # requests: vLLM batches by itself, and answers are stored after each call
 
 
 class VLLM:
-    """Answers many questions at once. Each has a seed of its own, whatever it is batched with.
+    """Answers many requests at once. Each has its own seed, whatever its batch.
 
     Raises:
         UsageError: vLLM is not installed, or cannot load the model.
@@ -36,46 +35,44 @@ class VLLM:
             **more,
         )
         self._tokenizer = self._llm.get_tokenizer()
-        self._room: int = self._llm.llm_engine.model_config.max_model_len
+        self._context: int = self._llm.llm_engine.model_config.max_model_len
 
-    def question(self, key: str, row: Row, asking: FewShotConfig) -> Request:
-        return asking.by_text(key, row, self._tokenizer)
+    def request(self, key: str, row: Row, few_shot: FewShotConfig) -> Request:
+        return few_shot.render(key, row, self._tokenizer)
 
-    def answers(
+    def complete(
         self, batches: Iterable[Sequence[Request]], max_new_tokens: int
     ) -> Iterator[Answer]:
-        questions = (each for each in chain.from_iterable(batches) if each.owed)
-        while not self._stop.is_set() and (some := list(islice(questions, _AT_ONCE))):
-            asked: list[tuple[Request, list[int]]] = []
-            for question in some:
+        requests = (each for each in chain.from_iterable(batches) if each.missing)
+        while not self._stop.is_set() and (chunk := list(islice(requests, _PER_CALL))):
+            prompts: list[tuple[Request, list[int]]] = []
+            for request in chunk:
                 try:
-                    asked.append((question, question.ids(self._tokenizer, self._room)))
+                    prompts.append((request, request.ids(self._tokenizer, self._context)))
                 except UsageError as error:
-                    yield from question.unasked(str(error))
-            yield from self._generated(asked, max_new_tokens)
+                    yield from request.unanswered(str(error))
+            yield from self._generated(prompts, max_new_tokens)
 
     def _generated(
-        self, asked: Sequence[tuple[Request, list[int]]], max_new_tokens: int
+        self, prompts: Sequence[tuple[Request, list[int]]], max_new_tokens: int
     ) -> Iterator[Answer]:
-        outputs = self._llm.generate(
-            [{"prompt_token_ids": ids} for _, ids in asked],
-            [self._params(question, max_new_tokens) for question, _ in asked],
-            use_tqdm=False,
-        )
-        for (question, _), output in zip(asked, outputs, strict=True):
-            for number in question.owed:
-                one = output.outputs[number]
-                cut_off, tokens = one.finish_reason == "length", len(one.token_ids)
-                yield question.answer(number, one.text, cut_off=cut_off, tokens=tokens)
-
-    def _params(self, question: Request, max_new_tokens: int) -> Any:
         config = self._config
-        return vllm_library.sampling(
-            self._tokenizer,
-            question.prompted.stop,
-            n=config.samples,
-            temperature=config.sampling_temperature,
-            top_p=config.top_p,
-            max_tokens=max_new_tokens,
-            seed=seed_of(config.seed, question.key) >> 25,  # vLLM takes 31 bits
-        )
+        params = [
+            vllm_library.sampling(
+                self._tokenizer,
+                request.prompt.stop,
+                n=config.samples,
+                temperature=config.sampling_temperature,
+                top_p=config.top_p,
+                max_tokens=max_new_tokens,
+                seed=seed_of(config.seed, request.key) >> 25,  # vLLM takes 31 bits
+            )
+            for request, _ in prompts
+        ]
+        token_prompts = [{"prompt_token_ids": ids} for _, ids in prompts]
+        outputs = self._llm.generate(token_prompts, params, use_tqdm=False)
+        for (request, _), output in zip(prompts, outputs, strict=True):
+            for number in request.missing:
+                one = output.outputs[number]
+                truncated, tokens = one.finish_reason == "length", len(one.token_ids)
+                yield request.answer(number, one.text, truncated=truncated, tokens=tokens)
