@@ -280,14 +280,14 @@ def test_a_watch_tells_an_object_a_line_and_its_notes_on_stderr(
 ) -> None:
     from infinite_rl.evaluation.metrics import ReportLine
 
-    lines = [ReportLine("step_2: 50 %", {"step": 2, "passed": 0.5}), "it is tried again"]
+    lines = [ReportLine("step_2: 50 %", {"step": 2, "passed": 0.5}), "the watch retries"]
     monkeypatch.setattr("infinite_rl.evaluation.watch.watch", lambda *_, **__: iter(lines))
     words = ["evaluate", "--watch", "run", "--tasks", "gsm8k"]
     assert told(capsys, *words) == {"step": 2, "passed": 0.5}
     assert cli.main([*words, "--json"]) == 0
-    assert "it is tried again\n" in capsys.readouterr().err
+    assert "the watch retries\n" in capsys.readouterr().err
     assert cli.main(words) == 0
-    assert capsys.readouterr().out == "step_2: 50 %\nit is tried again\n"
+    assert capsys.readouterr().out == "step_2: 50 %\nthe watch retries\n"
 
 
 def test_a_training_tells_where_its_checkpoint_is(
@@ -365,6 +365,7 @@ def test_the_demo_tells_how_many_were_right(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch")
+    from infinite_rl.training.runs.demo import Found
 
     last = tmp_path / "runs" / "a" / "checkpoints" / "step_1"
     prompts = {"sft": 3, "grpo": 2, "test": 2}
