@@ -30,6 +30,9 @@ from infinite_rl.runtimes import Limits
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.types import Execution, Program, RewardFunctionScore, Sample, TestResult
 from infinite_rl.workers.pool import Lost
+from tests.support.labelled import Tables
+
+tables = Tables(__file__)
 
 REWARD = CodingRewardFunction(timeout=5)
 HASTY = CodingRewardFunction(timeout=0.5)
@@ -50,30 +53,7 @@ def judge(code: str, expected: Any, language: str = "python") -> RewardFunctionS
 # --- the submission: which code is run, and what its format is worth
 
 
-@pytest.mark.parametrize(
-    ("output", "format_score", "code"),
-    [
-        ("<answer>\n```python\nprint(1)\n```\n</answer>", 1.0, "print(1)"),
-        ("<answer>```py\nprint(1)\n```</answer>", 1.0, "print(1)"),
-        ("<answer>\n```\nprint(1)\n```\n</answer>", 1.0, "print(1)"),
-        ("<answer>\n~~~python\nprint(1)\n~~~\n</answer>", 1.0, "print(1)"),
-        (
-            "<answer>\n    ```python\n    if 1:\n        x()\n    ```\n</answer>",
-            1.0,
-            "if 1:\n    x()",
-        ),
-        ("<answer>print(1)</answer>", 0.5, "print(1)"),
-        ("<answer>\n```python\nprint(12345)\n</answer>", 0.3, "print(12345)"),
-        ("<answer>print(12345)\n```</answer>", 0.3, "print(12345)"),
-        ("<answer>\n```python\nx\n</answer>", 0.2, ""),
-        ("<answer>```</answer>", 0.2, ""),
-        ("<answer></answer>", 0.5, ""),
-        ("print(1)", 0.0, ""),
-        ("```python\nprint(1)\n```", 0.0, ""),
-        ("", 0.0, ""),
-        (None, 0.0, ""),
-    ],
-)
+@tables
 def test_the_format_score_follows_tag_and_fence(
     output: str, format_score: float, code: str
 ) -> None:
@@ -82,16 +62,7 @@ def test_the_format_score_follows_tag_and_fence(
     assert bool(submission.error) == (not code)
 
 
-@pytest.mark.parametrize(
-    ("blocks", "taken"),
-    [
-        ([("javascript", "js"), ("python", "py")], "py"),
-        ([("", "bare"), ("python", "py")], "py"),
-        ([("python", "one"), ("python", "two")], "one"),
-        ([("javascript", "js"), ("", "bare")], "bare"),
-        ([("javascript", "js"), ("text", "text")], "js"),
-    ],
-)
+@tables
 def test_the_block_of_the_right_language_wins(blocks: list[tuple[str, str]], taken: str) -> None:
     content = "\n".join(fenced(code, language) for language, code in blocks)
     assert read_submission(tagged(content), "answer", "python").code.strip() == taken
@@ -166,20 +137,7 @@ def test_each_form_of_reference_is_known_by_its_shape(expected: Any, reference: 
         assert read_reference(json.dumps(expected)) == reference
 
 
-BARE = [
-    ("assert f(2) == 4\nassert f(3) == 6\n", "python", 2),
-    ("\nassert f(\n    2\n) == 4, 'double'\n\n# three\nassert f(3) == 6", "python", 2),
-    ("```python\nassert f(2) == 4\nassert f(3) == 6\n```", "python", 2),
-    ("```\nassert f(2) == 4\n```", "python", 1),
-    ("console.assert(f(2) === 4);\nconsole.assert(f(3) === 6)", "javascript", 2),
-    ("assert.strictEqual(f(2), 4);\nassert.deepStrictEqual([f(3)], [6]);", "javascript", 2),
-    ("require('assert').strictEqual(f(2), 4);", "javascript", 1),
-    ("```js\nassert(f(2) === 4);\n```", "javascript", 1),
-    ("assert(f(2) == 4)", "", 1),
-]
-
-
-@pytest.mark.parametrize(("text", "language", "count"), BARE)
+@tables
 def test_text_that_is_nothing_but_assertions_is_tests(text: str, language: str, count: int) -> None:
     read = read_reference(text)
     assert isinstance(read, Tests)
@@ -195,22 +153,7 @@ def test_text_that_is_nothing_but_assertions_is_tests(text: str, language: str, 
         assert judge(f"{shown}({json.dumps(text)})", text, name).status == "failed"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "assert your rights",
-        "assert x == 4",
-        "assert f(2) == 4\nprint(f(2))",
-        "assert f(2) ==",
-        "assert that f(2) is 4",
-        "assert (f (2) == 4) holds",
-        "console.assert",
-        "console.assert(true)",
-        "f(2) == 4",
-        "Assert f(2) == 4",
-        '["assert f(2) == 4"]',
-    ],
-)
+@tables
 def test_text_that_is_more_than_assertions_stays_a_text(text: str) -> None:
     assert read_reference(text) == Output(text)
 
@@ -315,18 +258,7 @@ def test_a_malformed_reference_is_unscored_with_its_reason(expected: Any) -> Non
     assert score.error_msg.startswith("cannot judge: ")
 
 
-@pytest.mark.parametrize(
-    ("reference", "reason"),
-    [
-        ({"output": "9", "lang": "python"}, "no meaning here: lang; did you mean language?"),
-        ({"output": "9", "tolerence": 1}, "no meaning here: tolerence; did you mean tolerance?"),
-        ({"ouput": "9", "compare": "exact"}, "no meaning here: ouput; did you mean output?"),
-        ({"tests": ["a"], "set_up": "b"}, "no meaning here: set_up; did you mean setup?"),
-        ({"tests": ["a"], "tolerance": 1}, "no meaning here: tolerance"),
-        ({"input": "3", "output": "9"}, 'stands in a list, as in {"cases": ['),
-        ({"tests": "def check(c): ..."}, "nothing calls check: "),
-    ],
-)
+@tables
 def test_the_reason_says_what_was_meant(reference: dict[str, Any], reason: str) -> None:
     for given in (reference, json.dumps(reference)):
         score = judge("print(9)", given)
@@ -355,23 +287,7 @@ def test_the_output_of_an_object_is_what_is_printed(more: dict[str, Any]) -> Non
         assert judge(f"print({json.dumps(reference)!r})", given).status == "failed"
 
 
-@pytest.mark.parametrize(
-    ("code", "expected", "correctness"),
-    [
-        ("print('hello')", "HELLO", 1.0),
-        ("print(42)", 42, 1.0),
-        ("print((1, 2))", "(1, 2)", 1.0),
-        ("print('x = 5')", "x = 5", 1.0),
-        ("print('print(3)')", "print(3)", 1.0),
-        ("import json; print(json.dumps({'b': [1], 'a': None}))", '{"a": null, "b": [1.0]}', 1.0),
-        ("print(1 + 1e-12)", "1.0", 0.99),
-        ("print('a   b')", "a b", 0.95),
-        ("pass", "", 1.0),
-        ("import sys; print('mind this', file=sys.stderr); print(1)", 1, 1.0),
-        ("import warnings; warnings.warn('old'); print(1)", 1, 1.0),
-        ("import sys; print(1); sys.exit(0)", 1, 1.0),
-    ],
-)
+@tables
 def test_a_right_output_passes_with_the_score_of_its_rung(
     code: str, expected: Any, correctness: float
 ) -> None:
@@ -380,17 +296,7 @@ def test_a_right_output_passes_with_the_score_of_its_rung(
     assert (score.format_score, score.error_msg) == (1.0, "")
 
 
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("print(2500)", "2550"),
-        ("print('Result: 10')", "Result: 12"),
-        ("print('b'); print('a')", "a\nb"),
-        ("print(41)", 42),
-        ("print(1)", ""),
-        ("pass", "1"),
-    ],
-)
+@tables
 def test_a_similar_output_fails_however_similar_and_says_what_was_wanted(
     code: str, expected: Any
 ) -> None:
@@ -400,15 +306,7 @@ def test_a_similar_output_fails_however_similar_and_says_what_was_wanted(
     assert score.error_msg.startswith(f"wrong output: expected {str(expected)!r}, got ")
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import sys; print(42); sys.exit(1)",
-        "print(42); raise SystemExit('bye')",
-        "print(42); 1 / 0",
-        "import os; print(42, flush=True); os._exit(3)",
-    ],
-)
+@tables
 def test_a_program_that_ends_badly_fails_whatever_it_printed(code: str) -> None:
     score = judge(code, "42")
     assert (score.status, score.correctness_score) == ("failed", 0.0)
@@ -985,24 +883,7 @@ def test_a_timeout_must_be_positive(timeout: float) -> None:
         CodingRewardFunction(timeout=timeout)
 
 
-@pytest.mark.parametrize(
-    ("language", "reference"),
-    [
-        ("python", {"tests": ["assert f(1) =="]}),
-        ("python", {"tests": ["import numpy\nassert f(1) == 2"]}),
-        ("python", {"tests": ["assert f(1) == 2"], "setup": "import numpy"}),
-        (
-            "python",
-            {"tests": "def check(c):\n import numpy\n assert c(1) == 2", "entry_point": "f"},
-        ),
-        ("python", {"tests": ["def test_f(capsys):\n assert f(1) == 2"]}),
-        ("python", {"tests": ["class TestF:\n def test_f(self, tmp_path):\n  assert f(1) == 2"]}),
-        ("python", {"tests": ["console.assert(f(1) === 2)"]}),
-        ("javascript", {"tests": ["assert f(1) == 2"]}),
-        ("javascript", {"tests": ["const a = require('lodash'); console.assert(f(1) === 2)"]}),
-        ("javascript", {"tests": ["console.assert(f(1) === 2)"], "setup": "require('lodash')"}),
-    ],
-)
+@tables
 def test_tests_that_cannot_run_at_all_are_the_references_fault(
     language: str, reference: dict[str, Any]
 ) -> None:
@@ -1013,19 +894,7 @@ def test_tests_that_cannot_run_at_all_are_the_references_fault(
     assert score.status == "unscored" and "cannot run" in score.error_msg
 
 
-@pytest.mark.parametrize(
-    ("language", "tests"),
-    [
-        ("python", {"tests": ["pass"]}),
-        ("python", {"tests": ["if True:\n def test_a(): assert f(2) == 4"]}),
-        ("python", {"tests": ["test_a = lambda: check(f(2) == 4)"]}),
-        ("python", {"tests": ["def test_a():\n yield f(2) == 4"]}),
-        ("python", {"tests": ["class T:\n class TestIn:\n  def test_a(self): assert f(2) == 4"]}),
-        ("python", {"tests": ["import doctest\ndoctest.testmod()"]}),
-        ("python", {"tests": "def check(g):\n def test(): assert g(2) == 4", "entry_point": "f"}),
-        ("javascript", {"tests": ["function testA() { console.assert(f(2) === 4) }"]}),
-    ],
-)
+@tables
 def test_tests_that_pass_without_a_program_prove_none(language: str, tests: dict[str, Any]) -> None:
     code = {"python": "def f(x): return 4", "javascript": "const f = x => 4"}[language]
     score = CodingRewardFunction().compute_reward(
@@ -1034,16 +903,7 @@ def test_tests_that_pass_without_a_program_prove_none(language: str, tests: dict
     assert score.status == "unscored" and "pass without a program" in score.error_msg
 
 
-@pytest.mark.parametrize(
-    ("language", "code", "tests"),
-    [
-        ("python", "def f(x): raise ValueError", {"tests": ["try: f(1)\nexcept Exception: pass"]}),
-        ("python", "def f(x): pass", {"tests": ["f(1)"]}),
-        ("python", "def f(x): pass", {"tests": ["pass", "f(1)"]}),
-        ("python", "def f(): 0", {"tests": "def check(g): assert g() is None", "entry_point": "f"}),
-        ("javascript", "function f() { throw 1 }", {"tests": ["assert.throws(() => f(1))"]}),
-    ],
-)
+@tables
 def test_tests_that_need_a_program_prove_one(
     language: str, code: str, tests: dict[str, Any]
 ) -> None:
@@ -1072,16 +932,7 @@ def test_a_program_that_lacks_the_function_test_has_failed() -> None:
     assert score.status == "failed"
 
 
-@pytest.mark.parametrize(
-    ("language", "code"),
-    [
-        ("python", "def f(x): raise SyntaxError('test 1')"),
-        ("python", "def f(x): import numpy"),
-        ("python", "def f(x:"),
-        ("javascript", "function f(x) { throw new SyntaxError('test 1') }"),
-        ("javascript", "function f(x) { require('lodash') }"),
-    ],
-)
+@tables
 def test_no_program_can_put_its_fault_on_the_tests(language: str, code: str) -> None:
     tests = {"python": "assert f(1) == 2", "javascript": "console.assert(f(1) === 2)"}
     score = CodingRewardFunction().compute_reward(
@@ -1090,20 +941,7 @@ def test_no_program_can_put_its_fault_on_the_tests(language: str, code: str) -> 
     assert score.status == "failed"
 
 
-@pytest.mark.parametrize(
-    ("language", "reference"),
-    [
-        (
-            "python",
-            {
-                "tests": "def check(c):\n try: c('(')\n except SyntaxError: return\n"
-                " raise AssertionError('no SyntaxError')",
-                "entry_point": "f",
-            },
-        ),
-        ("javascript", {"tests": ["require('assert').throws(() => f('('), SyntaxError)"]}),
-    ],
-)
+@tables
 def test_a_test_that_expects_a_syntax_error_is_no_broken_one(
     language: str, reference: dict[str, Any]
 ) -> None:

@@ -18,6 +18,9 @@ from infinite_rl.reward_functions.compare import compare
 from infinite_rl.reward_functions.humaneval import HumanEvalRewardFunction
 from infinite_rl.reward_functions.mbpp import MbppRewardFunction
 from infinite_rl.types import RewardFunctionScore, Sample
+from tests.support.labelled import Tables
+
+tables = Tables(__file__)
 
 DOUBLE = {"python": "def f(x): return 2 * x", "javascript": "function f(x) { return 2 * x; }"}
 LANGUAGES = sorted(DOUBLE)
@@ -57,32 +60,12 @@ def test_tests_for_a_runner_fail_no_program(test: str, code: str) -> None:
     assert "cannot run: they are written for" in score.error_msg
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "globalThis.describe = globalThis.it = (name, run) => run(); const f = x => 4;",
-        "function describe() {} function it() {} function f(x) { return 4; }",
-        "const describe = () => {}; const it = describe; const f = x => 0;",
-    ],
-)
+@tables
 def test_a_program_cannot_be_the_runner_of_its_own_tests(code: str) -> None:
     assert judge(code, {"tests": [MOCHA]}, "javascript").status == "unscored"
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "// describe('x', () => { it('y', () => {}) })",
-        "require('node:test')",
-        "const { test } = require('node:test'); const f = x => 4;",
-        "import { test } from '@jest/globals'; const f = x => 4;",
-        "describe('f', () => {}); const f = x => 4;",
-        "expect(1).toBe(1); const f = x => 4;",
-        "throw new ReferenceError('describe is not defined')",
-        "function f(x) { throw new ReferenceError('expect is not defined'); }",
-        "function f(x) { describe('x', () => {}); }",
-    ],
-)
+@tables
 def test_no_program_can_make_tests_those_of_a_runner(code: str) -> None:
     tests = {"tests": ["console.assert(f(2) === 4)", "console.assert(f(3) === 6)"]}
     assert judge(code, tests, "javascript").status == "failed"
@@ -137,28 +120,7 @@ def test_solution_and_main_are_modules_of_a_python_program(test: str) -> None:
     assert judge("def g(x): return 4", {"tests": [test]}, "python").status == "failed"
 
 
-TEXTS = {
-    "python": [
-        *PYTHON_IMPORTS,
-        "assert f(2) == 4\nassert f(3) == 6",
-        "from solution import f\n\ndef check(g):\n    assert g(2) == 4\n\ncheck(f)",
-        "import pytest\nfrom solution import f\n\n@pytest.mark.parametrize('x', [1, 2])\n"
-        "def test_f(x):\n    assert f(x) == 2 * x",
-        "import unittest\nfrom solution import f\n\nclass T(unittest.TestCase):\n"
-        "    def test_f(self):\n        self.assertEqual(f(2), 4)\n\n"
-        "if __name__ == '__main__':\n    unittest.main()",
-    ],
-    "javascript": [
-        "const assert = require('assert');\nassert.equal(f(2), 4);\nassert.equal(f(3), 6);",
-        "import { f } from './solution.js';\nimport assert from 'node:assert';\n"
-        "assert.strictEqual(f(2), 4);",
-        "const { f } = require('./solution');\nfunction check(g) { console.assert(g(2) === 4) }\n"
-        "check(f);",
-    ],
-}
-
-
-@pytest.mark.parametrize(("language", "text"), [(n, t) for n, ts in TEXTS.items() for t in ts])
+@tables
 def test_tests_in_one_text_are_one_test(language: str, text: str) -> None:
     wrong = DOUBLE[language].replace("2 * x", "x ** 3 / 3")
     for named in (language, None):
@@ -168,14 +130,7 @@ def test_tests_in_one_text_are_one_test(language: str, text: str) -> None:
         assert judge("", {"tests": text}, named, language).status == "failed"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "def verify():\n    assert f(2) == 5",
-        "from my_module import f\nassert f(2) == 4",
-        "x = 1",
-    ],
-)
+@tables
 def test_a_text_that_tests_nothing_is_unscored(text: str) -> None:
     assert judge(DOUBLE["python"], {"tests": text}, "python").status == "unscored"
 
@@ -213,52 +168,22 @@ def test_a_setup_may_import_the_program() -> None:
     assert judge("function f() {}", javascript, "javascript").status == "failed"
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        *("math.py", "sys.py", "", 3, ["a.py"], "/", "program.py", ".", "..", "a b.py"),
-        *("../bank.py", "src/bank.py", "/bank.py", "..\\bank.py", "./bank.py", "bank.py\n"),
-    ],
-)
+@tables
 def test_a_file_is_no_path_and_no_module_of_pythons_own(file: Any) -> None:
     reference = {"tests": ["assert f(2) == 4"], "file": file}
     assert judge(DOUBLE["python"], reference, "python").status == ("unscored" if file else "passed")
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import sys, types\nm = types.ModuleType('solution')\nm.f = lambda x: 3\n"
-        "sys.modules['solution'] = m",
-        "import sys\nsys.modules = {}\ndef f(x): return 3",
-        "import sys\nclass Liar:\n    def __getattr__(self, name): return lambda *_: Liar()\n"
-        "    def __eq__(self, other): return True\nsys.modules['solution'] = Liar()",
-        "import sys\nclass Modules(dict):\n    def update(self, *_): raise ModuleNotFoundError\n"
-        "sys.modules = Modules()\ndef f(x): return 3",
-        "import builtins\nbuiltins.__import__ = lambda *_: 1 / 0\ndef f(x): return 3",
-        "raise ModuleNotFoundError(\"No module named 'solution'\")",
-        "import solution",
-    ],
-)
+@tables
 def test_no_program_gains_by_being_a_module(code: str) -> None:
     for test in ("from solution import f\nassert f(2) == 4", "import main\nassert main.f(2) == 4"):
         assert judge(code, {"tests": [test]}, "python").status == "failed"
 
 
 EXPORTS = ["", "module.exports = { f };", "exports.f = f;", "module.exports.f = f"]
-JAVASCRIPT_IMPORTS = [
-    "const { f } = require('./solution');\nconsole.assert(f(2) === 4)",
-    "const { f: g } = require('./main.js');\nconsole.assert(g(2) === 4)",
-    "const lib = require('../src/solution');\nconsole.assert(lib.f(2) === 4)",
-    "import { f } from './main.js';\nconsole.assert(f(2) === 4)",
-    "import * as lib from './solution.mjs';\nconsole.assert(lib.f(2) === 4)",
-    "const { f } = await import('./solution.js');\nconsole.assert(f(2) === 4)",
-    "const lib = require('./solution'); const { f } = lib;\nconsole.assert(f(2) === 4)",
-    "console.assert(require('./solution').f(2) === 4)",
-]
 
 
-@pytest.mark.parametrize("test", JAVASCRIPT_IMPORTS)
+@tables
 @pytest.mark.parametrize("exports", EXPORTS)
 def test_a_javascript_program_is_a_module_also_where_it_exports_nothing(
     test: str, exports: str
@@ -302,15 +227,7 @@ def test_the_file_that_a_reference_names_is_there_for_javascript_too() -> None:
             assert wrong.status == "failed"
 
 
-@pytest.mark.parametrize(
-    "test",
-    [
-        "// const { f } = require('./other')\nconsole.assert(f(2) === 4)",
-        "const text = \"require('./other')\"; console.assert(f(2) === 4)",
-        "console.assert(['./other'].length && f(2) === 4)",
-        "const o = { require: (x) => 1 }; o.require('other'); console.assert(f(2) === 4)",
-    ],
-)
+@tables
 def test_what_only_looks_like_an_import_of_a_file_is_none(test: str) -> None:
     assert judge(DOUBLE["javascript"], {"tests": [test]}, "javascript").passed
     assert judge("const f = x => 3", {"tests": [test]}, "javascript").status == "failed"
@@ -357,43 +274,7 @@ def test_what_a_call_returns_is_compared_as_json(value: str, expected: Any, lang
     assert judge(code[language], text, language).passed
 
 
-@pytest.mark.parametrize(
-    ("language", "value", "expected"),
-    [
-        ("python", "True", 1),
-        ("python", "1", True),
-        ("python", "{'1': 1}.keys()", ["1"]),
-        ("python", "{1}", [1]),
-        ("python", "range(2)", [0, 1]),
-        ("python", "(i for i in [0, 1])", [0, 1]),
-        ("python", "1_000_000_008", 1_000_000_007),
-        ("python", "1_000_000_008.0", 1_000_000_007),
-        ("python", "float('nan')", None),
-        ("python", "0.3000001", 0.3),
-        ("python", "Liar()", 3),
-        ("python", "[Liar()]", [3]),
-        ("python", "LyingList([1])", [1, 2, 3]),
-        ("python", "LyingTuple((1,))", [1, 2, 3]),
-        ("python", "LyingFloat(1)", 3),
-        ("python", "LyingDict(a=1)", {"a": 3}),
-        ("python", "LyingStr('a')", "b"),
-        ("javascript", "true", 1),
-        ("javascript", "1", True),
-        ("javascript", "'1'", 1),
-        ("javascript", "undefined", None),
-        ("javascript", "3n", 3),
-        ("javascript", "new Set([1])", [1]),
-        ("javascript", "[, 1]", [None, 1]),
-        ("javascript", "1000000008", 1_000_000_007),
-        ("javascript", "{ valueOf() { return 3; } }", 3),
-        ("javascript", "{ toJSON() { return 3; } }", 3),
-        ("javascript", "{ toString() { return 'b'; } }", "b"),
-        ("javascript", "new (class extends Array { get length() { return 3; } })()", [1, 2, 3]),
-        ("javascript", "new Proxy([1], { get: (o, k) => (k === 'length' ? 3 : o[k]) })", [1, 2, 3]),
-        ("javascript", "new Number(3)", 3),
-        ("javascript", "Promise.resolve(3)", 3),
-    ],
-)
+@tables
 def test_no_object_passes_for_a_value_that_it_is_not(
     language: str, value: str, expected: Any
 ) -> None:
@@ -517,20 +398,7 @@ def printed(output: Any, tolerance: Any) -> dict[str, Any]:
     return {"cases": [{"output": output}], "tolerance": tolerance}
 
 
-@pytest.mark.parametrize(
-    ("text", "output", "tolerance"),
-    [
-        ("0.3333", "0.333333333", 1e-4),
-        ("1000.1", "1000.0", 1e-3),
-        ("1000.1", "1000", {"relative": 1e-3}),
-        ("0.05", "0", {"absolute": 0.1}),
-        ("3\\n0.5 1.49999", "3\n0.5 1.5", 1e-4),
-        ("[0.5, 1.49999]", "[0.5, 1.5]", 1e-4),
-        ("x=0.50001, done", "x=0.5, done", 1e-4),
-        ("1e-7 nan inf", "0 nan inf", 1e-6),
-        ("Impossible", "impossible", 1e-6),
-    ],
-)
+@tables
 def test_printed_numbers_may_be_off_by_the_tolerance(
     text: str, output: str, tolerance: Any
 ) -> None:
@@ -540,26 +408,7 @@ def test_printed_numbers_may_be_off_by_the_tolerance(
     assert judge(f'print("{text}")', whole, "python").passed
 
 
-@pytest.mark.parametrize(
-    ("text", "output", "tolerance"),
-    [
-        ("0.34", "0.333333", 1e-4),
-        ("10000001", "10000000", 1e-4),  # it has counted one too many
-        ("4 0.5", "3 0.5", 1.0 - 1e-9),
-        ("0.5", "0.5 0.5", 1e-4),
-        ("0.5 0.5 0.5", "0.5 0.5", 1e-4),
-        ("nan", "0.5", 0.9),
-        ("inf", "0.5", 0.9),
-        ("0.5", "inf", 0.9),
-        ("1e99999", "0.5", 0.9),
-        ("y=0.5", "x=0.5", 1e-4),
-        ("x1.0", "x1.1", 0.9),
-        ("0.5 Yes", "0.5 No", 1e-4),
-        ("-0.5", "0.5", 1e-4),
-        ("", "0.5", 1e-4),
-        ("0.5000002", "0.5", 0),
-    ],
-)
+@tables
 def test_no_more_is_forgiven_than_the_tolerance(text: str, output: str, tolerance: Any) -> None:
     assert judge(f'print("{text}")', printed(output, tolerance), "python").status == "failed"
 
@@ -652,15 +501,10 @@ def test_a_fence_that_names_no_language_says_none(fence: str) -> None:
     assert judge(DOUBLE["javascript"], javascript, fence=fence).passed
 
 
-PYTHON_ONLY = [
-    {"tests": ["assert f(2) == 4"]},
-    {"tests": "def check(g): assert g(2) == 4", "entry_point": "f"},
-    {"entry_point": "f", "cases": [{"args": [], "kwargs": {"x": 2}, "output": 4}]},
-]
 JAVASCRIPT_ONLY = [{"tests": ["console.assert(f(2) === 4)"]}, calls(4, entry="$f", args=[2])]
 
 
-@pytest.mark.parametrize("reference", PYTHON_ONLY)
+@tables
 @pytest.mark.parametrize("fence", ["javascript", "js", "typescript", "ts", "java", "cpp", "bash"])
 @pytest.mark.parametrize("code", ["def f(x): return 3", "const f = x => 4", DOUBLE["python"]])
 def test_no_fence_is_a_way_out_of_tests_that_are_written_in_python(
@@ -774,17 +618,7 @@ def test_an_entry_point_may_be_a_method_of_solution(language: str, named: bool) 
             assert judge(wrong, reference, stated, language).status == "failed"
 
 
-@pytest.mark.parametrize(
-    ("language", "top"),
-    [
-        ("python", "def f(x): return 3"),
-        ("python", "f = lambda x: 3"),
-        ("python", "from math import floor as f"),
-        ("javascript", "function f(x) { return 3; }"),
-        ("javascript", "const f = (x) => 3;"),
-        ("javascript", "module.exports = { f: (x) => 3 };"),
-    ],
-)
+@tables
 def test_a_function_of_that_name_counts_before_a_method(language: str, top: str) -> None:
     for reference in of_leetcode(language):
         for code in (f"{LEETCODE[language]}\n{top}", f"{top}\n{LEETCODE[language]}"):

@@ -15,6 +15,9 @@ from infinite_rl.errors import UsageError
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.reward_functions.gsm8k import Gsm8kRewardFunction
 from infinite_rl.types import RewardFunctionScore
+from tests.support.labelled import Tables
+
+tables = Tables(__file__)
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 REWARDS = get_reward_functions(timeout=20)
@@ -27,63 +30,13 @@ def gsm8k(output: str, gold: Any = "18", **options: Any) -> RewardFunctionScore:
     return reward.compute_reward(output, gold)
 
 
-@pytest.mark.parametrize(
-    "output",
-    [
-        "9 * 2 = <<9*2=18>>18\n#### 18",
-        "####18",
-        "#### $18.00",
-        "#### 18 dollars",
-        "<answer>18</answer>",
-        "First 20, then <answer>$18</answer>",
-        "It is \\boxed{18}.",
-        "The answer is 18.",
-        "A box has 6, so the answer is 6 a box. For three, the answer is 18.",
-        "\\boxed{6} in a box, and \\boxed{18} in three.",
-        "**Answer:** 18 eggs",
-        "<think>#### 17</think>\n#### 18",
-        "#### Step 1: 16 - 7 = 9\n#### 2. Take it times 2\nThe answer is 18.",
-        "#### Step 1: 16 - 7 = 9\nso \\boxed{18}\n#### Done",
-        "#### 18\n\nQuestion: What is 3 + 4?\nAnswer: 7\n#### 7",
-        "#### 18\n\nQ2. What is 3 + 4?\n#### 7",
-        "#### 18\n#### 18.0",
-        "#### 18%",
-        "#### 18 \\%.",
-        "The final answer is $\\boxed{18}$. #### 18",
-    ],
-)
+@tables
 def test_gsm8k_finds_the_number_where_it_is_stated(output: str) -> None:
     found = gsm8k(output)
     assert (found.status, found.format_score, found.correctness_score) == ("passed", 1.0, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("output", "reason"),
-    [
-        ("", "no answer"),
-        ("18", "no answer"),
-        ("So it is 18", "no answer"),
-        ("#### ", "no answer"),
-        ("<think>#### 18", "no answer"),
-        ("#### 17", "differ"),
-        ("#### -18", "differ"),
-        ("#### 1,8", "differ"),
-        ("#### 0.18", "differ"),
-        ("#### 18\n#### 19", "disagree"),
-        ("#### 17\nNo: #### 18", "disagree"),
-        ("<answer>17</answer><answer>18</answer>", "disagree"),
-        ("<answer>18</answer> #### 17", "disagree"),
-        ("\\boxed{18}\n#### 17", "differ"),
-        ("#### 17 or 18", "differ"),
-        ("I do not think that the answer is 18", "denied"),
-        ("\\boxed{18", "not closed"),
-        ("It is not \\boxed{18}", "denied"),
-        ("\\boxed{18}0", "calculation"),
-        ("Is it <answer>18</answer>?", "asked"),
-        ("<answer>18</answer>\nThat is wrong.", "taken back"),
-        ("#### 18\n\nThe Question: is it?\n#### 19", "disagree"),
-    ],
-)
+@tables
 def test_gsm8k_fails_what_does_not_state_it(output: str, reason: str) -> None:
     found = gsm8k(output)
     assert found.status == "failed" and found.correctness_score == 0 and reason in found.error_msg
@@ -136,37 +89,13 @@ MBPP = json.dumps({"tests": ["assert add(1, 2) == 3", "assert add(2, 2) == 4"]})
 ADD = "def add(a, b):\n    return a + b\n"
 
 
-@pytest.mark.parametrize(
-    "output",
-    [
-        ADD,
-        f"[BEGIN]\n{ADD}[DONE]",
-        f"Sure:\n```python\n{ADD}```",
-        f"<answer>\n```python\n{ADD}```\n</answer>",
-        f"{ADD}\n\ndef minus(a, b):\n    return (",
-        "def plus(a, b):\n    return a + b\n\ndef add(a, b):\n    return plus(a, b)\n\nThat's it!",
-        "def add(a, b):\n    return plus(a, b)\n\ndef plus(a, b):\n    return a + b\n\nThat's it!",
-        f"{ADD}[DONE]\nexit()",
-    ],
-)
+@tables
 def test_mbpp_takes_the_program(output: str) -> None:
     found = REWARDS["mbpp"].compute_reward(output, MBPP)
     assert (found.status, found.format_score, found.correctness_score) == ("passed", 1.0, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("output", "scores"),
-    [
-        ("", (0.0, 0.0)),
-        ("[DONE]", (0.0, 0.0)),
-        ("I cannot do that.", (0.5, 0.0)),
-        ("def add(a, b):\n    return 3", (1.0, 0.5)),
-        (f"<think>\n{ADD}</think>\ndef add(a, b):\n    return 3", (1.0, 0.5)),
-        ("def add(a, b):\n    return (", (0.5, 0.0)),
-        ("import sys\nsys.exit(0)", (1.0, 0.0)),
-        ("def plus(a, b):\n    return a + b\n", (1.0, 0.0)),
-    ],
-)
+@tables
 def test_mbpp_fails_what_is_no_answer(output: str, scores: tuple[float, float]) -> None:
     found = REWARDS["mbpp"].compute_reward(output, MBPP)
     assert found.status == "failed"
@@ -188,54 +117,13 @@ HUMANEVAL = json.dumps({"tests": [CHECK], "entry_point": "turn", "prompt": PROMP
 BODY = "    return half(x) + pi\n"
 
 
-@pytest.mark.parametrize(
-    "output",
-    [
-        BODY,
-        f"\n{BODY}",
-        BODY.strip(),
-        "y = half(x)\n    return y + pi",
-        "# the half first\n    return half(x) + pi\n\nprint(turn(2))",
-        f"```python\n{BODY.strip()}\n```",
-        f"{BODY}\n\ndef turn(x):\n    return 0\n",
-        f"{BODY}\nprint(turn(",
-        f"{BODY}\nif __name__ == '__main__':\n    main(",
-        f"{BODY}\nclass Next:\n    def f(",
-        f"{BODY}\n# Now the next one\ndef next(",
-        PROMPT + BODY,
-        f"def turn(x):\n{BODY}",
-        f"Here it is:\n\ndef turn(x):\n{BODY}\n\nIt adds pi, doesn't it?",
-        f"```python\n{BODY}```",
-        f"Sure!\n\n```python\n{PROMPT}{BODY}```\nThat's all.",
-        f"```python\ndef turn(x):\n{BODY}```",
-        f"<answer>{BODY}</answer>",
-        f"<answer>\n```python\n{PROMPT}{BODY}```\n</answer>",
-        "    return quarter(x) + pi\n\ndef quarter(x):\n    return x / 2\n\nprint(",
-        "def half(x):\n    return x / 2\n\ndef turn(x):\n    return half(x) + pi\n",
-    ],
-)
+@tables
 def test_humaneval_goes_on_with_the_prompt_or_repeats_it(output: str) -> None:
     found = REWARDS["humaneval"].compute_reward(output, HUMANEVAL)
     assert (found.status, found.format_score, found.correctness_score) == ("passed", 1.0, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("output", "format_score"),
-    [
-        ("", 0.0),
-        (" \n", 0.0),
-        ("<answer></answer>", 0.0),
-        ("    pass", 1.0),
-        ("I cannot do that.", 0.0),
-        (PROMPT, 0.0),
-        (f"{PROMPT}    return (", 0.5),
-        ("    return x + pi\n\n\ndef turn(x):\n    return half(x) + pi\n", 1.0),
-        ("    import sys\n    sys.exit(0)\n", 1.0),
-        (f"<think>\n{BODY}", 0.0),
-        ("return half(x)", 1.0),
-        ("half(x) + pi", 1.0),
-    ],
-)
+@tables
 def test_humaneval_fails_what_is_no_answer(output: str, format_score: float) -> None:
     found = REWARDS["humaneval"].compute_reward(output, HUMANEVAL)
     assert (found.status, found.correctness_score) == ("failed", 0.0)

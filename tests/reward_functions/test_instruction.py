@@ -17,7 +17,9 @@ from infinite_rl.reward_functions.instruction import (
     read_instructions,
 )
 from infinite_rl.reward_functions.instruction.text import sentences, words
-from tests.support.labelled import assert_none, read_cases, unescaped
+from tests.support.labelled import Tables, assert_none, read_cases, unescaped
+
+tables = Tables(__file__)
 
 REWARD = InstructionRewardFunction()
 LOOSE = InstructionRewardFunction(loose=True)
@@ -59,18 +61,7 @@ def test_a_blank_answer_follows_nothing() -> None:
 # --- the loose variants
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "kwargs"),
-    [
-        ("Sure!\n{}", "detectable_format:json_format", {}),
-        ("{}\nI hope this helps.", "detectable_format:json_format", {}),
-        ("Sure!\n{}\nI hope this helps.", "detectable_format:json_format", {}),
-        ("*{}*", "detectable_format:json_format", {}),
-        ("Well, sure!\n**a**\nb, c", "punctuation:no_comma", {}),
-        ("**Peace!**", "startend:end_checker", {"end_phrase": "Peace!"}),
-        ("**Sure:**\n*Peace!*\nBye", "startend:end_checker", {"end_phrase": "Peace!"}),
-    ],
-)
+@tables
 def test_loose_forgives_a_first_and_a_last_line_and_asterisks(
     text: str, name: str, kwargs: dict[str, Any]
 ) -> None:
@@ -95,19 +86,7 @@ def test_several_instructions_are_scored_by_their_share() -> None:
     assert [one["followed"] for one in score.details["instructions"]] == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("text", "passed", "format_score"),
-    [
-        ('"Hello."', True, 1.0),
-        ('Let me see, well.\n<answer>"Hello."</answer>', True, 1.0),
-        ('<think>a, b</think>\n\n"Hello."', True, 1.0),
-        ('<think><answer>no</answer></think><answer>"Hello."</answer>', True, 1.0),
-        ('<answer>a, b</answer>\n<answer>"Hello."</answer>', True, 0.4),
-        ('<answer>"Hello."', True, 0.4),
-        ('"<answer>Hello</answer>"', False, 1.0),
-        ('<think>"a"', False, 0.0),
-    ],
-)
+@tables
 def test_the_final_content_is_judged(text: str, passed: bool, format_score: float) -> None:
     score = REWARD.compute_reward(text, row("startend:quotation"))
     assert (score.passed, score.format_score) == (passed, format_score)
@@ -254,19 +233,13 @@ def test_words_keep_their_marks() -> None:
 
 
 # No language is clear.
-NAMES = [
-    *("RED, BLUE, GREEN", "APPLES, BANANAS, CHERRIES", "1. MILK\n2. EGGS\n3. BREAD", "YES"),
-    *("LONDON, PARIS, BERLIN, MADRID", "* SMITH\n* GARCIA\n* MARTINEZ\n* LOPEZ"),
-    *("PIZZA, PASTA, RISOTTO", "TACO, BURRITO, QUESADILLA", "TOKYO, KYOTO, OSAKA, NAGOYA"),
-    "TITANIC\nAVATAR\nINCEPTION\nGLADIATOR",
-]
 NOT_ENGLISH = [
     *("LA VIDA ES BELLA", "NON LO SO", "C'EST LA VIE", "JE NE SAIS PAS", "LECHE, HUEVOS, PAN"),
     *("EINS, ZWEI, DREI", "TERIMA KASIH", "DAS IST EIN KURZER SATZ UND NICHT ENGLISCH"),
 ]
 
 
-@pytest.mark.parametrize("text", NAMES)
+@tables
 def test_a_short_list_of_names_is_not_taken_for_another_language(text: str) -> None:
     assert CHECKS["change_case:english_capital"].follows(text)
     assert CHECKS["change_case:english_lowercase"].follows(text.lower())

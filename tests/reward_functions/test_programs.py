@@ -10,6 +10,9 @@ from infinite_rl.reward_functions.coding.programs import (
     program_in,
     until_complete,
 )
+from tests.support.labelled import Tables
+
+tables = Tables(__file__)
 
 GOOD = "def f(x):\n    return x + 1\n"
 
@@ -18,43 +21,12 @@ def code(output: str, *asked: str) -> str:
     return program_in(output, asked or ("f",), "answer", "python").code.strip()
 
 
-@pytest.mark.parametrize(
-    "output",
-    [
-        GOOD,
-        f"{GOOD}[DONE]",
-        f"[BEGIN]\n{GOOD}[DONE]\nNext exercise: ...\n[BEGIN]\ndef g(): pass\n[DONE]",
-        f"```python\n{GOOD}```",
-        f"Sure! Here it is:\n\n```python\n{GOOD}```\n\nIt adds one. Don't use it for text.",
-        f"<answer>\n```python\n{GOOD}```\n</answer>",
-        f"<answer>{GOOD}</answer>",
-        f"<think>def f(x): return 0</think>\n{GOOD}",
-        f"Here's the function you've asked for (it's short:\n\n{GOOD}",
-        f"```python\n{GOOD}",
-        f"```\nf(1)  # gives 2\n```\nwith\n```python\n{GOOD}```",
-        f"```python\n{GOOD}\n[DONE]\n```",
-    ],
-)
+@tables
 def test_the_program_is_found_wherever_it_stands(output: str) -> None:
     assert code(output) == GOOD.strip()
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        "\ndef g(y):\n    return",
-        "\nclass Next:\n    def f(self",
-        '\nprint(f(1))\nprint("unfinished',
-        "\n\nif __name__ == '__main__':\n    main()",
-        "\nThis function adds one. It's easy:\n\ndef h(x): return f(x)",
-        "\n# Exercise 2: subtract one.\ndef minus(x):\n    return x -",
-        "\n@cache\ndef g(x):\n    return",
-        "\ndef f(x):\n    return x  # a second attempt\n",
-        "\nassert f(1) == 2\n",
-        "\nimport sys\nsys.exit(0)\n",
-        "\nQuestion: write a function g\n",
-    ],
-)
+@tables
 def test_a_bare_program_ends_behind_what_was_asked_for(more: str) -> None:
     assert code(GOOD + more).split("\n# ")[0].strip() == GOOD.strip()
 
@@ -63,32 +35,12 @@ HELPER = "def helper(x):\n    return x\n"
 USES = "def f(x):\n    return helper(x) + LIMIT\n"
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        f"import math\n\n{HELPER}\nLIMIT = 1\n\n{USES}",
-        f"{USES}\n\n{HELPER}\nLIMIT = 1",
-        f"{HELPER}\n\n{USES}\n\nLIMIT = 1",
-        f"{USES}\n@decorator\n{HELPER}\nLIMIT: int = 1\n\ndef decorator(g):\n    return g",
-        f"from math import (\n    pi as LIMIT,\n)\n{USES}\nclass helper(B):\n  pass\nB = object",
-    ],
-)
+@tables
 def test_what_the_function_needs_stays_on_either_side_of_it(program: str) -> None:
     assert code(f"{program}\n\ndef unfinished(x):\n    return (") == program.strip()
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        '    return f"{x}"[0:1]',
-        '    """Adds one.\ndef f(x) is what this documents.\n"""\n    return x',
-        "    y = (\nx\n+\n1\n)\n    return y",
-        "    y = '''\nprint()\n'''\n# a note in the first column\n    return y",
-        '    y = "it\'s # no comment" + \'"""\'\n\n\n    return y',
-        "    y = x + \\\n1\n    return y",
-        "    return {\n'a': [x,\n]\n}",
-    ],
-)
+@tables
 def test_a_line_inside_the_function_does_not_end_it(body: str) -> None:
     program = f"def f(x):\n{body}"
     assert code(f"{program}\nprint('unfinished") == program
@@ -138,23 +90,7 @@ def test_nothing_is_no_program(output: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "piece",
-    ["\n", "@x\n", '"""', '"""\\', "\\", "def f(x): ", "def f(x): pass\n", "(", ")\n", " \n", "#\n"]
-    + [
-        "a = 1\n",
-        "```",
-        "[BEGIN]",
-        "\n`",
-        "from a",
-        "a, ",
-        "'",
-        "<answer>",
-        "import a\n",
-        "a: b",
-        "\0",
-    ],
-)
+@tables
 def test_a_hostile_text_is_read_in_one_pass(piece: str) -> None:
     text = "def f(x):\n  return a0\n" + piece * (300_000 // len(piece))
     for output in (text, piece * (300_000 // len(piece))):

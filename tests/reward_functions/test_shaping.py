@@ -18,6 +18,9 @@ from infinite_rl.reward_functions.shaping import (
     words,
 )
 from infinite_rl.types import RewardFunctionScore
+from tests.support.labelled import Tables
+
+tables = Tables(__file__)
 
 PROSE = {
     "en": "First we sort the list, then we take the last value of it.",
@@ -40,19 +43,7 @@ def test_words_are_runs_of_letters_and_single_cjk_characters() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "n", "weight", "expected"),
-    [
-        ("no word comes twice here", 3, -0.1, 0.0),
-        ("go go go go go go", 3, -0.1, -0.075),
-        ("a b a b a b", 2, -0.2, -0.12),
-        ("Go go GO go go go", 3, -0.1, -0.075),
-        ("好好好好好好", 3, -0.1, -0.075),
-        ("\U00020000" * 6, 3, -0.1, -0.075),
-        ("", 3, -0.1, 0.0),
-        ("too short", 3, -0.1, 0.0),
-    ],
-)
+@tables
 def test_repetition_is_the_repeated_share_times_the_weight(
     text: str, n: int, weight: float, expected: float
 ) -> None:
@@ -113,17 +104,7 @@ def test_prose_in_another_script_scores_nothing(language: str, other: str) -> No
         assert language_consistency(PROSE[other], language) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("wanted", "got", "score"),
-    [
-        ("zh", "zh-hant", 0.25),
-        ("zh", "yue", 0.25),
-        ("zh-hant", "zh", 0.25),
-        ("zh-hant", "yue", 0.25),
-        ("yue", "zh", 0.25),
-        ("yue", "zh-hant", 0.5),
-    ],
-)
+@tables
 def test_another_kind_of_chinese_counts_in_part(wanted: str, got: str, score: float) -> None:
     assert language_consistency(PROSE[got], wanted) == score
 
@@ -140,20 +121,7 @@ def test_a_mixed_text_scores_its_share() -> None:
     assert language_consistency("你好 hello world", "zh") == 0.5
 
 
-@pytest.mark.parametrize(
-    "aside",
-    [
-        "```python\nprint('hello world')\n```",
-        "```python\nprint('hello world')",
-        "~~~\nhello\n~~~",
-        "`hello world`",
-        "$\\alpha + beta$",
-        "$$ sum $$",
-        "\\(speed\\) \\[mass\\] \\frac",
-        "<answer></answer> https://example.org/page",
-        "x y 42 007",
-    ],
-)
+@tables
 def test_code_and_mathematics_do_not_count(aside: str) -> None:
     assert language_consistency(f"Привет {aside}", "ru") == 1.0
 

@@ -16,6 +16,9 @@ from build_src.javascript.snapshot import snapshot
 from infinite_rl.runtimes import Limits
 from infinite_rl.sandbox.javascript.guest import JavaScriptGuest
 from infinite_rl.types import Execution, Program
+from tests.support.labelled import Tables
+
+tables = Tables(__file__)
 
 VALUES = Path(__file__).parent / "javascript_values.txt"
 MiB = 1024 * 1024
@@ -98,23 +101,7 @@ def test_a_long_output_arrives_whole(run: Run) -> None:
 # --- how programs end --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("code", "reason"),
-    [
-        (
-            "function f() { throw new TypeError('bad') }\nf()",
-            "TypeError: bad\n    at f (main.js:1:",
-        ),
-        ("null.x", "TypeError: "),
-        ("let x = ;", "SyntaxError: "),
-        ("throw 'text'", "Uncaught 'text'\n"),
-        ("Promise.reject(new Error('r'))", "Error: r\n"),
-        ("(async () => { await null; throw new Error('r') })()", "Error: r\n"),
-        ("setTimeout(() => { throw new Error('r') })", "Error: r\n"),
-        ("await Promise.reject(new Error('r'))", "Error: r\n"),
-        ("require('nowhere')", "Error: Cannot find module 'nowhere'\nRequire stack:"),
-    ],
-)
+@tables
 def test_what_nobody_catches_ends_the_program_with_code_1(run: Run, code: str, reason: str) -> None:
     execution = run(f"console.log('before');{code}" if "let" not in code else code)
     assert execution.stderr.startswith(reason)
@@ -154,17 +141,7 @@ def test_each_run_starts_afresh(run: Run) -> None:
 # --- limits ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "loop",
-    [
-        "for (;;);",
-        "const f = () => f2(); const f2 = () => { while (1) f3(); }; const f3 = () => 1; f()",
-        "/(a+)+$/.test('a'.repeat(40) + 'b')",
-        "(function f() { Promise.resolve().then(f) })()",
-        "setInterval(() => {}, 1)",
-        "while (true) { try { for (;;); } catch {} }",
-    ],
-)
+@tables
 def test_the_timeout_stops_a_program_and_keeps_its_output(run: Run, loop: str) -> None:
     execution = run(f"console.log('before'); {loop}", timeout_s=0.2)
     assert execution.status == "timeout"
@@ -180,15 +157,7 @@ def test_output_is_kept_when_time_is_up_inside_a_call_to_the_host(run: Run) -> N
     assert {(ending.status, ending.stdout) for ending in endings} == {("timeout", "before\n")}
 
 
-@pytest.mark.parametrize(
-    "hoard",
-    [
-        "const a = []; for (;;) a.push(new Array(1000).fill(0.5))",
-        "let s = 'x'; for (;;) s += s",
-        "new Uint8Array(2 ** 30)",
-        "console.log('x'.repeat(2 ** 27))",
-    ],
-)
+@tables
 def test_the_memory_limit_holds(run: Run, hoard: str) -> None:
     assert run(hoard, memory_bytes=32 * MiB).status in ("memory", "error")
 
@@ -210,17 +179,7 @@ def test_the_output_limit_stops_a_program(run: Run) -> None:
     assert (execution.status, len(execution.stdout)) == ("output", 1000)
 
 
-@pytest.mark.parametrize(
-    "dive",
-    [
-        "function f() { return 1 + f() } f()",
-        "const f = () => 1 + f(); f()",
-        "class A { constructor() { new A() } } new A()",
-        "[1].map(function f() { return [1].map(f) })",
-        "JSON.parse('['.repeat(100000))",
-        "eval('('.repeat(100000))",
-    ],
-)
+@tables
 def test_deep_recursion_is_an_error_and_the_host_is_unharmed(run: Run, dive: str) -> None:
     execution = run(dive)
     assert execution.status == "error"
@@ -290,51 +249,12 @@ def test_an_interval_runs_until_it_is_cleared(run: Run) -> None:
     assert run(code).stdout == "1\n2\n3\n"
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "console.log(require('fs').readFileSync(0, 'utf8').split('\\n').join('|'))",
-        "console.log(require('node:fs').readFileSync('/dev/stdin').toString().split('\\n').join('|'))",
-        "const all = []; const rl = require('readline').createInterface({input: process.stdin});"
-        "rl.on('line', (line) => all.push(line)); rl.on('close', () => console.log(all.join('|')))",
-        "const lines = require('readline').createInterface({}); const all = [];"
-        "for await (const line of lines) all.push(line);"
-        "console.log(all.join('|'))",
-        "let all = ''; process.stdin.on('data', (text) => all += text);"
-        "process.stdin.on('end', () => console.log(all.split('\\n').join('|')))",
-    ],
-)
+@tables
 def test_standard_input_is_read(run: Run, code: str) -> None:
     assert run(code, "één\n2\n\n4").stdout == "één|2||4\n"
 
 
-@pytest.mark.parametrize(
-    ("check", "holds"),
-    [
-        ("ok(1)", True), ("ok('')", False), ("equal(1, '1')", True), ("equal(1, 2)", False),
-        ("strictEqual(NaN, NaN)", True), ("strictEqual(0, -0)", False),
-        ("notStrictEqual(1, 2)", True),
-        ("deepEqual([1, {a: '1'}], [1, {a: 1}])", True),
-        ("deepEqual([], '')", False), ("deepEqual([1], 1)", False),
-        ("deepEqual([[1]], [1])", False), ("deepEqual(0, [])", False),
-        ("deepEqual(new Number(1), 1)", False),
-        ("deepEqual(null, undefined)", True), ("notDeepEqual([1], 1)", True),
-        ("deepStrictEqual([1, {a: '1'}], [1, {a: 1}])", False),
-        ("deepStrictEqual([1, , 2], [1, undefined, 2])", False),
-        ("deepStrictEqual(new Set([1, {a: 1}]), new Set([{a: 1}, 1]))", True),
-        ("deepStrictEqual(new Set([{a: 1}, {a: 1}]), new Set([{a: 1}, {a: 2}]))", False),
-        ("deepStrictEqual(new Map([[1, {a: [2]}]]), new Map([[1, {a: [2]}]]))", True),
-        ("deepStrictEqual(new Date(1), new Date(2))", False),
-        ("deepStrictEqual(Object.create(null), {})", False),
-        ("notDeepStrictEqual([1], [1])", False),
-        ("throws(() => { throw new TypeError('x') }, TypeError)", True),
-        ("throws(() => { throw new Error('x') }, TypeError)", False),
-        ("throws(() => { throw new Error('abc') }, /b/)", True),
-        ("throws(() => { throw new Error('abc') }, {message: 'abd'})", False),
-        ("throws(() => {})", False), ("doesNotThrow(() => {})", True), ("match('abc', /c$/)", True),
-        ("fail('no')", False),
-    ],
-)  # fmt: skip
+@tables
 def test_assert_judges_as_nodes(run: Run, check: str, holds: bool) -> None:
     execution = run(f"require('assert').{check}")
     assert execution.status == ("ok" if holds else "error")
@@ -419,18 +339,7 @@ def test_an_entry_point_is_handed_to_check(guest: JavaScriptGuest) -> None:
     assert passed(judged(guest, SQUARE, check, entry_point="missing")) == [False]
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "throw new Error('top')",
-        "console.assert(false)",
-        "process.exit(0)",
-        "for (;;);",
-        "Promise.reject(1)",
-        "const console = {}",
-        "await new Promise(() => {})",
-    ],
-)
+@tables
 def test_a_program_that_does_not_load_has_no_results(guest: JavaScriptGuest, code: str) -> None:
     execution = guest.run(Program(code, tests=("1", "2")), Limits(timeout_s=1.5))
     assert execution.tests == ()
@@ -449,29 +358,7 @@ TESTS = (
 )
 
 
-@pytest.mark.parametrize(
-    "attack",
-    [
-        "console.assert = () => {}",
-        "console = { assert() {} }",
-        "globalThis.console = { assert() {} }",
-        "Object.defineProperty(globalThis, 'console', { value: { assert() {} } })",
-        "Promise.resolve().then(() => { console.assert = () => {} })",
-        "require('assert').strictEqual = require('assert').deepStrictEqual = () => {}",
-        "require = () => Object.assign(() => {}, { strictEqual() {}, deepStrictEqual() {} })",
-        "Object.is = () => true; Object.keys = () => []; Reflect.apply = () => true",
-        "Array.prototype.push = () => 0; Map.prototype.get = () => 1; JSON.stringify = () => ''",
-        "Function.prototype.call = Function.prototype.apply = Function.prototype.bind = () => true",
-        "Object.prototype.toString = () => ''; Object.getPrototypeOf = () => null",
-        "Object.prototype.get = () => 1; Object.prototype.value = 1",
-        "globalThis.Error = function () {}; Promise = null; Map = Set = null",
-        "Error.prepareStackTrace = () => process.exit(0)",
-        "Object.setPrototypeOf(require('assert').AssertionError, null)",
-        "process.on('exit', () => { process.exitCode = 0 })",
-        "console.log('{\"passed\": true}'); process.stdout.write('1 passed')",
-        "function ignored() {}; Symbol.prototype.toString = Array.prototype.join = () => ''",
-    ],
-)
+@tables
 def test_a_wrong_program_passes_no_test_whatever_it_patches(
     guest: JavaScriptGuest, attack: str
 ) -> None:
@@ -479,35 +366,14 @@ def test_a_wrong_program_passes_no_test_whatever_it_patches(
     assert True not in passed(execution)
 
 
-@pytest.mark.parametrize(
-    "attack",
-    [
-        "JSON.stringify = JSON.parse = () => 1",
-        "JSON = { stringify() {}, parse() {} }",
-        "globalThis.JSON = { stringify() {}, parse() {} }",
-        "Object.defineProperty(JSON, 'stringify', { value() {} })",
-        "Object.defineProperty(globalThis, 'JSON', { value: { stringify() {}, parse() {} } })",
-        "const JSON = { stringify() {}, parse() {} }",
-    ],
-)
+@tables
 def test_tests_see_the_json_that_javascript_has(guest: JavaScriptGuest, attack: str) -> None:
     stringified = "console.assert(JSON.stringify([0]) === JSON.stringify([1]))"
     parsed = "console.assert(JSON.parse('0') === JSON.parse('1'))"
     assert True not in passed(judged(guest, attack, stringified, parsed))
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "process.exit(0)",
-        "throw null",
-        "throw { get message() { process.exit(0) } }",
-        "return new Proxy({}, { get() { throw 1 } })",
-        "return Promise.resolve(1)",
-        "return { valueOf: () => 1, toString: () => '1' }",
-        "return new Number(1)",
-    ],
-)
+@tables
 def test_a_function_that_answers_with_tricks_passes_no_test(
     guest: JavaScriptGuest, body: str
 ) -> None:

@@ -13,6 +13,9 @@ from infinite_rl.runtimes import Limits
 from infinite_rl.sandbox.javascript.guest import JavaScriptGuest
 from infinite_rl.sandbox.javascript.modules import as_script, lending
 from infinite_rl.types import Execution, Program
+from tests.support.labelled import Tables
+
+tables = Tables(__file__)
 
 MODULE = """import assert, { strictEqual as same } from 'assert';
 import * as path from 'node:path';
@@ -62,18 +65,7 @@ def test_a_module_prints_what_node_prints(guest: JavaScriptGuest, tmp_path: Path
     assert run(guest, source).stdout == expected.stdout
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "const a = 1;",
-        "// import a from 'b'",
-        "'import a from \"b\"'; `export ${1}`; /export default/;",
-        "function f() { import a from 'b' }",
-        "import a b from 'c'",
-        "import { a as } from 'c'",
-        "export what",
-    ],
-)
+@tables
 def test_what_imports_and_exports_nothing_comes_back_as_it_is(source: str) -> None:
     assert as_script(source) == source
 
@@ -83,35 +75,13 @@ def test_lines_stay_where_they_are() -> None:
     assert made == "\"use strict\";const a = require('x').a, c = require('x').b;\n\n\n\nlast"
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import assert from 'assert';\nexport function f(x) { return x + 1 }",
-        "export const f = (x) => x + 1;",
-        "const f = (x) => x + 1; export { f };",
-        "export default function f(x) { return x + 1 }",
-        "const g = (x) => x + 1; export { g as f };",
-        "const g = (x) => x + 1; module.exports = { f: g };",
-        "exports.f = (x) => x + 1;",
-        "module.exports = function f(x) { return x + 1 };",
-        "await null; export const f = (x) => x + 1;",
-    ],
-)
+@tables
 def test_tests_see_what_the_program_exports(guest: JavaScriptGuest, code: str) -> None:
     execution = run(guest, code, "console.assert(f(1) === 2)", "console.assert(f(1) === 3)")
     assert [result.passed for result in execution.tests] == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("code", "test"),
-    [
-        ("module.exports = { f: () => 1 }", "const { f } = require('./main'); check(f() === 1)"),
-        ("module.exports = () => 1", "const f = require('../f.js'); check(f() === 1)"),
-        ("export const f = () => 1", "import { f } from './f.js'; check(f() === 1)"),
-        ("export default () => 1", "import f from './f.js'; check(f() === 1)"),
-        ("export default class A { f() { return 1 } }", "check(new A().f() === 1)"),
-    ],
-)
+@tables
 def test_tests_may_require_the_program_as_a_file(
     guest: JavaScriptGuest, code: str, test: str
 ) -> None:
@@ -162,26 +132,7 @@ def test_hostile_sources_take_linear_time(source: str) -> None:
 # --- a program's own last resorts ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("code", "printed"),
-    [
-        (
-            "process.on('uncaughtException', (e) => console.log('caught', e.message));"
-            "setTimeout(() => console.log('later')); throw new Error('a')",
-            "caught a\nlater\n",
-        ),
-        (
-            "process.on('uncaughtException', (e, from) => console.log(e, from));"
-            "setTimeout(() => { throw 1 }); setTimeout(() => { throw 2 }, 5)",
-            "1 uncaughtException\n2 uncaughtException\n",
-        ),
-        (
-            "process.on('unhandledRejection', (e, p) => console.log(e, p instanceof Promise));"
-            "Promise.reject(3); process.on('exit', (code) => console.log('exit', code))",
-            "3 true\nexit 0\n",
-        ),
-    ],
-)
+@tables
 def test_a_program_can_listen_for_its_own_errors(
     guest: JavaScriptGuest, code: str, printed: str
 ) -> None:

@@ -9,6 +9,9 @@ import pytest
 from infinite_rl.errors import UsageError
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.types import Execution
+from tests.support.labelled import Tables
+
+tables = Tables(__file__)
 
 DOUBLE = "def f(x):\n    return 2 * x\n"
 
@@ -65,15 +68,7 @@ def test_sys_exit_with_a_message_prints_it_to_stderr() -> None:
     assert run("import sys\nsys.exit('no')") == Execution("", "no\n", 1, "error")
 
 
-@pytest.mark.parametrize(
-    "read",
-    [
-        "a, b = input(), input()",
-        "import sys\na, b = sys.stdin.read().splitlines()",
-        "import sys\na, b = (line.decode().strip() for line in sys.stdin.buffer)",
-        "a, b = open(0).read().split()",
-    ],
-)
+@tables
 def test_standard_input_can_be_read_in_every_common_way(read: str) -> None:
     assert run(f"{read}\nprint(a + b)", stdin="π\n2\n").stdout == "π2\n"
 
@@ -82,45 +77,7 @@ def test_reading_past_the_input_is_an_eof_error() -> None:
     assert "EOFError" in run("input()").stderr
 
 
-FAST_IO = """
-import os, sys
-from io import BytesIO, IOBase
-
-class FastIO(IOBase):
-    def __init__(self, file):
-        self._fd, self.buffer = file.fileno(), BytesIO()
-        self.write = self.buffer.write if "r" not in file.mode else None
-
-    def readline(self):
-        if not self.buffer.getbuffer().nbytes:
-            while data := os.read(self._fd, max(os.fstat(self._fd).st_size, 8192)):
-                self.buffer.write(data)
-            self.buffer.seek(0)
-        return self.buffer.readline()
-
-    def flush(self):
-        os.write(self._fd, self.buffer.getvalue())
-        self.buffer.truncate(0)  # the finaliser flushes again
-
-source, sink = FastIO(sys.stdin), FastIO(sys.stdout)
-sink.write(source.readline() + source.readline())
-sink.flush()
-"""
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        FAST_IO,
-        "import io, os\nb = io.BytesIO(os.read(0, os.fstat(0).st_size))\nprint(b.read().decode())",
-        "import os\nos.write(1, os.read(0, 9))",
-        "import os, sys\nos.write(sys.stdout.fileno(), os.read(sys.stdin.fileno(), 9))",
-        "import os\nwith os.fdopen(0) as i, os.fdopen(1, 'w') as o: o.write(i.read())",
-        "with open(0) as i, open(1, 'w', closefd=False) as o: o.write(i.read())",
-        "open('/dev/stdout', 'wb').write(open('/dev/stdin', 'rb').read())",
-        "open('/dev/stdout', 'w').close()\nprint(input(), input())",
-    ],
-)
+@tables
 def test_streams_can_be_used_by_their_descriptors(code: str) -> None:
     execution = run(code, stdin="1\n2\n")
     assert (execution.stdout.split(), execution.status) == (["1", "2"], "ok")
@@ -216,18 +173,7 @@ def test_dataclasses_and_pickle_find_the_program() -> None:
 # --- limits ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "while True: pass",
-        "import time\ntime.sleep(60)",
-        "import asyncio\nasyncio.run(asyncio.sleep(60))",
-        "try:\n    while True: pass\nexcept BaseException: pass",
-        "9 ** 9 ** 9",
-        "import re\nre.match('(a+)+$', 'a' * 40 + 'b')",
-    ],
-    ids=["loop", "sleep", "asyncio", "catcher", "long-c-call", "regex"],
-)
+@tables
 def test_the_time_limit_stops_it(code: str) -> None:
     execution = run(f"print('kept')\n{code}", timeout=0.2)
     assert (execution.stdout, execution.status) == ("kept\n", "timeout")
@@ -277,17 +223,7 @@ def test_a_raised_recursion_limit_is_granted() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "code",
-    [
-        "class A:\n    def __getattr__(s, n): return getattr(s, n + 'x')\nA().y",
-        "x = []\nfor i in range(10**5): x = [x]\nrepr(x)",
-        "x = ()\nfor i in range(10**6): x = (x,)\ndel x",
-        "eval('(' * 10**4 + ')' * 10**4)",
-        "import json\njson.loads('[' * 10**5)",
-        "import functools\nf = functools.lru_cache(lambda n: f(n + 1))\nf(0)",
-    ],
-)
+@tables
 def test_no_recursion_hurts_the_host(code: str) -> None:
     execution = run(f"import sys\nsys.setrecursionlimit(10**8)\n{code}", timeout=2)
     assert execution.status in {"ok", "error", "timeout"}
@@ -303,21 +239,7 @@ def test_a_trap_is_an_error_with_a_reason_in_one_line() -> None:
 # --- the host is out of reach ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "print(open('/etc/passwd').read())",
-        "open('file', 'w')",
-        "import os\nprint(os.listdir('/'))",
-        "import os\nos.mkdir('x')",
-        "import socket\nsocket.socket().connect(('127.0.0.1', 80))",
-        "import socket\nsocket.getaddrinfo('localhost', 80)",
-        "import socket\nsocket.socket().bind(('127.0.0.1', 0))",
-        "import subprocess\nsubprocess.run(['true'])",
-        "import os\nos.fork()",
-        "import ctypes",
-    ],
-)
+@tables
 def test_the_host_cannot_be_reached(code: str) -> None:
     execution = run(code)
     assert (execution.stdout, execution.status) == ("", "error")
@@ -362,15 +284,7 @@ def test_an_entry_point_is_checked_by_the_tests_check() -> None:
     assert verdicts(execution) == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("code", "test"),
-    [
-        ("", "def check(candidate): pass"),
-        (DOUBLE, "x = 1"),
-        (f"{DOUBLE}def check(candidate): pass", "x = 1"),
-    ],
-    ids=["no function", "no check", "only the program's own check"],
-)
+@tables
 def test_an_entry_point_that_cannot_be_checked_fails(code: str, test: str) -> None:
     execution = judge(code, test, entry_point="f")
     assert verdicts(execution) == [False]
@@ -394,32 +308,7 @@ def test_tests_before_a_timeout_are_kept() -> None:
 # --- no forged verdicts ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "print('passed')\nimport sys\nsys.exit(0)",
-        "import os\nos._exit(0)",
-        "raise SystemExit",
-        "import os\ndef f(x): os._exit(0)",
-        "import sys\ndef f(x): sys.exit(0)",
-        "def f(x): raise KeyboardInterrupt",
-        "import sys\nsys.stdout = sys.stderr = None\n1 / 0",
-        "import sys\nsys.stdout.buffer.raw._emit = None\ndef f(x): print(x)",
-        "import sys\nsys.stdout.buffer.raw._pending = None\ndef f(x): print(x)",
-        "import builtins\nbuiltins.exec = builtins.compile = lambda *a, **k: None",
-        "import builtins\nfor name in dir(builtins): setattr(builtins, name, None)",
-        "import builtins\nbuiltins.AssertionError = SystemExit",
-        "import builtins\nbuiltins.BaseException = ZeroDivisionError\ndef f(x): raise KeyError",
-        "import traceback\ntraceback.format_exception_only = None",
-        "import sys\nsys.modules.clear()",
-        "import sys\nsys.settrace(lambda *a: 1 / 0)",
-        "import gc\nfor x in gc.get_objects():\n    if type(x) is dict:\n        x.clear()",
-        "class E(Exception):\n    def __str__(self): raise E\ndef f(x): raise E",
-        "class M(type):\n    __name__ = property(lambda c: 1 / 0)\n"
-        "class E(Exception, metaclass=M):\n    def __str__(self): raise E\n"
-        "def f(x): raise E",
-    ],
-)
+@tables
 def test_tampering_is_never_a_pass(code: str) -> None:
     execution = judge(code, "assert f(2) == 4")
     assert execution.status != "ok" or verdicts(execution) != [True]
@@ -468,20 +357,7 @@ def test_a_program_that_does_not_return_has_not_reported_its_last_test() -> None
 
 
 @pytest.mark.parametrize("test", ["assert False", "def check(candidate): assert False"])
-@pytest.mark.parametrize(
-    "attack",
-    [
-        "for c in type.__subclasses__(object):\n    if c.__name__ == '_Run': c.test = f",
-        "frame.f_globals['_Run'].test = f",
-        "frame.f_globals['_Run'].execute = f",
-        "frame.f_globals['exec'] = f",
-        "frame.f_globals['_Run'].test.__code__ = (lambda self, a, b, c: None).__code__",
-        "w = frame.f_globals['wit_world']\nold = w.verdict\n"
-        "w.verdict = lambda nonce, passed, message: old(nonce, True, '')",
-        "for _ in range(2): report(nonce, True, '', '[]')",
-        "report(nonce, True, '', '[]')\nsys.exit(0)",
-    ],
-)
+@tables
 def test_a_harness_that_passes_everything_is_not_believed(attack: str, test: str) -> None:
     code = f"{FORGE}def f(*_): pass\n{attack}"
     execution = judge(code, test, entry_point="f" if "check" in test else "")

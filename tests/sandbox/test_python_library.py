@@ -8,6 +8,9 @@ import pytest
 
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.types import Execution
+from tests.support.labelled import Tables
+
+tables = Tables(__file__)
 
 
 def run(code: str, stdin: str = "", timeout: float = 5) -> Execution:
@@ -50,19 +53,7 @@ def test_every_module_is_there_but_those_with_a_reason() -> None:
     assert set(run(WALK, timeout=20).stdout.split()) == absent
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "multiprocessing.pool",
-        "email.mime.text",
-        "wsgiref.simple_server",
-        "xmlrpc.client",
-        "compression.gzip",
-        "dbm.dumb",
-        "xml.sax.handler",
-        "pydoc_data.topics",
-    ],
-)
+@tables
 def test_modules_within_packages_are_there(module: str) -> None:
     code = f"import {module} as m\nprint(m.__name__, m.__spec__.name)"
     assert run(code).stdout == f"{module} {module}\n"
@@ -157,15 +148,7 @@ def test_finalisers_of_globals_run_at_the_end_with_their_globals() -> None:
     assert run(code).stdout.startswith("end\n")
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "class A:\n    def __del__(self): 1 / 0\na = A()",
-        "import atexit\natexit.register(lambda: 1 / 0)",
-        "def g():\n    try: yield\n    finally: 1 / 0\na = g()\nnext(a)",
-    ],
-    ids=["finaliser", "exit function", "generator"],
-)
+@tables
 def test_an_error_after_the_end_is_shown_and_changes_nothing(code: str) -> None:
     execution = run(f"{code}\nprint('end')")
     assert (execution.stdout, execution.status) == ("end\n", "ok")
@@ -173,31 +156,12 @@ def test_an_error_after_the_end_is_shown_and_changes_nothing(code: str) -> None:
     assert execution.stderr.endswith("ZeroDivisionError: division by zero\n")
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "class N: pass\na = None\nfor _ in range(10**5):\n    n = N(); n.next = a; a = n",
-        "class N: pass\na = N()\na.next = a\nfor _ in range(10**5): n = N(); n.next = a; a = n",
-        "a = None\nfor _ in range(10**5): a = {'next': a}",
-        "a = iter(())\nfor _ in range(10**5): a = iter([a])",
-    ],
-    ids=["list", "ring", "dicts", "iterators"],
-)
+@tables
 def test_deep_structures_do_no_harm_at_the_end(code: str) -> None:
     assert run(f"{code}\nprint('end')") == Execution("end\n", "", 0, "ok")
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import sys\nsys.modules = None",
-        "import sys\nsys.modules.clear()",
-        "import gc\ngc.collect = None",
-        "import atexit\natexit._run_exitfuncs = exit",
-        "__name__ = []",
-        "globals().clear()",
-    ],
-)
+@tables
 def test_what_a_program_leaves_behind_does_no_harm_at_its_end(code: str) -> None:
     assert run(f"print('end')\n{code}") == Execution("end\n", "", 0, "ok")
 
@@ -305,14 +269,8 @@ def test_typing_of_python_3_14() -> None:
 
 # --- threads and processes ---------------------------------------------------------------------
 
-POOLS = (
-    "from multiprocessing import Pool",
-    "from multiprocessing.pool import ThreadPool as Pool",
-    "from multiprocessing.dummy import Pool",
-)
 
-
-@pytest.mark.parametrize("pool", POOLS)
+@tables
 def test_pools_do_their_work_in_place(pool: str) -> None:
     code = (
         f"{pool}\n"

@@ -9,6 +9,9 @@ import pytest
 
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.sandbox.python.tests import Asked, Closed, Literal, Test, read_tests
+from tests.support.labelled import Tables
+
+tables = Tables(__file__)
 
 HERE = Path(__file__).parent
 PROGRAM = (HERE / "python_tests_program.txt").read_text(encoding="utf-8")
@@ -36,46 +39,7 @@ def test_a_test_passes_where_it_passes_in_cpython(start: int) -> None:
 # --- what is asked -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "source"),
-    [
-        ("assert f(2) == 4", "__judge__(0, f(2))"),
-        ("assert 4 == f(2), 'wanted 4'", "__judge__(0, f(2))"),
-        ("assert f(2) == sorted([3, 1])", "__judge__(0, f(2))"),
-        ("assert f(1) == 1 and f(2) == 4", "__judge__(0, f(1))\n__judge__(1, f(2))"),
-        ("assert abs(f(1) - 0.5) < 1e-6", "__judge__(0, f(1))"),
-        ("import math\nassert math.isclose(0.5, f(1))", "import math\n__judge__(0, f(1))"),
-        ("import pytest\nassert f(1) == pytest.approx(0.5)", "__judge__(0, f(1))"),
-        ("assert 1 < f(1) < 5", "__judge__(0, f(1))"),
-        ("assert f(1) == 4 or f(1) == 5", "__judge__(0, f(1))"),
-        ("assert f(1) in (4, 5)", "__judge__(0, f(1))"),
-        ("assert 4 in f(1)", "__judge__(0, __listed__(f(1)))"),
-        ("assert f(1) is None", "__judge__(0, f(1))"),
-        ("assert not f(1)", "__truth__(0, f(1))"),
-        ("assert f(1) == g(1)", "__both__(0, '==', f(1), g(1))"),
-        ("x = f(1)\nassert x == 4 or x == 5", "x = f(1)\n__judge__(0, x)"),
-        ("want = [4]\nassert f(1) == want", "pass\n__judge__(0, f(1))"),
-        ("n = 4\nassert f(n) == n", "n = 4\n__judge__(0, f(n))"),
-        ("for a, w in [(1, 2)]:\n    assert f(a) == w", "for a in [1]:\n    __judge__(0, f(a))"),
-        (
-            "for c in [{'a': 1, 'w': 2}]:\n    assert f(c['a']) == c['w']",
-            "for __row0_0 in [1]:\n    __judge__(0, f(__row0_0))",
-        ),
-        (
-            "for c in [(1, 2)]:\n    a, w = c\n    print(f'{w}')\n    assert f(a) == w",
-            "for __row0_0 in [1]:\n    a = __row0_0\n    pass\n    pass\n    __judge__(0, f(a))",
-        ),
-        (
-            "a, w = 1, 2\nx = [3, 4]\nw = [5, 6]\nfor i in range(len(x)):\n"
-            "    assert f(x[i]) == w[i]",
-            "a, w = (1, 2)\nx = [3, 4]\npass\nfor i in [0, 1]:\n    __judge__(0, f(x[i]))",
-        ),
-        (
-            "assert all(f(a) == w for a, w in [(1, 2)])",
-            "for __all1_a in [1]:\n    __judge__(0, f(__all1_a))",
-        ),
-    ],
-)
+@tables
 def test_the_guest_is_asked_for_values_alone(text: str, source: str) -> None:
     assert read(text).source == ast.unparse(ast.parse(source))  # as this Python writes it
 
@@ -95,16 +59,7 @@ def test_what_may_be_expected_to_fail_or_cannot_be_read_is_left_as_it_is(text: s
     assert read(text) == Test(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a = [3]\nassert f(a) == sorted(a)",
-        "want = [3]\nwant.append(4)\nassert f(1) == want",
-        "for a in [[3], [4]]:\n    assert f(a) == sorted(a)",
-        "want = 1\nexec('want = 2')\nassert f(1) == want",
-        "import random\nassert f(1) == random.random()",
-    ],
-)
+@tables
 def test_what_the_program_may_change_is_computed_beside_it(text: str) -> None:
     (assertion,) = read(text).assertions
     assert assertion.beside
@@ -142,20 +97,7 @@ def test_a_refused_expression_is_asked_beside_the_program() -> None:
 # --- what must be reported -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "times"),
-    [
-        ("assert f(1) == 2", 1),
-        ("for a in range(5):\n    assert f(a) == 2", 5),
-        ("for a in [1, 2]:\n    for b in 'x', 'y':\n        assert f(a) == b", 4),
-        ("def test_f():\n    assert f(1) == 2\ntest_f()", 1),
-        ("for a in f(1):\n    assert a == 2", None),
-        ("if f(1):\n    assert f(2) == 2", None),
-        ("def h():\n    assert f(1) == 2\nh()\nh()", None),
-        ("def h():\n    return\n    assert f(1) == 2\nh()", None),
-        ("for a in [1, 2]:\n    if f(a): break\n    assert f(a) == 2", None),
-    ],
-)
+@tables
 def test_how_often_an_assertion_must_be_reached(text: str, times: int | None) -> None:
     assertion = read(text).assertions[-1]
     assert (len(assertion.rows) if assertion.exact else None) == times
@@ -184,20 +126,7 @@ def check(candidate):
 # --- messages ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("test", "message"),
-    [
-        ("assert f(2) == 5", "AssertionError: assert f(2) == 5 (got 2)"),
-        ("assert f(2) == 5, 'five'", "AssertionError: five: assert f(2) == 5 (got 2)"),
-        ("assert f(P(1)) == 5", "AssertionError: assert f(P(1)) == 5 (got <P object>)"),
-        ("assert f('a') < 5", "TypeError: '<' not supported between instances of 'str' and 'int'"),
-        ("assert f(2) == g(2)", "AssertionError: assert f(2) == g(2) (got 2 and 4)"),
-        ("assert f(1) == 1\nassert f(2) == 5\nboom(1)", "AssertionError: assert f(2) == 5 (got 2)"),
-        ("assert f(10 ** 9999) == 5", "(got <an integer of 33216 bits>)"),
-        ("assert f('x' * 10 ** 6) == 5", "xxx"),
-        ("f()", "TypeError: f() missing 1 required positional argument: 'x'"),
-    ],
-)
+@tables
 def test_a_failure_says_what_was_asserted_and_what_came(test: str, message: str) -> None:
     (result,) = RewardExecutor().execute(PROGRAM, "python", tests=[test]).tests
     assert message in result.message

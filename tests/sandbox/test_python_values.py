@@ -15,6 +15,9 @@ import pytest
 
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.sandbox.python.values import Opaque, Unreadable, read_reports, shown
+from tests.support.labelled import Tables
+
+tables = Tables(__file__)
 
 IMPORTS = """
 import datetime, decimal, enum, fractions
@@ -102,16 +105,7 @@ def test_nan_crosses() -> None:
     assert value[1] == -math.inf
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "object()",
-        "len",
-        "iter([])",
-        "type('A', (), {'__eq__': lambda *_: True})()",
-        "(1 for _ in ())",
-    ],
-)
+@tables
 def test_any_other_object_is_opaque(expression: str) -> None:
     value = reported(expression)
     assert isinstance(value, Opaque)
@@ -119,17 +113,7 @@ def test_any_other_object_is_opaque(expression: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "build",
-    [
-        "x = []\nfor _ in range(5000): x = [x]",
-        "x = {}\nfor _ in range(5000): x = {1: x}",
-        "x = ()\nfor _ in range(5000): x = (x,)",
-        "x = []\nx.append(x)",
-        "x = []\nfor _ in range(60): x = [x, x]",
-        "x = {}\nfor _ in range(60): x = {1: x, 2: x}",
-    ],
-)
+@tables
 def test_what_is_too_deep_or_too_large_fails_its_test_and_no_more(build: str) -> None:
     code = f"def f():\n  global x\n  {build.replace(chr(10), chr(10) + '  ')}\n  return x"
     tests = ["assert f() == 1", "assert f() is not None", "assert 1 == 1"]

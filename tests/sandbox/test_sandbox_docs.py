@@ -25,6 +25,9 @@ from infinite_rl.sandbox import engine
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.types import Execution
 from infinite_rl.workers import pool as workers
+from tests.support.labelled import Tables
+
+tables = Tables(__file__)
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "sandbox.md").read_text(encoding="utf-8")
@@ -87,14 +90,7 @@ def test_time_native_call(language: str, code: str) -> None:
     assert execution.duration_s < 2
 
 
-@pytest.mark.parametrize(
-    "wait",
-    [
-        "time.sleep(60)",
-        "while True: time.sleep(0.01)",
-        "asyncio.run(asyncio.sleep(60))",
-    ],
-)
+@tables
 def test_time_wait(wait: str) -> None:
     code = f"import asyncio, time\n{wait}"
     execution = run("python", code, timeout=0.2)
@@ -102,16 +98,7 @@ def test_time_wait(wait: str) -> None:
     assert execution.duration_s < 2
 
 
-@pytest.mark.parametrize(
-    ("wait", "ending"),
-    [
-        ("held.acquire(timeout=60)", ("False\n", "ok")),
-        ("held.acquire()", ("", "error")),
-        ("threading.Event().wait()", ("", "error")),
-        ("queue.Queue().get()", ("", "error")),
-        ("select.select([], [], [], 60)", ("", "error")),
-    ],
-)
+@tables
 def test_time_nobody(wait: str, ending: tuple[str, str]) -> None:
     code = (
         f"import queue, select, threading\nheld = threading.Lock()\nheld.acquire()\nprint({wait})"
@@ -272,14 +259,7 @@ def test_memory_tables() -> None:
 # --- output and input --------------------------------------------------------------------------
 
 
-@programs(
-    python=(
-        "import sys\nwhile True:\n  print('spam')\n  print('spam', file=sys.stderr)",
-        "import os\nwhile True: os.write(2, b'spam')",
-        "print('x' * 10**7)",
-    ),
-    javascript=("for (;;) { console.log('spam'); console.error('spam') }",),
-)
+@tables
 def test_output_limit(language: str, code: str) -> None:
     execution = run(language, code, output_limit=1000)
     reason = execution.stderr.splitlines()[-1]
@@ -287,34 +267,14 @@ def test_output_limit(language: str, code: str) -> None:
     assert len(execution.stdout) + len(execution.stderr) <= 1000 + len(f"\n{reason}\n")
 
 
-@programs(
-    python=(
-        "while True: pass",
-        "import time\ntime.sleep(60)",
-        "import os\nos.abort()",
-        "x = 'x'\nwhile True: x += x",
-        "while True: print('x' * 1000)",
-    ),
-    javascript=(
-        "for (;;);",
-        "const f = () => 1 + f(); f()",
-        "const a = []; for (;;) a.push([1])",
-        "for (;;) console.log('x'.repeat(1000))",
-    ),
-)
+@tables
 def test_output_kept(language: str, code: str) -> None:
     execution = run(language, f"{HELLO[language]}\n{code}", timeout=0.5, memory_limit_mb=64)
     assert execution.status != "ok"
     assert execution.stdout.startswith("hello\n")
 
 
-@programs(
-    python=("import sys\nprint([sys.stdin.read()])\ninput()",),
-    javascript=(
-        "process.stdin.on('data', (text) => console.log([`${text}`]));"
-        "process.stdin.on('end', () => { throw new Error('EOFError') })",
-    ),
-)
+@tables
 def test_input_given(language: str, code: str) -> None:
     execution = run(language, code, stdin="1\u20ac 2")
     assert "'1\u20ac 2'" in execution.stdout
@@ -334,46 +294,13 @@ def test_stack_recursion(language: str, code: str) -> None:
     assert re.search("RecursionError|RangeError|InternalError", execution.stderr)
 
 
-@programs(
-    python=(
-        "import json\njson.loads('[' * 10**5)",
-        "eval('(' * 10**5 + ')' * 10**5)",
-        "eval('-' * 10**5 + '1')",
-        "x = []\nfor _ in range(10**5): x = [x]\nrepr(x)",
-        "import sys\nsys.setrecursionlimit(10**8)\ndef f(): f()\nf()",
-    ),
-    javascript=(
-        "JSON.parse('['.repeat(1e5))",
-        "eval('('.repeat(1e5))",
-        "let x = []; for (let i = 0; i < 1e5; i++) x = [x]; JSON.stringify(x)",
-        "new RegExp('('.repeat(1e5))",
-    ),
-)
+@tables
 def test_stack_nesting(language: str, code: str) -> None:
     assert run(language, code, timeout=1).status in {"error", "timeout"}
     assert sound(language)
 
 
-DEEP = {
-    ("python", "def f(n): return n and f(n - 1)\nf(N)"): 20_000,
-    ("python", "def f(n):\n  if n: yield from f(n - 1)\nlist(f(N))"): 20_000,
-    ("python", "class A:\n  def __init__(self, n): self.next = n and A(n - 1)\nA(N)"): 20_000,
-    ("python", "from functools import cache\n@cache\ndef f(n): return n and f(n - 1)\nf(N)"): 2_000,
-    ("python", "class A:\n  def __repr__(self): global n; n -= 1; return repr(A()) if n else ''\n"
-               "n = N\nrepr(A())"): 2_000,
-    ("python", "def f(n): return n and sorted([1], key=lambda _: f(n - 1))\nf(N)"): 450,
-    ("javascript", "function f(n) { return n === 0 ? 0 : 1 + f(n - 1) } f(N)"): 15_000,
-    ("javascript", "const f = (n) => n === 0 ? 0 : 1 + f(n - 1); f(N)"): 15_000,
-    ("javascript", "class A { f(n) { return n && 1 + this.f(n - 1) } } new A().f(N)"): 15_000,
-    ("javascript", "class A { constructor(n) { this.next = n && new A(n - 1) } } new A(N)"): 15_000,
-    ("javascript", "const g = (n) => n > 0 ? h(n - 1) : 0, h = (n) => g(n); g(N)"): 7_500,
-    ("javascript", "const seen = new Set(); const dfs = (n) => { seen.add(n);"
-                   "for (const next of [n - 1]) if (next) dfs(next) }; dfs(N)"): 13_000,
-    ("javascript", "const f = (n) => n && [n].map(() => f(n - 1)); f(N)"): 4_500,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("program", "depth"), DEEP.items())
+@tables
 def test_stack_depth(program: tuple[str, str], depth: int) -> None:
     language, code = program
     prefix = "import sys\nsys.setrecursionlimit(10**6)\n" if language == "python" else ""
@@ -399,28 +326,7 @@ def test_stack_thread(language: str) -> None:
 # --- files, sockets, processes -----------------------------------------------------------------
 
 
-@programs(
-    python=(
-        "print(open('/etc/passwd').read())",
-        "open('file', 'w')",
-        "import os\nprint(os.listdir('/'))",
-        "import os\nos.mkdir('folder')",
-        "import os\nos.open('../../etc/passwd', 0)",
-        "import tempfile\ntempfile.TemporaryFile()",
-        "import pathlib\nprint(pathlib.Path('/proc/self/environ').read_bytes())",
-        "from importlib.machinery import SourceFileLoader\n"
-        "print(SourceFileLoader('x', '/etc/x.py').load_module())",
-        "import os\nprint(os.read(3, 10))",
-    ),
-    javascript=(
-        "console.log(require('fs').readFileSync('/etc/passwd', 'utf8'))",
-        "console.log(require('/etc/passwd'))",
-        "console.log(require('../../etc/hosts'))",
-        "require('fs').writeFileSync('/etc/passwd', 'x')",
-        "import('/etc/passwd').then(console.log)",
-        "console.log(require('fs').readFileSync(3))",
-    ),
-)
+@tables
 def test_files(language: str, code: str) -> None:
     execution = run(language, code)
     assert (execution.stdout, execution.status) == ("", "error")
@@ -435,44 +341,13 @@ def test_files_memory() -> None:
     assert "ENOENT" in fresh.stderr
 
 
-@programs(
-    python=(
-        "import socket\nsocket.socket().connect(('127.0.0.1', 80))",
-        "import socket\nsocket.socket().bind(('127.0.0.1', 0))",
-        "import socket\nprint(socket.getaddrinfo('localhost', 80))",
-        "import urllib.request as u\nprint(u.urlopen('http://127.0.0.1/').read())",
-    ),
-    javascript=(
-        "require('net').connect(80)",
-        "require('http').get('http://127.0.0.1/')",
-        "fetch('http://127.0.0.1/')",
-        "new WebSocket('ws://127.0.0.1/')",
-        "new XMLHttpRequest()",
-    ),
-)
+@tables
 def test_sockets(language: str, code: str) -> None:
     execution = run(language, code)
     assert (execution.stdout, execution.status) == ("", "error")
 
 
-@programs(
-    python=(
-        "import subprocess\nsubprocess.run(['true'])",
-        "import os\nos.fork()",
-        "import os\nos.execv('/bin/true', ['true'])",
-        "import os\nos.kill(os.getpid(), 9)",
-        "import os\nprint(1 / (os.system('true') is None))",
-        "import multiprocessing\nmultiprocessing.Process(target=print).start()",
-        "import ctypes",
-    ),
-    javascript=(
-        "require('child_process').execSync('true')",
-        "process.kill(process.pid)",
-        "process.binding('spawn_sync')",
-        "process.dlopen({}, 'x')",
-        "new WebAssembly.Module()",
-    ),
-)
+@tables
 def test_processes(language: str, code: str) -> None:
     execution = run(language, code)
     assert (execution.stdout, execution.status) == ("", "error")
@@ -544,19 +419,7 @@ def test_random_hashes() -> None:
 # --- isolation between runs --------------------------------------------------------------------
 
 
-@programs(
-    python=(
-        "import builtins, sys, json\nbuiltins.left = builtins.print = json.left = 1\n"
-        "sys.modules['left'] = sys\nsys.setrecursionlimit(100)\nsys.stdout.close()",
-        "import gc\nfor x in gc.get_objects():\n  if type(x) is dict: x.clear()",
-    ),
-    javascript=(
-        "globalThis.left = 1; console.log = null; Array.prototype.push = null;"
-        "require('assert').left = Object.prototype.left = Math.left = 1",
-        "Object.freeze(Object.prototype); for (const n of Object.getOwnPropertyNames(globalThis))"
-        " { try { delete globalThis[n] } catch {} }",
-    ),
-)
+@tables
 def test_isolation_fresh(language: str, code: str) -> None:
     look = {
         "python": "import json, sys\n"
@@ -569,27 +432,14 @@ def test_isolation_fresh(language: str, code: str) -> None:
     assert run(language, look) == expected
 
 
-@programs(
-    python=("import sys\nprint(input())\nprint(input(), file=sys.stderr)",),
-    javascript=(
-        "const [a, b] = require('fs').readFileSync(0, 'utf8').split('\\n');"
-        "console.log(a); console.error(b)",
-    ),
-)
+@tables
 def test_isolation_threads(language: str, code: str) -> None:
     with ThreadPoolExecutor(8) as pool:
         endings = list(pool.map(lambda n: run(language, code, stdin=f"{n}\n-{n}\n"), range(24)))
     assert [(e.stdout, e.stderr) for e in endings] == [(f"{n}\n", f"-{n}\n") for n in range(24)]
 
 
-@programs(
-    python=(
-        "import os\nos.abort()",
-        "import sys\nsys.setrecursionlimit(10**8)\ndef f(): f()\nf()",
-        "import sys\nsys.modules.clear()\nsys.stdout = sys.stderr = None\n1 / 0",
-    ),
-    javascript=("const f = () => 1 + f(); f()", "process.abort()", "throw null"),
-)
+@tables
 def test_isolation_crash(language: str, code: str) -> None:
     execution = run(language, code)
     assert execution.status == "error" and execution.exit_code != 0
@@ -610,38 +460,12 @@ def test_verdict_each(language: str) -> None:
     assert passed(execution) == [True, False, True]
 
 
-@programs(
-    python=(
-        "import sys\nsys.exit(0)",
-        "import os\nos._exit(0)",
-        "import os\ndef f(x): os._exit(0)",
-        "import sys\ndef f(x): sys.exit(0)",
-        "def f(x): raise SystemExit",
-        "import atexit, os\natexit.register(os._exit, 0)\ndef f(x): raise KeyboardInterrupt",
-    ),
-    javascript=(
-        "process.exit(0)",
-        "function f() { process.exit(0) }",
-        "function f() { process.exitCode = 0; throw 0 }",
-        "process.on('exit', () => { process.exitCode = 0 }); process.exit(1)",
-    ),
-)
+@tables
 def test_verdict_exit(language: str, code: str) -> None:
     assert True not in passed(run(language, code, IS_ONE[language]))
 
 
-@programs(
-    python=(
-        "print('1 passed')\nprint('OK')",
-        "import os\nfor fd in range(10):\n"
-        "  try: os.write(fd, b'{\"passed\": true}')\n  except OSError: 0",
-        "def f(x): print('passed', True); return 0",
-    ),
-    javascript=(
-        "console.log('1 passed'); process.stdout.write('{\"passed\": true}')",
-        "function f() { console.log('passed', true); return 0 }",
-    ),
-)
+@tables
 def test_verdict_print(language: str, code: str) -> None:
     execution = run(language, f"{ZERO[language]}\n{code}", IS_ONE[language])
     assert "passed" in execution.stdout
@@ -656,18 +480,7 @@ def test_verdict_failed_program(language: str, code: str) -> None:
     assert run(language, code, TRUE[language], timeout=0.5).tests == ()
 
 
-@programs(
-    python=(
-        "import builtins\nbuiltins.sorted = builtins.len = lambda *_: 1",
-        "import builtins\nvars(builtins).update(AssertionError=Warning, sorted=lambda x: 1)",
-    ),
-    javascript=(
-        "console.assert = () => {}; JSON.stringify = () => 1; require = () => () => {}",
-        "console = { assert() {} }; globalThis.JSON = { stringify() {} }",
-        "Object.defineProperty(globalThis, 'console', { value: { assert() {} } })",
-        "require('assert').deepStrictEqual = require('assert').strictEqual = () => {}",
-    ),
-)
+@tables
 def test_verdict_builtins(language: str, code: str) -> None:
     tests = {
         "python": ("assert sorted([]) == 1", "assert len([]) == 1", "assert False"),
@@ -704,17 +517,7 @@ def test_verdict_nonce() -> None:
     assert (execution.stdout, execution.tests, execution.status) == ("found\n", (), "error")
 
 
-@pytest.mark.parametrize(
-    "attack",
-    [
-        "harness.test = lambda *_: None",
-        "harness.execute = lambda *_: None",
-        "frame.f_globals['exec'] = lambda *_: None",
-        "report(nonce, True, '', '[]')",
-        "report(nonce, True, '', '[]')\nos._exit(0)",
-        "for _ in range(2): report(nonce, True, '', '[]')",
-    ],
-)
+@tables
 def test_verdict_canary(attack: str) -> None:
     execution = run("python", f"{WALK}{attack}", "assert False")
     assert execution.stdout == "found\n"
@@ -746,15 +549,7 @@ def f(x):
     assert passed(run("python", code, "want = 76543\nassert f(1) == want")) == [False]
 
 
-@pytest.mark.parametrize(
-    "attack",
-    [
-        "old = harness.test\nharness.test = lambda run, text, *more: (\n"
-        "    old(run, text, *more) if 'raise AssertionError' in text else None)",
-        "def f(x): globals()['__judge__'] = lambda *_: None",
-        "def f(x): report(nonce, True, '', '[]')",
-    ],
-)
+@tables
 def test_verdict_harness(attack: str) -> None:
     code = f"{WALK}def f(x): return 1\n{attack}"
     assert True not in passed(run("python", code, "assert f(1) == 2"))
@@ -795,29 +590,7 @@ class P:
     assert passed(run("python", functions, *tests)) == [False] * 3
 
 
-@pytest.mark.parametrize(
-    "test",
-    [
-        "def test_f():\n    assert f(1) == 2",
-        "async def test_f():\n    assert f(1) == 2",
-        "def go():\n    assert f(1) == 2\nif __name__ == '__main__':\n    go()",
-        "import pytest\n@pytest.mark.parametrize('a, b', [(0, 0), (1, 2)])\n"
-        "def test_f(a, b):\n    assert f(a) == b",
-        "class TestF:\n    def test_f(self):\n        assert f(1) == 2",
-        "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
-        "        self.assertEqual(f(1), 2)\nunittest.main()",
-        "import unittest\nclass T(unittest.TestCase):\n    @unittest.skip('no')\n"
-        "    def test_f(self):\n        self.fail()\n    def test_g(self):\n"
-        "        self.assertCountEqual([f(1)], [2])",
-        "import unittest\nclass T(unittest.TestCase):\n    def test_f(self):\n"
-        "        self.assertEqual(f(1), 2)\nclass U(T):\n    pass",
-        "class Base:\n    def test_f(self):\n        assert f(1) == 2\n"
-        "class TestF(Base):\n    pass",
-        "from unittest import TestCase\nclass T(TestCase):\n    def setUp(self):\n"
-        "        self.n = 1\n    def test_f(self):\n        for a, b in [(0, 0), (1, 2)]:\n"
-        "            with self.subTest(a=a):\n                self.assertAlmostEqual(f(a), b)",
-    ],
-)
+@tables
 def test_verdict_main(test: str) -> None:
     assert passed(run("python", "def f(x): return 2 * x", test)) == [True]
     assert passed(run("python", "def f(x): return 0", test)) == [False]
@@ -885,15 +658,7 @@ def test_verdict_names() -> None:
     assert passed(run("python", code, *tests)) == [False, True]
 
 
-@pytest.mark.parametrize(
-    ("value", "test"),
-    [
-        ("{ valueOf: () => 2 }", "console.assert(f(1) == 2)"),
-        ("{ every: () => true }", "console.assert(f(1).every((x) => x === 2))"),
-        ("new Proxy([0], { get: () => () => 2 })", "assert(f(1).every((x) => x === 2))"),
-        ("new (class Two { valueOf() { return 2 } })", "assert.equal(f(1), 2)"),
-    ],
-)
+@tables
 def test_verdict_tricks(value: str, test: str) -> None:
     code = f"function f() {{ return {value} }}"
     own = "class P { x = 1; valueOf() { return 2 } toJSON() { return 3 } }; const f = () => new P()"
@@ -930,13 +695,7 @@ def test_verdict_prototypes() -> None:
     assert passed(run("javascript", late, test, test)) == [False, False]
 
 
-@pytest.mark.parametrize(
-    "test",
-    [
-        "f(1).then((x) => { assert.equal(x, 1) })",
-        "(async () => { assert.equal(await f(1), 1) })(); 0",
-    ],
-)
+@tables
 def test_verdict_reached(test: str) -> None:
     assert passed(run("javascript", "const f = () => ({ then() {} })", test)) == [False]
     assert passed(run("javascript", "const f = async () => 1", test)) == [True]
@@ -1035,15 +794,7 @@ def test_exit_hook() -> None:
     assert execution.exit_code == 1
 
 
-@pytest.mark.parametrize(
-    ("language", "code", "exit_code"),
-    [
-        ("python", "while True: pass", 124),
-        ("javascript", "for (;;);", 124),
-        ("python", "while True: print('x' * 1000)", 137),
-        ("javascript", "for (;;) console.log('x'.repeat(1000))", 137),
-    ],
-)
+@tables
 def test_exit_stopped(language: str, code: str, exit_code: int) -> None:
     limits = {"timeout": 0.2} if exit_code == 124 else {"output_limit": 10_000}
     assert run(language, code, **limits).exit_code == exit_code
@@ -1122,15 +873,7 @@ def test_threads_loops() -> None:
     assert run("python", code, timeout=0.5).status == "timeout"
 
 
-@pytest.mark.parametrize(
-    ("wait", "deadlock"),
-    [
-        ("sorted([1], key=lambda _: event.wait())", True),
-        ("for _ in (event.wait() for _ in range(1)): pass", True),
-        ("list(event.wait() for _ in range(1))", False),
-        ("[event.wait() for _ in range(1)]", False),
-    ],
-)
+@tables
 def test_threads_below(wait: str, deadlock: bool) -> None:
     code = (
         "import threading\nevent = threading.Event()\n"

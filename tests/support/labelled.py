@@ -1,10 +1,16 @@
-"""Labelled cases in text files: one case a line, its fields divided by " |"."""
+"""Tables of labelled cases in text files, one case a line."""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from infinite_rl.errors import InfiniteRLError
 
@@ -52,3 +58,47 @@ def unlike(cases: Iterable[tuple[str, Callable[[], object]]]) -> list[str]:
         for pattern, error in errors
         if not re.search(pattern, error) or "\n" in error
     ]
+
+
+class Tables:
+    """The tables of a test file, from the `.txt` beside it; each test is one item.
+
+        tables = Tables(__file__)
+
+        @tables
+        def test_a_sum(left: int, right: int, total: int) -> None: ...
+
+    The file has a line `# test_a_sum: left, right, total`, then one case a line: Python literals,
+    divided by commas. The test runs for every case and fails with the list of all faults; its other
+    parameters are fixtures.
+    """
+
+    def __init__(self, test_file: str) -> None:
+        self._tables: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {}
+        cases: list[tuple[Any, ...]] = []
+        for line in Path(test_file).with_suffix(".txt").read_text(encoding="utf-8").split("\n"):
+            if line.startswith("# "):
+                name, _, names = line.removeprefix("# ").partition(": ")
+                cases = []
+                self._tables[name] = (names.split(", "), cases)
+            elif line:
+                cases.append(ast.literal_eval(f"({line},)"))
+
+    def __call__(self, test: Callable[..., None]) -> Callable[..., None]:
+        """Let `test` run for each case of the table that has its name."""
+        names, cases = self._tables[test.__name__]
+        signature = inspect.signature(test)
+        fixtures = [each for name, each in signature.parameters.items() if name not in names]
+
+        @wraps(test)
+        def every_case(**values: Any) -> None:
+            faults = []
+            for case in cases:
+                try:
+                    test(**dict(zip(names, case, strict=True)), **values)
+                except (Exception, pytest.fail.Exception) as fault:
+                    faults.append(f"{case}\n    {type(fault).__name__}: {fault}")
+            assert_none(faults)
+
+        every_case.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]
+        return every_case

@@ -28,6 +28,9 @@ from infinite_rl.verification.math_corruptions import (
 )
 from infinite_rl.verification.self_test import SelfTest, corruptions, self_test
 from infinite_rl.workers.pool import Lost
+from tests.support.labelled import Tables
+
+tables = Tables(__file__)
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 REWARD, CODING = MathRewardFunction(), CodingRewardFunction()
@@ -173,12 +176,7 @@ def test_brackets_are_respelled() -> None:
     assert spellings("(1, 2)")["respelled"] == r"\left(1, 2\right)"
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [r"\frac{3\sqrt{3}}{4}", "(a+5)(b+2)", "6 - 5i", r"-\frac{\pi}{6}", r"\log_2 5", "52_8", "3:4"]
-    + [r"\begin{pmatrix} -1/3 \\ 2 \end{pmatrix}", "x = 1, y = 2", r"(-\infty, 0]", "|x| - 1"]
-    + [r"\binom{5}{2}x", "x^{1/3}", r"-x^2", r"(-x)^2", r"\frac{x+1}{x-1}", r"2^{-n}", "x_1 + 2y"],
-)
+@tables
 def test_an_answer_that_is_written_out_reads_back(answer: str) -> None:
     assert verify(latex(read(answer, Budget(1))), answer).equal
 
@@ -262,14 +260,7 @@ def test_tests_that_see_the_changes_have_no_fault() -> None:
     assert (result.killed, result.total, result.fault) == (2, 2, "")
 
 
-@pytest.mark.parametrize(
-    ("code", "test", "runs"),
-    [
-        (ADD, "assert add(1, 2) == 3", 0),  # a call and its value: no spelling changes those
-        (ADD, "r = add(1, 2)\nassert r == 3", 1),
-        ("import random\n" + ADD, "assert add(1, 2) == 3", 1),  # it may do something else
-    ],
-)
+@tables
 def test_a_program_runs_in_another_spelling_where_that_may_matter(
     code: str, test: str, runs: int
 ) -> None:
@@ -314,16 +305,7 @@ KILLS = {"k": "failed", "s": "passed", "u": "unscored"}
 MUTATED = "def f(a, b):\n    c = a + 1\n    d = b * 2\n    return c - d\n"
 
 
-@pytest.mark.parametrize(
-    ("kills", "judged", "fault"),
-    [
-        ("kk", 2, False),  # two of at most six: a quarter of them, however the others end
-        ("skk", 3, False),
-        ("ssssk", 6, True),  # one of six is too little, and four more could not say so before
-        ("uuks", 3, False),  # one of at most four
-        ("ssssss", 6, True),
-    ],
-)
+@tables
 def test_no_more_mutants_are_run_than_decide(kills: str, judged: int, fault: bool) -> None:
     reward = Counting(ast.unparse(ast.parse(MUTATED)), kills.ljust(6, "s"))
     result = self_test(code_row(MUTATED, "assert f(1, 2) == -2"), reward)
