@@ -83,7 +83,7 @@ def _in_flight(asking: SolveConfig) -> str:
     """The calls under way, once there are some."""
     from .display import in_flight
 
-    return ", ".join(in_flight(each.stats) for each in asking.asked)
+    return ", ".join(in_flight(each.stats) for each in asking.clients)
 
 
 def _asking(

@@ -1,4 +1,4 @@
-"""How hard rows are for a model: it solves each some times from its prompt alone."""
+"""Difficulty of rows for a model: the pass rate over n samples per row, with a 95 % interval."""
 
 from __future__ import annotations
 
@@ -13,23 +13,15 @@ from .rows import Row
 from .scoring import score_columns
 from .solving import Cost, SolveConfig, Solved, folder_of, solve
 from .spill import SpillList
-from .unfinished import meanwhile
+from .unfinished import collected
 
 RATE_COLUMNS = ("attempts", "solved", "pass_rate", "pass_rate_low", "pass_rate_high")
-RATED = "rated.jsonl"  # in the folder of the answers, the rows that are rated, until all are
-
-
-@dataclass(frozen=True)
-class Rated:
-    """A row with the columns `RATE_COLUMNS`, and a row for each of its attempts."""
-
-    row: Row
-    attempts: list[Row]
+RATED = "rated.jsonl"  # in the folder of the completions: finished rows, until all are
 
 
 @dataclass
 class Rating(Cost):
-    """What came of it: rows by how many were solved always, never and sometimes; and the cost."""
+    """The number of rows that were solved always, never, and not rated; and the cost."""
 
     rows: int = 0
     always: int = 0
@@ -37,7 +29,7 @@ class Rating(Cost):
     unrated: int = 0
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Count a row that has its `RATE_COLUMNS`."""
+        """Count a row with its `RATE_COLUMNS`."""
         self.rows += 1
         self.unrated += not row["attempts"]
         if row["attempts"]:
@@ -48,84 +40,70 @@ class Rating(Cost):
 def difficulty(
     source: rows.Source,
     out: str | Path,
-    asking: SolveConfig,
+    config: SolveConfig,
     *,
     keep: str | Path | None = None,
     calls: str | Path | None = None,
     on_row: Callable[[int], None] = lambda _: None,
 ) -> Rating:
-    """Write the rows of `source` to `out` with how often a model solves them.
+    """Write the rows of `source` to `out` with the pass rate of a model.
 
-    `attempts` is how many are made and can be judged: one that was cut off counts, and has not
-    solved; one that the reward could not judge is left out. `solved` is how many pass the row's
-    reward, `pass_rate` their share, None where there is no attempt, and `pass_rate_low` and
-    `pass_rate_high` bound it (see `wilson`). A row whose answer the reward cannot read is not
-    asked.
+    `attempts` counts the judged ones: a truncated completion counts, and has not solved; one that
+    the reward could not judge does not count. `solved` of them pass the row's reward. `pass_rate`
+    is their share, None without attempts; `pass_rate_low` and `pass_rate_high` are its interval
+    (see `wilson`). A row with an answer that the reward cannot read is not requested.
 
-    The answers are kept in the folder `calls`, by default `out` + ".calls", whatever happens: the
-    same call made again goes on. `out` is written when all rows are rated; those that are rated
-    meanwhile are in `RATED` in that folder, JSON lines, which stays there if it ends early.
+    Completions are stored in the folder `calls`, by default `out` + ".calls": the same call
+    resumes. `out` is written when all rows are rated; until then the rated rows are in `RATED` in
+    that folder, which stays if the run ends early.
 
     Args:
-        keep: a file for the attempts themselves, one a row, with their scores: for `pairs`.
-        on_row: told how many rows are rated.
+        keep: a file for the attempts themselves, one per row, with their scores: for `pairs`.
+        on_row: called with the number of rated rows.
 
     Raises:
-        UsageError: an argument or a row cannot be used.
-        ProviderError: the provider did not answer, or `stop` is set (`Stopped`); what it answered
-            before is kept.
-        InfiniteRLError: `max_cost` is reached, or nothing can be judged.
+        UsageError: an argument or a row is invalid.
+        ProviderError: the provider failed, or `stop` is set (`Stopped`); earlier completions are
+            stored.
+        InfiniteRLError: `max_cost` is reached, or judging is impossible.
     """
     out, keep, rating = Path(out), Path(keep) if keep else None, Rating()
     for file in (out, keep):
         if file:
             rows.kind_of(file)
-    folder = folder_of(out, calls)
+    folder, kept = folder_of(out, calls), SpillList()
 
-    def take(rated: Iterator[Rated]) -> None:
-        _write(rated, folder / RATED, out, keep, rating, on_row)
+    def consume(rated: Iterator[tuple[Row, list[Row]]]) -> None:
+        with collected(folder / RATED, out) as writer:
+            for row, attempts in rated:
+                rating.add(row)
+                writer.add(row)
+                for attempt in attempts if keep else ():
+                    kept.add(attempt)
+                on_row(rating.rows)
+        if keep:
+            rows.write(kept, keep)
 
-    solve(source, folder, asking, rating, _rated, take)
+    solve(source, folder, config, rating, _rated, consume)
     return rating
 
 
-def _write(
-    rated: Iterator[Rated],
-    so_far: Path,
-    out: Path,
-    keep: Path | None,
-    rating: Rating,
-    on_row: Callable[[int], None],
-) -> None:
-    shelf = SpillList()
-    with meanwhile(so_far, out) as lines:
-        for each in rated:
-            rating.add(each.row)
-            lines.add(each.row)
-            for attempt in each.attempts if keep else ():
-                shelf.add(attempt)
-            on_row(rating.rows)
-    if keep:
-        rows.write(shelf, keep)
-
-
-def _rated(solved: Solved) -> Rated:
-    made = list(zip(solved.completions, solved.scores, strict=True))
-    judged = [pair for pair in made if pair[1].status != "unscored"]
+def _rated(solved: Solved) -> tuple[Row, list[Row]]:
+    """Return the row with its `RATE_COLUMNS`, and a row per attempt."""
+    pairs = list(zip(solved.completions, solved.scores, strict=True))
+    judged = [pair for pair in pairs if pair[1].status != "unscored"]
     passed = sum(score.passed and each.finish_reason != "length" for each, score in judged)
-    low, high = wilson(passed, len(judged))
     rate = passed / len(judged) if judged else None
-    values = (len(judged), passed, rate, low, high)
-    row = {**solved.row, **dict(zip(RATE_COLUMNS, values, strict=True))}
+    values = (len(judged), passed, rate, *wilson(passed, len(judged)))
     attempts = [
         {
-            **solved.shared(),
+            **solved.columns(),
             "attempt": number,
             "completion": each.text,
             "model": each.model,
             "finish_reason": each.finish_reason,
             **score_columns(score, solved.sample.type, solved.reward.version),
         }
-        for number, (each, score) in enumerate(made, 1)
+        for number, (each, score) in enumerate(pairs, 1)
     ]
-    return Rated(row, attempts)
+    return {**solved.row, **dict(zip(RATE_COLUMNS, values, strict=True))}, attempts

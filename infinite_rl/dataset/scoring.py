@@ -29,7 +29,7 @@ from . import rows
 from .ground_truth import packed_in
 from .rows import Row
 from .spill import to_json
-from .unfinished import Unfinished
+from .unfinished import UnfinishedRows
 
 SCORE_COLUMNS = (
     *("status", "reward", "reward_version", "format_score", "correctness_score"),
@@ -170,7 +170,7 @@ def score_file(
         return _with_responses(rows.read_some(source), judging.completion)
 
     rows.kind_of(out)  # whether it can be written at all should show now
-    with Unfinished(out, _settings(judging), afresh=overwrite) as unfinished:
+    with UnfinishedRows(out, _settings(judging), overwrite=overwrite) as unfinished:
         todo = given()
         for done in unfinished.done():
             if not _same(next(todo, None), done):

@@ -1,8 +1,8 @@
-"""Traces of a teacher for SFT: what a reasoning model thinks and answers, judged and cleaned up.
+"""Teacher traces for SFT: the reasoning and the answer of a model, judged and cleaned.
 
-A teacher shows its thoughts beside its answer (`reasoning_content`) or in the text, in <think>; in
-a trace they stand in <think> before the answer. A trace is kept where the answer passes the row's
-reward both as it came and as it is after the clean-up, so no filter can make a wrong one right.
+A teacher returns its reasoning beside the answer (`reasoning_content`) or in the text, in <think>;
+a trace has it in <think> before the answer. A trace is accepted if the answer passes the row's
+reward both before and after the clean-up, so that no filter can make a wrong one right.
 """
 
 from __future__ import annotations
@@ -19,17 +19,16 @@ from .rows import Row
 from .scoring import score_columns
 from .solving import Cost, SolveConfig, Solved, folder_of, solve
 from .trace_filters import cleaned
-from .unfinished import meanwhile
+from .unfinished import collected
 
-TRACES = "traces.jsonl"  # in the folder of the answers, the traces there are, until all are
+TRACES = "traces.jsonl"  # in the folder of the completions: finished traces, until all are
 _THINK = re.compile(r"</?think(?:ing)?>", re.IGNORECASE)
 
 
 @dataclass
 class Tracing(Cost):
-    """What came of it: rows, those of them that cannot be judged and were not asked, traces that
-    were kept, and how many of the others were dropped as "no text", "cut off", "unscored" or
-    "wrong"."""
+    """The number of rows, those of them that cannot be judged and were not requested, accepted
+    traces, and dropped ones by reason: "no text", "cut off", "unscored" or "wrong"."""
 
     rows: int = 0
     unasked: int = 0
@@ -40,63 +39,62 @@ class Tracing(Cost):
 def traces(
     source: rows.Source,
     out: str | Path,
-    asking: SolveConfig,
+    config: SolveConfig,
     *,
     keep_all: bool = False,
     calls: str | Path | None = None,
     on_row: Callable[[int], None] = lambda _: None,
 ) -> Tracing:
-    """Write the traces of the teacher that `asking` names to `out`: of each row, its attempts.
+    """Write the traces of a teacher to `out`, one row per attempt.
 
     A trace has the row's type, prompt, answer, language and id; `attempt`, its number; `reasoning`
-    and `response`, which holds the reasoning in <think> and then the answer; `messages`, what was
-    asked and that response, for SFT; the teacher's `model` and `finish_reason`; the columns of a
-    score, that of `response`; and `dropped`, "" for one that is kept. The others are those that
-    were cut off, have no answer, or whose answer fails; they are written with `keep_all` alone.
+    and `response`, the reasoning in <think> and then the answer; `messages`, the request and that
+    response, for SFT; the teacher's `model` and `finish_reason`; the score columns of `response`;
+    and `dropped`, "" for an accepted one. Traces that are truncated, without answer or wrong are
+    written only with `keep_all`.
 
-    The answers are kept in the folder `calls`, by default `out` + ".calls", whatever happens: the
-    same call made again goes on. `out` is written when all rows are done; the traces that there are
-    meanwhile are in `TRACES` in that folder.
+    Completions are stored in the folder `calls`, by default `out` + ".calls": the same call
+    resumes. `out` is written when all rows are done; until then the traces are in `TRACES` in that
+    folder.
 
     Raises:
-        UsageError: an argument or a row cannot be used.
-        ProviderError: the provider did not answer, or `stop` is set (`Stopped`); what it answered
-            before is kept.
+        UsageError: an argument or a row is invalid.
+        ProviderError: the provider failed, or `stop` is set (`Stopped`); earlier completions are
+            stored.
         InfiniteRLError: `max_cost` is reached.
     """
     out, tracing = Path(out), Tracing()
     rows.kind_of(out)
     folder = folder_of(out, calls)
 
-    def take(traced: Iterator[list[Row]]) -> None:
-        with meanwhile(folder / TRACES, out) as lines:
-            for found in traced:
-                for trace in found:
+    def consume(traced: Iterator[list[Row]]) -> None:
+        with collected(folder / TRACES, out) as writer:
+            for of_row in traced:
+                for trace in of_row:
                     tracing.dropped[trace["dropped"]] += 1
                     if keep_all or not trace["dropped"]:
-                        lines.add(trace)
-                tracing.rows, tracing.unasked = tracing.rows + 1, tracing.unasked + (not found)
+                        writer.add(trace)
+                tracing.rows, tracing.unasked = tracing.rows + 1, tracing.unasked + (not of_row)
                 on_row(tracing.rows)
         tracing.kept = tracing.dropped.pop("", 0)
 
-    solve(source, folder, asking, tracing, traces_of, take)
+    solve(source, folder, config, tracing, traces_of, consume)
     return tracing
 
 
 def traces_of(solved: Solved) -> list[Row]:
-    """The traces of a row, each with why it is dropped."""
+    """Return the traces of a row, each with the reason why it is dropped, or ""."""
     pairs = [_cleaned(each, solved) for each in solved.completions]
-    responses = [response for _, response in pairs]
-    scores = solved.reward.score_many([(solved.sample, each) for each in responses])
-    asked = [{"role": "system", "content": solved.told}] if solved.told else []
-    asked.append({"role": "user", "content": solved.sample.prompt})
+    scores = solved.reward.score_many([(solved.sample, response) for _, response in pairs])
+    request = [{"role": "system", "content": solved.system}] if solved.system else []
+    request.append({"role": "user", "content": solved.sample.prompt})
     return [
         {
-            **solved.shared(),
+            **solved.columns(),
             "attempt": number,
             "reasoning": reasoning,
             "response": response,
-            "messages": [*asked, {"role": "assistant", "content": response}],
+            "messages": [*request, {"role": "assistant", "content": response}],
             "model": completion.model,
             "finish_reason": completion.finish_reason,
             **score_columns(score, solved.sample.type, solved.reward.version),
@@ -108,10 +106,10 @@ def traces_of(solved: Solved) -> list[Row]:
     ]
 
 
-def parted(completion: Completion) -> tuple[str, str, bool]:
-    """A teacher's reasoning, its answer, and whether the reasoning came to its end.
+def split_reasoning(completion: Completion) -> tuple[str, str, bool]:
+    """Return the reasoning, the answer, and whether the reasoning is complete.
 
-    It stands beside the answer, or at the beginning of the text, in <think> or, where the chat
+    The reasoning is beside the answer, or at the start of the text, in <think> or, if the chat
     template opened it, up to </think>.
     """
     text = completion.text.strip()
@@ -119,38 +117,33 @@ def parted(completion: Completion) -> tuple[str, str, bool]:
     closings = [mark for mark in _THINK.finditer(text) if mark[0].startswith("</")]
     if opened and opened[0].startswith("</"):
         opened = None
-    inside, begin = "", opened.end() if opened else 0
+    inside, begin, complete = "", opened.end() if opened else 0, True
     if closings and (opened or not completion.reasoning):
         inside, text = text[begin : closings[0].start()], text[closings[0].end() :]
     elif opened:
-        return _unmarked(completion.reasoning or text[begin:]), "", False
-    return _unmarked(completion.reasoning or inside), text.strip(), True
-
-
-def _unmarked(reasoning: str) -> str:
-    """Reasoning without marks in it that would end it too early."""
-    return _THINK.sub("", reasoning).strip()
+        inside, text, complete = text[begin:], "", False
+    # A tag inside of the reasoning would end it too early.
+    return _THINK.sub("", completion.reasoning or inside).strip(), text.strip(), complete
 
 
 def _cleaned(completion: Completion, solved: Solved) -> tuple[str, str]:
-    """The reasoning, and the response that is learnt.
+    """Return the reasoning and the response for SFT.
 
-    Of an answer only a value is cleaned up: where a program or a text in a given form is asked for,
-    all of it counts.
+    Only an answer that is a value is cleaned: of a program, or a text in a given form, all counts.
     """
-    reasoning, answer, _ = parted(completion)
+    reasoning, answer, _ = split_reasoning(completion)
     sample = solved.sample
     if not sample.language and sample.type != "instruction":
         answer = cleaned(answer)
-    reasoning = cleaned(reasoning, solved.told, answer)
+    reasoning = cleaned(reasoning, solved.system, answer)
     return reasoning, f"<think>\n{reasoning}\n</think>\n\n{answer}" if reasoning else answer
 
 
 def _why_dropped(
     completion: Completion, before: RewardFunctionScore, after: RewardFunctionScore
 ) -> str:
-    _, answer, ended = parted(completion)
-    if completion.finish_reason == "length" or not ended:
+    _, answer, complete = split_reasoning(completion)
+    if completion.finish_reason == "length" or not complete:
         return "cut off"
     if not answer:
         return "no text"

@@ -1,68 +1,71 @@
-"""A file of rows that takes hours to make: what is there is kept, whatever happens meanwhile."""
+"""Files of rows that take hours to write: finished rows survive whatever happens."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..errors import StoreError
-from ..files.append_only import AppendOnlyFile, damaged, read_lines
+from ..files.append_only import AppendOnlyFile, JsonlLog, damaged, read_lines
 from .rows import Row, read, write
 from .spill import to_line
 
 ENDING = ".part"
 
 
-class Lines(AppendOnlyFile):
-    """A file of rows, one a line in JSON, which any reader sees as they come."""
+class RowWriter(AppendOnlyFile):
+    """Appends rows as JSON lines, which any reader sees at once."""
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Append a row, which outlives this process. Raises StoreError where that fails."""
+        """Append a row, which outlives this process. Raises StoreError if that fails."""
         self._write(to_line(row))
 
 
 @contextmanager
-def meanwhile(path: Path, out: Path) -> Iterator[Lines]:
-    """Rows that can be read in `path` as they come, and are in `out` when all have."""
+def collected(path: Path, out: Path) -> Iterator[RowWriter]:
+    """Collect rows in `path`, where they are readable at once; at the end move them to `out`."""
     path.unlink(missing_ok=True)  # of an earlier run
-    with closing(Lines(path)) as lines:
-        yield lines
+    with closing(RowWriter(path)) as writer:
+        yield writer
     write(read(path), out)
     path.unlink()
 
 
-class Unfinished(Lines):
-    """Rows on their way into the file `out`, which they wait for in `out` + ".part".
+class UnfinishedRows(JsonlLog):
+    """Rows of the file `out` that are collected in `out` + ".part".
 
-    Each row is a line there, after one that says with which settings they are made. A run that was
-    killed leaves whole rows; those are `done` for the next one, and half a row at the end is
-    dropped. `finish` writes them to `out`, in the kind of file that its name says. Where there are
-    no rows, no file is left.
-
-    With `afresh`, rows that were made with other settings are thrown away.
+    The first line there has the `settings` of the rows, each further line a row. After a kill the
+    whole rows are `done`, and a torn last line is dropped. `finish` writes them to `out`, in the
+    format of its name. No file is left without rows. With `overwrite`, rows that were made with
+    other settings are dropped.
 
     Raises:
-        StoreError: the rows that are there were made with other settings, another run is at work
-            on them, or the file cannot be written.
+        StoreError: the rows were made with other settings, another process writes them, or the
+            file is not writable.
     """
 
-    def __init__(self, out: Path, settings: Mapping[str, object], *, afresh: bool = False) -> None:
-        try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot write {out}: {error.strerror}") from None
+    def __init__(
+        self, out: Path, settings: Mapping[str, object], *, overwrite: bool = False
+    ) -> None:
         super().__init__(out.with_name(out.name + ENDING))
-        self._out = out
-        with ExitStack() as refused:
-            refused.callback(self._file.close)
-            self._claim()
-            self._recover(to_line({"settings": settings}), afresh=afresh)
-            refused.pop_all()
+        self._out, header = out, to_line({"settings": settings})
+        self._begin = len(header)
+        lines = read_lines(self.path)
+        if next(lines, (0, b""))[1] == header:
+            return
+        if next(lines, None) and not overwrite:
+            self.close()
+            raise StoreError(
+                f"{self.path} holds rows of a run with other settings: repeat that one, or "
+                "start again with --overwrite"
+            )
+        self._file.truncate(0)
+        self._write(header)
 
-    def __enter__(self) -> Unfinished:
+    def __enter__(self) -> UnfinishedRows:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -70,8 +73,12 @@ class Unfinished(Lines):
             self.path.unlink()
         self.close()
 
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Append a row."""
+        self._write(to_line(row))
+
     def done(self) -> Iterator[Row]:
-        """The rows that are there. Raises StoreError where they are damaged."""
+        """Yield the present rows. Raises StoreError if they are damaged."""
         for end, line in read_lines(self.path):
             if end > self._begin:
                 try:
@@ -80,25 +87,11 @@ class Unfinished(Lines):
                     raise damaged(self.path, end, str(error)) from None
 
     def finish(self) -> int:
-        """Write all rows to where they belong; how many they are."""
+        """Write all rows to `out` and return their number."""
         count = write(self.done(), self._out)
         self.path.unlink()
         return count
 
     def discard(self) -> None:
-        """Forget the rows that are there."""
+        """Drop the present rows."""
         self._file.truncate(self._begin)
-
-    def _recover(self, first: bytes, *, afresh: bool) -> None:
-        self._begin = len(first)
-        lines = read_lines(self.path)
-        _, header = next(lines, (0, b""))
-        if header != first:
-            if next(lines, None) and not afresh:
-                raise StoreError(
-                    f"{self.path} holds rows of a run with other settings: repeat that one, or "
-                    "begin anew with --overwrite"
-                )
-            self._file.truncate(0)
-            self._write(first)
-        self._drop_half_line()

@@ -295,7 +295,7 @@ def test_what_slows_the_calls_can_be_shown(tmp_path: Path) -> None:
         given(tmp_path),
         tmp_path / "out.jsonl",
         asking,
-        on_row=lambda _: told.append(in_flight(asking.asked[0].stats)),
+        on_row=lambda _: told.append(in_flight(asking.clients[0].stats)),
     )
     assert "of 8 calls at once by the provider" in told[0]
 

@@ -20,7 +20,7 @@ from infinite_rl import cli
 from infinite_rl.dataset import rows
 from infinite_rl.dataset.difficulty import difficulty
 from infinite_rl.dataset.solving import CALLS, SolveConfig
-from infinite_rl.dataset.traces import TRACES, Tracing, parted, traces
+from infinite_rl.dataset.traces import TRACES, Tracing, split_reasoning, traces
 from infinite_rl.errors import NoCompletion, ProviderRefused
 from infinite_rl.export import export
 from infinite_rl.inference.journal import Journal, answers
@@ -121,7 +121,7 @@ def test_an_answer_that_counts_as_a_whole_is_left_as_it_is(kind: str, tmp_path: 
 def test_the_reasoning_is_told_from_the_answer(
     text: str, reasoning: str, found: tuple[str, str, bool]
 ) -> None:
-    assert parted(thought(reasoning, text)) == found
+    assert split_reasoning(thought(reasoning, text)) == found
 
 
 # --- what is kept
