@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,9 +20,11 @@ from typing import Any
 
 from procedural_stages import Unread
 
-Match = re.Match[str]
-# A pattern of prompts, and a function of the match and the prompt: the expected answer, or a test.
-Answers = Mapping[str, Callable[[Match, str], Any]]
+# A pattern of prompts, and a function of the prompt and the groups that matched (integers as such;
+# named groups by name, without final digits). It returns the expected answer, a test of answers, or
+# these by the words that ask for them; what a word's entry would compute in vain may be a function.
+Answers = Mapping[str, Callable[..., Any]]
+FAMILIES: dict[str, Answers] = {}
 
 
 def agrees(family: str, prompt: str, answer: str) -> bool:
@@ -29,8 +32,36 @@ def agrees(family: str, prompt: str, answer: str) -> bool:
     uncapitalized = prompt[:1].lower() + prompt[1:]  # a given clause may begin the prompt
     for pattern, derive in FAMILIES[family].items():
         if match := re.search(pattern, prompt) or re.search(pattern, uncapitalized):
-            expected = derive(match, prompt)
+            groups = match.groupdict().items() or enumerate(match.groups())
+            found = {name: read(text) for name, text in groups if text is not None}
+            if match.groupdict():
+                expected = derive(
+                    prompt, **{str(name).rstrip("23"): x for name, x in found.items()}
+                )
+            else:
+                expected = derive(prompt, *found.values())
+            if isinstance(expected, Mapping):
+                expected = chosen(prompt, expected)
             return bool(expected(answer)) if callable(expected) else same(answer, expected)
+    raise Unread(prompt)
+
+
+def read(text: str) -> int | str:
+    return int(text) if re.fullmatch(r"-?(0|[1-9]\d*)", text) else text
+
+
+def find(pattern: str, text: str, default: Any = 0) -> Any:
+    """The first group that matched, and the default if nothing did."""
+    match = re.search(pattern, text)
+    return read(next(filter(None, match.groups()))) if match else default
+
+
+def chosen(prompt: str, options: Mapping[str, Any]) -> Any:
+    """The option whose words the prompt holds, the longest words first."""
+    for words in sorted(options, key=len, reverse=True):
+        if words in prompt:
+            option = options[words]
+            return option() if callable(option) else option
     raise Unread(prompt)
 
 
@@ -69,34 +100,27 @@ def compiled(text: str) -> Any:
     return compile(text, text, "eval")
 
 
+NAMES = {"F": F, "abs": abs, "pi": math.pi, "e": math.e, "ln": cmath.log, "__builtins__": {}}
+NAMES |= {"sin": cmath.sin, "cos": cmath.cos, "sqrt": cmath.sqrt, "i": 1j}
+
+
 def value(text: str, names: Mapping[str, Any] | None = None, **more: Any) -> Any:
-    """The value of an expression, exact where it has no roots or other functions."""
-    known = {"F": F, "abs": abs, "pi": math.pi, "e": math.e, "ln": cmath.log}
-    known |= {"sin": cmath.sin, "cos": cmath.cos, "sqrt": cmath.sqrt, "i": 1j}
-    return eval(compiled(text), {"__builtins__": {}}, {**known, **(names or {}), **more})
+    """The value of an expression, exact if it has no roots or other functions."""
+    return eval(compiled(text), {**NAMES, **(names or {}), **more})
 
 
-def complex_of(text: str) -> complex:
-    return complex(value(text))
-
-
-def ints(match: Match) -> list[int]:
-    return [int(group) for group in match.groups() if group and re.fullmatch(r"-?\d+", group)]
-
-
-def chosen(prompt: str, options: Mapping[str, Any]) -> Any:
-    """The option whose words the prompt holds, the longest words first."""
-    for words in sorted(options, key=len, reverse=True):
-        if words in prompt:
-            option = options[words]
-            return option() if callable(option) else option
-    raise Unread(prompt)
+def complex_of(text: str | int) -> complex:
+    return complex(value(str(text)))
 
 
 def only(found: Iterable[Any]) -> Any:
     """The one thing that was found."""
     [one] = set(found)
     return one
+
+
+def letter(text: str) -> str:
+    return str(only(re.findall(r"[a-z]", text)))
 
 
 # --- fractions
@@ -111,194 +135,145 @@ USED = (
 )
 
 
-def shares(match: Match, prompt: str) -> Any:
+def shares(prompt: str) -> Any:
     left = F(1)
-    for part, rest in re.findall(
-        r"(\d+/\d+) of (the whole|what is left|the rest|what remains at)", prompt
-    ):
+    parts = r"(\d+/\d+) of (the whole|what is left|the rest|what remains at)"
+    for part, rest in re.findall(parts, prompt):
         left -= F(part) * (1 if rest == "the whole" else left)
     _, is_left = max((prompt.rfind(words), words in LEFT) for words in (*LEFT, *USED))
-    if end := re.search(r"comes to (\d+) \w+\.|In the end (\d+) \w+ make", prompt):
-        return F(end[1] or end[2]) / left
-    size = re.search(r"(?:of|with|bakes) (?:a rope of )?(\d+) [a-z]+(?:\.| of water)", prompt)
-    return (left if is_left else 1 - left) * (int(size[1]) if size else 1)
+    if end := find(r"comes to (\d+) \w+\.|In the end (\d+) \w+ make", prompt):
+        return end / left
+    size = find(r"(?:of|with|bakes) (?:a rope of )?(\d+) [a-z]+(?:\.| of water)", prompt, 1)
+    return (left if is_left else 1 - left) * size
 
 
-UNDO = re.compile(
-    r"(?:(\S+) is added|it grows by (\S+?)(?=[\s,.;?]|$))|(?:(\S+) is subtracted|made smaller by (\S+?)(?=[\s,.;?]|$))"
-    r"|(?:it is multiplied by (\S+?)(?=[\s,.;?]|$)|one takes (\S+) of it)|(?:it is divided by|one divides by) (\S+?)(?=[\s,.;?]|$)"
-)
+END = r"(?=[\s,.;?]|$)"
+MOVES = {
+    rf"(\S+) is added|it grows by (\S+?){END}": operator.add,
+    rf"(\S+) is subtracted|made smaller by (\S+?){END}": operator.sub,
+    rf"it is multiplied by (\S+?){END}|one takes (\S+) of it": operator.mul,
+    rf"it is divided by (\S+?){END}|one divides by (\S+?){END}": operator.truediv,
+}
 
 
-def undone(match: Match, prompt: str) -> Any:
-    end = F(next(filter(None, match.groups())))
+def undone(prompt: str, end: str) -> Any:
+    moves = [
+        (m.start(), m, move) for text, move in MOVES.items() for m in re.finditer(text, prompt)
+    ]
 
     def works(answer: str) -> bool:
         number = F(answer)
-        for found in UNDO.finditer(prompt):
-            n = F(next(filter(None, found.groups())))
-            kind = found.lastindex or 0
-            number = (
-                number + n
-                if kind < 3
-                else number - n
-                if kind < 5
-                else number * n
-                if kind < 7
-                else number / n
-            )
-        return number == end
+        for _, match, move in sorted(moves, key=lambda each: each[0]):
+            number = move(number, F(next(filter(None, match.groups()))))
+        return number == F(end)
 
     return works
 
 
-def expression(match: Match, prompt: str) -> Any:
-    return value(max(re.findall(r"[\d(][\d/ +\-×÷()]*[\d)]", prompt), key=len))
-
-
-FRACTIONS: Answers = {
+FAMILIES["fractions"] = {
     r"The result is (\S+)\. What was|ends at (\S+)\. Find|comes out is (\S+)\. What|end at (\S+), if|^(\S+) is what is left after": undone,
     r"\d/\d+ of (?:the whole|the rest|what)": shares,
-    r"[×÷+-]": expression,
+    r"[×÷+-]": lambda prompt: value(max(re.findall(r"[\d(][\d/ +\-×÷()]*[\d)]", prompt), key=len)),
 }
 
 # --- linear
 
+EQUATION = r"(?P<left>.+?) = (?P<right>.+?)"
 EQUATIONS = (
-    r"^Solve for (\w): (.+?) = (.+?)\.(?: |$)",
-    r"^Find the number (\w) for which (.+?) = (.+?)\.",
-    r"^What value of (\w) makes this equation true\?\n\n(.+?) = (.+)",
-    r"^The equation (?P<l>.+?) = (?P<r>.+?) has exactly one solution",
-    r"^Isolate (\w) in the equation (.+?) = (.+?)\.(?: |$)",
-    r"^Two expressions are equal: (?P<l>.+?) = (?P<r>.+?)\. For",
-    r"^For what (\w) do both sides of (.+?) = (.+?) agree",
-    r"^If (?P<l>.+?) = (?P<r>.+?), what is (?P<x>\w)\?",
-    r"^Suppose (?P<l>.+?) = (?P<r>.+?)\. Find the value of (?P<w>.+?)\.",
-    r"^Given that (?P<l>.+?) = (?P<r>.+?), compute (?P<w>.+?)\.",
-    r"^First solve (?P<l>.+?) = (?P<r>.+?) for \w; then give the value of (?P<w>.+?)\.",
-    r"^The number \w satisfies (?P<l>.+?) = (?P<r>.+?)\. What is (?P<w>.+?)\?",
-    r"^(?P<l>.+?) = (?P<r>.+?) holds for one number \w\. How large is (?P<w>.+?) for that",
+    rf"^Solve for \w: {EQUATION}\.(?: |$)",
+    rf"^Find the number \w for which {EQUATION}\.",
+    r"^What value of \w makes this equation true\?\n\n(?P<left>.+?) = (?P<right>.+)",
+    rf"^The equation {EQUATION} has exactly one solution",
+    rf"^Isolate \w in the equation {EQUATION}\.(?: |$)",
+    rf"^Two expressions are equal: {EQUATION}\. For",
+    rf"^For what \w do both sides of {EQUATION} agree",
+    rf"^If {EQUATION}, what is \w\?",
+    rf"^Suppose {EQUATION}\. Find the value of (?P<wanted>.+?)\.",
+    rf"^Given that {EQUATION}, compute (?P<wanted>.+?)\.",
+    rf"^First solve {EQUATION} for \w; then give the value of (?P<wanted>.+?)\.",
+    rf"^The number \w satisfies {EQUATION}\. What is (?P<wanted>.+?)\?",
+    rf"^{EQUATION} holds for one number \w\. How large is (?P<wanted>.+?) for that",
 )
 
 
-def letter(text: str) -> str:
-    return str(only(re.findall(r"[a-z]", text)))
+def equation(prompt: str, left: str, right: str, wanted: str = "") -> Any:
+    x = letter(f"{left}{right}")
+    low, high = (value(f"({left}) - ({right})", {x: F(n)}) for n in (0, 1))
+    root = -low / (high - low)
+    return value(wanted, {x: root}) if wanted else root
 
 
-def equation(match: Match, prompt: str) -> Any:
-    named = match.groupdict()
-    left, right = (named["l"], named["r"]) if "l" in named else match.groups()[-2:]
-    x = letter(left + right)
-    gap = [value(f"({left}) - ({right})", {x: F(n)}) for n in (0, 1)]
-    root = -gap[0] / (gap[1] - gap[0])
-    return value(named["w"], {x: root}) if named.get("w") else root
+AGES: Mapping[str, Callable[[int, int, int], bool]] = {
+    r"(\w+) is (\d+) times as old as (\w+)": lambda a, n, b: a == n * b,
+    r"(\w+)'s age times (\d+) gives (\w+)'s age": lambda a, n, b: a * n == b,
+    r"(\w+) is (\d+) years older than (\w+)": lambda a, n, b: a == b + n,
+    r"(\w+) is (\d+) years younger than (\w+)": lambda a, n, b: a == b - n,
+}
 
 
-def ages(match: Match, prompt: str) -> Any:
-    years, total = next(
-        (int(a), int(b))
-        for a, b in [
-            pair
-            for pattern in (
-                r"In (\d+) years their ages will add up to (\d+)",
-                r"ages (\d+) years from now will be (\d+)",
-                r"After (\d+) more years, the two ages together make (\d+)",
-            )
-            for pair in re.findall(pattern, prompt)
-        ]
+def ages(prompt: str) -> Any:
+    years = find(r"In (\d+) years their|ages (\d+) years from now|After (\d+) more years", prompt)
+    total = find(
+        r"ages will add up to (\d+)|from now will be (\d+)|ages together make (\d+)", prompt
     )
-    rules: dict[str, Callable[[int, int, int], bool]] = {
-        r"(\w+) is (\d+) times as old as (\w+)": lambda a, n, b: a == n * b,
-        r"(\w+)'s age times (\d+) gives (\w+)'s age": lambda a, n, b: a * n == b,
-        r"(\w+) is (\d+) years older than (\w+)": lambda a, n, b: a == b + n,
-        r"(\w+) is (\d+) years younger than (\w+)": lambda a, n, b: a == b - n,
-    }
     one, n, two, rule = next(
-        (m[1], int(m[2]), m[3], rule) for p, rule in rules.items() if (m := re.search(p, prompt))
+        (*m.groups(), rule) for p, rule in AGES.items() if (m := re.search(p, prompt))
     )
-    who = re.search(r"How old is (\w+) now|Find (\w+)'s present age|What is (\w+)'s age", prompt)
-    name = next(filter(None, who.groups())) if who else ""
+    name = find(r"How old is (\w+) now|Find (\w+)'s present age|What is (\w+)'s age", prompt)
     now = total - 2 * years
-    pairs = [(a, now - a) for a in range(now + 1) if rule(a, n, now - a)]
-    return only({one: a, two: b}[name] for a, b in pairs)
+    return only({one: a, two: now - a}[name] for a in range(now + 1) if rule(a, int(n), now - a))
 
 
-def fenced(match: Match, prompt: str) -> Any:
-    number = re.search(
-        r"is (\d+) m longer than (\d+) times|equals (\d+) widths plus another (\d+)|exceeds (\d+) times the width by (\d+)",
-        prompt,
-    )
-    groups = [int(g) for g in number.groups() if g] if number else []
-    factor, extra = groups if "longer than" not in prompt else groups[::-1]
-    around = re.search(r"perimeter is (\d+)|covers (\d+) m\.|border is (\d+)", prompt)
-    p = int(next(filter(None, around.groups()))) if around else 0
-    width = only(w for w in range(p) if 2 * (w + factor * w + extra) == p)
+def fenced(prompt: str) -> Any:
+    factor = find(r"longer than (\d+) times|equals (\d+) widths|exceeds (\d+) times", prompt)
+    extra = find(r"is (\d+) m longer|plus another (\d+)|the width by (\d+)", prompt)
+    around = find(r"perimeter is (\d+)|covers (\d+) m\.|border is (\d+)", prompt)
+    width = only(w for w in range(around) if 2 * (w + factor * w + extra) == around)
     length = factor * width + extra
-    return chosen(
-        prompt,
-        {"width in metres": width, "length in metres": length, "area in square": width * length},
-    )
+    return {"width in metres": width, "length in metres": length, "area in square": width * length}
 
 
-def consecutive(match: Match, prompt: str) -> Any:
-    numbers = re.search(r"(\d+) (?:consecutive )?(integers|even integers|odd integers)", prompt)
-    total = re.search(
-        r"is (-?\d+)\. Find|add up to (-?\d+)\.|gives (-?\d+)\.|sum equals (-?\d+)", prompt
+def consecutive(prompt: str) -> Any:
+    [(size, kind)] = re.findall(
+        r"(\d+) (?:consecutive )?(integers|even integers|odd integers)", prompt
     )
-    if not numbers or not total:
-        raise Unread(prompt)
-    size, kind, goal = int(numbers[1]), numbers[2], int(next(filter(None, total.groups())))
+    goal = find(r"is (-?\d+)\. Find|add up to (-?\d+)\.|gives (-?\d+)\.|sum equals (-?\d+)", prompt)
     step = 1 if kind == "integers" else 2
-    runs = [
-        range(first, first + step * size, step)
-        for first in range(-400, 400)
-        if step == 1 or first % 2 == (kind == "odd integers")
-    ]
+    firsts = [n for n in range(-400, 400) if step == 1 or n % 2 == (kind == "odd integers")]
+    runs = [range(first, first + step * int(size), step) for first in firsts]
     run = only(run for run in runs if sum(run) == goal)
     return run[0] if "smallest" in prompt else run[-1]
 
 
-def fare(match: Match, prompt: str) -> Any:
-    base, rate = ints(match) if "on top of" not in match[0] else ints(match)[::-1]
-    off = re.search(r"takes \$(\d+) off", prompt)
-    total = re.search(r"pays \$(\d+)|bill is \$(\d+)|is billed \$(\d+)", prompt)
-    due = int(next(filter(None, total.groups()))) if total else 0
-    return only(n for n in range(500) if base + rate * n - int(off[1] if off else 0) == due)
+def fare(prompt: str, base: int, rate: int) -> Any:
+    off = find(r"takes \$(\d+) off", prompt)
+    due = find(r"pays \$(\d+)|bill is \$(\d+)|is billed \$(\d+)", prompt)
+    return only(n for n in range(500) if base + rate * n - off == due)
 
 
-def plans(match: Match, prompt: str) -> Any:
-    high, cheap = ints(match)
-    second = re.search(
-        r"(?:\$(\d+) a \w+|no fixed fee but) (?:and )?\$(\d+) per [\w ]+?\.(?: |$)", prompt
-    )
-    low, dear = (int(second[1] or 0), int(second[2])) if second else (0, 0)
+def plans(prompt: str, high: int, cheap: int) -> Any:
+    second = r"(?:\$(\d+) a \w+|no fixed fee but) (?:and )?\$(\d+) per [\w ]+?\.(?: |$)"
+    low, dear = (int(text or 0) for text in re.findall(second, prompt)[0])
     n = only(n for n in range(2000) if high + cheap * n == low + dear * n)
     return high + cheap * n if re.search("What is the cost|Find the price", prompt) else n
 
 
-def splitting(match: Match, prompt: str) -> Any:
-    total = int(re.findall(r"(\d+) \w+(?:\.| are divided)", prompt)[0])
-    rule = re.search(
-        r"(?P<b>\w+) has (?P<f>\d+) times as many as (?P<a>\w+), and (?P<c>\w+) has (?P<m>\d+) more"
-        r"|For each one that (?P<a2>\w+) has, (?P<b2>\w+) has (?P<f2>\d+); (?P<c2>\w+) has (?P<m2>\d+) more"
-        r"|(?P<a3>\w+) has (?P<m3>\d+) fewer than (?P<c3>\w+), while (?P<b3>\w+) has (?P<f3>\d+) times",
-        prompt,
-    )
-    if not rule:
-        raise Unread(prompt)
-    told = {name[0]: text for name, text in rule.groupdict().items() if text}
-    who = re.search(
-        r"How many does (\w+) have|What is (\w+)'s share|number that (\w+) gets", prompt
-    )
-    a = only(a for a in range(total) if a + int(told["f"]) * a + a + int(told["m"]) == total)
-    parts = {told["a"]: a, told["b"]: int(told["f"]) * a, told["c"]: a + int(told["m"])}
-    return parts[next(filter(None, who.groups()))] if who else None
+SPLITTING = (
+    r"(?P<b>\w+) has (?P<f>\d+) times as many as (?P<a>\w+), and (?P<c>\w+) has (?P<m>\d+) more",
+    r"For each one that (?P<a>\w+) has, (?P<b>\w+) has (?P<f>\d+); (?P<c>\w+) has (?P<m>\d+) more",
+    r"(?P<a>\w+) has (?P<m>\d+) fewer than (?P<c>\w+), while (?P<b>\w+) has (?P<f>\d+) times",
+)
 
 
-def pair_of_equations(match: Match, prompt: str) -> Any:
-    first, second, wanted = match.groups()
-    names = sorted(set(re.findall(r"[a-z]", first)))
-    x, y = names if names != ["m", "n"] else ("m", "n")
+def splitting(prompt: str, a: str, b: str, c: str, f: int, m: int) -> Any:
+    total = find(r"(\d+) \w+(?:\.| are divided)", prompt)
+    who = find(r"How many does (\w+) have|What is (\w+)'s share|number that (\w+) gets", prompt)
+    n = only(n for n in range(total) if n + f * n + n + m == total)
+    return {a: n, b: f * n, c: n + m}[who]
+
+
+def pair_of_equations(prompt: str, first: str, second: str, wanted: str) -> Any:
+    x, y = sorted(set(re.findall(r"[a-z]", first)))
     sides = [f"({left}) - ({right})" for left, right in (first.split(" = "), second.split(" = "))]
     at = [[value(side, {x: F(a), y: F(b)}) for a, b in ((0, 0), (1, 0), (0, 1))] for side in sides]
     (c, a, b), (f, d, e) = [(-o, p - o, q - o) for o, p, q in at]
@@ -308,27 +283,22 @@ def pair_of_equations(match: Match, prompt: str) -> Any:
     return value(wanted, point)
 
 
-def purchase(match: Match, prompt: str) -> Any:
-    a, one, b, two, c, early, d, e, late = match.groups()
-    f = early or late
-    prices = only(
-        (p, q)
-        for p in range(1, 40)
-        for q in range(1, 40)
-        if int(a) * p + int(b) * q == int(c) and int(d) * p + int(e) * q == int(f)
-    )
-    wanted = {f"one unit of the {one}": prices[0], f"one unit of the {two}": prices[1]}
-    return chosen(prompt, {**wanted, "cost together": sum(prices)})
+def purchase(
+    prompt: str, a: int, one: str, b: int, two: str, c: int, d: int, e: int, f: int
+) -> Any:
+    prices = product(range(1, 40), repeat=2)
+    p, q = only((p, q) for p, q in prices if a * p + b * q == c and d * p + e * q == f)
+    return {f"one unit of the {one}": p, f"one unit of the {two}": q, "cost together": p + q}
 
 
-LINEAR: Answers = {
+FAMILIES["linear"] = {
     r"age(?:s)? .*(?:now|today|present)|\byears (?:older|younger)|times as old": ages,
     r"The length of a rectangular \w+": fenced,
     r"consecutive|that follow one another": consecutive,
-    r"\$(\d+) for each [\w -]+ and \$(\d+) for every|\$(\d+) per [\w ]+, on top of a basic fee of \$(\d+)|reads: [\w -]+ \$(\d+), each [\w ]+ \$(\d+)": fare,
+    r"\$(?P<base>\d+) for each [\w -]+ and \$(?P<rate>\d+) for every|\$(?P<rate2>\d+) per [\w ]+, on top of a basic fee of \$(?P<base2>\d+)|reads: [\w -]+ \$(?P<base3>\d+), each [\w ]+ \$(?P<rate3>\d+)": fare,
     r"\$(\d+) a \w+ (?:and|plus) \$(\d+) (?:per|for each)": plans,
-    r"share \d+ \w+\.|Together \w+, \w+ and \w+ have|are divided among": splitting,
-    r"(\d+) (\w+)(?: and | with |, )(\d+) (\w+) (?:for|cost|and a total of) \$(\d+)(?:\. \w+ pays \$(\d+) for|, while|\. Another lists) (\d+) \w+(?: and | with |, )(\d+) \w+(?: cost|)(?: and|) ?(?:\$(\d+))?": purchase,
+    **dict.fromkeys(SPLITTING, splitting),
+    r"(?P<a>\d+) (?P<one>\w+)(?: and | with |, )(?P<b>\d+) (?P<two>\w+) (?:for|cost|and a total of) \$(?P<c>\d+)(?:\. \w+ pays \$(?P<f>\d+) for|, while|\. Another lists) (?P<d>\d+) \w+(?: and | with |, )(?P<e>\d+) \w+(?: cost|)(?: and|) ?(?:\$(?P<f2>\d+))?": purchase,
     r"^Solve the system (.+? = .+?) and (.+? = .+?)\. Give (.+?)\.": pair_of_equations,
     r"^Two equations hold at once:\n\n(.+?)\n(.+?)\n\nFind (.+?)\.": pair_of_equations,
     r"^The lines (.+?) and (.+?) meet in one point\. Determine (.+?) there": pair_of_equations,
@@ -341,19 +311,19 @@ LINEAR: Answers = {
 # --- quadratic
 
 WANTED = (
-    r"(the set of all solutions|the larger solution minus twice the smaller|the \w+ of the [a-z ]*solutions"
+    r"(?P<wanted>the set of all solutions|the larger solution minus twice the smaller|the \w+ of the [a-z ]*solutions"
     r"|the \w+ of all solutions|the \w+ of the solutions|the \w+ solution|the distance between the solutions)"
 )
 QUADRATICS = (
-    rf"^Solve (.+? = .+?) and give {WANTED}",
-    rf"^Find {WANTED} of the equation (.+? = .+?)\.(?: |$)",
-    rf"^Consider (.+? = .+?), where \w is a real number\. What is {WANTED}",
-    rf"^The equation (.+? = .+?) is quadratic in \w\. Determine {WANTED}",
-    rf"^A student wants to know when (.+? = .+?)\. State {WANTED}",
-    rf"Report {WANTED}\.\n\n(.+? = .+)",
-    rf"^Work out {WANTED}, given (.+? = .+?)\.(?: |$)",
-    rf"^For the quadratic equation\n\n(.+? = .+?)\n\ncompute {WANTED}",
-    rf"^Without a calculator, find {WANTED} for (.+? = .+?)\.(?: |$)",
+    rf"^Solve {EQUATION} and give {WANTED}",
+    rf"^Find {WANTED} of the equation {EQUATION}\.(?: |$)",
+    rf"^Consider {EQUATION}, where \w is a real number\. What is {WANTED}",
+    rf"^The equation {EQUATION} is quadratic in \w\. Determine {WANTED}",
+    rf"^A student wants to know when {EQUATION}\. State {WANTED}",
+    rf"Report {WANTED}\.\n\n(?P<left>.+?) = (?P<right>.+)",
+    rf"^Work out {WANTED}, given {EQUATION}\.(?: |$)",
+    rf"^For the quadratic equation\n\n{EQUATION}\n\ncompute {WANTED}",
+    rf"^Without a calculator, find {WANTED} for {EQUATION}\.(?: |$)",
 )
 
 
@@ -369,105 +339,85 @@ def root(n: F) -> F | float:
     return F(top, bottom) if exact else math.sqrt(n)
 
 
-def roots(match: Match, prompt: str) -> Any:
-    left, right = next(text for text in match.groups() if " = " in text).split(" = ")
-    wanted = next(text for text in match.groups() if text.startswith("the "))
-    right = right.split(" Write")[0].split(" Use")[0].split(" List")[0].split(" If")[0].strip()
-    right = re.split(r"\s(?:Keep|Do|An) ", right)[0].strip().rstrip(".")
-    a, b, c = through(f"({left}) - ({right})", letter(re.sub("[^a-z]", "", left)[:1]))
+def roots(prompt: str, left: str, right: str, wanted: str) -> Any:
+    right = re.split(r"\s(?:Write|Use|List|If|Keep|Do|An) ", str(right))[0].strip().rstrip(".")
+    a, b, c = through(f"({left}) - ({right})", re.findall("[a-z]", left)[0])
     spread = root(b * b - 4 * a * c)
     low, high = sorted(((-b - spread) / (2 * a), (-b + spread) / (2 * a)))
-    return chosen(
-        wanted,
-        {
-            "the set of all solutions": {low, high},
-            "the largest solution": high,
-            "the larger solution": high,
-            "the smallest solution": low,
-            "the smaller solution": low,
-            "the sum of all solutions": -b / a,
-            "the product of the solutions": c / a,
-            "the distance between the solutions": high - low,
-            "the sum of the squares of the solutions": low**2 + high**2,
-            "the sum of the reciprocals of the solutions": lambda: 1 / low + 1 / high,
-            "the larger solution minus twice the smaller": high - 2 * low,
-        },
-    )
+    options = {
+        "the set of all solutions": {low, high},
+        "the largest solution": high,
+        "the larger solution": high,
+        "the smallest solution": low,
+        "the smaller solution": low,
+        "the sum of all solutions": -b / a,
+        "the product of the solutions": c / a,
+        "the distance between the solutions": high - low,
+        "the sum of the squares of the solutions": low**2 + high**2,
+        "the sum of the reciprocals of the solutions": lambda: 1 / low + 1 / high,
+        "the larger solution minus twice the smaller": high - 2 * low,
+    }
+    return chosen(wanted, options)
 
 
-def parabola(match: Match, prompt: str) -> Any:
-    name, x, text = match.groups()
+def parabola(prompt: str, name: str, x: str, text: str) -> Any:
     a, b, c = through(text, x)
-    at = -b / (2 * a)
-    disc = b * b - 4 * a * c
-    peak = value(text, {x: at})
-    kind = "smallest" if a > 0 else "largest"
-    return chosen(
-        prompt,
-        {
-            f"the {kind} value of {name}": peak,
-            f"the {x} at which {name} takes its {kind}": at,
-            "the vertex": (at, peak),
-            "the discriminant": disc,
-            "how many real zeros": 1 + (disc > 0) - (disc < 0),
-        },
-    )
+    at, disc = -b / (2 * a), b * b - 4 * a * c
+    peak, kind = value(text, {x: at}), "smallest" if a > 0 else "largest"
+    return {
+        f"the {kind} value of {name}": peak,
+        f"the {x} at which {name} takes its {kind}": at,
+        "the vertex": (at, peak),
+        "the discriminant": disc,
+        "how many real zeros": 1 + (disc > 0) - (disc < 0),
+    }
 
 
-def parameter(match: Match, prompt: str) -> Any:
-    left, x, given = (match[name] for name in ("eq", "x", "one"))
+def parameter(prompt: str, left: str, x: str, one: int) -> Any:
     p = only(set(re.findall("[a-z]", left)) - {x})
-    gap = [value(left, {x: F(given), p: F(n)}) for n in (0, 1)]
-    constant = -gap[0] / (gap[1] - gap[0])
+    low, high = (value(left, {x: F(one), p: F(n)}) for n in (0, 1))
+    constant = -low / (high - low)
     if "the other" not in prompt.split("double root")[0]:
         return constant
     a, b, _ = through(re.sub(rf"(?<![a-z]){p}(?![a-z])", f"({constant})", left), x)
-    return -b / a - F(given)
+    return -b / a - one
 
 
-def sides(match: Match, prompt: str) -> Any:
-    gap = re.search(r"is (\d+) m longer|differ by (\d+) m|length minus (\d+) m", prompt)
-    area = re.search(r"area (?:is )?(\d+) m\^2|covers (\d+) square", prompt)
-    g, a = (int(next(filter(None, m.groups()))) for m in (gap, area) if m)
-    width = only(w for w in range(1, a + 1) if w * (w + g) == a)
-    asked = re.search(r"the (width|length|perimeter) (?:in metres|\(in m\)|measure)", prompt)
-    return {"perimeter": 2 * (2 * width + g), "width": width, "length": width + g}[
-        asked[1] if asked else ""
-    ]
+def sides(prompt: str) -> Any:
+    gap = find(r"is (\d+) m longer|differ by (\d+) m|length minus (\d+) m", prompt)
+    area = find(r"area (?:is )?(\d+) m\^2|covers (\d+) square", prompt)
+    width = only(w for w in range(1, area + 1) if w * (w + gap) == area)
+    asked = find(r"the (width|length|perimeter) (?:in metres|\(in m\)|measure)", prompt)
+    return {"perimeter": 2 * (2 * width + gap), "width": width, "length": width + gap}[asked]
 
 
-def two_integers(match: Match, prompt: str) -> Any:
-    gap = int((re.search(r"that differ by (\d+)", prompt) or ["", "1"])[1])
-    goal = int(
-        re.findall(r"is (\d+)\. Find|equals (\d+)\?|Let (\d+) be", prompt)[0][0] or 0
-    ) or int(next(filter(None, re.findall(r"(?:is|equals|Let) (\d+)", prompt))))
-    squares = "sum of the squares" in prompt
-    low = only(
-        n for n in range(1, 400) if (n * n + (n + gap) ** 2 if squares else n * (n + gap)) == goal
-    )
+def two_integers(prompt: str) -> Any:
+    gap, squares = find(r"that differ by (\d+)", prompt, 1), "sum of the squares" in prompt
+    goal = find(r"is (\d+)\. Find|equals (\d+)\?|Let (\d+) be", prompt)
+    results = {n: n * n + (n + gap) ** 2 if squares else n * (n + gap) for n in range(1, 400)}
+    low = only(n for n, result in results.items() if result == goal)
     return low if "smaller" in prompt else low + gap
 
 
-def thrown_up(match: Match, prompt: str) -> Any:
-    a, b, c = through(match[1], "t")
+def thrown_up(prompt: str, text: str) -> Any:
+    a, b, c = through(text, "t")
     if re.search("reach the ground|the height is zero", prompt):
         return only(F(t, 2) for t in range(1, 100) if a * F(t, 2) ** 2 + b * F(t, 2) + c == 0)
-    return value(match[1], t=-b / (2 * a))
+    return value(text, t=-b / (2 * a))
 
 
-def sum_product(match: Match, prompt: str) -> Any:
-    total, goal = ints(match)
+def sum_product(prompt: str, total: int, goal: int) -> Any:
     pairs = [(n, total - n) for n in range(-200, 200) if n * (total - n) == goal]
     return (max if "larger" in prompt else min)(only(tuple(sorted(pair)) for pair in pairs))
 
 
 PARAMETER = (
-    r"^One solution of (?P<eq>.+?) = 0 is (?P<x>\w) = (?P<one>-?\d+)\.",
-    r"^The number (?P<one>-?\d+) satisfies (?P<eq>.+?) = 0 \(unknown (?P<x>\w),",
-    r"the equation (?P<eq>.+?) = 0 has (?P<x>\w) = (?P<one>-?\d+) among",
-    r"^It is known that (?P<x>\w) = (?P<one>-?\d+) solves (?P<eq>.+?) = 0\.",
+    r"^One solution of (?P<left>.+?) = 0 is (?P<x>\w) = (?P<one>-?\d+)\.",
+    r"^The number (?P<one>-?\d+) satisfies (?P<left>.+?) = 0 \(unknown (?P<x>\w),",
+    r"the equation (?P<left>.+?) = 0 has (?P<x>\w) = (?P<one>-?\d+) among",
+    r"^It is known that (?P<x>\w) = (?P<one>-?\d+) solves (?P<left>.+?) = 0\.",
 )
-QUADRATIC: Answers = {
+FAMILIES["quadratic"] = {
     r"rectangular|rectangle": sides,
     r"(?:the product|the sum of the squares) of two (?:consecutive )?positive integers": two_integers,
     r"(?:seconds is|given by|follows) h\(t\) = ([^(]+?)(?:\.| \()(?: |m|$)": thrown_up,
@@ -480,55 +430,45 @@ QUADRATIC: Answers = {
 # --- rates
 
 
-def part(match: Match, prompt: str) -> Any:
-    percent = re.search(r"(\d+)%", prompt.replace("100% here", ""))
-    numbers = [int(n) for n in re.findall(r"\b(\d+)\b(?!%)", prompt.replace("What is 100%", ""))]
-    if not percent:
-        share = F(100 * numbers[1], numbers[0])
+def part(prompt: str) -> Any:
+    percent = find(r"(\d+)%", prompt.replace("100% here", ""), None)
+    whole, count = (re.findall(r"\b(\d+)\b(?!%)", prompt.replace("What is 100%", "")) + ["0"])[:2]
+    if percent is None:
+        share = F(100 * int(count), int(whole))
         return 100 - share if re.search("do not belong|do the others make", prompt) else share
-    p = int(percent[1])
-    if re.search("that is|the other", prompt.split("?")[0]) and not prompt.startswith(
-        ("Of ", "There are")
+    if not prompt.startswith(("Of ", "There are")) and re.search(
+        "that is|the other", prompt.split("?")[0]
     ):
-        return F(numbers[0] * 100, p if "that is" in prompt else 100 - p)
-    count = F(numbers[0] * p, 100)
-    return numbers[0] - count if prompt.startswith("There are") else count
+        return F(int(whole) * 100, percent if "that is" in prompt else 100 - percent)
+    share = F(int(whole) * percent, 100)
+    return int(whole) - share if prompt.startswith("There are") else share
 
 
-def changed(match: Match, prompt: str) -> Any:
+def changed(prompt: str) -> Any:
     factor = F(1)
-    for word, p in re.findall(
-        r"(rises by|goes up by|grows by|is raised by|falls by|drops by|shrinks by|is cut by) (\d+)%",
+    for up, down in re.findall(
+        r"(?:rises by|goes up by|grows by|is raised by) (\d+)%|(?:falls by|drops by|shrinks by|is cut by) (\d+)%",
         prompt,
     ):
-        factor *= F(
-            100
-            + (
-                int(p)
-                if word in ("rises by", "goes up by", "grows by", "is raised by")
-                else -int(p)
-            ),
-            100,
-        )
-    start = re.search(r" is (\d+) [a-z]+\. It ", prompt)
-    if start:
+        factor *= F(100 + int(up or 0) - int(down or 0), 100)
+    if start := find(r" is (\d+) [a-z]+\. It ", prompt):
         change = re.search("changed in total|minus the start", prompt)
-        return int(start[1]) * (factor - 1 if change else factor)
-    if end := re.search(r"Afterwards it is ([\d.]+)|is now ([\d.]+)|If ([\d.]+)", prompt):
-        return F(next(filter(None, end.groups())).rstrip(".")) / factor
+        return start * (factor - 1 if change else factor)
+    if end := find(r"Afterwards it is ([\d.]+)|is now ([\d.]+)|If ([\d.]+)", prompt):
+        return F(str(end).rstrip(".")) / factor
     return 100 * (factor - 1)
 
 
-def till(match: Match, prompt: str) -> Any:
-    label = current = F(match[1])
-    for taken, added, saved in re.findall(
+def till(prompt: str, label: int) -> Any:
+    current = F(label)
+    for off, added, saved in re.findall(
         r"discount of (\d+)%|(\d+)% tax|saves another (\d+)%", prompt
     ):
-        current = current * (100 + int(added or 0) - int(taken or 0) - int(saved or 0)) / 100
+        current = current * (100 + int(added or 0) - int(off or 0) - int(saved or 0)) / 100
     return label - current if re.search("below the label|minus the price paid", prompt) else current
 
 
-def single(match: Match, prompt: str) -> Any:
+def single(prompt: str) -> Any:
     if found := re.search(r"moves at ([\d.]+) km/h for ([\d.]+) hours", prompt):
         return F(found[1]) * F(found[2])
     if found := re.search(r"covers ([\d.]+) km at a constant ([\d.]+)", prompt):
@@ -537,60 +477,47 @@ def single(match: Match, prompt: str) -> Any:
     return F(found[2]) / F(found[1]) if found else None
 
 
-def trip(match: Match, prompt: str) -> Any:
-    distance = hours = F(0)
+def trip(prompt: str) -> Any:
+    distance, hours = F(0), F(find(r"rests for (\d+) h", prompt))
     for a, u, b, v in re.findall(r"(\d+) (km|h) (?:at|in) (\d+) (km/h|h)", prompt):
         x, y = F(a), F(b)
-        far, long = {("km", "km/h"): (x, x / y), ("h", "km/h"): (x * y, x), ("km", "h"): (x, y)}[
-            u, v
-        ]
-        distance, hours = distance + far, hours + long
-    rest = re.search(r"rests for (\d+) h", prompt)
-    return distance / (hours + int(rest[1] if rest else 0))
+        legs = {("km", "km/h"): (x, x / y), ("h", "km/h"): (x * y, x), ("km", "h"): (x, y)}
+        distance, hours = distance + legs[u, v][0], hours + legs[u, v][1]
+    return distance / hours
 
 
-def meeting(match: Match, prompt: str) -> Any:
-    gap = F(
-        next(
-            filter(None, re.findall(r"([\d.]+) km (?:apart|ahead)|lead of ([\d.]+) km", prompt)[0])
-        )
-    )
-    a, fast, slow = match.groups()
-    together = int(fast) + int(slow) if "apart" in prompt else int(fast) - int(slow)
-    hours = gap / together
-    return hours * int(fast) if re.search("How far|How many kilometres", prompt) else hours
+def meeting(prompt: str, fast: int, slow: int) -> Any:
+    gap = F(find(r"([\d.]+) km (?:apart|ahead)|lead of ([\d.]+) km", prompt))
+    hours = gap / (fast + slow if "apart" in prompt else fast - slow)
+    return hours * fast if re.search("How far|How many kilometres", prompt) else hours
 
 
-def account(match: Match, prompt: str) -> Any:
-    capital = F(re.findall(r"\$(\d+)", prompt)[0])
-    rate = F(re.findall(r"(\d+)%", prompt)[0]) / 100
-    years = int(re.findall(r"(\d+) years", prompt)[0])
+def account(prompt: str) -> Any:
+    capital, rate = F(find(r"\$(\d+)", prompt)), F(find(r"(\d+)%", prompt), 100)
     total = capital
-    for _ in range(years):
+    for _ in range(find(r"(\d+) years", prompt)):
         total += (total if "compound" in prompt else capital) * rate
     return total - capital if re.search("(?:the|exact) interest", prompt) else total
 
 
-def together(match: Match, prompt: str) -> Any:
-    alone = [int(n) for n in re.findall(r"in (\d+) h\b", prompt)]
-    if found := re.search(r"need these hours for a job: ([\d, ]+)\.", prompt):
-        alone = [int(n) for n in found[1].split(", ")]
-    head = re.search(r"works for (\d+) h", prompt)
-    left = 1 - F(int(head[1]) if head else 0, alone[0])
+def together(prompt: str) -> Any:
+    listed = str(find(r"need these hours for a job: ([\d, ]+)\.", prompt, ""))
+    alone = [int(n) for n in re.findall(r"in (\d+) h\b", prompt) or listed.split(", ")]
+    left = 1 - F(find(r"works for (\d+) h", prompt), alone[0])
     return left / sum(F(1, hours) for hours in alone)
 
 
-def mixed(match: Match, prompt: str) -> Any:
+def mixed(prompt: str) -> Any:
     parts = [(int(m), int(p)) for m, p in re.findall(r"(\d+) litres at (\d+)%", prompt)]
     pure = sum(F(m * p, 100) for m, p in parts)
     return pure if "pure substance" in prompt else pure / sum(m for m, _ in parts) * 100
 
 
-RATES: Answers = {
+FAMILIES["rates"] = {
     r"\d litres at \d": mixed,
     r"begin at the same time|begins alone": together,
     r"interest": account,
-    r"(\w+)'s speed is (\d+) km/h and \w+'s is (\d+)": meeting,
+    r"\w+'s speed is (\d+) km/h and \w+'s is (\d+)": meeting,
     r"constant \d+ km/h|moves at \d+|needs [\d.]+ hours": single,
     r"average speed of the whole|total distance over total|At which constant speed": trip,
     r"(?:marked at|list price of|says) \$(\d+)": till,
@@ -601,174 +528,129 @@ RATES: Answers = {
 # --- integers
 
 
-def shared_number(match: Match, prompt: str) -> Any:
+def shared_number(prompt: str) -> Any:
     numbers = [int(n) for n in re.findall(r"\d+", prompt)]
-    least = re.search("least common multiple|smallest positive|flash|next|starting marks", prompt)
-    if least:
+    if re.search("least common multiple|smallest positive|flash|next|starting marks", prompt):
         return next(n for n in count(max(numbers), max(numbers)) if not any(n % m for m in numbers))
     return max(d for d in range(1, min(numbers) + 1) if not any(m % d for m in numbers))
 
 
-def residue(match: Match, prompt: str) -> Any:
-    text, m = next(
-        (m.groups() if i < 4 else m.groups())
-        for i, p in enumerate(RESIDUES)
-        if (m := re.search(p, prompt))
-    )
-    if not re.fullmatch(r"\d+", m):
-        text, m = m, text
-    total = value(text)
-    return only(r for r in range(int(m)) if (total - r) % int(m) == 0)
-
-
 RESIDUES = (
-    r"remainder of (.+?) on division by (\d+)\? \(It",
-    r"^Reduce (.+?) modulo (\d+) to",
-    r"such that (\d+) divides (.+?) minus r",
-    r"A clock has (\d+) hours.* moves on by (.+?) hours",
-    r"^Compute \((.+?)\) mod (\d+)",
+    r"remainder of (?P<text>.+?) on division by (?P<m>\d+)\? \(It",
+    r"^Reduce (?P<text>.+?) modulo (?P<m>\d+) to",
+    r"such that (?P<m>\d+) divides (?P<text>.+?) minus r",
+    r"A clock has (?P<m>\d+) hours.* moves on by (?P<text>.+?) hours",
+    r"^Compute \((?P<text>.+?)\) mod (?P<m>\d+)",
 )
 
 
-def powered(match: Match, prompt: str) -> Any:
-    base, exponent, *rest = ints(match)
-    m = int((re.search(r"(?:divided by|modulo|division by) (\d+)", prompt) or ["", "10"])[1])
-    result = 1
+def residue(prompt: str, text: str, m: int) -> Any:
+    total = value(text)
+    return only(r for r in range(m) if (total - r) % m == 0)
+
+
+def powered(prompt: str, base: int, exponent: int) -> Any:
+    m, result = find(r"(?:divided by|modulo|division by) (\d+)", prompt, 10), 1
     for _ in range(exponent):
         result = result * base % m
     return result
 
 
-def congruent(match: Match, prompt: str) -> Any:
-    rules = [
-        (int(r), int(m))
-        for r, m in re.findall(r"(\d+) when divided by (\d+)|≡ (\d+) \(mod (\d+)\)", prompt)
-        and [
-            (a or c, b or d)
-            for a, b, c, d in re.findall(
-                r"(\d+) when divided by (\d+)|≡ (\d+) \(mod (\d+)\)", prompt
-            )
-        ]
-    ]
-    rules += [(int(r), int(m)) for m, r in re.findall(r"groups of (\d+), (\d+) left", prompt)]
-    return next(n for n in count() if all(n % m == r for r, m in rules))
+def congruent(prompt: str) -> Any:
+    rules = re.findall(r"(\d+) (?:when divided by|\(mod) (\d+)", prompt)
+    rules += [(r, m) for m, r in re.findall(r"groups of (\d+), (\d+) left", prompt)]
+    return next(n for n in count() if all(n % int(m) == int(r) for r, m in rules))
 
 
 def primes_of(n: int) -> list[int]:
-    return [
-        p for p in range(2, n + 1) if n % p == 0 and all(p % d for d in range(2, math.isqrt(p) + 1))
-    ]
+    divisors = (p for p in range(2, n + 1) if n % p == 0)
+    return [p for p in divisors if all(p % d for d in range(2, math.isqrt(p) + 1))]
 
 
-def about_divisors(match: Match, prompt: str) -> Any:
+def about_divisors(prompt: str) -> Any:
+    if re.search("largest divisor|common", prompt):
+        return shared_number(prompt)
     n = int(re.findall(r"\d+", prompt.replace("from 1 to", ""))[0])
     own = [d for d in range(1, n + 1) if n % d == 0]
-    return chosen(
-        prompt[:1].lower() + prompt[1:],
-        {
-            "he number of positive divisors of": len(own),
-            "he sum of the positive divisors of": sum(own),
-            "he largest prime factor": lambda: primes_of(n)[-1],
-            "he sum of the distinct prime factors": lambda: sum(primes_of(n)),
-            "he number of odd positive divisors": sum(d % 2 for d in own),
-            "are coprime to": lambda: sum(
-                not any(m % p == 0 for p in primes_of(n)) for m in range(1, n + 1)
-            ),
-            "he sum of the proper divisors": sum(own[:-1]),
-        },
-    )
-
-
-def in_range(match: Match, prompt: str) -> Any:
-    low, high = (
-        int(n)
-        for n in re.findall(
-            r"from (\d+) (?:up )?to (\d+)|with (\d+) <= n <= (\d+)|numbers (\d+) to (\d+)|Among (\d+), \d+, \.\.\., (\d+)",
-            prompt,
-        )[0]
-        if n
-    )
-    rule = re.search(
-        r"are (not )?divisible by (both |neither |exactly one of )?(\d+)(?: (?:and|or|nor|but not by) (\d+))?",
-        prompt,
-    )
-    if not rule:
-        raise Unread(prompt)
-    a, b = int(rule[3]), int(rule[4] or 1)
-    tests: dict[str, Callable[[bool, bool], bool]] = {
-        "not ": lambda x, y: not x,
-        "both ": lambda x, y: x and y,
-        "neither ": lambda x, y: not x and not y,
-        "exactly one of ": lambda x, y: x != y,
-        "but": lambda x, y: x and not y,
-        "or": lambda x, y: x or y,
+    return {
+        "he number of positive divisors of": len(own),
+        "he sum of the positive divisors of": sum(own),
+        "he largest prime factor": lambda: primes_of(n)[-1],
+        "he sum of the distinct prime factors": lambda: sum(primes_of(n)),
+        "he number of odd positive divisors": sum(d % 2 for d in own),
+        "are coprime to": lambda: sum(all(m % p for p in primes_of(n)) for m in range(1, n + 1)),
+        "he sum of the proper divisors": sum(own[:-1]),
     }
-    kind = (
-        rule[1] or rule[2] or ("but" if "but not" in rule[0] else "or" if " or " in rule[0] else "")
+
+
+RANGE = (
+    r"from (\d+) (?:up )?to (\d+)|with (\d+) <= n <= (\d+)|numbers (\d+) to (\d+)"
+    r"|Among (\d+), \d+, \.\.\., (\d+)"
+)
+RULES: Mapping[str, Callable[[bool, bool], bool]] = {
+    r"divisible by (\d+)": lambda x, y: x,
+    r"not divisible by (\d+)": lambda x, y: not x,
+    r"divisible by both (\d+) and (\d+)": lambda x, y: x and y,
+    r"divisible by neither (\d+) nor (\d+)": lambda x, y: not x and not y,
+    r"divisible by exactly one of (\d+) and (\d+)": lambda x, y: x != y,
+    r"divisible by (\d+) but not by (\d+)": lambda x, y: x and not y,
+    r"divisible by (\d+) or (\d+)": lambda x, y: x or y,
+}
+
+
+def in_range(prompt: str) -> Any:
+    low, high = (int(n) for n in re.findall(RANGE, prompt)[0] if n)
+    _, numbers, rule = max(
+        (len(m[0]), [int(n) for n in m.groups()], rule)
+        for pattern, rule in RULES.items()
+        if (m := re.search(pattern, prompt))
     )
-    test = tests.get(kind, lambda x, y: x)
-    return sum(test(n % a == 0, n % b == 0) for n in range(low, high + 1))
+    a, b = numbers[0], numbers[-1]
+    return sum(rule(n % a == 0, n % b == 0) for n in range(low, high + 1))
 
 
-def about_digits(match: Match, prompt: str) -> Any:
+def about_digits(prompt: str) -> Any:
     n = int(max(re.findall(r"\d+", prompt), key=len))
     figures = [int(c) for c in str(n)]
 
     def digital_root(n: int) -> int:
         return n if n < 10 else digital_root(sum(int(c) for c in str(n)))
 
-    return chosen(
-        prompt,
-        {
-            "digital root": lambda: digital_root(n),
-            "he sum of the digits": sum(figures),
-            "he product of the digits": math.prod(figures),
-            "in reverse order": abs(n - int(str(n)[::-1])),
-            "divisible by 9": lambda: next(k for k in count() if (n + k) % 9 == 0),
-            "he alternating digit sum": sum(figures[::-2]) - sum(figures[-2::-2]),
-        },
-    )
+    return {
+        "digital root": lambda: digital_root(n),
+        "he sum of the digits": sum(figures),
+        "he product of the digits": math.prod(figures),
+        "in reverse order": abs(n - int(str(n)[::-1])),
+        "divisible by 9": lambda: next(k for k in count() if (n + k) % 9 == 0),
+        "he alternating digit sum": sum(figures[::-2]) - sum(figures[-2::-2]),
+    }
 
 
-def trailing(n: int, p: int) -> int:
+def trailing(prompt: str, n: int, p: int = 10) -> int:
     total, times = math.factorial(n), 0
     while total % p == 0:
         total, times = total // p, times + 1
     return times
 
 
-def written_in(n: int, base: int) -> Callable[[str], bool]:
+def written_in(prompt: str, n: int, base: int) -> Callable[[str], bool]:
     return lambda answer: answer[0] != "0" and int(answer, base) == n
 
 
-INTEGERS: Answers = {
-    r"With how many zeros does (?P<n>\d+)!|zeros does the factorial of (?P<n2>\d+)|^(?P<n3>\d+)! is written": (
-        lambda match, prompt: trailing(int(next(filter(None, match.groups()))), 10)
-    ),
-    r"power of (\d+) that divides (\d+)!|the prime (\d+) occur in the factorization of (\d+)!|such that (\d+)\^k divides the product 1·2·\.\.\.·(\d+)": (
-        lambda match, prompt: trailing(ints(match)[1], ints(match)[0])
-    ),
+FAMILIES["integers"] = {
+    r"With how many zeros does (\d+)!|zeros does the factorial of (\d+)|^(\d+)! is written": trailing,
+    r"power of (?P<p>\d+) that divides (?P<n>\d+)!|the prime (?P<p2>\d+) occur in the factorization of (?P<n2>\d+)!|such that (?P<p3>\d+)\^k divides the product 1·2·\.\.\.·(?P<n3>\d+)": trailing,
     r"(\d+)\^(\d+)|^(\d+) is multiplied by itself until there are (\d+) factors": powered,
     r"when divided by|≡|in groups of": congruent,
-    r"Write the decimal number (\d+) in base (\d)|What does (\d+) look like in the number system with base (\d)|Convert (\d+) from base 10 to base (\d)": (
-        lambda match, prompt: written_in(*ints(match))
-    ),
-    r"A counter has (\d) symbols.* after (\d+) counts": lambda match, prompt: written_in(
-        *ints(match)[::-1]
-    ),
+    r"Write the decimal number (\d+) in base (\d)|What does (\d+) look like in the number system with base (\d)|Convert (\d+) from base 10 to base (\d)": written_in,
+    r"A counter has (?P<base>\d) symbols.* after (?P<n>\d+) counts": written_in,
     r"The number (\d+) is written in base (\d)|Convert (\d+) from base (\d) to base 10|Read (\d+) as a numeral in base (\d)": (
-        lambda match, prompt: sum(
-            int(c) * ints(match)[1] ** i for i, c in enumerate(str(ints(match)[0])[::-1])
-        )
+        lambda prompt, text, base: sum(int(c) * base**i for i, c in enumerate(str(text)[::-1]))
     ),
     r"digits? |digital|make it divisible by 9": about_digits,
-    r"divisors? of|prime factor|coprime": lambda match, prompt: (
-        about_divisors(match, prompt)
-        if not re.search("largest divisor|common", prompt)
-        else shared_number(match, prompt)
-    ),
+    r"divisors? of|prime factor|coprime": about_divisors,
     r"divisible by": in_range,
-    "|".join(RESIDUES): residue,
+    **dict.fromkeys(RESIDUES, residue),
     r"common|shared by|flash|leave together|starting marks|next meet|equal pieces|identical boxes|square tiles|each of": shared_number,
 }
 
@@ -776,122 +658,78 @@ INTEGERS: Answers = {
 # --- derivatives: exact for polynomials, by a complex step for other functions
 
 
-class Jet:
-    """A power series in h, cut off: what a polynomial is at x + h."""
+def derivatives(text: str, x: str, at: int) -> list[int]:
+    """Value, slope and so on of a polynomial with integer coefficients.
 
-    def __init__(self, *terms: F) -> None:
-        self.terms = terms
-
-    def _with(self, other: Any) -> Jet:
-        return other if isinstance(other, Jet) else Jet(F(other), *(F(0) for _ in self.terms[1:]))
-
-    def __add__(self, other: Any) -> Jet:
-        return Jet(*(a + b for a, b in zip(self.terms, self._with(other).terms, strict=True)))
-
-    def __mul__(self, other: Any) -> Jet:
-        more = self._with(other).terms
-        return Jet(
-            *(
-                sum((self.terms[i] * more[k - i] for i in range(k + 1)), F(0))
-                for k in range(len(more))
-            )
-        )
-
-    def __neg__(self) -> Jet:
-        return self * -1
-
-    def __sub__(self, other: Any) -> Jet:
-        return self + self._with(other) * -1
-
-    def __rsub__(self, other: Any) -> Jet:
-        return self * -1 + other
-
-    def __pow__(self, n: F) -> Jet:
-        result = self._with(1)
-        for _ in range(int(n)):
-            result = result * self
-        return result
-
-    __radd__, __rmul__ = __add__, __mul__
+    Its Taylor coefficients are the digits of its value at `at` + 10^40, to the base 10^40.
+    """
+    base, found = 10**40, []
+    rest = int(value(text, {x: F(at + base)}))
+    for order in range(8):
+        digit = (rest + base // 2) % base - base // 2
+        found.append(digit * math.factorial(order))
+        rest = (rest - digit) // base
+    return found
 
 
-def derivatives(text: str, x: str, at: F, order: int) -> list[F]:
-    """Value, slope and so on of a polynomial."""
-    found = value(text, {x: Jet(at, F(1), *[F(0)] * (order - 1))})
-    found = found if isinstance(found, Jet) else Jet(F(found), *[F(0)] * order)
-    return [term * math.factorial(k) for k, term in enumerate(found.terms)]
-
-
-def differentiated(match: Match, prompt: str) -> Any:
-    named = match.groupdict()
-    text = named["t"]
-    x = named.get("x") or letter(re.sub(r"sin|cos|ln|sqrt|e\^", "", text))
-
+def differentiated(prompt: str, t: str, x: str) -> Any:
     def works(answer: str) -> bool:
         for at in (0.37, 1.21, 2.3):
-            slope = complex(value(text, {x: complex(at, 1e-20)})).imag / 1e-20
-            told = value(answer, {x: at})
-            if not cmath.isclose(slope, complex(told), rel_tol=1e-9, abs_tol=1e-9):
+            slope = complex(value(str(t), {x: complex(at, 1e-20)})).imag / 1e-20
+            told = complex(value(answer, {x: at}))
+            if not cmath.isclose(slope, told, rel_tol=1e-9, abs_tol=1e-9):
                 return False
         return True
 
     return works
 
 
-def slope(match: Match, prompt: str) -> Any:
-    x = match.groupdict().get("x") or letter(match["t"])
-    return derivatives(match["t"], x, F(match["at"]), 1)[1]
+def slope(prompt: str, t: str, x: str, at: int) -> Any:
+    return derivatives(str(t), x, at)[1]
 
 
-def moving(match: Match, prompt: str) -> Any:
-    at = re.search(
-        r"t = (\d+)|after (\d+) seconds", prompt.split("metres")[-1] + prompt.split("?")[0][-30:]
-    )
-    time = F(re.findall(r"(?:at t = |after |moment t = )(\d+)", prompt)[-1]) if at else F(0)
-    return derivatives(match["t"], "t", time, 2)[2 if "acceleration" in prompt else 1]
+def moving(prompt: str, t: str) -> Any:
+    time = int(re.findall(r"(?:at t = |after |moment t = )(\d+)", prompt)[-1])
+    return derivatives(str(t), "t", time)[2 if "acceleration" in prompt else 1]
 
 
-def tangent(match: Match, prompt: str) -> Any:
-    at = F(match["at"])
-    height, steep = derivatives(match["t"], "x", at, 1)
+def tangent(prompt: str, t: str, at: int) -> Any:
+    height, steep, *_ = derivatives(str(t), "x", at)
     if "y-axis" in prompt:
         return height - steep * at
-    if found := re.search(r"height of the tangent at x = (-?\d+)", prompt):
-        return height + steep * (int(found[1]) - at)
+    if (x := find(r"height of the tangent at x = (-?\d+)", prompt, None)) is not None:
+        return height + steep * (x - at)
     return lambda answer: all(value(answer, x=F(n)) == height + steep * (n - at) for n in (0, 1, 5))
 
 
-def repeated_slope(match: Match, prompt: str) -> Any:
-    order = 3 if re.search("third|3 times", prompt) else 2
-    text = match["t"]
-    x = match.groupdict().get("x") or letter(text)
-    return lambda answer: all(
-        value(answer, {x: F(n)}) == derivatives(text, x, F(n), order)[order] for n in range(-3, 4)
-    )
+def repeated_slope(prompt: str, t: str, x: str = "") -> Any:
+    order, x = 3 if re.search("third|3 times", prompt) else 2, x or letter(t)
+    slopes = {n: derivatives(t, x, n)[order] for n in range(-3, 4)}
+    return lambda answer: all(value(answer, {x: F(n)}) == slope for n, slope in slopes.items())
 
 
-DERIVATIVES: Answers = {
-    r"s\(t\) = (?P<t>.+?)(?: metres|, with t| describes)": moving,
-    r"graph of \w\(x\) = (?P<t>.+?) at x = (?P<at>-?\d+)\.$": tangent,
-    r"^Consider \w\(x\) = (?P<t>.+?)\. .* to its graph at x = (?P<at>-?\d+)\.$": tangent,
+FAMILIES["derivatives"] = {
+    r"s\(t\) = (.+?)(?: metres|, with t| describes)": moving,
+    r"graph of \w\(x\) = (.+?) at x = (-?\d+)\.$": tangent,
+    r"^Consider \w\(x\) = (.+?)\. .* to its graph at x = (-?\d+)\.$": tangent,
     r"^At x = (?P<at>-?\d+) a straight line touches the curve y = (?P<t>.+?)\. ": tangent,
     r"(?:second|third) derivative of \w\((?P<x>\w)\) = (?P<t>.+?)\.$": repeated_slope,
-    r"^Differentiate (?P<t>.+?) (?:2|3) times with respect to (?P<x>\w)": repeated_slope,
+    r"^Differentiate (.+?) (?:2|3) times with respect to (\w)": repeated_slope,
     r"^Let \w\((?P<x>\w)\) = (?P<t>.+?)\. What is its (?:second|third)": repeated_slope,
-    r"^What remains of (?P<t>.+?) after it has been differentiated \d times in (?P<x>\w)": repeated_slope,
+    r"^What remains of (.+?) after it has been differentiated \d times in (\w)": repeated_slope,
     r"^For \w\((?P<x>\w)\) = (?P<t>.+?), find \w'\((?P<at>-?\d+)\)": slope,
-    r"curve y = (?P<t>.+?) \(as a function of (?P<x>\w)\) at \w = (?P<at>-?\d+)": slope,
+    r"curve y = (.+?) \(as a function of (\w)\) at \w = (-?\d+)": slope,
     r"graph of \w\((?P<x>\w)\) = (?P<t>.+?) where \w = (?P<at>-?\d+)": slope,
-    r"Evaluate the derivative of (?P<t>.+?) at (?P<x>\w) = (?P<at>-?\d+)": slope,
+    r"Evaluate the derivative of (.+?) at (\w) = (-?\d+)": slope,
     r"Let \w\((?P<x>\w)\) = (?P<t>.+?)\. At which rate does \w change when \w = (?P<at>-?\d+)": slope,
     r"Find the limit of .* as \w tends to (?P<at>-?\d+), where \w\((?P<x>\w)\) = (?P<t>.+?)\.$": slope,
-    r"^Differentiate \w\(\w\) = (?P<t>.+?) with respect to (?P<x>\w)": differentiated,
+    r"^Differentiate \w\(\w\) = (.+?) with respect to (\w)": differentiated,
     r"^Find \w'\((?P<x>\w)\) for \w\(\w\) = (?P<t>.+?)\.(?: |$)": differentiated,
-    r"^What is the derivative of (?P<t>.+?) with respect to (?P<x>\w)\?": differentiated,
+    r"^What is the derivative of (.+?) with respect to (\w)\?": differentiated,
     r"^Let \w\((?P<x>\w)\) = (?P<t>.+?)\. Determine the derivative": differentiated,
     r"^The slope of the graph of \w\((?P<x>\w)\) = (?P<t>.+?) at \w is given": differentiated,
     r"^Compute d/d(?P<x>\w) of (?P<t>.+?)\.(?: |$)": differentiated,
-    r"^How fast does (?P<t>.+?) change as (?P<x>\w) changes": differentiated,
+    r"^How fast does (.+?) change as (\w) changes": differentiated,
     r"^A quantity depends on (?P<x>\w) by the rule (?P<t>.+?)\. Write its": differentiated,
 }
 
@@ -914,35 +752,22 @@ def samples(a: int, b: int, k: int) -> Counter[int]:
     return Counter(sum(one < a for one in some) for some in combinations(range(a + b), k))
 
 
-def selected(match: Match, prompt: str) -> Any:
-    named = {name[0]: int(n) for name, n in match.groupdict().items() if n}
-    a, k = named["a"], named["k"]
-    held = samples(a, named["b"] if "b" in named else named["n"] - a, k)
+def selected(prompt: str, a: int, k: int, b: int = 0, n: int = 0) -> Any:
+    held = samples(a, b or n - a, k)
     good = sum(ways for n, ways in held.items() if meets(n, prompt))
     return good if "number of possible" in prompt else F(good, held.total())
 
 
-def tried(match: Match, prompt: str) -> Any:
-    n, p = (
-        ints(match)[0],
-        chosen(
-            prompt,
-            {
-                "results below 3": F(1, 3),
-                "sixes": F(1, 6),
-                "heads": F(1, 2),
-                "four choices": F(1, 4),
-                "spinner": F(2, 5),
-                "sprouts": F(3, 4),
-            },
-        ),
-    )
-    chances = [F(1)]
+TRIALS = {
+    **{"results below 3": F(1, 3), "sixes": F(1, 6), "heads": F(1, 2)},
+    **{"four choices": F(1, 4), "spinner": F(2, 5), "sprouts": F(3, 4)},
+}
+
+
+def tried(prompt: str, n: int) -> Any:
+    p, chances = chosen(prompt, TRIALS), [F(1)]
     for _ in range(n):
-        chances = [
-            (chances[j] * (1 - p) if j < len(chances) else 0) + (chances[j - 1] * p if j else 0)
-            for j in range(len(chances) + 1)
-        ]
+        chances = [a * (1 - p) + b * p for a, b in zip([*chances, 0], [0, *chances], strict=True)]
     if "expected" in prompt:
         return sum(j * chance for j, chance in enumerate(chances))
     return sum(chance for j, chance in enumerate(chances) if meets(j, prompt))
@@ -954,8 +779,8 @@ def orders(letters: str) -> int:
     return sum(orders(letters.replace(c, "", 1)) for c in set(letters)) if letters else 1
 
 
-def strings(match: Match, prompt: str) -> Any:
-    word = "".join(sorted(match[1]))
+def strings(prompt: str, word: str) -> Any:
+    word = "".join(sorted(word))
     if begin := re.search(r"begin with (\w)", prompt):
         return orders(word.replace(begin[1], "", 1))
     block = re.search(r"letters (\w) (do not all )?stand together", prompt)
@@ -965,82 +790,58 @@ def strings(match: Match, prompt: str) -> Any:
     return orders(word) - glued if block[2] else glued
 
 
-def walks(match: Match, prompt: str) -> Any:
-    a, b = ints(match)
+def walks(prompt: str, a: int, b: int) -> Any:
+    paths = list(combinations(range(a + b), a))  # the steps of a path that lead to the right
     point = re.search(r"(through|avoid|visit) \((\d+), (\d+)\)", prompt)
-    stop = (int(point[2]), int(point[3])) if point else (-1, -1)
-
-    @cache
-    def onwards(x: int, y: int, met: bool) -> int:
-        met = met or (x, y) == stop
-        if (x, y) == (a, b):
-            return met == (point is not None and point[1] != "avoid")
-        return (onwards(x + 1, y, met) if x < a else 0) + (onwards(x, y + 1, met) if y < b else 0)
-
-    ways = onwards(0, 0, False)
-    if not point or point[1] != "visit":
-        return ways
-    return F(ways, math.factorial(a + b) // math.factorial(a) // math.factorial(b))
+    if not point:
+        return len(paths)
+    c, d = int(point[2]), int(point[3])
+    met = sum(sum(step < c + d for step in path) == c for path in paths)
+    return {"through": met, "avoid": len(paths) - met, "visit": F(met, len(paths))}[point[1]]
 
 
-def rolled(match: Match, prompt: str) -> Any:
+ROLLS: Mapping[str, Callable[[tuple[int, ...], int], bool]] = {
+    r"largest number is (\d+)": lambda roll, s: max(roll) == s,
+    r"smallest number is (\d+)": lambda roll, s: min(roll) == s,
+    r"the product .* multiple of (\d+)": lambda roll, s: math.prod(roll) % s == 0,
+    r"are different .* below (\d+)": lambda roll, s: len({*roll}) == len(roll) and sum(roll) < s,
+    r"sum of the numbers is greater than (\d+)": lambda roll, s: sum(roll) > s,
+    r"sum of the numbers is (\d+)": lambda roll, s: sum(roll) == s,
+}
+
+
+def rolled(prompt: str, dice: str) -> Any:
     sides = 8 if "eight" in prompt else 4 if "four" in prompt else 6
-    s = int((re.search(r"(?:is|than|below|of) (\d+)", prompt) or ["", "0"])[1])
-    rule: Callable[[tuple[int, ...]], bool] = (
-        chosen(
-            prompt,
-            {
-                "largest number": lambda: lambda r: max(r) == s,
-                "smallest number": lambda: lambda r: min(r) == s,
-                "the product": lambda: lambda r: math.prod(r) % s == 0,
-                "are different": lambda: lambda r: len({*r}) == len(r) and sum(r) < s,
-                "is greater than": lambda: lambda r: sum(r) > s,
-                "the sum of the numbers is": lambda: lambda r: sum(r) == s,
-            },
-        )
-        if "greater" not in prompt
-        else lambda r: sum(r) > s
+    s, holds = next(
+        (find(text, prompt), holds) for text, holds in ROLLS.items() if find(text, prompt)
     )
-    rolls = list(product(range(1, sides + 1), repeat={"two": 2, "three": 3}[match[1]]))
-    return F(sum(rule(roll) for roll in rolls), len(rolls))
+    rolls = list(product(range(1, sides + 1), repeat={"two": 2, "three": 3}[dice]))
+    return F(sum(holds(roll, s) for roll in rolls), len(rolls))
 
 
-def numerals(match: Match, prompt: str) -> Any:
-    own = set(re.findall(r"\d", match[1]))
-    places = int(
-        next(
-            filter(
-                None,
-                re.findall(r"with (\d) digits|of (\d) digits|number of (\d) different", prompt)[0],
-            )
-        )
-    )
-    least = int((re.search(r"not less than (\d+)", prompt) or ["", "0"])[1])
+def numerals(prompt: str, digits: str) -> Any:
+    own, least = set(re.findall(r"\d", digits)), find(r"not less than (\d+)", prompt)
+    places = find(r"with (\d) digits|of (\d) digits|number of (\d) different", prompt)
     return sum(
         set(str(n)) <= own
         and len(set(str(n))) == places
-        and n >= least
         and not ("even numbers" in prompt and n % 2)
         and not ("odd numbers" in prompt and n % 2 == 0)
-        for n in range(10 ** (places - 1), 10**places)
+        for n in range(max(least, 10 ** (places - 1)), 10**places)
     )
 
 
-def handed_out(match: Match, prompt: str) -> Any:
-    least = int((re.search(r"at least (\d)", prompt) or ["", "0"])[1])
-    if found := re.search(r"greater than (\d)", prompt):
-        least = int(found[1]) + 1
+def handed_out(prompt: str, things: int = 0, boxes: int = 0) -> Any:
+    least = find(r"at least (\d)", prompt)
     if "unknowns" in prompt:
         boxes = len(re.findall(r"[a-f]", re.findall(r"with (.+?) = ", prompt)[0]))
-        things = int(re.findall(r" = (\d+)", prompt)[0])
-    else:
-        things, boxes = ints(match)
+        things, least = find(r" = (\d+)", prompt), find(r"greater than (\d)", prompt, -1) + 1
 
     @cache
     def ways(left: int, boxes: int) -> int:
-        return (
-            sum(ways(left - n, boxes - 1) for n in range(least, left + 1)) if boxes else left == 0
-        )
+        if boxes == 0:
+            return left == 0
+        return sum(ways(left - n, boxes - 1) for n in range(least, left + 1))
 
     return ways(things, boxes)
 
@@ -1052,42 +853,32 @@ def seatings(n: int, kind: str) -> int:
     for two, three in permutations(range(1, n), 2):
         near = two in (1, n - 1)
         trio = any({0, two, three} == {(i + j) % n for j in range(3)} for i in range(n))
-        found += {"all": True, "beside": near, "not": not near, "trio": trio}[kind]
+        found += {"seatings": True, "beside": near, "not beside": not near, "side by side": trio}[
+            kind
+        ]
     return found * math.factorial(n - 3)
 
 
-def seated(match: Match, prompt: str) -> Any:
-    n = int(match[1] or 0) or int(match[2]) + 3
-    kind = (
-        "trio"
-        if "side by side" in prompt
-        else "not"
-        if "not beside" in prompt
-        else "beside"
-        if "beside" in prompt
-        else "all"
-    )
-    return seatings(n, kind)
-
-
-def faulty(match: Match, prompt: str) -> Any:
+def faulty(prompt: str, share: int, one: int, two: int) -> Any:
     """Of 10,000 parts."""
-    share, one, two = ints(match)
     bad = {"A": share * one, "B": (100 - share) * two}
-    asked = re.search(r"which is faulty comes from \w+ ([AB])", prompt)
-    return F(bad[asked[1]], sum(bad.values())) if asked else F(sum(bad.values()), 10**4)
+    total, asked = sum(bad.values()), find(r"which is faulty comes from \w+ ([AB])", prompt)
+    return F(bad[asked], total) if asked else F(total, 10**4)
 
 
-COUNTING: Answers = {
-    r"wheel of (\d+)|one of (\d+) equally likely pictures": lambda m, p: (
-        F(
-            sum(int(a) * int(b) for a, b in re.findall(r"(\d+) points on (\d+)", p)),
-            int(m[1] or m[2]),
-        )
-        - int((re.search(r"stake of (\d+)", p) or ["", "0"])[1])
-    ),
+def game(prompt: str, fields: int) -> Any:
+    points = sum(int(a) * int(b) for a, b in re.findall(r"(\d+) points on (\d+)", prompt))
+    return F(points, fields) - find(r"stake of (\d+)", prompt)
+
+
+FAMILIES["counting"] = {
+    r"wheel of (\d+)|one of (\d+) equally likely pictures": game,
     r"A makes (\d+)% .* rest, and (\d+)% of A's and (\d+)% of|A with probability (\d+)/100 .* are (\d+)% \(A\) and (\d+)% \(B\)": faulty,
-    r"(\d+) people, .* sit round a table|and (\d+) more take seats in a circle": seated,
+    r"(?P<n>\d+) people, .* sit round a table|and (?P<others>\d+) more take seats in a circle": (
+        lambda prompt, n=0, others=0: seatings(
+            n or others + 3, find("(side by side|not beside|beside)", prompt, "seatings")
+        )
+    ),
     r"has (?P<a>\d+) women and (?P<b>\d+) men and elects a committee of (?P<k>\d+)": selected,
     r"holds (?P<a>\d+) broken and (?P<b>\d+) working lamps, and \w+ takes (?P<k>\d+)": selected,
     r"(?P<k>\d+) balls are drawn .* with (?P<a>\d+) red and (?P<b>\d+) green": selected,
@@ -1111,27 +902,22 @@ def heron(a: float, b: float, c: float) -> float:
     return math.sqrt(s * (s - a) * (s - b) * (s - c))
 
 
-def right_triangle(match: Match, prompt: str) -> Any:
-    a, b = ints(match)
+def right_triangle(prompt: str, a: int, b: int) -> Any:
     c = math.hypot(a, b)
-    return chosen(
-        prompt,
-        {
-            "the perimeter": a + b + c,
-            "the length of the hypotenuse": c,
-            "the height on the hypotenuse": 2 * heron(a, b, c) / c,
-            "the radius": a * b * c / 4 / heron(a, b, c),
-        },
-    )
+    return {
+        "the perimeter": a + b + c,
+        "the length of the hypotenuse": c,
+        "the height on the hypotenuse": 2 * heron(a, b, c) / c,
+        "the radius": a * b * c / 4 / heron(a, b, c),
+    }
 
 
-def angled(match: Match, prompt: str) -> Any:
-    a, b, angle = ints(match)
+def angled(prompt: str, a: int, b: int, angle: int) -> Any:
     c = abs(a - cmath.rect(b, math.radians(angle)))
     return heron(a, b, c) if "the area" in prompt else c
 
 
-def line(slope: F, x: F, y: F) -> Callable[[str], bool]:
+def line(slope: F, x: F | int, y: F | int) -> Callable[[str], bool]:
     """A test of the equation y = ... of a straight line."""
     return lambda answer: (
         answer.startswith("y = ")
@@ -1139,40 +925,31 @@ def line(slope: F, x: F, y: F) -> Callable[[str], bool]:
     )
 
 
-def segment(match: Match, prompt: str) -> Any:
-    a, b, c, d = ints(match)
-    slope = F(d - b, c - a)
-    return chosen(
-        prompt,
-        {
-            "the distance": math.dist((a, b), (c, d)),
-            "the midpoint": (F(a + c, 2), F(b + d, 2)),
-            "the reflection": (F(c + c - a), F(d + d - b)),
-            "the perpendicular bisector": lambda: line(-1 / slope, F(a + c, 2), F(b + d, 2)),
-            "the straight line": lambda: line(slope, F(a), F(b)),
-        },
-    )
+def segment(prompt: str, a: int, b: int, c: int, d: int) -> Any:
+    slope, middle = F(d - b, c - a), (F(a + c, 2), F(b + d, 2))
+    return {
+        "the distance": math.dist((a, b), (c, d)),
+        "the midpoint": middle,
+        "the reflection": (F(c + c - a), F(d + d - b)),
+        "the perpendicular bisector": lambda: line(-1 / slope, *middle),
+        "the straight line": lambda: line(slope, a, b),
+    }
 
 
-def corners(match: Match, prompt: str) -> Any:
-    a, b, c, d, e, f = ints(match)
-    return chosen(
-        prompt,
-        {
-            "the area": F(abs(a * (d - f) + c * (f - b) + e * (b - d)), 2),
-            "the centroid": (F(a + c + e, 3), F(b + d + f, 3)),
-            "a parallelogram": (F(a - c + e), F(b - d + f)),
-            # |AB + AC|^2 - |AB - AC|^2 = 4 AB.AC
-            "the dot product": F(
-                (c + e - 2 * a) ** 2 + (d + f - 2 * b) ** 2 - (c - e) ** 2 - (d - f) ** 2, 4
-            ),
-        },
-    )
+def corners(prompt: str, a: int, b: int, c: int, d: int, e: int, f: int) -> Any:
+    added = (c + e - 2 * a) ** 2 + (d + f - 2 * b) ** 2  # |AB + AC|^2
+    return {
+        "the area": F(abs(a * (d - f) + c * (f - b) + e * (b - d)), 2),
+        "the centroid": (F(a + c + e, 3), F(b + d + f, 3)),
+        "a parallelogram": (F(a - c + e), F(b - d + f)),
+        # |AB + AC|^2 - |AB - AC|^2 = 4 AB.AC
+        "the dot product": F(added - (c - e) ** 2 - (d - f) ** 2, 4),
+    }
 
 
-def circle(match: Match, prompt: str) -> Any:
+def circle(prompt: str, left: str, right: int) -> Any:
     """From the values of the left side at five points."""
-    text = f"{match[1]} - ({match[2]})"
+    text = f"{left} - ({right})"
     at = {p: value(text, x=F(p[0]), y=F(p[1])) for p in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1))}
     h, k = (at[-1, 0] - at[1, 0]) / 4, (at[0, -1] - at[0, 1]) / 4
     square = h * h + k * k - at[0, 0]
@@ -1185,136 +962,87 @@ def circle(match: Match, prompt: str) -> Any:
             for x, y in ((0, 0), (3, 1), (-2, 5))
         )
 
-    return chosen(
-        prompt,
-        {
-            "the centre of the circle": (h, k),
-            "the radius of the circle": math.sqrt(square),
-            "the area of the circle": math.pi * square,
-            "the length of the circle": 2 * math.pi * math.sqrt(square),
-            "in the form (x - h)": lambda: equation_of,
-        },
-    )
+    return {
+        "the centre of the circle": (h, k),
+        "the radius of the circle": math.sqrt(square),
+        "the area of the circle": math.pi * square,
+        "the length of the circle": 2 * math.pi * math.sqrt(square),
+        "in the form (x - h)": lambda: equation_of,
+    }
 
 
-def sector(match: Match, prompt: str) -> Any:
-    r, angle = ints(match)
+def sector(prompt: str, r: int, angle: int) -> Any:
     arc = math.radians(angle) * r
-    return chosen(
-        prompt,
-        {"the area": arc * r / 2, "the length of the arc": arc, "the perimeter": arc + 2 * r},
-    )
+    return {"the area": arc * r / 2, "the length of the arc": arc, "the perimeter": arc + 2 * r}
 
 
-def ring(match: Match, prompt: str) -> Any:
-    inner, outer = ints(match)
+def ring(prompt: str, inner: int, outer: int) -> Any:
     area = math.pi * (outer + inner) * (outer - inner)
-    return chosen(
-        prompt,
-        {
-            "a chord": 2 * outer * math.sin(math.acos(inner / outer)),
-            "the ratio": math.pi * inner**2 / area,
-            "the area between": area,
-        },
-    )
+    chord = 2 * outer * math.sin(math.acos(inner / outer))
+    return {"a chord": chord, "the ratio": math.pi * inner**2 / area, "the area between": area}
 
 
-def regular(match: Match, prompt: str) -> Any:
-    n, s = {"triangle": 3, "hexagon": 6}[match[1]], int(match[2])
-    return n * s * s / 4 / math.tan(math.pi / n)
-
-
-def many_corners(match: Match, prompt: str) -> Any:
-    return of_corners(int(match[1] or match[2] or match[3]), prompt)
-
-
-def of_corners(n: int, prompt: str) -> Any:
+def of_corners(prompt: str, n: int) -> Any:
     pairs = list(combinations(range(n), 2))
-    return chosen(
-        prompt,
-        {
-            "the number of diagonals": sum(j - i not in (1, n - 1) for i, j in pairs),
-            "the number of segments": len(pairs),
-            "the size of one interior angle": 180 - F(360, n),
-            "the sum of the interior angles": n * 180 - 360,
-            "the number of sides": n,
-        },
-    )
+    return {
+        "the number of diagonals": sum(j - i not in (1, n - 1) for i, j in pairs),
+        "the number of segments": len(pairs),
+        "the size of one interior angle": 180 - F(360, n),
+        "the sum of the interior angles": n * 180 - 360,
+        "the number of sides": n,
+    }
 
 
-def by_angle(match: Match, prompt: str) -> Any:
+def by_angle(prompt: str, outer: str = "", inner: str = "") -> Any:
     """The polygon is the one among many with this angle."""
-    outer, inner = match[1] or match[2], match[3]
-    n = only(
-        n
-        for n in range(3, 200)
-        if (F(360, n) == F(outer) if outer else 180 - F(360, n) == F(inner))
-    )
-    return of_corners(n, prompt)
+    angle = F(outer) if outer else 180 - F(inner)
+    return of_corners(prompt, only(n for n in range(3, 200) if F(360, n) == angle))
 
 
-def can(match: Match, prompt: str) -> Any:
-    r, h = ints(match) if "cylinder" in match[0] else (ints(match)[1] / 2, ints(match)[0])
-    mantle, base = 2 * math.pi * r * h, math.pi * r * r
-    return chosen(
-        prompt,
-        {"the volume": base * h, "the whole surface": mantle + 2 * base, "the curved side": mantle},
-    )
+def can(prompt: str, h: int, r: int = 0, d: int = 0) -> Any:
+    r = r or d / 2
+    side, base = 2 * math.pi * r * h, math.pi * r * r
+    return {"the volume": base * h, "the whole surface": side + 2 * base, "the curved side": side}
 
 
-def ball(match: Match, prompt: str) -> Any:
-    r = ints(match)[0] / (1 if "radius" in match[0] else 2)
-    return chosen(
-        prompt,
-        {
-            "the volume": math.pi * (2 * r) ** 3 / 6,
-            "the surface area": math.pi * (2 * r) ** 2,
-            "of half of the ball": math.pi * (2 * r * r + r * r),
-        },
-    )
+def ball(prompt: str, d: int = 0, r: int = 0) -> Any:
+    d = d or 2 * r
+    return {
+        "the volume": math.pi * d**3 / 6,
+        "the surface area": math.pi * d**2,
+        "of half of the ball": math.pi * d**2 * 3 / 4,
+    }
 
 
-def brick(match: Match, prompt: str) -> Any:
-    edges = ints(match)
+def brick(prompt: str, *edges: int) -> Any:
     surface = 2 * sum(a * b for a, b in combinations(edges, 2))
-    return chosen(
-        prompt,
-        {
-            "the space diagonal": math.hypot(*edges),
-            "the ratio": F(math.prod(edges), surface),
-            "the surface area": surface,
-        },
-    )
+    ratio = F(math.prod(edges), surface)
+    return {
+        "the space diagonal": math.hypot(*edges),
+        "the ratio": ratio,
+        "the surface area": surface,
+    }
 
 
-def cone(match: Match, prompt: str) -> Any:
-    r, h = ints(match) if "base of radius" in match[0] else (ints(match)[1] / 2, ints(match)[0])
-    slant = math.hypot(r, h)
-    return chosen(
-        prompt,
-        {
-            "the volume": math.pi * r * r * h / 3,
-            "the slant height": slant,
-            "the curved side": math.pi * r * slant,
-        },
-    )
+def cone(prompt: str, h: int, r: int = 0, d: int = 0) -> Any:
+    r = r or d / 2
+    volume, slant = math.pi * r * r * h / 3, math.hypot(r, h)
+    side = math.pi * r * slant
+    return {"the volume": volume, "the slant height": slant, "the curved side": side}
 
 
-def pyramid(match: Match, prompt: str) -> Any:
-    h, side = ints(match)[:2]
-    return chosen(
-        prompt,
-        {
-            "the volume": F(side * side * h, 3),
-            "of a side face": math.hypot(side / 2, h),
-            "an edge from base to top": math.dist((0, 0, h), (side / 2, side / 2, 0)),
-        },
-    )
+def pyramid(prompt: str, h: int, side: int, *_: int) -> Any:
+    return {
+        "the volume": F(side * side * h, 3),
+        "of a side face": math.hypot(side / 2, h),
+        "an edge from base to top": math.dist((0, 0, h), (side / 2, side / 2, 0)),
+    }
 
 
 POINT = r"\((-?\d+), (-?\d+)\)"
-UNIT = r"(\d+) (?:centimetres|metres|feet|inches)"
-GEOMETRY: Answers = {
+IN = "(?:centimetres|metres|feet|inches)"
+UNIT = rf"(\d+) {IN}"
+FAMILIES["geometry"] = {
     rf"legs of {UNIT} and {UNIT}|AC = {UNIT} and BC = {UNIT}|rectangle that measures {UNIT} by {UNIT}": right_triangle,
     r"are (\d+) and (\d+) long, and the angle .* has (\d+)|length (\d+) and (\d+) meet at an angle of (\d+)|roads of (\d+) km and (\d+) km .* angle of (\d+)": angled,
     rf"P(?: = | is at )?{POINT}(?: and| to)? Q(?: = | at )?{POINT}": segment,
@@ -1323,22 +1051,21 @@ GEOMETRY: Answers = {
     r"(x\^2 \+ y\^2.*?) = (-?\d+)": circle,
     rf"radius {UNIT} and the angle (\d+)|cake of radius {UNIT} spans (\d+)|radii of {UNIT} and an arc of (\d+)": sector,
     rf"radii of {UNIT} and {UNIT}|pond of radius {UNIT} .* radius {UNIT}": ring,
-    r"equilateral (triangle) has sides of length (\d+)|regular (hexagon) has sides of length (\d+)": lambda m, p: (
-        {3: math.sqrt(3) / 4, 6: 6 * math.sqrt(3) / 4}[3 if m[1] else 6] * int(m[2] or m[4]) ** 2
+    r"equilateral triangle has sides of length (\d+)": lambda _, s: s * s * math.sqrt(3) / 4,
+    r"regular hexagon has sides of length (\d+)": lambda _, s: 6 * s * s * math.sqrt(3) / 4,
+    r"square has a diagonal of length (\d+)": lambda _, d: d * math.cos(math.pi / 4),
+    r"rhombus (?:are|measure) (\d+) and (\d+)": lambda prompt, p, q: (
+        F(p * q, 2) if "the area" in prompt else math.hypot(p / 2, q / 2)
     ),
-    r"square has a diagonal of length (\d+)": lambda m, p: int(m[1]) * math.cos(math.pi / 4),
-    r"rhombus (?:are|measure) (\d+) and (\d+)": lambda m, p: (
-        F(int(m[1]) * int(m[2]), 2) if "the area" in p else math.hypot(int(m[1]) / 2, int(m[2]) / 2)
+    r"trapezoid measure (\d+) and (\d+), at a distance of (\d+)": lambda _, a, b, h: (
+        a * h + F((b - a) * h, 2)
     ),
-    r"trapezoid measure (\d+) and (\d+), at a distance of (\d+)": lambda m, p: (
-        F(int(m[1]) * int(m[3]), 1) + F((int(m[2]) - int(m[1])) * int(m[3]), 2)
-    ),
-    r"exterior angle of a regular polygon has (\S+) degrees|polygon turns by (\S+) degrees|interior angles of a regular polygon have (\S+) degrees": by_angle,
-    r"polygon has (\d+) sides|equal angles has (\d+) corners|polygon with (\d+) corners": many_corners,
-    rf"cylinder has the radius {UNIT} and the height {UNIT}|tin is {UNIT} high and measures {UNIT}": can,
-    rf"sphere has the radius {UNIT}|ball measures {UNIT}": ball,
+    r"exterior angle of a regular polygon has (?P<outer>\S+) degrees|polygon turns by (?P<outer2>\S+) degrees|interior angles of a regular polygon have (?P<inner>\S+) degrees": by_angle,
+    r"polygon has (\d+) sides|equal angles has (\d+) corners|polygon with (\d+) corners": of_corners,
+    rf"cylinder has the radius (?P<r>\d+) {IN} and the height (?P<h>\d+)|tin is (?P<h2>\d+) {IN} high and measures (?P<d>\d+)": can,
+    rf"sphere has the radius (?P<r>\d+) {IN}|ball measures (?P<d>\d+) {IN}": ball,
     rf"box measures {UNIT} by {UNIT} by {UNIT}|edges of (\d+), (\d+) and (\d+)": brick,
-    rf"base of radius {UNIT} and the height {UNIT}|cone is {UNIT} high and {UNIT} wide": cone,
+    rf"base of radius (?P<r>\d+) {IN} and the height (?P<h>\d+)|cone is (?P<h2>\d+) {IN} high and (?P<d>\d+)": cone,
     rf"pyramid of height {UNIT} .* sides of {UNIT}|pyramid, {UNIT} high, on a square of {UNIT}": pyramid,
 }
 
@@ -1347,151 +1074,127 @@ GEOMETRY: Answers = {
 Term = Callable[[int], Any]
 
 
-def of_terms(term: Term) -> Callable[[str], Callable[[str], bool]]:
+def of_terms(term: Term, prompt: str) -> Callable[[str], bool]:
     """What is asked of the sequence with these terms, from 1 on."""
 
-    def asked(prompt: str) -> Callable[[str], bool]:
-        if found := re.search(
-            r"the (\d+)(?:st|nd|rd|th) term(?! of| is)|the term with number (\d+)", prompt
-        ):
-            return lambda answer: F(answer) == term(int(found[1] or found[2]))
-        if found := re.search(r"sum of the first (\d+) terms", prompt):
-            return lambda answer: F(answer) == sum(map(term, range(1, int(found[1]) + 1)))
-        if found := re.search(r"term that equals (-?\d+)", prompt):
-            return lambda answer: term(int(answer)) == int(found[1])
-        if "the next term" in prompt:
-            return lambda answer: F(answer) == term(6)
-        if found := re.search(r"value of a_(\d+)", prompt):
-            return lambda answer: F(answer) == term(int(found[1]))
-        if found := re.search(r"difference a_(\d+)", prompt):
-            return lambda answer: F(answer) == term(int(found[1])) - term(int(found[1]) - 1)
-        if found := re.search(r"largest of the first (\d+)", prompt):
-            return lambda answer: F(answer) == max(map(term, range(1, int(found[1]) + 1)))
-        if "formula" not in prompt:
-            raise Unread(prompt)
-        return lambda answer: all(value(answer, n=n) == term(n) for n in range(1, 9))
+    def first(n: int) -> list[Any]:
+        return [term(k) for k in range(1, n + 1)]
 
-    return asked
+    numbers: Mapping[str, Callable[[int], Any]] = {
+        r"the (\d+)(?:st|nd|rd|th) term(?! of| is)|the term with number (\d+)|value of a_(\d+)": term,
+        r"sum of the first (\d+) terms": lambda n: sum(first(n)),
+        r"difference a_(\d+)": lambda n: term(n) - term(n - 1),
+        r"largest of the first (\d+)": lambda n: max(first(n)),
+    }
+    for pattern, number in numbers.items():
+        if n := find(pattern, prompt):
+            return lambda answer: F(answer) == number(n)
+    if "the next term" in prompt:
+        return lambda answer: F(answer) == term(6)
+    if (goal := find(r"term that equals (-?\d+)", prompt, None)) is not None:
+        return lambda answer: term(int(answer)) == goal
+    if "formula" not in prompt:
+        raise Unread(prompt)
+    return lambda answer: all(value(answer, n=n) == term(n) for n in range(1, 9))
 
 
-def two_terms(match: Match, prompt: str) -> Any:
-    i, u, j, v = ints(match)
-    d = F(v - u, j - i)
-    return of_terms(lambda n: u + (n - i) * d)(prompt)
+def numbers(*texts: str | int) -> list[F]:
+    return [F(str(text).strip("()")) for text in texts]
 
 
-def stepping(match: Match, prompt: str) -> Any:
-    first, second = (F(g.strip("()")) for g in match.groups() if g)
-    step = second if "each term is the one before plus" in match[0] else second - first
-    return of_terms(lambda n: first + (n - 1) * step)(prompt)
+def stepping(prompt: str, one: str, two: str = "", step: str = "") -> Any:
+    first, other = numbers(one, step if two == "" else two)
+    return of_terms(lambda n: first + (n - 1) * (other - first if two != "" else other), prompt)
 
 
-def scaling(match: Match, prompt: str) -> Any:
-    first, second = (F(g.strip("()")) for g in match.groups() if g)
-    ratio = second if "each term is the one before times" in match[0] else second / first
+def scaling(prompt: str, one: str, two: str = "", step: str = "") -> Any:
+    first, other = numbers(one, step if two == "" else two)
+    ratio = other / first if two != "" else other
 
     @cache
     def term(n: int) -> F:
         return first if n == 1 else term(n - 1) * ratio
 
-    return of_terms(term)(prompt)
+    return of_terms(term, prompt)
 
 
-def recurring(match: Match, prompt: str) -> Any:
-    first, second, rule = match.groups()
-    terms = [F(text) for text in (first, second) if text]
-    rule = rule.replace("a_(n+1)", "x").replace("a_n", "y" if second else "x")
+def recurring(prompt: str, first: int, rule: str, second: int | None = None) -> Any:
+    terms = [F(n) for n in (first, second) if n is not None]
+    rule = rule.replace("a_(n+1)", "x").replace("a_n", "x" if second is None else "y")
     while len(terms) < 20:
-        terms.append(value(rule, x=terms[-1], y=terms[-2] if second else F(0)))
-    return of_terms(lambda n: terms[n - 1])(prompt)
+        terms.append(value(rule, x=terms[-1], y=terms[len(terms) - 2]))
+    return of_terms(lambda n: terms[n - 1], prompt)
 
 
-def interpolated(match: Match, prompt: str) -> Any:
-    points = [F(group) for group in match.groups() if group]
-
+def interpolated(prompt: str, a: int, b: int, c: int, *rest: int) -> Any:
     def term(n: int) -> F:
         """Lagrange's formula through the first three."""
-        a, b, c = points[:3]
-        return a * (n - 2) * (n - 3) / 2 - b * (n - 1) * (n - 3) + c * (n - 1) * (n - 2) / 2
+        return F((n - 2) * (n - 3) * a - 2 * (n - 1) * (n - 3) * b + (n - 1) * (n - 2) * c, 2)
 
-    if [term(4), term(5)] != points[3:]:
+    if (term(4), term(5)) != rest:
         raise Unread(prompt)
-    return of_terms(term)(prompt)
+    return of_terms(term, prompt)
 
 
-def endless(match: Match, prompt: str) -> Any:
-    first, second = (F(g.strip("()")) for g in match.groups() if g)
-    ratio = second / first if " + " in match[0] else second
-    after = re.search(r"after the (\d)", prompt)
-    step, start = (2 if "odd numbers" in prompt else 1), int(after[1]) if after else 0
-    return math.fsum(float(first * ratio**k) for k in range(start, 250, step))
+def endless(prompt: str, one: str, two: str = "", ratio: str = "", minus: str = "") -> Any:
+    first = numbers(one)[0]
+    factor = numbers(ratio)[0] if ratio else numbers(two or f"-{minus}")[0] / first
+    step, start = 2 if "odd numbers" in prompt else 1, find(r"after the (\d)", prompt)
+    return math.fsum(float(first * factor**k) for k in range(start, 250, step))
 
 
-def endless_turning(match: Match, prompt: str) -> Any:
-    first, second = F(match[1]), -F(match[2])
-    after = re.search(r"after the (\d)", prompt)
-    step, start = (2 if "odd numbers" in prompt else 1), int(after[1]) if after else 0
-    return math.fsum(float(first * (second / first) ** k) for k in range(start, 250, step))
+def periodic(prompt: str, whole: int, lead: int | str, block: int | str) -> Any:
+    head = f"{whole}{lead}"
+    scale = 10 ** len(str(lead)) * (10 ** len(str(block)) - 1)
+    return F(int(f"{head}{block}") - int(head), scale)
 
 
-def periodic(match: Match, prompt: str) -> Any:
-    whole, lead, block = match.groups()
-    period, scale = 10 ** len(block), 10 ** len(lead)
-    return F(int(whole + lead + block) - int(whole + lead), (period - 1) * scale)
-
-
-def fractions_added(match: Match, prompt: str) -> Any:
-    top, gap = ints(match)
-    found = re.search(r"from k = (\d+)(?: to (\d+))?", prompt)
-    low, high = (int(found[1]), found[2]) if found else (1, None)
+def fractions_added(prompt: str, top: int, gap: int) -> Any:
+    low, high = find(r"from k = (\d+)", prompt), find(r"from k = \d+ to (\d+)", prompt)
     if high:
-        return sum(F(top, k * (k + gap)) for k in range(low, int(high) + 1))
+        return sum(F(top, k * (k + gap)) for k in range(low, high + 1))
     # What is left after n terms lies between integrals of top/x^2.
     n = 4000
-    total = float(sum(top / (k * (k + gap)) for k in range(low, n)))
-    tail = top / (n + gap / 2 - 0.5)
-    return lambda answer: abs(float(F(answer)) - total - tail) < 1e-7
+    total = math.fsum(top / (k * (k + gap)) for k in range(low, n)) + top / (n + gap / 2 - 0.5)
+    return lambda answer: abs(float(F(answer)) - total) < 1e-7
 
 
-def limit(match: Match, prompt: str) -> Any:
-    n = 10**9
-
-    def near(answer: str) -> bool:
-        far = float(F(value(match[1], n=F(n))) / F(value(match[2], n=F(n))))
-        wanted = (
-            1 - 2 * far if "times -2" in prompt else far**2 if "square of the" in prompt else far
-        )
-        return math.isclose(float(F(answer)), wanted, rel_tol=1e-6, abs_tol=1e-6)
-
-    return near
+def limit(prompt: str, top: str, bottom: str) -> Any:
+    far = float(value(str(top), n=F(10**9)) / value(str(bottom), n=F(10**9)))
+    if "times -2" in prompt:
+        far = 1 - 2 * far
+    elif "square of the" in prompt:
+        far = far**2
+    return lambda answer: math.isclose(float(F(answer)), far, rel_tol=1e-6, abs_tol=1e-6)
 
 
-def power_sum(match: Match, prompt: str) -> Any:
-    text = next(filter(None, match.groups()))
-    top = re.findall(r"from 1 to (\w+)", prompt)[0]
-
-    def right(answer: str) -> bool:
-        tops = range(1, 7) if top == "n" else [int(top)]
-        return all(
-            value(answer, n=F(n)) == sum(value(text, k=F(k)) for k in range(1, n + 1)) for n in tops
-        )
-
-    return right
+def power_sum(prompt: str, text: str) -> Any:
+    top = find(r"from 1 to (\w+)", prompt)
+    sums = {
+        n: sum(value(text, k=F(k)) for k in range(1, n + 1))
+        for n in (range(1, 7) if top == "n" else [top])
+    }
+    return lambda answer: all(value(answer, n=F(n)) == total for n, total in sums.items())
 
 
-NUMBER = r"(\(?-?\d+(?:/\d+)?\)?)"
-SERIES: Answers = {
+NUMBER = r"\(?-?\d+(?:/\d+)?\)?"
+ONE_TWO = rf"(?P<one>{NUMBER}), (?P<two>{NUMBER}),"
+LISTED = rf"(?P<one2>{NUMBER}), (?P<two2>{NUMBER}),"
+STARTS = rf"starts with (?P<one3>{NUMBER}) and each term is the one before"
+FAMILIES["series"] = {
     r"(\d)\.(\d?)\((\d+)\)": periodic,
     r"(\d+)/\(k\(k \+ (\d+)\)\)": fractions_added,
     r"(?:terms|quotient|sequence is) \(([^()]+)\)/\(([^()]+)\)": limit,
     r"the terms ([^,]*?k.*?) are added up|the term ([^,]*?k.*?) for each integer k|f\(k\) = (.+?) is evaluated": power_sum,
-    rf"series {NUMBER} \+ {NUMBER} \+ ": endless,
-    r"geometric series (-?[\d/]+) - ([\d/]+) ": endless_turning,
-    rf"first term {NUMBER} and the ratio {NUMBER}|series start with {NUMBER} and are multiplied by {NUMBER}": endless,
-    r"a_1 = (-?\d+)(?: and|,)(?: a_2 = (-?\d+) and)? a_\(n\+\d\) = (.+?)(?:[,?]|\.(?: |$)|$)": recurring,
-    r"the (\d+)\w\w term of an arithmetic sequence is (-?\d+) and the (\d+)\w\w term is (-?\d+)|a_(\d+) = (-?\d+) and a_(\d+) = (-?\d+)": two_terms,
-    rf"arithmetic sequence begins with {NUMBER}, {NUMBER},|differences are listed: {NUMBER}, {NUMBER},|starts with {NUMBER} and each term is the one before plus {NUMBER}": stepping,
-    rf"geometric sequence begins with {NUMBER}, {NUMBER},|ratios are listed: {NUMBER}, {NUMBER},|starts with {NUMBER} and each term is the one before times {NUMBER}": scaling,
+    rf"series (?P<one>{NUMBER}) \+ (?P<two>{NUMBER}) \+ ": endless,
+    r"geometric series (?P<one>-?[\d/]+) - (?P<minus>[\d/]+) ": endless,
+    rf"first term (?P<one>{NUMBER}) and the ratio (?P<ratio>{NUMBER})|series start with (?P<one2>{NUMBER}) and are multiplied by (?P<ratio2>{NUMBER})": endless,
+    r"a_1 = (?P<first>-?\d+)(?: and|,)(?: a_2 = (?P<second>-?\d+) and)? a_\(n\+\d\) = (?P<rule>.+?)(?:[,?]|\.(?: |$)|$)": recurring,
+    r"the (\d+)\w\w term of an arithmetic sequence is (-?\d+) and the (\d+)\w\w term is (-?\d+)|a_(\d+) = (-?\d+) and a_(\d+) = (-?\d+)": (
+        lambda prompt, i, u, j, v: of_terms(lambda n: u + (n - i) * F(v - u, j - i), prompt)
+    ),
+    rf"arithmetic sequence begins with {ONE_TWO}|differences are listed: {LISTED}|{STARTS} plus (?P<step>{NUMBER})": stepping,
+    rf"geometric sequence begins with {ONE_TWO}|ratios are listed: {LISTED}|{STARTS} times (?P<step>{NUMBER})": scaling,
     r"(?:begins with|5 are|list) (-?\d+), (-?\d+), (-?\d+), (-?\d+), (-?\d+)": interpolated,
 }
 
@@ -1499,42 +1202,35 @@ SERIES: Answers = {
 # --- inequalities: number by number
 
 Holds = Callable[[F], bool]
-
-
-def compare(left: Any, sign: str, right: Any) -> bool:
-    return {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[sign]
+SIGNS = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
 
 
 def relation(chain: str) -> Holds:
     parts = re.split(r" (<=|>=|<|>) ", chain)
+    sign = SIGNS[parts[1]]
     if log := re.fullmatch(r"log_(\d+)\((.+)\)", parts[0]):
         bound = F(int(log[1])) ** int(parts[2])
-        return lambda x: value(log[2], x=x) > 0 and compare(value(log[2], x=x), parts[1], bound)
+        return lambda x: value(log[2], x=x) > 0 and sign(value(log[2], x=x), bound)
     if power := re.fullmatch(r"(\d)\^\((.+)\)", parts[0]):
-        goal = F(parts[2])
-        k = only(k for k in range(-9, 12) if F(int(power[1])) ** k == goal)
-        return lambda x: compare(value(power[2], x=x), parts[1], k)
+        k = only(k for k in range(-9, 12) if F(int(power[1])) ** k == F(parts[2]))
+        return lambda x: sign(value(power[2], x=x), k)
 
     def holds(x: F) -> bool:
         try:
             values = [value(part, x=x) for part in parts[::2]]
         except ZeroDivisionError:
             return False
-        return all(
-            compare(a, sign, b) for a, sign, b in zip(values, parts[1::2], values[1:], strict=False)
-        )
+        return all(map(lambda a, sign, b: SIGNS[sign](a, b), values, parts[1::2], values[1:]))
 
     return holds
 
 
-def conditions(match: Match, prompt: str) -> Any:
-    tests = [relation(chain) for chain in match[1].split(" and ")]
+def conditions(prompt: str, text: str) -> Any:
+    tests = [relation(chain) for chain in text.split(" and ")]
     return region(lambda x: all(test(x) for test in tests), prompt)
 
 
-def defined(match: Match, prompt: str) -> Any:
-    below, kind, inner = match.groups()
-
+def defined(prompt: str, kind: str, inner: str, below: str = "") -> Any:
     def holds(x: F) -> bool:
         inside = value(inner, x=x)
         return inside > 0 or (inside == 0 and kind == "sqrt" and not below)
@@ -1542,9 +1238,8 @@ def defined(match: Match, prompt: str) -> Any:
     return region(holds, prompt)
 
 
-def value_range(match: Match, prompt: str) -> Any:
-    text, low, high = (group for group in match.groups() if group)
-    values = [value(text, t=F(step, 2)) for step in range(2 * int(low), 2 * int(high) + 1)]
+def value_range(prompt: str, text: str, low: int, high: int) -> Any:
+    values = [value(text, t=F(step, 2)) for step in range(2 * low, 2 * high + 1)]
     least, most = min(values), max(values)
     return region(lambda x: least <= x <= most, prompt)
 
@@ -1556,18 +1251,15 @@ def region(holds: Holds, prompt: str) -> Any:
     integers = [n for n in (*range(-260, 261), 10**5) if holds(F(n))]
     inside = integers[len(integers) // 2]
     lowest, highest = reach(holds, inside, -1), reach(holds, inside, 1)
-    return chosen(
-        prompt,
-        {
-            "the smallest such integer": lowest,
-            "the largest such integer": highest,
-            "the number of such integers": lambda: highest - lowest + 1,
-        },
-    )
+    return {
+        "the smallest such integer": lowest,
+        "the largest such integer": highest,
+        "the number of such integers": highest - lowest + 1,
+    }
 
 
 def reach(holds: Holds, inside: int, way: int) -> int:
-    """The last integer of an interval on this side of one inside; 10^6 steps on where it has no end."""
+    """The last integer of an interval on this side of one inside; 10^6 steps on if it has no end."""
     far = 1
     while far < 10**6 and holds(F(inside + way * far)):
         far *= 2
@@ -1595,20 +1287,20 @@ def contains(answer: str, x: F) -> bool:
     return False
 
 
-INEQUALITIES: Answers = {
+FAMILIES["inequalities"] = {
     r"the values of (.+?) for (-?\d+) <= t <= (-?\d+)|f\(t\) = (.+?) takes .* interval \[(-?\d+), (-?\d+)\]": value_range,
-    r"(1/)?(sqrt|ln)\(([^()]+)\)": defined,
+    r"(?P<below>1/)?(?P<kind>sqrt|ln)\((?P<inner>[^()]+)\)": defined,
     r"(?:satisfies|inequality|numbers x with|such that) (?!this property)(.+?)(?: is to| are all|[.?]|$|, (?:what|and))": conditions,
 }
 
 # --- matrices
 
 Matrix = list[list[Any]]
-PMATRIX = r"\\begin{pmatrix} (.+?) \\end{pmatrix}"
+PMATRIX = r"\\begin{pmatrix} .+? \\end{pmatrix}"
 
 
 def matrix(text: str) -> Matrix:
-    inside = re.search(PMATRIX, text)
+    inside = re.search(r"\\begin{pmatrix} (.+?) \\end{pmatrix}", text)
     if inside is None:
         raise Unread(text)
     rows = [row.split(" & ") for row in inside[1].split(r" \\ ")]
@@ -1617,6 +1309,10 @@ def matrix(text: str) -> Matrix:
 
 def mult(a: Matrix, b: Matrix) -> Matrix:
     return [[sum(row[k] * b[k][j] for k in range(len(b))) for j in range(len(b[0]))] for row in a]
+
+
+def plus(a: Matrix, b: Matrix, p: int = 1, q: int = 1) -> Matrix:
+    return [[p * x + q * y for x, y in zip(r, s, strict=True)] for r, s in zip(a, b, strict=True)]
 
 
 def det(m: Matrix) -> Any:
@@ -1640,53 +1336,31 @@ def applied(m: Matrix, v: Iterable[F]) -> tuple[F, ...]:
     return tuple(row[0] for row in mult(m, [[x] for x in v]))
 
 
-def identity(n: int) -> Matrix:
-    return [[F(i == j) for j in range(n)] for i in range(n)]
+def identity(n: int, t: int = 1) -> Matrix:
+    return [[F(t * (i == j)) for j in range(n)] for i in range(n)]
 
 
-def two_matrices(match: Match, prompt: str) -> Any:
-    a, b = (matrix(m[0]) for m in re.finditer(PMATRIX, prompt))
+def two_matrices(prompt: str) -> Any:
+    a, b = (matrix(text) for text in re.findall(PMATRIX, prompt))
     if found := re.search(r"the matrix (\d)A ([-+]) (\d?)B", prompt):
-        p, q = int(found[1]), int(found[3] or 1) * (1 if found[2] == "+" else -1)
-        return [
-            [p * x + q * y for x, y in zip(r, s, strict=True)] for r, s in zip(a, b, strict=True)
-        ]
-    return chosen(
-        prompt,
-        {
-            "the matrix product AB": mult(a, b),
-            "the trace of the product AB": trace(mult(a, b)),
-            "the commutator": lambda: [
-                [x - y for x, y in zip(r, s, strict=True)]
-                for r, s in zip(mult(a, b), mult(b, a), strict=True)
-            ],
-        },
-    )
-
-
-def is_inverse(a: Matrix) -> Callable[[str], bool]:
-    return lambda answer: mult(a, matrix(answer)) == identity(len(a)) == mult(matrix(answer), a)
-
-
-def eigenvalues(a: Matrix) -> set[int]:
+        return plus(a, b, int(found[1]), int(found[3] or 1) * (1 if found[2] == "+" else -1))
     return {
-        t
-        for t in range(-150, 151)
-        if det([[x - (t if i == j else 0) for j, x in enumerate(row)] for i, row in enumerate(a)])
-        == 0
+        "the matrix product AB": mult(a, b),
+        "the trace of the product AB": trace(mult(a, b)),
+        "the commutator": lambda: plus(mult(a, b), mult(b, a), 1, -1),
     }
 
 
-def characteristic(a: Matrix) -> Callable[[str], bool]:
-    return lambda answer: all(
-        value(answer, t=F(t))
-        == det([[(t if i == j else 0) - x for j, x in enumerate(row)] for i, row in enumerate(a)])
-        for t in range(-2, 4)
-    )
+def characteristic(a: Matrix, t: int) -> Any:
+    return det(plus(identity(len(a), t), a, 1, -1))
 
 
-def one_matrix(match: Match, prompt: str) -> Any:
-    a = matrix(match[0])
+def eigenvalues(a: Matrix) -> set[int]:
+    return {t for t in range(-150, 151) if characteristic(a, t) == 0}
+
+
+def one_matrix(prompt: str) -> Any:
+    a = matrix(prompt)
     if found := re.search(r"the power A\^(\d+)|all entries of A\^(\d+)", prompt):
         power = identity(len(a))
         for _ in range(int(found[1] or found[2])):
@@ -1697,82 +1371,71 @@ def one_matrix(match: Match, prompt: str) -> Any:
     if found := re.search(r"the vector v with Av = (\(.+?\))", prompt):
         goal = tuple(vector(found[1]))
         return lambda answer: applied(a, vector(answer)) == goal
-    if found := re.search(r"the determinant of (\d)A", prompt):
-        return det([[int(found[1]) * x for x in row] for row in a])
+    if factor := find(r"the determinant of (\d)A", prompt):
+        return det([[factor * x for x in row] for row in a])
     squared = mult(a, a)
-    return chosen(
-        prompt,
-        {
-            "the determinant of A times A": lambda: det(squared),
-            "the determinant of A": lambda: det(a),
-            "the transpose": lambda: [[row[j] for row in a] for j in range(len(a))],
-            "the inverse of A": lambda: is_inverse(a),
-            "the trace of the inverse": lambda: trace(a) / det(a),
-            "the set of all eigenvalues of A": lambda: eigenvalues(a),
-            "the set of all eigenvalues of the matrix A times A": lambda: eigenvalues(squared),
-            "the largest eigenvalue": lambda: max(eigenvalues(a)),
-            "the characteristic polynomial": lambda: characteristic(a),
-            "the trace of A times A": lambda: trace(squared),
-        },
-    )
+    return {
+        "the determinant of A times A": lambda: det(squared),
+        "the determinant of A": lambda: det(a),
+        "the transpose": lambda: [[row[j] for row in a] for j in range(len(a))],
+        "the inverse of A": lambda: lambda b: mult(a, matrix(b)) == identity(len(a)),
+        "the trace of the inverse": lambda: trace(a) / det(a),
+        "the set of all eigenvalues of A": lambda: eigenvalues(a),
+        "the set of all eigenvalues of the matrix A times A": lambda: eigenvalues(squared),
+        "the largest eigenvalue": lambda: max(eigenvalues(a)),
+        "the characteristic polynomial": lambda: (
+            lambda answer: all(value(answer, t=F(t)) == characteristic(a, t) for t in range(-2, 4))
+        ),
+        "the trace of A times A": lambda: trace(squared),
+    }
 
 
-def singular(match: Match, prompt: str) -> Any:
-    m = matrix(match[0])
-    goal = re.search(r"pmatrix} (?:is|has the determinant) (-?\d+)", prompt)
-    wanted = int(goal[1]) if goal else 0
-    name = m[1][1]
-    found = [det([m[0], [m[1][0], F(n)]]) - wanted for n in (0, 1)]
-    root_at = -found[0] / (found[1] - found[0])
+def singular(prompt: str) -> Any:
+    first, (c, name) = matrix(prompt)
+    goal = find(r"pmatrix} (?:is|has the determinant) (-?\d+)", prompt)
+    low, high = (det([first, [c, F(n)]]) - goal for n in (0, 1))
+    root_at = -low / (high - low)
     return root_at * 2 if f"2{name}" in prompt else root_at
 
 
-def equations(match: Match, prompt: str) -> Any:
-    found = re.findall(r"((?:-?\d*[a-z](?: [-+] \d*[a-z])*)) = (-?\d+)", match[0])
+def equations(prompt: str) -> Any:
+    found = re.findall(r"((?:-?\d*[a-z](?: [-+] \d*[a-z])*)) = (-?\d+)", prompt)
     names = sorted(set(re.findall("[a-z]", "".join(left for left, _ in found))))
-    sides = [(value_of_linear(left, names), int(right)) for left, right in found]
+    zero = dict.fromkeys(names, F(0))
+    rows = [[value(left, {**zero, name: F(1)}) for name in names] for left, _ in found]
+    right = tuple(F(text) for _, text in found)
+    points = product(range(-5, 6), repeat=3)
     solution = only(
-        point
-        for point in product(range(-5, 6), repeat=3)
-        if all(sum(k * x for k, x in zip(row, point, strict=True)) == right for row, right in sides)
+        v
+        for v in points
+        if all(sum(map(operator.mul, r, v)) == s for r, s in zip(rows, right, strict=True))
     )
-    if unknown := re.search(r"the unknown (\w)", prompt):
-        return solution[names.index(unknown[1])]
+    if unknown := find(r"the unknown (\w)", prompt):
+        return solution[names.index(unknown)]
     return sum(solution) if "the sum " in prompt else tuple(F(x) for x in solution)
 
 
-def value_of_linear(text: str, names: list[str]) -> list[int]:
-    zero = dict.fromkeys(names, F(0))
-    return [int(value(text, {**zero, name: F(1)})) for name in names]
-
-
-def two_vectors(match: Match, prompt: str) -> Any:
-    v, w = vector(match[1]), vector(match[2])
-    inner = sum(a * b for a, b in zip(v, w, strict=True))
-    length = math.sqrt(sum(y * y for y in w))
+def two_vectors(prompt: str, one: str, two: str) -> Any:
+    v, w = vector(one), vector(two)
+    inner, square = sum(map(operator.mul, v, w)), sum(y * y for y in w)
     if found := re.search(r"the vector (\d)v - (\d?)w", prompt):
-        return tuple(int(found[1]) * a - int(found[2] or 1) * b for a, b in zip(v, w, strict=True))
+        return tuple(plus([v], [w], int(found[1]), -int(found[2] or 1))[0])
 
     def crossed() -> tuple[F, ...]:
         """By determinants with the unit vectors."""
-        return tuple(det([[F(i == j) for j in range(3)], v, w]) for i in range(3))
+        return tuple(det([unit, v, w]) for unit in identity(3))
 
-    return chosen(
-        prompt,
-        {
-            "the dot product": inner,
-            "the length of w": length,
-            "the cosine": float(inner) / length / math.sqrt(sum(x * x for x in v)),
-            "the cross product": crossed,
-            "the area": lambda: math.sqrt(sum(x * x for x in crossed())),
-            "the orthogonal projection": lambda: tuple(
-                y * inner / sum(z * z for z in w) for y in w
-            ),
-        },
-    )
+    return {
+        "the dot product": inner,
+        "the length of w": math.sqrt(square),
+        "the cosine": float(inner) / math.sqrt(square * sum(x * x for x in v)),
+        "the cross product": crossed,
+        "the area": lambda: math.sqrt(sum(x * x for x in crossed())),
+        "the orthogonal projection": tuple(y * inner / square for y in w),
+    }
 
 
-MATRICES: Answers = {
+FAMILIES["matrices"] = {
     rf"A = {PMATRIX} and B = {PMATRIX}": two_matrices,
     r"\\begin{pmatrix} \S+ & \S+ \\\\ \S+ & [ktc] \\end{pmatrix}": singular,
     PMATRIX: one_matrix,
@@ -1788,156 +1451,104 @@ IMAGINARY = rf"(?:{REAL}\*?)?i(?![a-z])"
 Z = rf"(-?(?:{REAL} [-+] {IMAGINARY}|{IMAGINARY}|{REAL}))"
 
 
-def pair(match: Match, prompt: str) -> Any:
-    z, w = map(complex_of, match.groups())
+def pair(prompt: str, *texts: str) -> Any:
+    z, w = map(complex_of, texts)
     if found := re.search(r"the number (\d)z - (\d?)w", prompt):
         return int(found[1]) * z - int(found[2] or 1) * w
-    return chosen(
-        prompt,
-        {
-            "the product zw": z * w,
-            "the real part of zw": (z * w).real,
-            "the distance of z and w": abs(z - w),
-            "the quotient z/w": z / w,
-            "the imaginary part of z/w": (z / w).imag,
-            "the product of w and the conjugate of z": w * z.conjugate(),
-            "the absolute value of zw": abs(z * w),
-            "the absolute value of z/w": abs(z) / abs(w),
-        },
-    )
+    return {
+        "the product zw": z * w,
+        "the real part of zw": (z * w).real,
+        "the distance of z and w": abs(z - w),
+        "the quotient z/w": z / w,
+        "the imaginary part of z/w": (z / w).imag,
+        "the product of w and the conjugate of z": w * z.conjugate(),
+        "the absolute value of zw": abs(z * w),
+        "the absolute value of z/w": abs(z) / abs(w),
+    }
 
 
 def asked_of(z: complex, prompt: str) -> Any:
-    if found := re.search(r"the (power|imaginary part of|real part of) z\^(\d+)", prompt):
-        power = cmath.exp(int(found[2]) * cmath.log(z))
-        return {"power": power, "imaginary part of": power.imag, "real part of": power.real}[
-            found[1]
-        ]
-    return chosen(
-        prompt,
-        {
-            "the absolute value of z": abs(z),
-            "the inverse 1/z": 1 / z,
-            "the square of z": z * z,
-            "the product of z and its conjugate": abs(z) ** 2,
-            "counterclockwise": z * 1j,
-            "the argument of z in radians": cmath.phase(z) % (2 * math.pi),
-            "the argument of z in degrees": math.degrees(cmath.phase(z)) % 360,
-            "the number z": z,
-            "the conjugate of z": z.conjugate(),
-            "the sum of the real and the imaginary part": z.real + z.imag,
-            "the square of the absolute value of z": abs(z) ** 2,
-        },
+    power = cmath.exp(
+        find(r"the (?:power|imaginary part of|real part of) z\^(\d+)", prompt) * cmath.log(z)
     )
+    return {
+        "the power z^": power,
+        "the imaginary part of z^": power.imag,
+        "the real part of z^": power.real,
+        "the absolute value of z": abs(z),
+        "the inverse 1/z": 1 / z,
+        "the square of z": z * z,
+        "the product of z and its conjugate": abs(z) ** 2,
+        "counterclockwise": z * 1j,
+        "the argument of z in radians": cmath.phase(z) % (2 * math.pi),
+        "the argument of z in degrees": math.degrees(cmath.phase(z)) % 360,
+        "the number z": z,
+        "the conjugate of z": z.conjugate(),
+        "the sum of the real and the imaginary part": z.real + z.imag,
+        "the square of the absolute value of z": abs(z) ** 2,
+    }
 
 
-def single(match: Match, prompt: str) -> Any:
-    return asked_of(complex_of(match[1]), prompt)
+def zeros_of(prompt: str, text: str) -> Any:
+    _, b, c = map(complex, through(text, text[0]))
+    ends = (-b / 2 + sign * cmath.sqrt(b * b / 4 - c) for sign in (1, -1))
+    low, high = sorted(ends, key=lambda z: z.imag)
+    return {
+        "the set of all complex solutions": {low, high},
+        "with a positive imaginary part": high,
+        "the sum of all complex solutions": -b,
+        "the absolute value of the solutions": abs(high),
+    }
 
 
-def in_parts(match: Match, prompt: str) -> Any:
-    return asked_of(complex(*map(float, match.groups())), prompt)
-
-
-def units(match: Match, prompt: str) -> Any:
-    total = 0j
-    for exponent in re.findall(r"i\^(\d+)", prompt):
-        total += (1, 1j, -1, -1j)[int(exponent) % 4]
-    return total
-
-
-def zeros_of(match: Match, prompt: str) -> Any:
-    x = match[1][0]
-    at = [complex(value(match[1], {x: F(n)})).real for n in (-1, 0, 1)]
-    b, c = (at[2] - at[0]) / 2, at[1]
-    half = cmath.sqrt(b * b / 4 - c)
-    high, low = -b / 2 + half, -b / 2 - half
-    high, low = (high, low) if high.imag > 0 else (low, high)
-    return chosen(
-        prompt,
-        {
-            "the set of all complex solutions": {low, high},
-            "with a positive imaginary part": high,
-            "the sum of all complex solutions": -b,
-            "the absolute value of the solutions": abs(high),
-        },
-    )
-
-
-def affine(match: Match, prompt: str) -> Any:
-    a, b, c = map(complex_of, match.groups())
+def affine(prompt: str, *texts: str) -> Any:
+    a, b, c = map(complex_of, texts)
     return asked_of((c - b) / a, prompt)
 
 
-def conjugated(match: Match, prompt: str) -> Any:
+def conjugated(prompt: str, k: int, sign: str, right: str) -> Any:
     """By solving for the two parts of z, one after the other."""
-    groups = [group for group in match.groups() if group]
-    k = next(int(group) for group in groups if re.fullmatch(r"\d", group))
-    sign = 1 if {"plus", "added to"} & set(groups) else -1
-    right = complex_of(groups[-1])
-    return asked_of(complex(right.real / (1 + sign * k), right.imag / (1 - sign * k)), prompt)
+    k, end = k if sign in ("plus", "added to") else -k, complex_of(right)
+    return asked_of(complex(end.real / (1 + k), end.imag / (1 - k)), prompt)
 
 
-def square_root(match: Match, prompt: str) -> Any:
-    z = cmath.sqrt(complex_of(next(filter(None, match.groups()))))
+def square_root(prompt: str, text: str) -> Any:
+    z = cmath.sqrt(complex_of(text))
     z = z if z.real > 0 else -z
-    return chosen(
-        prompt,
-        {
-            "the set of all complex numbers z": {z, -z},
-            "with a positive real part": z,
-            "the absolute value of z": abs(z),
-        },
-    )
+    return {
+        "the set of all complex numbers z": {z, -z},
+        "with a positive real part": z,
+        "the absolute value of z": abs(z),
+    }
 
 
-def polar(match: Match, prompt: str) -> Any:
-    r, angle = (group for group in match.groups() if group is not None)
-    turn = math.radians(int(angle)) if "degrees" in match[0] else float(complex_of(angle).real)
-    z = int(r.strip("*") or 1) * complex(math.cos(turn), math.sin(turn))
-    return asked_of(z, prompt)
+def polar(prompt: str, r: int | str, radians: str = "", degrees: int = 0) -> Any:
+    turn = math.radians(degrees) if degrees else complex_of(radians).real
+    return asked_of(cmath.rect(int(str(r).strip("*") or 1), turn), prompt)
 
 
-def radicals(match: Match, prompt: str) -> Any:
-    n, right = ints(match)
+def radicals(prompt: str, n: int, right: int) -> Any:
     start = cmath.rect(abs(right) ** (1 / n), cmath.phase(right) / n)
     found = {start * cmath.rect(1, 2 * math.pi * k / n) for k in range(n)}
-    return chosen(
-        prompt,
-        {
-            "the set of all complex solutions": found,
-            "above the real axis": {z for z in found if z.imag > 1e-9},
-            "the product of all complex solutions": lambda: round(math.prod(found).real),
-            "that are not real": sum(abs(z.imag) > 1e-9 for z in found),
-        },
-    )
+    return {
+        "the set of all complex solutions": found,
+        "above the real axis": {z for z in found if z.imag > 1e-9},
+        "the product of all complex solutions": lambda: round(math.prod(found).real),
+        "that are not real": sum(abs(z.imag) > 1e-9 for z in found),
+    }
 
 
-COMPLEX: Answers = {
+FAMILIES["complex"] = {
     rf"z = {Z} and w = {Z}": pair,
     r"z\^([346]) = (-?\d+)": radicals,
-    rf"z (plus|minus) (\d) times its conjugate is {Z}|(\d) times its conjugate is (added to|taken from) z, and the result is {Z}": conjugated,
+    rf"z (?P<sign>plus|minus) (?P<k>\d) times its conjugate is (?P<right>{Z})|(?P<k2>\d) times its conjugate is (?P<sign2>added to|taken from) z, and the result is (?P<right2>{Z})": conjugated,
     rf"\({Z}\)[zw] \+ \({Z}\)(?: =| takes z to) {Z}": affine,
     rf"has the square {Z}|the equation z\^2 = {Z} holds|complex number z leads to {Z}": square_root,
-    r"absolute value (\d+) and the argument (\S+?)(?=[,.?]? |[,.?]?$)|lies (\d+) away from 0 .* direction of (\d+) degrees|z = ((?:\d+\*)?)e\^\((\S+?)\*i\)": polar,
-    r"i\^\d+": units,
+    r"absolute value (?P<r>\d+) and the argument (?P<radians>\S+?)(?=[,.?]? |[,.?]?$)|lies (?P<r2>\d+) away from 0 .* direction of (?P<degrees>\d+) degrees|z = (?P<r3>(?:\d+\*)?)e\^\((?P<radians3>\S+?)\*i\)": polar,
+    r"i\^\d+": lambda prompt: sum(1j ** (int(n) % 4) for n in re.findall(r"i\^(\d+)", prompt)) + 0j,
     r"([zxu]\^2.*?) = 0": zeros_of,
-    r"real part (-?\d+) and the imaginary part (-?\d+)": in_parts,
-    rf"z = {Z}": single,
-}
-
-
-FAMILIES: Mapping[str, Answers] = {
-    "fractions": FRACTIONS,
-    "linear": LINEAR,
-    "quadratic": QUADRATIC,
-    "rates": RATES,
-    "integers": INTEGERS,
-    "derivatives": DERIVATIVES,
-    "counting": COUNTING,
-    "geometry": GEOMETRY,
-    "series": SERIES,
-    "inequalities": INEQUALITIES,
-    "matrices": MATRICES,
-    "complex": COMPLEX,
+    r"real part (-?\d+) and the imaginary part (-?\d+)": lambda prompt, a, b: asked_of(
+        complex(a, b), prompt
+    ),
+    rf"z = {Z}": lambda prompt, text: asked_of(complex_of(text), prompt),
 }

@@ -1,49 +1,76 @@
-"""What the embedded math tasks promise: the real reward proves them."""
+"""What the embedded math tasks promise: the real reward proves them, and no phrase is dead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
+import re
+from collections.abc import Iterable, Iterator
 
 from infinite_rl.procedural import families, make_problem
-from infinite_rl.procedural.wording import Problem
+from infinite_rl.procedural.families import LEVELS
+from infinite_rl.procedural.wording import sections
 from infinite_rl.reward_functions.math import MathRewardFunction
 from infinite_rl.types import Sample
 from infinite_rl.verification.self_test import self_test
 
 REWARD = MathRewardFunction()
-FAMILIES = families("math")
 
 
-def problems(family: str, count: int) -> Iterator[tuple[str, Problem]]:
-    """Some problems of each level, each with a name for the report of a failure."""
-    for level in (1, 2, 3):
-        for seed in range(count):
-            name = f"{family}, level {level}, seed {seed}"
-            yield name, make_problem("math", seed, level, family)
+def rows(family: str, count: int) -> Iterator[tuple[str, Sample]]:
+    """Some rows of each level, each with a name for the report of a failure."""
+    for seed in range(count):
+        for level in LEVELS:
+            made = make_problem("math", seed, level, family)
+            row = Sample("math", made.prompt, made.answer, made.response)
+            yield f"{family}, level {level}, seed {seed}", row
 
 
 def test_there_are_twelve_families_of_mathematics() -> None:
-    assert len(FAMILIES) == 12
+    assert len(families("math")) == 12
 
 
-# --- the real reward
+def test_the_reward_gives_full_marks_to_every_response() -> None:
+    faults = []
+    for family in families("math"):
+        for name, row in rows(family, 60):
+            score = REWARD.compute_reward(row.response, row.answer)
+            if (score.format_score, score.correctness_score) != (1.0, 1.0):
+                faults.append(f"{name}: {score}")
+    assert not faults
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_reward_gives_full_marks_to_every_response(family: str) -> None:
-    for name, problem in problems(family, 60):
-        score = REWARD.compute_reward(problem.response, problem.answer)
-        assert (score.format_score, score.correctness_score) == (1.0, 1.0), f"{name}: {score}"
+def test_the_reward_takes_no_other_answer_of_its_own_test() -> None:
+    for family in families("math"):
+        results = {name: self_test(row, REWARD) for name, row in rows(family, 10)}
+        assert {name: result.fault for name, result in results.items() if result.fault} == {}
+        assert sum(result.total > 0 for result in results.values()) > 6, family
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_reward_takes_no_other_answer_of_its_own_test(family: str) -> None:
-    tested = 0
-    for name, problem in problems(family, 10):
-        row = Sample("math", problem.prompt, problem.answer, problem.response)
-        result = self_test(row, REWARD)
-        assert result.fault == "", f"{name}: {result.fault}"
-        tested += result.total > 0
-    assert tested > 6
+LINE = re.compile(
+    r" *(?:ask(?:\[.*?\])? +(.*?) \|.*|(?:(?:step|fact|start|say\d)(?:\[.*?\])? +)?(.*))"
+)
+NOT_WRITTEN = re.compile(r"ask\S* +\S+( \S+)? \||answer|include|.*? +\*")
+
+
+def literals(names: Iterable[str], family: str) -> set[str]:
+    """The longest piece without a name of each phrase that a row may hold."""
+    lines = [line for name in names for line in sections(family)[name]]
+    phrases = [LINE.sub(r"\1\2", line) for line in lines if not NOT_WRITTEN.match(line)]
+    parts = [part.strip('"').lower() for phrase in phrases for part in phrase.split(" | ")]
+    return {max(re.split(r"\{.*?\}|\\n", part), key=len) for part in parts}
+
+
+def test_every_phrase_is_written_in_some_row() -> None:
+    shared = sections("common").keys()
+    unused = literals(shared, "common")
+    assert len(unused) > 50
+    for family in families("math"):
+        missing = literals(sections(family).keys() - shared, family)
+        assert len(missing) > 40, family
+        for _, row in rows(family, 3000):
+            text = f"{row.prompt}\n{row.response}".lower()
+            missing = {part for part in missing if part not in text}
+            unused = {part for part in unused if part not in text}
+            if not missing:
+                break
+        assert not missing, family
+    assert not unused
