@@ -1,104 +1,77 @@
-"""Coding tasks: one computation, told in words, written in two languages, checked by a third."""
+"""Coding tasks: one computation, described in words, written in two languages, checked by a third."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from types import SimpleNamespace
+from typing import Any, Protocol
 
 from .. import layout
+from .code_tables import Parameters, Row, draw_parameters, fill, read_table
 from .draw import Draw
 from .wording import Problem, capital
 
 FEWEST_TESTS, MOST_TESTS = 5, 8
 PROGRAM_SHARE = 0.25
+CANDIDATE_INPUTS = 24
 Case = tuple[tuple[Any, ...], Any]  # the arguments, and the value that they give
-# How a kind of value is called: Python annotation, Python words, JavaScript words.
-KINDS = {
-    "int": ("int", "an integer", "an integer"),
-    "flag": ("bool", "a truth value", "a boolean"),
-    "text": ("str", "a string", "a string"),
-    "ints": ("list[int]", "a list of integers", "an array of integers"),
-    "words": ("list[str]", "a list of strings", "an array of strings"),
-    "grid": ("list[list[int]]", "a list of rows of integers", "an array of rows of integers"),
-    "pairs": (
-        "list[tuple[str, int]]",
-        "a list of (name, amount) pairs",
-        "an array of [name, amount] pairs",
-    ),
-    "spans": (
-        "list[list[int]]",
-        "a list of [start, end] pairs of integers",
-        "an array of [start, end] pairs of integers",
-    ),
-    "links": (
-        "list[tuple[str, str, int]]",
-        "a list of (from, to, length) entries",
-        "an array of [from, to, length] entries",
-    ),
-    "totals": (
-        "dict[str, int]",
-        "a dictionary from strings to integers",
-        "an object that maps strings to integers",
-    ),
-    "nested": (
-        "list",
-        "a list of integers and of further such lists",
-        "an array of integers and of further such arrays",
-    ),
-}
-# Bounds that prompts state: with them no result exceeds the exact integers of JavaScript (2^53).
-BOUNDED, MANY = "between -1000000 and 1000000", "at most 100"
-ONE_LINE = ("ints", "text", "words", "int")  # kinds that a line of text can hold
+as_json = json.JSONEncoder(sort_keys=True).encode  # equal values, equal texts
+
+
+class Reference(Protocol):
+    """What a step does to a value; `p` holds the parameters of its row as attributes."""
+
+    def __call__(self, value: Any, /, p: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
 class Step:
     """One stage of a computation.
 
-    `say` is an imperative ("keep the even ones"). `python` and `javascript` are an expression in
-    `IT`, the value so far, or several lines that assign `OUT`. `apply` is the reference, written
-    apart from both. `out` names the result; `head_python` and `head_javascript` are helpers.
+    `instruction` is an imperative ("keep the even ones"). `python` and `javascript` are an
+    expression in `IT`, the value so far, or several lines that assign `OUT`, whose name is
+    `variable`. `reference` is an implementation written apart from both. The last step of a task
+    has the kind of value that it `returns`, and perhaps an `explanation`.
     """
 
-    say: str
+    instruction: str
     python: str
     javascript: str
-    apply: Callable[[Any], Any]
-    out: str = "result"
-    head_python: str = ""
-    head_javascript: str = ""
-
-
-Ending = tuple[Step, str, str]  # the last stage, the kind that it returns, how it works
+    reference: Callable[[Any], Any]
+    variable: str = "result"
+    returns: str = ""
+    explanation: str = ""
+    helpers_python: tuple[str, ...] = ()
+    helpers_javascript: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class CodingTask:
-    """A function to write: its story, what it must do, both solutions, a reference and inputs.
+    """A function to write: its story, instructions, both solutions, a reference and inputs.
 
-    `inputs` are argument tuples, the instructive ones first; `says` the imperatives in order, the
-    last of which says what to return; `plan` explains the solution. `stages` are the steps of a
-    task that is a pipeline over its one argument.
+    `params` are names and kinds. `instructions` are imperatives, the last of which names the value
+    to return. `inputs` are argument tuples, the discriminating ones first. `plan` explains the
+    solution. `steps` are those of a task that is a pipeline over its one argument.
     """
 
     name: str
     params: tuple[tuple[str, str], ...]
     returns: str
     story: str
-    says: tuple[str, ...]
+    instructions: tuple[str, ...]
     rules: tuple[str, ...]
     plan: tuple[str, ...]
     python: str
     javascript: str
     reference: Callable[..., Any]
     inputs: tuple[tuple[Any, ...], ...]
-    head_python: str = ""
-    head_javascript: str = ""
-    stages: tuple[Step, ...] = ()
+    helpers_python: str = ""
+    helpers_javascript: str = ""
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,13 +79,17 @@ class Dialect:
     """What differs between the two languages."""
 
     title: str
-    fence: str
     null: str
+    comment: str
+    test: str
+    helper_gap: str
 
 
 _DIALECTS = {
-    "python": Dialect("Python", "python", "None"),
-    "javascript": Dialect("JavaScript", "javascript", "null"),
+    "python": Dialect("Python", "None", "#", "assert {} == {}", "\n\n\n"),
+    "javascript": Dialect(
+        "JavaScript", "null", "//", "require('assert').deepStrictEqual({}, {});", "\n\n"
+    ),
 }
 
 
@@ -121,142 +98,254 @@ def dialects() -> tuple[str, ...]:
     return tuple(_DIALECTS)
 
 
+# --- a family: its table, and the references of its steps
+
+
+class Family:
+    """The table `tables/NAME.txt`, with a reference for each step by the name of its row."""
+
+    def __init__(self, name: str, references: Mapping[str, Reference]) -> None:
+        self._name, self._references = name, references
+
+    @cached_property
+    def _rows(self) -> dict[str, Row]:
+        return {row.name: row for group in read_table(self._name).values() for row in group.rows}
+
+    def row(self, name: str) -> Row:
+        """The row of this name, in whichever group."""
+        return self._rows[name]
+
+    def rows(self, group: str) -> list[Row]:
+        """The rows of a group, each as often as its weight says."""
+        return read_table(self._name)[group].rows
+
+    def draw_shared(self, draw: Draw, group: str, /, **parameters: Any) -> dict[str, Any]:
+        """`parameters`, and those that the group draws for all of its rows."""
+        shared = read_table(self._name)[group].shared
+        return draw_parameters(draw, shared.fields.get("draw", ""), parameters)
+
+    def phrase(self, draw: Draw, group: str, /, **parameters: Any) -> str:
+        """One of the group's phrases."""
+        return fill(draw.pick(self.rows(group)).name, parameters)
+
+    def record(self, draw: Draw, group: str) -> dict[str, str]:
+        """One line of a group, by the names of its columns, which `cols` lists."""
+        row, columns = draw.pick(self.rows(group)), read_table(self._name)[group].shared
+        values = (value.strip() for value in row.name.split("|"))
+        return dict(zip(columns.fields["cols"].split(), values, strict=True))
+
+    def parameters(self, draw: Draw, row: str, /, **parameters: Any) -> dict[str, Any]:
+        """`parameters`, and those that the row draws."""
+        return draw_parameters(draw, self.row(row).fields.get("draw", ""), parameters)
+
+    def texts(self, draw: Draw, group: str, /, **parameters: Any) -> dict[str, Any]:
+        """A row of the group: its name by the last word W of the group's, its fields as `W_FIELD`."""
+        drawn = self.draw_shared(draw, group, **parameters)
+        row = draw.pick(self.rows(group))
+        drawn = draw_parameters(draw, row.fields.get("draw", ""), drawn)
+        word = group.split()[-1]
+        return {
+            **drawn,
+            word: row.name,
+            **{f"{word}_{key}": text for key, text in row.fields.items()},
+        }
+
+    def pick(self, draw: Draw, group: str, /, **parameters: Any) -> Step:
+        """One of the group's steps."""
+        shared = self.draw_shared(draw, group, **parameters)
+        return self.step(draw, draw.pick(self.rows(group)), **shared)
+
+    def step(self, draw: Draw, row: Row | str, /, **parameters: Any) -> Step:
+        """The step of a row, with its parameters drawn."""
+        row = self._rows[row] if isinstance(row, str) else row
+        drawn = draw_parameters(draw, row.fields.get("draw", ""), parameters)
+        return Step(
+            row.text("say", drawn),
+            row.text("py", drawn),
+            row.text("js", drawn),
+            partial(self._references[row.name], p=SimpleNamespace(**drawn)),
+            row.text("out", drawn) or "result",
+            row.text("type", drawn),
+            row.text("how", drawn),
+            *self._helpers(row, drawn),
+        )
+
+    def _helpers(self, row: Row, parameters: Parameters) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The helpers that a row uses, in Python and JavaScript."""
+        used = [self._rows[name] for name in row.text("use", parameters).split()]
+        python, javascript = (
+            tuple(filter(None, (helper.text(key, parameters) for helper in used)))
+            for key in ("py", "js")
+        )
+        return python, javascript
+
+    def task(
+        self,
+        draw: Draw,
+        name: str,
+        parameters: Parameters,
+        reference: Callable[..., Any],
+        edges: Iterable[tuple[Any, ...]],
+        fresh: Callable[[], tuple[Any, ...]] | None = None,
+        code: str = "",
+    ) -> CodingTask:
+        """The task of a row, with the solutions of the row `code` (by default the same one).
+
+        Its inputs are discriminating ones out of `edges` and what `fresh` draws; or else the edges.
+        """
+        row, solution = self._rows[name], self._rows[code or name]
+        names = row.fields["name"].split()
+        function = fill(draw.pick(names) if names[1:] else names[0], parameters)
+        stories = row.text("tale", parameters).replace('""', "").split("\n")
+        story = draw.pick(stories) if len(stories) > 1 else stories[0]
+        story = self.phrase(draw, story[1:-1]) if story.startswith("[") else story
+        rules = tuple(
+            self.phrase(draw, line[1:-1], **parameters) if line.startswith("[") else line
+            for line in row.lines("rule", parameters)
+        )
+        python, javascript = self._helpers(solution, parameters)
+        inputs = discriminating_inputs(draw, reference, edges, fresh) if fresh else tuple(edges)
+        return CodingTask(
+            name=function,
+            params=tuple((one, kind) for one, kind in map(str.split, row.lines("par", parameters))),
+            returns=row.text("type", parameters),
+            story=story,
+            instructions=row.lines("say", parameters),
+            rules=rules,
+            plan=row.lines("plan", parameters),
+            python=solution.text("py", parameters),
+            javascript=solution.text("js", parameters),
+            reference=reference,
+            inputs=inputs,
+            helpers_python=joined_helpers(python, "python"),
+            helpers_javascript=joined_helpers(javascript, "javascript"),
+        )
+
+    def pipeline(
+        self,
+        draw: Draw,
+        steps: Sequence[Step],
+        parameters: Parameters,
+        edges: Iterable[tuple[Any, ...]],
+        fresh: Callable[[], tuple[Any, ...]],
+    ) -> CodingTask:
+        """The task of the row "pipeline": its function does the steps in order on its argument."""
+        last, row = steps[-1], self._rows["pipeline"]
+        parameters = {"how": last.explanation, "type": last.returns, **parameters}
+        task = self.task(
+            draw, "pipeline", parameters, lambda value: run(steps, value), edges, fresh
+        )
+        python, javascript = (
+            [helper for step in steps for helper in getattr(step, f"helpers_{language}")]
+            for language in _DIALECTS
+        )
+        return replace(
+            task,
+            instructions=tuple(step.instruction for step in steps),
+            plan=(*plan_sentences(row, steps), *task.plan),
+            python=body_of(steps, task.params[0][0], "python"),
+            javascript=body_of(steps, task.params[0][0], "javascript"),
+            helpers_python=joined_helpers(python, "python"),
+            helpers_javascript=joined_helpers(javascript, "javascript"),
+            steps=tuple(steps),
+        )
+
+
 # --- a computation from steps
 
 
 def body_of(steps: Sequence[Step], start: str, language: str) -> str:
     """The lines of a function that does the steps in order and returns the last result."""
-    lines, current = [], start
-    for index, step in enumerate(steps):
+    lines, current, end = [], start, "" if language == "python" else ";"
+    assign = "{} = {}" if language == "python" else "const {} = {};"
+    for step in steps:
         template = step.python if language == "python" else step.javascript
-        out = spelled(step.out, language)
+        out = identifier(step.variable, language)
         code = template.replace("IT", current).replace("OUT", out)
-        last = index == len(steps) - 1
         if "OUT" in template:
-            lines += [*code.split("\n"), *([return_line(out, language)] if last else [])]
-        elif last:
-            lines.append(return_line(code, language))
-        else:
-            lines.append(f"{out} = {code}" if language == "python" else f"const {out} = {code};")
+            lines.append(code)
+            code = out
+        elif step is not steps[-1]:
+            lines.append(assign.format(out, code))
         current = out
-    return "\n".join(lines)
-
-
-def return_line(code: str, language: str) -> str:
-    return f"return {code}" if language == "python" else f"return {code};"
+    return "\n".join([*lines, f"return {code}{end}"])
 
 
 def run(steps: Sequence[Step], value: Any) -> Any:
     """What the references of the steps give for `value`."""
     for step in steps:
-        value = step.apply(value)
+        value = step.reference(value)
     return value
 
 
-def heads(steps: Sequence[Step]) -> tuple[str, str]:
-    """The helpers of all steps in Python and JavaScript."""
-    python = each_once(step.head_python for step in steps)
-    return python, each_once((step.head_javascript for step in steps), "\n\n")
-
-
-def each_once(helpers: Iterable[str], gap: str = "\n\n\n") -> str:
+def joined_helpers(helpers: Iterable[str], language: str) -> str:
     """Helpers, each once, imports first."""
-    found = dict.fromkeys(filter(None, helpers))
-    return gap.join(sorted(found, key=lambda head: not head.startswith(("import", "from"))))
+    ordered = sorted(dict.fromkeys(helpers), key=lambda text: not text.startswith("from"))
+    return _DIALECTS[language].helper_gap.join(ordered)
 
 
-def telling_inputs(
+def plan_sentences(row: Row, steps: Sequence[Step]) -> list[str]:
+    """One sentence of an explanation for each step, after the patterns of the row."""
+    patterns = PROMPT.rows("plan")[0].fields | row.fields
+    if len(steps) == 1:
+        return [fill(patterns["only"], {"say": steps[0].instruction})]
+    leads = patterns["lead"].split("\n")
+    used = [*(leads + leads[-1:] * len(steps))[: len(steps) - 1], patterns["last"]]
+    return [
+        fill(pattern, {"say": step.instruction}) for pattern, step in zip(used, steps, strict=True)
+    ]
+
+
+# --- inputs that tell right from wrong
+
+
+def discriminating_inputs(
     draw: Draw,
     reference: Callable[..., Any],
     edges: Iterable[tuple[Any, ...]],
     fresh: Callable[[], tuple[Any, ...]],
 ) -> tuple[tuple[Any, ...], ...]:
-    """Inputs that tell right from wrong: drawn ones with differing results, then edge cases."""
-    ranked, seen = [], Counter[str]()
-    for arguments in [fresh() for _ in range(24)]:
-        result = as_key(reference(*arguments))
-        ranked.append((seen[result], arguments))
-        seen[result] += 1
+    """Drawn inputs whose results differ, then edge cases."""
+    ranked, counts = [], Counter[str]()
+    for arguments in [fresh() for _ in range(CANDIDATE_INPUTS)]:
+        result = as_json(reference(*arguments))
+        ranked.append((counts[result], arguments))
+        counts[result] += 1
     # The first input of every result comes before the second of any.
     picked = [arguments for _, arguments in sorted(ranked, key=lambda pair: pair[0])]
     picked = picked[: draw.between(4, 5)]
     return (*picked, *draw.shuffled(list(edges))[: MOST_TESTS - len(picked)])
 
 
-def task_of_steps(
-    draw: Draw,
-    steps: Sequence[Step],
-    *,
-    name: str,
-    param: tuple[str, str],
-    returns: str,
-    story: str,
-    rules: tuple[str, ...],
-    plan: tuple[str, ...],
-    edges: Iterable[tuple[Any, ...]],
-    fresh: Callable[[], tuple[Any, ...]],
-) -> CodingTask:
-    """A task whose function does the steps in order on its one argument."""
-    head_python, head_javascript = heads(steps)
-    reference = partial(run, steps)
-    return CodingTask(
-        name=name,
-        params=(param,),
-        returns=returns,
-        story=story,
-        says=tuple(step.say for step in steps),
-        rules=rules,
-        plan=plan,
-        python=body_of(steps, param[0], "python"),
-        javascript=body_of(steps, param[0], "javascript"),
-        reference=reference,
-        inputs=telling_inputs(draw, reference, edges, fresh),
-        head_python=head_python,
-        head_javascript=head_javascript,
-        stages=tuple(steps),
-    )
-
-
-def told_in_order(
-    steps: Sequence[Step],
-    words: Sequence[str] = ("First,", "Then,", "After that,", "Next,"),
-    last: str = "Finally,",
-) -> tuple[str, ...]:
-    """One sentence of an explanation for each step; `words` begin them, and `last` the last."""
-    if len(steps) == 1:
-        return (f"We have to {steps[0].say}.",)
-    begun = (*words, *[words[-1]] * len(steps))
-    told = (f"{word} we {step.say}." for word, step in zip(begun, steps[:-1], strict=False))
-    return (*told, f"{last} we {steps[-1].say}.")
-
-
-def is_telling(task: CodingTask) -> bool:
-    """Whether its inputs find out an answer that is one constant, or that leaves out a stage."""
+def has_discriminating_inputs(task: CodingTask) -> bool:
+    """Whether its inputs expose an answer that is one constant, or that leaves out a stage."""
     cases = distinct(task.inputs)
-    results = Counter(as_key(task.reference(*arguments)) for arguments in cases)
-    varied = len(cases) >= FEWEST_TESTS and 2 * max(results.values()) <= len(cases) + 2
-    stages = range(len(task.stages) - 1)
-    return varied and all(
-        any(stage_matters(task.stages, stage, arguments[0]) for arguments in cases)
-        for stage in stages
+    results = [as_json(task.reference(*arguments)) for arguments in cases]
+    if len(cases) < FEWEST_TESTS or 2 * max(Counter(results).values()) > len(cases) + 2:
+        return False
+    pairs = [(arguments[0], result) for arguments, result in zip(cases, results, strict=True)]
+    return all(
+        any(stage_matters(task.steps, index, value, result) for value, result in pairs)
+        for index in range(len(task.steps) - 1)
     )
 
 
-def stage_matters(steps: Sequence[Step], index: int, value: Any) -> bool:
-    """Whether the result for `value` is another one without the stage at `index`."""
+def stage_matters(steps: Sequence[Step], index: int, value: Any, result: str) -> bool:
+    """Whether the result for `value`, as JSON, differs without the stage at `index`."""
     before = run(steps[:index], value)
-    after = steps[index].apply(before)
-    if type(before) is not type(after):
+    if type(before) is not type(steps[index].reference(before)):
         return True
-    rest = steps[index + 1 :]
-    return as_key(run(rest, before)) != as_key(run(rest, after))
+    return as_json(run(steps[index + 1 :], before)) != result
 
 
-def as_key(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+def distinct(inputs: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The inputs without repetitions."""
+    return list({as_json(arguments): arguments for arguments in inputs}.values())
 
 
 # --- the three heads
+
+PROMPT = Family("prompt", {})
 
 
 def write_problem(draw: Draw, task: CodingTask, language: str) -> Problem:
@@ -266,61 +355,63 @@ def write_problem(draw: Draw, task: CodingTask, language: str) -> Problem:
     if draw.chance(PROGRAM_SHARE):
         printed = [case for case in cases if can_print(task, case)]
         left = replace(task, inputs=tuple(arguments for arguments, _ in printed))
-        if len(printed) >= FEWEST_TESTS and is_telling(left):
+        if len(printed) >= FEWEST_TESTS and has_discriminating_inputs(left):
             return as_program(draw, task, language, printed)
     return as_function(draw, task, language, cases)
 
 
-def distinct(inputs: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return list({as_key(arguments): arguments for arguments in inputs}.values())
-
-
 def as_function(draw: Draw, task: CodingTask, language: str, cases: list[Case]) -> Problem:
-    name = spelled(task.name, language)
+    """The task as a function, with assertions as tests."""
+    name = identifier(task.name, language)
     calls = [
-        (call(name, arguments, language), literal(value, language)) for arguments, value in cases
+        (
+            f"{name}({', '.join(literal(argument, language) for argument in arguments)})",
+            literal(value, language),
+        )
+        for arguments, value in cases
     ]
-    pattern = (
-        "assert {} == {}" if language == "python" else "require('assert').deepStrictEqual({}, {});"
-    )
-    tests = [pattern.format(*pair) for pair in draw.shuffled(calls)]
+    tests = [_DIALECTS[language].test.format(*pair) for pair in draw.shuffled(calls)]
     prompt = function_prompt(draw, task, language, calls)
-    return Problem(
-        prompt,
-        json.dumps({"tests": tests}),
-        explained(draw, task, function_code(task, language), language),
-    )
+    response = explained(draw, task, function_code(task, language), language)
+    return Problem(prompt, json.dumps({"tests": tests}), response)
 
 
 def function_code(task: CodingTask, language: str) -> str:
-    if language == "python":
-        head = f"{task.head_python}\n\n\n" if task.head_python else ""
-        return f"{head}def {signature(task, language)}:\n{indent(task.python, 4)}"
-    head = f"{task.head_javascript}\n\n" if task.head_javascript else ""
-    return f"{head}function {signature(task, language)} {{\n{indent(task.javascript, 2)}\n}}"
+    """The solution: helpers, and the function."""
+    python = language == "python"
+    helpers = task.helpers_python if python else task.helpers_javascript
+    body = (task.python if python else task.javascript).split("\n")
+    width = 4 if python else 2
+    indented = "\n".join(" " * width + line if line else line for line in body)
+    head = f"{helpers}{_DIALECTS[language].helper_gap}" if helpers else ""
+    if python:
+        return f"{head}def {signature(task, language)}:\n{indented}"
+    return f"{head}function {signature(task, language)} {{\n{indented}\n}}"
 
 
 def signature(task: CodingTask, language: str) -> str:
     """Name and parameters, in Python with their types."""
-    name = spelled(task.name, language)
+    name = identifier(task.name, language)
     if language != "python":
         return f"{name}({', '.join(param for param, _ in task.params)})"
-    typed = ", ".join(f"{param}: {KINDS[kind][0]}" for param, kind in task.params)
-    return f"{name}({typed}) -> {KINDS[task.returns][0]}"
+    typed = ", ".join(f"{param}: {kind_text(kind, 'type')}" for param, kind in task.params)
+    return f"{name}({typed}) -> {kind_text(task.returns, 'type')}"
 
 
-def indent(text: str, width: int) -> str:
-    return "\n".join(" " * width + line if line else line for line in text.split("\n"))
+def kind_text(kind: str, field: str, **parameters: str) -> str:
+    """A field of a kind of value, "" if it has none."""
+    return PROMPT.row(kind).text(field, parameters)
 
 
-def spelled(name: str, language: str) -> str:
-    """A function name in the language's manner: snake_case or camelCase."""
+def kind_words(kind: str, language: str) -> str:
+    """How the language calls values of a kind."""
+    return kind_text(kind, "py" if language == "python" else "js")
+
+
+def identifier(name: str, language: str) -> str:
+    """A name in the language's manner: snake_case or camelCase."""
     first, *rest = name.split("_")
     return name if language == "python" else first + "".join(word.capitalize() for word in rest)
-
-
-def call(name: str, arguments: Sequence[Any], language: str) -> str:
-    return f"{name}({', '.join(literal(argument, language) for argument in arguments)})"
 
 
 def literal(value: Any, language: str) -> str:
@@ -347,123 +438,73 @@ def literal(value: Any, language: str) -> str:
 def function_prompt(
     draw: Draw, task: CodingTask, language: str, calls: list[tuple[str, str]]
 ) -> str:
-    dialect = _DIALECTS[language]
-    opening = draw.pick(OPENINGS).format(title=dialect.title, signature=signature(task, language))
-    returns = draw.pick(RETURNS).format(kind=kind_words(task.returns, language))
-    takes = f"{said_parameters(task, language)} {returns}".strip()
-    duty = told_steps(draw, task.says, DUTIES)
-    start = draw.pick(
-        (
-            (opening, task.story, takes),
-            (task.story, opening, takes),
-            (opening, takes, task.story),
-        )
+    """The prompt of a function: signature, story, duties, rules and examples."""
+    title = _DIALECTS[language].title
+    opening = PROMPT.phrase(draw, "openings", title=title, signature=signature(task, language))
+    returns = PROMPT.phrase(draw, "returns", kind=kind_words(task.returns, language))
+    takes = f"{parameters_text(task, language)} {returns}".strip()
+    duty = instructions_text(draw, task.instructions, "duties")
+    orders = (
+        (opening, task.story, takes),
+        (task.story, opening, takes),
+        (opening, takes, task.story),
     )
-    parts = [" ".join(part for part in start if part), duty]
-    rules = told_rules(draw, task.rules)
-    parts += [rules] if rules else []
-    parts.append(told_examples(draw, calls[: draw.between(1, 2)], dialect))
+    start = " ".join(filter(None, draw.pick(orders)))
+    rules = rules_text(draw, task.rules)
+    examples = examples_text(draw, calls[: draw.between(1, 2)], language)
     mutable = any(kind not in ("int", "text") for _, kind in task.params)
-    closing = draw.pick(CLOSINGS if mutable else CLOSINGS[:3])
-    parts += [closing] if closing else []
-    return "\n\n".join(parts)
+    closing = PROMPT.phrase(draw, "closings of mutable arguments" if mutable else "closings")
+    return "\n\n".join(filter(None, (start, duty, rules, examples, closing)))
 
 
-def kind_words(kind: str, language: str) -> str:
-    return KINDS[kind][1 if language == "python" else 2]
-
-
-def said_parameters(task: CodingTask, language: str) -> str:
+def parameters_text(task: CodingTask, language: str) -> str:
+    """A sentence that says what the parameters are."""
     if [kind for _, kind in task.params] == ["int", "int"]:
         return f"`{task.params[0][0]}` and `{task.params[1][0]}` are integers."
-    said = [f"`{name}` is {kind_words(kind, language)}" for name, kind in task.params]
-    return capital(" and ".join(said)) + "."
+    parts = [f"`{name}` is {kind_words(kind, language)}" for name, kind in task.params]
+    return capital(" and ".join(parts)) + "."
 
 
-def told_steps(draw: Draw, says: Sequence[str], duties: Sequence[str]) -> str:
-    """The imperatives as one sentence, as a numbered list, or goal first."""
-    *before, last = says
+def instructions_text(draw: Draw, instructions: Sequence[str], duties: str) -> str:
+    """The instructions as one sentence, as several, as a numbered list, or goal first."""
+    *before, last = instructions
     style = draw.below(4 if before else 2)
     if style == 2:
-        return (
-            draw.pick(LISTED)
-            + "\n\n"
-            + "\n".join(f"{n}. {capital(say)}." for n, say in enumerate(says, 1))
-        )
+        items = [f"{number}. {capital(text)}." for number, text in enumerate(instructions, 1)]
+        return "\n".join([f"{PROMPT.phrase(draw, 'steps')}\n", *items])
     if style == 3:
-        return f"{draw.pick(duties)} {last}. {draw.pick(BEFOREHAND)}: {'; then '.join(before)}."
+        goal = f"{PROMPT.phrase(draw, duties)} {last}."
+        return f"{goal} {PROMPT.phrase(draw, 'beforehand')}: {'; then '.join(before)}."
     if style == 1 and before:
-        sentences = [
-            f"First {before[0]}.",
-            *(f"{draw.pick(('Then', 'Next', 'After that'))} {say}." for say in before[1:]),
-        ]
-        return " ".join([*sentences, f"Finally {last}."])
+        middle = [f"{PROMPT.phrase(draw, 'next step')} {text}." for text in before[1:]]
+        return " ".join([f"First {before[0]}.", *middle, f"Finally {last}."])
     joined = ", then ".join(before)
-    return f"{draw.pick(duties)} {joined + ', and ' if before else ''}{last}."
+    return f"{PROMPT.phrase(draw, duties)} {joined + ', and ' if before else ''}{last}."
 
 
-def told_rules(draw: Draw, rules: Sequence[str]) -> str:
-    if not rules:
-        return ""
-    if draw.chance(0.5):
+def rules_text(draw: Draw, rules: Sequence[str]) -> str:
+    """The rules as a paragraph or as a list."""
+    if not rules or draw.chance(0.5):
         return " ".join(rules)
-    return (
-        draw.pick(("Details:", "Notes:", "Rules:", "Edge cases:"))
-        + "\n"
-        + "\n".join(f"- {rule}" for rule in rules)
-    )
+    return "\n".join([PROMPT.phrase(draw, "rules"), *(f"- {rule}" for rule in rules)])
 
 
-def told_examples(draw: Draw, calls: list[tuple[str, str]], dialect: Dialect) -> str:
+def examples_text(draw: Draw, calls: list[tuple[str, str]], language: str) -> str:
+    """Calls with their results."""
     style = draw.below(5)
-    if style == 0:
-        return " ".join(
-            f"For example, `{source}` returns `{value}`." for source, value in calls[:1]
-        )
-    if style == 1:
-        return "Examples:\n" + "\n".join(
-            f"- `{source}` returns `{value}`" for source, value in calls
-        )
+    mark = _DIALECTS[language].comment
+    pattern = (
+        "For example, `{}` returns `{}`.",
+        "- `{}` returns `{}`",
+        f"{{}}  {mark} {{}}",
+        "Calling `{}` must give `{}`.",
+        "`{}` → `{}`",
+    )[style]
+    lines = "\n".join(pattern.format(*pair) for pair in (calls if style else calls[:1]))
     if style == 2:
-        mark = "#" if dialect.fence == "python" else "//"
-        return layout.fenced(
-            "\n".join(f"{source}  {mark} {value}" for source, value in calls), dialect.fence
-        )
-    if style == 3:
-        return "\n".join(f"Calling `{source}` must give `{value}`." for source, value in calls)
-    return "Sample calls:\n\n" + "\n".join(f"`{source}` → `{value}`" for source, value in calls)
+        return layout.fenced(lines, language)
+    return {1: "Examples:\n", 4: "Sample calls:\n\n"}.get(style, "") + lines
 
-
-OPENINGS = (
-    "Write a {title} function `{signature}`.",
-    "Implement `{signature}` in {title}.",
-    "In {title}, define a function `{signature}`.",
-    "Your task is a {title} function with the signature `{signature}`.",
-    "A {title} function `{signature}` is needed.",
-    "Complete the {title} function `{signature}`.",
-)
-RETURNS = (
-    "The result is {kind}.",
-    "The function returns {kind}.",
-    "Return {kind}.",
-    "",
-)
-DUTIES = ("The function should", "It must", "Your code has to", "The job is to")
-LISTED = (
-    "Do the following:",
-    "Follow these steps:",
-    "Proceed like this:",
-    "The computation has these stages:",
-)
-BEFOREHAND = ("Before that, do this in order", "To get there", "These steps come first")
-# The last two make sense for arguments that can be changed.
-CLOSINGS = (
-    "",
-    "Only the standard library may be used.",
-    "Define the function only; no input or output is needed.",
-    "Do not print anything and do not change the input.",
-    "The function must not modify its arguments.",
-)
 
 # --- the worked response
 
@@ -475,18 +516,9 @@ def explained(draw: Draw, task: CodingTask, code: str, language: str) -> str:
         text = "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
     else:
         text = " ".join(lines)
-    opening = draw.pick(APPROACHES)
-    block = layout.fenced(code, _DIALECTS[language].fence)
-    return f"{opening}{chr(10) * 2 if opening else ''}{text}\n\n{layout.tagged(f'{chr(10)}{block}{chr(10)}')}"
+    answer = layout.tagged(f"\n{layout.fenced(code, language)}\n")
+    return "\n\n".join(filter(None, (PROMPT.phrase(draw, "approaches"), text, answer)))
 
-
-APPROACHES = (
-    "",
-    "The approach follows the description closely.",
-    "Here is how I would build it.",
-    "Let me plan this before writing the code.",
-    "A direct solution is enough here.",
-)
 
 # --- the same task as a program on standard input and output
 
@@ -494,7 +526,8 @@ APPROACHES = (
 def can_print(task: CodingTask, case: Case) -> bool:
     """Whether the case can be given and answered as a line of text without loss."""
     arguments, value = case
-    if len(task.params) != 1 or task.params[0][1] not in ONE_LINE or task.returns not in ONE_LINE:
+    kinds = [kind for _, kind in task.params] + [task.returns]
+    if len(kinds) != 2 or not all(kind_text(kind, "out") for kind in kinds):
         return False
     line, printed = as_line(arguments[0]), as_line(value) if value is not None else ""
     clean = all(text == " ".join(text.split()) and text for text in (line, printed))
@@ -505,90 +538,43 @@ def can_print(task: CodingTask, case: Case) -> bool:
 
 
 def as_line(value: Any) -> str:
+    """The value as a line of text."""
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def as_program(draw: Draw, task: CodingTask, language: str, cases: list[Case]) -> Problem:
-    dialect = _DIALECTS[language]
-    shown = [(as_line(arguments[0]), as_line(value)) for arguments, value in cases]
+    """The task as a program, with inputs and outputs as cases."""
+    lines = [(as_line(arguments[0]), as_line(value)) for arguments, value in cases]
     name, kind = task.params[0]
-    opening = draw.pick(PROGRAM_OPENINGS).format(title=dialect.title)
-    takes = f"The input is one line: {INPUT_LINES[kind].format(name=name)}."
-    prints = f"Print {OUTPUT_LINES[task.returns]}."
-    duty = told_steps(draw, task.says, PROGRAM_DUTIES)
+    opening = PROMPT.phrase(draw, "program openings", title=_DIALECTS[language].title)
+    takes = f"The input is one line: {kind_text(kind, 'in', name=name)}."
+    prints = f"Print {kind_text(task.returns, 'out')}."
+    duty = instructions_text(draw, task.instructions, "program duties")
     start = (task.story, opening) if draw.chance(0.5) else (opening, task.story)
-    parts = [" ".join(part for part in start if part), f"{takes} {prints}"]
-    parts.append(f"{duty} {draw.pick(RETURN_MEANS_PRINT)}")
-    rules = told_rules(draw, task.rules)
-    parts += [rules] if rules else []
-    parts.append(program_example(draw, *shown[0]))
-    answer = json.dumps(
-        {"cases": [{"input": f"{line}\n", "output": out} for line, out in draw.shuffled(shown)]}
+    parts = [" ".join(filter(None, start)), f"{takes} {prints}"]
+    parts.append(f"{duty} {PROMPT.phrase(draw, 'return means print')}")
+    parts += filter(None, [rules_text(draw, task.rules)])
+    line, printed = lines[0]
+    examples = (
+        f"For the input `{line}` the program prints `{printed}`.",
+        f"Example input:\n\n```\n{line}\n```\n\nExample output:\n\n```\n{printed}\n```",
+        f"Example: `{line}` gives `{printed}`.",
     )
-    return Problem(
-        "\n\n".join(parts), answer, explained(draw, task, program_code(task, language), language)
-    )
-
-
-def program_example(draw: Draw, line: str, printed: str) -> str:
-    return draw.pick(
-        (
-            f"For the input `{line}` the program prints `{printed}`.",
-            f"Example input:\n\n```\n{line}\n```\n\nExample output:\n\n```\n{printed}\n```",
-            f"Example: `{line}` gives `{printed}`.",
-        )
-    )
+    prompt = "\n\n".join([*parts, draw.pick(examples)])
+    shuffled = [{"input": f"{text}\n", "output": out} for text, out in draw.shuffled(lines)]
+    response = explained(draw, task, program_code(task, language), language)
+    return Problem(prompt, json.dumps({"cases": shuffled}), response)
 
 
 def program_code(task: CodingTask, language: str) -> str:
     """The function, and a few lines that read its argument and print its result."""
-    name, kind = spelled(task.name, language), task.params[0][1]
-    function = function_code(task, language)
+    name, kind = identifier(task.name, language), task.params[0][1]
+    function, is_list = function_code(task, language), task.returns in ("ints", "words")
     if language == "python":
-        shown = (
-            f"*{name}({READ_PYTHON[kind]})"
-            if task.returns in ("ints", "words")
-            else f"{name}({READ_PYTHON[kind]})"
-        )
-        gap = "\n\n" if task.head_python.startswith(("import", "from")) else "\n\n\n"
-        start = "import sys" + ("\n" if gap == "\n\n" else gap)
-        return f"{start}{function}\n\n\nprint({shown})"
-    result = f"{name}({READ_JAVASCRIPT[kind]})"
-    shown = f"{result}.join(' ')" if task.returns in ("ints", "words") else f"String({result})"
-    return f"{function}\n\nconst input = require('fs').readFileSync(0, 'utf8').trim();\nconsole.log({shown});"
-
-
-READ_PYTHON = {
-    "ints": "[int(word) for word in sys.stdin.read().split()]",
-    "words": "sys.stdin.read().split()",
-    "text": "sys.stdin.read().strip()",
-    "int": "int(sys.stdin.read())",
-}
-READ_JAVASCRIPT = {
-    "ints": "input.split(/\\s+/).map(Number)",
-    "words": "input.split(/\\s+/)",
-    "text": "input",
-    "int": "Number(input)",
-}
-INPUT_LINES = {
-    "ints": "integers separated by single spaces, called `{name}` below",
-    "words": "words separated by single spaces, called `{name}` below",
-    "text": "a text, called `{name}` below",
-    "int": "one integer, called `{name}` below",
-}
-OUTPUT_LINES = {
-    "ints": "the resulting integers on one line, separated by single spaces",
-    "words": "the resulting words on one line, separated by single spaces",
-    "text": "the resulting text on one line",
-    "int": "the result, a single integer",
-}
-PROGRAM_OPENINGS = (
-    "Write a {title} program that reads standard input and writes standard output.",
-    "Solve this with a complete {title} program (standard input to standard output).",
-    "A {title} script is needed that reads one line from standard input.",
-)
-PROGRAM_DUTIES = ("The program should", *DUTIES[1:])
-RETURN_MEANS_PRINT = (
-    "What is returned is what the program prints.",
-    "The value that is returned goes to standard output.",
-)
+        imports = "import sys\n" if task.helpers_python.startswith("from") else "import sys\n\n\n"
+        result = f"{'*' if is_list else ''}{name}({kind_text(kind, 'pyin')})"
+        return f"{imports}{function}\n\n\nprint({result})"
+    call = f"{name}({kind_text(kind, 'jsin')})"
+    result = f"{call}.join(' ')" if is_list else f"String({call})"
+    read = "const input = require('fs').readFileSync(0, 'utf8').trim();"
+    return f"{function}\n\n{read}\nconsole.log({result});"

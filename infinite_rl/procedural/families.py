@@ -33,7 +33,7 @@ from . import (
     math_rates,
     math_series,
 )
-from .code import CodingTask, dialects, is_telling, write_problem
+from .code import CodingTask, dialects, has_discriminating_inputs, write_problem
 from .draw import Draw
 from .templates import write
 from .wording import Kinds, Problem
@@ -144,6 +144,6 @@ def make_problem(
 def make_task(draw: Draw, level: int, family: str) -> CodingTask:
     """Draw a coding task whose inputs expose a constant answer and an omitted stage."""
     task = CODING[family](draw, level)
-    while not is_telling(task):
+    while not has_discriminating_inputs(task):
         task = CODING[family](draw, level)
     return task

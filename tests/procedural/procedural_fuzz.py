@@ -26,7 +26,7 @@ from procedural_stages import Unread
 from procedural_tasks import solver, wide_inputs
 
 from infinite_rl.procedural import families
-from infinite_rl.procedural.code import CodingTask, function_code, spelled
+from infinite_rl.procedural.code import CodingTask, function_code, identifier
 from infinite_rl.procedural.draw import Draw
 from infinite_rl.procedural.families import LEVELS, make_problem, make_task
 from infinite_rl.sandbox.executor import RewardExecutor
@@ -134,7 +134,7 @@ def compare(
     cases = [
         {
             "code": function_code(task, language),
-            "name": spelled(task.name, language),
+            "name": identifier(task.name, language),
             "kinds": [kind for _, kind in task.params],
             "inputs": inputs,
         }
@@ -158,8 +158,8 @@ def compare(
                 said.append(as_json(task.reference(*given)))
             if len(set(said)) > 1:
                 tally.disagreements.append(
-                    f"{language} {tally.family} level {tally.level} seed {seed}: {task.says} on "
-                    f"{given!r}: solution, oracle and reference say {said}"
+                    f"{language} {tally.family} level {tally.level} seed {seed}: "
+                    f"{task.instructions} on {given!r}: solution, oracle and reference say {said}"
                 )
 
 

@@ -46,7 +46,7 @@ def solver(family: str, task: CodingTask, language: str) -> Solver:
     order = ORDERS[language]
     if family in READERS:
         return READERS[family](task)
-    says = list(task.says)
+    says = list(task.instructions)
     first: list[Stage] = []
     if family == "parsing":
         first = [reader(task.rules[0])]
@@ -638,25 +638,26 @@ PATH: Table = {
 def integers(task: CodingTask) -> Solver:
     if len(task.params) == 2:
         found = read(
-            r"find all integers from `\w+` to `\w+`, both included, that (.+)", task.says[0]
+            r"find all integers from `\w+` to `\w+`, both included, that (.+)", task.instructions[0]
         )
         one, *more = re.split(r" (and|or) ", found[1])
         tests = [property_of(text) for text in (one, *more[1:])]
         join: Callable[..., bool] = any if more[:1] == ["or"] else all
-        report = stage([FOUND], task.says[1])
+        report = stage([FOUND], task.instructions[1])
         return lambda a, b: report([n for n in range(a, b + 1) if join(test(n) for test in tests)])
     begin = read(
-        r"start with `n` and make at most (\d+) rounds, .* the number is (\d+)", task.says[0]
+        r"start with `n` and make at most (\d+) rounds, .* the number is (\d+)",
+        task.instructions[0],
     )
     rule = read(
         r"in each round divide the number by (\d+) if it is divisible by \d+; otherwise "
         r"(?:multiply it by (\d+) and add (\d+)|add (\d+) times its digit sum) and take the "
         r"remainder on division by (\d+)",
-        task.says[1],
+        task.instructions[1],
     )
     rounds, stop = int(begin[1]), int(begin[2])
     m, k, c, d, bound = (int(group or 0) for group in rule.groups())
-    report = stage([PATH], task.says[2])
+    report = stage([PATH], task.instructions[2])
 
     def path(n: int, left: int) -> list[int]:
         if n == stop or left == 0:
@@ -676,7 +677,7 @@ def listed(text: str) -> list[int]:
 
 def climb(task: CodingTask) -> Solver:
     sizes = listed(read(r".* by ([\d, or]+) at a time\.", task.story)[1])
-    say = task.says[0]
+    say = task.instructions[0]
     bad = re.search(r"divisible by (\d+) \(except", say)
     modulus = re.search(r"remainder on division by (\d+)$", say)
     no_repeat = "never making two moves of the same size in a row" in say
@@ -707,7 +708,7 @@ def recurrence(task: CodingTask) -> Solver:
         r"use the values f\(0\) = (\d+) and f\(1\) = (\d+) and, for n of at least 2, this rule: f\(n\) "
         r"is the remainder of (?:(\d+) )?f\(n - 1\) \+ (?:(\d+) )?f\(n - 2\)(?: \+ (\d+))? on division by (\d+)"
         r"(?:, but for n divisible by (\d+) it is the remainder of f\(n - 1\) \+ (\d+) on division by \d+)?",
-        task.says[0],
+        task.instructions[0],
     )
     f0, f1, a, b, c, m, k, extra = (int(g) if g else None for g in head.groups())
 
@@ -721,9 +722,9 @@ def recurrence(task: CodingTask) -> Solver:
                 new, old = ((a or 1) * new + (b or 1) * old + (c or 0)) % m, new
         return found
 
-    if task.says[1] == "return f(n)":
+    if task.instructions[1] == "return f(n)":
         return lambda n: sequence(n)[n]
-    return lambda n: sum(sequence(n)) if "the sum" in task.says[1] else sequence(n)
+    return lambda n: sum(sequence(n)) if "the sum" in task.instructions[1] else sequence(n)
 
 
 def nested(task: CodingTask) -> Solver:
@@ -731,12 +732,12 @@ def nested(task: CodingTask) -> Solver:
     goal = read(
         r"return (?:the sum of all|how many|the sum of the depths of all) (.+?)( there are at any depth"
         r"| at any depth|, each multiplied by its depth|, each increased by \d+ times its depth|)",
-        task.says[0],
+        task.instructions[0],
     )
     limit = re.search(r"deeper than depth (\d+) are ignored", rules)
     flips = "even depths are subtracted" in rules
     more = re.match(r"numbers greater than (\d+)", goal[1])
-    increase = re.search(r"each increased by (\d+) times", task.says[0])
+    increase = re.search(r"each increased by (\d+) times", task.instructions[0])
 
     def wanted(n: int) -> bool:
         if more:
@@ -746,11 +747,11 @@ def nested(task: CodingTask) -> Solver:
         return tests.get(kind, True)
 
     def worth(n: int, depth: int) -> int:
-        if "how many" in task.says[0]:
+        if "how many" in task.instructions[0]:
             return 1
-        if "sum of the depths" in task.says[0]:
+        if "sum of the depths" in task.instructions[0]:
             return depth
-        if "multiplied by its depth" in task.says[0]:
+        if "multiplied by its depth" in task.instructions[0]:
             return n * depth
         return n + int(increase[1]) * depth if increase else n
 
@@ -769,8 +770,8 @@ def nested(task: CodingTask) -> Solver:
 
 
 def subset(task: CodingTask) -> Solver:
-    gap = int(read(r".* always at least (\d+) that (?:is|are) not chosen", task.says[0])[1])
-    fee = re.search(r"with its value minus (\d+)", " ".join(task.says))
+    gap = int(read(r".* always at least (\d+) that (?:is|are) not chosen", task.instructions[0])[1])
+    fee = re.search(r"with its value minus (\d+)", " ".join(task.instructions))
 
     def best(values: list[int]) -> int:
         @cache
@@ -795,13 +796,15 @@ FOLLOWS: Mapping[str, Callable[[int, int, int], bool]] = {
 
 
 def chain(task: CodingTask) -> Solver:
-    say = read(r"consider subsequences of `\w+` .* every entry but the first (.+)", task.says[0])[1]
+    say = read(
+        r"consider subsequences of `\w+` .* every entry but the first (.+)", task.instructions[0]
+    )[1]
     follows, k = next(
         (test, int(match[1]) if match.groups() else 0)
         for pattern, test in FOLLOWS.items()
         if (match := re.fullmatch(pattern, say))
     )
-    by_sum = "largest sum" in task.says[1]
+    by_sum = "largest sum" in task.instructions[1]
 
     def best(values: list[int]) -> int:
         @cache
@@ -820,7 +823,7 @@ def chain(task: CodingTask) -> Solver:
 def coins(task: CodingTask) -> Solver:
     values = listed(read(r".* has the value ([\d, or]+)\.", task.story)[1])
     most = re.search(r"At most (\d+) ", task.rules[0])
-    counts = "number of ways" in task.says[0]
+    counts = "number of ways" in task.instructions[0]
 
     def found(amount: int) -> int:
         @cache
@@ -842,7 +845,7 @@ def coins(task: CodingTask) -> Solver:
 
 
 def paths(task: CodingTask) -> Solver:
-    text = " ".join(task.says)
+    text = " ".join(task.instructions)
     wall = re.search(r"a number greater than (\d+)", text)
     moves = [(1, 0), (0, 1), *([(1, 1)] if "diagonally" in text else [])]
     best = max if "largest" in text else min
@@ -880,9 +883,9 @@ def recursion(task: CodingTask) -> Solver:
     if task.params[0][1] == "nested":
         return nested(task)
     for words, kind in kinds.items():
-        if task.says[0].startswith(words):
+        if task.instructions[0].startswith(words):
             return kind(task)
-    raise Unread(task.says[0])
+    raise Unread(task.instructions[0])
 
 
 # --- texts
@@ -1045,7 +1048,7 @@ CLEANINGS: Table = {
 
 def texts(task: CodingTask) -> Solver:
     cleanings: list[Stage] = []
-    says = list(task.says)
+    says = list(task.instructions)
     while says[0].startswith(("change all", "remove all")):
         cleanings.append(stage([CLEANINGS], says.pop(0)))
     goal = says[-1]
@@ -1107,10 +1110,12 @@ STATES: Table = {
 
 
 def counter(task: CodingTask) -> Solver:
-    begin = read(r"start with the value (\d+) and carry out the commands .*: (`.*)", task.says[0])
+    begin = read(
+        r"start with the value (\d+) and carry out the commands .*: (`.*)", task.instructions[0]
+    )
     effects = {text[1]: stage([EFFECTS], text[4:]) for text in re.split(r"; (?=`)", begin[2])}
     bound = re.search(r"above (\d+) or below -\d+ is skipped", task.rules[0])
-    report = stage([STATES], task.says[1])
+    report = stage([STATES], task.instructions[1])
 
     def run(commands: str) -> Any:
         states = [int(begin[1])]
@@ -1130,13 +1135,13 @@ def walker(task: CodingTask) -> Solver:
     signs = {
         meaning: sign
         for sign, meaning in re.findall(
-            r"`(.)` (goes|turns left|turns right|turns around)", task.says[0]
+            r"`(.)` (goes|turns left|turns right|turns around)", task.instructions[0]
         )
     }
     turns = {signs["turns left"]: 3, signs["turns right"]: 1, signs.get("turns around"): 2}
     size = re.search(r"x and y from -(\d+) to", " ".join(task.rules))
     wraps = "it comes in again on the opposite side" in " ".join(task.rules)
-    report = stage([STATES], task.says[1])
+    report = stage([STATES], task.instructions[1])
 
     def run(moves: str) -> Any:
         states, facing = [(0, 0)], 0
@@ -1156,13 +1161,13 @@ def walker(task: CodingTask) -> Solver:
 
 
 def queue(task: CodingTask) -> Solver:
-    say = task.says[0]
+    say = task.instructions[0]
     room = re.search(r"because (\d+) are waiting already", say)
     speed = read(
         r".*same minute, (\d+)(?: \(or (\d+), if more than (\d+) are waiting then\))? of .*", say
     )
     served, faster, many = (int(group or 0) for group in speed.groups())
-    report = stage([STATES], task.says[1])
+    report = stage([STATES], task.instructions[1])
 
     def run(arrivals: list[int]) -> Any:
         states = [0]
@@ -1178,10 +1183,11 @@ def queue(task: CodingTask) -> Solver:
 
 def cells(task: CodingTask) -> Solver:
     say = read(
-        r"do the following (\d+) times: every cell .* in this order, are (.+), and .*", task.says[0]
+        r"do the following (\d+) times: every cell .* in this order, are (.+), and .*",
+        task.instructions[0],
     )
     rule = {tuple(c == "#" for c in pair) for pair in re.findall(r"`(..)`", say[2])}
-    flips = "changes its state" in task.says[0]
+    flips = "changes its state" in task.instructions[0]
     ring = "closed to a ring" in task.rules[1]
 
     def run(row: str) -> Any:
@@ -1193,7 +1199,7 @@ def cells(task: CodingTask) -> Solver:
         for _ in range(int(say[1])):
             hit = {i for i in range(len(row)) if (on(i - 1), on(i + 1)) in rule}
             alive = alive ^ hit if flips else hit
-        if "number of `#`" in task.says[1]:
+        if "number of `#`" in task.instructions[1]:
             return len(alive)
         return "".join("#" if i in alive else "." for i in range(len(row)))
 
@@ -1508,7 +1514,7 @@ def wide_machines(task: CodingTask, draw: Draw) -> tuple[Any, ...]:
     name = task.params[0][0]
     if name == "arrivals":
         return (numbers(draw, 0),)
-    letters = "#." if name == "row" else "".join(re.findall(r"`(.)` [a-z]", task.says[0]))
+    letters = "#." if name == "row" else "".join(re.findall(r"`(.)` [a-z]", task.instructions[0]))
     if draw.chance(0.2):
         return (draw.pick(letters) * size(draw, 30),)
     return ("".join(draw.pick(letters) for _ in range(size(draw, 30))),)

@@ -28,7 +28,7 @@ from infinite_rl.errors import ProviderRefused, UsageError
 from infinite_rl.layout import SECTIONS
 from infinite_rl.parsing.sections import ExampleParser, code_blocks
 from infinite_rl.procedural import ProceduralProvider, families
-from infinite_rl.procedural.code import Step, is_telling, literal
+from infinite_rl.procedural.code import Step, has_discriminating_inputs, literal
 from infinite_rl.procedural.draw import Draw
 from infinite_rl.procedural.families import CODING
 from infinite_rl.procedural.wording import Problem, decimal, polynomial
@@ -337,7 +337,7 @@ def test_no_constant_answer_passes_most_tests(family: str) -> None:
 
 def test_a_task_with_one_result_only_is_not_telling() -> None:
     task = CODING["sequences"](Draw("any"), 1)
-    assert not is_telling(replace(task, stages=(), reference=lambda _: 0))
+    assert not has_discriminating_inputs(replace(task, steps=(), reference=lambda _: 0))
 
 
 @pytest.mark.parametrize("family", families("python"))
@@ -353,8 +353,8 @@ def test_a_task_with_a_stage_that_does_nothing_is_not_telling() -> None:
     idle = Step("do nothing", "IT", "IT", lambda values: values)
     draw = Draw("idle")
     tasks = [CODING["sequences"](draw, 2) for _ in range(30)]
-    telling = next(task for task in tasks if is_telling(task))
-    assert not is_telling(replace(telling, stages=(idle, *telling.stages)))
+    telling = next(task for task in tasks if has_discriminating_inputs(task))
+    assert not has_discriminating_inputs(replace(telling, steps=(idle, *telling.steps)))
 
 
 def test_literals_are_those_of_their_language() -> None:

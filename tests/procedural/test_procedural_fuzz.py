@@ -12,7 +12,7 @@ from procedural_stages import Unread, stage
 from procedural_tasks import WIDE, solver, wide_inputs
 
 from infinite_rl.procedural import families, make_problem
-from infinite_rl.procedural.code import CodingTask, function_code, literal, spelled
+from infinite_rl.procedural.code import CodingTask, function_code, identifier, literal
 from infinite_rl.procedural.draw import Draw
 from infinite_rl.procedural.families import LEVELS, make_task
 from infinite_rl.sandbox.executor import RewardExecutor
@@ -41,7 +41,7 @@ def test_a_hundred_thousand_rows_agree() -> None:
 def mutual_links() -> CodingTask:
     """A task that asks for the pairs of names that are linked in both directions."""
     tasks = (make_task(Draw(f"mutual/{seed}"), 1, "graphs") for seed in range(200))
-    return next(task for task in tasks if task.says == (MUTUAL,))
+    return next(task for task in tasks if task.instructions == (MUTUAL,))
 
 
 MUTUAL = "return how many pairs of names are linked in both directions"
@@ -54,7 +54,7 @@ CONCATENATED = """function NAME(links) {
 def test_names_of_many_letters_are_told_apart() -> None:
     task = mutual_links()
     links = [("ab", "c", 1), ("c", "ab", 2), ("a", "bc", 1), ("abc", "d", 1), ("d", "abc", 1)]
-    name = spelled(task.name, "javascript")
+    name = identifier(task.name, "javascript")
     code = (
         f"{function_code(task, 'javascript')}\nconsole.log({name}({literal(links, 'javascript')}))"
     )
@@ -66,7 +66,7 @@ def test_a_wrong_solution_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def broken(task: CodingTask, language: str) -> str:
         if language == "javascript":
-            return CONCATENATED.replace("NAME", spelled(task.name, language))
+            return CONCATENATED.replace("NAME", identifier(task.name, language))
         return function_code(task, language)
 
     monkeypatch.setattr(procedural_fuzz, "make_task", lambda *_: task)
@@ -81,7 +81,7 @@ def test_what_no_solution_may_do_is_found(monkeypatch: pytest.MonkeyPatch, wrong
     def broken(task: CodingTask, language: str) -> str:
         lines = wrong if language == "python" else "return -0;"
         body = lines.replace("values", task.params[0][0]).replace("\n", "\n    ")
-        name = spelled(task.name, language)
+        name = identifier(task.name, language)
         if language == "python":
             return f"def {name}({task.params[0][0]}):\n    {body}"
         return f"function {name}() {{ {body} }}"
@@ -129,11 +129,11 @@ def test_the_order_of_names_is_that_of_the_language() -> None:
     task = next(
         task
         for task in (make_task(Draw(f"order/{n}"), 1, "graphs") for n in range(300))
-        if len(task.says) == 1 and "but none" in task.says[0]
+        if len(task.instructions) == 1 and "but none" in task.instructions[0]
     )
     high, astral = "\uffee", "\U0001f600"
     links = [(name, "x", 1) for name in (high, astral)] + [("x", name, 1) for name in ("y", "z")]
-    index = 0 if "some link starts" in task.says[0] else 1
+    index = 0 if "some link starts" in task.instructions[0] else 1
     turned = links if index == 0 else [(b, a, n) for a, b, n in links]
     assert solver("graphs", task, "python")(turned) == [high, astral]
     assert solver("graphs", task, "javascript")(turned) == [astral, high]

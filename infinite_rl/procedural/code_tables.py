@@ -1,0 +1,144 @@
+r"""Tables of steps, tasks and phrases: `tables/FAMILY.txt`, read once and filled in with parameters.
+
+    [filters]                            a group of rows; in a group of phrases each line is a row
+    multiples                            a row; `multiples x2` is drawn twice as often
+      draw k: 2..5                       parameters of the row, drawn in this order
+      say  keep the multiples of $k      its fields; further lines of a field are indented by seven
+      py   [n for n in IT if n % $k == 0]
+
+Fields before the first row belong to the group; `""` is the empty phrase. Parameters are `k: 2..5`
+(both ends included), `k: -6..6 except 0`, `high: low + 6..20`, `down: 60%` (true with this
+probability), or options as Python literals: `mark: "-", "+"`; several names take the items of a
+tuple: `a, b: (1, 2), (3, 4)`, or different options: `a, b: some of 1, 2, 3`.
+
+A template holds `$k`, `$(k)`, `$(k+1)`, `$(abs k)`, and `«down:then|else»`, `«k=1:then|else»`,
+`«k>0:then|else»`. A parameter may be a template itself. A line of which nothing is left is dropped.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .draw import Draw
+
+Parameters = Mapping[str, Any]
+
+_FOLDER = Path(__file__).parent / "tables"
+_CHOICE = re.compile(r"«(\w+)(?:([=>])(-?\w+))?:(.*?)(?:(?<!\|)\|(?!\|)(.*?))?»")
+_VALUE = re.compile(r"\$(?:([a-z]\w*)|\((abs )?([a-z]\w*?)([+-]\d+)?\))")
+_RANGE = re.compile(r"(?:(\w+) \+ )?(\S+)\.\.(\S+)( except 0)?")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table: its name, and its templates by field."""
+
+    name: str
+    fields: dict[str, str] = field(default_factory=dict)
+
+    def text(self, key: str, parameters: Parameters) -> str:
+        """The field with its parameters filled in; "" if the row has none."""
+        return fill(self.fields.get(key, ""), parameters)
+
+    def lines(self, key: str, parameters: Parameters) -> tuple[str, ...]:
+        """The lines of a field, filled in, without empty ones."""
+        return tuple(filter(None, self.text(key, parameters).split("\n")))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows to draw from, each as often as its weight says, and the fields that they share."""
+
+    shared: Row
+    rows: list[Row] = field(default_factory=list)
+
+
+@cache
+def read_table(name: str) -> dict[str, Group]:
+    """The groups of a table by name."""
+    groups: dict[str, Group] = {}
+    row, key = Row(""), ""
+    for line in (_FOLDER / f"{name}.txt").read_text(encoding="utf-8").split("\n"):
+        if line.startswith("["):
+            row = Row(line[1:-1])
+            groups[row.name] = Group(row)
+        elif line[:1].strip():
+            phrase, _, weight = line.partition(" x") if line[-3:-1] == " x" else (line, "", "1")
+            row = Row("" if phrase == '""' else phrase)
+            if line[0] != "#":
+                groups[list(groups)[-1]].rows.extend([row] * int(weight))
+        elif line[2:7].strip():
+            key = line[2:7].strip()
+            row.fields[key] = line[7:]
+        elif key in row.fields:
+            row.fields[key] += f"\n{line[7:]}"
+    for group in groups.values():
+        for row in (group.shared, *group.rows):
+            row.fields.update({key: text.rstrip("\n") for key, text in row.fields.items()})
+    return groups
+
+
+def fill(template: str, parameters: Parameters) -> str:
+    """The template with its parameters filled in. Raises KeyError for an unknown one."""
+    if "$" not in template and "«" not in template:
+        return template
+
+    def chosen(match: re.Match[str]) -> str:
+        name, sign, operand, then, otherwise = match.groups("")
+        value = parameters[name]
+        if sign:
+            value = str(value) == operand if sign == "=" else value > int(operand)
+        return then if value else otherwise
+
+    def filled(match: re.Match[str]) -> str:
+        plain, absolute, name, offset = match.groups()
+        value = parameters[plain or name]
+        if absolute or offset:
+            return str(abs(value) if absolute else value + int(offset))
+        return fill(value, parameters) if isinstance(value, str) else str(value)
+
+    def line_of(line: str) -> str | None:
+        text = _VALUE.sub(filled, _CHOICE.sub(chosen, line) if "«" in line else line)
+        return text if text.strip() or not line.strip() else None
+
+    if "\n" not in template:
+        return line_of(template) or ""
+    return "\n".join(text for text in map(line_of, template.split("\n")) if text is not None)
+
+
+def draw_parameters(draw: Draw, specification: str, parameters: Parameters) -> dict[str, Any]:
+    """`parameters`, and those that the specification draws."""
+    drawn = dict(parameters)
+
+    def bound(text: str) -> int:
+        return int(fill(f"$({text})" if text[0].isalpha() else text, drawn))
+
+    for line in specification.split("\n") if specification else ():
+        names, _, source = (fill(line, drawn) if line[0] == "«" else line).partition(": ")
+        if not names:
+            continue
+        if source.endswith("%"):
+            drawn[names] = draw.chance(int(source[:-1]) / 100)
+        elif match := _RANGE.fullmatch(source):
+            start, low, high, nonzero = match.groups()
+            between = draw.nonzero if nonzero else draw.between
+            drawn[names] = (drawn[start] if start else 0) + between(bound(low), bound(high))
+        elif source.startswith("some of "):
+            keys = names.split(", ")
+            drawn.update(zip(keys, draw.some(_options(source[8:]), len(keys)), strict=True))
+        else:
+            keys, option = names.split(", "), draw.pick(_options(source))
+            drawn.update(zip(keys, option, strict=True) if keys[1:] else [(names, option)])
+    return drawn
+
+
+@cache
+def _options(source: str) -> tuple[Any, ...]:
+    options: tuple[Any, ...] = ast.literal_eval(f"({source},)")
+    return options
