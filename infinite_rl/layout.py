@@ -1,4 +1,4 @@
-"""The three-head text format: headers and tags, defined once for the prompts and for the parser."""
+"""The three-head text format: headers and tags, for the prompts and the parser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def tagged(content: str, tag: str = ANSWER_TAG) -> str:
 
 
 def fenced(code: str, language: str) -> str:
-    """Code in a Markdown fence that is longer than any run of backticks inside it."""
+    """Code in a Markdown fence, which is longer than any run of backticks inside."""
     fence = "```"
     while fence in code:
         fence += "`"
@@ -26,6 +26,6 @@ def fenced(code: str, language: str) -> str:
 
 
 def render(prompt: str, answer: str, response: str) -> str:
-    """One sample as three-head text, in the form that `ExampleParser.parse_text` reads back."""
+    """One sample as three-head text, which `ExampleParser.parse_text` reads."""
     parts = zip(SECTIONS, (prompt, answer, response), strict=True)
     return "\n\n".join(f"{header(name)}\n{text}" for name, text in parts) + "\n"

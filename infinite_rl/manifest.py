@@ -1,4 +1,4 @@
-"""`run.json`: with which settings, versions and seeds a folder was made, and what came of it."""
+"""`run.json`: the settings, versions and seeds of a folder, and its results."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ from typing import Any
 
 from .errors import RuntimeMissing, StoreError
 from .files.atomic import write_text
-from .sandbox.runtimes import RUNTIMES, Runtime, recorded_hash
+from .sandbox.runtimes import RUNTIMES, recorded_hash
 
 MANIFEST = "run.json"
-_USUAL_TIMEOUT_S = 5  # that of folders whose manifest is older than its record
+_USUAL_TIMEOUT_S = 5  # of older manifests, which do not record it
 _PACKAGES = ("infinite-rl", "wasmtime", "google-genai", "openai", "sympy", "mpmath")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The folder's manifest, {} where there is none.
+    """The folder's manifest, {} if there is none.
 
     Raises:
-        StoreError: it cannot be read as one.
+        StoreError: it is malformed.
     """
     path = folder / MANIFEST
     if not path.exists():
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(found, dict) and isinstance(found.get("settings"), dict):
-            return found
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(manifest, dict) and isinstance(manifest.get("settings"), dict):
+            return manifest
     except (OSError, ValueError):
-        pass  # said below, in the same words
+        pass  # the same error as below
     raise _damaged(path)
 
 
 def judging_timeout(folder: Path) -> float:
-    """Seconds that one run of a program had where the folder's rows were judged; 5 if unrecorded.
+    """The time limit in seconds that the folder's rows were judged with; 5 if unrecorded.
 
     Raises:
-        StoreError: the manifest cannot be read, or this is no number of seconds.
+        StoreError: the manifest is malformed.
     """
     seconds: object = read_manifest(folder).get("timeout", _USUAL_TIMEOUT_S)
     if isinstance(seconds, int | float) and seconds > 0:
-        return seconds  # as it was given: rows record 5 and 5.0 in different letters
+        return seconds  # not converted: rows record 5 and 5.0 differently
     raise _damaged(folder / MANIFEST)
 
 
@@ -54,7 +54,7 @@ def _damaged(path: Path) -> StoreError:
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, object]) -> None:
-    """Replace the manifest, whole or not at all. Raises StoreError where it cannot be written."""
+    """Replace the manifest in one step. Raises StoreError if it cannot be written."""
     path = folder / MANIFEST
     try:
         write_text(path, json.dumps(manifest, indent=2) + "\n")
@@ -63,26 +63,24 @@ def write_manifest(folder: Path, manifest: Mapping[str, object]) -> None:
 
 
 def environment_info(*packages: str) -> dict[str, object]:
-    """The versions and the runtimes by which verdicts are made; of these packages also."""
+    """The versions and runtimes that verdicts depend on, and the versions of these packages."""
     versions = {"python": platform.python_version(), "platform": platform.platform()}
     for name in (*_PACKAGES, *packages):
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    runtimes = {runtime.name: _hash(runtime) for runtime in RUNTIMES}
+    runtimes: dict[str, str | None] = {}
+    for runtime in RUNTIMES:
+        try:
+            runtimes[runtime.name] = recorded_hash(runtime)
+        except RuntimeMissing:  # a run that needs it fails early
+            runtimes[runtime.name] = None
     return {"versions": versions, "git": _commit(), "runtimes": runtimes}
 
 
-def _hash(runtime: Runtime) -> str | None:
-    try:
-        return recorded_hash(runtime)
-    except RuntimeMissing:
-        return None  # a run that needs it is refused before it asks anything
-
-
 def _commit() -> str | None:
-    """The commit of this code where it runs from a checkout, with a "+" where files differ."""
+    """The commit of a checkout of this code, with a "+" if files differ; else None."""
     here = Path(__file__).parent
     if not (here.parent / ".git").exists():
         return None

@@ -1,4 +1,4 @@
-"""Keeps keys and passwords out of what runs and jobs write about themselves."""
+"""Removes keys and passwords from what runs and jobs write."""
 
 from __future__ import annotations
 
@@ -9,55 +9,47 @@ from typing import Any
 
 REDACTED = "[redacted]"
 
-# "hub_token", "--api-key", "OPENAI_API_KEY"; yet "eos_token" and "max_new_tokens" are no secrets.
+# "hub_token", "--api-key", "OPENAI_API_KEY", but not "eos_token" and "max_new_tokens".
 _SECRET_NAME = re.compile(
     r"(?:^|[\W_])(?:(?<!pad_)(?<!eos_)(?<!bos_)(?<!unk_)(?<!sep_)(?<!cls_)(?<!mask_)(?<!stop_)token"
     r"|\w*password|passwd|passphrase|\w*secret|credentials?|authorization|\w+[\W_]key|apikey)$",
     re.IGNORECASE,
 )
-# What keys of well-known services look like, and the user and password of an address.
+# The forms of well-known services' keys, and the user and password of a URL.
 _SECRET_TEXT = re.compile(
     r"\b(?:sk|pk|rk)-[\w-]{16,}|\bhf_\w{16,}|\bgh[opsu]_\w{16,}|\bgithub_pat_\w{16,}"
     r"|\bAKIA[0-9A-Z]{12,}|\bAIza[\w-]{20,}|\bxox[abp]-[\w-]{10,}|(?<=://)[^/\s@]+(?=@)"
 )
-_SHORTEST = 8  # characters of a variable's value that is looked for elsewhere
+_SHORTEST = 8  # characters of a variable's value that is searched in texts
 
 
 def redact(value: Any, name: str = "") -> Any:
-    """The value without secrets; mappings and sequences are copied, all else stays as it is.
+    """Return the value without secrets; mappings and sequences are copied.
 
-    Taken out are what stands under a name such as `hub_token`, the values of such environment
-    variables wherever they stand, texts that look like a known service's key, and the user and
-    password of an address. In a list of arguments, also what follows a flag with such a name.
+    Secrets are values under a name like `hub_token`, values of environment variables with such a
+    name anywhere in a text, texts in the form of a known service's key, the user and password of a
+    URL, and in a list of arguments the value after a flag with such a name.
     """
     if isinstance(value, Mapping):
         return {key: redact(each, str(key)) for key, each in value.items()}
-    if _is_secret(name) and value not in (None, "", False, True):
+    if _SECRET_NAME.search(name) and value not in (None, "", False, True):
         return REDACTED
     if isinstance(value, str):
-        return _cleaned(value)
+        for variable, secret in os.environ.items():
+            if len(secret) >= _SHORTEST and secret in value and _SECRET_NAME.search(variable):
+                value = value.replace(secret, REDACTED)
+        return _SECRET_TEXT.sub(REDACTED, value)
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return list(_arguments(value))
     return value
 
 
-def _is_secret(name: str) -> bool:
-    return _SECRET_NAME.search(name) is not None
-
-
 def _arguments(values: Iterable[Any]) -> Iterable[Any]:
     flag = ""
     for value in values:
-        name, equals, given = value.partition("=") if isinstance(value, str) else ("", "", "")
-        if equals and _is_secret(name):
-            yield f"{name}={redact(given, name)}"
+        name, equals, text = value.partition("=") if isinstance(value, str) else ("", "", "")
+        if equals and _SECRET_NAME.search(name):
+            yield f"{name}={redact(text, name)}"
         else:
             yield redact(value, flag)
         flag = name if name.startswith("-") and not equals else ""
-
-
-def _cleaned(text: str) -> str:
-    for name, value in os.environ.items():
-        if len(value) >= _SHORTEST and value in text and _is_secret(name):
-            text = text.replace(value, REDACTED)
-    return _SECRET_TEXT.sub(REDACTED, text)

@@ -1,4 +1,4 @@
-"""The nouns that flow through the package: frozen records, standard library only.
+"""The records that flow through the package: frozen, standard library only.
 
 TaskType -> prompt -> Completion -> Sample -> RewardFunctionScore -> Outcome -> row -> Sample.
 """
@@ -16,12 +16,12 @@ ScoreStatus = Literal["passed", "failed", "unscored"]
 
 @dataclass(frozen=True)
 class TaskType:
-    """One kind of task that can be asked for.
+    """One kind of task that can be generated.
 
     `name` is the task ("python"), `family` the value of the row's `type` column ("coding"),
     `reward` the key in `get_reward_functions()`, `language` a coding task's guest language or "".
-    `examples` are seed samples in the on-disk format, shown to the model for style. `answer_form`
-    is an example of the JSON that its answers are to be, "" where they are text.
+    `examples` are few-shot samples in the on-disk format. `answer_form` is an example of the JSON
+    that its answers must be, "" if they are text.
     """
 
     name: str
@@ -36,10 +36,10 @@ class TaskType:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one call, as the provider counted them; 0 where it did not say.
+    """Token counts of one call, as the provider reports them; 0 if it does not.
 
-    `cached_tokens` are a part of `input_tokens`. `thinking_tokens` are no part of `output_tokens`:
-    what the model wrote in all is the sum of both, whichever way a provider counts.
+    `cached_tokens` are included in `input_tokens`. `thinking_tokens` are not included in
+    `output_tokens`, however a provider counts: the model wrote the sum of both.
     """
 
     input_tokens: int = 0
@@ -58,12 +58,12 @@ class Usage:
 
 @dataclass(frozen=True)
 class Completion:
-    """The text a provider answered with.
+    """A completion from a provider.
 
-    `finish_reason` is "stop", or "length" where the text was cut off at the token limit. `cost` is
-    in US dollars, None where the price is unknown. `reasoning` is what the provider showed of the
-    model's thoughts, which are no part of `text`. `labels` say what kind of task it is, for the
-    columns of the same names (`family`, `level`), where the provider knows.
+    `finish_reason` is "stop", or "length" if the text was cut off at the token limit. `cost` is in
+    US dollars, None if the price is unknown. `reasoning` is the visible part of the model's
+    reasoning, which `text` does not include. `labels` are the task's `family` and `level`, if the
+    provider knows them; they become columns.
     """
 
     text: str
@@ -91,26 +91,26 @@ class Sample:
 
     @property
     def id(self) -> str:
-        """A hash of the content: 16 hexadecimal digits, the same on every machine."""
+        """A hash of the content, 16 hexadecimal digits, equal on every machine."""
         parts = (self.type, self.language, self.prompt, self.answer, self.response)
         framed = "".join(f"{len(part)}:{part}" for part in parts)
-        import hashlib  # loads OpenSSL, which judging does not need
+        import hashlib  # it loads OpenSSL, which verdicts do not need
 
         return hashlib.sha256(framed.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Program:
-    """What a guest is given: source code, its standard input, and optionally tests.
+    """The input of a guest: source code, its standard input, and optionally tests.
 
-    Each of `tests` is source text run after the code in the same namespace; it passes when it ends
-    without an exception (JavaScript: and without a failed `console.assert`). With `entry_point`,
-    `tests` are texts that define `check(candidate)`, which is called with the named function.
-    `setup` is run after the code and before the tests, such as the imports that they need.
+    Each of `tests` is source code that runs after `code` in the same namespace. It passes if it
+    ends without an exception (in JavaScript also without a failed `console.assert`). With
+    `entry_point`, `tests` define `check(candidate)`, which is called with the named function.
+    `setup` runs after the code and before the tests, for example the imports that they need.
 
-    With `expected`, each of `tests` is an expression, and passes when its value is the JSON value
-    in the same place (see `runtimes/json_values.py`). Tests can import the program as `solution`,
-    as `main`, and under the name of its `file`, such as "bank.py".
+    With `expected`, each of `tests` is an expression, and passes if its value equals the JSON value
+    at the same index (see `runtimes/json_values.py`). Tests can import the program as `solution`,
+    as `main`, and by the name of its `file`, for example "bank.py".
     """
 
     code: str
@@ -124,9 +124,9 @@ class Program:
 
 @dataclass(frozen=True)
 class TestResult:
-    """How one test ended; `message` is its error, "" when it passed."""
+    """The result of one test; `message` is its error, "" if it passed."""
 
-    __test__ = False  # a noun of ours, not a test class for pytest to collect
+    __test__ = False  # not a test class for pytest
 
     passed: bool
     message: str = ""
@@ -134,12 +134,12 @@ class TestResult:
 
 @dataclass(frozen=True)
 class Execution:
-    """How one program ended in its sandbox.
+    """The result of one program in its sandbox.
 
-    `status` is "ok" (exit code 0), "error" (an exception, a non-zero exit, a trap), "timeout",
-    "memory" or "output" (a limit was met); a program that was stopped has the exit code 124 (for
-    time) or 137. `tests` holds one result for each test that reported, in order: fewer than were
-    asked for means that the program ended before it could be judged.
+    `status` is "ok" (exit code 0), "error" (an exception, a non-zero exit code, a trap), "timeout",
+    "memory" or "output" (a limit was reached). A program that was stopped has the exit code 124
+    (time) or 137. `tests` has a result for each test that reported, in order; fewer than requested
+    means that the program ended before all tests ran.
     """
 
     stdout: str
@@ -152,11 +152,11 @@ class Execution:
 
 @dataclass(frozen=True)
 class RewardFunctionScore:
-    """What a reward says of one completion.
+    """The score of one completion.
 
-    The scores lie in [0, 1]. `correctness_score` may carry partial credit; `status` is the strict
-    verdict: "passed", "failed", or "unscored" where the reward could not judge (our side's fault,
-    such as a gold answer that cannot be read), with the reason in `error_msg`.
+    The scores are in [0, 1]; `correctness_score` may have partial credit. `status` is the strict
+    verdict: "passed", "failed", or "unscored" if the reward could not judge for reasons on our
+    side, for example an unreadable gold answer. `error_msg` has the reason.
     """
 
     format_score: float
@@ -168,7 +168,7 @@ class RewardFunctionScore:
 
     @property
     def passed(self) -> bool:
-        """Whether the strict verdict is "passed", whatever the scores."""
+        """Whether the strict verdict is "passed"."""
         return self.status == "passed"
 
     @property
@@ -182,10 +182,10 @@ _SLOT = re.compile(r"(.+)/(\d+)/(\d+)/(\d+)(?:/solve(\d+))?", re.ASCII | re.DOTA
 
 @dataclass(frozen=True)
 class Slot:
-    """One place for one call: the `index`-th sample of a family, its draft, and which repair of it.
+    """The slot of one call: the `index`-th sample of a family, its draft, and the draft's repair.
 
-    As text: "math/3/0/1". A draft is a new task; a repair asks for the same one again. With
-    `solve`, the call solves the task of that place without its answer: "math/3/0/1/solve2".
+    As text: "math/3/0/1". A draft is a new task; a repair requests the same task again. With
+    `solve`, the call solves the slot's task without its answer: "math/3/0/1/solve2".
     """
 
     family: str
@@ -200,16 +200,16 @@ class Slot:
 
     @classmethod
     def parse(cls, text: str) -> Slot:
-        """Read back what `str` wrote; raises ValueError for anything else."""
-        found = _SLOT.fullmatch(text)
-        if not found:
+        """Parse the text of a slot. Raises ValueError if it is malformed."""
+        match = _SLOT.fullmatch(text)
+        if not match:
             raise ValueError(f"no slot: {text!r}")
-        return cls(found[1], *(int(number or 0) for number in found.groups()[1:]))
+        return cls(match[1], *(int(number or 0) for number in match.groups()[1:]))
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One question to a provider: where its answer belongs, and what is asked."""
+    """One request to a provider, and the slot of its completion."""
 
     slot: Slot
     task: TaskType
@@ -235,11 +235,11 @@ REASONS: frozenset[str] = frozenset(get_args(Reason))
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one attempt.
+    """The outcome of one attempt.
 
-    `reason` is "" for an accepted sample, else why not, and `score.error_msg` says more.
-    `completion` is None if there was no text at all; `certificate` has the columns that say how the
-    row was verified.
+    `reason` is "" for an accepted sample, else the reason for rejection; `score.error_msg` has the
+    details. `completion` is None if there was no text. `certificate` has the columns that say how
+    the row was verified.
     """
 
     attempt: Attempt
@@ -251,9 +251,9 @@ class Outcome:
 
     @property
     def accepted(self) -> bool:
-        """Whether the sample is kept."""
+        """Whether the sample is accepted."""
         return not self.reason
 
     def rejected(self, reason: Reason, error: str) -> Outcome:
-        """This outcome, but not kept: for which reason, and what more there is to say."""
+        """This outcome, rejected for this reason, with the details."""
         return replace(self, reason=reason, score=replace(self.score, error_msg=error))

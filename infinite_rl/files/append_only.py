@@ -1,4 +1,4 @@
-"""Files that only grow, by whole records: written by one process, read back by any."""
+"""Append-only files of whole records: one process writes, any process reads."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 from ..errors import StoreError
 
 T = TypeVar("T")
-_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
-_READ_AT_ONCE = 2**20  # bytes; with less, reading a long file back takes twice as long
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+_BUFFER = 2**20  # bytes; with a smaller one, reading a long file takes twice as long
 
 
 class DiskFull(StoreError):
-    """There is no room for a record."""
+    """There is no space for a record."""
 
 
 class AppendOnlyFile:
@@ -29,64 +29,57 @@ class AppendOnlyFile:
         StoreError: the file cannot be written.
     """
 
-    recovery_hint = "what was kept is whole"  # said of a write that failed
+    recovery_hint = "the records before are complete"  # a part of the error of a failed write
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._file = path.open("ab", buffering=0)  # a record is with the system at once
+            self._file = path.open("ab", buffering=0)  # a record reaches the system at once
         except OSError as error:
             raise StoreError(f"cannot write {path}: {error.strerror}") from None
 
     def sync(self) -> None:
-        """Force what was appended to the disk."""
+        """Force the records to the disk."""
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Close the file; what was appended is with the system.
-
-        Another may write it at once, also where a process that is only being started, or was
-        forked, holds a copy of what is open here.
-        """
+        """Close the file, and unlock it even if a forked process holds a copy of it."""
         if not self._file.closed:
             fcntl.flock(self._file, fcntl.LOCK_UN)
         self._file.close()
 
-    def _claim(self) -> None:
-        """Be the one process that writes the file. Raises StoreError where another is."""
+    def _lock(self) -> None:
+        """Become the one process that writes the file. Raises StoreError if another is."""
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StoreError(f"another process is writing {self.path}") from None
 
-    def _drop_half_line(self) -> None:
-        """Drop half a line at the end, whose writer was killed."""
+    def _drop_torn_line(self) -> None:
+        """Remove half a line at the end, whose writer was killed."""
         end = max((end for end, _ in whole_lines(self.path)), default=0)
         if end < self.path.stat().st_size:
             self._file.truncate(end)
 
     def _write(self, record: bytes) -> int:
-        """Append a record; where it begins.
+        """Append a record, and return its offset.
 
         Raises:
-            StoreError: that failed, `DiskFull` for want of room; the file is as it was before.
+            StoreError: the write failed (`DiskFull`: no space); the file is as it was before.
         """
         try:
-            return self._write_whole(record)
+            start = os.fstat(self._file.fileno()).st_size
+            try:
+                while record:
+                    record = record[self._file.write(record) :]
+            except OSError:
+                self._file.truncate(start)
+                raise
         except OSError as error:
             kind = DiskFull if error.errno in _NO_SPACE else StoreError
             message = f"cannot write {self.path}: {error.strerror}; {self.recovery_hint}"
             raise kind(message) from None
-
-    def _write_whole(self, record: bytes) -> int:
-        place = os.fstat(self._file.fileno()).st_size
-        try:
-            while record:
-                record = record[self._file.write(record) :]
-        except OSError:
-            self._file.truncate(place)  # no half record
-            raise
-        return place
+        return start
 
 
 class JsonlLog(AppendOnlyFile):
@@ -104,8 +97,8 @@ class JsonlLog(AppendOnlyFile):
         super().__init__(path)
         with ExitStack() as on_error:
             on_error.callback(self._file.close)
-            self._claim()
-            self._drop_half_line()
+            self._lock()
+            self._drop_torn_line()
             on_error.pop_all()
 
     def append(self, record: object) -> int:
@@ -127,28 +120,25 @@ def read_jsonl(path: Path, parse: Callable[[Any], T]) -> Iterator[tuple[int, T]]
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Each line with the offset of its end, in bytes; the last one may be torn."""
+    """Yield the offset of each line's end, and the line; the last one may be torn."""
     end = 0
-    with path.open("rb", _READ_AT_ONCE) as file:
+    with path.open("rb", _BUFFER) as file:
         for line in file:
             end += len(line)
             yield end, line
 
 
 def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Each line as `read_lines`, without one at the end that is torn."""
+    """Yield as `read_lines`, without a torn line at the end."""
     return ((end, line) for end, line in read_lines(path) if line.endswith(b"\n"))
 
 
 def damaged(path: Path, end: int | None, what: str) -> StoreError:
-    """The error for a file that does not hold what was appended to it.
-
-    `end` is the offset of the end of the line that is not as it should be, where there is one.
-    """
+    """The error for a file with a malformed line, which ends at the offset `end` if it is known."""
     where = ""
     if end is not None:
         where = f" at line {sum(reached <= end for reached, _ in read_lines(path))}"
     return StoreError(
         f"{path} is damaged{where} ({what}). "
-        "Mend it, move it away or choose another output folder; it was left as it is."
+        "Repair it, move it away or choose another output folder; it was not changed."
     )

@@ -1,4 +1,4 @@
-"""Files and folders that take the place of others: whole or not at all, and on the disk."""
+"""Replace files and folders in one step: complete and on the disk, or not at all."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..errors import StoreError
 
 UNFINISHED = ".part"
 _NEW, _OLD = "new", "old"
-_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # what mounts of object stores say of folders
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # from mounts of object stores, for folders
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """A file to write in, which takes the place of `path` when all is well; its folder is made.
+    """Yield a temporary file that replaces `path` if the block succeeds; its folder is created.
 
     Raises:
         StoreError: the file cannot be written.
@@ -31,7 +31,9 @@ def atomic_file(path: Path) -> Iterator[Path]:
         os.close(number)
         try:
             yield Path(name)
-            Path(name).chmod(0o666 & ~_umask())
+            mask = os.umask(0)
+            os.umask(mask)
+            Path(name).chmod(0o666 & ~mask)
             os.replace(name, path)
         finally:
             with suppress(FileNotFoundError):
@@ -42,23 +44,24 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """A path of that name where nothing is: the folder, or file, made there becomes `path`.
+    """Yield a path; the folder or file that the block creates there becomes `path`.
 
-    It does when all of it is on the disk. What was there stays until then, and for good where the
-    block raises. The parent is made. What a killed process leaves is hidden in there.
+    It does so when all of it is on the disk. If the block fails, the old content stays. The parent
+    is created, and holds a hidden folder meanwhile, which a killed process leaves behind.
 
     Raises:
         OSError: it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # It has no part of the name, which may be as long as a name can be.
+    # Without a part of the name, which may be as long as a name can be.
     room = Path(tempfile.mkdtemp(prefix=".", suffix=UNFINISHED, dir=path.parent))
-    held = _held(room)  # by which `clear_abandoned` knows that it is
+    lock = _try_lock(room)  # which `clear_abandoned` respects
     draft, before = room / _NEW / path.name, room / _OLD
     try:
         draft.parent.mkdir()
         yield draft
-        sync(draft)
+        for each in [*draft.rglob("*"), draft] if draft.is_dir() else [draft]:
+            sync(each)
         if path.exists():
             path.rename(before)
         try:
@@ -67,30 +70,30 @@ def atomic_folder(path: Path) -> Iterator[Path]:
             if before.exists():
                 before.rename(path)
             raise
-        sync_one(path.parent)
+        sync(path.parent)
     finally:
         shutil.rmtree(room, ignore_errors=True)
-        if held is not None:
-            os.close(held)
+        if lock is not None:
+            os.close(lock)
 
 
 def clear_abandoned(folder: Path) -> None:
-    """Remove what killed processes left of `atomic_folder`, and nothing else, in a folder.
+    """Remove what killed processes left of `atomic_folder` in a folder that others may write to.
 
-    Others may be at it there. A folder that was moved away and not replaced gets its name back.
+    A folder that was moved away and not replaced gets its name back.
     """
     for room in folder.glob(f".*{UNFINISHED}"):
-        if (room / _NEW).is_dir() and (held := _held(room)) is not None:
+        if (room / _NEW).is_dir() and (lock := _try_lock(room)) is not None:
             with suppress(OSError):
                 for draft in (room / _NEW).iterdir():
                     if (room / _OLD).exists() and not (folder / draft.name).exists():
                         (room / _OLD).rename(folder / draft.name)
                 shutil.rmtree(room)
-            os.close(held)
+            os.close(lock)
 
 
-def _held(folder: Path) -> int | None:
-    """A lock on a folder, which goes with its process; None where that cannot be had."""
+def _try_lock(folder: Path) -> int | None:
+    """Lock a folder until this process ends; None if another process holds the lock."""
     number = None
     try:
         number = os.open(folder, os.O_RDONLY)
@@ -103,13 +106,13 @@ def _held(folder: Path) -> int | None:
 
 
 def clear_unfinished(folder: Path) -> None:
-    """Remove what killed processes left in a folder where nobody makes any folder now."""
+    """Remove what killed processes left in a folder that no other process writes to."""
     for left in folder.glob(f".*{UNFINISHED}"):
         shutil.rmtree(left, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file, whole or not at all, and onto the disk. Raises StoreError where that fails."""
+    """Replace a file in one step, on the disk. Raises StoreError if that fails."""
     with atomic_file(path) as draft, draft.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
@@ -117,15 +120,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def sync(path: Path) -> None:
-    """Force a file, or a folder with all that is in it, to the disk."""
-    if path.is_dir():
-        for each in path.rglob("*"):
-            sync_one(each)
-    sync_one(path)
-
-
-def sync_one(path: Path) -> None:
-    """Force one file, or the names in one folder, to the disk."""
+    """Force a file, or the names in a folder, to the disk."""
     number = os.open(path, os.O_RDONLY)
     try:
         os.fsync(number)
@@ -134,9 +129,3 @@ def sync_one(path: Path) -> None:
             raise
     finally:
         os.close(number)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

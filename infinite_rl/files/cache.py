@@ -1,4 +1,4 @@
-"""The folder of this user's cache: compiled runtimes, and what was fetched from elsewhere."""
+"""The user's cache folder: compiled runtimes, and downloads."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """`$INFINITE_RL_CACHE`, else the user's cache folder; made for the user alone if it is missing.
+    """`$INFINITE_RL_CACHE`, else the user's cache folder; created, private to the user.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
         RuntimeError: there is no home directory.
     """
     if chosen := os.environ.get("INFINITE_RL_CACHE"):

@@ -1,4 +1,4 @@
-"""CSV files that only grow, by whole rows, and are read back as exact strings."""
+"""Append-only CSV files of whole rows, which are read back as exact strings."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _QUOTED = re.compile(r'[",\r\n]')
 def read_rows(
     path: Path, columns: Sequence[str] | None = None, later: Later = None
 ) -> Iterator[dict[str, str]]:
-    """The whole rows of a CSV file as exact strings; a torn last row is left out, with a warning.
+    """Yield the whole rows of a CSV file as exact strings; a torn last one is skipped, and logged.
 
     A file of an earlier version may lack `later` columns, which are "" in its rows, or have them by
     their earlier names.
 
     Raises:
-        StoreError: the header is not `columns` (where given), or the file is damaged.
+        StoreError: the header is not `columns`, if they are given, or the file is damaged.
     """
     size, rows = path.stat().st_size, _scan(path, columns, later)
     header, end = next(rows, ([], 0))
     lacking = dict.fromkeys(set(columns or ()).difference(header), "")
-    for fields, end in rows:  # noqa: B007 -- it is looked at below
+    for fields, end in rows:  # noqa: B007 -- used below
         yield dict(zip(header, fields)) | lacking  # noqa: B905 -- as many of each
-    if 0 < end < size:  # of a file that grows meanwhile, the end is past what it was
-        logger.warning("%s ends in half a row, which is left out", path)
+    if 0 < end < size:  # a file that has grown meanwhile ends past its old size
+        logger.warning("%s ends in half a row, which is skipped", path)
 
 
 def is_header(fields: Sequence[str], columns: Sequence[str], later: Later = None) -> bool:
@@ -61,13 +61,13 @@ def _renamed(fields: Sequence[str], later: Later) -> list[str]:
 def _scan(
     path: Path, columns: Sequence[str] | None, later: Later = None
 ) -> Iterator[tuple[list[str], int]]:
-    """The fields of each whole row, with the offset of its end in bytes; the header comes first."""
+    """Yield the fields of each whole row and the offset of its end; the header comes first."""
     csv.field_size_limit(2**31 - 1)  # the default of 128 KiB is less than a long response
     size, offset, last = path.stat().st_size, 0, b""
 
     def texts() -> Iterator[str]:
         nonlocal offset, last
-        for offset, last in read_lines(path):  # noqa: B007 -- it is looked at below
+        for offset, last in read_lines(path):  # noqa: B007 -- used below
             yield last.decode(ENCODING, ERRORS)
 
     header: list[str] | None = None
@@ -94,7 +94,7 @@ def _checked_header(
             what = "a spreadsheet saved it, which may change values (007 becomes 7)"
         raise StoreError(
             f"{path} was not written by this version: {what}. "
-            "Move it away or choose another output folder; it was left as it is."
+            "Move it away or choose another output folder; it was not changed."
         )
     return _renamed(fields, later)
 
@@ -102,8 +102,8 @@ def _checked_header(
 class CsvLog(AppendOnlyFile):
     """One append-only CSV file with fixed columns.
 
-    A file of an earlier version, which lacks some of the `later` columns, gets them when a row is
-    first appended, empty in the rows that are there: whole or not at all.
+    A file of an earlier version gets its missing `later` columns in one step when a row is first
+    appended; they are empty in the rows before.
     """
 
     def __init__(self, path: Path, columns: Sequence[str], later: Later = None) -> None:
@@ -111,8 +111,7 @@ class CsvLog(AppendOnlyFile):
         self.columns, self._later, self._is_older = columns, later, False
 
     def recover(self, *columns: str) -> Iterator[tuple[str, ...]]:
-        """Yield some columns, at least two, of the rows that are there; then move a torn end aside,
-        or write the header.
+        """Yield two or more columns of each row; then move a torn end aside, or write the header.
 
         Raises:
             StoreError: the file is foreign or damaged.
@@ -121,7 +120,7 @@ class CsvLog(AppendOnlyFile):
         header, end = next(rows, (list(self.columns), 0))
         self._is_older = header != list(self.columns)
         wanted = itemgetter(*map(header.index, columns))
-        for fields, end in rows:  # noqa: B007 -- it is looked at below
+        for fields, end in rows:  # noqa: B007 -- used below
             yield wanted(fields)
         if end < self.path.stat().st_size:
             self._move_torn_end_aside(end)
@@ -129,7 +128,7 @@ class CsvLog(AppendOnlyFile):
             self._write(_line(self.columns))
 
     def append(self, row: Mapping[str, str]) -> None:
-        """Write one whole row. Raises StoreError, and leaves no half row, where that fails."""
+        """Write one whole row. Raises StoreError if that fails, and leaves no half row."""
         if self._is_older:
             _add_columns(self.path, self.columns, self._later)
             self.close()
@@ -160,11 +159,11 @@ def _add_columns(path: Path, columns: Sequence[str], later: Later) -> None:
         return
     with atomic_file(path) as draft, path.open("rb") as before, draft.open("wb") as file:
         file.write(_line(columns))
-        for fields, end in rows:  # noqa: B007 -- it is looked at below
+        for fields, end in rows:  # noqa: B007 -- used below
             row = dict(zip(header, fields, strict=True))
             file.write(_line([row.get(name, "") for name in columns]))
         before.seek(end)
-        file.write(before.read())  # half a row at the end, which is no row of either
+        file.write(before.read())  # half a row at the end
         file.flush()
         os.fsync(file.fileno())
 
@@ -176,8 +175,8 @@ def _line(fields: Sequence[str]) -> bytes:
 def csv_line(fields: Sequence[str], end: str = "\r\n") -> str:
     """A line of CSV by RFC 4180.
 
-    The csv module of before Python 3.13 may leave a lone carriage return bare, and that of 3.10
-    takes no NUL, which is U+FFFD there.
+    Before Python 3.13 the csv module may write a bare carriage return. In 3.10 it does not accept
+    NUL, which becomes U+FFFD.
     """
     if sys.version_info < (3, 11):
         fields = [field.replace("\0", "\ufffd") for field in fields]

@@ -12,10 +12,9 @@ from ..errors import StoreError
 
 @contextmanager
 def locked(out_dir: Path) -> Iterator[None]:
-    """Be the one that writes to the folder, which is made where it is missing.
+    """Lock a folder, which is created if it is missing, for this process.
 
-    The lock goes with the process, so a killed run leaves none behind. It ends with the block, also
-    where a process that was forked meanwhile holds a copy of what is open here.
+    The lock ends with the process or the block, even if a forked process holds a copy of its file.
 
     Raises:
         StoreError: the folder cannot be written to, or another run is writing to it.

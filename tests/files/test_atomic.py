@@ -1,4 +1,4 @@
-"""What takes another's place does so whole, or not at all."""
+"""Files and folders are replaced in one step, or not at all."""
 
 from __future__ import annotations
 
@@ -33,37 +33,39 @@ def made(path: Path, text: str) -> None:
 # Folders.
 
 
-def test_a_folder_takes_the_place_of_whatever_was_there(tmp_path: Path) -> None:
-    place = tmp_path / "new" / "parent" / "place"
-    made(place, "first")
-    made(place, "second")
-    assert names(place) == ["second"] and names(place.parent) == ["place"]
-    with atomic_folder(place) as draft:
-        assert draft.name == "place"  # so that it has the ending that says what a file is
+def test_a_folder_replaces_whatever_was_there(tmp_path: Path) -> None:
+    target = tmp_path / "new" / "parent" / "target"
+    made(target, "first")
+    made(target, "second")
+    assert names(target) == ["second"] and names(target.parent) == ["target"]
+    with atomic_folder(target) as draft:
+        assert draft.name == "target"  # and so the suffix of the file
         draft.write_text("a file")
-    assert place.read_text() == "a file"
-    made(place, "third")
-    assert names(place) == ["third"] and names(place.parent) == ["place"]
+    assert target.read_text() == "a file"
+    made(target, "third")
+    assert names(target) == ["third"] and names(target.parent) == ["target"]
+    made(tmp_path / ("x" * 255), "file")  # the longest name
+    assert names(tmp_path) == ["new", "x" * 255]
 
 
-def test_until_it_is_whole_a_folder_is_not_there_and_its_elder_is(tmp_path: Path) -> None:
-    place = tmp_path / "place"
-    with atomic_folder(place) as draft:
+def test_until_it_is_complete_a_folder_is_absent_and_the_old_one_stays(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    with atomic_folder(target) as draft:
         draft.mkdir()
-        assert not place.exists()
-    (place / "elder").touch()
-    with pytest.raises(ZeroDivisionError), atomic_folder(place) as draft:
+        assert not target.exists()
+    (target / "old").touch()
+    with pytest.raises(ZeroDivisionError), atomic_folder(target) as draft:
         draft.mkdir()
-        assert names(place) == ["elder"]
+        assert names(target) == ["old"]
         raise ZeroDivisionError
-    assert names(place) == ["elder"] and names(tmp_path) == ["place"]
+    assert names(target) == ["old"] and names(tmp_path) == ["target"]
 
 
 @pytest.mark.parametrize("call", ["fsync", "rename"])
-def test_a_folder_that_cannot_take_its_place_leaves_the_elder(
+def test_a_folder_that_cannot_be_renamed_leaves_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
-    made(tmp_path / "place", "elder")
+    made(tmp_path / "target", "old")
     real = Path.rename
 
     def fails(path: Path | int, *target: Path) -> Path:
@@ -73,19 +75,19 @@ def test_a_folder_that_cannot_take_its_place_leaves_the_elder(
 
     monkeypatch.setattr(os if call == "fsync" else Path, call, fails)
     with pytest.raises(OSError, match="No space left"):
-        made(tmp_path / "place", "younger")
-    assert names(tmp_path / "place") == ["elder"] and names(tmp_path) == ["place"]
+        made(tmp_path / "target", "new")
+    assert names(tmp_path / "target") == ["old"] and names(tmp_path) == ["target"]
 
 
-def test_all_of_a_folder_is_on_the_disk_before_it_takes_its_place(
+def test_all_of_a_folder_is_on_the_disk_before_it_is_renamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place, synced = tmp_path / "place", dict[int, bool]()
-    monkeypatch.setattr(os, "fsync", lambda f: synced.update({os.fstat(f).st_ino: place.exists()}))
-    with atomic_folder(place) as draft:
+    target, synced = tmp_path / "target", dict[int, bool]()
+    monkeypatch.setattr(os, "fsync", lambda f: synced.update({os.fstat(f).st_ino: target.exists()}))
+    with atomic_folder(target) as draft:
         (draft / "sub").mkdir(parents=True)
         (draft / "sub" / "file").touch()
-    inside = [place, place / "sub", place / "sub" / "file"]
+    inside = [target, target / "sub", target / "sub" / "file"]
     assert synced == {path.stat().st_ino: path == tmp_path for path in [*inside, tmp_path]}
 
 
@@ -100,18 +102,13 @@ def test_a_mount_that_syncs_no_folders_has_its_files_synced(
     monkeypatch.setattr(os, "fsync", partial(refuse, folders=True))
     if error == errno.EIO:
         with pytest.raises(OSError):
-            made(tmp_path / "place", "file")
+            made(tmp_path / "target", "file")
     else:
-        made(tmp_path / "place", "file")
-        assert names(tmp_path / "place") == ["file"]
+        made(tmp_path / "target", "file")
+        assert names(tmp_path / "target") == ["file"]
     monkeypatch.setattr(os, "fsync", partial(refuse, folders=False))
     with pytest.raises(OSError):
         made(tmp_path / "other", "file")
-
-
-def test_a_folder_may_have_the_longest_name_there_is(tmp_path: Path) -> None:
-    made(tmp_path / ("x" * 255), "file")
-    assert names(tmp_path) == ["x" * 255]
 
 
 def test_what_killed_processes_left_is_cleared_and_nothing_else(tmp_path: Path) -> None:
@@ -123,20 +120,20 @@ def test_what_killed_processes_left_is_cleared_and_nothing_else(tmp_path: Path) 
     assert names(tmp_path) == ["whole"]
 
 
-def left(folder: Path, name: str, *, elder: bool) -> None:
-    """What a process leaves that was killed as a folder was to take its place."""
+def left(folder: Path, name: str, *, old: bool) -> None:
+    """What a process leaves that was killed during the rename."""
     (folder / f".{name}.part" / "new" / name / "half").mkdir(parents=True)
-    if elder:
-        (folder / f".{name}.part" / "old" / "elder").mkdir(parents=True)
+    if old:
+        (folder / f".{name}.part" / "old" / "old").mkdir(parents=True)
 
 
-def test_what_others_are_making_is_not_cleared_and_an_elder_gets_its_name_back(
+def test_what_others_are_making_is_not_cleared_and_an_old_gets_its_name_back(
     tmp_path: Path,
 ) -> None:
-    left(tmp_path, "began", elder=False)
-    left(tmp_path, "moved", elder=True)
-    left(tmp_path, "replaced", elder=True)
-    (tmp_path / "replaced" / "younger").mkdir(parents=True)
+    left(tmp_path, "began", old=False)
+    left(tmp_path, "moved", old=True)
+    left(tmp_path, "replaced", old=True)
+    (tmp_path / "replaced" / "new").mkdir(parents=True)
     (tmp_path / ".another.part" / "file").mkdir(parents=True)
     with atomic_folder(tmp_path / "made") as draft:
         files = len(os.listdir("/dev/fd"))
@@ -144,14 +141,14 @@ def test_what_others_are_making_is_not_cleared_and_an_elder_gets_its_name_back(
         assert len(os.listdir("/dev/fd")) == files
         draft.mkdir()
     assert names(tmp_path) == [".another.part", "made", "moved", "replaced"]
-    assert names(tmp_path / "moved") == ["elder"] and names(tmp_path / "replaced") == ["younger"]
+    assert names(tmp_path / "moved") == ["old"] and names(tmp_path / "replaced") == ["new"]
 
 
-def test_no_lock_is_held_when_a_folder_has_its_place(tmp_path: Path) -> None:
+def test_no_lock_is_held_after_the_rename(tmp_path: Path) -> None:
     before = len(os.listdir("/dev/fd"))
-    left(tmp_path, "began", elder=False)
+    left(tmp_path, "began", old=False)
     clear_abandoned(tmp_path)
-    made(tmp_path / "place", "file")
+    made(tmp_path / "target", "file")
     write_text(tmp_path / "file", "text")
     assert len(os.listdir("/dev/fd")) == before
 
@@ -180,7 +177,7 @@ def test_a_file_may_be_read_by_whom_the_system_lets_read_new_ones(tmp_path: Path
     assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o646
 
 
-def test_all_of_a_text_is_on_the_disk_before_it_takes_its_place(
+def test_all_of_a_text_is_on_the_disk_before_it_is_renamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, synced = tmp_path / "a.txt", list[tuple[int, bool]]()

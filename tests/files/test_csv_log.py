@@ -31,5 +31,5 @@ def test_a_torn_last_row_is_left_out_with_a_warning(
     path = tmp_path / "rows.csv"
     path.write_bytes(f"type,answer\r\nmath,1\r\n{torn}".encode())
     assert list(read_rows(path)) == [{"type": "math", "answer": "1"}]
-    said = f"{path} ends in half a row, which is left out"
+    said = f"{path} ends in half a row, which is skipped"
     assert caplog.messages == ([said] if torn else [])

@@ -189,7 +189,7 @@ class _Lines(AppendOnlyFile):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._turn = threading.Lock()
-        self._drop_half_line()
+        self._drop_torn_line()
 
     def __enter__(self) -> _Lines:
         return self
