@@ -48,7 +48,7 @@ class AppendOnlyFile:
             fcntl.flock(self._file, fcntl.LOCK_UN)
         self._file.close()
 
-    def _lock(self) -> None:
+    def _lock_file(self) -> None:
         """Become the one process that writes the file. Raises StoreError if another is."""
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -97,7 +97,7 @@ class JsonlLog(AppendOnlyFile):
         super().__init__(path)
         with ExitStack() as on_error:
             on_error.callback(self._file.close)
-            self._lock()
+            self._lock_file()
             self._drop_torn_line()
             on_error.pop_all()
 

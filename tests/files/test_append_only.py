@@ -48,12 +48,12 @@ def broken(file: AppendOnlyFile, monkeypatch: pytest.MonkeyPatch) -> Break:
 
 
 def test_one_process_writes_a_file_until_it_closes_it(file: AppendOnlyFile) -> None:
-    file._lock()
+    file._lock_file()
     with pytest.raises(StoreError, match="another process is writing .*x"):
-        AppendOnlyFile(file.path)._lock()
+        AppendOnlyFile(file.path)._lock_file()
     copy = os.dup(file._file.fileno())  # as a forked process has until it runs its program
     file.close()
-    AppendOnlyFile(file.path)._lock()
+    AppendOnlyFile(file.path)._lock_file()
     file.close()  # again does nothing
     os.close(copy)
 

@@ -456,7 +456,7 @@ def test_a_job_that_is_started_again_goes_on_from_its_newest_checkpoint(
     torch.set_num_threads(1)
     whole = train(rows, None, TrainingConfig.of({**told, "out": str(tmp_path / "whole")}))
     torch.set_num_threads(threads)
-    final = fetch(f"{places['checkpoints']}{run}_final/")
+    final = fetch(f"{places['checkpoint_uri']}{run}_final/")
     assert (final / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
