@@ -87,11 +87,7 @@ def test_a_tag_of_another_name_is_read_on_request() -> None:
 # --- the reference: told apart by shape, never guessed
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["(1, 2)", "x = 5", "print(3)", "def f(): pass", "import os", "", "{not json", '{"a": 1}']
-    + ["Use ```python\nprint(1)\n``` here", "```python\nprint(1)", '["tests"]', "007", " padded "],
-)
+@tables
 def test_text_is_a_text_even_where_it_looks_like_code(text: str) -> None:
     assert read_reference(text) == Output(text)
 
@@ -698,32 +694,8 @@ def test_an_executor_of_ones_own_is_used_for_many_too() -> None:
 
 # --- hostile answers
 
-FORGERIES = [
-    "",
-    "   \n",
-    "# double",
-    "import sys; sys.exit(0)",
-    "import os; os._exit(0)",
-    "raise SystemExit",
-    "raise KeyboardInterrupt",
-    "print('passed')",
-    "print('3 of 3 tests passed')",
-    'print(\'{"tests": [true, true, true], "status": "ok"}\')',
-    "import sys; print('ok', file=sys.stderr)",
-    "def double(x):\n    try:\n        return y\n    except BaseException:\n        return None",
-    "try:\n    1 / 0\nexcept BaseException:\n    pass",
-    "def double(x): raise SystemExit(0)",
-    "def double(x):\n    import os; os._exit(0)",
-    "double = print",
-    "import sys; sys.stdout = None",
-    "import atexit; atexit.register(lambda: print('passed'))",
-    "while True:\n    print('a' * 100_000)",
-    "print('a' * 10_000_000)",
-    "def double(x): return double(x)",
-]
 
-
-@pytest.mark.parametrize("code", FORGERIES, ids=range(len(FORGERIES)))
+@tables
 def test_no_forgery_passes_the_tests(code: str) -> None:
     score = REWARD.compute_reward(answer(code), DOUBLE_TESTS)
     assert score.status == "failed"
@@ -834,20 +806,7 @@ def test_javascript_is_judged_like_python() -> None:
     assert judge("JSON.parse('{')", "42", "javascript").format_score == 1.0
 
 
-JAVASCRIPT_FORGERIES = [
-    "// double",
-    "process.exit(0)",
-    "console.log('passed')",
-    "console.assert = () => {}",
-    "function double(x) { process.exit(0); }",
-    "function double(x) { try { return y; } catch { } }",
-    "const double = console.log",
-    "while (true) console.log('a'.repeat(100_000))",
-    "function double(x) { return double(x); }",
-]
-
-
-@pytest.mark.parametrize("code", JAVASCRIPT_FORGERIES, ids=range(len(JAVASCRIPT_FORGERIES)))
+@tables
 def test_no_forgery_in_javascript_passes_the_tests(code: str) -> None:
     equal = "require('assert').strictEqual(double(2), 4)"
     score = judge(code, {"tests": [equal, equal]}, "javascript")

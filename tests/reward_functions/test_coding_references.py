@@ -381,10 +381,7 @@ def test_a_check_is_called_with_a_method_too() -> None:
     assert judge(SOLUTION["python"], numpy, "python").status == "unscored"
 
 
-@pytest.mark.parametrize(
-    "entry",
-    ["Solution()", "Solution(1).f", "Solution().f()", "os.system", "().f", "A().b.c", "A().b\n"],
-)
+@tables
 def test_nothing_else_is_an_entry_point(entry: str) -> None:
     with pytest.raises(BadReference):
         read_reference(calls(1, entry=entry))

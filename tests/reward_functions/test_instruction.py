@@ -233,10 +233,6 @@ def test_words_keep_their_marks() -> None:
 
 
 # No language is clear.
-NOT_ENGLISH = [
-    *("LA VIDA ES BELLA", "NON LO SO", "C'EST LA VIE", "JE NE SAIS PAS", "LECHE, HUEVOS, PAN"),
-    *("EINS, ZWEI, DREI", "TERIMA KASIH", "DAS IST EIN KURZER SATZ UND NICHT ENGLISCH"),
-]
 
 
 @tables
@@ -248,7 +244,7 @@ def test_a_short_list_of_names_is_not_taken_for_another_language(text: str) -> N
         assert not CHECKS["language:response_language"].follows(text, language=language)
 
 
-@pytest.mark.parametrize("text", NOT_ENGLISH)
+@tables
 def test_a_short_text_in_a_clear_language_is_judged(text: str) -> None:
     assert not CHECKS["change_case:english_capital"].follows(text)
     assert not CHECKS["change_case:english_lowercase"].follows(text.lower())

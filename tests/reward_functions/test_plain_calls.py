@@ -7,26 +7,10 @@ import pytest
 from infinite_rl.reward_functions.coding.plain_calls import are_plain_calls
 from infinite_rl.reward_functions.coding.reference import Tests
 from infinite_rl.sandbox.executor import RewardExecutor
+from tests.support.labelled import Tables
 
-PLAIN = {
-    "python": [
-        "assert f(2) == 4",
-        "assert f(x=[1, {'a': (2, None)}]) != -3.5, 'a message'",
-        "assert sorted(f('b')) == ['a']",
-        "assert abs(f(2) - 1.5) < 1e-9",
-        "assert not f(0)",
-        "assert f",
-        "assert g(f(1), [f(2)])",
-    ],
-    "javascript": [
-        "assert.strictEqual(f(2), 4);",
-        "console.assert(f([1, {a: 2}]) === -3.5, 'a message')",
-        "require('assert').deepStrictEqual(f(...[1, 2]), [3]);",
-        "assert(f(2) !== null)",
-        "assert(f('b').length === 1)",
-        "require('node:assert/strict').equal(JSON.stringify(f(1)), '[]')",
-    ],
-}
+tables = Tables(__file__)
+
 # Each passes without a program, cannot run, looks at more than values, or leaves the call out.
 OTHERS = {
     "python": [
@@ -74,9 +58,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("language", "text"), [(lang, text) for lang in PLAIN for text in PLAIN[lang]]
-)
+@tables
 def test_plain_calls_are_known_and_fail_without_a_program(language: str, text: str) -> None:
     assert are_plain_calls(Tests((text,)), language)
     (result,) = RewardExecutor().execute("", language, tests=[text]).tests

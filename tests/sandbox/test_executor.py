@@ -11,6 +11,9 @@ from infinite_rl.errors import UsageError
 from infinite_rl.runtimes import Limits
 from infinite_rl.sandbox.executor import Executor, RewardExecutor
 from infinite_rl.types import Execution, Program, TestResult
+from tests.support.labelled import Tables
+
+tables = Tables(__file__)
 
 
 class Echo:
@@ -182,19 +185,7 @@ def test_a_slow_program_does_not_cost_its_neighbour_time() -> None:
     assert ended[0].status == "timeout"
 
 
-@pytest.mark.parametrize(
-    ("lang", "code", "ending"),
-    [
-        ("python", "while True: pass", ("timeout", 124)),
-        ("javascript", "while (true) {}", ("timeout", 124)),
-        ("python", "while True: print('x' * 1000)", ("output", 137)),
-        ("javascript", "while (true) console.log('x'.repeat(1000))", ("output", 137)),
-        ("python", "raise SystemExit(3)", ("error", 3)),
-        ("javascript", "process.exit(3)", ("error", 3)),
-        ("python", "1 / 0", ("error", 1)),
-        ("javascript", "null.x", ("error", 1)),
-    ],
-)
+@tables
 def test_every_language_ends_alike(lang: str, code: str, ending: tuple[str, int]) -> None:
     executor = RewardExecutor(timeout=0.3 if ending[0] == "timeout" else 5, output_limit=100_000)
     execution = executor.execute(code, lang)

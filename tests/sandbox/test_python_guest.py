@@ -54,10 +54,7 @@ def test_a_syntax_error_shows_its_line() -> None:
     assert "SyntaxError" in execution.stderr
 
 
-@pytest.mark.parametrize(
-    ("leave", "exit_code"),
-    [("sys.exit()", 0), ("sys.exit(0)", 0), ("sys.exit(3)", 3), ("exit(-1)", 255)],
-)
+@tables
 def test_sys_exit_gives_its_code(leave: str, exit_code: int) -> None:
     execution = run(f"import sys\n{leave}")
     assert execution.exit_code == exit_code

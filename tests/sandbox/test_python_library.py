@@ -102,10 +102,7 @@ def test_another_time_zone_is_not_found() -> None:
 # --- the end of a program ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("code", "exit_code"),
-    [("10**30", 255), ("-(10**30)", 255), ("2**64", 255), ("2**40", 0), ("256", 0), ("True", 1)],
-)
+@tables
 def test_exit_codes_are_those_of_a_process(code: str, exit_code: int) -> None:
     assert run(f"import sys\nsys.exit({code})").exit_code == exit_code
 
