@@ -21,33 +21,29 @@ from infinite_rl.tasks import TASKS
 
 
 def generate(out: Path, rows: int = 6, **options: object) -> Progress:
-    options = {"provider": "procedural", "task_dist": "0,1", **options}
-    return generate_dataset("", rows, out, **options)
+    return generate_dataset(
+        "", rows, out, **{"provider": "procedural", "task_dist": "0,1", **options}
+    )
 
 
-@pytest.mark.parametrize(
-    ("given", "levels"),
-    [
-        (None, None),
-        (2, (2,)),
-        ("3", (3,)),
-        ("3,1", (1, 3)),
-        ("1-3", (1, 2, 3)),
-        (" 1 - 2 , 2", (1, 2)),
-        ([3, 3, 2], (2, 3)),
-    ],
-)
-def test_levels_are_one_a_list_or_a_range(given: object, levels: object) -> None:
-    assert levels_of(given) == levels
+def settings(out: Path) -> dict[str, object]:
+    return dict(json.loads((out / "run.json").read_text())["settings"])
 
 
-@pytest.mark.parametrize(
-    "given", ["", "0", "4", "1-4", "3-1", "1,", "one", "1..2", 0, 9, [], [1, 4]]
-)
-def test_other_levels_are_refused_in_one_line(given: object) -> None:
-    with pytest.raises(UsageError, match="level is 1, 2, 3, a list such as 1,3") as refused:
-        levels_of(given)
-    assert "\n" not in str(refused.value)
+def column(out: Path, name: str) -> list[str]:
+    return [row[name] for row in read_rows(out / DATASET)]
+
+
+LEVELS = {"3": (3,), "3,1": (1, 3), "1-3": (1, 2, 3), " 1 - 2 , 2": (1, 2), None: None, 2: (2,)}
+REFUSED = ("", "0", "4", "1-4", "3-1", "1,", "one", "1..2", 0, 9, [], [1, 4])
+
+
+def test_levels_are_one_a_list_or_a_range_and_others_are_refused_in_one_line() -> None:
+    assert {text: levels_of(text) for text in LEVELS} == LEVELS
+    assert levels_of([3, 3, 2]) == (2, 3)
+    for other in REFUSED:
+        with pytest.raises(UsageError, match="^level is 1, 2, 3, a list such as 1,3.*$"):
+            levels_of(other)
 
 
 def test_the_chosen_levels_and_families_are_all_that_is_made() -> None:
@@ -71,53 +67,43 @@ def test_an_unknown_family_is_refused_with_the_nearest() -> None:
         ProceduralProvider(families=["grahps"])
 
 
-def test_rows_record_their_family_and_level(tmp_path: Path) -> None:
-    generate(tmp_path, level=[1, 3], families=["rates", "series"], task_dist="0,1")
+def test_rows_record_their_family_and_level_and_a_journal_records_them_again(
+    tmp_path: Path,
+) -> None:
+    options = {"level": [1, 3], "families": ["rates", "series"]}
+    generate(tmp_path, **options)
     rows = load_dataset(tmp_path)
     assert set(rows["family"]) <= {"rates", "series"} and set(rows["level"]) <= {"1", "3"}
     for _, row in rows.iterrows():
         problem = make_problem("math", int(row["seed"]), int(row["level"]), row["family"])
         assert row["prompt"] == problem.prompt
-
-
-def test_rows_of_a_journal_record_them_again(tmp_path: Path) -> None:
-    generate(tmp_path, families=["rates"])
-    before = [dict(row) for row in read_rows(tmp_path / DATASET)]
+    labels = [sorted(column(tmp_path, name)) for name in ("id", "family", "level")]
     (tmp_path / DATASET).unlink()
-    generate(tmp_path, families=["rates"])
-    after = [dict(row) for row in read_rows(tmp_path / DATASET)]
-    assert [row["family"] for row in after] == ["rates"] * 6
-    assert sorted(row["id"] + row["level"] for row in after) == sorted(
-        row["id"] + row["level"] for row in before
-    )
+    generate(tmp_path, **options)
+    assert [sorted(column(tmp_path, name)) for name in ("id", "family", "level")] == labels
 
 
 def test_a_data_set_of_an_earlier_version_gets_the_columns(tmp_path: Path) -> None:
     generate(tmp_path, 2)
-    lines = (tmp_path / DATASET).read_text(encoding="utf-8").splitlines(keepends=True)
-    assert lines[0].rstrip().endswith(",family,level")
     rows = list(read_rows(tmp_path / DATASET))
-    names = [name for each in rows[0] if (name := DATASET_LATER.get(each, each))]
-    assert "mutation_score" in names
+    assert list(rows[0])[-2:] == ["family", "level"]
+    names = [name for name in rows[0] if name not in DATASET_LATER]
     with (tmp_path / DATASET).open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, names, extrasaction="ignore")
         writer.writeheader()
-        writer.writerows({**row, "mutation_score": "0.5"} for row in rows)
-    frame = load_dataset(tmp_path)
-    assert list(frame["family"]) == ["", ""] and list(frame["verifier_recall"]) == ["0.5", "0.5"]
+        writer.writerows(rows)
+    assert list(load_dataset(tmp_path)["family"]) == ["", ""]
     with Store(tmp_path) as store:
         assert store.counts["math"] == 2
     generate(tmp_path, 3)
-    *earlier, new = [row["level"] for row in read_rows(tmp_path / DATASET)]
+    *earlier, new = column(tmp_path, "level")
     assert earlier == ["", ""] and new in ("1", "2", "3")
-    recalls = [row["verifier_recall"] for row in read_rows(tmp_path / DATASET)]
-    assert recalls == ["0.5", "0.5", "1.0"]
 
 
 def test_other_levels_or_families_are_other_settings(tmp_path: Path) -> None:
     generate(tmp_path, 2, level="2,1", families=["series", "rates"])
-    settings = json.loads((tmp_path / "run.json").read_text())["settings"]
-    assert (settings["level"], settings["families"]) == ([1, 2], ["rates", "series"])
+    recorded = settings(tmp_path)
+    assert (recorded["level"], recorded["families"]) == ([1, 2], ["rates", "series"])
     generate(tmp_path, 3, level=[1, 2], families=["rates", "series"])
     with pytest.raises(UsageError, match=r"level was 1, 2, is 3 \(--level\)"):
         generate(tmp_path, 4, level=3, families=["rates", "series"])
@@ -127,11 +113,10 @@ def test_other_levels_or_families_are_other_settings(tmp_path: Path) -> None:
 
 def test_a_folder_made_without_a_choice_goes_on_without_one(tmp_path: Path) -> None:
     generate(tmp_path, 1)
-    path = tmp_path / "run.json"
-    record = json.loads(path.read_text())
+    record = json.loads((tmp_path / "run.json").read_text())
     for name in ("level", "families"):  # as before there were these
         assert record["settings"].pop(name) is None
-    path.write_text(json.dumps(record))
+    (tmp_path / "run.json").write_text(json.dumps(record))
     assert generate(tmp_path, 2).complete
 
 
@@ -152,31 +137,30 @@ def test_they_are_refused_with_another_provider(tmp_path: Path) -> None:
     assert not (tmp_path / FAILED).exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--level", "7"], "level is 1, 2, 3, a list such as 1,3, or a range such as 1-2, not '7'"),
-        (["--task_dist", "-1,2"], "none may be negative"),
-        (["--model_name", ""], "--model_name is empty"),
-        (["--families", "rate"], "did you mean rates?"),
-        (["--families", "rates", "--task_dist", "1,0"], "no family is chosen for python tasks"),
-    ],
-)
+FLAGS = {
+    "--level 7": "level is 1, 2, 3, a list such as 1,3, or a range such as 1-2, not '7'",
+    "--task_dist -1,2": "none may be negative",
+    "--model_name ": "--model_name is empty",
+    "--families rate": "did you mean rates?",
+    "--families rates --task_dist 1,0": "no family is chosen for python tasks",
+}
+
+
 def test_the_command_refuses_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = ["--out_dir", str(tmp_path), "--provider", "procedural"]
-    assert cli.main(["generate", *out, *options]) == 2
-    error = capsys.readouterr().err.strip()
-    assert said in error and "\n" not in error
+    for flags, message in FLAGS.items():
+        assert cli.main(["generate", *out, *flags.split(" ")]) == 2
+        error = capsys.readouterr().err.strip()
+        assert message in error and "\n" not in error
 
 
 def test_options_that_are_not_used_are_no_settings_of_the_folder(tmp_path: Path) -> None:
     unused = {"temperature": 0.5, "max_output_tokens": 9, "thinking": "low", "topics": ["knots"]}
     generate(tmp_path, 1, **unused, structured=True)
-    recorded = json.loads((tmp_path / "run.json").read_text())["settings"]
-    names = ("temperature", "max_output_tokens", "thinking", "topics", "structured")
-    assert [recorded[name] for name in names] == [None, None, None, [], False]
+    expected = {**dict.fromkeys(unused), "topics": [], "structured": False}
+    assert {name: settings(tmp_path)[name] for name in expected} == expected
     assert generate(tmp_path, 2).complete
     assert generate(tmp_path, 3, **{**unused, "temperature": 1.0}).complete
 
@@ -186,10 +170,8 @@ def test_the_command_makes_what_is_chosen(tmp_path: Path) -> None:
     chosen = ["--level", "1-2", "--families", "rates, records", "--task_dist", "0.5,0.5"]
     assert cli.main(["generate", *out, *chosen]) == 0
     rows = load_dataset(tmp_path)
-    assert set(zip(rows["type"], rows["family"], strict=True)) == {
-        ("math", "rates"),
-        ("coding", "records"),
-    }
+    labels = set(zip(rows["type"], rows["family"], strict=True))
+    assert labels == {("math", "rates"), ("coding", "records")}
 
 
 def test_the_documentation_lists_every_family() -> None:
