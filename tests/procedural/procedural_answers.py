@@ -18,6 +18,7 @@ from functools import cache
 from itertools import combinations, count, permutations, product
 from typing import Any
 
+import numpy as np
 from procedural_stages import Unread
 
 # A pattern of prompts, and a function of the prompt and the groups that matched (integers as such;
@@ -76,8 +77,9 @@ def same(answer: str, expected: Any) -> bool:
         )
     if isinstance(expected, tuple):
         return tuple(F(part) for part in answer.strip("()").split(", ")) == expected
-    if isinstance(expected, list):
-        return matrix(answer) == expected
+    if isinstance(expected, np.ndarray):
+        given = [*matrices(answer), *([] if "pmatrix" in answer else [vector(answer)])][0]
+        return given.shape == expected.shape and np.allclose(given, expected, rtol=1e-9, atol=1e-9)
     return answer == expected if isinstance(expected, str) else F(answer) == expected
 
 
@@ -1293,151 +1295,98 @@ FAMILIES["inequalities"] = {
     r"(?:satisfies|inequality|numbers x with|such that) (?!this property)(.+?)(?: is to| are all|[.?]|$|, (?:what|and))": conditions,
 }
 
-# --- matrices
+# --- matrices: those of numpy
 
-Matrix = list[list[Any]]
-PMATRIX = r"\\begin{pmatrix} .+? \\end{pmatrix}"
-
-
-def matrix(text: str) -> Matrix:
-    inside = re.search(r"\\begin{pmatrix} (.+?) \\end{pmatrix}", text)
-    if inside is None:
-        raise Unread(text)
-    rows = [row.split(" & ") for row in inside[1].split(r" \\ ")]
-    return [[F(x) if re.fullmatch(r"-?[\d/]+", x) else x for x in row] for row in rows]
+PMATRIX = r"\\begin{pmatrix} (.+?) \\end{pmatrix}"
 
 
-def mult(a: Matrix, b: Matrix) -> Matrix:
-    return [[sum(row[k] * b[k][j] for k in range(len(b))) for j in range(len(b[0]))] for row in a]
+def vector(text: str) -> Any:
+    return np.array([float(F(part)) for part in text.strip("()").split(", ")])
 
 
-def plus(a: Matrix, b: Matrix, p: int = 1, q: int = 1) -> Matrix:
-    return [[p * x + q * y for x, y in zip(r, s, strict=True)] for r, s in zip(a, b, strict=True)]
+def matrices(text: str) -> list[Any]:
+    rows = [inside.split(r" \\ ") for inside in re.findall(PMATRIX, text)]
+    return [np.array([[float(F(x)) for x in row.split(" & ")] for row in each]) for each in rows]
 
 
-def det(m: Matrix) -> Any:
-    """Leibniz' formula."""
-    total: Any = 0
-    for order in permutations(range(len(m))):
-        sign = (-1) ** sum(a > b for a, b in combinations(order, 2))
-        total += sign * math.prod(m[i][j] for i, j in enumerate(order))
-    return total
-
-
-def trace(m: Matrix) -> Any:
-    return sum(m[i][i] for i in range(len(m)))
-
-
-def vector(text: str) -> list[F]:
-    return [F(part) for part in text.strip("()").split(", ")]
-
-
-def applied(m: Matrix, v: Iterable[F]) -> tuple[F, ...]:
-    return tuple(row[0] for row in mult(m, [[x] for x in v]))
-
-
-def identity(n: int, t: int = 1) -> Matrix:
-    return [[F(t * (i == j)) for j in range(n)] for i in range(n)]
-
-
-def two_matrices(prompt: str) -> Any:
-    a, b = (matrix(text) for text in re.findall(PMATRIX, prompt))
+def two_matrices(prompt: str, *_: str) -> Any:
+    a, b = matrices(prompt)
     if found := re.search(r"the matrix (\d)A ([-+]) (\d?)B", prompt):
-        return plus(a, b, int(found[1]), int(found[3] or 1) * (1 if found[2] == "+" else -1))
+        return int(found[1]) * a + int(found[2] + (found[3] or "1")) * b
     return {
-        "the matrix product AB": mult(a, b),
-        "the trace of the product AB": trace(mult(a, b)),
-        "the commutator": lambda: plus(mult(a, b), mult(b, a), 1, -1),
+        "the matrix product AB": a @ b,
+        "the trace of the product AB": np.trace(a @ b),
+        "the commutator": lambda: a @ b - b @ a,
     }
 
 
-def characteristic(a: Matrix, t: int) -> Any:
-    return det(plus(identity(len(a), t), a, 1, -1))
+def eigenvalues(a: Any) -> set[float]:
+    return {round(t, 6) for t in np.linalg.eigvals(a)}
 
 
-def eigenvalues(a: Matrix) -> set[int]:
-    return {t for t in range(-150, 151) if characteristic(a, t) == 0}
-
-
-def one_matrix(prompt: str) -> Any:
-    a = matrix(prompt)
-    if found := re.search(r"the power A\^(\d+)|all entries of A\^(\d+)", prompt):
-        power = identity(len(a))
-        for _ in range(int(found[1] or found[2])):
-            power = mult(power, a)
-        return power if found[1] else sum(map(sum, power))
-    if found := re.search(r"image of the vector (\(.+?\))", prompt):
-        return applied(a, vector(found[1]))
-    if found := re.search(r"the vector v with Av = (\(.+?\))", prompt):
-        goal = tuple(vector(found[1]))
-        return lambda answer: applied(a, vector(answer)) == goal
-    if factor := find(r"the determinant of (\d)A", prompt):
-        return det([[factor * x for x in row] for row in a])
-    squared = mult(a, a)
+def one_matrix(prompt: str, *_: str) -> Any:
+    [a], det, square = matrices(prompt), np.linalg.det, lambda: a @ a
+    if n := find(r"A\^(\d+)", prompt):
+        power = np.linalg.matrix_power(a, n)
+        return power if "the power" in prompt else power.sum()
+    if image := find(r"image of the vector (\(.+?\))", prompt):
+        return a @ vector(image)
+    if goal := find(r"the vector v with Av = (\(.+?\))", prompt):
+        return np.linalg.solve(a, vector(goal))
     return {
-        "the determinant of A times A": lambda: det(squared),
         "the determinant of A": lambda: det(a),
-        "the transpose": lambda: [[row[j] for row in a] for j in range(len(a))],
-        "the inverse of A": lambda: lambda b: mult(a, matrix(b)) == identity(len(a)),
-        "the trace of the inverse": lambda: trace(a) / det(a),
+        "the determinant of A times A": lambda: det(square()),
+        "the determinant of 2A": lambda: det(2 * a),
+        "the determinant of 3A": lambda: det(3 * a),
+        "the transpose": a.T,
+        "the inverse of A": lambda: np.linalg.inv(a),
+        "the trace of the inverse": lambda: np.trace(np.linalg.inv(a)),
         "the set of all eigenvalues of A": lambda: eigenvalues(a),
-        "the set of all eigenvalues of the matrix A times A": lambda: eigenvalues(squared),
+        "the set of all eigenvalues of the matrix A times A": lambda: eigenvalues(square()),
         "the largest eigenvalue": lambda: max(eigenvalues(a)),
         "the characteristic polynomial": lambda: (
-            lambda answer: all(value(answer, t=F(t)) == characteristic(a, t) for t in range(-2, 4))
+            lambda answer: all(
+                math.isclose(value(answer, t=F(t)), np.polyval(np.poly(a), t), abs_tol=1e-6)
+                for t in range(-2, 4)
+            )
         ),
-        "the trace of A times A": lambda: trace(squared),
+        "the trace of A times A": lambda: np.trace(square()),
     }
 
 
-def singular(prompt: str) -> Any:
-    first, (c, name) = matrix(prompt)
+def singular(prompt: str, a: int, b: int, c: int, name: str) -> Any:
     goal = find(r"pmatrix} (?:is|has the determinant) (-?\d+)", prompt)
-    low, high = (det([first, [c, F(n)]]) - goal for n in (0, 1))
-    root_at = -low / (high - low)
-    return root_at * 2 if f"2{name}" in prompt else root_at
+    return F(goal + b * c, a) * (2 if f"2{name}" in prompt else 1)
 
 
 def equations(prompt: str) -> Any:
     found = re.findall(r"((?:-?\d*[a-z](?: [-+] \d*[a-z])*)) = (-?\d+)", prompt)
     names = sorted(set(re.findall("[a-z]", "".join(left for left, _ in found))))
     zero = dict.fromkeys(names, F(0))
-    rows = [[value(left, {**zero, name: F(1)}) for name in names] for left, _ in found]
-    right = tuple(F(text) for _, text in found)
-    points = product(range(-5, 6), repeat=3)
-    solution = only(
-        v
-        for v in points
-        if all(sum(map(operator.mul, r, v)) == s for r, s in zip(rows, right, strict=True))
-    )
+    rows = [[float(value(left, {**zero, name: F(1)})) for name in names] for left, _ in found]
+    solution = np.linalg.solve(rows, [float(right) for _, right in found])
     if unknown := find(r"the unknown (\w)", prompt):
         return solution[names.index(unknown)]
-    return sum(solution) if "the sum " in prompt else tuple(F(x) for x in solution)
+    return sum(solution) if "the sum " in prompt else solution
 
 
 def two_vectors(prompt: str, one: str, two: str) -> Any:
     v, w = vector(one), vector(two)
-    inner, square = sum(map(operator.mul, v, w)), sum(y * y for y in w)
     if found := re.search(r"the vector (\d)v - (\d?)w", prompt):
-        return tuple(plus([v], [w], int(found[1]), -int(found[2] or 1))[0])
-
-    def crossed() -> tuple[F, ...]:
-        """By determinants with the unit vectors."""
-        return tuple(det([unit, v, w]) for unit in identity(3))
-
+        return int(found[1]) * v - int(found[2] or 1) * w
     return {
-        "the dot product": inner,
-        "the length of w": math.sqrt(square),
-        "the cosine": float(inner) / math.sqrt(square * sum(x * x for x in v)),
-        "the cross product": crossed,
-        "the area": lambda: math.sqrt(sum(x * x for x in crossed())),
-        "the orthogonal projection": tuple(y * inner / square for y in w),
+        "the dot product": v @ w,
+        "the length of w": math.hypot(*w),
+        "the cosine": v @ w / math.hypot(*v) / math.hypot(*w),
+        "the cross product": lambda: np.cross(v, w),
+        "the area": lambda: math.hypot(*np.cross(v, w)),
+        "the orthogonal projection": w * (v @ w) / (w @ w),
     }
 
 
 FAMILIES["matrices"] = {
     rf"A = {PMATRIX} and B = {PMATRIX}": two_matrices,
-    r"\\begin{pmatrix} \S+ & \S+ \\\\ \S+ & [ktc] \\end{pmatrix}": singular,
+    r"\\begin{pmatrix} (\S+) & (\S+) \\\\ (\S+) & ([ktc]) \\end{pmatrix}": singular,
     PMATRIX: one_matrix,
     r"v = (\([-\d, ]+\)) and w = (\([-\d, ]+\))": two_vectors,
     r".*[a-z] = -?\d+, .*[a-z] = -?\d+ and .*[a-z] = -?\d+": equations,
