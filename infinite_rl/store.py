@@ -1,8 +1,7 @@
 """The output folder: append-only CSV files that are read back exactly and never overwritten.
 
-A row is appended whole and handed to the system at once, so a killed run loses nothing but a row
-that was being written. Such a torn last row is moved aside when the folder is opened, and is owed
-again.
+A row is appended whole and flushed at once, so a killed run loses nothing but a row that was being
+written. Such a torn last row is moved aside when the folder is opened, and is missing again.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from .files.lock import locked
 from .types import REASONS, Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
 
 DATASET, FAILED = "dataset.csv", "failed_dataset.csv"
-JOURNAL = "journal.jsonl"  # of a model's answers, which `generation.journal` keeps
+JOURNAL = "journal.jsonl"  # of calls and completions: see `inference.journal`
 CERTIFICATE_COLUMNS = (
     *("status", "reward", "reward_version", "limits", "runtime", "runtime_sha256"),
     *("verifier_recall", "mutants", "agreement", "solve_rate", "majority_answer"),
     *("verified_by", "repairs", "inputs_compared"),
 )
-LABEL_COLUMNS = ("family", "level")  # of a procedural task; "" where a model wrote it
+LABEL_COLUMNS = ("family", "level")  # of a procedural task; "" if a model wrote it
 DATASET_COLUMNS = (
     *("type", "prompt", "answer", "response", "quality_score"),
     *("format_score", "correctness_score", "aux_score", "language", "id", "model", "seed", "slot"),
@@ -42,18 +41,17 @@ FAILED_COLUMNS = (
 DATASET_LATER = dict.fromkeys(("verified_by", "repairs", "inputs_compared", *LABEL_COLUMNS), "")
 DATASET_LATER |= {"verifier_recall": "mutation_score"}
 FAILED_LATER = dict.fromkeys(("reason", "model", "cost"), "")
-_OF_A_SAMPLE = ("type", "prompt", "answer", "response", "language")
-# What is remembered of a row, and of a failure.
-_OF_A_ROW = ("slot", "type", "language", "prompt")
-_OF_A_REJECTION = ("slot", "format_score", "correctness_score", "error_msg")
-_EXCERPT, _SHOWN = 300, 3  # characters and number of the earlier prompts that a model is shown
+_SAMPLE_COLUMNS = ("type", "prompt", "answer", "response", "language")
+# The columns that are read back of a row and of a rejection.
+_ROW_COLUMNS = ("slot", "type", "language", "prompt")
+_REJECTION_COLUMNS = ("slot", "format_score", "correctness_score", "error_msg")
+_EXCERPT, _RECENT = 300, 3  # characters and number of the earlier prompts in a request
 
 
 def answer_of(value: object) -> str | None:
-    """An answer as text: what is none is its JSON (7, true, {"tests": []}); None for nothing.
+    """Return an answer as text: other values as JSON (7, true, {"tests": []}); None for nothing.
 
-    NaN, by which tables say that there is nothing, is nothing. Raises UsageError for what JSON
-    cannot say.
+    NaN, the missing value of tables, is nothing. Raises UsageError if JSON cannot hold the value.
     """
     if value is None or value != value:
         return None
@@ -66,24 +64,24 @@ def answer_of(value: object) -> str | None:
 
 
 def sample_of(row: Mapping[str, Any]) -> Sample:
-    """A row as a sample; the columns that a sample has no place for are its metadata.
+    """Return a row as a sample; its other columns are the metadata.
 
     An answer may be any JSON value (see `answer_of`).
 
     Raises:
-        UsageError: a column that it needs is not there, or holds no text.
+        UsageError: a required column is missing, or is no text.
     """
     texts: dict[str, str] = {}
-    for name in _OF_A_SAMPLE:
+    for name in _SAMPLE_COLUMNS:
         text = answer_of(row.get(name)) if name == "answer" else row.get(name)
         if text is None and name in ("response", "language"):
             text = ""
         if not isinstance(text, str):
             if text is None:
                 raise NoColumn(name, [each for each in row if row[each] is not None])
-            raise UsageError(f"a row holds {type(text).__name__}, no text, in {name!r}")
+            raise UsageError(f"the column {name!r} holds {type(text).__name__}, not text")
         texts[name] = text
-    more = {name: value for name, value in row.items() if name not in _OF_A_SAMPLE}
+    more = {name: value for name, value in row.items() if name not in _SAMPLE_COLUMNS}
     return Sample(**texts, metadata=more)
 
 
@@ -95,38 +93,27 @@ def is_of_a_run(header: Sequence[str]) -> bool:
 
 
 def dataset_row(outcome: Outcome) -> dict[str, str]:
-    """An accepted outcome as a row of `dataset.csv`."""
-    labels = outcome.completion.labels if outcome.completion else {}
-    sample, score, attempt = outcome.sample, outcome.score, outcome.attempt
-    cost = outcome.completion.cost if outcome.completion else None
+    """Return an accepted outcome as a row of `dataset.csv`."""
+    completion, attempt = outcome.completion, outcome.attempt
+    labels = completion.labels if completion else {}
+    scores = ("quality_score", "format_score", "correctness_score", "aux_score")
     return {
-        "type": sample.type,
-        "prompt": sample.prompt,
-        "answer": sample.answer,
-        "response": sample.response,
-        "quality_score": repr(score.quality_score),
-        "format_score": repr(score.format_score),
-        "correctness_score": repr(score.correctness_score),
-        "aux_score": repr(score.aux_score),
-        "language": sample.language,
-        "id": sample.id,
-        "model": outcome.completion.model if outcome.completion else "",
+        **{name: getattr(outcome.sample, name) for name in (*_SAMPLE_COLUMNS, "id")},
+        **{name: repr(getattr(outcome.score, name)) for name in scores},
+        "model": completion.model if completion else "",
         "seed": str(attempt.seed),
         "slot": str(attempt.slot),
-        "cost": "" if cost is None else repr(cost),
+        "cost": _cost(outcome),
         **{column: outcome.certificate.get(column, "") for column in CERTIFICATE_COLUMNS},
         **{column: labels.get(column, "") for column in LABEL_COLUMNS},
     }
 
 
 def failed_row(outcome: Outcome) -> dict[str, str]:
-    """A rejected outcome as a row of `failed_dataset.csv`."""
+    """Return a rejected outcome as a row of `failed_dataset.csv`."""
     sample, score, completion = outcome.sample, outcome.score, outcome.completion
     return {
-        "type": sample.type,
-        "prompt": sample.prompt,
-        "answer": sample.answer,
-        "response": sample.response,
+        **{name: getattr(sample, name) for name in ("type", "prompt", "answer", "response")},
         "format_score": repr(score.format_score),
         "correctness_score": repr(score.correctness_score),
         "error_msg": ": ".join(filter(None, (outcome.reason, score.error_msg))),
@@ -135,24 +122,29 @@ def failed_row(outcome: Outcome) -> dict[str, str]:
         "slot": str(outcome.attempt.slot),
         "reason": outcome.reason,
         "model": completion.model if completion else "",
-        "cost": "" if completion is None or completion.cost is None else repr(completion.cost),
+        "cost": _cost(outcome),
     }
 
 
+def _cost(outcome: Outcome) -> str:
+    cost = outcome.completion.cost if outcome.completion else None
+    return "" if cost is None else repr(cost)
+
+
 def _key(prompt: str) -> int:
-    """A number for a prompt, equal for prompts that differ only in case and white space."""
+    """Return a hash of a prompt, equal for prompts that differ only in case and white space."""
     return hash(" ".join(prompt.casefold().split()))
 
 
 @dataclass(frozen=True)
 class Rejection:
-    """What the failures hold of one judged answer: enough to go on from it without its text."""
+    """A rejected outcome without its texts: enough to plan the next attempt."""
 
     reason: Reason
     score: RewardFunctionScore
 
     def outcome(self, attempt: Attempt) -> Outcome:
-        """The outcome that was written, but for its sample."""
+        """Return the outcome that was written, with an empty sample."""
         task = attempt.task
         return Outcome(
             attempt, Sample(task.family, "", "", "", task.language), self.score, reason=self.reason
@@ -160,7 +152,7 @@ class Rejection:
 
 
 class _Table(CsvLog):
-    """Rows of which the journal holds the answers."""
+    """A CSV file; the journal has the completions of its rows."""
 
     recovery_hint = "nothing was lost"
 
@@ -168,11 +160,11 @@ class _Table(CsvLog):
 class Store:
     """One output folder, opened by one run at a time; only one thread may use it.
 
-    `counts` holds the rows per family and `filled` the indices of the slots they fill, whatever the
-    seed of the run that filled them; `rejected` what was found wrong in other slots' answers.
+    `counts` has the rows per family and `filled` the indices of their slots, whatever the seed of
+    the run; `rejected` has the rejections of other slots.
 
     Raises:
-        StoreError: the folder cannot be written, is in use, or holds a foreign or damaged file.
+        StoreError: the folder is not writable, in use, or has a foreign or damaged file.
     """
 
     def __init__(self, out_dir: Path) -> None:
@@ -182,17 +174,17 @@ class Store:
         self.rejected: dict[str, Rejection] = {}
         self._keys: set[int] = set()
         self._newest: defaultdict[tuple[str, str], deque[str]] = defaultdict(
-            lambda: deque(maxlen=_SHOWN)
+            lambda: deque(maxlen=_RECENT)
         )
-        with ExitStack() as opened:  # closes what was opened when something is refused
+        with ExitStack() as opened:  # closed if a file is refused
             opened.enter_context(locked(out_dir))
             self._accepted = _Table(out_dir / DATASET, DATASET_COLUMNS, DATASET_LATER)
             opened.callback(self._accepted.close)
-            for row in self._accepted.recover(*_OF_A_ROW):
+            for row in self._accepted.recover(*_ROW_COLUMNS):
                 self._remember(*row)
             self._failed = _Table(out_dir / FAILED, FAILED_COLUMNS, FAILED_LATER)
             opened.callback(self._failed.close)
-            for row in self._failed.recover(*_OF_A_REJECTION):
+            for row in self._failed.recover(*_REJECTION_COLUMNS):
                 self._remember_rejected(*row)
             self._opened = opened.pop_all()
 
@@ -204,16 +196,16 @@ class Store:
             self.sync()
 
     def has_prompt(self, prompt: str) -> bool:
-        """Whether a row asks the same, but for case and white space."""
+        """Whether a row has this prompt, up to case and white space."""
         return _key(prompt) in self._keys
 
     def settle(self, outcome: Outcome) -> Outcome:
-        """Append an outcome to the data set or to the failures; the outcome that was appended.
+        """Append an outcome to the data set or to the failures, and return it.
 
-        An accepted one is rejected as a duplicate where a row asks the same.
+        An accepted one is rejected as a duplicate if a row has its prompt.
         """
         if outcome.accepted and self.has_prompt(outcome.sample.prompt):
-            outcome = outcome.rejected("duplicate", "a row asks the same")
+            outcome = outcome.rejected("duplicate", "a row has this prompt")
         if outcome.accepted:
             self._accept(dataset_row(outcome))
         else:
@@ -221,14 +213,14 @@ class Store:
         return outcome
 
     def take(self, row: Mapping[str, str]) -> None:
-        """Append a row of another store, or a failure where a row here asks the same; only once.
+        """Append a row of another store once, or a failure if a row here has its prompt.
 
-        Raises StoreError where that cannot be written, or the row is damaged.
+        Raises StoreError if the file is not writable, or the row is damaged.
         """
         try:
             slot = Slot.parse(row["slot"])
         except ValueError:
-            raise StoreError(f"a row of another folder names no slot: {row['slot']!r}") from None
+            raise StoreError(f"a row of a shard has an invalid slot: {row['slot']!r}") from None
         if slot.index in self.filled[slot.family] or row["slot"] in self.rejected:
             return
         if not self.has_prompt(row["prompt"]):
@@ -236,13 +228,13 @@ class Store:
             return
         failed = {
             **row,
-            "error_msg": "duplicate: a row of another shard asks the same",
+            "error_msg": "duplicate: a row of another shard has this prompt",
             "raw_text": "",
             "rectified": str(slot.repair > 0),
             "reason": "duplicate",
         }
         self._failed.append(failed)
-        self._remember_rejected(*(failed[column] for column in _OF_A_REJECTION))
+        self._remember_rejected(*(failed[column] for column in _REJECTION_COLUMNS))
 
     def sync(self) -> None:
         """Force both files to the disk."""
@@ -250,7 +242,7 @@ class Store:
         self._failed.sync()
 
     def newest(self, family: str, language: str) -> Sequence[str]:
-        """The beginnings of the newest prompts of a kind, oldest first."""
+        """Return the beginnings of the newest prompts of a kind, oldest first."""
         return list(self._newest[family, language])
 
     def write_debug(self, name: str, text: str) -> None:
@@ -261,27 +253,27 @@ class Store:
 
     def _accept(self, row: Mapping[str, str]) -> None:
         self._accepted.append(row)
-        self._remember(*(row[column] for column in _OF_A_ROW))
+        self._remember(*(row[column] for column in _ROW_COLUMNS))
 
-    def _remember(self, place: str, family: str, language: str, prompt: str) -> None:
+    def _remember(self, slot: str, family: str, language: str, prompt: str) -> None:
         try:
-            index = int(place.rsplit("/", 3)[1])  # Slot.parse takes four times as long
+            index = int(slot.rsplit("/", 3)[1])  # a quarter of the time of Slot.parse
         except (ValueError, IndexError):
-            raise damaged(self.out_dir / DATASET, None, f"the slot {place!r}") from None
+            raise damaged(self.out_dir / DATASET, None, f"the slot {slot!r}") from None
         self.counts[family] += 1
         self._keys.add(_key(prompt))
         self._newest[family, language].append(prompt[:_EXCERPT])
         self.filled[family].add(index)
 
-    def _remember_rejected(self, place: str, form: str, right: str, message: str) -> None:
+    def _remember_rejected(self, text: str, form: str, correct: str, message: str) -> None:
         try:
-            slot = Slot.parse(place)
-            scores = float(form), float(right)
+            slot = Slot.parse(text)
+            scores = float(form), float(correct)
         except ValueError:
-            raise damaged(self.out_dir / FAILED, None, f"the slot {place!r}") from None
+            raise damaged(self.out_dir / FAILED, None, f"the slot {text!r}") from None
         if slot.index in self.filled[slot.family]:
-            return  # nothing follows from it any more
+            return  # its sample is done
         reason, _, error = message.partition(": ")
         if reason in REASONS:
             score = RewardFunctionScore(*scores, error)
-            self.rejected[place] = Rejection(cast(Reason, reason), score)
+            self.rejected[text] = Rejection(cast(Reason, reason), score)

@@ -1,4 +1,4 @@
-"""Judge every answer of a folder again, from its journal: other rewards cost no call."""
+"""Judge every completion of a folder again, from its journal: new rewards cost no call."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from .plan import SHARDS, shard_count, shard_folders
 from .ray import shard_rows
 
 _FOLDER = "rescored_"  # and a number, from 1
-_TOGETHER = 256  # answers that are held at a time
+_CHUNK = 256  # completions in memory at a time
 
 
 @dataclass
 class Rescored:
-    """Counts of rows `kept`, `gained` and `dropped`, and of rejected answers by reason.
+    """The number of rows `kept`, `gained` and `dropped`, and of rejected completions by reason.
 
-    `unproven` rows lack independent solutions that were never asked for: the next run of `generate`
-    in the folder `out` asks for them. `out` is None if nothing was written.
+    `unproven` rows lack independent solutions that were never requested: the next run of `generate`
+    in the folder `out` requests them. `out` is None if nothing was written.
     """
 
     kept: int = 0
@@ -50,18 +50,9 @@ class Rescored:
     rejected: Counter[str] = field(default_factory=Counter)
     out: Path | None = None
 
-    def count(self, outcome: Outcome, before: Collection[str]) -> None:
-        """Count what became of an answer; `before` are the slots whose rows were there."""
-        if not outcome.accepted:
-            self.rejected[outcome.reason] += 1
-        elif str(outcome.attempt.slot) in before:
-            self.kept += 1
-        else:
-            self.gained += 1
 
-
-class _Unpaid(Exception):
-    """The journal does not hold the answer of this slot."""
+class _Missing(Exception):
+    """The journal has no completion for this slot."""
 
     def __init__(self, slot: Slot) -> None:
         super().__init__(str(slot))
@@ -69,8 +60,8 @@ class _Unpaid(Exception):
 
 
 @dataclass(frozen=True)
-class _Recorded:
-    """The answers of a journal, for reading only."""
+class _ReadOnlyJournal:
+    """A source of completions that makes no calls."""
 
     journal: Journal
 
@@ -78,11 +69,11 @@ class _Recorded:
     def lost(self) -> set[str]:
         return self.journal.lost
 
-    def complete(self, call: Call, source: Source) -> Completion:  # noqa: ARG002 -- nobody is asked
-        found = self.journal.answer(call.slot)
-        if found is None:
-            raise _Unpaid(call.slot)
-        return found
+    def complete(self, call: Call, source: Source) -> Completion:  # noqa: ARG002 -- not called
+        completion = self.journal.answer(call.slot)
+        if completion is None:
+            raise _Missing(call.slot)
+        return completion
 
 
 def rescore(
@@ -96,24 +87,24 @@ def rescore(
     extra_rewards: Mapping[str, RewardFunction] | None = None,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> Rescored:
-    """Write the folder beside the run that today's rewards would have made of its answers.
+    """Write the folder that today's rewards would have made of a run's completions.
 
-    The run's own folder stays as it is. The new one, `to`, is a run's folder as well: rows and
-    failures as they are judged now, with copies of the journal and the manifest, so `generate` goes
-    on there. By default it is the first of `rescored_1`, `rescored_2`, ... in the run's folder that
-    is not there yet. It is there whole or not at all; a `dry_run` only counts.
+    The run's own folder stays unchanged. The new one, `to`, is a run's folder as well: rows and
+    failures by the new verdicts, with copies of the journal and the manifest, so that `generate`
+    resumes there. By default it is the first of `rescored_1`, `rescored_2`, ... in the run's folder
+    that does not exist. It is written whole or not at all; a `dry_run` only counts.
 
-    Rows of the run that still pass come first, then other answers that pass. The shards of a folder
-    are judged one by one, and merged again. `timeout`, the seconds that one run of a program may
-    take, and `min_agreement` are those of the run by default; `on_progress` gets the number of
-    judged answers.
+    Rows of the run that still pass come first, then other completions that pass. Shards are judged
+    one by one, and merged again. `timeout`, in seconds for one run of a program, and
+    `min_agreement` are those of the run by default; `on_progress` gets the number of judged
+    completions.
 
     Raises:
         UsageError: there is no journal, `min_agreement` is not in [0, 1], `timeout` not positive,
-            a task is not known, or there is something in the folder `to`.
-        StoreError: the folder cannot be used, or its rows have no answers in its journal.
+            a task is unknown, or the folder `to` is not empty.
+        StoreError: the folder is unusable, or its rows have no completions in its journal.
     """
-    folder, tasks = Path(out_dir), {**TASKS, **(extra_tasks or {})}
+    folder = Path(out_dir)
     manifest = read_manifest(folder)
     if min_agreement is None:
         recorded = manifest.get("settings", {}).get("min_agreement")  # which may be 0
@@ -121,41 +112,38 @@ def rescore(
     check_range("min_agreement", min_agreement, 0, 1)
     timeout = judging_timeout(folder) if timeout is None else timeout
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
-    judge = partial(_rescored, min_agreement=min_agreement, tasks=tasks, rewards=rewards)
-    record = partial(_record, timeout=timeout, min_agreement=min_agreement)
+    rescorer = _Rescorer({**TASKS, **(extra_tasks or {})}, rewards, min_agreement)
     number = shard_count(folder)
     if not number and next(calls(folder), None) is None:
         raise StoreError(f"no call is in the journal of {folder}")
     target = None if dry_run else _target(folder, to)
     with _draft(target) as draft:
         if number:
-            shards = shard_folders(folder, number)
-            found = _rescored_shards(folder, draft, shards, judge, on_progress)
+            rescored = rescorer.shards(folder, draft, shard_folders(folder, number), on_progress)
         else:
-            found = judge(folder, draft, on_progress)
-        if target:
-            for made in (draft, *draft.glob(f"{SHARDS}/*")):
-                record(folder / made.relative_to(draft), made)
-    found.out = target
-    return found
+            rescored = rescorer.folder(folder, draft, on_progress)
+        for copy in (draft, *draft.glob(f"{SHARDS}/*")) if target else ():
+            _copy_records(folder / copy.relative_to(draft), copy, timeout, min_agreement)
+    rescored.out = target
+    return rescored
 
 
 def _target(folder: Path, to: str | Path | None) -> Path:
-    """The folder to make. Raises UsageError where something is in it."""
+    """Return the folder to write. Raises UsageError if it is not empty."""
     if to is None:
         return next(new for n in count(1) if not (new := folder / f"{_FOLDER}{n}").exists())
     target = Path(to)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise UsageError(f"{target} is there already: name another folder, nothing is replaced")
+        raise UsageError(f"{target} exists: name another folder, nothing is overwritten")
     return target
 
 
 @contextmanager
 def _draft(target: Path | None) -> Iterator[Path]:
-    """Where the new folder is made, which then becomes `target`; without one, it is removed."""
+    """Yield a folder that becomes `target` at the end, or is removed if that is None."""
     if target is None:
-        with tempfile.TemporaryDirectory() as room:
-            yield Path(room)
+        with tempfile.TemporaryDirectory() as temporary:
+            yield Path(temporary)
         return
     try:
         with atomic_folder(target) as draft:
@@ -165,65 +153,105 @@ def _draft(target: Path | None) -> Iterator[Path]:
         raise StoreError(f"cannot write {target}: {error}") from None
 
 
-def _rescored(
-    folder: Path,
-    draft: Path,
-    on_progress: Callable[[int], None],
-    *,
-    min_agreement: float,
-    tasks: Mapping[str, TaskType],
-    rewards: Mapping[str, RewardFunction],
-) -> Rescored:
-    settings = read_manifest(folder).get("settings", {})
-    nobody = Source(_nobody)
-    solves = SelfConsistency(
-        nobody, int(settings.get("verify", 0)), min_agreement, str(settings.get("provider", ""))
-    )
-    with locked(folder), closing(Journal(folder)) as journal:
-        before = _row_slots(folder)
-        if strays := sum(slot not in journal for slot in before):
-            raise StoreError(f"{strays} rows of {folder / DATASET} have no answer in the journal")
-        seed_of = partial(slot_seed, 0)
-        answering = AttemptRunner(
-            _Recorded(journal), nobody, rewards, seed_of, lambda _: False, solves
-        )
-        attempts = _attempts(folder, tasks, before)
-        return _judged_anew(draft, attempts, answering, before, on_progress)
+def _copy_records(folder: Path, copy: Path, timeout: float, min_agreement: float) -> None:
+    """Copy journal and manifest, with the settings of the new verdicts, so that runs resume."""
+    if (folder / JOURNAL).is_file():
+        shutil.copyfile(folder / JOURNAL, copy / JOURNAL)
+    if manifest := read_manifest(folder):
+        settings = manifest["settings"]
+        if settings.get("verify"):
+            settings = {**settings, "min_agreement": min_agreement}
+        write_manifest(copy, {**manifest, "settings": settings, "timeout": timeout})
 
 
-def _rescored_shards(
-    folder: Path,
-    draft: Path,
-    shards: Sequence[Path],
-    judge: Callable[[Path, Path, Callable[[int], None]], Rescored],
-    on_progress: Callable[[int], None],
-) -> Rescored:
-    """Each shard judged anew, and their rows merged anew: first those that were there."""
-    found, judged = Rescored(), Counter[Path]()
-    copies = shard_folders(draft, len(shards))
-    with locked(folder):
-        before = _row_slots(folder)
-        for shard, copy in zip(shards, copies, strict=True):
-            if not _has_calls(shard):
-                continue
+@dataclass(frozen=True)
+class _Rescorer:
+    tasks: Mapping[str, TaskType]
+    rewards: Mapping[str, RewardFunction]
+    min_agreement: float
 
-            def note(number: int, shard: Path = shard) -> None:
-                judged[shard] = number
-                on_progress(judged.total())
+    def folder(self, folder: Path, draft: Path, on_progress: Callable[[int], None]) -> Rescored:
+        """Judge the completions of one folder into `draft`."""
+        settings = read_manifest(folder).get("settings", {})
+        source, rescored, number = Source(_refuse), Rescored(), 0
+        solves = SelfConsistency(
+            source, int(settings.get("verify", 0)), self.min_agreement,
+            str(settings.get("provider", "")),
+        )  # fmt: skip
+        with locked(folder), closing(Journal(folder)) as journal:
+            before = _row_slots(folder)
+            if strays := sum(slot not in journal for slot in before):
+                raise StoreError(
+                    f"{strays} rows of {folder / DATASET} have no completion in the journal"
+                )
+            runner = AttemptRunner(
+                _ReadOnlyJournal(journal), source, self.rewards, partial(slot_seed, 0),
+                lambda _: False, solves,
+            )  # fmt: skip
+            attempts = self._attempts(folder, before, journal.lost)
+            with Store(draft) as store, ThreadPoolExecutor(default_count()) as pool:
+                while chunk := list(islice(attempts, _CHUNK)):
+                    for outcome in pool.map(partial(_outcome, runner), chunk):
+                        number += 1
+                        if isinstance(outcome, _Missing):
+                            rescored.unproven += 1
+                        elif outcome:
+                            outcome = store.settle(outcome)
+                            present = str(outcome.attempt.slot) in before
+                            rescored.kept += outcome.accepted and present
+                            rescored.gained += outcome.accepted and not present
+                            if not outcome.accepted:
+                                rescored.rejected[outcome.reason] += 1
+                        on_progress(number)
+        rescored.dropped = len(before) - rescored.kept
+        return rescored
 
-            part = judge(shard, copy, note)
-            found.unproven += part.unproven
-            found.rejected += part.rejected
-        with Store(draft) as merged:
-            for there in (True, False):
-                for _, row in shard_rows(copies):
-                    if (row["slot"] in before) == there:
-                        merged.take(row)
+    def shards(
+        self,
+        folder: Path,
+        draft: Path,
+        shards: Sequence[Path],
+        on_progress: Callable[[int], None],
+    ) -> Rescored:
+        """Judge each shard, and merge their rows: first those that were present."""
+        rescored, judged = Rescored(), Counter[Path]()
+        copies = shard_folders(draft, len(shards))
+        with locked(folder):
+            before = _row_slots(folder)
+            for shard, copy in zip(shards, copies, strict=True):
+                if not (shard / JOURNAL).is_file() or next(calls(shard), None) is None:
+                    continue
+
+                def note(number: int, shard: Path = shard) -> None:
+                    judged[shard] = number
+                    on_progress(judged.total())
+
+                part = self.folder(shard, copy, note)
+                rescored.unproven += part.unproven
+                rescored.rejected += part.rejected
+            with Store(draft) as merged:
+                for present in (True, False):
+                    for _, row in shard_rows(copies):
+                        if (row["slot"] in before) == present:
+                            merged.take(row)
+                rescored.rejected += Counter(duplicate=len(merged.rejected))
             after = _row_slots(draft)
-            found.rejected += Counter(duplicate=len(merged.rejected))  # adds no reason without rows
-    found.kept, found.gained = len(before & after), len(after - before)
-    found.dropped = len(before - after)
-    return found
+        rescored.kept, rescored.gained = len(before & after), len(after - before)
+        rescored.dropped = len(before - after)
+        return rescored
+
+    def _attempts(self, folder: Path, before: set[str], lost: Collection[str]) -> Iterator[Attempt]:
+        """Yield the attempts of a journal in order, but those that became rows first."""
+        seen = set(lost)  # and a failed call was repeated
+        for rows in (True, False):
+            for call in calls(folder):
+                slot = str(call.slot)
+                if call.slot.solve or slot in seen or (slot in before) != rows:
+                    continue
+                if call.task not in self.tasks:
+                    raise UsageError(f"the journal names an unknown task {call.task!r}")
+                seen.add(slot)
+                yield Attempt(call.slot, self.tasks[call.task], call.prompt, call.seed)
 
 
 def _row_slots(folder: Path) -> set[str]:
@@ -231,65 +259,13 @@ def _row_slots(folder: Path) -> set[str]:
     return {row["slot"] for row in read_rows(path)} if path.is_file() else set()
 
 
-def _has_calls(folder: Path) -> bool:
-    """Raises StoreError where the journal is damaged."""
-    return (folder / JOURNAL).is_file() and next(calls(folder), None) is not None
+def _refuse(*_: object) -> Completion:
+    raise AssertionError("a rescoring makes no call")
 
 
-def _record(folder: Path, draft: Path, *, timeout: float, min_agreement: float) -> None:
-    """Let the new folder be gone on with, and its rows be proven again, by what judged them now."""
-    if (folder / JOURNAL).is_file():
-        shutil.copyfile(folder / JOURNAL, draft / JOURNAL)
-    if manifest := read_manifest(folder):
-        settings = manifest["settings"]
-        if settings.get("verify"):
-            settings = {**settings, "min_agreement": min_agreement}
-        write_manifest(draft, {**manifest, "settings": settings, "timeout": timeout})
-
-
-def _nobody(*_: object) -> Completion:
-    raise AssertionError("nobody is asked when answers are judged again")
-
-
-def _attempts(folder: Path, tasks: Mapping[str, TaskType], before: set[str]) -> Iterator[Attempt]:
-    """The attempts that were asked, in their order, but those that made rows first."""
-    seen: set[str] = set()  # a call that failed was asked again
-    for rows in (True, False):
-        for call in calls(folder):
-            slot = str(call.slot)
-            if call.slot.solve or slot in seen or (slot in before) != rows:
-                continue
-            if call.task not in tasks:
-                raise UsageError(f"no task {call.task!r} is known, which the journal names")
-            seen.add(slot)
-            yield Attempt(call.slot, tasks[call.task], call.prompt, call.seed)
-
-
-def _judged_anew(
-    folder: Path,
-    attempts: Iterator[Attempt],
-    answering: AttemptRunner,
-    before: set[str],
-    on_progress: Callable[[int], None],
-) -> Rescored:
-    found, number = Rescored(), 0
-    with Store(folder) as store, ThreadPoolExecutor(default_count()) as pool:
-        while some := list(islice(attempts, _TOGETHER)):
-            for outcome in pool.map(partial(_outcome, answering), some):
-                number += 1
-                if isinstance(outcome, _Unpaid):
-                    found.unproven += 1
-                elif outcome:
-                    found.count(store.settle(outcome), before)
-                on_progress(number)
-        found.dropped = len(before) - found.kept
-    return found
-
-
-def _outcome(answering: AttemptRunner, attempt: Attempt) -> Outcome | _Unpaid | None:
-    if str(attempt.slot) in answering.journal.lost:
-        return None
+def _outcome(runner: AttemptRunner, attempt: Attempt) -> Outcome | _Missing | None:
+    """Judge an attempt; None if it has no completion."""
     try:
-        return answering(attempt)
-    except _Unpaid as missing:
+        return runner(attempt)
+    except _Missing as missing:
         return missing if missing.slot.solve else None

@@ -263,7 +263,7 @@ def test_datasets_loads_splits_that_have_other_columns(
 BAD = {
     "a blank prompt": ({"prompt": " \n"}, "prompt is blank"),
     "no answer": ({"answer": None}, "no column 'answer'"),
-    "a prompt that is no text": ({"prompt": ["7"]}, "holds list, no text, in 'prompt'"),
+    "a prompt that is no text": ({"prompt": ["7"]}, "the column 'prompt' holds list, not text"),
     "half a surrogate pair": ({"response": "\ud83d"}, "response is no valid Unicode"),
     "half a pair in the answer": ({"answer": "\ud83d"}, "answer is no valid Unicode"),
     "a split of another name": ({"split": "../x"}, "no name for a split"),

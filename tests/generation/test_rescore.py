@@ -83,7 +83,7 @@ def test_no_earlier_file_is_ever_replaced(tmp_path: Path) -> None:
         assert files_of(tmp_path).items() >= before.items()
     assert outs == [tmp_path / f"rescored_{n}" for n in (1, 2, 3)]
     for there in (tmp_path, tmp_path / "rescored_1", tmp_path / DATASET):
-        with pytest.raises(UsageError, match="is there already: name another folder"):
+        with pytest.raises(UsageError, match="exists: name another folder"):
             rescore(tmp_path, to=there)
     assert rescore(tmp_path / "rescored_1", to=tmp_path / "a" / "b").out == tmp_path / "a" / "b"
     assert len(load_dataset(tmp_path / "a" / "b")) == 30
@@ -194,7 +194,7 @@ def test_rows_without_answers_in_the_journal_are_not_thrown_away(tmp_path: Path)
     kept = [line for line in lines if json.loads(line)["slot"] != slot]
     (tmp_path / JOURNAL).write_text("".join(kept), "utf-8")
     data = (tmp_path / DATASET).read_bytes()
-    with pytest.raises(StoreError, match="1 rows .* no answer in the journal"):
+    with pytest.raises(StoreError, match="1 rows .* no completion in the journal"):
         rescore(tmp_path)
     assert (tmp_path / DATASET).read_bytes() == data
 

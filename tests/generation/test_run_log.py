@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from infinite_rl.errors import ProviderUnavailable
-from infinite_rl.files.append_only import AppendOnlyFile
+from infinite_rl.files.append_only import AppendOnlyFile, DiskFull
 from infinite_rl.generation import progress as progress_module
 from infinite_rl.generation.progress import LOG, Progress, RunLog
 from infinite_rl.generator import generate_dataset
@@ -113,7 +113,7 @@ def test_a_line_that_a_kill_has_torn_does_not_swallow_the_next(tmp_path: Path) -
     assert torn.endswith("half a li") and one.endswith("retry one") and two.endswith("retry two")
 
 
-def test_many_threads_write_whole_lines(tmp_path: Path) -> None:
+def test_many_threads_write_lines(tmp_path: Path) -> None:
     log = RunLog(tmp_path)
     texts = [str(number) * 200 for number in range(8)]
 
@@ -135,15 +135,15 @@ def test_a_log_that_cannot_be_written_stops_no_run(
     tmp_path: Path, trouble: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """On a full disk the rows that are paid for matter: the log gives up its place, once."""
-    whole = AppendOnlyFile._write_whole
+    whole = AppendOnlyFile._write
 
     def full(self: AppendOnlyFile, record: bytes) -> int:
         if self.path.name == LOG:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise DiskFull(f"cannot write {self.path}: {os.strerror(errno.ENOSPC)}")
         return whole(self, record)
 
     if trouble == "full":
-        monkeypatch.setattr(AppendOnlyFile, "_write_whole", full)
+        monkeypatch.setattr(AppendOnlyFile, "_write", full)
     else:
         (tmp_path / LOG).mkdir()
     with caplog.at_level(logging.WARNING):

@@ -98,7 +98,7 @@ def test_the_target_is_met_with_no_slot_and_no_prompt_twice(
     assert {row["slot"] for row in rows + left_out} == {row["slot"] for row in shards}
     assert len(shards) == 30 + len(left_out) and left_out
     assert {row["error_msg"] for row in left_out} == {
-        "duplicate: a row of another shard asks the same"
+        "duplicate: a row of another shard has this prompt"
     }
     bought = [str(slot) for f in shard_folders(tmp_path, 3) for slot, _ in answers(f)]
     assert len(set(bought)) == len(bought) == len(repeating.exchanges) == done.spending.calls

@@ -296,10 +296,13 @@ def test_a_row_that_asks_the_same_again_is_settled_as_a_duplicate(tmp_path: Path
     with Store(tmp_path) as store:
         assert store.settle(outcome("2 + 3?")).accepted
         again = store.settle(outcome("2 +  3?", index=1))
-    assert (again.reason, again.score.error_msg) == ("duplicate", "a row asks the same")
+    assert (again.reason, again.score.error_msg) == ("duplicate", "a row has this prompt")
     assert [row["slot"] for row in read_rows(tmp_path / DATASET)] == ["math/0/0/0"]
     (failed,) = read_rows(tmp_path / FAILED)
-    assert (failed["slot"], failed["error_msg"]) == ("math/1/0/0", "duplicate: a row asks the same")
+    assert (failed["slot"], failed["error_msg"]) == (
+        "math/1/0/0",
+        "duplicate: a row has this prompt",
+    )
 
 
 def test_what_is_rejected_for_another_reason_keeps_it(tmp_path: Path) -> None:
@@ -472,7 +475,10 @@ def test_a_missing_data_set_is_named(tmp_path: Path) -> None:
 def test_a_row_of_another_folder_with_a_damaged_slot_is_refused(tmp_path: Path) -> None:
     fill(tmp_path / "a", "one?")
     (row,) = read_rows(tmp_path / "a" / DATASET)
-    with Store(tmp_path / "b") as store, pytest.raises(StoreError, match="names no slot: 'math/'"):
+    with (
+        Store(tmp_path / "b") as store,
+        pytest.raises(StoreError, match="invalid slot: 'math/'"),
+    ):
         store.take({**row, "slot": "math/"})
 
 
@@ -500,7 +506,7 @@ def test_a_row_of_another_folder_that_asks_what_one_asks_is_a_failure_once(tmp_p
         ("math/2/0/1", "True"),
     ]
     assert {one["error_msg"] for one in failed} == {
-        "duplicate: a row of another shard asks the same"
+        "duplicate: a row of another shard has this prompt"
     }
     assert {one["raw_text"] for one in failed} == {""}
 
