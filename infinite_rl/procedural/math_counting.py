@@ -169,8 +169,8 @@ def dice(draw: Draw, level: int) -> Names:
 def numerals(draw: Draw, level: int) -> Names:
     size = draw.between(4, 4 + level)
     digits = sorted(draw.some(range(0 if level > 1 else 1, 10), size))
-    places = draw.between(2, 3) if level == 1 else 3
-    bound = draw.between(2, 8) * 10 ** (places - 1)
+    width = draw.between(2, 3) if level == 1 else 3
+    bound = draw.between(2, 8) * 10 ** (width - 1)
     rules: tuple[tuple[str, Callable[[int], bool]], ...] = (
         ("numbers", lambda n: n > 0),
         ("even numbers", lambda n: n % 2 == 0),
@@ -178,8 +178,8 @@ def numerals(draw: Draw, level: int) -> Names:
         (f"numbers that are not less than {bound}", lambda n: n >= bound),
     )
     words, holds = draw.pick(rules)
-    numbers = [int("".join(map(str, each))) for each in permutations(digits, places) if each[0]]
-    by_first = Counter(n // 10 ** (places - 1) for n in numbers if holds(n))
+    numbers = [int("".join(map(str, each))) for each in permutations(digits, width) if each[0]]
+    by_first = Counter(n // 10 ** (width - 1) for n in numbers if holds(n))
     cases = [f"First digit {first}: {ways} numbers." for first, ways in sorted(by_first.items())]
     total, total_text, digit_list = (
         sum(by_first.values()),
@@ -220,7 +220,7 @@ def causes(draw: Draw, level: int) -> Names:
     bad_one, bad_two = draw.some(range(1, 5 + 3 * level), 2)
     rest = 100 - share
     one, two = Fraction(share * bad_one, 10**4), Fraction(rest * bad_two, 10**4)
-    place, total = draw.pick(phrases("counting", "places")), one + two
+    place, total = draw.pick(phrases("counting", "plants")), one + two
     known_faulty = not draw.chance(0.4)
     letter, part = draw.pick((("A", one), ("B", two))) if known_faulty else ("", one)
     posterior = part / total

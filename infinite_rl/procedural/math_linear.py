@@ -1,4 +1,4 @@
-"""Linear equations and systems, bare and told as stories."""
+"""Linear equations and systems, bare and as stories."""
 
 from __future__ import annotations
 

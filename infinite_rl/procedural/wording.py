@@ -69,18 +69,18 @@ def listing(items: Sequence[object], word: str = "and") -> str:
 
 
 def decimal(value: Fraction) -> str:
-    """An exact decimal if there is one of at most 6 places, else a fraction."""
-    for places in range(7):
-        scaled = value * 10**places
+    """An exact decimal if there is one with at most 6 decimals, else a fraction."""
+    for decimals in range(7):
+        scaled = value * 10**decimals
         if scaled.denominator == 1:
-            return fixed(int(scaled), places)
+            return fixed(int(scaled), decimals)
     return str(value)
 
 
-def fixed(scaled: int, places: int) -> str:
-    """The integer `scaled` / 10^`places` in decimal digits."""
-    sign, digits = "-" if scaled < 0 else "", str(abs(scaled)).rjust(places + 1, "0")
-    return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+def fixed(scaled: int, decimals: int) -> str:
+    """The integer `scaled` / 10^`decimals` as a decimal number."""
+    sign, digits = "-" if scaled < 0 else "", str(abs(scaled)).rjust(decimals + 1, "0")
+    return sign + (f"{digits[:-decimals]}.{digits[-decimals:]}" if decimals else digits)
 
 
 def money(value: Fraction) -> str:
