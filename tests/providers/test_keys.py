@@ -128,53 +128,39 @@ def ears(
     return Ears(caplog, recwarn, tmp_path)
 
 
-def of_kind(reply: gemini.Reply) -> str:
-    return reply.kind
+def test_gemini_may_echo_the_key_anywhere(ears: Ears) -> None:
+    for example in GEMINI_REPLIES:
+        answer = [example]
+        with gemini.GeminiServer(lambda _, answer=answer: answer[0]) as server:
+            provider = GeminiProvider("m", api_key=gemini.KEY, base_url=server.base_url)
+            for where, answer[0] in variants(example, gemini.KEY):
+                ears.check(gemini.KEY, where, provider)
 
 
-@pytest.mark.parametrize("example", GEMINI_REPLIES, ids=of_kind)
-def test_gemini_may_echo_the_key_anywhere(example: gemini.Reply, ears: Ears) -> None:
-    answer = [example]
-    with gemini.GeminiServer(lambda _: answer[0]) as server:
-        provider = GeminiProvider("m", api_key=gemini.KEY, base_url=server.base_url)
-        for where, answer[0] in variants(example, gemini.KEY):
-            ears.check(gemini.KEY, where, provider)
+def test_a_server_of_openais_protocol_may_echo_the_key_anywhere(ears: Ears) -> None:
+    for example in OPENAI_REPLIES:
+        answer = [example]
+        with openai.OpenAIServer(lambda _, answer=answer: answer[0]) as server:
+            url = server.base_url
+            provider = OpenAICompatibleProvider("m", api_key=openai.KEY, base_url=url)
+            for where, answer[0] in variants(example, openai.KEY):
+                ears.check(openai.KEY, where, provider)
 
 
-@pytest.mark.parametrize("example", OPENAI_REPLIES, ids=of_kind)
-def test_a_server_of_openais_protocol_may_echo_the_key_anywhere(
-    example: openai.Reply, ears: Ears
-) -> None:
-    answer = [example]
-    with openai.OpenAIServer(lambda _: answer[0]) as server:
-        url = server.base_url
-        provider = OpenAICompatibleProvider("m", api_key=openai.KEY, base_url=url)
-        for where, answer[0] in variants(example, openai.KEY):
-            ears.check(openai.KEY, where, provider)
-
-
-@pytest.mark.parametrize("example", GEMINI_REPLIES, ids=of_kind)
-def test_the_results_of_a_batch_may_echo_the_key_anywhere(
-    example: gemini.Reply, ears: Ears
-) -> None:
-    answer = [example]
-    with gemini.GeminiServer(lambda _: answer[0], polls=0) as server:
-        provider = GeminiBatches("m", api_key=gemini.KEY, base_url=server.base_url)
-        for where, body in echoes(json.loads(example.body), gemini.KEY):
-            answer[0] = json_reply(example.kind, example.status, body)
-            ears.check(gemini.KEY, where, provider, batch=True)
-
-
-@pytest.mark.parametrize("path", ["/v1beta/models/m:batchGenerateContent", "/v1beta/batches"])
-def test_a_batch_may_echo_the_key_anywhere(path: str, ears: Ears) -> None:
+def test_a_batch_and_its_results_may_echo_the_key_anywhere(ears: Ears) -> None:
+    for example in GEMINI_REPLIES:
+        answer = [example]
+        with gemini.GeminiServer(lambda _, answer=answer: answer[0], polls=0) as server:
+            provider = GeminiBatches("m", api_key=gemini.KEY, base_url=server.base_url)
+            for where, body in echoes(json.loads(example.body), gemini.KEY):
+                answer[0] = json_reply(example.kind, example.status, body)
+                ears.check(gemini.KEY, where, provider, batch=True)
     about = {"displayName": "a label", "state": "BATCH_STATE_PENDING", "model": "models/m"}
     batch = {"name": "batches/b0", "metadata": about, "done": False}
-    names = [
-        {**batch, "name": f"batches/{gemini.KEY}"},
-        *(new for _, new in echoes(batch, gemini.KEY)),
-    ]
-    with gemini.GeminiServer(lambda _: TASK) as server:
-        provider = GeminiBatches("m", api_key=gemini.KEY, base_url=server.base_url)
-        for body in names:
-            server.trouble[path] = json_reply("told", 200, body)
-            ears.check(gemini.KEY, json.dumps(body), provider, batch=True)
+    named = {**batch, "name": f"batches/{gemini.KEY}"}
+    for path in ("/v1beta/models/m:batchGenerateContent", "/v1beta/batches"):
+        with gemini.GeminiServer(lambda _: TASK) as server:
+            provider = GeminiBatches("m", api_key=gemini.KEY, base_url=server.base_url)
+            for body in (named, *(new for _, new in echoes(batch, gemini.KEY))):
+                server.trouble[path] = json_reply("told", 200, body)
+                ears.check(gemini.KEY, json.dumps(body), provider, batch=True)

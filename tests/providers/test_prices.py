@@ -1,12 +1,30 @@
-"""The price table and the arithmetic of costs."""
+"""The table of models: prices, the cost of calls, and thinking."""
 
 from __future__ import annotations
 
+import json
 from datetime import date
+from functools import partial
+from typing import Any
 
+import gemini_server as gs
+import openai_server as oa
 import pytest
 
-from infinite_rl.errors import UsageError
+from infinite_rl.errors import NoCompletion, UsageError
+from infinite_rl.inference.budget import Budget, Spending, estimate, estimate_calls
+from infinite_rl.providers import make_provider, prices
+from infinite_rl.providers.batch import GeminiBatches
+from infinite_rl.providers.gemini import GeminiProvider
+from infinite_rl.providers.models import (
+    LEVELS,
+    ThinkingRequest,
+    cut_off_advice,
+    nearest_thinking,
+    parse_thinking,
+    thinking_request,
+)
+from infinite_rl.providers.openai_compatible import OpenAICompatibleProvider
 from infinite_rl.providers.prices import (
     ALIASES,
     BATCH_FACTOR,
@@ -18,106 +36,249 @@ from infinite_rl.providers.prices import (
     price_of,
 )
 from infinite_rl.types import Usage
+from tests.support.labelled import assert_none, unlike
 
 MILLION = 1_000_000
-
-
 BEFORE, AFTER = date(2026, 11, 22), date(2027, 1, 1)
 
 
-@pytest.mark.parametrize("day", [BEFORE, AFTER])
-@pytest.mark.parametrize("model", sorted({*MODELS, *ALIASES}))
-def test_every_price_is_a_price(model: str, day: date) -> None:
-    price = price_of(model, day)
-    assert price and 0 < price.input < price.output
-    assert price.cached is None or 0 < price.cached < price.input
+@pytest.fixture(autouse=True)
+def _in_november(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prices, "today", lambda: BEFORE)
 
 
-def test_a_price_that_ends_is_followed_by_the_next_one() -> None:
+# Prices
+
+
+def test_every_price_is_a_price() -> None:
+    for model in {*MODELS, *ALIASES}:
+        for day in (BEFORE, AFTER):
+            price = price_of(model, day)
+            assert price and 0 < price.input < price.output, model
+            assert price.cached is None or 0 < price.cached < price.input, model
+            assert price == price_of(ALIASES.get(model, model), day)
     assert price_of("gemini-3.8-flash", date(2026, 12, 31)) == Price(0.75, 3.75, 0.075)
     assert price_of("gemini-3.8-flash", AFTER) == Price(1.50, 7.50, 0.15)
 
 
-@pytest.mark.parametrize("name", sorted(ALIASES))
-def test_another_name_costs_what_its_model_costs(name: str) -> None:
-    assert price_of(name, AFTER) == price_of(ALIASES[name], AFTER)
+def test_a_release_costs_what_its_model_costs() -> None:
+    releases = {
+        "gemini-2.0-flash-exp": "gemini-2.0-flash",
+        "gemini-2.0-flash-001": "gemini-2.0-flash",
+        "gemini-2.5-flash-lite": "gemini-2.5-flash-lite",
+        "gemini-2.5-flash-preview-09-2025": "gemini-2.5-flash",
+        "gemini-3.1-pro-preview": "gemini-3.1-pro",
+        "models/gemini-2.5-pro": "gemini-2.5-pro",
+        "gpt-4o-2024-08-06": "gpt-4o",
+        "gpt-4o-2024-05-13": "gpt-4o-2024-05-13",
+        "gpt-5-mini-2025-08-07": "gpt-5-mini",
+        "o3-20250416": "o3",
+    }
+    assert {model: known_as(model) for model in releases} == releases
+    assert all(price_of(model, BEFORE) == price_of(of, BEFORE) for model, of in releases.items())
+    for unknown in (
+        *("", "gemini", "gemini-2.5-flash-image", "gpt-5-pro", "gpt-4o-audio-preview", "gpt-50"),
+        *("o3x", "gemini-2.5", "Qwen/Qwen3-8B", "scripted", "procedural"),
+        "google/gemini-2.5-flash",
+    ):
+        assert price_of(unknown) is None, unknown
 
 
-@pytest.mark.parametrize(
-    ("model", "priced_as"),
-    [
-        ("gemini-2.0-flash-exp", "gemini-2.0-flash"),
-        ("gemini-2.0-flash-001", "gemini-2.0-flash"),
-        ("gemini-2.5-flash-lite", "gemini-2.5-flash-lite"),
-        ("gemini-2.5-flash-preview-09-2025", "gemini-2.5-flash"),
-        ("gemini-3.1-pro-preview", "gemini-3.1-pro"),
-        ("models/gemini-2.5-pro", "gemini-2.5-pro"),
-        ("gpt-4o-2024-08-06", "gpt-4o"),
-        ("gpt-4o-2024-05-13", "gpt-4o-2024-05-13"),
-        ("gpt-5-mini-2025-08-07", "gpt-5-mini"),
-        ("o3-20250416", "o3"),
-    ],
-)
-def test_a_release_costs_what_its_model_costs(model: str, priced_as: str) -> None:
-    assert known_as(model) == priced_as
-    assert price_of(model, BEFORE) == price_of(priced_as, BEFORE)
-
-
-@pytest.mark.parametrize(
-    "model",
-    ["", "gemini", "gemini-2.5-flash-image", "gpt-5-pro", "gpt-4o-audio-preview", "gpt-50", "o3x"]
-    + ["gemini-2.5", "Qwen/Qwen3-8B", "scripted", "procedural", "google/gemini-2.5-flash"],
-)
-def test_an_unknown_model_has_no_price(model: str) -> None:
-    assert price_of(model) is None
-
-
-def test_a_cost_is_the_sum_over_fresh_and_cached_input_and_all_that_was_written() -> None:
-    usage = Usage(
-        input_tokens=3 * MILLION,
-        output_tokens=2 * MILLION,
-        cached_tokens=MILLION,
-        thinking_tokens=5 * MILLION,
-    )
+def test_a_cost_is_the_sum_over_fresh_and_cached_input_and_all_output() -> None:
+    usage = Usage(3 * MILLION, 2 * MILLION, MILLION, 5 * MILLION)
     assert cost(usage, Price(1.0, 10.0, 0.25)) == 2 * 1.0 + 0.25 + 7 * 10.0
-
-
-def test_cached_input_without_a_price_of_its_own_costs_what_input_costs() -> None:
     assert cost(Usage(input_tokens=MILLION, cached_tokens=MILLION), Price(1.0, 10.0)) == 1.0
-
-
-def test_more_cached_than_there_was_is_as_much_as_there_was() -> None:
-    assert cost(Usage(input_tokens=MILLION, cached_tokens=9 * MILLION), Price(1, 2, 0.5)) == 0.5
-
-
-def test_a_batch_halves_all_but_cached_input() -> None:
+    too_many = Usage(input_tokens=MILLION, cached_tokens=9 * MILLION)
+    assert cost(too_many, Price(1, 2, 0.5)) == 0.5
     usage = Usage(input_tokens=2 * MILLION, output_tokens=MILLION, cached_tokens=MILLION)
     assert BATCH_FACTOR == 0.5
     assert cost(usage, Price(1.0, 10.0, 0.25), batch=True) == 0.5 + 0.25 + 5.0
-
-
-def test_no_usage_costs_nothing() -> None:
     assert cost(Usage(), Price(1.0, 2.0)) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("text", "price"),
-    [
-        ("0.10,0.40", Price(0.1, 0.4)),
-        (" 1 , 2 ", Price(1.0, 2.0)),
-        (".5,2.,0.05", Price(0.5, 2.0, 0.05)),
-        ("0,0", Price(0.0, 0.0)),
-    ],
-)
-def test_a_price_is_read(text: str, price: Price) -> None:
-    assert parse_price(text) == price
+def test_a_price_is_read_or_refused() -> None:
+    assert parse_price("0.10,0.40") == Price(0.1, 0.4)
+    assert parse_price(" 1 , 2 ") == Price(1.0, 2.0)
+    assert parse_price(".5,2.,0.05") == Price(0.5, 2.0, 0.05)
+    assert parse_price("0,0") == Price(0.0, 0.0)
+    wrong = (
+        *("", "1", "1,2,3,4", "1;2", "-1,2", "nan,1", "inf,1", "1e3,2", "1,", "a,b", "1_0,2"),
+        *("١,٢", "9" * 400 + ",1"),
+    )
+    assert_none(unlike(("not a price", partial(parse_price, text)) for text in wrong))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "1", "1,2,3,4", "1;2", "-1,2", "nan,1", "inf,1", "1e3,2", "1,", "a,b", "1_0,2", "١,٢"]
-    + ["9" * 400 + ",1"],
-)
-def test_a_text_that_is_no_price_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="not a price"):
-        parse_price(text)
+# Thinking: what is sent
+
+
+def sent(model: str, **settings: Any) -> dict[str, Any]:
+    """The generation config that the real client sends to the service."""
+    with gs.GeminiServer(lambda _: "hello") as server:
+        provider = GeminiProvider(model, api_key=gs.KEY, base_url=server.base_url, **settings)
+        provider.complete("", "p", 1)
+        config = server.requests[0].body["generationConfig"]
+    assert isinstance(config, dict)
+    return config
+
+
+def test_each_model_gets_the_thinking_setting_in_its_form() -> None:
+    for model, thinking, config in (
+        ("gemini-3.8-flash", None, None),
+        ("gemini-3.8-flash", "low", {"thinkingLevel": "LOW"}),
+        ("gemini-flash-latest", "high", {"thinkingLevel": "HIGH"}),
+        ("gemini-3.6-flash", "minimal", {"thinkingLevel": "MINIMAL"}),
+        ("gemini-2.5-flash", "off", {"thinkingBudget": 0}),
+        ("gemini-2.5-flash", "0", {"thinkingBudget": 0}),
+        ("gemini-2.5-flash", "medium", {"thinkingBudget": 8192}),
+        ("gemini-2.5-flash", 700, {"thinkingBudget": 700}),
+        ("gemini-2.5-flash-lite", "off", {"thinkingBudget": 0}),
+        ("some-model", "high", {"thinkingLevel": "HIGH"}),
+        ("some-model", "off", {"thinkingBudget": 0}),
+        ("some-model", "500", {"thinkingBudget": 500}),
+    ):
+        assert sent(model, thinking=thinking).get("thinkingConfig") == config, (model, thinking)
+
+
+def test_the_thinking_budget_is_added_to_the_tokens_of_the_answer() -> None:
+    for model, thinking, answer, limit in (
+        ("gemini-3.8-flash", "low", 2000, 2000 + 1024),
+        ("gemini-3.8-flash", None, 2000, 2000 + 8192),  # its default is the medium level
+        ("gemini-3.8-flash", "high", 60_000, 65_536),
+        ("gemini-3.8-flash", "high", 70_000, 70_000),
+        ("gemini-2.5-flash", 700, 2000, 2700),
+        ("gemini-2.5-flash", "off", 2000, 2000),
+        ("gemini-2.5-flash-lite", None, 2000, 2000),
+        ("some-model", None, 2000, 2000),
+        ("some-model", "medium", 2000, 2000 + 8192),
+    ):
+        config = sent(model, thinking=thinking, max_output_tokens=answer)
+        assert config["maxOutputTokens"] == limit, (model, thinking)
+    assert "maxOutputTokens" not in sent("gemini-3.8-flash", thinking="high")
+
+
+def test_a_batch_sends_the_same_as_a_call() -> None:
+    settings: dict[str, Any] = {"thinking": "low", "max_output_tokens": 2000, "temperature": 0.5}
+    with gs.GeminiServer(lambda _: "hello") as server:
+        url = server.base_url
+        batches = GeminiBatches("gemini-3.8-flash", api_key=gs.KEY, base_url=url, **settings)
+        batches.submit({"k": ("", "p", 1)})
+        config = json.loads(server.uploads[0])["request"]["generationConfig"]
+    assert config == sent("gemini-3.8-flash", **settings)
+    assert config["thinkingConfig"] == {"thinkingLevel": "LOW"}
+
+
+def test_a_server_of_openais_protocol_gets_an_effort() -> None:
+    with oa.OpenAIServer(lambda _: "hello") as server:
+        address: dict[str, Any] = {"base_url": server.base_url, "api_key": oa.KEY}
+        for thinking, effort, limit in (
+            (None, None, 100),
+            ("off", "none", 100),
+            ("low", "low", 1124),
+            ("high", "high", 24_676),
+        ):
+            settings = {**address, "thinking": thinking, "max_output_tokens": 100}
+            OpenAICompatibleProvider("some-model", **settings).complete("", "p", 1)
+            body = server.requests[-1].body
+            assert (body.get("reasoning_effort"), body["max_tokens"]) == (effort, limit)
+    with pytest.raises(UsageError, match="give a level"):
+        OpenAICompatibleProvider("m", base_url="http://127.0.0.1:9", thinking="2000")
+
+
+# Thinking: what a model supports
+
+
+def test_a_model_that_cannot_think_so_is_refused_in_one_line() -> None:
+    def make(model: str, thinking: str) -> None:
+        name = "gemini" if model.startswith("gemini") else "openai_compatible"
+        make_provider(
+            name, model, thinking=thinking, api_key="k" * 8, base_url="http://127.0.0.1:9"
+        )
+
+    cases = (
+        ("gemini-3.8-flash", "off", "cannot switch its thinking off: --thinking is low, medium"),
+        ("gemini-3.8-flash", "minimal", "has no thinking level 'minimal': --thinking is low, "),
+        ("gemini-3.8-flash", "2000", "takes no number of thinking tokens: --thinking is low, "),
+        ("gemini-2.5-pro", "off", "cannot switch its thinking off"),
+        ("gemini-2.5-pro", "64", "thinks in 128 to 32768 tokens, not in 64"),
+        ("gpt-4o", "low", "does not think: leave --thinking low out"),
+        ("gpt-5-mini", "off", "cannot switch its thinking off"),
+    )
+    calls = ((f"^UsageError: {each[0]} {each[2]}", partial(make, *each[:2])) for each in cases)
+    assert_none(unlike(calls))
+    wrong = ("on", "-1", "1.5", "1e3", "9" * 8, "٣", "low,high", True, -5)
+    said = "thinking is off, minimal, low, medium, high or a number"
+    assert_none(unlike((said, partial(parse_thinking, value)) for value in wrong))
+    assert parse_thinking("") is parse_thinking(None) is None
+
+
+def test_every_level_of_the_table_is_supported_and_no_other() -> None:
+    for model, row in MODELS.items():
+        if (thinking := row.thinking) is None:
+            continue
+        for level in LEVELS:
+            if level in thinking.levels or (level == "off" and not thinking.levels):
+                thinking_request(model, level)
+            else:
+                with pytest.raises(UsageError):
+                    thinking_request(model, level)
+        assert thinking.usual in ("", *thinking.levels)
+    budgets = [thinking_request("some-model", level).budget for level in LEVELS]
+    assert budgets == sorted(budgets) and budgets[0] == 0 < budgets[1]
+    assert thinking_request("Qwen/Qwen3-8B", None) == ThinkingRequest()
+
+
+def test_the_nearest_setting_is_one_that_the_model_supports() -> None:
+    assert nearest_thinking("gemini-2.5-flash-lite", 100) == 512, "within the model's range"
+    assert nearest_thinking("gemini-2.5-flash-lite", "minimal") == "low", "rather than off"
+    assert nearest_thinking("gemini-3-pro", "medium") == "high"
+    assert nearest_thinking("gpt-4o", "high") is nearest_thinking("gpt-4o", None) is None
+    assert nearest_thinking("Qwen/Qwen3-8B", 77) == 77
+    for model in MODELS:
+        for value in (*LEVELS, 1, 600, 1_000_000):
+            thinking_request(model, nearest_thinking(model, value))
+
+
+# Thinking: what is said of an answer that thoughts have used up
+
+
+def test_an_answer_used_up_by_thoughts_says_what_was_too_small() -> None:
+    with gs.GeminiServer(lambda _: gs.cut(thoughts=1990)) as server:
+        provider = GeminiProvider(
+            "gemini-3.8-flash", api_key=gs.KEY, base_url=server.base_url, max_output_tokens=500
+        )
+        with pytest.raises(NoCompletion) as failed:
+            provider.complete("", "p", 1)
+        server._answer = lambda _: gs.cut("two words", thoughts=90)
+        completion = provider.complete("", "p", 1)
+    assert str(failed.value) == (
+        "Gemini sent no text (MAX_TOKENS: 1,990 of its 1,990 tokens were thoughts: "
+        "--max_output_tokens is too small; raise it, or lower --thinking)"
+    )
+    assert failed.value.usage.thinking_tokens == 1990
+    assert completion.finish_reason == "length"
+    usage = completion.usage
+    assert (usage.output_tokens, usage.thinking_tokens) == (2, 90)
+    assert "90 of its 92 tokens were thoughts" in cut_off_advice(usage)
+    assert cut_off_advice(Usage(7, 92)) == "raise --max_output_tokens"
+
+
+def test_limits_and_estimates_count_thoughts_apart_from_the_answer() -> None:
+    dollar_a_thousand = Price(0.0, 1000.0)
+
+    def refusal(room: int) -> str:
+        budget = Budget(5.0, [dollar_a_thousand], Spending(), 0, longest_output=1000, room=room)
+        return budget.refusal(2)
+
+    assert not refusal(0) and not refusal(600)
+    assert "may cost $2.0000" in refusal(1000)
+    missing, price, spending = {"math": 7}, Price(1.0, 2.0), Spending()
+    bare, thinking = estimate(missing, [price], 300), estimate(missing, [price], 300, room=8192)
+    assert (bare.usage.thinking_tokens, thinking.usage.thinking_tokens) == (0, 10 * 2048)
+    assert thinking.usage.output_tokens == bare.usage.output_tokens
+    assert thinking.cost == pytest.approx(cost(thinking.usage, price))
+    one = estimate_calls(3, 300, price, Spending(), room=8192)
+    assert one.usage.thinking_tokens == 3 * 2048
+    for _ in range(100):
+        spending.add(Usage(100, 50, thinking_tokens=200), 0.01)
+    later = estimate({"m": 100}, [price], 9, 8192, present=50, spent=spending)
+    assert later.usage == Usage(20_000, 10_000, thinking_tokens=40_000)

@@ -1,24 +1,24 @@
-"""What holds for every row of the table of providers, each against its own server on loopback."""
+"""The contract of every provider of the table, each against its own server on loopback."""
 
 from __future__ import annotations
 
 import json
 import logging
+import socket
 import subprocess
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import gemini_server as gs
-import openai_server as oas
 import pytest
-from loopback import Json, Reply
+from loopback import Reply
+from provider_services import COUNTS, KINDS, TIMEOUT_S, Kind, Service, without_keys
 
 from infinite_rl.errors import (
     NoCompletion,
@@ -31,108 +31,14 @@ from infinite_rl.errors import (
 from infinite_rl.layout import render
 from infinite_rl.parsing.sections import ExampleParser
 from infinite_rl.providers import KEY_VARIABLES, PROVIDERS, make_provider, resolve_provider
-from infinite_rl.providers.gemini import GeminiProvider
-from infinite_rl.providers.openai_compatible import OpenAICompatibleProvider
-from infinite_rl.types import Completion, Usage
-
-TIMEOUT_S = 5.0
-COUNTS = Usage(input_tokens=11, output_tokens=5, cached_tokens=4, thinking_tokens=3)
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A provider of the table, with its server and what that says in its own way."""
-
-    provider: Callable[..., Any]
-    server: Callable[..., Any]
-    key: str
-    counts: Json  # COUNTS, as the server tells them
-    text: Callable[..., Reply]
-    thought: str  # the argument of `text` for the model's thoughts
-    cut: Callable[[str], Reply]
-    error: Callable[..., Reply]
-    stopped: Callable[[str], Reply]
-    sent_schema: Callable[[Json], Json]
-
-
-KINDS = {
-    "gemini": Kind(
-        GeminiProvider,
-        gs.GeminiServer,
-        gs.KEY,
-        {
-            "promptTokenCount": 11,
-            "candidatesTokenCount": 5,
-            "cachedContentTokenCount": 4,
-            "thoughtsTokenCount": 3,
-        },
-        gs.text,
-        "thought",
-        gs.cut,
-        lambda code, message, headers=None: gs.error(code, "NO", message, headers=headers),
-        gs.stopped,
-        lambda body: body["generationConfig"]["responseSchema"],
-    ),
-    "openai_compatible": Kind(
-        OpenAICompatibleProvider,
-        oas.OpenAIServer,
-        oas.KEY,
-        {
-            "prompt_tokens": 11,
-            "completion_tokens": 8,
-            "total_tokens": 19,
-            "prompt_tokens_details": {"cached_tokens": 4},
-            "completion_tokens_details": {"reasoning_tokens": 3},
-        },
-        oas.text,
-        "reasoning",
-        lambda words: oas.text(words, finish="length"),
-        lambda code, message, headers=None: oas.error(code, message, headers=headers),
-        lambda reason: oas.text("half", finish=reason),
-        lambda body: body["response_format"]["json_schema"]["schema"],
-    ),
-}
+from infinite_rl.providers.base import Provider
+from infinite_rl.providers.scripted import Call, ScriptedProvider
+from infinite_rl.types import Completion
 
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*KEY_VARIABLES, "GOOGLE_GEMINI_BASE_URL", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-class Service:
-    """A server of one kind whose next answer a test sets, and clients of it."""
-
-    def __init__(self, kind: Kind) -> None:
-        self.kind = kind
-        self.reply: Reply | str = "hello"
-        self.server = kind.server(lambda _: self.reply)
-        self._made: dict[str, Any] = {}
-
-    def provider(self, **settings: Any) -> Any:
-        """A client with these settings; making one takes long, so each is kept."""
-        name = repr(settings)
-        if name not in self._made:
-            self._made[name] = self._make(**settings)
-        return self._made[name]
-
-    def _make(self, **settings: Any) -> Any:
-        own = {"api_key": self.kind.key, "base_url": self.server.base_url, "timeout_s": TIMEOUT_S}
-        return self.kind.provider("some-model", **{**own, **settings})
-
-    def ask(self, reply: Reply | str, **settings: Any) -> Completion:
-        self.reply = reply
-        answer: Completion = self.provider(**settings).complete("sys", "prompt", 1)
-        return answer
-
-    def failure(self, reply: Reply | str) -> ProviderError:
-        """The one error that this reply leads to, after one request."""
-        before = len(self.server.requests)
-        with pytest.raises(ProviderError) as caught:
-            self.ask(reply)
-        assert len(self.server.requests) == before + 1
-        return caught.value
+    without_keys(monkeypatch)
 
 
 @pytest.fixture(scope="module", params=sorted(KINDS))
@@ -145,46 +51,41 @@ def service(request: pytest.FixtureRequest) -> Iterator[Service]:
 # The table
 
 
-def test_every_row_that_asks_a_model_is_tested_here() -> None:
+def test_every_row_of_the_table_makes_a_provider(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {name for name, row in PROVIDERS.items() if row.asks_a_model} == set(KINDS)
-
-
-@pytest.mark.parametrize("name", sorted(PROVIDERS))
-def test_every_row_of_the_table_makes_a_provider(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
     for variable in KEY_VARIABLES:
         monkeypatch.setenv(variable, "a-key-of-some-length")
-    provider = make_provider(name, "m")
-    assert provider.model and callable(provider.complete)
-    assert "a-key-of-some-length" not in repr(provider)
+    for name in PROVIDERS:
+        provider = make_provider(name, "m")
+        assert provider.model and callable(provider.complete)
+        assert "a-key-of-some-length" not in repr(provider)
 
 
 def test_a_made_provider_has_the_settings(service: Service) -> None:
-    service.reply = "hello"
     (name,) = (name for name, kind in KINDS.items() if kind is service.kind)
+    service.reply = "hello"
     with pytest.MonkeyPatch.context() as patch:
         for variable, value in service.server.environment.items():
             patch.setenv(variable, value)
         settings: dict[str, Any] = {"temperature": 0.25, "max_output_tokens": 5, "structured": True}
         provider = make_provider(name, "m", base_url=service.server.base_url, **settings)
+        patch.setenv("OPENAI_BASE_URL", service.server.base_url)
+        from_environment = make_provider(name, "m")
     provider.complete("", "prompt", 1)
     body = service.server.requests[-1].body
     assert provider.model == "m"
     assert "0.25" in json.dumps(body) and ": 5" in json.dumps(body)
     assert service.kind.sent_schema(body)
+    assert from_environment.complete("", "prompt", 1).text == "hello"
 
 
 @pytest.mark.parametrize("variable", ["GEMINI_API_KEY", "GOOGLE_API_KEY"])
-def test_auto_is_gemini_where_a_key_is_set(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+def test_auto_is_gemini_if_a_key_is_set(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     assert resolve_provider("auto") == "procedural"
     monkeypatch.setenv(variable, " ")
     assert resolve_provider("auto") == "procedural"
     monkeypatch.setenv(variable, gs.KEY)
     assert resolve_provider("auto") == "gemini"
-
-
-def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(UnknownName, match="auto, gemini, openai_compatible, procedural"):
         make_provider("gemnii")
 
@@ -204,62 +105,72 @@ def test_importing_the_providers_loads_no_sdk_and_no_other_provider() -> None:
 # Answers
 
 
-def test_a_completion_holds_the_text_the_thoughts_and_the_tokens(service: Service) -> None:
+def test_a_completion_has_the_text_the_thoughts_and_the_tokens(service: Service) -> None:
     thoughts = {service.kind.thought: "six times seven"}
     answer = service.ask(service.kind.text("42 ✓", usage=service.kind.counts, **thoughts))
     expected = Completion("42 ✓", "some-model", "stop", COUNTS, reasoning="six times seven")
     assert answer == expected
+    cut = service.ask(service.kind.cut("[PROMPT] What"))
+    assert (cut.text, cut.finish_reason) == ("[PROMPT] What", "length")
 
 
-def test_a_cut_text_says_so(service: Service) -> None:
-    answer = service.ask(service.kind.cut("[PROMPT] What"))
-    assert (answer.text, answer.finish_reason) == ("[PROMPT] What", "length")
+def test_errors_say_whether_a_retry_helps(service: Service) -> None:
+    stopped = service.failure(service.kind.stopped("SAFETY"))
+    assert isinstance(stopped, NoCompletion)
+    assert "SAFETY" in str(stopped) and stopped.usage.input_tokens == 7
+    for code in (408, 429, 500, 503):
+        error = service.failure(service.kind.error(code, "Slow down.", {"Retry-After": "7"}))
+        assert isinstance(error, ProviderUnavailable)
+        assert (error.retry_after, error.status) == (7.0, code)
+    for code in (301, 400, 401, 402, 403, 404, 413, 422):
+        assert isinstance(service.failure(service.kind.error(code, "No.")), ProviderRefused)
 
 
-def test_an_answer_that_was_stopped_says_what_it_used(service: Service) -> None:
-    error = service.failure(service.kind.stopped("SAFETY"))
-    assert isinstance(error, NoCompletion)
-    assert "SAFETY" in str(error)
-    assert error.usage.input_tokens == 7
-
-
-@pytest.mark.parametrize("code", [408, 429, 500, 503])
-def test_passing_trouble_holds_the_delay_that_the_server_named(service: Service, code: int) -> None:
-    error = service.failure(service.kind.error(code, "Slow down.", {"Retry-After": "7"}))
-    assert isinstance(error, ProviderUnavailable)
-    assert (error.retry_after, error.status) == (7.0, code)
-
-
-@pytest.mark.parametrize("code", [301, 400, 401, 402, 403, 404, 413, 422])
-def test_a_refusal_is_no_passing_trouble(service: Service, code: int) -> None:
-    assert isinstance(service.failure(service.kind.error(code, "No.")), ProviderRefused)
-
-
-def test_silence_ends_at_the_timeout(service: Service) -> None:
-    service.reply = gs.hang()
+def test_silence_ends_at_the_timeout_and_a_closed_connection_at_once(service: Service) -> None:
     begin = time.monotonic()
     with pytest.raises(ProviderUnavailable, match=r"nothing for 0\.1 s"):
-        service.provider(timeout_s=0.1).complete("", "prompt", 1)
+        service.ask(gs.hang(), timeout_s=0.1)
     assert time.monotonic() - begin < TIMEOUT_S
+    error = service.failure(gs.nothing())
+    assert isinstance(error, ProviderUnavailable)
+    assert "no answer from" in str(error) and error.kind == "reset"
 
 
-def test_a_lone_surrogate_is_sent_as_a_question_mark(service: Service) -> None:
-    service.reply = "hello"
-    service.provider().complete("sys \udc80", "prompt \ud800", 1)
-    request = service.server.requests[-1]
+def test_a_server_that_is_not_there_is_named(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dead proxy is named without its password."""
+
+    def unreachable(said: str, url: str) -> str:
+        with pytest.raises(ProviderUnavailable, match=said) as caught:
+            service.ask(base_url=url)
+        assert caught.value.kind == "unreachable"
+        return str(caught.value)
+
+    def no_address(*_: object, **__: object) -> None:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    with socket.socket() as bound:  # and not listening
+        bound.bind(("127.0.0.1", 0))
+        dead = f"127.0.0.1:{bound.getsockname()[1]}"
+        unreachable(f"nothing listens at {dead}", f"http://{dead}")
+        with monkeypatch.context() as patch:
+            patch.setenv("http_proxy", f"http://me:secretword@{dead}")
+            for name in ("no_proxy", "NO_PROXY"):
+                patch.setenv(name, "")
+            proxied = unreachable(f"listens at the proxy {dead}", "http://far.test")
+        assert "secretword" not in proxied
+    monkeypatch.setattr(socket, "getaddrinfo", no_address)
+    unreachable(r"there is no host gone\.test:80", "http://gone.test:80")
+
+
+def test_lone_surrogates_and_large_seeds_can_be_sent(service: Service) -> None:
+    request = service.sent(system="sys \udc80", prompt="prompt \ud800")
     assert (request.system, request.prompt) == ("sys ?", "prompt ?")
-
-
-@pytest.mark.parametrize("seed", [0, 2**31 - 1, 2**31, 2**63 + 5, -1])
-def test_any_seed_fits_a_signed_32_bit_integer(service: Service, seed: int) -> None:
-    service.reply = "hello"
-    service.provider().complete("", "prompt", seed)
-    sent = service.server.requests[-1].seed
-    assert 0 <= sent < 2**31
-    assert seed >= 2**31 or seed < 0 or sent == seed
-
-
-# Threads
+    for seed in (0, 2**31 - 1, 2**31, 2**63 + 5, -1):
+        sent = service.sent(system="", seed=seed).seed
+        assert 0 <= sent < 2**31
+        assert seed >= 2**31 or seed < 0 or sent == seed
 
 
 def test_one_provider_serves_150_threads_at_once(service: Service) -> None:
@@ -288,17 +199,21 @@ def leaks(kind: Kind) -> list[Reply]:
     """Replies with the key in every place that a server can put it."""
     leaky = f"your key {kind.key} is bad"
     headers = {"Retry-After": kind.key, "Location": f"http://127.0.0.1:9/{kind.key}"}
+    details = [{"reason": leaky, "retryDelay": leaky}]
     codes = (301, 400, 401, 402, 403, 404, 418, 429, 500)
     return [
         *(kind.error(code, leaky, headers) for code in codes),
+        *(gs.error(code, leaky, leaky, details, headers) for code in codes),
         *(gs.garbage(leaky.encode(), code) for code in (200, 400, 500)),
         *(gs.garbage(json.dumps({"error": leaky}).encode(), code) for code in (200, 400, 429)),
         gs.garbage(json.dumps({"error": {"code": leaky, "message": 5}}).encode(), 400),
+        gs.garbage(json.dumps({"candidates": [{"content": leaky}]}).encode()),
         gs.garbage(f"{leaky}\xff".encode("latin-1"), 503),
         gs.garbage(("[" * 290 + kind.key).encode(), 400),
         gs.Reply("bad header", headers={kind.key + " :": kind.key}),
         gs.Reply("bad status", status=99, headers={kind.key: kind.key}),
         gs.nothing(),
+        kind.stopped(leaky),
     ]
 
 
@@ -307,7 +222,7 @@ def test_the_key_is_in_no_error_chain_log_or_repr(
     service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "infinite_rl")
-    for reply in (*leaks(service.kind), service.kind.stopped(f"key {service.kind.key}")):
+    for reply in leaks(service.kind):
         error = service.failure(reply)
         shown = "".join(traceback.format_exception(error)) + repr(error) + caplog.text
         assert service.kind.key not in shown
@@ -319,35 +234,60 @@ def test_the_key_is_cut_out_of_text_and_thoughts(service: Service) -> None:
     key = service.kind.key
     answer = service.ask(service.kind.text(f"<{key}>", **{service.kind.thought: f"({key})"}))
     assert (answer.text, answer.reasoning) == ("<[key]>", "([key])")
+    with service.kind.server(lambda _: "a test of it", key="test") as server:  # a short one is not
+        provider = service.provider(api_key="test", base_url=server.base_url)
+        assert provider.complete("", "prompt", 1).text == "a test of it"
 
 
 def test_a_redirect_does_not_carry_the_key_to_another_host(service: Service) -> None:
     with service.kind.server(lambda _: "caught") as other:
+        path = "/v1beta/models/some-model:generateContent"
         for code in (301, 302, 303, 307, 308):
-            service.failure(service.kind.error(code, "there", {"Location": other.base_url}))
+            for to in (other.base_url, other.base_url + path):
+                error = service.failure(service.kind.error(code, "there", {"Location": to}))
+                assert isinstance(error, ProviderRefused)
         assert other.exchanges == []
 
 
-@pytest.mark.parametrize("wrong", ["localhost:80", "ftp://x", "http:///x"])
-def test_a_text_that_is_no_base_url_is_refused(service: Service, wrong: str) -> None:
-    with pytest.raises(UsageError, match="base URL"):
-        service.provider(base_url=wrong)
-
-
-def test_a_password_in_the_base_url_is_refused_and_not_shown(service: Service) -> None:
+def test_a_setting_that_cannot_be_is_refused(service: Service) -> None:
+    for url in ("localhost:80", "ftp://x", "http:///x"):
+        with pytest.raises(UsageError, match="base URL"):
+            service.provider(base_url=url)
     with pytest.raises(UsageError, match="password") as caught:
         service.provider(base_url="https://me:secret@example.org/v1")
     assert "secret" not in str(caught.value)
+    wrong = ({"temperature": -1.0}, {"temperature": float("nan")}, {"max_output_tokens": 0})
+    for settings in wrong:
+        with pytest.raises(UsageError, match="must be"):
+            service.provider(**settings)
+    for model in ("", "a b", "m\n", "é"):
+        with pytest.raises(UsageError, match="model name"):
+            service.provider(model)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [{"temperature": -1.0}, {"temperature": float("nan")}, {"max_output_tokens": 0}],
-    ids=str,
-)
-def test_a_setting_that_no_model_has_is_refused(service: Service, wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="must be"):
-        service.provider(**wrong)
+@pytest.mark.parametrize("wrong", ["two words", "kéy", "key\nX-Other: 1"])
+def test_an_impossible_key_is_refused_and_not_shown(
+    service: Service, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    for variable in ("GEMINI_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(variable, wrong)
+    with pytest.raises(ProviderRefused, match="(GEMINI|OPENAI)_API_KEY") as caught:
+        service.kind.provider("m")
+    assert wrong not in str(caught.value)
+
+
+def test_an_argument_wins_over_the_environment(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("GOOGLE_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(variable, "another")
+    for variable in ("GOOGLE_GEMINI_BASE_URL", "OPENAI_BASE_URL"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    service.reply = "hello"
+    provider = service.kind.provider(
+        "m", api_key=service.kind.key, base_url=service.server.base_url
+    )
+    assert provider.complete("", "prompt", 1).text == "hello"
 
 
 # Structured output
@@ -355,46 +295,27 @@ def test_a_setting_that_no_model_has_is_refused(service: Service, wrong: dict[st
 SECTIONS = {"prompt": "1 + 1?", "answer": "2", "response": "So <answer>2</answer>"}
 
 
-def test_structured_output_asks_for_the_three_sections(service: Service) -> None:
-    service.ask("hello", structured=True)
-    request = service.server.requests[-1]
+def test_structured_output_is_the_three_sections(service: Service) -> None:
+    request = service.sent(structured=True)
     schema = service.kind.sent_schema(request.body)
     assert schema["required"] == list(schema["properties"]) == list(SECTIONS)
     assert request.system.startswith("sys") and "JSON" in request.system
-
-
-def test_without_it_no_schema_is_sent(service: Service) -> None:
-    service.ask("hello")
-    request = service.server.requests[-1]
-    assert "schema" not in json.dumps(request.body).lower()
-    assert request.system == "sys"
-
-
-def test_structured_output_comes_back_as_three_heads(service: Service) -> None:
     answer = service.ask(json.dumps(SECTIONS), structured=True)
     assert answer.text == render(**SECTIONS)
+    plain = service.sent()
+    assert "schema" not in json.dumps(plain.body).lower() and plain.system == "sys"
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        render(**SECTIONS),
-        "no JSON at all",
-        '{"prompt": "1 + 1?", "ans',
-        '["prompt"]',
-        '{"prompt": "1 + 1?", "answer": 2, "response": "x"}',
-        "[" * 100_000,
-        "9" * 5000,
-    ],
-    ids=lambda reply: repr(reply[:30]),
-)
-def test_what_is_no_such_json_is_passed_on_as_it_came(service: Service, reply: str) -> None:
-    assert service.ask(reply, structured=True).text == reply
+def test_a_reply_that_is_no_such_json_stays_as_it_is(service: Service) -> None:
+    replies = (
+        render(**SECTIONS), "no JSON at all", '{"prompt": "1 + 1?", "ans', '["prompt"]',
+        '{"prompt": "1 + 1?", "answer": 2, "response": "x"}', "[" * 100_000, "9" * 5000,
+    )  # fmt: skip
+    assert [each for each in replies if service.ask(each, structured=True).text != each] == []
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
+def test_structured_sections_are_read_as_the_json_says(service: Service) -> None:
+    changes = (
         {"prompt": "What is\n[ANSWER]\n3\nabout?"},
         {"response": "See\n[PROMPT]\nabove: <answer>2</answer>"},
         {"answer": "[RESPONSE]\n<answer>3</answer>"},
@@ -404,12 +325,48 @@ def test_what_is_no_such_json_is_passed_on_as_it_came(service: Service, reply: s
         {"answer": '```json\n{"tests": ["assert f(2) == 4"]}\n```'},
         {"response": ""},
         {"answer": "half a pair \ud800"},
-    ],
-    ids=str,
-)
-def test_structured_sections_are_read_as_the_json_says(
-    service: Service, changed: dict[str, str]
-) -> None:
-    reply = json.dumps({**SECTIONS, **changed})
-    answer = service.ask(reply, structured=True)
-    assert ExampleParser.parse_text(answer.text) == ExampleParser.parse_text(reply)
+    )
+    for changed in changes:
+        reply = json.dumps({**SECTIONS, **changed})
+        answer = service.ask(reply, structured=True)
+        assert ExampleParser.parse_text(answer.text) == ExampleParser.parse_text(reply), changed
+
+
+# The scripted provider
+
+
+def test_scripted_replies_come_in_order_and_calls_are_recorded() -> None:
+    cut = Completion("two", "other", "length")
+    script = ScriptedProvider(["one", cut, NoCompletion("blocked"), "four"], model="m")
+    provider: Provider = script
+    assert provider.complete("s", "p", 1) == Completion("one", "m")
+    assert provider.complete("", "p", 2) is cut
+    with pytest.raises(NoCompletion, match="blocked"):
+        provider.complete("", "p", 3)
+    assert provider.complete("", "p", 4).text == "four"
+    for _ in range(2):
+        with pytest.raises(ProviderRefused, match=r"its end after replies: 4$"):
+            provider.complete("", "p", 5)
+    assert script.calls == [Call("s", "p", 1), *(Call("", "p", n) for n in (2, 3, 4, 5, 5))]
+
+
+def test_a_scripted_function_answers_each_call() -> None:
+    provider = ScriptedProvider(lambda system, prompt, seed: f"{system}/{prompt}/{seed}")
+    assert provider.complete("s", "p", 3).text == "s/p/3"
+    with pytest.raises(ProviderError, match="returned"):
+        ScriptedProvider(lambda *_: NoCompletion("returned")).complete("", "p", 1)
+    with pytest.raises(UsageError, match="not one string"):
+        ScriptedProvider("one")
+
+
+def test_many_threads_get_each_scripted_reply_once() -> None:
+    def replies() -> Iterator[str]:  # a generator breaks if two threads are in it at once
+        for number in range(400):
+            time.sleep(0)  # lets another thread run here
+            yield str(number)
+
+    provider = ScriptedProvider(replies())
+    with ThreadPoolExecutor(8) as pool:
+        texts = list(pool.map(lambda seed: provider.complete("", "p", seed).text, range(400)))
+    assert sorted(map(int, texts)) == list(range(400))
+    assert len(provider.calls) == 400
