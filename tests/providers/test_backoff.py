@@ -1,4 +1,4 @@
-"""The pace of calls: set, or taught by refusals that are evidence of a limit."""
+"""Token bucket, adaptive rate and adaptive concurrency, alone and in simulated runs."""
 
 from __future__ import annotations
 
@@ -35,22 +35,16 @@ def test_no_window_of_a_minute_holds_more_calls_than_set(rpm: int, late_s: float
     assert most_in(times, 60.49) <= rpm
 
 
-def test_the_set_pace_is_reached() -> None:
+def test_a_bucket_reaches_its_rate_and_saves_nothing_up() -> None:
     bucket, now = TokenBucket(600), 0.0
     for _ in range(6000):
         now = max(now, bucket.ready_at()) + 0.001
         bucket.take(now)
     assert 595 > 6000 / now * 60 > 585
-
-
-def test_nothing_is_saved_up_while_nobody_calls() -> None:
     bucket = TokenBucket(60)
     bucket.take(0.0)
     bucket.take(5000.0)
     assert bucket.ready_at() > 5000
-
-
-def test_units_hold_up_the_calls_after_them_and_can_be_given_back() -> None:
     bucket = TokenBucket(1000, tolerance_s=0.0)
     bucket.take(0.0, units=500)
     assert bucket.ready_at() == pytest.approx(30, rel=0.02)
@@ -61,15 +55,11 @@ def test_units_hold_up_the_calls_after_them_and_can_be_given_back() -> None:
 # What counts as evidence
 
 
-def test_eight_refusals_of_ten_calls_in_a_row_are_a_cluster() -> None:
+def test_eight_refusals_of_ten_calls_in_a_row_are_a_cluster_and_chance_is_none() -> None:
     clusters = Clusters()
     assert [clusters.add(number) for number in (1, 2, 4, 5, 6, 7, 9, 10)] == [False] * 7 + [True]
-
-
-def test_refusals_by_chance_are_no_cluster_in_whatever_order_they_are_told() -> None:
     clusters, chance = Clusters(), random.Random(1)
     refused = [number for number in range(100_000) if chance.random() < 0.1]
-    chance.shuffle(refused[:50])
     assert not any(clusters.add(number) for number in refused)
 
 
@@ -85,36 +75,26 @@ def taught(refused: int, calls: int = 200, *, named: bool = False) -> AdaptiveRa
     return rate
 
 
-def test_one_429_that_names_no_quota_changes_nothing() -> None:
+def test_only_evidence_of_a_limit_sets_a_rate() -> None:
     rate = taught(1)
     assert rate.rate is None and rate.blocks == 0 and rate.ready_at() <= 60
-
-
-def test_a_named_quota_is_held_at_what_was_let_through_in_the_minute() -> None:
     rate = taught(1, named=True)
     assert rate.ready_at() > 60 and rate.blocks == 1, "one call is to test it"
     rate.begun(201, 61.0)
     assert rate.ready_at() == float("inf"), "one at a time"
     rate.answered(201, 62.0)
-    assert rate.rate == pytest.approx(0.97 * 199 / 60)
-
-
-def test_a_test_that_breaks_leaves_the_way_to_another() -> None:
+    assert rate.rate == pytest.approx(0.97 * 199 / 60), "what was let through in the minute"
     rate = taught(1, named=True)
     rate.begun(201, 61.0)
     rate.failed(201, 62.0)
-    assert 62 < rate.ready_at() < 75
-
-
-def test_refusals_that_were_under_way_at_a_block_do_not_count_again() -> None:
-    rate = taught(40, named=True)
-    assert rate.blocks == 1
+    assert 62 < rate.ready_at() < 75, "a test that breaks leaves the way to another"
+    assert taught(40, named=True).blocks == 1, "those in flight at a block do not count again"
 
 
 # Concurrency
 
 
-def test_an_overload_halves_the_cap_once_a_burst() -> None:
+def test_an_overload_halves_the_cap_and_each_window_of_successes_adds_one() -> None:
     calls = AdaptiveConcurrency(64)
     calls.begun(64)
     for number in range(1, 65):
@@ -123,9 +103,6 @@ def test_an_overload_halves_the_cap_once_a_burst() -> None:
     calls.begun(20)
     calls.overloaded(65, 80, 10)
     assert calls.cap == 10, "from the most that were in flight since"
-
-
-def test_the_cap_is_never_below_one_and_each_window_of_successes_adds_one() -> None:
     calls = AdaptiveConcurrency(8)
     for number in range(1, 9):
         calls.begun(1)
