@@ -1,7 +1,7 @@
-"""Waits that a signal always ends.
+"""Blocking waits that a signal always ends.
 
-Python hands a signal to the main thread when that next looks. One that comes in the instant before
-the thread falls asleep is not seen before it wakes. So it wakes now and then.
+Python runs signal handlers in the main thread between two instructions. A signal that arrives just
+before the thread blocks is not handled until it wakes up, so these waits wake up twice a second.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import TypeVar
 Job = TypeVar("Job")
 T = TypeVar("T")
 
-_LOOK_S = 0.5
+_POLL_S = 0.5
 
 
 def interruptible_get(queue: SimpleQueue[T], meanwhile: Callable[[], object] = lambda: None) -> T:
-    """The next item of a queue; `meanwhile` is called now and then. Raises as a signal handler."""
+    """The next item of a queue; `meanwhile` is called twice a second. Raises as signal handlers."""
     while True:
         with suppress(Empty):
-            return queue.get(timeout=_LOOK_S)
+            return queue.get(timeout=_POLL_S)
         meanwhile()
 
 
 def interruptible_result(future: Future[T]) -> T:
-    """The result of a future. Raises what the future, or a signal handler, raises."""
+    """The result of a future. Raises what the future or a signal handler raises."""
     while not future.done():
         with suppress(NotYet):
-            future.exception(_LOOK_S)
+            future.exception(_POLL_S)
     return future.result()
 
 

@@ -1,10 +1,10 @@
-"""Work spread over warm worker processes, or over threads, with its results in order.
+"""Batches of work on warm worker processes, or on threads, with results in order.
 
     for result in in_workers("package.module:function", jobs, count=8, bound_s=5): ...
 
-Python's threads share one lock, so programs in sandboxes do not run faster on several of them.
-Worker processes do. All batches of a process share its workers; they are started on first need,
-replaced when they die, and gone when their parent is, however it went.
+Programs in sandboxes do not run faster on several threads, because Python's threads share one lock;
+worker processes do. All batches of a process share its workers. They start on first use, are
+replaced when they die, and end when their parent does, however it ends.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 _AHEAD = 256  # jobs that are taken from the caller before the first of them has its result
-_CHUNK_S = 0.05  # work handed to a worker at a time: it must outweigh the cost of a message
-_CHUNK = 64
-_DEATHS = 2  # a job that was alone in so many workers that died gets no other try
-_GRACE_S = 120.0  # beyond a job's own bound: loading a runtime, on a machine that is very busy
+_CHUNK_S = 0.05  # of work per message to a worker: it must outweigh the cost of the message
+_CHUNK = 64  # jobs per message at most
+_DEATHS = 2  # a job that has killed this many workers alone is lost
+_GRACE_S = 120.0  # beyond a job's bound, for loading a runtime on a busy machine
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Lost:
-    """In the place of a result: the job's worker died, and so did the next one. Says how."""
+    """The result of a job that killed its worker twice, with the reason."""
 
     reason: str
 
 
 def default_count() -> int:
-    """How many workers a batch has by default: `$INFINITE_RL_WORKERS`, else one for each core.
+    """The default number of workers: `$INFINITE_RL_WORKERS`, else one per core.
 
-    The cores are those that this process may use, and no more than the quota of its control group:
-    `cpu.max` of https://docs.kernel.org/admin-guide/cgroup-v2.html, which a container sees at its
-    root. Raises `UsageError` where the variable is no positive number.
+    The cores are those that this process may use, up to the quota of its control group: `cpu.max`
+    of https://docs.kernel.org/admin-guide/cgroup-v2.html, which a container sees at its root.
+    Raises `UsageError` if the variable is no positive number.
     """
     if chosen := os.environ.get("INFINITE_RL_WORKERS", "").strip():
         if not chosen.isdecimal() or int(chosen) < 1:
@@ -66,82 +66,78 @@ def default_count() -> int:
         return count
 
 
-# --- two ways to spread --------------------------------------------------------------------------
+# --- batches -------------------------------------------------------------------------------------
 
 
 def in_threads(call: Callable[[Job], Result], jobs: Iterable[Job], count: int) -> Iterator[Result]:
-    """`call` of each of `jobs`, in their order, on `count` threads. Raises what `call` raises.
+    """Yield `call(job)` for each job, in order, from `count` threads. Raises what `call` raises.
 
-    At most 256 jobs are taken before their turn. Raises `UsageError` in a process that was forked
+    At most 256 jobs are taken in advance. Raises `UsageError` in a process that was forked
     meanwhile.
     """
-    pool, born = ThreadPoolExecutor(count), os.getpid()
+    pool, pid = ThreadPoolExecutor(count), os.getpid()
     try:
         yield from in_order(lambda job: pool.submit(call, job), jobs)
     finally:
-        if os.getpid() == born:
+        if os.getpid() == pid:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
 def in_workers(work: str, jobs: Iterable[Any], count: int, bound_s: float) -> Iterator[Any]:
-    """What the function `work` makes of each of `jobs`, in their order, in `count` processes.
+    """Yield the results of the function `work` for each job, in order, from `count` processes.
 
     `work` is "module:function", importable in another process; jobs and results are JSON values. A
-    job takes `bound_s` seconds at most; a worker that takes much longer has hung, and is killed.
-    At most 256 jobs are taken before their turn. A job whose worker dies is done again in a fresh
-    one, and is `Lost` when that dies too. Where no process can be started, threads do the work, and
-    a warning says so once.
+    job takes `bound_s` seconds at most: a worker that takes much longer hangs, and is killed. At
+    most 256 jobs are taken in advance. If a worker dies, its job runs again in a new one; if that
+    dies too, the result is `Lost`. If no process can start, threads do the work, with one warning.
 
     Raises:
-        InfiniteRLError: what `work` raised; `SandboxError` for anything that is not one.
+        InfiniteRLError: what `work` raised; `SandboxError` for other exceptions.
         UsageError: in a process that was forked meanwhile.
     """
-    born = os.getpid()
-    crew = _Crew(work, count, bound_s + _GRACE_S)
+    pid = os.getpid()
+    batch = _Batch(work, count, bound_s + _GRACE_S)
     try:
-        yield from in_order(lambda job: crew.submit(json.dumps(job)), jobs)
-    except BaseException:  # also GeneratorExit and KeyboardInterrupt: nobody wants the rest
-        if os.getpid() == born:
-            crew.abandon()
+        yield from in_order(lambda job: batch.submit(json.dumps(job)), jobs)
+    except BaseException:  # also GeneratorExit and KeyboardInterrupt: the rest is not needed
+        if os.getpid() == pid:
+            batch.abandon()
         raise
     finally:
-        if os.getpid() == born:
-            crew.close()
+        if os.getpid() == pid:
+            batch.close()
 
 
 def close() -> None:
-    """End the worker processes that have nothing to do. The next batch starts others."""
+    """End the idle worker processes. The next batch starts new ones."""
     _pool.close_idle()
 
 
 def in_order(submit: Callable[[Job], Future[Result]], jobs: Iterable[Job]) -> Iterator[Result]:
-    """The results of jobs that `submit` hands on, in their order; at most 256 are under way.
+    """Yield the results of submitted jobs in order; at most 256 are under way.
 
     Raises what a job raised, and `UsageError` in a process that was forked meanwhile.
     """
-    born = os.getpid()
+    pid = os.getpid()
     waiting: deque[Future[Result]] = deque()
+
+    def results(least: int) -> Iterator[Result]:
+        while waiting and (len(waiting) >= least or waiting[0].done()):
+            yield interruptible_result(waiting.popleft())
+            if os.getpid() != pid:  # the threads that would finish the batch are the parent's
+                raise UsageError("a batch that began before a fork can only continue in the parent")
+
     for job in jobs:
         waiting.append(submit(job))
-        while waiting and (len(waiting) >= _AHEAD or waiting[0].done()):
-            yield interruptible_result(waiting.popleft())
-            _refuse_fork(born)
-    while waiting:
-        yield interruptible_result(waiting.popleft())
-        _refuse_fork(born)
-
-
-def _refuse_fork(born: int) -> None:
-    """After each `yield`: the threads that would finish the batch are the parent's."""
-    if os.getpid() != born:
-        raise UsageError("a batch that began before a fork can only go on in the parent")
+        yield from results(_AHEAD)
+    yield from results(0)
 
 
 # --- the workers of this process -----------------------------------------------------------------
 
 
 class _Pool:
-    """Workers, idle and busy. The warm ones are used first."""
+    """Idle and busy workers; the one that was used last is used first."""
 
     def __init__(self) -> None:
         self._change = threading.Condition()
@@ -149,12 +145,12 @@ class _Pool:
         self._busy: set[Worker] = set()
         self._starting = 0
         self._closed = False
-        self._missing = ""  # why there are no workers here
+        self._no_workers = ""  # why processes cannot start here
 
     @contextmanager
     def worker(self, most: int) -> Iterator[Worker]:
-        """A worker for one thread. Waits while `most` or more are busy. Raises `NoWorkers`."""
-        worker = self._take(most)
+        """Lend a worker to one thread; waits while `most` or more are busy. Raises `NoWorkers`."""
+        worker = self._idle_worker(most) or self._new_worker()
         try:
             yield worker
         finally:
@@ -166,7 +162,7 @@ class _Pool:
                     worker.close()
                 self._change.notify_all()
 
-    def _take(self, most: int) -> Worker:
+    def _idle_worker(self, most: int) -> Worker | None:
         with self._change:
             self._change.wait_for(lambda: len(self._busy) + self._starting < most)
             if self._closed:
@@ -177,27 +173,27 @@ class _Pool:
                     self._busy.add(worker)
                     return worker
                 worker.close()
-            if self._missing:
-                raise NoWorkers(self._missing)
+            if self._no_workers:
+                raise NoWorkers(self._no_workers)
             self._starting += 1
-        return self._start()
+            return None
 
-    def _start(self) -> Worker:
+    def _new_worker(self) -> Worker:
+        worker = None
         try:
             worker = Worker()
+            return worker
         except NoWorkers as fault:
             with self._change:
-                known, self._missing = self._missing, str(fault)
+                known, self._no_workers = self._no_workers, str(fault)
             if not known:
                 logger.warning("no worker processes, threads do their work: %s", fault)
             raise
-        else:
-            with self._change:
-                self._busy.add(worker)
-            return worker
         finally:
             with self._change:
                 self._starting -= 1
+                if worker:
+                    self._busy.add(worker)
                 self._change.notify_all()
 
     def close_idle(self) -> None:
@@ -221,7 +217,7 @@ _pool = _Pool()
 
 
 def _after_fork() -> None:
-    """A forked child starts workers of its own. It has none of the threads that served ours."""
+    """Give a forked child a pool of its own: the parent's threads are not in it."""
     global _pool
     _pool.forget()
     _pool = _Pool()
@@ -247,10 +243,10 @@ class _Task:
             self.future.set_exception(raised(*value))
 
 
-class _Crew:
+class _Batch:
     """Threads that each keep one worker busy with the jobs of one batch.
 
-    They take several short jobs at a time, fewer when few are left, so that all end together.
+    They send several short jobs per message, fewer when few are left, so that all end together.
     """
 
     def __init__(self, work: str, count: int, wait_s: float) -> None:
@@ -259,7 +255,7 @@ class _Crew:
         self._change = threading.Condition()
         self._closed = self._abandoned = False
         self._active: set[Worker] = set()
-        self._each_s = _CHUNK_S  # what a job takes, as seen lately
+        self._job_s = _CHUNK_S  # the duration of a job, as measured last
         self._threads: list[threading.Thread] = []
 
     def submit(self, job: str) -> Future[Any]:
@@ -268,8 +264,8 @@ class _Crew:
             self._todo.append(task)
             self._change.notify()
         if len(self._threads) < self._count:
-            # Daemons: an iterator that nobody finished must not hold up the end of the process.
-            thread = threading.Thread(target=self._serve, name="crew", daemon=True)
+            # Daemons: an iterator that is never finished must not block the end of the process.
+            thread = threading.Thread(target=self._serve, name="batch", daemon=True)
             self._threads.append(thread)
             thread.start()
         return task.future
@@ -284,7 +280,7 @@ class _Crew:
                 thread.join()
 
     def abandon(self) -> None:
-        """Stop at once what is under way."""
+        """Stop the running jobs at once."""
         with self._change:
             self._abandoned = True
             self._todo.clear()
@@ -292,43 +288,39 @@ class _Crew:
                 worker.kill()
 
     def _serve(self) -> None:
-        while tasks := self._take():
-            left = deque(tasks)
+        while tasks := self._next_tasks():
             try:
-                self._settle(left)
+                self._settle(tasks)
             except BaseException as fault:  # a bug of ours: the consumer waits for these
-                for task in left:
+                for task in tasks:
                     task.future.set_exception(fault)
 
-    def _take(self) -> list[_Task]:
+    def _next_tasks(self) -> deque[_Task]:
         with self._change:
             self._change.wait_for(lambda: self._todo or self._closed)
             share = -(-len(self._todo) // self._count)
-            size = min(share, _CHUNK, max(1, int(_CHUNK_S / self._each_s)))
-            return [self._todo.popleft() for _ in range(size if self._todo else 0)]
+            size = min(share, _CHUNK, max(1, int(_CHUNK_S / self._job_s)))
+            return deque(self._todo.popleft() for _ in range(size if self._todo else 0))
 
     def _settle(self, tasks: deque[_Task]) -> None:
-        """Every task gets its answer.
-
-        After a death they go one by one, so that it shows which of them is deadly.
-        """
-        careful, deaths = False, 0
+        """Answer all tasks. After a death they run one by one, which shows the deadly one."""
+        one_by_one, deaths = False, 0
         while tasks and not self._abandoned:
-            some = [tasks[0]] if careful else list(tasks)
+            chunk = [tasks[0]] if one_by_one else list(tasks)
             started = time.monotonic()
             try:
-                for answer in self._answers([task.job for task in some]):
+                for answer in self._answers([task.job for task in chunk]):
                     tasks.popleft().settle(answer)
                     deaths = 0
             except WorkerGone as gone:
-                _pool.close_idle()  # whatever took this one may have taken them: the next is fresh
-                deaths += len(some) == 1
-                careful = True
+                _pool.close_idle()  # the same cause may have killed them: the next worker is new
+                deaths += len(chunk) == 1
+                one_by_one = True
                 if deaths == _DEATHS:
                     tasks.popleft().future.set_result(Lost(f"{gone}, {_DEATHS} times"))
                     deaths = 0
             else:
-                self._each_s = max(1e-6, (time.monotonic() - started) / len(some))
+                self._job_s = max(1e-6, (time.monotonic() - started) / len(chunk))
 
     def _answers(self, jobs: list[str]) -> Iterator[Any]:
         try:

@@ -1,4 +1,4 @@
-"""A Ray cluster, connected to for as long as it is used."""
+"""A connection to a Ray cluster, and a pool of its actors."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _RESTARTS = 20  # of one actor: each may lose the calls in flight
 
 @contextmanager
 def connected(address: str | None, cpus: int = 0) -> Iterator[Any]:
-    """Ray, connected to a cluster; what was started or connected for this is ended after it.
+    """Connect Ray to a cluster, or start one, and undo that after the block.
 
-    A cluster that is started counts this machine's CPUs, or as many as `cpus` where that is more.
+    A cluster that is started has as many CPUs as this machine, or `cpus` if that is more.
 
     Raises:
         UsageError: Ray is not installed, or no cluster answers at the address.
@@ -38,7 +38,7 @@ def connected(address: str | None, cpus: int = 0) -> Iterator[Any]:
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     address = address or os.environ.get("RAY_ADDRESS") or "local"
-    own = {"include_dashboard": False, "num_cpus": max(cpus, os.cpu_count() or 1)}
+    new = {"include_dashboard": False, "num_cpus": max(cpus, os.cpu_count() or 1)}
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         _check_address(address)
@@ -46,27 +46,26 @@ def connected(address: str | None, cpus: int = 0) -> Iterator[Any]:
             address=address,
             log_to_driver=False,
             logging_level="ERROR",
-            **(own if address == "local" else {}),
+            **(new if address == "local" else {}),
         )
     except (OSError, RuntimeError, ValueError) as error:
         raise UsageError(f"no Ray cluster at {address}: {error}") from None
     try:
-        _handle(handlers)  # Ray has put its own there, which exit at once
+        _restore(handlers)  # Ray has installed handlers that exit at once
         yield ray
     finally:
         ray.shutdown()
-        _handle(handlers)  # and now the default
+        _restore(handlers)  # and now the default ones
 
 
-def _handle(handlers: Mapping[signal.Signals, Any]) -> None:
-    """Have signals handled as they were before Ray came."""
+def _restore(handlers: Mapping[signal.Signals, Any]) -> None:
     if threading.current_thread() is threading.main_thread():
         for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
 def _check_address(address: str) -> None:
-    """Raise OSError where nothing answers at HOST:PORT; Ray itself would try for minutes."""
+    """Raise OSError if nothing answers at HOST:PORT; Ray itself would retry for minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()

@@ -1,12 +1,11 @@
-"""One worker process: how it is started, what it does, and what passes between it and its parent.
+"""One worker process: its start, its work, and the messages between it and its parent.
 
-Both ends of a socket pair speak frames: eight bytes of length, then JSON. The parent sends
-`[turn, work, [job, ...]]`, where `work` names a function as "module:function" that takes one job, a
-JSON value, and returns another. The worker answers in order with `[turn, [answer, ...]]`, several
-frames where that takes long; an answer is `["ok", value]`, or `["error", [class, message]]` for
-what the function raised.
+Both ends of a socket pair send frames: eight bytes of length, then JSON. The parent sends
+`[number, work, [job, ...]]`, where `work` names a function as "module:function" that maps one JSON
+value to another. The worker answers in order with `[number, [answer, ...]]`, in several frames if
+the jobs take long; an answer is `["ok", value]`, or `["error", [class, message]]` for an exception.
 
-A worker reads its socket at all times, and ends when its parent has gone, however that happened.
+A worker always reads its socket, and ends when its parent does, however that ends.
 """
 
 from __future__ import annotations
@@ -29,41 +28,41 @@ from typing import Any
 from .. import errors
 from ..errors import InfiniteRLError, SandboxError
 
-_ROOT = str(Path(__file__).resolve().parents[2])  # the folder in which this package lies
+_ROOT = str(Path(__file__).resolve().parents[2])  # the folder that contains this package
 _LENGTH = struct.Struct(">Q")
-_TOGETHER_S = 0.05  # answers wait for each other so long: a frame costs both sides a wake-up
+_TOGETHER_S = 0.05  # for which answers are collected: a frame wakes up both sides
 _START_S = 120.0
 
-# Isolated, so that neither the working directory nor the environment adds a place to import from.
+# Isolated: neither the working directory nor the environment extends the import path.
 _BOOT = (
     "import sys; sys.path[:] = sys.argv[1:]; from infinite_rl.workers.worker import serve; serve()"
 )
 
 
 class NoWorkers(Exception):
-    """Worker processes cannot be had here; the message says why."""
+    """Worker processes cannot start here; the message says why."""
 
 
 class WorkerGone(Exception):
-    """The worker died or hung before it had answered everything."""
+    """The worker died or hung before it had sent all answers."""
 
 
 # --- the parent's end ----------------------------------------------------------------------------
 
 
 class Worker:
-    """A worker process, seen from its parent. One thread at a time may use it.
+    """The parent's end of a worker process. One thread at a time may use it.
 
-    Raises `NoWorkers` where it cannot be started.
+    Raises `NoWorkers` if it cannot start.
     """
 
     def __init__(self) -> None:
         if not sys.executable:
-            raise NoWorkers("it is not known which program Python is")
+            raise NoWorkers("the path of the Python interpreter is unknown")
         command = [sys.executable, "-I", "-c", _BOOT, *import_path()]
         ours, theirs = socket.socketpair()
         try:
-            # A session of its own: Ctrl-C is for the parent. No file but the socket is passed on.
+            # In its own session: Ctrl-C is for the parent. The child inherits only the socket.
             self._process = subprocess.Popen(
                 command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, start_new_session=True
             )
@@ -73,18 +72,18 @@ class Worker:
         finally:
             theirs.close()
         self._socket = ours
-        self._turn = 0
+        self._number = 0
         try:
             root = self._receive(_START_S)
         except WorkerGone as gone:
             raise NoWorkers(f"a worker did not start: {gone}") from gone
-        if root != _ROOT:  # it would judge by other rules
+        if root != _ROOT:  # another version of the package
             self.kill()
-            raise NoWorkers(f"a worker found another infinite_rl, in {root}")
+            raise NoWorkers(f"a worker imported another infinite_rl, from {root}")
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return int(self._process.pid)
 
     def alive(self) -> bool:
@@ -92,39 +91,39 @@ class Worker:
         return self._process.poll() is None
 
     def answers(self, work: str, jobs: Sequence[str], wait_s: float) -> Iterator[Any]:
-        """Have `work` done on `jobs`, each as JSON text, and yield the answers in order.
+        """Send jobs as JSON texts, and yield the answers in order.
 
-        Raises `WorkerGone` when the worker dies, or lets us wait longer than `wait_s` for the next
-        answers. The process is then no more.
+        Raises `WorkerGone` if the worker dies, or if the next answers take longer than `wait_s`.
+        The process has then ended.
         """
-        self._turn += 1
+        self._number += 1
         left = len(jobs)
         try:
-            self._send(f"[{self._turn},{json.dumps(work)},[{','.join(jobs)}]]", wait_s)
+            self._send(f"[{self._number},{json.dumps(work)},[{','.join(jobs)}]]", wait_s)
             while left:
-                turn, answers = self._receive(wait_s)
-                if turn != self._turn or len(answers) > left:
-                    raise WorkerGone("the worker process answered what it was not asked")
+                number, answers = self._receive(wait_s)
+                if number != self._number or len(answers) > left:
+                    raise WorkerGone("the worker process answered another request")
                 left -= len(answers)
                 yield from answers
         finally:
-            if left:  # what it has yet to say must not be taken for another's answer
+            if left:  # its late answers must not be read as those of other jobs
                 self.close()
 
     def kill(self) -> None:
-        """End the process at once. It holds nothing that would be lost. From any thread."""
+        """Kill the process, which holds no state. From any thread."""
         self._process.kill()
         self._process.wait()
 
     def close(self) -> None:
-        """Kill it, and give back what it took here."""
+        """Kill the process, and close the socket."""
         self.kill()
         self._socket.close()
 
     def forget(self) -> None:
-        """In a forked child: it is the parent's worker. Leave it alone, and drop our copies."""
+        """In a forked child: close the copies, and leave the parent's worker alone."""
         self._socket.close()
-        self._process.returncode = 0  # nobody here may wait for it, or complain that it runs
+        self._process.returncode = 0  # else Popen would wait for it, or warn that it runs
 
     def _send(self, text: str, wait_s: float) -> None:
         self._socket.settimeout(wait_s)
@@ -142,7 +141,7 @@ class Worker:
 
     def _gone(self, error: Exception) -> WorkerGone:
         hung = isinstance(error, TimeoutError)
-        if not hung:  # give a process that is dying the time to say of what
+        if not hung:  # let a dying process report its exit code
             try:
                 self._process.wait(1)
             except subprocess.TimeoutExpired:
@@ -156,19 +155,18 @@ class Worker:
 
 
 def import_path() -> list[str]:
-    """Where this process imports from, and last where this package lies, however it was found.
+    """The import path of this process with absolute paths, then the folder of this package.
 
-    A worker must find the same modules. Relative places are made absolute, for they are relative to
-    what the working directory was.
+    A worker must import the same modules, also if an import hook found this package.
     """
-    return [os.path.abspath(place) for place in sys.path if isinstance(place, str)] + [_ROOT]
+    return [os.path.abspath(path) for path in sys.path if isinstance(path, str)] + [_ROOT]
 
 
 # --- frames --------------------------------------------------------------------------------------
 
 
 def _send(channel: socket.socket, text: str) -> None:
-    data = text.encode("ascii")  # json.dumps escapes everything else, lone surrogates too
+    data = text.encode("ascii")  # json.dumps escapes the rest, even lone surrogates
     channel.sendall(_LENGTH.pack(len(data)) + data)
 
 
@@ -182,7 +180,7 @@ def _exactly(channel: socket.socket, count: int, deadline: float | None) -> byte
     data = bytearray(count)
     view, filled = memoryview(data), 0
     while filled < count:
-        if deadline is not None:  # never 0, which would mean not to wait for what is there
+        if deadline is not None:  # never 0, which would make the socket non-blocking
             channel.settimeout(max(0.01, deadline - time.monotonic()))
         got = channel.recv_into(view[filled:])
         if not got:
@@ -195,53 +193,53 @@ def _exactly(channel: socket.socket, count: int, deadline: float | None) -> byte
 
 
 def serve() -> None:
-    """Be a worker, with the parent on standard input, until the parent has gone."""
+    """Run a worker, whose standard input is the parent's socket, until the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     channel = socket.socket(fileno=os.dup(0))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     inbox: SimpleQueue[bytes] = SimpleQueue()
-    threading.Thread(target=_labour, args=(channel, inbox), daemon=True).start()
+    threading.Thread(target=_work, args=(channel, inbox), daemon=True).start()
     try:
         while True:
             inbox.put(_receive(channel))
     except (OSError, EOFError):
-        os._exit(0)  # also while a program runs: nobody is left to hear of it
+        os._exit(0)  # also while a job runs: its answer has no reader
 
 
-def _labour(channel: socket.socket, inbox: SimpleQueue[bytes]) -> None:
+def _work(channel: socket.socket, inbox: SimpleQueue[bytes]) -> None:
     try:
         _send(channel, json.dumps(_ROOT))
         while True:
-            _work_through(channel, *json.loads(inbox.get()))
-    except OSError:  # the parent does not listen any more
+            _answer_all(channel, *json.loads(inbox.get()))
+    except OSError:  # the parent has closed the socket
         os._exit(0)
     finally:
-        os._exit(1)  # a process that does not work must not look as if it did
+        os._exit(1)  # a process without its working thread must not seem alive
 
 
-def _work_through(channel: socket.socket, turn: int, work: str, jobs: list[Any]) -> None:
+def _answer_all(channel: socket.socket, number: int, work: str, jobs: list[Any]) -> None:
     answers: list[str] = []
-    told_at = time.monotonic()
+    sent_at = time.monotonic()
     for left, job in enumerate(jobs, start=1 - len(jobs)):
         answers.append(answer_to(work, job))
-        if left == 0 or time.monotonic() - told_at > _TOGETHER_S:
-            _send(channel, f"[{turn},[{','.join(answers)}]]")
-            answers, told_at = [], time.monotonic()
+        if left == 0 or time.monotonic() - sent_at > _TOGETHER_S:
+            _send(channel, f"[{number},[{','.join(answers)}]]")
+            answers, sent_at = [], time.monotonic()
 
 
 def answer_to(work: str, job: Any) -> str:
-    """What a worker answers to one job, as JSON text."""
+    """The answer to one job, as JSON text."""
     try:
         return json.dumps(["ok", resolve_name(work)(job)])
     except InfiniteRLError as error:
         return json.dumps(["error", [type(error).__name__, str(error)]])
-    except Exception as error:  # a fault of ours; it is the parent that must hear of it
+    except Exception as error:  # a bug of ours, which the parent reports
         return json.dumps(["error", [SandboxError.__name__, f"{type(error).__name__}: {error}"]])
 
 
 def raised(name: str, message: str) -> InfiniteRLError:
-    """The error of that class in `errors.py`, with that message."""
+    """An error of that class in `errors.py`, with that message."""
     kind: type[InfiniteRLError] = getattr(errors, name, SandboxError)
     return kind.__new__(kind, message)

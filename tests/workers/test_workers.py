@@ -219,7 +219,7 @@ def test_an_answer_to_another_question_is_not_taken() -> None:
     ours, theirs = socket.socketpair()
     process = subprocess.Popen(["sleep", "60"])
     fake = object.__new__(worker.Worker)
-    fake._socket, fake._process, fake._turn = ours, process, 4
+    fake._socket, fake._process, fake._number = ours, process, 4
     worker._send(theirs, json.dumps([4, [["ok", "of the turn before"]]]))
     with pytest.raises(worker.WorkerGone):
         list(fake.answers(WORK, ["1"], 5))
