@@ -23,6 +23,7 @@ Exceptions of other libraries are turned into these once, at the edge that meets
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
@@ -57,6 +58,21 @@ def shown(value: object) -> str:
 def reason_of(error: BaseException) -> str:
     """What another library's exception says in one line; its kind where it says nothing."""
     return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Suggest the nearest known name: "; did you mean NAME?", "" if none is near."""
+    from difflib import get_close_matches  # needed for errors alone
+
+    near = get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def check_range(name: str, value: float, low: float, high: float = math.inf) -> None:
+    """Raise UsageError unless a number is finite and between `low` and `high`."""
+    if not (low <= value <= high and value < math.inf):  # also refuses nan
+        limits = f"at least {low:g}" if high == math.inf else f"in [{low:g}, {high:g}]"
+        raise UsageError(f"{name} must be {limits}, not {value!r}")
 
 
 def look_up(kind: str, name: object, table: Mapping[str, T]) -> T:

@@ -1,16 +1,14 @@
-"""The command line: arguments in, one call a verb, one clear line for whatever went wrong.
+"""The command line: a config from flags and a file, one call a verb, one line for an error.
 
-A verb is a module of this package and a row of `VERBS`. Its `add` gives the parser its help and
-arguments, and its `run` as the default of "verb"; `run` makes one call of the library, prints what
-came of it, and returns an exit code. A verb loads its own module, `infinite-rl --help` all of them:
-what is heavy is imported inside `run`. What came of it goes through `terminal.tell`, which prints
-lines for people, or under --json an object for machines.
+A verb is a subclass of `verb.Verb` in a module of this package, and a row of `VERBS`. Its keys are
+its flags, and its docstring is its help. A command loads its own module alone, `infinite-rl --help`
+none. Output goes through `terminal.Emit`: lines for people, or with --json an object for machines.
 
-Options have underscores in their names, as in `--out_dir`; dashes in their places are the same. An
-abbreviation is refused, with the full name: a later option could give it another meaning.
+Flags have underscores; dashes in their place are the same. An abbreviation is refused, with the
+full name: a later flag could give it another meaning.
 
 Exit codes: 0 done, 1 not done (the reason is printed), 2 wrong usage, 3 a batch is under way, 130
-interrupted. No verb at all is wrong usage, answered with the help on stderr.
+interrupted.
 """
 
 from __future__ import annotations
@@ -18,48 +16,79 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import re
 import sys
-from collections.abc import Callable, Sequence
-from difflib import get_close_matches
-from importlib import import_module
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..errors import InfiniteRLError, UsageError, shown
-from ..settings import nearest
-from .arguments import spelt
-from .terminal import INTERRUPTED, NOT_DONE, WRONG_USAGE, plain, stdout_for_machines
+from ..errors import InfiniteRLError, UsageError, nearest, shown
+from .terminal import INTERRUPTED, NOT_DONE, WRONG_USAGE, output, plain
 
-# The modules of the verbs, in the order of the help.
-VERBS = (
-    "generate",
-    "batch",
-    "rescore",
-    "verify",
-    "load",
-    "score",
-    "difficulty",
-    "traces",
-    "train",
-    "timeline",
-    "evaluate",
-    "submit",
-    "jobs",
-    "mix",
-    "pairs",
-    "export",
-    "dedup",
-    "decontaminate",
-    "split",
-    "report",
-    "fetch",
-    "publish",
-    "run_examples",
-    "warm_up",
-    "doctor",
-)
+if TYPE_CHECKING:
+    from .verb import Verb
+
+# Each verb's help and class, or its own table of verbs.
+Row = tuple[str, "str | Mapping[str, Row]"]
+# fmt: off
+VERBS: Mapping[str, Row] = {
+    "generate": ("generate verified rows, up to a number of them", "generate:Generate"),
+    "verify": ("verify a data set offline, or rescore its journal", "verify:Verify"),
+    "solve": ("sample a model on each row, to rate or to distill", {
+        "difficulty": ("estimate difficulty: pass rate over n samples per row", "solve:Difficulty"),
+        "traces": ("collect a teacher's reasoning and answers, for SFT", "solve:Traces"),
+    }),
+    "data": ("load, clean, split and mix data sets", {
+        "load": ("convert a public benchmark to rows", "data:Load"),
+        "dedup": ("remove duplicates and near-duplicates", "data:Dedup"),
+        "decontaminate": ("remove rows that leak a benchmark", "data:Decontaminate"),
+        "split": ("split into train, validation and test without leaks", "data:Split"),
+        "mix": ("mix sources into one order, or a curriculum", "data:Mix"),
+        "pairs": ("build preference pairs for DPO", "data:Pairs"),
+    }),
+    "score": ("score completions with the rewards", "score:Score"),
+    "export": ("write the columns that a trainer reads, with a dataset card", "export:Export"),
+    "report": ("make one HTML page about a data set", "report:Report"),
+    "train": ("fine-tune a model by SFT or GRPO on verified rows", {
+        "sft": ("supervised fine-tuning on the rows' responses", "train:Sft"),
+        "grpo": ("sample completions and learn from their rewards", "train:Grpo"),
+        "demo": ("SFT on partly wrong labels, then GRPO, in minutes", "train:Demo"),
+        "timeline": ("show where the time of a run went", "train:Timeline"),
+    }),
+    "evaluate": ("evaluate a model: pass@k with intervals, format errors", "evaluate:Evaluate"),
+    "submit": ("train on SageMaker: upload this folder and start a job", "jobs:Submit"),
+    "jobs": ("watch and stop jobs on SageMaker", {
+        "list": ("list the newest jobs", "jobs:List"),
+        "status": ("show the status of a job", "jobs:Status"),
+        "logs": ("print the log of a job", "jobs:Logs"),
+        "stop": ("stop a job; it has two minutes to save its work", "jobs:Stop"),
+        "policy": ("print the IAM policy that submit and jobs need", "jobs:Policy"),
+    }),
+    "storage": ("copy models, data sets and checkpoints from and to S3", {
+        "fetch": ("download a file or folder from S3 or the hub", "storage:Fetch"),
+        "publish": ("upload a folder to S3, all or nothing", "storage:Publish"),
+    }),
+    "doctor": ("check packages, sandboxes, GPU and keys; compile", "doctor:Doctor"),
+    "run-examples": ("score the packaged examples: does this work?", "doctor:RunExamples"),
+}
+# fmt: on
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line that was read: the verb, the values of its flags, and its config file."""
+
+    verb: type[Verb]
+    flags: Mapping[str, Any]
+    file: Path | None
+    json: bool
+    argv: Sequence[str]
+
+    def config(self) -> Verb:
+        """The config of the file and the flags, validated."""
+        return self.verb.load(self.flags, self.file)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,12 +96,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a folder's name may not be ASCII
     try:
-        given = parsed(sys.argv[1:] if argv is None else argv)
-        run: Callable[[argparse.Namespace], int] = given.verb
-        with stdout_for_machines(given):
-            code = run(given)
-        if sys.stdout is not None:  # as it is where the caller has closed it
-            sys.stdout.flush()  # here, where it can still be dealt with that nobody reads it
+        command = parse(sys.argv[1:] if argv is None else argv)
+        with output(command.json, command.argv) as emit:
+            code = command.config().run(emit)
+        if sys.stdout is not None:  # the caller may have closed it
+            sys.stdout.flush()  # here, where a reader that has left can still be handled
         return code
     except InfiniteRLError as error:
         print(f"error: {plain(str(error))}", file=sys.stderr)
@@ -93,77 +121,65 @@ def main(argv: Sequence[str] | None = None) -> int:
         return NOT_DONE
 
 
-_NEGATIVE = re.compile(r"-\.?[0-9][-+0-9.eE,]*")
-
-
-class _Parser(argparse.ArgumentParser):
-    """Says in one line what cannot be read: of an option that there is not, which may be meant."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options, allow_abbrev=False)
-        self.register("type", Path, _path)
-        self._negative_number_matcher = _NEGATIVE  # "-1,2" is a value, which its option refuses
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(WRONG_USAGE, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
-
-    def parse_known_args(  # type: ignore[override]  # its overloads are for other namespaces
-        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
-    ) -> tuple[argparse.Namespace, list[str]]:
-        said, rest = super().parse_known_args(args, namespace)
-        if rest:
-            self.error(f"unrecognized arguments: {' '.join(rest)}{self._meant(rest[0])}")
-        return said, rest
-
-    def _meant(self, word: str) -> str:
-        """The options that a word abbreviates, else the one that is spelt nearly so."""
-        name, options = word.partition("=")[0], sorted(set(self._option_string_actions))
-        meant = [each for each in options if len(name) > 2 and each.startswith(name)]
-        meant = meant[:5] or get_close_matches(name, options, 1, 0.75)
-        return f"; did you mean {' or '.join(meant)}?" if meant else ""
-
-
-def _path(text: str) -> Path:
-    """A path that was given: of an empty text, such as an unset variable, it would be "."."""
-    if not text:
-        raise argparse.ArgumentTypeError("the name is empty")
-    return Path(text)
-
-
-def parser(names: Sequence[str] = VERBS) -> argparse.ArgumentParser:
-    """What reads a command line, with the verbs of these modules."""
-    found = _Parser(
-        prog="infinite-rl",
-        description="Make reinforcement-learning data that is proven before it is kept.",
-        epilog="In the name of an option a dash is an underscore: --num-samples is --num_samples.",
-    )
-    found.add_argument("--version", action="version", version=f"infinite-rl {__version__}")
-    verbs = found.add_subparsers(required=True, metavar="VERB")
-    for name in names:
-        import_module(f".{name}", __name__).add(verbs)
-    return found
-
-
-def parsed(words: Sequence[str]) -> argparse.Namespace:
-    """What the words of a command line say: `verb` is what to run; `words` are kept.
+def parse(argv: Sequence[str]) -> Command:
+    """Read a command line.
 
     Raises:
-        SystemExit: there are none, they ask for help, or cannot be read; argparse has then said
-            what there is.
+        SystemExit: it asks for help, or its flags cannot be read; argparse has printed why.
         UsageError: there is no such verb; the nearest one is named.
     """
-    if not words:
-        parser().print_help(sys.stderr)
+    if not argv:
+        parser(load=False).print_help(sys.stderr)
         raise SystemExit(WRONG_USAGE)
-    modules = {name.replace("_", "-"): name for name in VERBS}
-    verb = words[0] if words and not words[0].startswith("-") else None
-    if verb is not None and verb not in modules:
-        hint = nearest(verb, modules) or "; infinite-rl --help lists those that there are"
-        raise UsageError(f"there is no verb {shown(verb)}{hint}")
-    # One verb's parser is a twentieth of the work of all.
-    return parser([modules[verb]] if verb else VERBS).parse_args(
-        spelt(words), argparse.Namespace(words=list(words))
+    table: str | Mapping[str, Row] = VERBS
+    depth = 0
+    while isinstance(table, Mapping):
+        if len(argv) == depth:
+            raise UsageError(f"{' '.join(argv)} needs one of {', '.join(table)}")
+        if argv[depth] in ("-h", "--help", "--version"):
+            parser(load=False).parse_args(argv[: depth + 1])  # prints, and exits
+        if argv[depth] not in table:
+            hint = nearest(argv[depth], table) or f"; known: {', '.join(table)}"
+            raise UsageError(f"there is no verb {shown(' '.join(argv[: depth + 1]))}{hint}")
+        table, depth = table[argv[depth]][1], depth + 1
+    from ..config import flag_values  # loads pydantic
+    from .verb import Parser, fill, normalize_flags
+
+    verb = resolve_name(f"{__name__}.{table}")
+    own = Parser(prog=f"infinite-rl {' '.join(argv[:depth])}")
+    fill(own, verb)
+    args = own.parse_intermixed_args(normalize_flags(argv[depth:]))
+    file = getattr(args, "config", None) if verb.config_file else None
+    if file == "":  # an unset variable
+        raise UsageError("the name of the config file is empty")
+    flags = flag_values(vars(args), verb)
+    return Command(verb, flags, file and Path(file), hasattr(args, "json"), list(argv))
+
+
+def parser(*, load: bool = True) -> argparse.ArgumentParser:
+    """A parser of all verbs; without `load`, it has the help of each, and loads no module."""
+    whole = argparse.ArgumentParser(
+        prog="infinite-rl",
+        description="Make reinforcement-learning data that is verified before it is kept.",
+        epilog="infinite-rl VERB --help lists the flags of a verb. A dash in the name of a flag is "
+        "an underscore: --num-samples is --num_samples. --no_FLAG turns a switch off that a config "
+        "file turns on.",
     )
+    whole.add_argument("--version", action="version", version=f"infinite-rl {__version__}")
+    _add(whole, VERBS, load)
+    return whole
+
+
+def _add(whole: argparse.ArgumentParser, table: Mapping[str, Row], load: bool) -> None:
+    verbs = whole.add_subparsers(required=True, metavar="VERB")
+    for name, (text, target) in table.items():
+        each = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        if isinstance(target, Mapping):
+            _add(each, target, load)
+        elif load:
+            from .verb import fill
+
+            fill(each, resolve_name(f"{__name__}.{target}"))
 
 
 def _how_to_install(error: ModuleNotFoundError) -> str:

@@ -1,35 +1,90 @@
-"""`infinite-rl doctor`: what is installed, compiled and reachable, and what to do."""
+"""`infinite-rl doctor` and `run-examples`: check the installation."""
 
 from __future__ import annotations
 
-import argparse
+import sys
+import time
 
-from . import arguments
-from .terminal import DONE, NOT_DONE, one_line, tell
-
-
-def add(verbs: arguments.Verbs) -> None:
-    parser = verbs.add_parser(
-        "doctor",
-        help="say what is installed, compiled and reachable, and what to do",
-        description="Look at this installation: packages, extras, sandboxes (compiled, and tried), "
-        "GPU and keys. No value of a key is shown.",
-        epilog="Example: infinite-rl doctor --online. Exit code: 0 what everything needs is there, "
-        "1 something of it is broken, 2 wrong usage. Extras, keys and GPUs may be absent.",
-    )
-    arguments.switch(parser, "--online", "ask also whether Gemini, OpenAI and the hub answer")
-    arguments.for_machines(parser, "a JSON object a line")
-    parser.set_defaults(verb=run)
+from ..errors import UsageError
+from .terminal import DONE, NOT_DONE, Emit, one_line, show_logs
+from .verb import Verb
 
 
-def run(given: argparse.Namespace) -> int:
-    from ..doctor import findings
+class Doctor(Verb):
+    """Check this installation: packages, extras, sandboxes (compiled, and tried), GPU and keys. No
+    value of a key is shown.
 
-    code = DONE
-    for one in findings(given.online):
-        if one.state == "broken":
-            code = NOT_DONE
-        todo = [f"{'':<8}{'':<25}-> {one.todo}"] if one.todo else []
-        line = f"{one.state:<8}{one.part:<25}{one_line(one.said)}"
-        tell(given, one, line, *todo, flush=True)
-    return code
+    online   also ask whether Gemini, OpenAI and the hub answer
+    warm_up  instead, compile these sandboxes into the cache ($INFINITE_RL_CACHE, else the user's
+             cache folder): all, or languages such as python,javascript
+
+    Examples: infinite-rl doctor --online. infinite-rl doctor --warm_up all.
+
+    Exit code: 0 what everything needs is there, 1 some of it is broken, 2 wrong usage. Extras, keys
+    and GPUs may be absent.
+    """
+
+    json_form = "a JSON object a line"
+
+    online: bool = False
+    warm_up: str = ""
+
+    def run(self, emit: Emit) -> int:
+        from ..doctor import findings
+
+        if self.warm_up:
+            return self._warm_up(emit)
+        code = DONE
+        for finding in findings(self.online):
+            if finding.state == "broken":
+                code = NOT_DONE
+            todo = [f"{'':<8}{'':<25}-> {finding.todo}"] if finding.todo else []
+            line = f"{finding.state:<8}{finding.part:<25}{one_line(finding.said)}"
+            emit(finding, line, *todo, flush=True)
+        return code
+
+    def _warm_up(self, emit: Emit) -> int:
+        from ..sandbox.engine import is_compiled
+        from ..sandbox.runtimes import RUNTIMES, load_guest, runtime_named
+
+        if self.online:
+            raise UsageError("--online does not go with --warm_up")
+        show_logs()
+        names = [] if self.warm_up == "all" else self.warm_up.lower().split(",")
+        code = DONE
+        for runtime in [runtime_named(name.strip()) for name in names] or RUNTIMES:
+            compiled, began = is_compiled(runtime), time.monotonic()
+            load_guest(runtime)
+            seconds = time.monotonic() - began
+            line = f"{runtime.name}: compiled in {seconds:.1f} seconds"
+            if compiled:
+                line = f"{runtime.name}: already compiled, loaded in {seconds:.2f} seconds"
+            elif not is_compiled(runtime):
+                print(f"{runtime.name}: compiled, but it cannot be kept", file=sys.stderr)
+                code = NOT_DONE
+                continue
+            values = {"runtime": runtime.name, "was_compiled": compiled, "seconds": seconds}
+            emit(values, line, flush=True)
+        return code
+
+
+class RunExamples(Verb):
+    """Score the packaged examples with the real rewards and sandboxes.
+
+    Example: infinite-rl run-examples.
+
+    Exit code: 0 all pass, 1 one does not, 2 wrong usage.
+    """
+
+    config_file = ""
+
+    def run(self, emit: Emit) -> int:
+        from ..run_examples import is_pass, judged, run_examples
+
+        show_logs()  # a sandbox that is compiled for the first time is reported
+        if not emit.json:
+            return DONE if run_examples() else NOT_DONE
+        examples = [(name, score, is_pass(score)) for name, score in judged()]
+        values = [{"example": name, "passed": ok, "score": score} for name, score, ok in examples]
+        emit({"examples": values})
+        return DONE if examples and all(ok for _, _, ok in examples) else NOT_DONE

@@ -1,58 +1,44 @@
-"""`infinite-rl report`: one HTML page about a data set, to look at."""
+"""`infinite-rl report`: one HTML page about a data set."""
 
 from __future__ import annotations
 
-import argparse
-
+from ..config import ranged
 from ..errors import UsageError
-from . import arguments
-from .terminal import DONE, counting, tell
+from .terminal import DONE, Emit, counting
+from .verb import RowsIn, RowsOut
 
 
-def add(verbs: arguments.Verbs) -> None:
-    parser = verbs.add_parser(
-        "report",
-        help="make one HTML page about a data set, to look at",
-        description="Write one HTML page about FILE: counts, acceptance by reason, scores, "
-        "lengths, difficulty and cost as plots, the nearest prompts, and a browser of the rows "
-        "with search, filters, verdicts and proofs. The page loads nothing, so it opens without a "
-        "network; press ? in it for its keys. The folder of a run brings what it rejected along.",
-        epilog="Example: infinite-rl report data -o report.html. "
-        "Exit code: 0 done, 1 not done (the reason is printed), 2 wrong usage.",
-    )
-    arguments.rows_in(parser)
-    arguments.rows_out(parser, "the page, such as report.html")
-    option = arguments.option
-    option(parser, "--title", "", "heading of the page (default: the name of FILE)")
-    option(parser, "--rows", 10_000, "rows in the browser; of more, a random sample", int)
-    option(parser, "--megabytes", 20, "characters of rows in the page, in millions", int)
-    arguments.for_machines(parser)
-    parser.set_defaults(verb=run)
+class Report(RowsIn, RowsOut):
+    """Make one HTML page about the rows: counts, acceptance by reason, plots of scores, lengths,
+    difficulty and cost, the nearest prompts, and a browser of the rows with search, filters,
+    verdicts and certificates. The page loads nothing, so it opens without a network; press ? in it
+    for its keys. The folder of a run adds what it rejected.
 
+    out        the page, such as report.html
+    title      heading of the page (default: the name of SOURCE)
+    rows       rows in the browser; of more, a random sample
+    megabytes  size of the rows in the page, in millions of characters
 
-def run(given: argparse.Namespace) -> int:
-    from ..report import report
+    Example: infinite-rl report data -o report.html.
+    """
 
-    for flag in ("rows", "megabytes"):
-        if getattr(given, flag) < 1:
-            raise UsageError(f"--{flag} must be at least 1")
-    if given.out.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"{given.out} is no name for a page: let it end in .html")
-    arguments.refuse_existing(given, given.out)
-    with counting("rows read") as count:
-        made = report(
-            given.source,
-            given.out,
-            title=given.title,
-            most=given.rows,
-            budget=given.megabytes * 1_000_000,
-            on_row=count,
+    title: str = ""
+    rows: int = ranged(10_000, 1)
+    megabytes: int = ranged(20, 1)
+
+    def run(self, emit: Emit) -> int:
+        from ..report import report
+
+        if self.out.suffix.lower() not in (".html", ".htm"):
+            raise UsageError(f"{self.out} must end in .html: it is a page")
+        self.refuse_existing(self.out)
+        limits = {"most": self.rows, "budget": self.megabytes * 1_000_000}
+        with counting("rows read") as count:
+            page = report(self.source, self.out, title=self.title, on_row=count, **limits)
+        cut = f", texts cut to {page.limit} characters: {page.cut}" if page.cut else ""
+        emit(
+            {**vars(page), "out": self.out},
+            f"rows: {page.rows}, in the browser: {page.shown}{cut}",
+            f"in {self.out} ({page.bytes / 1e6:.1f} MB)",
         )
-    cut = f", texts cut to {made.limit} characters: {made.cut}" if made.cut else ""
-    tell(
-        given,
-        {**vars(made), "out": given.out},
-        f"rows: {made.rows}, in the browser: {made.shown}{cut}",
-        f"in {given.out} ({made.bytes / 1e6:.1f} MB)",
-    )
-    return DONE
+        return DONE

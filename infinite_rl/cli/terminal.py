@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import logging
@@ -12,16 +11,13 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from numbers import Integral, Real
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO, TypeVar
-
-from ..providers import KEY_VARIABLES
-from ..providers.remote import redacted
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -33,6 +29,9 @@ _LINE_EVERY_S = 5.0
 
 def plain(text: str) -> str:
     """Text that may come from a server, without API keys and without what a terminal would obey."""
+    from ..providers import KEY_VARIABLES
+    from ..providers.remote import redacted
+
     for name in KEY_VARIABLES:
         text = redacted(text, os.environ.get(name, "").strip())
     return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
@@ -44,13 +43,19 @@ def one_line(text: str, most: int = 240) -> str:
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
-def tell(given: argparse.Namespace, values: object, *lines: str, flush: bool = False) -> None:
-    """Print what a verb came to: its lines, or with --json the values as an object in one line."""
-    if given.json:
-        print(json.dumps(_for_json(values), allow_nan=False), file=given.told, flush=True)
-        return
-    for line in lines:
-        print(line, flush=flush)
+class Emit:
+    """Prints the result of a verb: its lines, or with --json its values as an object in a line."""
+
+    def __init__(self, json: bool, argv: Sequence[str] = (), stream: TextIO | None = None) -> None:
+        self.json, self.argv, self._stream = json, argv, stream
+
+    def __call__(self, values: object, *lines: str, flush: bool = False) -> None:
+        if self.json:
+            text = json.dumps(_for_json(values), allow_nan=False)
+            print(text, file=self._stream, flush=True)
+            return
+        for line in lines:
+            print(line, flush=flush)
 
 
 def _for_json(value: object) -> object:
@@ -63,6 +68,8 @@ def _for_json(value: object) -> object:
         return float(value) if math.isfinite(value) else None
     if is_dataclass(value):
         return {each.name: _for_json(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return _for_json(value._asdict())
     if isinstance(value, Mapping):
         return {plain(str(key)): _for_json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -71,21 +78,21 @@ def _for_json(value: object) -> object:
 
 
 @contextmanager
-def stdout_for_machines(given: argparse.Namespace) -> Iterator[None]:
-    """With --json, stdout holds what `tell` says alone.
+def output(json: bool, argv: Sequence[str]) -> Iterator[Emit]:
+    """What a verb emits its result by. With --json, stdout holds nothing else.
 
     What a library or a child process prints besides goes to stderr.
     """
-    given.told = sys.stdout or io.StringIO()  # None where the caller has closed it
+    stream: TextIO = sys.stdout or io.StringIO()  # None if the caller has closed it
     with ExitStack() as undone:
-        if given.json:
+        if json:
             if _is(sys.stdout, 1) and _is(sys.stderr, 2):
                 sys.stdout.flush()
-                given.told = undone.enter_context(os.fdopen(os.dup(1), "w", encoding="utf-8"))
-                undone.callback(os.dup2, given.told.fileno(), 1)
+                stream = undone.enter_context(os.fdopen(os.dup(1), "w", encoding="utf-8"))
+                undone.callback(os.dup2, stream.fileno(), 1)
                 os.dup2(2, 1)
             undone.enter_context(redirect_stdout(sys.stderr))
-        yield
+        yield Emit(json, argv, stream)
 
 
 def _is(stream: TextIO | None, number: int) -> bool:

@@ -1,128 +1,92 @@
-"""`infinite-rl train`: SFT or GRPO on rows, by the rewards that the rows name; or the demo."""
+"""`infinite-rl train`: SFT or GRPO on verified rows, the demo of both, and a run's timeline."""
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..config import FilePath
 from ..errors import UsageError
-from . import arguments
-from .terminal import DONE, hide_progress_of_others, plain, show_logs, tell
+from ..training.runs.config import TrainingConfig
+from .terminal import DONE, Emit, hide_progress_of_others, one_line, plain, show_logs
+from .verb import Verb
 
-if TYPE_CHECKING:
-    from ..training import TrainingConfig
-    from ..training.runs.demo import Found
-
-_CODES = "Exit code: 0 done, 1 not done, 2 wrong usage."
+_VERSIONS = 20  # lines of the table of prompts by version
 
 
-def add(verbs: arguments.Verbs) -> None:
-    parser = verbs.add_parser(
-        "train",
-        help="SFT or GRPO on rows, by the rewards that the rows name; or a demo of both",
-        description="Fine-tune a model on verified rows.",
-        epilog="Examples: infinite-rl train grpo configs/train/gsm8k_grpo.yaml --seed 7. "
-        f"infinite-rl train demo. {_CODES}",
-    )
-    kinds = parser.add_subparsers(required=True, metavar="ALGORITHM")
-    _add_algorithm(kinds, "sft", "learn the responses of rows")
-    _add_algorithm(kinds, "grpo", "sample answers, and learn from their rewards")
-    _add_demo(kinds)
+class _Train(Verb, TrainingConfig):
+    """resume  the folder of a run to resume, which was begun with the same settings"""
+
+    config_file = "config"
+    hidden = ("algorithm",)
+
+    model: str = ""
+    resume: FilePath | None = None
+
+    @classmethod
+    def load(cls, flags: Mapping[str, Any], file: Path | None) -> _Train:
+        """The config of a file, or of a run's folder, which is then resumed."""
+        from ..redact import REDACTED
+        from ..training.runs.run_folder import CONFIG
+
+        algorithm = cls.__name__.lower()
+        if file and file.is_dir():
+            if "resume" in flags:
+                raise UsageError(f"{file} is a run's folder: --resume needs a YAML file")
+            if not (file / CONFIG).is_file():
+                raise UsageError(f"{file} is neither a YAML file nor the folder of a run")
+            flags, file = {**flags, "resume": file}, file / CONFIG
+        config = cls.read(file, flags, {"algorithm": algorithm}) if file else cls.of(flags)
+        if config.algorithm != algorithm:
+            raise UsageError(f"{file} is a config for {config.algorithm}, not for {algorithm}")
+        for key, value in config.values().items():
+            if file and file.name == CONFIG and REDACTED in str(value):
+                raise UsageError(f"{file} lacks the secrets in {key}: give --{key} again")
+        return config
+
+    def run(self, emit: Emit) -> int:
+        from ..training import train
+        from ..training.runs.checkpoint import newest, step_of
+
+        show_logs()
+        algorithm = type(self).__name__.lower()
+        config = self.part(TrainingConfig)
+        start = newest(self.resume) if self.resume else None
+        hide_progress_of_others()
+        with ExitStack() as shown:
+            on_step = _display(shown, config.max_steps, step_of(start) if start else 0)
+            checkpoint = train(
+                None, None, config, resume=self.resume, command=emit.argv, on_step=on_step
+            )
+        run = checkpoint.parent.parent
+        values = {"algorithm": algorithm, "run": run, "checkpoint": checkpoint}
+        emit(values, f"trained: {plain(str(checkpoint))}")
+        return DONE
 
 
-def _add_algorithm(kinds: arguments.Verbs, name: str, what: str) -> None:
-    from ..training.runs.config import TrainingConfig
+class Sft(_Train):
+    """Fine-tune a model on the responses of rows. The run gets its own folder, with its config,
+    events, plots and checkpoints. Give that folder as CONFIG to resume from its newest checkpoint.
 
-    parser = kinds.add_parser(
-        name,
-        help=what,
-        description=f"{what.capitalize()}. The run gets a folder of its own, with its settings, "
-        "events, samples, plots and checkpoints; a run that was interrupted goes on from its "
-        "newest checkpoint where CONFIG is its folder. What neither a flag nor CONFIG says has the "
-        "default.",
-        epilog=f"Example: infinite-rl train {name} config.yaml --max_steps 500. {_CODES}",
-    )
-    parser.add_argument(
-        "source", type=Path, metavar="CONFIG", help="a YAML file, or the folder of a run to go on"
-    )
-    what = "with a CONFIG: the folder of a run to go on, which was begun with the same settings"
-    arguments.option(parser, "--resume", None, what, Path)
-    arguments.keys(parser, TrainingConfig, but=["algorithm"])
-    arguments.for_machines(parser)
-    parser.set_defaults(verb=run, algorithm=name)
+    Example: infinite-rl train sft config.yaml --max_steps 500.
+    """
+
+    algorithm: str = "sft"
 
 
-def _add_demo(kinds: arguments.Verbs) -> None:
-    parser = kinds.add_parser(
-        "demo",
-        help="SFT on partly wrong labels, then GRPO, from nothing and in minutes",
-        description="Make a tokenizer, a tiny model and rows, train by SFT on answers of which "
-        "three in ten are wrong, then by GRPO with the project's own reward, and say how many of "
-        "1,000 other prompts are answered rightly before and after. Nothing is downloaded.",
-        epilog=f"Example: infinite-rl train demo -o demo. {_CODES}",
-    )
-    parser.add_argument(
-        "-o", "--out", type=Path, default=Path("artifacts/demo"), metavar="PATH",
-        help="where the model and the runs go (default: artifacts/demo)",
-    )  # fmt: skip
-    arguments.switch(parser, "--quick", "twenty seconds of it: a rise, but no good model")
-    arguments.option(parser, "--seed", 42, "of everything random", int)
-    arguments.for_machines(parser)
-    parser.set_defaults(verb=demo)
+class Grpo(_Train):
+    """Sample completions of the rows' prompts and learn from their rewards. The run gets its own
+    folder, with its config, events, rollouts, plots and checkpoints. Give that folder as CONFIG to
+    resume from its newest checkpoint.
+
+    Example: infinite-rl train grpo config.yaml --max_steps 500.
+    """
 
 
-def run(given: argparse.Namespace) -> int:
-    from ..training import train
-
-    show_logs()
-    config = _config(given)
-    resume = given.source if given.source.is_dir() else given.resume
-    hide_progress_of_others()
-    with ExitStack() as shown:
-        on_step = _shown(shown, config.max_steps, _done(resume))
-        found = train(None, None, config, resume=resume, command=given.words, on_step=on_step)
-    values = {"algorithm": config.algorithm, "run": found.parent.parent, "checkpoint": found}
-    tell(given, values, f"trained: {plain(str(found))}")
-    return DONE
-
-
-def _config(given: argparse.Namespace) -> TrainingConfig:
-    """The file's values or the run's, and those of the flags in their place."""
-    from ..redact import REDACTED
-    from ..training.runs.config import TrainingConfig
-    from ..training.runs.run_folder import CONFIG
-
-    path, algorithm = given.source, given.algorithm
-    if path.is_dir():
-        if given.resume:
-            raise UsageError(f"{path} is a run's folder: --resume goes with a YAML file")
-        if not (path / CONFIG).is_file():
-            raise UsageError(f"{path} is neither a YAML file nor the folder of a run")
-        path = path / CONFIG
-    changes = arguments.keys_given(given, TrainingConfig)
-    del changes["algorithm"]  # the command's, which is no flag
-    config = TrainingConfig.read(path, changes, {"algorithm": algorithm})
-    if config.algorithm != algorithm:
-        raise UsageError(f"{path} is a config for {config.algorithm}, not for {algorithm}")
-    for name, value in config.values().items():
-        if given.source.is_dir() and REDACTED in str(value):
-            raise UsageError(f"{path} is without the secrets in {name}: give --{name} anew")
-    return config
-
-
-def _done(resume: Path | None) -> int:
-    """The steps that a run has behind it."""
-    from ..training.runs.checkpoint import newest, step_of
-
-    start = newest(resume) if resume else None
-    return step_of(start) if start else 0
-
-
-def _shown(shown: ExitStack, steps: int, begun: int) -> Callable[[int, Mapping[str, Any]], None]:
+def _display(shown: ExitStack, steps: int, begun: int) -> Callable[[int, Mapping[str, Any]], None]:
     from rich.console import Console
 
     from .training_display import display
@@ -133,52 +97,140 @@ def _shown(shown: ExitStack, steps: int, begun: int) -> Callable[[int, Mapping[s
     return on_step
 
 
-def demo(given: argparse.Namespace) -> int:
-    hide_progress_of_others()
-    try:
-        from ..training.runs import demo as demonstration
-    except ModuleNotFoundError as error:
-        raise UsageError(f"the demo needs {error.name}: pip install 'infinite-rl[train]'") from None
-    from dataclasses import replace
+class Demo(Verb):
+    """Make a tokenizer, a tiny model and rows; train by SFT on answers of which three in ten are
+    wrong, then by GRPO with the project's own reward; and print how many of 1,000 other prompts
+    are answered correctly before and after. Nothing is downloaded.
 
-    show_logs()
-    recipe = demonstration.QUICK if given.quick else demonstration.Recipe()
-    recipe = replace(recipe, seed=given.seed)
-    began = time.monotonic()
-    with ExitStack() as shown:
-        displays: dict[str, Callable[[int, Mapping[str, Any]], None]] = {}
+    out    folder of the model and the runs
+    quick  twenty seconds: an improvement, but not a good model
+    seed   seed of everything random
 
-        def on_step(phase: str, step: int, steps: int, values: Mapping[str, Any]) -> None:
-            if phase not in displays:
-                shown.close()
-                displays[phase] = _shown(shown, steps, 0)
-            displays[phase](step, values)
+    Example: infinite-rl train demo -o demo.
+    """
 
-        found = demonstration.demo(given.out, recipe, on_step)
-    _print(given, found, time.monotonic() - began)
-    return DONE
+    out: FilePath = Path("artifacts/demo")
+    quick: bool = False
+    seed: int = 42
+
+    def run(self, emit: Emit) -> int:
+        hide_progress_of_others()
+        try:
+            from ..training.runs import demo
+        except ModuleNotFoundError as error:
+            needed = f"the demo needs {error.name}: pip install 'infinite-rl[train]'"
+            raise UsageError(needed) from None
+        from dataclasses import replace
+
+        from ..estimators import wilson
+
+        show_logs()
+        recipe = replace(demo.QUICK if self.quick else demo.Recipe(), seed=self.seed)
+        began = time.monotonic()
+        with ExitStack() as shown:
+            displays: dict[str, Callable[[int, Mapping[str, Any]], None]] = {}
+
+            def on_step(phase: str, step: int, steps: int, values: Mapping[str, Any]) -> None:
+                if phase not in displays:
+                    shown.close()
+                    displays[phase] = _display(shown, steps, 0)
+                displays[phase](step, values)
+
+            result = demo.demo(self.out, recipe, on_step)
+        seconds, count = time.monotonic() - began, result.prompts
+        lines = [
+            f"rows: {count['sft']} for SFT, {result.wrong_labels} of them with a wrong answer; "
+            f"{count['grpo']} for GRPO; {count['test']} for the test, with other numbers"
+        ]
+        after = {}
+        for phase, right in result.right.items():
+            low, high = wilson(sum(right), len(right))
+            after[phase] = {"right": sum(right), "of": len(right), "low": low, "high": high}
+            lines.append(
+                f"after {phase.upper()}: {sum(right[:100])} of the first 100 test prompts, "
+                f"{sum(right)} of {len(right)} (95 %: {low:.1%} to {high:.1%})"
+            )
+        lines += [
+            f"reward: {plain(str(result.checkpoints['grpo'].parent.parent))}/plots/reward.png",
+            f"in {seconds:.0f} seconds; the runs: {plain(str(self.out))}/runs",
+        ]
+        values = {"rows": count, "wrong_labels": result.wrong_labels, "after": after}
+        paths = {"checkpoints": result.checkpoints, "out": self.out}
+        emit({**values, **paths, "seconds": seconds}, *lines)
+        return DONE
 
 
-def _print(given: argparse.Namespace, found: Found, seconds: float) -> None:
-    from ..estimators import wilson
+class Timeline(Verb):
+    """Draw what each worker of a run did when, and print the time by stage, the fraction in which
+    workers were idle, how far sampling and learning overlapped, and the outcome of the prompts by
+    version of the policy. The run may be running still, or have been resumed. The engines asyncio
+    and ray write the events that this needs.
 
-    count = found.prompts
-    lines = [
-        f"rows: {count['sft']} for SFT, {found.wrong_labels} of them with a wrong answer; "
-        f"{count['grpo']} for GRPO; {count['test']} for the test, about other numbers"
-    ]
-    after = {}
-    for phase, right in found.right.items():
-        low, high = wilson(sum(right), len(right))
-        after[phase] = {"right": sum(right), "of": len(right), "low": low, "high": high}
-        lines.append(
-            f"after {phase.upper()}: {sum(right[:100])} of the first 100 test prompts, "
-            f"{sum(right)} of {len(right)} (95 %: {low:.1%} to {high:.1%})"
-        )
-    lines += [
-        f"reward: {plain(str(found.checkpoints['grpo'].parent.parent))}/plots/reward.png",
-        f"in {seconds:.0f} seconds; the runs: {plain(str(given.out))}/runs",
-    ]
-    values = {"rows": count, "wrong_labels": found.wrong_labels, "after": after}
-    where = {"checkpoints": found.checkpoints, "out": given.out}
-    tell(given, {**values, **where, "seconds": seconds}, *lines)
+    run_dir  the folder of a run
+    out      the picture, .png or .svg (default: RUN_DIR/plots/timeline.png and .svg)
+    against  another run, to compare the idle fractions with
+
+    Example: infinite-rl train timeline artifacts/runs/20260131T120000Z_1a2b3c4d.
+    """
+
+    positional = ("run_dir",)
+
+    run_dir: FilePath
+    out: FilePath | None = None
+    against: FilePath | None = None
+
+    def run(self, emit: Emit) -> int:
+        from ..training.runs.timeline import draw, pictures, read, summary
+
+        timeline = read(self.run_dir)
+        totals = summary(timeline)
+        other = summary(read(self.against)) if self.against else None
+        paths = [self.out] if self.out else pictures(self.run_dir)
+        draw(timeline, paths, self.run_dir.resolve().name)
+        values = {**totals, **({"against": other} if other else {})}
+        emit(values, *_lines(totals, other), f"in {', '.join(map(plain, map(str, paths)))}")
+        return DONE
+
+
+def _lines(totals: Mapping[str, Any], other: Mapping[str, Any] | None) -> Iterator[str]:
+    yield f"{totals['seconds']:.1f} seconds, {len(totals['workers'])} workers"
+    yield "by stage: " + ", ".join(
+        f"{one_line(name, 40)} {each['seconds']:.1f} s in {each['spans']}"
+        for name, each in totals["stages"].items()
+    )
+    for name, times in totals["workers"].items():
+        parts = [
+            f"{one_line(stage, 40)} {s:.1f} s" for stage, s in times.items() if stage != "idle"
+        ]
+        parts.append(f"idle {times['idle']:.0%}")
+        if name in totals["lost"]:
+            parts.append(f"died {totals['lost'][name]} times")
+        yield f"  {one_line(name, 40)}: {', '.join(parts)}"
+    for role, share in totals["idle"].items():
+        beside = other["idle"].get(role) if other else None
+        more = "" if beside is None else f", {beside:.1%} in the other run"
+        yield f"idle share of {one_line(role, 40)}: {share:.1%}{more}"
+    overlap = totals["overlap"]
+    yield (
+        f"sampling and learning at once: {overlap['seconds']:.1f} s, "
+        f"{overlap['of_training']:.1%} of the time of learning"
+    )
+    yield from _fates(totals["fates"])
+
+
+def _fates(fates: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """The outcomes of the prompts by version; of many versions, several in a line."""
+    if len(fates) == 1:
+        return
+    versions = [name for name in fates if name != "all"]
+    size = -(-len(versions) // _VERSIONS)
+    yield "prompts: " + _counts(fates["all"])
+    for begin in range(0, len(versions), size):
+        some = versions[begin : begin + size]
+        sums = {name: sum(fates[each].get(name, 0) for each in some) for name in fates["all"]}
+        span = some[0] if len(some) == 1 else f"{some[0]} to {some[-1]}"
+        yield f"  version {span}: {_counts(sums)}"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())

@@ -18,9 +18,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal, NamedTuple, get_args
 
-from ..errors import UsageError
+from ..errors import UsageError, check_range
 from ..files.atomic import atomic_file
-from ..settings import check_range
 from . import rows
 from .rows import Row
 from .spill import SpillList, to_json

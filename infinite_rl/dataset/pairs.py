@@ -15,9 +15,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ..errors import NoColumn, UsageError
+from ..errors import NoColumn, UsageError, check_range
 from ..files.csv_log import read_rows
-from ..settings import check_range
 from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER, FAILED, FAILED_COLUMNS, FAILED_LATER
 from ..types import Slot
 from . import rows

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from ..errors import NoCompletion, look_up
+from ..errors import NoCompletion, check_range, look_up
 from ..files.lock import locked
 from ..inference.budget import Budget, Estimate, Spending, estimate_calls
 from ..inference.clients import ModelClients, RequestPolicy
@@ -32,7 +32,6 @@ from ..providers.prices import Price
 from ..providers.rate_limit import LimitedProvider, Limits, RetryPolicy
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
-from ..settings import check_range
 from ..store import JOURNAL
 from ..types import Completion, RewardFunctionScore, Sample, Slot
 from ..verification.self_consistency import default_system_prompt

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from ..config import Config, Number, Strings, check_device, one_of, ranged
 from ..errors import UsageError
-from ..settings import Settings, check_device, one_of, ranged
 
 HARNESSES = ("native", "lm_eval")
 BACKENDS = ("transformers", "vllm", "server")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 
-@dataclass(frozen=True)
-class EvaluationConfig(Settings):
+class EvaluationConfig(Config):
     """All that an evaluation is told.
 
     model           folder or hub name of the model; its name at the server
@@ -51,36 +51,35 @@ class EvaluationConfig(Settings):
     """
 
     model: str
-    tasks: Sequence[str] = ()
+    tasks: Strings = ()
     out: str = ""
-    harness: str = one_of("native", HARNESSES)
-    backend: str = one_of("transformers", BACKENDS)
+    harness: Annotated[str, one_of(*HARNESSES)] = "native"
+    backend: Annotated[str, one_of(*BACKENDS)] = "transformers"
     base_url: str = ""
     prompt_template: str = "chat"
     system: str = "default"
     few_shot: int = ranged(0, 0, 1000)
     shots: str = ""
     samples: int = ranged(1, 1, 100_000)
-    temperature: str | float = ranged("auto", 0, 100)
-    top_p: float = ranged(1.0, 1e-6, 1)
+    temperature: Literal["auto"] | Annotated[Number, Field(ge=0, le=100)] = "auto"
+    top_p: Number = ranged(1.0, 1e-6, 1)
     max_new_tokens: int = ranged(0, 0)
-    stop: Sequence[str] = ()
+    stop: Strings = ()
     limit: int = ranged(0, 0)
     seed: int = ranged(42, 0, 2**31 - 1)
     batch_size: int = ranged(16, 1)
     device: str = "auto"
-    dtype: str = one_of("auto", DTYPES)
+    dtype: Annotated[str, one_of(*DTYPES)] = "auto"
     tensor_parallel_size: int = ranged(1, 1, 1024)
-    gpu_memory_utilization: float = ranged(0.9, 0.01, 1)
+    gpu_memory_utilization: Number = ranged(0.9, 0.01, 1)
     max_model_len: int = ranged(0, 0)
     threads: int = ranged(8, 1, 1024)
     shards: int = ranged(1, 1, 1024)
-    timeout: float = ranged(5.0, 1e-3, 86_400)
+    timeout: Number = ranged(5.0, 1e-3, 86_400)
     include_path: str = ""
     unsafe_code: bool = False
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         check_device(self.device)
         if not self.tasks:
             raise UsageError("tasks are missing: names of tasks, or files of rows")

@@ -13,14 +13,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from ..errors import NoCompletion
+from ..errors import NoCompletion, check_range
 from ..inference.journal import BatchNotReady, Call, Journal, Source, slot_seed
 from ..parsing.sections import ExampleParser
 from ..prompts import rectify_request, task_request
 from ..providers.models import cut_off_advice
 from ..reward_functions.coding.reference import Calls, Cases, Tests, read_reference
 from ..reward_functions.reward_function import BadReference, RewardFunction
-from ..settings import check_range
 from ..store import Store
 from ..types import (
     Attempt,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import StoreError, UnknownName, UsageError, look_up
+from ..errors import StoreError, UnknownName, UsageError, check_range, look_up
 from ..inference.clients import Verification, is_offline, model_to_ask
 from ..manifest import read_manifest
 from ..prompts import task_request
@@ -25,7 +25,6 @@ from ..providers.rate_limit import Limits, RetryPolicy
 from ..providers.remote import check_settings
 from ..reward_functions.reward_function import RewardFunction
 from ..sandbox.runtimes import language_of
-from ..settings import check_range
 from ..types import TaskType
 from ..verification.self_consistency import MIN_AGREEMENT
 from .progress import Progress

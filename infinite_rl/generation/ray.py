@@ -20,14 +20,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from ..errors import InfiniteRLError, UsageError
+from ..errors import InfiniteRLError, UsageError, check_range
 from ..files.csv_log import read_rows
 from ..inference.budget import Estimate, Spending
 from ..providers import PROVIDERS, resolve_provider
 from ..providers.models import warnings_of
 from ..providers.rate_limit import Limits
 from ..reward_functions import get_reward_functions
-from ..settings import check_range
 from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER, JOURNAL, Store
 from ..tasks import TASKS
 from ..types import Usage

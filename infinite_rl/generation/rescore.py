@@ -13,7 +13,7 @@ from functools import partial
 from itertools import count, islice
 from pathlib import Path
 
-from ..errors import StoreError, UsageError
+from ..errors import StoreError, UsageError, check_range
 from ..files.atomic import atomic_folder, clear_abandoned
 from ..files.csv_log import read_rows
 from ..files.lock import locked
@@ -21,7 +21,6 @@ from ..inference.journal import Call, Journal, Source, calls, slot_seed
 from ..manifest import judging_timeout, read_manifest, write_manifest
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
-from ..settings import check_range
 from ..store import DATASET, JOURNAL, Store
 from ..tasks import TASKS
 from ..types import Attempt, Completion, Outcome, Slot, TaskType

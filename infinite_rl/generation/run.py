@@ -100,7 +100,8 @@ def generate(options: GenerateOptions) -> Progress:
                 rewards[task.reward].prepare(task.language)
         if journal.under_way and not batch:
             raise UsageError(
-                f"a batch is in progress: resume it by `infinite-rl batch resume {options.out_dir}`"
+                "a batch is in progress: resume it by "
+                f"`infinite-rl generate --out_dir {options.out_dir} --resume`"
             )
         repairable = REPAIRABLE if solves.count else FORM
         run = Run(

@@ -10,20 +10,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
+from ..config import Config, Number, Strings, ranged, read_yaml
 from ..errors import UsageError
-from ..settings import Settings, ranged, read_yaml
 
 FILE = "launch.yaml"
 VARIABLE = "INFINITE_RL_"
 _DAY_S = 24 * 60 * 60
 
 
-@dataclass(frozen=True)
-class SageMakerConfig(Settings):
+class SageMakerConfig(Config):
     """Where jobs run, and what each of them gets.
 
     region           such as eu-west-1
@@ -57,15 +56,14 @@ class SageMakerConfig(Settings):
     instance_type: str = "ml.p4de.24xlarge"
     instance_count: int = ranged(1, 1, 1000)
     volume_gb: int = ranged(200, 1)
-    max_days: float = ranged(5.0, 1 / 24, 28)  # the service's own limit
+    max_days: Number = ranged(5.0, 1 / 24, 28)  # the service's own limit
     environment: Mapping[str, Any] = field(default_factory=dict)
     tags: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, Any] = field(default_factory=dict)
-    subnets: Sequence[str] = ()
-    security_groups: Sequence[str] = ()
+    subnets: Strings = ()
+    security_groups: Strings = ()
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         for name, (pattern, example) in _FORMS.items():
             value = getattr(self, name)
             if value and not re.fullmatch(pattern, value, re.ASCII):

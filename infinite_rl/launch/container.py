@@ -31,11 +31,11 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from ..config import flag_values, read_yaml
 from ..dataset.rows import read
 from ..errors import InfiniteRLError, StoreError, UsageError
 from ..evaluation.checkpoints import LINES, runs_at
 from ..redact import redact
-from ..settings import of_texts, read_yaml
 from ..storage import Transfer, fetch
 from ..training.runs.config import TrainingConfig
 from .config import CONFIG_INPUT, SOURCE_INPUT
@@ -199,10 +199,9 @@ def _read_config(args: argparse.Namespace, folder: Path) -> tuple[dict[str, Any]
             unpack(archive, folder / "source")
         path = configs / str(hyperparameters.get("config", TRAIN))
     uris = {key: hyperparameters.get(key) for key in ("checkpoint_uri", "trace_uri")}
-    flags = {key: getattr(args, key) for key in TrainingConfig.kinds()}
     try:
         values = {key: uri for key, uri in uris.items() if uri} | read_yaml(path)
-        values |= of_texts(flags, TrainingConfig.kinds())
+        values |= flag_values(vars(args), TrainingConfig)
         TrainingConfig.of(values)  # before hours of downloads
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from ..config import read_yaml
 from ..errors import InfiniteRLError, LaunchError, UsageError
 from ..redact import redact
-from ..settings import read_yaml
 from . import image, job_log
 from .aws import Aws, Refused, Unanswered, account, region
 from .config import FILE, SageMakerConfig, resolve

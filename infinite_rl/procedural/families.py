@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..errors import UsageError, shown
-from ..settings import nearest
+from ..errors import UsageError, nearest, shown
 from . import (
     code_clocks,
     code_graphs,

@@ -15,8 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from ..errors import UsageError
-from ..settings import nearest
+from ..errors import UsageError, nearest
 from ..types import Usage
 from . import prices
 from .prices import ALIASES, MODELS, Thinking, known_as

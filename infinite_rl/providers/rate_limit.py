@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from ..errors import NoCompletion, ProviderError, ProviderUnavailable, Stopped
-from ..settings import check_range
+from ..errors import NoCompletion, ProviderError, ProviderUnavailable, Stopped, check_range
 from ..types import Completion
 from .backoff import AdaptiveConcurrency, AdaptiveRate, Clusters, TokenBucket
 from .base import Provider

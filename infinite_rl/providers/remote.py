@@ -13,10 +13,9 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from ..errors import ProviderError, ProviderRefused, ProviderUnavailable, UsageError
+from ..errors import ProviderError, ProviderRefused, ProviderUnavailable, UsageError, check_range
 from ..layout import SECTIONS, render
 from ..parsing.sections import ExampleParser
-from ..settings import check_range
 from ..types import Completion, Usage
 
 T = TypeVar("T")

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ..errors import check_range
 from ..layout import ANSWER_TAG
 from ..parsing.tags import tag_matches
 from ..reward_functions.reward_function import RewardFunction
-from ..settings import check_range
 from ..types import Completion, RewardFunctionScore, Sample, TaskType
 from .differential import Differences, Differential
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import logging
@@ -21,12 +20,13 @@ from pathlib import Path
 import gemini_server as gemini
 import openai_server as openai
 import pytest
+from commands import commands
 from rich.console import Console
 from test_package import LIBRARIES
 
 from infinite_rl import cli
 from infinite_rl.cli import terminal
-from infinite_rl.cli.arguments import spelt
+from infinite_rl.cli.verb import Verb, normalize_flags
 from infinite_rl.dataset import load_dataset
 from infinite_rl.launch import container
 from infinite_rl.layout import render, tagged
@@ -40,7 +40,7 @@ Here = Callable[..., "subprocess.CompletedProcess[str]"]
 NO_KEY = {"GEMINI_API_KEY": "", "GOOGLE_API_KEY": ""}
 
 
-HELPS = ["", "batch resume", *(name.replace("_", "-") for name in cli.VERBS)]
+HELPS = ["", *(verb for verb in cli.VERBS if verb not in commands()), *commands()]
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -118,8 +118,10 @@ def test_with_a_key_it_asks_gemini_and_says_so(tmp_path: Path) -> None:
         (["--task_dist", "0,0"], "above 0"),
         (["--task_dist", "a,b"], "numbers"),
         (["--num_samples", "0"], "num_samples"),
-        (["--num_samples", "many"], "invalid int"),
-        (["--threads", "0"], "error: --threads must be at least 1, not 0"),
+        (["--num_samples", "many"], "num_samples must be a whole number, not 'many'"),
+        (["--threads", "0"], "error: threads must be at least 1, not 0"),
+        (["--engine", "spark"], "engine must be one of local, ray, not 'spark'"),
+        (["--task_dist", "coding=1,physics=1"], "physics"),
         (["--languages", "cobol"], "cobol"),
         (["--provider", "oracle"], "oracle"),
         (["--timeout", "-1"], "timeout"),
@@ -150,7 +152,7 @@ def test_an_estimate_needs_no_key(here: Here, tmp_path: Path) -> None:
     for words in (
         ("generate", "--num_samples", "7", "--verify", "2", "--verify_model", "m", "--structured"),
         ("generate", "--num_samples", "7", "--batch"),
-        ("difficulty", rows, "-o", tmp_path / "rated.jsonl"),
+        ("solve", "difficulty", rows, "-o", tmp_path / "rated.jsonl"),
     ):
         out = ("--out_dir", tmp_path / "out") if words[0] == "generate" else ()
         done = here(*words, *out, *options)
@@ -364,7 +366,7 @@ def test_an_output_that_cannot_be_written_to_is_no_traceback(
         pytest.skip("there is no /dev/full here")
     (tmp_path / "a.jsonl").write_text('{"prompt": "?"}\n')
     done = subprocess.run(
-        ["sh", "-c", f"{sys.executable} -m infinite_rl mix a.jsonl -o b.jsonl {stdout}"],
+        ["sh", "-c", f"{sys.executable} -m infinite_rl data mix a.jsonl -o b.jsonl {stdout}"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
         capture_output=True,
@@ -416,10 +418,10 @@ def test_on_a_terminal_the_count_is_read_anew_for_each_picture() -> None:
 def test_an_interrupt_is_one_word_wherever_it_strikes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(_: object) -> int:
+    def interrupted(*_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("infinite_rl.cli.run_examples.run", interrupted)
+    monkeypatch.setattr("infinite_rl.cli.doctor.RunExamples.run", interrupted)
     assert cli.main(["run-examples"]) == 130
     assert capsys.readouterr().err == "interrupted\n"
 
@@ -427,10 +429,10 @@ def test_an_interrupt_is_one_word_wherever_it_strikes(
 def test_a_file_that_the_system_refuses_is_named(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(given: object) -> int:
+    def refused(*_: object) -> int:
         raise PermissionError(13, "Permission denied", "locked/run.json")
 
-    monkeypatch.setattr("infinite_rl.cli.run_examples.run", refused)
+    monkeypatch.setattr("infinite_rl.cli.doctor.RunExamples.run", refused)
     monkeypatch.setattr(cli, "_discard_output", lambda: None)
     done = here("run-examples")
     assert done.returncode == 1
@@ -518,79 +520,75 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            "generate --num-smaples 5",
-            "infinite-rl generate: error: unrecognized arguments: "
-            "--num_smaples 5; did you mean --num_samples? (see infinite-rl generate --help)",
-        ),
-        (
-            "train demo --no-such",
-            "infinite-rl train demo: error: unrecognized arguments: --no_such "
-            "(see infinite-rl train demo --help)",
-        ),
-        (
-            "generate --num-sample 5",
-            "infinite-rl generate: error: unrecognized arguments: "
-            "--num_sample 5; did you mean --num_samples? (see infinite-rl generate --help)",
-        ),
-        (
-            "generate --dry",
-            "infinite-rl generate: error: unrecognized arguments: --dry; "
-            "did you mean --dry_run? (see infinite-rl generate --help)",
-        ),
-        (
-            "generate --max_co=1",
-            "infinite-rl generate: error: unrecognized arguments: --max_co=1; "
-            "did you mean --max_concurrency or --max_cost? (see infinite-rl generate --help)",
-        ),
-        (
-            "batch resume data --wai 5",
-            "infinite-rl batch resume: error: unrecognized arguments: --wai 5; "
-            "did you mean --wait? (see infinite-rl batch resume --help)",
-        ),
-    ],
-)
-def test_a_misspelt_option_is_one_line_of_the_verb(
-    words: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit, match="^2$"):
-        cli.parsed(words.split())
-    assert capsys.readouterr().err == f"{said}\n"
+MISSPELT = [
+    ("generate", "--num-smaples 5", "--num_smaples; did you mean --num_samples?"),
+    ("train demo", "--no-such", "--no_such"),
+    ("generate", "--num-sample 5", "--num_sample; did you mean --num_samples?"),
+    ("generate", "--dry", "--dry; did you mean --dry_run?"),
+    ("generate", "--max_co=1", "--max_co=1; did you mean --max_concurrency or --max_cost?"),
+    ("data split", "x --shar=5", "--shar=5; did you mean --shares?"),
+]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--json"], "infinite-rl: error: the following arguments are required: VERB"),
-        (["export", "a"], "infinite-rl export: error: the following arguments are required: "),
-        (["generate", "--seed", "x"], "infinite-rl generate: error: argument --seed: invalid int"),
-        (["generate", "--out_dir", ""], "infinite-rl generate: error: argument --out_dir: the na"),
-        (["verify", ""], "infinite-rl verify: error: argument OUT_DIR: the name is empty"),
-        (["score", "a", "-o", ""], "infinite-rl score: error: argument -o/--out: the name is em"),
-    ],
-)
-def test_words_that_cannot_be_read_are_told_in_one_line_that_points_to_the_help(
-    here: Here, words: list[str], said: str
-) -> None:
-    done = here(*words)
-    verb = said.partition(":")[0]
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(said) and done.stderr.endswith(f" (see {verb} --help)\n")
-    assert done.stderr.count("\n") == 1
+def test_a_misspelt_flag_is_one_line_of_the_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    for verb, words, said in MISSPELT:
+        with pytest.raises(SystemExit, match="^2$"):
+            cli.parse(f"{verb} {words}".split())
+        expected = f"infinite-rl {verb}: error: unrecognized arguments: {said}"
+        assert capsys.readouterr().err == f"{expected} (see infinite-rl {verb} --help)\n"
 
 
-def test_no_command_takes_an_abbreviation() -> None:
-    verbs = [cli.parser()]
-    for parser in verbs:
-        assert not parser.allow_abbrev, parser.prog
-        for each in parser._actions:
-            if isinstance(each, argparse._SubParsersAction):
-                verbs += each.choices.values()
+UNREADABLE = [
+    (["--json"], "error: there is no verb '--json'; known: generate, "),
+    (["data"], "error: data needs one of load, dedup, "),
+    (["export", "a"], "error: out is missing: the folder to write"),
+    (["verify"], "error: out_dir is missing: the folder of a run"),
+    (["generate", "--seed", "x"], "error: seed must be a whole number, not 'x'"),
+    (["generate", "--seed"], "infinite-rl generate: error: argument --seed: expected one argument"),
+    (["generate", "--out_dir", ""], "error: out_dir must not be empty"),
+    (["generate", ""], "error: the name of the config file is empty"),
+    (["verify", ""], "error: out_dir must not be empty"),
+    (["score", "a", "-o", ""], "error: out must not be empty"),
+]
+
+
+def test_a_command_that_cannot_be_read_is_one_line(here: Here) -> None:
+    for words, said in UNREADABLE:
+        done = here(*words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(said) and done.stderr.count("\n") == 1
+
+
+def test_no_command_takes_an_abbreviation(here: Here) -> None:
+    for name in commands():
+        done = here(*name.split(), "--jso")
+        assert done.returncode == 2 and "did you mean --json" in done.stderr
     assert not container.parser().allow_abbrev
-    assert len(verbs) > len(cli.VERBS)
+
+
+def test_a_config_file_has_the_keys_of_the_flags_which_override_it(
+    here: Here, tmp_path: Path
+) -> None:
+    config = tmp_path / "c.yaml"
+    config.write_text(
+        "num_samples: 5\ntask_dist: {math: 1}\nlanguages: [python]\n"
+        f"provider: procedural\nout_dir: {tmp_path / 'out'}\ndry_run: true\n"
+    )
+    done = here("generate", config, "--num_samples", "3")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("math: 0 of 3 rows are there\n")
+    config.write_text("nums: 5\n")
+    done = here("generate", config)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith(f"error: {config}: unknown key 'nums'")
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "?"}\n')
+    config.write_text(
+        f"source: {tmp_path / 'rows.jsonl'}\nout: {tmp_path / 'b.csv'}\nloose: true\n"
+    )
+    out = tmp_path / "b.csv"
+    command = cli.parse(["data", "dedup", "--config", str(config), "--no_loose", "--best", "n"])
+    flags = command.config().values()
+    assert (flags["loose"], flags["best"], flags["out"]) == (False, "n", str(out))
 
 
 def test_no_verb_at_all_is_answered_with_the_help_and_is_wrong_usage(here: Here) -> None:
@@ -618,49 +616,40 @@ def test_the_script_without_arguments_makes_ten_rows(tmp_path: Path) -> None:
     [
         ("generat", "; did you mean generate?"),
         ("run_examples", "; did you mean run-examples?"),
-        ("xyzzy", "; infinite-rl --help lists those that there are"),
-        ("", "; infinite-rl --help lists those that there are"),
+        ("data slit", "; did you mean split?"),
+        ("xyzzy", "; known: generate, verify, "),
+        ("", "; known: generate, verify, "),
     ],
 )
 def test_a_verb_that_there_is_not_is_told_with_the_nearest(
     here: Here, verb: str, hint: str
 ) -> None:
-    done = here(verb)
-    assert (done.returncode, done.stderr) == (2, f"error: there is no verb {verb!r}{hint}\n")
+    done = here(*verb.split(" "))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: there is no verb {verb!r}{hint}")
 
 
-def test_each_file_of_the_package_is_a_verb_and_has_its_row() -> None:
-    files = {path.stem for path in Path(cli.__file__).parent.glob("*.py")}
-    shared = {"__init__", "arguments", "display", "solving", "terminal", "training_display"}
-    assert files - shared == set(cli.VERBS)
-    for name in cli.VERBS:
-        module = import_module(f"infinite_rl.cli.{name}")
-        assert module.__doc__.startswith(f"`infinite-rl {name.replace('_', '-')}`: ")
-        assert callable(module.add)
+def test_each_class_of_a_verb_has_its_row() -> None:
+    found = set()
+    for path in Path(cli.__file__).parent.glob("*.py"):
+        module = import_module(f"infinite_rl.cli.{path.stem}") if path.stem != "__init__" else cli
+        for each in vars(module).values():
+            if isinstance(each, type) and issubclass(each, Verb) and "run" in vars(each):
+                found.add(each)
+    assert {cli.parse([*name.split(), *["x"] * 0]).verb for name in commands()} == {
+        each for each in found if each is not Verb and not each.__name__.startswith("_")
+    } | {cli.parse(["train", each]).verb for each in ("sft", "grpo")}
 
 
-def test_a_dash_in_the_name_of_an_option_is_an_underscore() -> None:
-    given = cli.parsed(["generate", "--num-samples", "3", "--out-dir=my-data", "--dry_run"])
-    assert (given.num_samples, given.out_dir, given.dry_run) == (3, Path("my-data"), True)
-    assert given.words[1] == "--num-samples", "they are kept as they were given"
-    given = cli.parsed(["submit", "c.yaml", "--job-name", "a-b", "--instance-type=ml.p4d"])
-    assert (given.job_name, given.instance_type) == ("a-b", "ml.p4d")
-
-
-def test_only_the_names_of_options_are_spelt_anew() -> None:
+def test_a_dash_in_the_name_of_a_flag_is_an_underscore() -> None:
+    words = ["generate", "--num-samples", "3", "--out-dir=my-data", "--dry_run"]
+    command = cli.parse(words)
+    flags = {"num_samples": 3, "out_dir": "my-data", "dry_run": True}
+    assert command.flags == flags and command.argv == words
+    command = cli.parse(["submit", "c.yaml", "--job-name", "a-b", "--instance-type=ml.p4d"])
+    assert (command.flags["job_name"], command.flags["instance_type"]) == ("a-b", "ml.p4d")
     kept = ["a--b-c", "-o", "--out=x--y-z", "--no-option at all", "-", "--", "--not-one"]
-    assert spelt(kept) == kept
-
-
-def test_a_verb_loads_its_own_module_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded: list[str] = []
-
-    def load(name: str, package: str) -> object:
-        loaded.append(name)
-        return import_module(name, package)
-
-    monkeypatch.setattr(cli, "import_module", load)
-    assert cli.parsed(["warm-up"]).words == ["warm-up"] and loaded == [".warm_up"]
+    assert normalize_flags(kept) == kept
 
 
 @pytest.fixture(scope="module")
@@ -693,12 +682,13 @@ def test_every_help_teaches_without_loading_anything_heavy(
 ) -> None:
     said, loaded = helps[verb]
     assert said.startswith(f"usage: infinite-rl {verb}")
-    assert loaded == []
+    assert max(map(len, said.splitlines())) <= 80
+    assert set(loaded) <= ({"pydantic"} if verb in commands() else set())
 
 
 def warm_up(*languages: str, cache: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "infinite_rl", "warm-up", *languages],
+        [sys.executable, "-m", "infinite_rl", "doctor", "--warm_up", *languages],
         env={**os.environ, "PYTHONPATH": str(ROOT), "INFINITE_RL_CACHE": str(cache)},
         capture_output=True,
         text=True,
@@ -725,7 +715,7 @@ def test_warm_up_takes_all_languages_by_default(
     loaded: list[str] = []
     monkeypatch.setattr(runtimes, "load_guest", lambda runtime: loaded.append(runtime.name))
     monkeypatch.setattr("infinite_rl.sandbox.engine.is_compiled", lambda _: True)
-    assert cli.main(["warm-up"]) == 0
+    assert cli.main(["doctor", "--warm_up", "all"]) == 0
     assert loaded == [runtime.name for runtime in runtimes.RUNTIMES]
     assert capsys.readouterr().out.count("already compiled") == len(loaded)
 
@@ -736,14 +726,14 @@ def test_warm_up_that_keeps_nothing_is_no_success(
     tmp_path.chmod(0o777)  # others could put code there
     monkeypatch.setenv("INFINITE_RL_CACHE", str(tmp_path))
     monkeypatch.setattr(runtimes, "load_guest", lambda _: None)
-    assert cli.main(["warm-up", "python"]) == 1
+    assert cli.main(["doctor", "--warm_up", "python"]) == 1
     told = capsys.readouterr()
     assert "python: compiled, but it cannot be kept" in told.err
     assert told.out == ""
 
 
 def test_warm_up_refuses_an_unknown_language(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["warm-up", "cobol"]) == 2
+    assert cli.main(["doctor", "--warm_up", "cobol"]) == 2
     assert "cobol" in capsys.readouterr().err
 
 
@@ -799,18 +789,18 @@ def test_rows_are_proven_again_in_the_runs_own_time_unless_another_is_given(
 @pytest.mark.slow
 def test_answers_are_judged_again_without_a_call(here: Here, tmp_path: Path) -> None:
     assert here("generate", "--num_samples", "4", "--out_dir", tmp_path).returncode == 0
-    done = here("rescore", tmp_path)
+    done = here("verify", tmp_path, "--rescore")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("rows kept: 4, gained: 0, dropped: 0, ")
     assert done.stdout.endswith(f"in {tmp_path / 'rescored_1'}\n")
-    dry = here("rescore", tmp_path, "--dry_run")
+    dry = here("verify", tmp_path, "--rescore", "--dry_run")
     assert dry.stdout.endswith("dry run: nothing is written\n")
     assert not (tmp_path / "rescored_2").exists()
 
 
 def test_what_concerns_a_cluster_is_refused_without_one(here: Here, tmp_path: Path) -> None:
     done = here("generate", "--workers", "2", "--out_dir", tmp_path / "out")
-    assert done.returncode == 2 and "error: --workers is of --engine ray" in done.stderr
+    assert done.returncode == 2 and "error: --workers needs --engine ray" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -824,7 +814,8 @@ def test_a_plan_for_a_cluster_needs_none(here: Here, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["verify nowhere", "rescore nowhere", "batch status nowhere", "batch resume nowhere"]
+    ["verify nowhere", "verify nowhere --rescore", "generate --out_dir nowhere --status"]
+    + ["generate --out_dir nowhere --resume"]
     + ["score nowhere -o a.csv", "report nowhere -o a.html", "export nowhere --to jsonl -o a"],
 )
 def test_a_folder_that_is_not_there_is_wrong_usage_in_one_line(here: Here, words: str) -> None:

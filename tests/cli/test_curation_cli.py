@@ -8,8 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
+from commands import commands
+from commands import read as command
 
-from infinite_rl.cli import main, parsed
+from infinite_rl.cli import main
 from infinite_rl.dataset.rows import read, write
 
 pytest.importorskip("rensa")
@@ -28,7 +30,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def run(*words: str | Path) -> int:
-    return main([str(word) for word in words])
+    verb, *more = map(str, words)
+    return main([*verb.split(), *more])
 
 
 def ids(path: Path) -> list[str]:
@@ -37,7 +40,7 @@ def ids(path: Path) -> list[str]:
 
 def test_dedup(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, report = file.parent / "out.csv", file.parent / "report.jsonl"
-    assert run("dedup", file, "-o", out, "--report", report) == 0
+    assert run("data dedup", file, "-o", out, "--report", report) == 0
     assert ids(out) == ["r0", "r2", "r3", "r4", "r5"]
     assert list(read(report)) == [
         {
@@ -51,7 +54,7 @@ def test_dedup(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         }
     ]
     assert "rows: 6, kept: 5, equal to a kept one: 1, nearly so: 0" in capsys.readouterr().out
-    assert run("dedup", file, "-o", file, "--best", "score", "--overwrite") == 0
+    assert run("data dedup", file, "-o", file, "--best", "score", "--overwrite") == 0
     assert ids(file) == ["r1", "r2", "r3", "r4", "r5"]
 
 
@@ -59,7 +62,7 @@ def test_decontaminate(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, report = file.parent / "out.jsonl", file.parent / "report.csv"
     write([{"task_id": "b", "problem": LEAK + "\x1b[31m"}], file.parent / "bench.json")
     bench = file.parent / "bench.json"
-    assert run("decontaminate", file, "--against", bench, "-o", out, "--report", report) == 0
+    assert run("data decontaminate", file, "--against", bench, "-o", out, "--report", report) == 0
     assert ids(out) == ["r0", "r1", "r2", "r5"]
     said = capsys.readouterr()
     assert "rows: 6, kept: 4, sharing with a benchmark: 2" in said.out
@@ -71,11 +74,13 @@ def test_split_makes_a_file_for_each_side_or_one_for_all(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     parts, out = file.parent / "parts", file.parent / "all.csv"
-    assert run("split", file, "-o", parts, "--shares", "train=0.5,test=0.5") == 0
+    assert run("data split", file, "-o", parts, "--shares", "train=0.5,test=0.5") == 0
     assert sorted(path.name for path in parts.iterdir()) == ["test.jsonl", "train.jsonl"]
     assert sorted([*ids(parts / "train.jsonl"), *ids(parts / "test.jsonl")]) == ids(file)
     shares = "test=0.5,train=0.5"
-    assert run("split", file, "-o", out, "--shares", shares, "--seed", "5", "--keep", parts) == 0
+    assert (
+        run("data split", file, "-o", out, "--shares", shares, "--seed", "5", "--keep", parts) == 0
+    )
     by_side = {row["id"]: row["split"] for row in read(out)}
     assert by_side == {row["id"]: row["split"] for row in read(parts)}
     assert "rows: 6, train: " in capsys.readouterr().out
@@ -84,13 +89,19 @@ def test_split_makes_a_file_for_each_side_or_one_for_all(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["dedup", "FILE", "-o", "FILE"], "is there already: --overwrite replaces it"),
-        (["dedup", "FILE", "-o", "x.csv", "--columns", "a,b"], "a row has no column 'a'"),
-        (["dedup", "FILE", "-o", "x.csv", "--threshold", "0"], "a threshold is above 0"),
-        (["decontaminate", "FILE", "-o", "x.csv", "--against", "no.csv"], "there is no no.csv"),
-        (["split", "FILE", "-o", "x.csv", "--shares", "train"], "--shares is like train=0.9"),
-        (["split", "FILE", "-o", "x.csv", "--shares", "train=2"], "shares are positive"),
-        (["split", "FILE", "-o", "x.csv", "--keep", "FILE"], "no side that is asked for"),
+        (["data dedup", "FILE", "-o", "FILE"], "is there already: --overwrite replaces it"),
+        (["data dedup", "FILE", "-o", "x.csv", "--columns", "a,b"], "a row has no column 'a'"),
+        (["data dedup", "FILE", "-o", "x.csv", "--threshold", "0"], "a threshold is above 0"),
+        (
+            ["data decontaminate", "FILE", "-o", "x.csv", "--against", "no.csv"],
+            "there is no no.csv",
+        ),
+        (
+            ["data split", "FILE", "-o", "x.csv", "--shares", "train"],
+            "--shares must be like train=0.9",
+        ),
+        (["data split", "FILE", "-o", "x.csv", "--shares", "train=2"], "shares are positive"),
+        (["data split", "FILE", "-o", "x.csv", "--keep", "FILE"], "no side that is asked for"),
     ],
 )
 def test_wrong_usage_is_one_clear_line(
@@ -106,26 +117,41 @@ def test_against_may_be_given_more_than_once(file: Path) -> None:
     out, first, second = (file.parent / name for name in ("out.jsonl", "1.jsonl", "2.jsonl"))
     write([{"prompt": LEAK}], first)
     write([{"prompt": "Nothing of this is in any of the rows, it is but another text."}], second)
-    assert run("decontaminate", file, "--against", first, "--against", second, "-o", out) == 0
+    assert run("data decontaminate", file, "--against", first, "--against", second, "-o", out) == 0
     assert ids(out) == ["r0", "r1", "r2", "r5"]
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["dedup", "IN/rows.jsonl", "-o", "OUT/a.csv", "--report", "OUT/a.csv"], "two things"),
-        (["dedup", "IN", "-o", "IN/out.csv"], "would be read with the files of"),
-        (["dedup", "IN", "-o", "OUT/a.csv", "--report", "IN/sub/a.csv"], "would be read with"),
-        (["mix", "IN:2", "--mode", "weighted", "-o", "IN/out.csv"], "would be read with"),
-        (["split", "IN", "-o", "IN/parts"], "would be read with"),
-        (["score", "RUN", "-o", "RUN/dataset.csv", "--overwrite"], "what a run goes on from"),
-        (["score", "RUN", "-o", "RUN/journal.jsonl", "--overwrite"], "what a run goes on from"),
-        (["mix", "IN", "-o", "OUT/a.csv", "--ascending"], "--ascending is of --by"),
-        (["mix", "IN", "-o", "OUT/a.csv", "--keep_order"], "--keep_order is of --mode weighted"),
-        (["mix", "IN", "-o", "OUT/a.csv", "--allow_unknown"], "--allow_unknown is of --order"),
-        (["split", "IN", "-o", "OUT/p", "--shares", "../a=1"], "'../a' is no name for a side"),
-        (["split", "IN", "-o", "OUT/p", "--shares", "=1"], "'' is no name for a side"),
-        (["split", "IN", "-o", "OUT/p", "--shares", "a=0.5,a=1"], "names a side twice"),
+        (
+            ["data dedup", "IN/rows.jsonl", "-o", "OUT/a.csv", "--report", "OUT/a.csv"],
+            "two things",
+        ),
+        (["data dedup", "IN", "-o", "IN/out.csv"], "would be read with the files of"),
+        (
+            ["data dedup", "IN", "-o", "OUT/a.csv", "--report", "IN/sub/a.csv"],
+            "would be read with",
+        ),
+        (["data mix", "IN:2", "--mode", "weighted", "-o", "IN/out.csv"], "would be read with"),
+        (["data split", "IN", "-o", "IN/parts"], "would be read with"),
+        (["score", "RUN", "-o", "RUN/dataset.csv", "--overwrite"], "belongs to a run"),
+        (["score", "RUN", "-o", "RUN/journal.jsonl", "--overwrite"], "belongs to a run"),
+        (["data mix", "IN", "-o", "OUT/a.csv", "--ascending"], "--ascending needs --by"),
+        (
+            ["data mix", "IN", "-o", "OUT/a.csv", "--keep_order"],
+            "--keep_order needs --mode weighted",
+        ),
+        (
+            ["data mix", "IN", "-o", "OUT/a.csv", "--allow_unknown"],
+            "--allow_unknown needs --order",
+        ),
+        (
+            ["data split", "IN", "-o", "OUT/p", "--shares", "../a=1"],
+            "letters, digits and _, not '../a'",
+        ),
+        (["data split", "IN", "-o", "OUT/p", "--shares", "=1"], "letters, digits and _, not ''"),
+        (["data split", "IN", "-o", "OUT/p", "--shares", "a=0.5,a=1"], "names a split twice"),
     ],
 )
 def test_what_would_lose_rows_or_mean_nothing_is_refused(
@@ -147,7 +173,7 @@ def test_what_would_lose_rows_or_mean_nothing_is_refused(
 def test_the_files_of_a_run_may_be_made_beside_it_in_its_folder(file: Path) -> None:
     folder = file.parent / "run"
     write([{"type": "math", "prompt": "1+1"}], folder / "dataset.csv")
-    assert run("dedup", folder, "-o", folder / "unique.jsonl") == 0
+    assert run("data dedup", folder, "-o", folder / "unique.jsonl") == 0
     assert [row["prompt"] for row in read(folder / "unique.jsonl")] == ["1+1"]
 
 
@@ -155,7 +181,7 @@ def test_the_files_of_a_run_may_be_made_beside_it_in_its_folder(file: Path) -> N
 def test_a_folder_may_have_a_dot_in_its_name(file: Path, name: str) -> None:
     (file.parent / "there.csv").mkdir()
     out = file.parent / name
-    assert run("split", file, "-o", out, "--shares", "train=0.5,test=0.5", "--overwrite") == 0
+    assert run("data split", file, "-o", out, "--shares", "train=0.5,test=0.5", "--overwrite") == 0
     assert sorted(path.name for path in out.iterdir()) == ["test.jsonl", "train.jsonl"]
 
 
@@ -163,13 +189,16 @@ def test_a_split_is_not_split_again_in_its_own_place(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     parts, shares = file.parent / "parts", "train=0.5,test=0.5"
-    assert run("split", file, "-o", parts, "--shares", shares) == 0
+    assert run("data split", file, "-o", parts, "--shares", shares) == 0
     again = ("-o", parts, "--shares", shares, "--seed", "3", "--overwrite")
     for source in (parts, parts / "train.jsonl"):
-        assert run("split", source, *again) == 2
+        assert run("data split", source, *again) == 2
         assert "would be changed while it is read" in capsys.readouterr().err
     assert sorted(ids(parts)) == sorted(ids(file))
-    assert run("split", file, "-o", parts, "--shares", shares, "--keep", parts, "--overwrite") == 0
+    assert (
+        run("data split", file, "-o", parts, "--shares", shares, "--keep", parts, "--overwrite")
+        == 0
+    )
 
 
 @pytest.mark.slow
@@ -177,25 +206,25 @@ def test_a_side_of_another_split_does_not_stay_beside_a_new_one(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     parts = file.parent / "parts"
-    assert run("split", file, "-o", parts, "--shares", "train=0.5,test=0.5") == 0
-    assert run("split", file, "-o", parts, "--shares", "train=1", "--overwrite") == 2
+    assert run("data split", file, "-o", parts, "--shares", "train=0.5,test=0.5") == 0
+    assert run("data split", file, "-o", parts, "--shares", "train=1", "--overwrite") == 2
     assert f"{parts / 'test.jsonl'} would stay beside the new split" in capsys.readouterr().err
     (parts / "test.jsonl").unlink()
-    assert run("split", file, "-o", parts, "--shares", "train=1", "--overwrite") == 0
+    assert run("data split", file, "-o", parts, "--shares", "train=1", "--overwrite") == 0
     assert ids(parts / "train.jsonl") == ids(file)
 
 
 @pytest.mark.parametrize(
     "verb",
     [
-        ["dedup", "EMPTY", "-o", "OUT.csv"],
-        ["decontaminate", "EMPTY", "--against", "FILE", "-o", "OUT.csv"],
-        ["split", "EMPTY", "-o", "OUT"],
+        ["data dedup", "EMPTY", "-o", "OUT.csv"],
+        ["data decontaminate", "EMPTY", "--against", "FILE", "-o", "OUT.csv"],
+        ["data split", "EMPTY", "-o", "OUT"],
         ["score", "EMPTY", "-o", "OUT.csv"],
         ["export", "EMPTY", "--to", "jsonl", "-o", "OUT"],
         ["export", "FILE", "--val", "EMPTY", "--to", "jsonl", "-o", "OUT"],
-        ["load", "gsm8k", "--from", "EMPTY", "-o", "OUT.csv"],
-        ["difficulty", "EMPTY", *SOLVER, "-o", "OUT.csv"],
+        ["data load", "gsm8k", "--path", "EMPTY", "-o", "OUT.csv"],
+        ["solve difficulty", "EMPTY", *SOLVER, "-o", "OUT.csv"],
     ],
 )
 def test_rows_that_are_none_are_an_error(
@@ -212,47 +241,39 @@ def test_rows_that_are_none_are_an_error(
     assert not list(file.parent.glob("out*"))
 
 
-@pytest.mark.parametrize(
-    ("verb", "columns"),
-    [
-        (["dedup"], "row,id,of_row,of_id,similarity,exact,disputed\n"),
-        (["decontaminate", "--against", "OTHER"], "row,id,column,benchmark,"),
-    ],
-)
-def test_a_report_of_nothing_has_its_columns(tmp_path: Path, verb: list[str], columns: str) -> None:
+def test_a_report_of_nothing_has_its_columns(tmp_path: Path) -> None:
     row, other, report = (tmp_path / name for name in ("row.csv", "other.csv", "report.csv"))
     write([{"prompt": PROMPTS[0]}], row)
     write([{"prompt": LEAK}], other)
-    words = [word.replace("OTHER", str(other)) for word in verb[1:]]
-    assert run(verb[0], row, *words, "--report", report, "-o", tmp_path / "out.csv") == 0
-    assert report.read_text("utf-8").startswith(columns)
+    for verb, columns in (
+        (["dedup"], "row,id,of_row,of_id,similarity,exact,disputed\n"),
+        (["decontaminate", "--against", other], "row,id,column,benchmark,"),
+    ):
+        words = [*verb, "--report", report, "-o", tmp_path / "out.csv", "--overwrite"]
+        assert run("data", words[0], row, *words[1:]) == 0
+        assert report.read_text("utf-8").startswith(columns)
 
 
 def test_a_side_without_rows_has_their_columns(tmp_path: Path) -> None:
     write([{"id": 1, "prompt": PROMPTS[0]}], tmp_path / "rows.csv")
-    assert run("split", tmp_path / "rows.csv", "-o", tmp_path / "parts") == 0
+    assert run("data split", tmp_path / "rows.csv", "-o", tmp_path / "parts") == 0
     heads = [path.read_text("utf-8").splitlines()[0] for path in (tmp_path / "parts").iterdir()]
     assert heads == ["id,prompt,split"] * 3
 
 
-@pytest.mark.parametrize(
-    ("verb", "shown"),
-    [
-        (["score", "-o", "OUT.jsonl"], "completions judged: 3"),
-        (["dedup", "-o", "OUT.jsonl"], "rows compared: 3"),
-        (["decontaminate", "--against", "FILE", "-o", "OUT.jsonl"], "rows compared: 3"),
-        (["split", "-o", "OUT"], "rows placed: 3"),
-        (["export", "--to", "trl", "-o", "OUT"], "rows exported: 3"),
-        (["report", "-o", "OUT.html"], "rows read: 3"),
-        (["pairs", "-o", "OUT.jsonl"], "pairs made: 1"),
-    ],
-)
-def test_long_work_shows_how_far_it_is(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    verb: list[str],
-    shown: str,
+SHOWN = [
+    ("score FILE -o OUT.jsonl", "completions judged: 3"),
+    ("data dedup FILE -o OUT2.jsonl", "rows compared: 3"),
+    ("data decontaminate FILE --against FILE -o OUT3.jsonl", "rows compared: 3"),
+    ("data split FILE -o OUT4", "rows placed: 3"),
+    ("export FILE --to trl -o OUT5", "rows exported: 3"),
+    ("report FILE -o OUT.html", "rows read: 3"),
+    ("data pairs FILE -o OUT6.jsonl", "pairs made: 1"),
+]
+
+
+def test_long_work_shows_its_progress(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("infinite_rl.cli.terminal._LINE_EVERY_S", 0)
     row = {"type": "math", "prompt": "2+5?", "answer": "7", **dict.fromkeys(SCORES, 1.0)}
@@ -260,42 +281,41 @@ def test_long_work_shows_how_far_it_is(
     wrong = {**right, **dict.fromkeys(SCORES, 0.0)}
     wrong |= {"response": "<answer>8</answer>", "status": "failed"}
     write([right, wrong, {**right, "prompt": LEAK}], tmp_path / "rows.jsonl")
-    marks = {"FILE": tmp_path / "rows.jsonl", "OUT": tmp_path / "out"}
-    for mark, place in marks.items():
-        verb = [word.replace(mark, str(place)) for word in verb]
-    assert run(verb[0], marks["FILE"], *verb[1:]) == 0
-    assert shown in capsys.readouterr().err
+    for words, shown in SHOWN:
+        words = words.replace("FILE", str(tmp_path / "rows.jsonl"))
+        assert run(*words.replace("OUT", str(tmp_path / "out")).split()) == 0, words
+        assert shown in capsys.readouterr().err, words
 
 
-@pytest.mark.parametrize("verb", ["score", "dedup", "split", "pairs", "report"])
-def test_rows_of_no_name_are_not_those_of_the_folder_one_is_in(
-    verb: str, file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_rows_of_no_name_are_not_those_of_the_working_directory(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(file.parent)
-    out = {"report": "out.html", "split": "out"}.get(verb, "out.jsonl")
-    assert run(verb, "", "-o", out) == 2
-    assert capsys.readouterr().err == "error: the name of the rows is empty\n"
-    assert list(file.parent.iterdir()) == [file]
+    for verb in ("score", "report", "data dedup", "data split", "data pairs"):
+        out = {"report": "out.html", "data split": "out"}.get(verb, "out.jsonl")
+        assert run(*verb.split(), "", "-o", out) == 2
+        said = capsys.readouterr().err
+        assert said in (
+            "error: source is missing: the rows: a file (.csv, .jsonl, .jsonl.gz, .json, "
+            ".parquet), or a folder\n",
+            "error: the name of the rows is empty\n",
+        )
+        assert list(file.parent.iterdir()) == [file]
 
 
-@pytest.mark.parametrize(
-    "verb",
-    [
-        *("load", "score", "difficulty", "traces", "mix", "pairs", "export", "dedup"),
-        *("decontaminate", "split", "report"),
-    ],
-)
 def test_the_help_has_examples_that_are_understood(
-    verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "2000")
-    with pytest.raises(SystemExit):
-        main([verb, "--help"])
-    said = capsys.readouterr().out.splitlines()[-1]
-    examples = re.findall(r"infinite-rl (.+?)(?=[.;]? (?:Exit|Then|infinite-rl)|$)", said)
-    assert examples and "Exit code: 0 done" in said
-    for example in examples:
-        assert parsed(example.rstrip(".;").split()).words[0] == verb
+    for verb in commands():
+        with pytest.raises(SystemExit):
+            main([*verb.split(), "--help"])
+        said = capsys.readouterr().out.splitlines()[-1]
+        examples = re.findall(r"infinite-rl (.+?)(?=[.;]? (?:Exit|Then|infinite-rl)|$)", said)
+        assert examples and re.search("Exit code: 0 ", said), verb
+        for example in examples:
+            assert example.startswith(verb)
+            command(example.rstrip(".;"))
 
 
 def test_split_says_where_it_cannot_meet_the_shares(
@@ -306,14 +326,17 @@ def test_split_says_where_it_cannot_meet_the_shares(
     write([*alike, {"prompt": "Name a river."}], tmp_path / "alike.jsonl")
     write(alike[:1], tmp_path / "one.jsonl")
     shares = ("--shares", "train=0.5,test=0.5")
-    assert run("split", tmp_path / "alike.jsonl", "-o", tmp_path / "a.jsonl", *shares) == 0
+    assert run("data split", tmp_path / "alike.jsonl", "-o", tmp_path / "a.jsonl", *shares) == 0
     said = capsys.readouterr().out
     sides = [row["split"] for row in read(tmp_path / "a.jsonl")]
     for side in ("train", "test"):
         share = f"{sides.count(side) / 10:.2%}"
-        assert f"share not met: {side} has {share} of the rows, asked for 50.00%" in said
-    assert len({*sides[:9]}) == 1 and "another --seed splits otherwise" in said
-    assert run("split", tmp_path / "one.jsonl", "-o", tmp_path / "b.jsonl", *shares, "--json") == 0
+        assert f"share not met: {side} has {share} of the rows, not 50.00%" in said
+    assert len({*sides[:9]}) == 1 and "try another --seed" in said
+    assert (
+        run("data split", tmp_path / "one.jsonl", "-o", tmp_path / "b.jsonl", *shares, "--json")
+        == 0
+    )
     told = json.loads(capsys.readouterr().out)
     assert [each["rows"] for each in told["unmet"].values()] == [0.0], "the side that is empty"
     assert {each["asked"] for each in told["unmet"].values()} == {0.5}
@@ -327,5 +350,5 @@ def test_split_is_silent_where_the_shares_are_met(
     rows = [{"prompt": " ".join(words[n : n + 6])} for n in range(0, 12_000, 6)]
     write(rows, tmp_path / "rows.jsonl")
     shares = ("--shares", "train=0.98,test=0.02,none=0")
-    assert run("split", tmp_path / "rows.jsonl", "-o", tmp_path / "a.jsonl", *shares) == 0
+    assert run("data split", tmp_path / "rows.jsonl", "-o", tmp_path / "a.jsonl", *shares) == 0
     assert "share not met" not in capsys.readouterr().out

@@ -306,11 +306,11 @@ def test_what_slows_the_calls_can_be_shown(tmp_path: Path) -> None:
 def test_the_verb_asks_no_provider_that_solves_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["difficulty", str(given(tmp_path)), "-o", str(tmp_path / "out.jsonl")]
+    words = ["solve", "difficulty", str(given(tmp_path)), "-o", str(tmp_path / "out.jsonl")]
     assert cli.main([*words, "--provider", "procedural"]) == 2
     assert "solves no tasks" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        cli.main(["difficulty", "--help"])
+        cli.main(["solve", "difficulty", "--help"])
     assert "procedural" not in capsys.readouterr().out, "it is not offered"
     assert cli.main([*words, "--provider", "openai_compatible"]) == 2
     assert "--model_name" in capsys.readouterr().err
@@ -323,7 +323,7 @@ def test_the_verb_rates_a_file_and_is_interrupted_without_a_loss(
     monkeypatch.setenv("OPENAI_API_KEY", openai.KEY)
     asked: list[str] = []
     stop = threading.Event()
-    monkeypatch.setattr("infinite_rl.cli.solving.stop_on_signals", lambda: nullcontext(stop))
+    monkeypatch.setattr("infinite_rl.cli.solve.stop_on_signals", lambda: nullcontext(stop))
 
     def answer(request: openai.Request) -> str:
         asked.append(request.prompt)
@@ -333,7 +333,7 @@ def test_the_verb_rates_a_file_and_is_interrupted_without_a_loss(
 
     out = tmp_path / "out.csv"
     with openai.OpenAIServer(answer) as server:
-        words = ["difficulty", str(given(tmp_path)), "-o", str(out), "--attempts", "2"]
+        words = ["solve", "difficulty", str(given(tmp_path)), "-o", str(out), "--attempts", "2"]
         words += ["--provider", "openai_compatible", "--model_name", "m", "--price", "1,2"]
         words += ["--base_url", server.base_url, "--threads", "1"]
         assert cli.main([*words, "--dry_run"]) == 0

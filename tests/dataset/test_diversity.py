@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 from itertools import combinations
@@ -11,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from infinite_rl.cli import generate, parser
+from infinite_rl.cli import generate, main
 from infinite_rl.dataset.diversity import Distinct, distinct_tasks
-from infinite_rl.errors import UsageError
 from infinite_rl.generation.progress import Progress
 from infinite_rl.store import DATASET_COLUMNS
 
@@ -59,8 +57,8 @@ def test_a_share_is_judged_from_fifty_rows_on() -> None:
     assert str(Distinct(300, (289, *[1] * 11))) == "12 distinct tasks in 300 rows"
 
 
-def finished(folder: Path, *words: str) -> argparse.Namespace:
-    """What is given to a run that has come to 72 rows of 18 tasks."""
+def finished(folder: Path, *words: str) -> int:
+    """The exit code of a run that ends with 72 rows of 18 tasks."""
     empty = dict.fromkeys(DATASET_COLUMNS, "")
     scores = dict.fromkeys(["quality_score", "format_score", "correctness_score", "aux_score"], "1")
     with (folder / "dataset.csv").open("w", encoding="utf-8", newline="") as file:
@@ -69,9 +67,7 @@ def finished(folder: Path, *words: str) -> argparse.Namespace:
         for number, row in enumerate(ROWS):
             known = {name: str(row[name]) for name in ("type", "prompt", "answer", "response")}
             table.writerow(empty | scores | known | {"id": str(number)})
-    given = parser().parse_args(["generate", "--json", "--out_dir", str(folder), *words])
-    given.told = None  # stdout
-    return given
+    return main(["generate", "--json", "--out_dir", str(folder), *words])
 
 
 @pytest.mark.parametrize(
@@ -85,9 +81,12 @@ def test_the_end_of_a_run_says_how_many_tasks_are_distinct(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(generate, "_generated", lambda *_: Progress({"math": 72}, {"math": 72}))
-    given = finished(tmp_path, "--provider", "openai_compatible", "--model_name", "m", *words)
-    assert generate.run(given) == code
+    monkeypatch.setattr(
+        generate.Generate, "_progress", lambda *_: Progress({"math": 72}, {"math": 72})
+    )
+    assert (
+        finished(tmp_path, "--provider", "openai_compatible", "--model_name", "m", *words) == code
+    )
     said = capsys.readouterr()
     assert json.loads(said.out)["distinct_tasks"] == distinct_tasks(ROWS).tasks
     line = "distinct tasks in 72 rows, fewer than --min_distinct 0.3"
@@ -97,11 +96,15 @@ def test_the_end_of_a_run_says_how_many_tasks_are_distinct(
 def test_templates_of_the_procedural_provider_are_not_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(generate, "_generated", lambda *_: Progress({"math": 72}, {"math": 72}))
-    assert generate.run(finished(tmp_path, "--provider", "procedural")) == 0
+    monkeypatch.setattr(
+        generate.Generate, "_progress", lambda *_: Progress({"math": 72}, {"math": 72})
+    )
+    assert finished(tmp_path, "--provider", "procedural") == 0
     assert "distinct_tasks" not in json.loads(capsys.readouterr().out)
 
 
-def test_a_share_out_of_range_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--min_distinct"):
-        generate.run(finished(tmp_path, "--min_distinct", "30"))
+def test_a_share_out_of_range_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert finished(tmp_path, "--min_distinct", "30") == 2
+    assert "min_distinct must be at most 1" in capsys.readouterr().err

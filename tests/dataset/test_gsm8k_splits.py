@@ -168,7 +168,18 @@ def test_the_verb_pins_and_sees_that_nothing_has_changed(
 ) -> None:
     published(tmp_path)
     out = tmp_path / "artifacts" / "gsm8k"
-    words = ["load", "gsm8k", "--pin", "--from", str(tmp_path), "--seed", "42", "-o", str(out)]
+    words = [
+        "data",
+        "load",
+        "gsm8k",
+        "--pin",
+        "--path",
+        str(tmp_path),
+        "--seed",
+        "42",
+        "-o",
+        str(out),
+    ]
     words += ["--validation", "8"]
     for _ in range(2):
         assert cli.main(words) == 0
@@ -185,9 +196,9 @@ def test_a_count_of_pinned_rows_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     published(tmp_path)
-    words = ["load", "gsm8k", "--pin", "--from", str(tmp_path), "-o", str(tmp_path / "out")]
+    words = ["data", "load", "gsm8k", "--pin", "--path", str(tmp_path), "-o", str(tmp_path / "out")]
     assert cli.main([*words, "--count", "5"]) == 2
-    assert "all of gsm8k is pinned" in capsys.readouterr().err
+    assert "a benchmark is loaded whole" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
@@ -195,7 +206,7 @@ def test_a_count_of_pinned_rows_is_refused(
 def test_only_gsm8k_as_a_whole_is_pinned(
     more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["load", *more, "--pin", "-o", str(tmp_path / "out")]) == 2
+    assert cli.main(["data", "load", *more, "--pin", "-o", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err == (
         "error: --pin makes all splits of gsm8k, and of no other benchmark\n"
     )

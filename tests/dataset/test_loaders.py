@@ -186,7 +186,7 @@ def test_without_a_source_it_comes_from_the_hub(monkeypatch: pytest.MonkeyPatch)
 def test_the_verb_writes_the_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, out = tmp_path / "test.jsonl", tmp_path / "out.csv"
     write([GIVEN["gsm8k"]] * 2, source)
-    words = ["load", "gsm8k", "--from", str(source), "-o", str(out)]
+    words = ["data", "load", "gsm8k", "--path", str(source), "-o", str(out)]
     assert cli.main(words) == 0
     assert capsys.readouterr().out == f"rows: 2, in {out}\n"
     assert Counter(row["id"] for row in read(out)) == Counter(["gsm8k-test-0", "gsm8k-test-1"])
@@ -201,7 +201,7 @@ def test_the_verb_writes_the_rows(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_bad_input_is_one_clear_line(
     name: str, source: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["load", name, "--from", source, "-o", str(tmp_path / "a.csv")]) == code
+    assert cli.main(["data", "load", name, "--path", source, "-o", str(tmp_path / "a.csv")]) == code
     said = capsys.readouterr().err
     assert said.startswith("error: ") and said.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
@@ -211,14 +211,14 @@ def test_bad_input_is_one_clear_line(
     ("words", "says"),
     [
         (["gsm8k", "--count", "5"], "a benchmark is loaded whole"),
-        (["gsm8k", "--seed", "5"], "--seed is of a reasoning_gym task, or of --pin"),
-        (["gsm8k", "--validation", "5"], "--validation is of --pin"),
-        (["reasoning_gym:chain_sum", "--from", "a.jsonl"], "no --from, no --split"),
-        (["reasoning_gym:chain_sum", "--split", "test"], "no --from, no --split"),
+        (["gsm8k", "--seed", "5"], "--seed is for a reasoning_gym task, or for --pin"),
+        (["gsm8k", "--validation", "5"], "--validation needs --pin"),
+        (["reasoning_gym:chain_sum", "--path", "a.jsonl"], "leave --path and --split out"),
+        (["reasoning_gym:chain_sum", "--split", "test"], "leave --path and --split out"),
     ],
 )
 def test_an_option_that_would_change_nothing_is_refused(
     words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["load", *words, "-o", str(tmp_path / "a.csv")]) == 2
+    assert cli.main(["data", "load", *words, "-o", str(tmp_path / "a.csv")]) == 2
     assert says in capsys.readouterr().err and not list(tmp_path.iterdir())

@@ -107,7 +107,7 @@ def test_the_verb_shows_how_far_it_is(
 ) -> None:
     monkeypatch.setattr("infinite_rl.cli.terminal._LINE_EVERY_S", 0)
     rows.write(mix([A]), tmp_path / "a.csv")
-    assert cli.main(["mix", str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.csv")]) == 0
+    assert cli.main(["data", "mix", str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.csv")]) == 0
     shown = capsys.readouterr().err
     assert "rows read: 10" in shown and "rows written: 10" in shown
 
@@ -275,7 +275,7 @@ def test_the_verb_writes_rows_an_order_and_what_is_in_it(
         rows.write(given.rows, tmp_path / f"{name}.jsonl")  # type: ignore[arg-type]
     first, second = str(tmp_path / "apple.jsonl"), str(tmp_path / "berry.jsonl")
     out, order = tmp_path / "out.csv", tmp_path / "train.order"
-    words = ["mix", f"{first}:3", f"{second}::5", "--mode", "weighted", "-o", str(out)]
+    words = ["data", "mix", f"{first}:3", f"{second}::5", "--mode", "weighted", "-o", str(out)]
     assert cli.main([*words, "--order_out", str(order)]) == 0
     shown = capsys.readouterr().out
     assert "apple: 10 of 10 rows (100.0%)" in shown and "berry: 5 of 10 rows (50.0%)" in shown
@@ -283,12 +283,12 @@ def test_the_verb_writes_rows_an_order_and_what_is_in_it(
     assert cli.main([*words]) == 2  # it is there already
 
     again = tmp_path / "again.csv"
-    words = ["mix", first, second, "--order", str(order), "-o", str(again)]
+    words = ["data", "mix", first, second, "--order", str(order), "-o", str(again)]
     assert cli.main(words) == 0
     assert "order file: 15 of 15 ids found, 0 repeated" in capsys.readouterr().out
     assert again.read_bytes() == out.read_bytes()
 
-    words = ["mix", first, "-o", str(tmp_path / "n.csv"), "--by", "n", "--band", "2,4"]
+    words = ["data", "mix", first, "-o", str(tmp_path / "n.csv"), "--by", "n", "--band", "2,4"]
     assert cli.main(words) == 0
     assert [row["n"] for row in rows.read(tmp_path / "n.csv")] == ["4", "3", "2"]
     words[-1] = "200,300"
@@ -297,4 +297,4 @@ def test_the_verb_writes_rows_an_order_and_what_is_in_it(
     assert len(list(rows.read(tmp_path / "n.csv"))) == 3
     words[-1] = "2"
     assert cli.main([*words, "--overwrite"]) == 2
-    assert "a band is two numbers" in capsys.readouterr().err
+    assert "--band must be two numbers" in capsys.readouterr().err

@@ -215,11 +215,11 @@ def test_the_verb_writes_pairs_and_counts_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, out = run_of(tmp_path / "data", wrong, right), tmp_path / "pairs.jsonl"
-    assert cli.main(["pairs", str(folder), "-o", str(out)]) == 0
+    assert cli.main(["data", "pairs", str(folder), "-o", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "pairs: 6 (rectified 6)" in shown and "prompts: 6, with a pair: 6" in shown
     assert len(list(rows.read(out))) == 6
     rows.write([scored("good", "passed")], tmp_path / "s.jsonl")
     none = tmp_path / "none.jsonl"
-    assert cli.main(["pairs", str(tmp_path / "s.jsonl"), "-o", str(none)]) == 1
+    assert cli.main(["data", "pairs", str(tmp_path / "s.jsonl"), "-o", str(none)]) == 1
     assert "nothing is written" in capsys.readouterr().out and not none.exists()

@@ -224,7 +224,7 @@ def given(folder: Path, count: int) -> Path:
 
 
 def words(folder: Path, base_url: str, count: int = 3) -> list[str]:
-    found = ["traces", str(given(folder, count)), "-o", str(folder / "out.jsonl")]
+    found = ["solve", "traces", str(given(folder, count)), "-o", str(folder / "out.jsonl")]
     return [*found, "--base_url", base_url, "--model_name", "m", "--samples", "2"]
 
 
@@ -252,7 +252,7 @@ def test_the_verb_is_interrupted_without_a_loss(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", openai.KEY)
     stop = threading.Event()
-    monkeypatch.setattr("infinite_rl.cli.solving.stop_on_signals", lambda: nullcontext(stop))
+    monkeypatch.setattr("infinite_rl.cli.solve.stop_on_signals", lambda: nullcontext(stop))
     asked: list[str] = []
 
     def answer(request: openai.Request) -> openai.Reply:
@@ -265,7 +265,7 @@ def test_the_verb_is_interrupted_without_a_loss(
         line = [*words(tmp_path, server.base_url), "--threads", "1"]
         assert cli.main(line) == 130
         said = capsys.readouterr().err
-        assert "what was answered is kept" in said and f"{CALLS}/{TRACES}" in said
+        assert "completions are kept" in said and f"{CALLS}/{TRACES}" in said
         stop.clear()
         assert cli.main(line) == 0
     assert len(asked) == 6
@@ -305,7 +305,7 @@ def test_a_run_that_is_killed_loses_no_answer_and_buys_none_twice(tmp_path: Path
 def test_the_verb_says_what_it_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = ["traces", str(given(tmp_path, 1)), "-o", str(tmp_path / "out.jsonl")]
+    line = ["solve", "traces", str(given(tmp_path, 1)), "-o", str(tmp_path / "out.jsonl")]
     for more, said in (
         ([], "procedural solves no tasks: set GEMINI_API_KEY"),
         (["--base_url", "http://localhost:1/v1"], "say which model to ask: --model_name"),
@@ -331,7 +331,7 @@ def test_deepseek_is_asked_where_its_key_is_set(
         return Tracing()
 
     monkeypatch.setattr("infinite_rl.dataset.traces.traces", instead)
-    line = ["traces", str(given(tmp_path, 1)), "-o", str(tmp_path / "out.jsonl")]
+    line = ["solve", "traces", str(given(tmp_path, 1)), "-o", str(tmp_path / "out.jsonl")]
     assert cli.main(line) == 0
     assert cli.main([*line, "--model_name", "deepseek-flash"]) == 0
     found = [(each.provider, each.model, each.base_url) for each in asked]

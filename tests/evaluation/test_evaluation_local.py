@@ -155,7 +155,7 @@ def test_a_prompt_that_is_no_unicode_is_not_asked_and_the_others_are(
 
 
 def test_a_device_that_no_machine_has_is_refused_at_once(tmp_path: Path, model: Path) -> None:
-    with pytest.raises(UsageError, match="device is auto, cpu, mps, cuda or cuda:N, not 'gpu'"):
+    with pytest.raises(UsageError, match="device must be auto, .* or cuda:N, not 'gpu'"):
         config(tmp_path, model, device="gpu")
 
 

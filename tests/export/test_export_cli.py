@@ -91,7 +91,7 @@ def test_a_runs_folder_goes_out_whole_with_its_provenance(tmp_path: Path) -> Non
 
     shutil.copy(run / "dataset.csv", tmp_path / "curated.csv")
     moved = ["export", str(tmp_path / "curated.csv"), "--to", "sft", "-o", str(tmp_path / "sft")]
-    assert main([*moved, "--run", str(run)]) == 0
+    assert main([*moved, "--run_dir", str(run)]) == 0
     card = (tmp_path / "sft" / "README.md").read_text(encoding="utf-8")
     assert "| the run accepted | math: 2 |" in card
 
@@ -110,7 +110,7 @@ def test_a_run_json_of_another_program_is_no_concern(source: Path) -> None:
         (["--to", "verifiers", "--plain"], "verifiers takes messages"),
         (["--to", "jsonl", "--license", "My Own"], "no licence's identifier"),
         (["--to", "jsonl", "--split", "a/b"], "no name for a split"),
-        (["--to", "jsonl", "--run", "nowhere"], "there is no run.json in nowhere"),
+        (["--to", "jsonl", "--run_dir", "nowhere"], "there is no run.json in nowhere"),
         (["--to", "jsonl", "--val", "nowhere.csv"], "there is no nowhere.csv"),
     ],
 )

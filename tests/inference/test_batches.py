@@ -91,7 +91,7 @@ def test_a_batch_under_way_is_waited_for_and_nothing_else_is_sent(tmp_path: Path
 def test_a_folder_with_a_batch_under_way_makes_no_single_calls(tmp_path: Path) -> None:
     with gemini.GeminiServer(mostly_right) as server:
         make(server, tmp_path)
-        with pytest.raises(UsageError, match="batch resume"):
+        with pytest.raises(UsageError, match="--resume"):
             make(server, tmp_path, batch=False)
 
 
@@ -214,20 +214,20 @@ def test_the_command_goes_on_by_itself_with_what_it_was_told(tmp_path: Path) -> 
         options = ["--batch", "--num_samples", "5", "--task_dist", "0,1", "--model_name", "a-model"]
         begun = command("generate", *options, "--out_dir", out)
         assert begun.returncode == 3, begun.stderr
-        assert f"infinite-rl batch resume {out}" in begun.stderr
-        status = command("batch", "status", out)
-        assert (status.returncode, status.stdout) == (3, "batches/b0: 5 calls to come down\n")
-        done = command("batch", "resume", out, "--wait", "0.01")
+        assert f"infinite-rl generate --out_dir {out} --resume" in begun.stderr
+        status = command("generate", "--out_dir", out, "--status")
+        assert (status.returncode, status.stdout) == (3, "batches/b0: 5 calls pending\n")
+        done = command("generate", "--resume", "--out_dir", out, "--wait", "0.01")
         assert done.returncode == 0, done.stderr
         assert len(load_dataset(out)) == 5
-        assert command("batch", "status", out).stdout == "no batch is under way\n"
+        assert command("generate", "--out_dir", out, "--status").stdout == "no batch is under way\n"
         assert gemini.KEY not in json.dumps([path.read_text("utf-8") for path in out.glob("*.*")])
-    for words in ('["warm-up"]', '["batch", "status", "."]', "[1]", "nonsense"):
+    for words in ('{"seeds": 1}', '{"seed": "x"}', "[1]", "nonsense", "{"):
         (out / "batch.json").write_text(words, encoding="utf-8")
-        damaged = command("batch", "resume", out)
+        damaged = command("generate", "--resume", "--out_dir", out)
         assert (damaged.returncode, damaged.stderr.count("\n")) == (1, 1), damaged.stderr
     for seconds in ("nan", "-1", "1e300"):
-        assert command("batch", "resume", out, "--wait", seconds).returncode == 2
-    empty = command("batch", "resume", tmp_path)
+        assert command("generate", "--resume", "--out_dir", out, "--wait", seconds).returncode == 2
+    empty = command("generate", "--resume", "--out_dir", tmp_path)
     assert empty.returncode == 2
-    assert "no run in batches was begun here" in empty.stderr
+    assert "no batch run was begun here" in empty.stderr

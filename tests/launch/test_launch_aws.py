@@ -104,7 +104,7 @@ def pushed(aws: aws_server.Aws) -> None:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("infinite_rl.cli.submit._now", lambda: NOW)
+    monkeypatch.setattr("infinite_rl.cli.jobs._now", lambda: NOW)
 
 
 def objects() -> dict[str, bytes]:
@@ -460,13 +460,13 @@ WRONG_CONFIGS = {
 }
 WRONG_FLAGS = {
     "--job_name a_b": "a job's name is letters",
-    "--gpus 0": "--gpus goes with --local",
+    "--gpus 0": "--gpus needs --local",
     "--local --push": "--push does not go with --local",
     "--local --gpus 0,0": "--gpus is a list of GPU numbers",
     "--dry_run --build": "--dry_run does nothing",
     "--image_tag a/b": "a tag is up to 128",
     "--instance_type p4": "instance_type must be such as",
-    "--instance_count 0": "instance_count must be in",
+    "--instance_count 0": "instance_count must be at least 1",
     "--instance_count 2": "the engine local uses one machine",
     "--eval_config nowhere.yaml": "nowhere.yaml: there is no such file",
 }

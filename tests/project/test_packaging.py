@@ -218,11 +218,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # Each verb's help, as in an environment in which no extra is.
 HELP_OF_ALL = """
 from infinite_rl.cli import VERBS, main
-for verb in VERBS:
-    try:
-        main([verb.replace("_", "-"), "--help"])
-    except SystemExit as end:
-        assert end.code == 0, verb
+for verb, (_, target) in VERBS.items():
+    for more in [[]] if isinstance(target, str) else [[], *([name] for name in target)]:
+        try:
+            main([verb, *more, "--help"])
+        except SystemExit as end:
+            assert end.code == 0, verb
 """
 
 
@@ -252,7 +253,7 @@ def test_the_wheel_works_in_an_empty_environment(
     with (tmp_path / "data" / "dataset.csv").open(encoding="utf-8", newline="") as rows:
         assert len(list(csv.DictReader(rows))) == 6
     assert f"infinite-rl {VERSION}" in run("infinite-rl", "doctor")
-    assert run("python", "-I", "-c", HELP_OF_ALL).count("usage: infinite-rl") == len(VERBS)
+    assert run("python", "-I", "-c", HELP_OF_ALL).count("usage: infinite-rl") >= len(VERBS)
 
 
 @pytest.mark.slow

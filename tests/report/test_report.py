@@ -315,7 +315,7 @@ def test_the_command_says_what_it_made(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(words) == 2
     assert "--overwrite replaces it" in capsys.readouterr().err
     assert main([*words, "--overwrite", "--rows", "0"]) == 2
-    assert "--rows must be at least 1" in capsys.readouterr().err
+    assert "rows must be at least 1" in capsys.readouterr().err
 
 
 def test_a_missing_source_is_the_callers_mistake(tmp_path: Path) -> None:
@@ -338,5 +338,5 @@ def test_a_page_takes_the_place_of_no_file_of_rows(
     write(ROWS, path)
     before = path.read_bytes()
     assert main(["report", str(path), "-o", str(path), "--overwrite"]) == 2
-    assert "rows.jsonl is no name for a page: let it end in .html" in capsys.readouterr().err
+    assert "rows.jsonl must end in .html" in capsys.readouterr().err
     assert path.read_bytes() == before

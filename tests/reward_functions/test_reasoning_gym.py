@@ -203,8 +203,18 @@ def test_an_unknown_task_is_wrong_usage() -> None:
 
 def test_the_verb_makes_rows(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "rows.jsonl"
-    words = ["load", "reasoning_gym:chain_sum", "--count", "3", "--seed", "4", "-o", str(out)]
+    words = [
+        "data",
+        "load",
+        "reasoning_gym:chain_sum",
+        "--count",
+        "3",
+        "--seed",
+        "4",
+        "-o",
+        str(out),
+    ]
     assert cli.main(words) == 0 and "rows: 3" in capsys.readouterr().out
     assert list(read(out)) == list(reasoning_gym_rows("chain_sum", 3, 4))
-    assert cli.main(["load", "reasoning_gym:countdown", "-o", str(tmp_path / "b.csv")]) == 2
+    assert cli.main(["data", "load", "reasoning_gym:countdown", "-o", str(tmp_path / "b.csv")]) == 2
     assert "runs the answer as code" in capsys.readouterr().err

@@ -502,9 +502,9 @@ def test_without_credentials_the_error_says_how_to_set_them(
 def test_the_commands_publish_and_fetch(
     client: Any, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["publish", str(folder), "s3://models/tiny"]) == 0
+    assert cli.main(["storage", "publish", str(folder), "s3://models/tiny"]) == 0
     assert capsys.readouterr().out == f"{URI}\n"
-    assert cli.main(["fetch", URI]) == 0
+    assert cli.main(["storage", "fetch", URI]) == 0
     assert files(Path(capsys.readouterr().out.strip())) == FILES
-    assert cli.main(["fetch", "s3://models/none/"]) == 2
+    assert cli.main(["storage", "fetch", "s3://models/none/"]) == 2
     assert "no complete folder" in capsys.readouterr().err

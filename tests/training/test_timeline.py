@@ -126,7 +126,7 @@ def test_what_is_no_span_is_passed_over(run: Path) -> None:
 def test_a_run_without_spans_is_one_clear_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], events: list[dict[str, Any]], said: str
 ) -> None:
-    assert main(["timeline", str(folder(tmp_path / "run", *events))]) == 2
+    assert main(["train", "timeline", str(folder(tmp_path / "run", *events))]) == 2
     shown = capsys.readouterr()
     assert said in shown.err and shown.err.count("\n") == 1 and shown.out == ""
 
@@ -160,7 +160,7 @@ def test_unions_and_what_they_have_in_common_cover_what_they_should(one: Any, ot
 
 def test_a_picture_is_drawn_that_loads_nothing(run: Path) -> None:
     pytest.importorskip("matplotlib")
-    assert main(["timeline", str(run)]) == 0
+    assert main(["train", "timeline", str(run)]) == 0
     assert (run / "plots" / "timeline.png").read_bytes().startswith(b"\x89PNG")
     text = (run / "plots" / "timeline.svg").read_text()
     ElementTree.fromstring(text)
@@ -184,7 +184,7 @@ def test_hostile_names_are_but_names(
     matplotlib = pytest.importorskip("matplotlib")
     made = folder(tmp_path / "r$un", span(HOSTILE, HOSTILE, 0, 1), span("train", "x" * 9999, 0, 1))
     with matplotlib.rc_context({"svg.fonttype": "none"}):
-        assert main(["timeline", str(made)]) == 0
+        assert main(["train", "timeline", str(made)]) == 0
     text = (made / "plots" / "timeline.svg").read_text()
     ElementTree.fromstring(text)
     assert "<script" not in text and "x" * 100 not in text
@@ -196,7 +196,7 @@ def test_hostile_names_are_but_names(
 def test_a_run_of_one_moment_can_be_drawn(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     pytest.importorskip("matplotlib")
     made = folder(tmp_path / "run", span("sync", "trainer", 3, 3))
-    assert main(["timeline", str(made)]) == 0 and len(recwarn) == 0
+    assert main(["train", "timeline", str(made)]) == 0 and len(recwarn) == 0
     assert summary(read(made))["idle"] == {"trainer": 0}
 
 
@@ -213,7 +213,7 @@ def test_the_summary_is_said_in_words(run: Path, capsys: pytest.CaptureFixture[s
         run.parent / "sync", span("train", "trainer", 0, 1), span("idle", "trainer", 1, 4)
     )
     picture = run / "p.svg"
-    assert main(["timeline", str(run), "-o", str(picture), "--against", str(other)]) == 0
+    assert main(["train", "timeline", str(run), "-o", str(picture), "--against", str(other)]) == 0
     shown = capsys.readouterr().out
     for line in (
         "10.0 seconds, 5 workers",
@@ -233,7 +233,7 @@ def test_of_many_versions_several_share_a_line(
 ) -> None:
     fates = [{"kind": "fate", "step": 1, "version": n, "used": 1} for n in range(100)]
     made = folder(tmp_path / "run", span("train", "trainer", 0, 1), *fates)
-    assert main(["timeline", str(made)]) == 0
+    assert main(["train", "timeline", str(made)]) == 0
     shown = capsys.readouterr().out
     assert shown.count("version ") == 20 and "version 95 to 99: used 5," in shown
 
@@ -241,12 +241,12 @@ def test_of_many_versions_several_share_a_line(
 def test_json_is_the_summary_and_nothing_else(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["timeline", str(run), "--json"]) == 0
+    assert main(["train", "timeline", str(run), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(summary(read(run))))
 
 
 def test_another_kind_of_picture_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["timeline", str(run), "-o", str(run / "a.html")]) == 2
+    assert main(["train", "timeline", str(run), "-o", str(run / "a.html")]) == 2
     shown = capsys.readouterr()
     assert "let it end in .png or .svg" in shown.err and not shown.out
 
@@ -255,6 +255,6 @@ def test_without_matplotlib_it_is_refused_before_anything_is_said(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert main(["timeline", str(run)]) == 2
+    assert main(["train", "timeline", str(run)]) == 2
     shown = capsys.readouterr()
     assert "plots need matplotlib: pip install" in shown.err and not shown.out

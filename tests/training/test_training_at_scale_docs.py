@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
+from commands import read
 
-from infinite_rl.cli import parsed
 from infinite_rl.dataset.loaders import BENCHMARKS
 from infinite_rl.dataset.mix import MODES
 from infinite_rl.training.runs import timeline
@@ -42,4 +41,4 @@ def test_the_stages_and_fates_of_the_timeline_are_those_that_it_knows() -> None:
     for name in (*timeline.STAGES, *timeline.OUTCOMES):
         assert f"`{name}`" in said
     for command in re.findall(r"^ +infinite-rl (.*)$", said, re.M):
-        assert parsed(shlex.split(command)).verb
+        assert read(command).verb

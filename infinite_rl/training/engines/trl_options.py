@@ -11,8 +11,7 @@ from typing import Any
 
 import trl
 
-from ...errors import UsageError, reason_of
-from ...settings import nearest
+from ...errors import UsageError, nearest, reason_of
 from ..core.loss import PRESETS
 from ..core.optimizer import BETAS, CLIP_NORM, FLOOR
 from ..runs.config import TrainingConfig

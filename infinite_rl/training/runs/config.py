@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import Annotated, Any
 
+from pydantic import AfterValidator
+
+from ...config import Config, Mappings, Number, check_device, one_of, ranged
 from ...dataset.mix import MODES
 from ...errors import UsageError
-from ...settings import Settings, check_device, one_of, ranged
 from .tracking import TRACKERS
 
 ALGORITHMS = ("sft", "grpo")
@@ -27,8 +29,7 @@ DTYPES = ("float32", "bfloat16")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
 
 
-@dataclass(frozen=True)
-class Dataset(Settings):
+class Dataset(Config):
     """One of the data sets of a mixture.
 
     name       what it is called in ids, events and errors
@@ -54,20 +55,18 @@ class Dataset(Settings):
     type: str = ""
     prompt_template: str = ""
     reward: Mapping[str, Any] = field(default_factory=dict)
-    weight: float = ranged(1.0, 1e-9, 1e9)
+    weight: Number = ranged(1.0, 1e-9, 1e9)
     count: int = ranged(0, 0)
     order: str = ""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if not _NAME.fullmatch(self.name):
             raise UsageError(f"a name has 1 to 64 letters, digits and _.+-, not {self.name!r}")
         if not (self.path or self.benchmark and self.split):
             raise UsageError("path is missing: the rows; or a benchmark and its split on the hub")
 
 
-@dataclass(frozen=True)
-class TrainingConfig(Settings):
+class TrainingConfig(Config):
     """All that a run is told.
 
     model           folder or hub name of the model and its tokenizer
@@ -120,52 +119,51 @@ class TrainingConfig(Settings):
     """
 
     model: str
-    algorithm: str = one_of("grpo", ALGORITHMS)
+    algorithm: Annotated[str, one_of(*ALGORITHMS)] = "grpo"
     data: str = ""
-    datasets: Sequence[Mapping[str, Any]] = ()
-    mix: str = one_of("shuffled", MODES)
+    datasets: Mappings = ()
+    mix: Annotated[str, one_of(*MODES)] = "shuffled"
     out: str = "artifacts/runs"
-    engine: str = one_of("local", tuple(ENGINES))
+    engine: Annotated[str, one_of(*ENGINES)] = "local"
     engine_options: Mapping[str, Any] = field(default_factory=dict)
     prompt_template: str = "chat"
     reward: Mapping[str, Any] = field(default_factory=dict)
     max_steps: int = ranged(200, 1)
     batch_size: int = ranged(16, 1)
     tokens_per_batch: int = ranged(8192, 2)
-    learning_rate: float = ranged(1e-6, 1e-12, 10)
+    learning_rate: Number = ranged(1e-6, 1e-12, 10)
     warmup_steps: int = ranged(0, 0)
-    weight_decay: float = ranged(0.0, 0, 10)
+    weight_decay: Number = ranged(0.0, 0, 10)
     max_new_tokens: int = ranged(512, 1)
     reward_truncated: bool = False
     group_size: int = ranged(8, 2)
-    temperature: float = ranged(1.0, 1e-3, 100)
-    loss: str = one_of("grpo", LOSSES)
-    kl_coef: float = ranged(0.0, 0, 1000)
+    temperature: Number = ranged(1.0, 1e-3, 100)
+    loss: Annotated[str, one_of(*LOSSES)] = "grpo"
+    kl_coef: Number = ranged(0.0, 0, 1000)
     max_staleness: int = ranged(0, 0, 1000)
     rollout_workers: int = ranged(1, 1)
     reward_workers: int = ranged(1, 1)
-    worker_timeout: float = ranged(1800.0, 0, 1e6)
+    worker_timeout: Number = ranged(1800.0, 0, 1e6)
     ray_address: str = ""
-    rollout_backend: str = one_of("transformers", ROLLOUTS)
+    rollout_backend: Annotated[str, one_of(*ROLLOUTS)] = "transformers"
     rollout_gpus: int = ranged(1, 1)
     rollout_options: Mapping[str, Any] = field(default_factory=dict)
     prompts_per_pass: int = ranged(0, 0)
     prompts_per_sync: int = ranged(0, 0)
     num_iterations: int = ranged(1, 1)
     keep_zero_std_groups: bool = False
-    sft_weight: float = ranged(0.0, 0, 1000)
+    sft_weight: Number = ranged(0.0, 0, 1000)
     save_every: int = ranged(50, 1)
     save_total_limit: int = ranged(3, 1)
     checkpoint_uri: str = ""
     trace_uri: str = ""
     remove_local: bool = False
-    dtype: str = one_of("float32", DTYPES)
+    dtype: Annotated[str, one_of(*DTYPES)] = "float32"
     device: str = "auto"
     seed: int = ranged(42, 0, 2**32 - 1)
-    tracking: Sequence[str] = one_of((), tuple(TRACKERS))
+    tracking: Annotated[Sequence[Annotated[str, one_of(*TRACKERS)]], AfterValidator(tuple)] = ()
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         check_device(self.device)
         if self.remove_local and not self.checkpoint_uri:
             raise UsageError("remove_local needs checkpoint_uri: where they are published to")

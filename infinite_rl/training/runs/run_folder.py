@@ -25,6 +25,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from ...config import read_yaml, to_yaml
 from ...dataset.spill import to_line
 from ...errors import StoreError, UsageError
 from ...files.append_only import AppendOnlyFile, damaged, whole_lines
@@ -32,7 +33,6 @@ from ...files.atomic import write_text
 from ...files.lock import locked
 from ...manifest import environment_info
 from ...redact import redact
-from ...settings import read_yaml, to_yaml
 from . import checkpoint
 from .machine import commit, hardware, requirements
 

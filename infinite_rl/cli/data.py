@@ -1,0 +1,475 @@
+"""`infinite-rl data`: load, clean, split, mix and pair rows. Files in, files out."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ..config import FilePath, Number, Strings
+from ..errors import UsageError
+from .terminal import DONE, NOT_DONE, Emit, counted, counting, one_line, plain, show_logs
+from .verb import RowsIn, RowsOut, Verb
+
+if TYPE_CHECKING:
+    from ..dataset.decontaminate import Leak
+    from ..dataset.mix import Mixture
+    from ..dataset.rows import Row
+
+_SHARES = "train=0.9,validation=0.05,test=0.05"
+_TOLERANCE = 0.01  # of all rows: a split farther from its share is reported
+_LEAKS_SHOWN = 20
+
+
+class _Near(Verb):
+    """
+    columns    columns that are compared (default: the prompt)
+    threshold  similarity in (0, 1] from which two rows are duplicates; 1: only equal ones
+    numbers    exact: the same task with other numbers is another task; ignore: it is the same
+    """
+
+    columns: Strings = ()
+    threshold: Number = 0.6
+    numbers: Literal["exact", "ignore"] = "exact"
+
+
+class Load(RowsOut):
+    """Convert a benchmark to rows: prompt, answer, response (the reference solution), the type that
+    names the reward, and a stable id.
+
+    name        gsm8k, math, mbpp, humaneval, ifeval, or reasoning_gym:TASK, which is generated
+    path        the published file, s3://BUCKET/KEY, or hf:NAME[:CONFIG]:SPLIT of the Hugging Face
+                hub (default: the benchmark's data set on the hub)
+    split       the split, if the file's name does not tell it
+    count       rows of a reasoning_gym task (default: 100)
+    seed        seed of a reasoning_gym task, or of --pin (default: 0)
+    pin         gsm8k only: write the folder OUT with train.jsonl, val.jsonl, test.jsonl and their
+                hashes, or check that it is unchanged; --path is a folder, too
+    validation  rows of train that --pin puts into val (default: 512)
+
+    Examples: infinite-rl data load gsm8k --path test.jsonl -o gsm8k.jsonl; infinite-rl data load
+    gsm8k --pin --seed 42 -o artifacts/gsm8k.
+    """
+
+    positional = ("name",)
+
+    name: str
+    path: str = ""
+    split: str = ""
+    count: int | None = None
+    seed: int | None = None
+    pin: bool = False
+    validation: int | None = None
+
+    def run(self, emit: Emit) -> int:
+        from ..dataset.loaders import load, reasoning_gym_rows
+        from ..dataset.rows import write
+
+        kind, _, task = self.name.partition(":")
+        generated = kind == "reasoning_gym"
+        if not generated and self.count is not None:
+            raise UsageError("--count is for a reasoning_gym task: a benchmark is loaded whole")
+        if self.pin:
+            return self._pin(emit)
+        if self.validation is not None:
+            raise UsageError("--validation needs --pin")
+        if generated and (self.path or self.split):
+            raise UsageError("a reasoning_gym task is generated: leave --path and --split out")
+        if not generated and self.seed is not None:
+            raise UsageError("--seed is for a reasoning_gym task, or for --pin")
+        self.refuse_existing(self.out)
+        if generated:
+            count = 100 if self.count is None else self.count
+            rows = reasoning_gym_rows(task, count, self.seed or 0)
+        else:
+            rows = load(self.name, self.path, split=self.split)
+        count = write(rows, self.out)
+        emit({"rows": count, "out": self.out}, f"rows: {count}, in {self.out}")
+        return DONE
+
+    def _pin(self, emit: Emit) -> int:
+        from ..dataset.loaders import VALIDATION, pin_gsm8k
+
+        if self.name != "gsm8k" or self.split:
+            raise UsageError("--pin makes all splits of gsm8k, and of no other benchmark")
+        validation = VALIDATION if self.validation is None else self.validation
+        sizes = {"validation": validation, "seed": self.seed or 0}
+        pinned = pin_gsm8k(self.out, self.path, **sizes, overwrite=self.overwrite)
+        rows = ", ".join(f"{name}: {count}" for name, count in pinned.rows.items())
+        values = {"rows": sum(pinned.rows.values()), "splits": pinned.rows, "out": self.out}
+        emit(values, f"rows pinned: {rows}, in {self.out}")
+        return DONE
+
+
+class Dedup(RowsIn, RowsOut, _Near):
+    """Remove rows that ask for the same as an earlier row: equal but for case, white space and idle
+    punctuation, or nearly the same words with the same numbers, signs and answer. The first of
+    them is kept, or the best.
+
+    loose   rows are also duplicates if words or the answers differ, but the numbers do not
+    best    a column of numbers: keep the row with the highest
+    report  a file for the removed rows: the row that each duplicates, and the similarity
+
+    Example: infinite-rl data dedup data --best quality_score --report removed.csv -o unique.jsonl.
+    """
+
+    loose: bool = False
+    best: str = ""
+    report: FilePath | None = None
+
+    def run(self, emit: Emit) -> int:
+        from ..dataset.dedup import Duplicate, duplicates, without
+        from ..dataset.rows import read, read_some, write
+
+        show_logs()
+        self.refuse_existing(self.out, self.report, read=[self.source])
+        options = ("threshold", "numbers", "loose", "best")
+        with counting("rows compared") as count:
+            rows = counted(read_some(self.source), count)
+            options_of = {key: getattr(self, key) for key in options}
+            removed = duplicates(rows, self.columns, **options_of)
+        if self.report:
+            write(map(asdict, removed), self.report, [each.name for each in fields(Duplicate)])
+        kept = write(without(read(self.source), removed), self.out)
+        exact = sum(duplicate.exact for duplicate in removed)
+        if disputed := sum(duplicate.disputed for duplicate in removed):
+            advice = "" if self.report else " (--report names them)"
+            print(
+                f"removed, with another answer than the kept row: {disputed}{advice}",
+                file=sys.stderr,
+            )
+        total, near = kept + len(removed), len(removed) - exact
+        emit(
+            {
+                **{"rows": total, "kept": kept, "exact": exact, "near": near, "disputed": disputed},
+                **{"out": self.out, "report": self.report},
+            },
+            f"rows: {total}, kept: {kept}, equal to a kept one: {exact}, nearly so: {near}",
+            f"in {self.out}" + (f", removed rows in {self.report}" if self.report else ""),
+        )
+        return DONE
+
+
+class Decontaminate(RowsIn, RowsOut):
+    """Remove rows that leak a benchmark: those that share 13 consecutive words with a prompt or a
+    solution, 8 with a short prompt, many shorter runs, or that equal a very short one. What they
+    share is listed.
+
+    against          benchmarks: files or folders of rows, read by the names of their columns
+    columns          columns that are compared (default: those of prompts and solutions)
+    against_columns  columns of the benchmarks (default: those of prompts and solutions)
+    n                consecutive words that are a leak
+    short            the same, in prompts of less than twice --n words
+    common           texts of the benchmarks that may share such words before they are an idiom
+    share            fraction of a text's runs of 4 words that is a leak, as words may have changed
+    report           a file for what was shared, row by row
+
+    Example: infinite-rl data decontaminate data --against gsm8k_test.jsonl HumanEval.jsonl.gz
+    --report leaks.csv -o clean.jsonl.
+    """
+
+    repeated = ("against",)
+
+    against: Strings
+    columns: Strings = ()
+    against_columns: Strings = ()
+    n: int = 13
+    short: int = 8
+    common: int = 3
+    share: Number = 0.3
+    report: FilePath | None = None
+
+    def run(self, emit: Emit) -> int:
+        from ..dataset.decontaminate import REPORTED, Benchmarks, decontaminate
+        from ..dataset.rows import read_some, write
+
+        show_logs()
+        self.refuse_existing(self.out, self.report, read=[self.source])
+        sizes = {"n": self.n, "short": self.short, "common": self.common}
+        names = {name: name for name in self.against}
+        against = Benchmarks(names, self.against_columns, share=self.share, **sizes)
+        leaks: list[Leak] = []
+        with counting("rows compared") as count:
+            rows = counted(read_some(self.source), count)
+            kept = write(decontaminate(rows, against, self.columns, leaks.append), self.out)
+        if self.report:
+            write((row for leak in leaks for row in leak.rows()), self.report, REPORTED)
+        for leak in leaks[:_LEAKS_SHOWN]:
+            print(one_line(str(leak)), file=sys.stderr)
+        if len(leaks) > _LEAKS_SHOWN:
+            print(f"and {len(leaks) - _LEAKS_SHOWN} more rows", file=sys.stderr)
+        total, files = kept + len(leaks), {"out": self.out, "report": self.report}
+        emit(
+            {"rows": total, "kept": kept, "leaks": len(leaks), **files},
+            f"rows: {total}, kept: {kept}, sharing with a benchmark: {len(leaks)}",
+            f"in {self.out}" + (f", what was shared in {self.report}" if self.report else ""),
+        )
+        return DONE
+
+
+class Split(RowsIn, RowsOut, _Near):
+    """Split rows into train, validation and test, in the column `split`, so that rows that ask for
+    the same are in the same split. A row's split depends on it and on the rows before it: it stays
+    when rows are added at the end. A row that links two splits is left out.
+
+    out     one file for all rows (.csv, .jsonl, ...), or a new folder with a file per split
+    shares  the splits and their fractions, which add up to 1
+    seed    another seed gives another split
+    keep    an earlier output: its rows stay in their splits, and rows like them join these
+
+    Example: infinite-rl data split unique.jsonl --shares train=0.8,test=0.2 -o parts.
+    """
+
+    threshold: Number = 0.45
+    shares: str = _SHARES
+    seed: int = 0
+    keep: str = ""
+
+    def run(self, emit: Emit) -> int:
+        from ..dataset.rows import read, read_some
+        from ..dataset.split import LEFT_OUT, split
+
+        show_logs()
+        self.refuse_existing(self.out, read=[self.source])
+        shares = _shares(self.shares)
+        files = self._files([*shares])
+        with counting("rows placed") as count:
+            placed = split(
+                counted(read_some(self.source), count),
+                shares,
+                self.columns,
+                seed=self.seed,
+                threshold=self.threshold,
+                numbers=self.numbers,
+                keep=read(self.keep) if self.keep else (),
+            )
+            sides, columns = [], dict[str, None]()
+            for row in placed:
+                sides.append(row["split"])
+                columns.update(dict.fromkeys(row))
+        self._write(sides, files, list(columns))
+        counts, total = Counter(sides), len(sides)
+        splits, left_out = {name: counts[name] for name in shares}, counts[LEFT_OUT]
+        lines = [f"rows: {total}, " + ", ".join(f"{name}: {n}" for name, n in splits.items())]
+        if left_out:
+            lines.append(f"left out, as they are close to rows of different splits: {left_out}")
+        unmet = {
+            name: {"asked": share, "rows": splits[name] / max(1, total)}
+            for name, share in shares.items()
+            if abs(splits[name] - share * total) > max(1, _TOLERANCE * total)
+            or (share and not splits[name])
+        }
+        lines += [
+            f"share not met: {name} has {each['rows']:.2%} of the rows, not {each['asked']:.2%}"
+            for name, each in unmet.items()
+        ]
+        if unmet:
+            lines.append(
+                "rows are assigned by a hash, and duplicates stay together: few rows, or many "
+                "alike, miss the shares; try another --seed"
+            )
+        values = {"rows": total, "splits": splits, "left_out": left_out, "unmet": unmet}
+        emit({**values, "out": self.out}, *lines, f"in {self.out}")
+        return DONE
+
+    def _files(self, names: list[str]) -> dict[Path, list[str]]:
+        """The files to write, and the splits in each.
+
+        Raises UsageError if a file of another split would stay beside these, or if the source would
+        be overwritten while it is read.
+        """
+        from ..dataset.rows import ending_of, kind_of
+
+        if ending_of(self.out.name) and not self.out.is_dir():
+            return {self.out: names}
+        source = Path(self.source)
+        kind = kind_of(source) if source.is_file() else "jsonl"
+        files = {self.out / f"{name}.{kind}": [name] for name in names}
+        if self.out.resolve() in (source.resolve(), source.resolve().parent) and source.exists():
+            raise UsageError(f"{source} would be changed while it is read: name another folder")
+        if self.out.is_dir() and (others := sorted({*self.out.iterdir()} - {*files})):
+            raise UsageError(
+                f"{others[0]} would stay beside the new split: remove it, or name another folder"
+            )
+        return files
+
+    def _write(self, sides: list[str], files: dict[Path, list[str]], columns: list[str]) -> None:
+        from ..dataset.rows import read, write
+
+        def rows_of(wanted: list[str]) -> Iterator[Row]:
+            for row, side in zip(read(self.source), sides, strict=True):
+                if side in wanted:
+                    yield {**row, "split": side}
+
+        for file, wanted in files.items():
+            write(rows_of(wanted), file, columns)
+
+
+def _shares(text: str) -> dict[str, float]:
+    try:
+        parts = [part.split("=") for part in text.split(",")]
+        shares = [(name.strip(), float(share)) for name, share in parts]
+    except ValueError:
+        raise UsageError(f"--shares must be like {_SHARES}, not {text!r}") from None
+    if len(dict(shares)) < len(shares):
+        raise UsageError(f"--shares names a split twice: {text!r}")
+    for name, _ in shares:
+        if not re.fullmatch(r"\w+", name):  # it becomes a file's name
+            raise UsageError(f"the name of a split has letters, digits and _, not {name!r}")
+    return dict(shares)
+
+
+class Mix(RowsOut):
+    """Put the rows of all sources in one order, the same for the same seed, and report how much of
+    each is in it. The column mix_id holds each row's id: the name of its source and its own id.
+
+    sources        files or folders of rows, as PATH[:weight[:count]] (PATH::count: no weight)
+    mode           shuffled, sequential (source after source), or weighted (drawn by the weights)
+    seed           seed of the order
+    count          rows in total, at most
+    keep_order     with weights: keep the order of the rows of each source
+    order          an order file: ids, one a line; only its rows are taken, in its order
+    allow_unknown  skip ids of the order file that no source has
+    order_out      write the order to this file, as ids
+    by             a column of numbers to sort by, the highest first: easy to hard
+    band           with --by: only rows between these bounds, such as 0.2,0.8
+    ascending      with --by: the lowest first
+
+    Examples: infinite-rl data mix gsm8k.jsonl:3 code.csv:1:5000 --mode weighted -o train.jsonl
+    --order_out train.order; infinite-rl data mix rated.jsonl --by pass_rate --band 0.2,0.8 -o
+    curriculum.jsonl.
+    """
+
+    positional = ("sources",)
+
+    sources: Strings
+    mode: Literal["shuffled", "sequential", "weighted"] = "shuffled"
+    seed: int = 0
+    count: int | None = None
+    keep_order: bool = False
+    order: str | None = None
+    allow_unknown: bool = False
+    order_out: FilePath | None = None
+    by: str = ""
+    band: str = ""
+    ascending: bool = False
+
+    def run(self, emit: Emit) -> int:
+        from ..dataset import rows
+        from ..dataset.mix import Source, mix, write_order
+
+        if self.ascending and not self.by:
+            raise UsageError("--ascending needs --by")
+        if self.keep_order and self.mode != "weighted":
+            raise UsageError("--keep_order needs --mode weighted")
+        if self.allow_unknown and self.order is None:
+            raise UsageError("--allow_unknown needs --order")
+        sources = [Source.parse(text) for text in self.sources]
+        self.refuse_existing(self.out, self.order_out, read=[source.rows for source in sources])
+        rows.kind_of(self.out)
+        options = ("seed", "count", "order", "allow_unknown", "keep_order", "by", "ascending")
+        with counting("rows read") as count:
+            values = {key: getattr(self, key) for key in options}
+            mixture = mix(sources, self.mode, band=_band(self.band), on_row=count, **values)
+        if not len(mixture):
+            within = f": none has {self.by!r} within {self.band}" if self.band else ""
+            raise UsageError(f"the mixture has no rows{within}; nothing is written")
+        with counting("rows written") as count:
+            rows.write(counted(mixture, count), self.out)
+        if self.order_out:
+            write_order(mixture.ids, self.order_out)
+        self._report(mixture, emit)
+        return DONE
+
+    def _report(self, mixture: Mixture, emit: Emit) -> None:
+        """Emit how much of each source is in it, and how much of the order file was found."""
+        lines, order = [], None
+        for part in mixture.coverage:
+            share = f"{part.distinct / part.rows:.1%}" if part.rows else "no rows"
+            again = part.taken - part.distinct
+            more = f", {again} of them repeated" if again else ""
+            lines.append(f"  {plain(part.name)}: {part.taken} of {part.rows} rows ({share}){more}")
+        if ordered := mixture.ordered:
+            known = ordered.lines - ordered.unknown
+            order = {name: getattr(ordered, name) for name in ("lines", "unknown", "repeated")}
+            lines.append(
+                f"  order file: {known} of {ordered.lines} ids found, {ordered.repeated} repeated"
+            )
+            if ordered.unknown:
+                print(f"{ordered.unknown} ids of the order file are in no source", file=sys.stderr)
+        values = {"rows": len(mixture), "sources": mixture.coverage, "order": order}
+        lines.append(f"rows: {len(mixture)}, in {self.out}")
+        emit({**values, "out": self.out, "order_out": self.order_out}, *lines)
+
+
+def _band(text: str) -> tuple[float, float] | None:
+    if not text:
+        return None
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"--band must be two numbers, such as 0.2,0.8, not {text!r}") from None
+    return low, high
+
+
+class Pairs(RowsOut):
+    """Build preference pairs: a passing and a failing completion of the same prompt. They come from
+    the folder of a run (its rows, and the attempts that failed before them, judged by the row's
+    answer), and from rows with several scored completions of a prompt. Columns: prompt, chosen,
+    rejected, chosen_score, rejected_score, type, id, source.
+
+    sources     folders of runs, or files of scored rows
+    most        pairs per prompt, at most
+    seed        decides which completions are paired
+    completion  column of the completion in scored rows (default: completion, else response)
+    timeout     seconds one run of a program may take
+
+    Example: infinite-rl data pairs data attempts.jsonl --most 2 -o pairs.jsonl.
+
+    Exit code: 0 done, 1 there are no pairs, or not done, 2 wrong usage.
+    """
+
+    positional = ("sources",)
+
+    sources: Strings
+    most: int = 1
+    seed: int = 0
+    completion: str = ""
+    timeout: Number = 5.0
+
+    def run(self, emit: Emit) -> int:
+        from ..dataset import rows
+        from ..dataset.pairs import PairCounts, pairs
+
+        show_logs()
+        self.refuse_existing(self.out, read=self.sources)
+        rows.kind_of(self.out)
+        counts, by_source = PairCounts(), Counter[str]()
+        options = {key: getattr(self, key) for key in ("most", "seed", "completion", "timeout")}
+        made = pairs(self.sources, counts=counts, **options)
+        with counting("pairs made") as count:
+
+            def counted_pairs() -> Iterator[Row]:
+                for pair in made:
+                    by_source[pair["source"]] += 1
+                    count(by_source.total())
+                    yield pair
+
+            all_pairs = counted_pairs()
+            first = list(islice(all_pairs, 1))  # an empty file would be in the next call's way
+            total = rows.write(chain(first, all_pairs), self.out) if first else 0
+        parts = ", ".join(f"{source} {number}" for source, number in by_source.most_common())
+        nothing = "nothing is written: no prompt has a completion that passed and a worse one"
+        out = self.out if total else None
+        emit(
+            {"pairs": total, "by_source": by_source, **vars(counts), "out": out},
+            f"pairs: {total}{f' ({parts})' if parts else ''}",
+            f"prompts: {counts.prompts}, with a pair: {counts.paired}",
+            f"in {self.out}" if total else nothing,
+        )
+        return DONE if total else NOT_DONE

@@ -1,0 +1,222 @@
+"""`infinite-rl solve`: a model samples completions of each row, to rate it or to distill them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..config import FilePath, Number
+from ..errors import InfiniteRLError, Stopped, UsageError
+from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
+from ..providers.openai_compatible import DEEPSEEK_KEY_VARIABLE, DEEPSEEK_URL
+from .terminal import DONE, INTERRUPTED, Emit, counting, show_logs, stop_on_signals
+from .verb import RowsIn, RowsOut
+
+if TYPE_CHECKING:
+    from ..dataset.solving import Cost, SolveConfig
+
+_TEACHER = "deepseek-v4-pro"  # it thinks by default
+_PASSED = (
+    *("system", "seed", "temperature", "max_output_tokens", "thinking", "base_url", "price"),
+    *("max_cost", "dry_run", "threads", "timeout"),
+)
+
+
+class _Solve(RowsIn, RowsOut):
+    """
+    calls              folder of the completions (default: OUT.calls)
+    provider           auto, gemini or openai_compatible
+    model_name         the model that solves (default: gemini's default)
+    base_url           URL of the provider's API, such as http://localhost:8000/v1
+    system             system prompt (default: the form of the answer)
+    seed               seed of the attempts: another one samples others
+    temperature        sampling temperature (default: the model's)
+    max_output_tokens  tokens of a completion, not counting its reasoning
+    thinking           off, minimal, low, medium, high, or a number of tokens (default: the model's)
+    threads            rows solved concurrently
+    rpm                requests per minute, at most
+    tpm                tokens per minute, at most
+    max_concurrency    concurrent requests, at most (default: threads)
+    price              dollars per million tokens: input,output (default: from a table)
+    max_cost           dollars that all calls of the folder may cost
+    timeout            seconds one run of a program may take
+    dry_run            print what it may cost; send no request, write no file
+    """
+
+    role: ClassVar[str]
+    counted: ClassVar[str]
+
+    calls: FilePath | None = None
+    provider: str = AUTO
+    model_name: str | None = None
+    base_url: str | None = None
+    system: str | None = None
+    seed: int = 0
+    temperature: Number | None = None
+    max_output_tokens: int | None = None
+    thinking: int | str | None = None
+    threads: int = 8
+    rpm: int | None = None
+    tpm: int | None = None
+    max_concurrency: int | None = None
+    price: str | None = None
+    max_cost: Number | None = None
+    timeout: Number = 5.0
+    dry_run: bool = False
+
+    def solve(
+        self,
+        partial_file: str,
+        attempts: int,
+        job: Callable[[SolveConfig, Callable[[int], None]], None],
+        *outputs: Path | None,
+    ) -> int:
+        """Run a job with the model that the keys name, and return the exit code.
+
+        The job is given a counter of the rows done. If it ends early, a line says where those rows
+        are: in `partial_file` of the folder of the completions.
+        """
+        from ..dataset.solving import SolveConfig
+        from ..providers.rate_limit import Limits
+        from .display import in_flight
+
+        show_logs()
+        if not self.dry_run:
+            self.refuse_existing(self.out, *outputs, read=[self.source])
+        provider, model, base_url = self.chosen()
+        if not PROVIDERS[provider].asks_a_model:
+            hint = "set GEMINI_API_KEY, or give --provider and --model_name"
+            raise UsageError(f"{provider} solves no tasks: {hint}")
+        if not model and provider == "openai_compatible":
+            raise UsageError("say which model to ask: --model_name")
+        model = model or DEFAULT_MODEL
+        print(f"{self.role}: {model}, asked through {provider}", file=sys.stderr)
+        with stop_on_signals() as stop:
+            options = {**{key: getattr(self, key) for key in _PASSED}, "base_url": base_url}
+            limits = Limits(self.rpm, self.tpm, self.max_concurrency)
+            config = SolveConfig(provider, model, attempts, limits=limits, stop=stop, **options)
+
+            def traffic() -> str:
+                return ", ".join(in_flight(each.stats) for each in config.clients)
+
+            try:
+                with counting(self.counted, traffic) as count:
+                    job(config, count)
+            except Stopped:
+                print("stopped; completions are kept: run it again to resume", file=sys.stderr)
+                self._show_done(partial_file)
+                return INTERRUPTED
+            except InfiniteRLError:
+                self._show_done(partial_file)
+                raise
+        return DONE
+
+    def chosen(self) -> tuple[str, str | None, str | None]:
+        """The provider, its model and its URL."""
+        return resolve_provider(self.provider), self.model_name, self.base_url
+
+    def _show_done(self, partial_file: str) -> None:
+        from ..dataset.solving import folder_of
+
+        done = folder_of(self.out, self.calls) / partial_file
+        if done.is_file() and done.stat().st_size and not self.dry_run:
+            print(f"{self.counted} so far are in {done}", file=sys.stderr)
+
+    def report(self, emit: Emit, result: Cost, more: dict[str, object], *lines: str) -> None:
+        """Emit the result and its cost; of a dry run, only the estimate."""
+        from .display import estimated, spent
+
+        values = {**vars(result), **more, "dry_run": self.dry_run, "out": self.out}
+        if result.estimate:
+            cost = estimated(result.estimate)
+        else:
+            cost = f"calls answered: {result.calls}; in all: {spent(result.spending)}"
+        emit(values, *([cost] if self.dry_run else [*lines[:-1], cost, lines[-1]]))
+
+
+class Difficulty(_Solve):
+    """Estimate the difficulty of each row: the pass rate of a model over several attempts, with a
+    95 % interval (Wilson's). Columns: attempts, solved, pass_rate, pass_rate_low and
+    pass_rate_high. Completions are journalled in OUT.calls: run it again to resume; none is paid
+    for twice. Rows rated so far are in OUT.calls/rated.jsonl.
+
+    attempts  completions sampled per row
+    keep      write the attempts with their scores to this file
+
+    Example: infinite-rl solve difficulty data/dataset.csv --attempts 8 --max_cost 5 --keep
+    attempts.jsonl -o rated.jsonl.
+    """
+
+    role, counted = "solver", "rows rated"
+
+    attempts: int = 4
+    keep: FilePath | None = None
+
+    def run(self, emit: Emit) -> int:
+        from ..dataset.difficulty import RATED, difficulty
+
+        def job(config: SolveConfig, count: Callable[[int], None]) -> None:
+            files = {"keep": self.keep, "calls": self.calls}
+            result = difficulty(self.source, self.out, config, **files, on_row=count)
+            sometimes = result.rows - result.always - result.never - result.unrated
+            self.report(
+                emit,
+                result,
+                {"sometimes": sometimes, "keep": self.keep},
+                f"rows rated: {result.rows}, solved always {result.always}, sometimes {sometimes}, "
+                f"never {result.never}, not to be judged {result.unrated}",
+                f"in {self.out}" + (f", attempts in {self.keep}" if self.keep else ""),
+            )
+
+        return self.solve(RATED, self.attempts, job, self.keep)
+
+
+class Traces(_Solve):
+    """Collect a reasoning model's solutions of each row for SFT. Columns: reasoning, response (the
+    reasoning in <think>, then the answer), messages, and the score of the row's reward. Wrong and
+    truncated traces are left out. The reasoning loses what it says of its instructions and answers
+    that are stated twice. Completions are journalled in OUT.calls: run it again to resume; none is
+    paid for twice. Traces so far are in OUT.calls/traces.jsonl.
+
+    With DEEPSEEK_API_KEY in the environment, DeepSeek is asked; with --base_url another server of
+    OpenAI's protocol (its key in OPENAI_API_KEY).
+
+    samples   traces sampled per row
+    keep_all  write wrong and truncated traces too; the column `dropped` says why
+
+    Example: infinite-rl solve traces train.jsonl --samples 4 --max_cost 20 -o traces.jsonl.
+    """
+
+    role, counted = "teacher", "rows traced"
+
+    samples: int = 1
+    keep_all: bool = False
+
+    def chosen(self) -> tuple[str, str | None, str | None]:
+        """Without a provider it is the server of the URL, else DeepSeek if its key is set."""
+        if self.provider != AUTO or not (self.base_url or _deepseek_key()):
+            return super().chosen()
+        if self.base_url:
+            return "openai_compatible", self.model_name, self.base_url
+        return "openai_compatible", self.model_name or _TEACHER, DEEPSEEK_URL
+
+    def run(self, emit: Emit) -> int:
+        from ..dataset.traces import TRACES, traces
+
+        def job(config: SolveConfig, count: Callable[[int], None]) -> None:
+            more: dict[str, Any] = {"keep_all": self.keep_all, "calls": self.calls}
+            result = traces(self.source, self.out, config, **more, on_row=count)
+            dropped = "".join(f", {why} {n}" for why, n in sorted(result.dropped.items()))
+            lines = [f"traces kept: {result.kept}, of {result.rows} rows{dropped}"]
+            if result.unasked:
+                lines.append(f"rows that cannot be judged, and were not asked: {result.unasked}")
+            self.report(emit, result, {}, *lines, f"in {self.out}")
+
+        return self.solve(TRACES, self.samples, job)
+
+
+def _deepseek_key() -> bool:
+    return bool(os.environ.get(DEEPSEEK_KEY_VARIABLE, "").strip())

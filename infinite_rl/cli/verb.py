@@ -1,0 +1,211 @@
+"""What a verb is: a config whose keys are its arguments and flags, and `run`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from inspect import cleandoc
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, NoReturn, TypeVar, get_origin
+
+from typing_extensions import dataclass_transform
+
+from ..config import Config, FilePath
+from ..errors import UsageError
+from .terminal import WRONG_USAGE, Emit
+
+VerbT = TypeVar("VerbT", bound="Verb")
+_CODES = "Exit code: 0 done, 1 not done (the reason is printed), 2 wrong usage, 130 interrupted."
+_FLAG = re.compile(r"\A--(\w[\w-]*)(?==|\Z)", re.ASCII)
+_NEGATIVE = re.compile(r"-\.?[0-9][-+0-9.eE,]*")
+_NO_DEFAULT = ("None", "", "False", "()", "{}")
+_METAVARS = {int: "N", float: "X", Path: "PATH"}
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Verb(Config):
+    """A command. Its docstring is its help: what it does, its keys, and paragraphs of examples.
+
+    `positional` are the keys that are given without a flag, `repeated` those whose flag takes
+    several values; `aliases` has flags of one letter, `hidden` the
+    keys that have no flag. `config_file` is how a file of the keys
+    is given: by the flag --config, as the positional argument CONFIG, or not at all ("").
+    """
+
+    positional: ClassVar[Sequence[str]] = ()
+    repeated: ClassVar[Sequence[str]] = ()
+    config_file: ClassVar[str] = "--config"
+    aliases: ClassVar[Mapping[str, str]] = {"out": "-o"}
+    hidden: ClassVar[Sequence[str]] = ()
+    json_form: ClassVar[str] = "one JSON object"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__(kw_only=True)
+
+    @classmethod
+    def load(cls: type[VerbT], flags: Mapping[str, Any], file: Path | None) -> VerbT:
+        """Make the config of a file, if one is given, and of the flags, which override it."""
+        return cls.read(file, flags) if file else cls.of(flags)
+
+    def run(self, emit: Emit) -> int:
+        """Do the work, `emit` what came of it, and return the exit code."""
+        raise NotImplementedError
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, and which suggests the flag that may be meant."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, allow_abbrev=False, argument_default=argparse.SUPPRESS)
+        self._negative_number_matcher = _NEGATIVE  # "-1,2" is a value, which its flag refuses
+
+    def error(self, message: str) -> NoReturn:
+        if unknown := re.match(r"unrecognized arguments: (--?\w+)", message):
+            name, flags = unknown[1], sorted(set(self._option_string_actions))
+            meant = [each for each in flags if len(name) > 2 and each.startswith(name)]
+            meant = meant[:5] or get_close_matches(name, flags, 1, 0.75)
+            message += f"; did you mean {' or '.join(meant)}?" if meant else ""
+        self.exit(WRONG_USAGE, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+
+def fill(parser: argparse.ArgumentParser, verb: type[Verb]) -> None:
+    """Give a parser the help, arguments and flags of a verb."""
+    paragraphs = [" ".join(each.split()) for each in cleandoc(verb.__doc__ or "").split("\n\n")]
+    keys = {paragraph.split(" ")[0] for paragraph in paragraphs} & set(verb.kinds())
+    epilog = [each for each in paragraphs if re.match("Examples?: |Exit code", each)]
+    if not any("Exit code" in each for each in epilog):
+        epilog.append(_CODES)
+    parser.description = " ".join(
+        each for each in paragraphs if each not in epilog and each.split(" ")[0] not in keys
+    ).replace("%", "%%")
+    parser.epilog = " ".join(epilog).replace("%", "%%")
+    if verb.config_file:
+        text = "a YAML or JSON file with these keys, which flags override"
+        nargs: dict[str, Any] = {} if verb.config_file.startswith("-") else {"nargs": "?"}
+        parser.add_argument(verb.config_file, metavar="CONFIG", help=text, **nargs)
+    add_flags(parser, verb, verb.positional, verb.repeated, verb.aliases, verb.hidden)
+    text = f"print {verb.json_form} instead, for machines"
+    parser.add_argument("--json", action="store_true", help=text)
+    needed = [
+        key for key in verb.kinds() if key not in verb.defaults() and key not in verb.positional
+    ]
+    words = [f"[{verb.config_file.upper()}]"] if verb.config_file == "config" else []
+    words += [_usage(key, verb) for key in verb.positional]
+    words += [f"{'-o' if key == 'out' else f'--{key}'} {key.upper()}" for key in needed]
+    parser.usage = " ".join(["%(prog)s", *words, "[options]"])
+
+
+def _usage(key: str, verb: type[Verb]) -> str:
+    word = key.upper() + (" ..." if get_origin(verb.kinds()[key]) is Sequence else "")
+    return f"[{word}]" if key in verb.defaults() else word
+
+
+def add_flags(
+    parser: argparse.ArgumentParser,
+    config: type[Config],
+    positional: Sequence[str] = (),
+    repeated: Sequence[str] = (),
+    aliases: Mapping[str, str] = MappingProxyType({}),
+    hidden: Sequence[str] = (),
+) -> None:
+    """Add an argument for each key of a config; `flag_values` reads them."""
+    texts, defaults = config.explained(), config.defaults()
+    for key, kind in config.kinds().items():
+        if key in hidden:
+            continue
+        text = texts.get(key, "")
+        if "(default: " not in text and str(defaults.get(key, "")) not in _NO_DEFAULT:
+            default = defaults[key]
+            shown = ",".join(default) if isinstance(default, tuple) else default
+            text += f" (default: {shown})"
+        options: dict[str, Any] = {"help": text.replace("%", "%%")}
+        flags = [*filter(None, [aliases.get(key)]), f"--{key}"]
+        if kind is bool:
+            parser.add_argument(*flags, action="store_true", **options)
+            off = f"--no_{key}"
+            parser.add_argument(off, dest=key, action="store_false", help=argparse.SUPPRESS)
+        elif key in positional:
+            options["nargs"] = "*" if get_origin(kind) is Sequence else "?"
+            parser.add_argument(key, metavar=key.upper(), **options)
+        elif key in repeated:
+            parser.add_argument(*flags, metavar="X", nargs="+", action="extend", **options)
+        else:
+            parser.add_argument(*flags, metavar=_metavar(kind), **options)
+
+
+def _metavar(kind: Any) -> str:
+    if kind == Sequence[str]:
+        return "A,B"
+    return (
+        "JSON" if kind is Mapping or get_origin(kind) is Sequence else _METAVARS.get(kind, "TEXT")
+    )
+
+
+def normalize_flags(argv: Sequence[str]) -> list[str]:
+    """Spell each flag as its help does: `--out-dir` is `--out_dir`; values stay as they are."""
+    end = argv.index("--") if "--" in argv else len(argv)
+    flags = [_FLAG.sub(lambda flag: "--" + flag[1].replace("-", "_"), word) for word in argv[:end]]
+    return [*flags, *argv[end:]]
+
+
+# --- keys that several verbs share ---------------------------------------------------------------
+
+
+class RowsIn(Verb):
+    """source  the rows: a file (.csv, .jsonl, .jsonl.gz, .json, .parquet), or a folder"""
+
+    positional = ("source",)
+    source: str
+
+
+class RowsOut(Verb):
+    """
+    out        the rows that are written: .csv, .jsonl, .jsonl.gz, .json or .parquet
+    overwrite  replace the output files if they exist
+    """
+
+    out: FilePath
+    overwrite: bool = False
+
+    def refuse_existing(self, *files: Path | None, read: Iterable[object] = ()) -> None:
+        """Check that files may be written while `read` are read.
+
+        Raises:
+            UsageError: a file exists and `overwrite` is off; two are the same; one would be read
+                with the folder that it is in, or belongs to a run.
+        """
+        outputs = [file for file in files if file]
+        for number, file in enumerate(outputs):
+            if file.exists() and not self.overwrite:
+                raise UsageError(f"{file} is there already: --overwrite replaces it")
+            if file.resolve() in [other.resolve() for other in outputs[:number]]:
+                raise UsageError(
+                    f"{file} cannot hold two things: name another file for one of them"
+                )
+            if _is_of_a_run(file):
+                raise UsageError(
+                    f"{file} belongs to a run, which resumes from it: name another file"
+                )
+            for folder in read:
+                _refuse_inside(file, folder)
+
+
+def _refuse_inside(file: Path, folder: object) -> None:
+    from ..store import DATASET
+
+    if not isinstance(folder, str | Path) or folder == "" or not Path(folder).is_dir():
+        return
+    if Path(folder).resolve() in file.resolve().parents and not Path(folder, DATASET).is_file():
+        raise UsageError(f"{file} would be read with the files of {folder}: put it elsewhere")
+
+
+def _is_of_a_run(file: Path) -> bool:
+    from ..manifest import MANIFEST
+    from ..store import DATASET, FAILED, JOURNAL
+
+    return file.name in {DATASET, FAILED, JOURNAL, MANIFEST} and any(
+        file.with_name(name).exists() for name in (JOURNAL, MANIFEST)
+    )
