@@ -180,29 +180,15 @@ FAMILIES["fractions"] = {
 
 # --- linear
 
-EQUATION = r"(?P<left>.+?) = (?P<right>.+?)"
-EQUATIONS = (
-    rf"^Solve for \w: {EQUATION}\.(?: |$)",
-    rf"^Find the number \w for which {EQUATION}\.",
-    r"^What value of \w makes this equation true\?\n\n(?P<left>.+?) = (?P<right>.+)",
-    rf"^The equation {EQUATION} has exactly one solution",
-    rf"^Isolate \w in the equation {EQUATION}\.(?: |$)",
-    rf"^Two expressions are equal: {EQUATION}\. For",
-    rf"^For what \w do both sides of {EQUATION} agree",
-    rf"^If {EQUATION}, what is \w\?",
-    rf"^Suppose {EQUATION}\. Find the value of (?P<wanted>.+?)\.",
-    rf"^Given that {EQUATION}, compute (?P<wanted>.+?)\.",
-    rf"^First solve {EQUATION} for \w; then give the value of (?P<wanted>.+?)\.",
-    rf"^The number \w satisfies {EQUATION}\. What is (?P<wanted>.+?)\?",
-    rf"^{EQUATION} holds for one number \w\. How large is (?P<wanted>.+?) for that",
-)
+TERM = r"(?:(?<![A-Za-z'])[a-z](?![A-Za-z'])|[-+/^()\d ])+"
+EQUATION = rf"({TERM}) = ({TERM})"
 
 
-def equation(prompt: str, left: str, right: str, wanted: str = "") -> Any:
+def equation(prompt: str, left: str, right: str) -> Any:
     x = letter(f"{left}{right}")
     low, high = (value(f"({left}) - ({right})", {x: F(n)}) for n in (0, 1))
-    root = -low / (high - low)
-    return value(wanted, {x: root}) if wanted else root
+    wanted = rf"(?:value of|compute|What is|How large is) ({TERM})(?:[.?]|for that)"
+    return value(str(find(wanted, prompt, x)).strip(), {x: -low / (high - low)})
 
 
 AGES: Mapping[str, Callable[[int, int, int], bool]] = {
@@ -274,14 +260,18 @@ def splitting(prompt: str, a: str, b: str, c: str, f: int, m: int) -> Any:
     return {a: n, b: f * n, c: n + m}[who]
 
 
-def pair_of_equations(prompt: str, first: str, second: str, wanted: str) -> Any:
-    x, y = sorted(set(re.findall(r"[a-z]", first)))
-    sides = [f"({left}) - ({right})" for left, right in (first.split(" = "), second.split(" = "))]
+def pair_of_equations(prompt: str) -> Any:
+    sides = [f"({left}) - ({right})" for left, right in re.findall(EQUATION, prompt)]
+    x, y = sorted(set(re.findall(r"[a-z]", sides[0])))
     at = [[value(side, {x: F(a), y: F(b)}) for a, b in ((0, 0), (1, 0), (0, 1))] for side in sides]
     (c, a, b), (f, d, e) = [(-o, p - o, q - o) for o, p, q in at]
     point = {x: (c * e - f * b) / (a * e - b * d), y: (a * f - c * d) / (a * e - b * d)}
-    if "ordered pair" in wanted:
-        return tuple(point[name] for name in re.findall(r"[a-z]", wanted.split("(")[1]))
+    asks = (
+        r"(?:Give|Find|Determine|what is|State|Work out) (?:the ordered pair )?(.+?)(?: there|[.?])"
+    )
+    wanted = find(asks, prompt)
+    if "ordered pair" in prompt:
+        return tuple(point[name] for name in re.findall(r"[a-z]", wanted))
     return value(wanted, point)
 
 
@@ -301,32 +291,11 @@ FAMILIES["linear"] = {
     r"\$(\d+) a \w+ (?:and|plus) \$(\d+) (?:per|for each)": plans,
     **dict.fromkeys(SPLITTING, splitting),
     r"(?P<a>\d+) (?P<one>\w+)(?: and | with |, )(?P<b>\d+) (?P<two>\w+) (?:for|cost|and a total of) \$(?P<c>\d+)(?:\. \w+ pays \$(?P<f>\d+) for|, while|\. Another lists) (?P<d>\d+) \w+(?: and | with |, )(?P<e>\d+) \w+(?: cost|)(?: and|) ?(?:\$(?P<f2>\d+))?": purchase,
-    r"^Solve the system (.+? = .+?) and (.+? = .+?)\. Give (.+?)\.": pair_of_equations,
-    r"^Two equations hold at once:\n\n(.+?)\n(.+?)\n\nFind (.+?)\.": pair_of_equations,
-    r"^The lines (.+?) and (.+?) meet in one point\. Determine (.+?) there": pair_of_equations,
-    r"^If (.+? = .+?) and also (.+?), what is (.+?)\?": pair_of_equations,
-    r"^Use elimination or substitution on (.+?); (.+?)\. State (.+?)\.": pair_of_equations,
-    r"^Numbers satisfy (.+?) as well as (.+?)\. Work out (.+?)\.": pair_of_equations,
-    **dict.fromkeys(EQUATIONS, equation),
+    r"system|hold at once|meet in one point|and also|elimination|as well as": pair_of_equations,
+    EQUATION: equation,
 }
 
 # --- quadratic
-
-WANTED = (
-    r"(?P<wanted>the set of all solutions|the larger solution minus twice the smaller|the \w+ of the [a-z ]*solutions"
-    r"|the \w+ of all solutions|the \w+ of the solutions|the \w+ solution|the distance between the solutions)"
-)
-QUADRATICS = (
-    rf"^Solve {EQUATION} and give {WANTED}",
-    rf"^Find {WANTED} of the equation {EQUATION}\.(?: |$)",
-    rf"^Consider {EQUATION}, where \w is a real number\. What is {WANTED}",
-    rf"^The equation {EQUATION} is quadratic in \w\. Determine {WANTED}",
-    rf"^A student wants to know when {EQUATION}\. State {WANTED}",
-    rf"Report {WANTED}\.\n\n(?P<left>.+?) = (?P<right>.+)",
-    rf"^Work out {WANTED}, given {EQUATION}\.(?: |$)",
-    rf"^For the quadratic equation\n\n{EQUATION}\n\ncompute {WANTED}",
-    rf"^Without a calculator, find {WANTED} for {EQUATION}\.(?: |$)",
-)
 
 
 def through(text: str, x: str) -> tuple[F, F, F]:
@@ -341,12 +310,11 @@ def root(n: F) -> F | float:
     return F(top, bottom) if exact else math.sqrt(n)
 
 
-def roots(prompt: str, left: str, right: str, wanted: str) -> Any:
-    right = re.split(r"\s(?:Write|Use|List|If|Keep|Do|An) ", str(right))[0].strip().rstrip(".")
+def roots(prompt: str, left: str, right: str) -> Any:
     a, b, c = through(f"({left}) - ({right})", re.findall("[a-z]", left)[0])
     spread = root(b * b - 4 * a * c)
     low, high = sorted(((-b - spread) / (2 * a), (-b + spread) / (2 * a)))
-    options = {
+    return {
         "the set of all solutions": {low, high},
         "the largest solution": high,
         "the larger solution": high,
@@ -359,7 +327,6 @@ def roots(prompt: str, left: str, right: str, wanted: str) -> Any:
         "the sum of the reciprocals of the solutions": lambda: 1 / low + 1 / high,
         "the larger solution minus twice the smaller": high - 2 * low,
     }
-    return chosen(wanted, options)
 
 
 def parabola(prompt: str, name: str, x: str, text: str) -> Any:
@@ -426,7 +393,7 @@ FAMILIES["quadratic"] = {
     r"sum (-?\d+) and product (-?\d+)|add up to (-?\d+) and multiply to (-?\d+)|sum is (-?\d+) and whose product is (-?\d+)": sum_product,
     **dict.fromkeys(PARAMETER, parameter),
     r"([fgh])\((\w)\) = (.+?)(?:\. |, | is a parabola| over the real| where that)": parabola,
-    **dict.fromkeys(QUADRATICS, roots),
+    EQUATION: roots,
 }
 
 # --- rates
