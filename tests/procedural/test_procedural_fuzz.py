@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import procedural_fuzz
 import pytest
@@ -25,10 +26,10 @@ def test_solutions_agree_with_the_oracle_beyond_the_inputs_of_their_rows(family:
     assert sum(tally.inputs for tally in tallies) > 6 * 4 * procedural_fuzz.WIDER
 
 
-@pytest.mark.parametrize("family", families("math"))
-def test_every_answer_can_be_derived_again_from_its_prompt(family: str) -> None:
-    tallies = [tally for level in LEVELS for tally in math_rows(family, level, 60)]
-    assert [tally.disagreements for tally in tallies] == [[]] * 3
+def test_every_answer_can_be_derived_again_from_its_prompt() -> None:
+    tallies = [t for name in families("math") for n in LEVELS for t in math_rows(name, n, 60)]
+    assert [fault for tally in tallies for fault in tally.disagreements] == []
+    assert sum(tally.rows for tally in tallies) == 12 * 3 * 60
 
 
 @pytest.mark.soak
@@ -90,18 +91,18 @@ def test_what_no_solution_may_do_is_found(monkeypatch: pytest.MonkeyPatch, wrong
     assert all(len(tally.disagreements) > 10 for tally in code_rows("sequences", 3, 3))
 
 
-@pytest.mark.parametrize("family", families("math"))
-def test_another_answer_does_not_agree(family: str) -> None:
+def test_another_answer_does_not_agree() -> None:
     """One number of the answer is raised by one."""
-    for level in LEVELS:
-        for seed in range(25):
-            problem = make_problem("math", seed, level, family)
-            numbers = list(re.finditer(r"(?<!\^)(?<![\d.])\d+", problem.answer))
-            if numbers:
-                last = numbers[-1]
-                start, end = last.span()
-                other = f"{problem.answer[:start]}{int(last[0]) + 1}{problem.answer[end:]}"
-                assert not agrees(family, problem.prompt, other), f"{problem.prompt} -> {other}"
+    altered, faults = 0, []
+    for family, level, seed in product(families("math"), LEVELS, range(25)):
+        problem = make_problem("math", seed, level, family)
+        for number in list(re.finditer(r"(?<!\^)(?<![\d.])\d+", problem.answer))[-1:]:
+            start, end = number.span()
+            other = f"{problem.answer[:start]}{int(number[0]) + 1}{problem.answer[end:]}"
+            altered += 1
+            if agrees(family, problem.prompt, other):
+                faults.append(f"{problem.prompt} -> {other}")
+    assert faults == [] and altered > 800
 
 
 def test_a_prompt_that_no_pattern_reads_is_no_agreement() -> None:
