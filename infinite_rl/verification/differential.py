@@ -1,8 +1,8 @@
-"""Do two programs do the same on inputs that neither has seen? Both run in the sandbox.
+"""Differential testing: do two programs agree on inputs that neither has seen?
 
-Each program is called with the generated inputs and prints its values as JSON, which are compared
-as plain data on the host. A program that prints other values than it computes deceives about itself
-alone: it would have to know what an independent program computes.
+Each program runs in the sandbox on the generated inputs and prints its values as JSON; the host
+compares them as plain data. A program that prints false values gains nothing: it would have to know
+the values of an independent program.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..layout import ANSWER_TAG
@@ -23,17 +24,17 @@ from ..sandbox.executor import RewardExecutor
 from ..types import Sample
 from .inputs import CallInput, call_inputs, stdin_inputs
 
-_LONGEST_S = 1.0  # of one run: an input that takes longer is skipped, with those after it
-_MOST_VALUE = 100_000  # characters of one printed value
+_MAX_RUN_S = 1.0  # an input that takes longer is skipped, with those after it
+_MAX_VALUE_CHARS = 100_000  # of one printed value
 
 
 @dataclass(frozen=True)
 class Differences:
     """How a program differs from the row's own.
 
-    Of the inputs that both programs accept, `compared` in number, `within` and `beyond` hold those
-    with another value, by their number, with that value: within the range of the tests' inputs, and
-    beyond it. `skipped` inputs were not compared: a program raised, or came to no end.
+    `compared` is the number of inputs that both programs accept. `within` and `beyond` map the
+    index of each input with another value to that value: within the range of the tests' inputs, and
+    beyond it. `skipped` inputs were not compared: a program raised or did not end.
     """
 
     compared: int = 0
@@ -42,13 +43,13 @@ class Differences:
     beyond: Mapping[int, Any] = field(default_factory=dict)
 
     def shares(self, other: Differences) -> bool:
-        """Whether both programs give the same value for an input, against the row's program."""
+        """Whether both programs share a value that differs from that of the row's program."""
         ours, theirs = {**self.within, **self.beyond}, {**other.within, **other.beyond}
         return any(same_value(ours[n], theirs[n]) for n in ours.keys() & theirs.keys())
 
 
 class Differential:
-    """The row's own program, and what it gives for generated inputs.
+    """The row's own program and its values for the generated inputs.
 
     Raises what `RewardExecutor.execute` raises. Rows without tests or cases, in languages other
     than Python and JavaScript, or whose tests call nothing with literals have no inputs.
@@ -56,7 +57,7 @@ class Differential:
 
     def __init__(self, sample: Sample, timeout: float, seed: int) -> None:
         self._language, self._seed = sample.language, seed
-        self._executor = RewardExecutor(timeout=min(timeout, _LONGEST_S))
+        self._executor = RewardExecutor(timeout=min(timeout, _MAX_RUN_S))
         code = read_submission(sample.response, ANSWER_TAG, sample.language).code
         self._calls: list[CallInput] = []
         self._stdin: list[str] = []
@@ -77,21 +78,21 @@ class Differential:
         total = len(self._calls) + len(self._stdin)
         if not total:
             return Differences()
-        found = self._values(read_submission(response, ANSWER_TAG, self._language).code)
-        both = sorted(self._own.keys() & found.keys())
-        different = {n: found[n] for n in both if not same_value(self._own[n], found[n])}
-        within = {n: value for n, value in different.items() if self._is_within(n)}
-        beyond = {n: value for n, value in different.items() if n not in within}
+        values = self._values(read_submission(response, ANSWER_TAG, self._language).code)
+        both = sorted(self._own.keys() & values.keys())
+        different = {n: values[n] for n in both if not same_value(self._own[n], values[n])}
+        # The result of a changed standard input may always be undefined: a count may be off.
+        inside = {n for n, call in enumerate(self._calls) if call.within}
+        within = {n: value for n, value in different.items() if n in inside}
+        beyond = {n: value for n, value in different.items() if n not in inside}
         return Differences(len(both), total - len(both), within, beyond)
 
-    def _is_within(self, number: int) -> bool:
-        """What a changed standard input is to give may always be undefined: a count may be off."""
-        return bool(self._calls) and self._calls[number].within
-
     def _values(self, code: str) -> dict[int, Any]:
-        """What a program gives for each input that it accepts."""
+        """The values of a program for the inputs that it accepts, by index."""
         if self._stdin:
-            return self._printed(code)
+            run = partial(self._executor.execute, code, self._language)
+            runs = enumerate(run(stdin=text) for text in self._stdin)
+            return {n: _Printed(run.stdout) for n, run in runs if run.status == "ok"}
         if not self._calls:
             return {}
         mark = hashlib.sha256(f"{self._seed}/{code}".encode("utf-8", "replace")).hexdigest()[:16]
@@ -99,7 +100,7 @@ class Differential:
         execution = self._executor.execute(f"{code}\n\n{epilogue}", self._language)
         values: dict[int, Any] = {}
         for line in execution.stdout.splitlines():
-            if not line.startswith(mark) or len(line) > _MOST_VALUE:
+            if not line.startswith(mark) or len(line) > _MAX_VALUE_CHARS:
                 continue
             number, _, text = line.removeprefix(mark).partition(" ")
             try:
@@ -108,21 +109,17 @@ class Differential:
                 continue
         return {n: value for n, value in values.items() if 0 <= n < len(self._calls)}
 
-    def _printed(self, code: str) -> dict[int, _Printed]:
-        runs = (self._executor.execute(code, self._language, stdin=text) for text in self._stdin)
-        return {n: _Printed(run.stdout) for n, run in enumerate(runs) if run.status == "ok"}
-
 
 @dataclass(frozen=True)
 class _Printed:
-    """What a program prints: equal by the ladder of `compare`."""
+    """A program's output, compared by the ladder of `compare`."""
 
     text: str
 
 
 def same_value(left: Any, right: Any) -> bool:
-    """Whether two values read from JSON are the same: floats to 9 digits, true is not 1."""
-    pairs = [(left, right)]  # what is left to compare: nesting may be deep
+    """Whether two JSON values are equal: floats to 9 digits, true is not 1."""
+    pairs = [(left, right)]  # a work list, since nesting may be deep
     while pairs:
         one, other = pairs.pop()
         if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
@@ -151,7 +148,7 @@ def _same_scalar(one: Any, other: Any) -> bool:
     return bool(type(one) is type(other) and not isinstance(one, list | dict) and one == other)
 
 
-# --- What is run after a program -----------------------------------------------------------------
+# --- the code that runs after a program -----------------------------------------------------------
 
 _PYTHON = """
 import json as _json_, sys as _sys_

@@ -1,13 +1,12 @@
 """Inputs for differential tests: the calls in a row's tests, with their literals changed by type.
 
-The tests are a model's: Python is read as a syntax tree, JavaScript as tokens, and nothing is run
-or evaluated here. Pure: the inputs follow from the row and the seed alone.
+The tests are a model's: Python is read as a syntax tree, JavaScript as tokens, and nothing runs
+here. Deterministic: the inputs follow from the row and the seed alone.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,19 +16,19 @@ from typing import Any, NamedTuple
 from ..reward_functions.coding.reference import Calls, Cases, Reference, Tests
 from ..sandbox.javascript.tokens import Token, tokens
 
-MOST_WITHIN = 10  # inputs like those of the tests
-MOST_BEYOND = 6  # inputs of other lengths, signs or characters
-MOST_STDIN = 4  # each is a run by itself
+MAX_WITHIN = 10  # inputs like those of the tests
+MAX_BEYOND = 6  # inputs of other lengths, signs or characters
+MAX_STDIN = 4  # each is one run
 _TRIES = 100
-_MOST_CHARS = 20_000  # of a test, or of a program
-_MOST_LITERAL = 2_000  # characters of one call's arguments
-_MOST_INTEGER = 2**53
+_MAX_CHARS = 20_000  # of a test, or of a program
+_MAX_LITERAL = 2_000  # characters of one call's arguments
+_MAX_INTEGER = 2**53
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, TypeError)
 _NON_ASCII = "éß日"
 
 
 class CallInput(NamedTuple):
-    """A call of a function, and whether its arguments lie within the range of the tests' own."""
+    """A call of a function, and whether its arguments are within the range of the tests'."""
 
     name: str
     args: tuple[Any, ...]
@@ -38,40 +37,40 @@ class CallInput(NamedTuple):
 
 
 def call_inputs(reference: Reference, code: str, language: str, seed: int) -> list[CallInput]:
-    """New calls of the functions that a row's tests call; none where no call has literals only.
+    """Return new calls of the functions that a row's tests call with literals only.
 
     `code` is the row's own program: only functions that it defines are called. An input is `within`
-    where each argument has the type, sign, length and characters that the tests use in its place,
-    and is sorted, distinct or rectangular where all of theirs are. The others are of the same
-    types, but go beyond that: what they are to give may be undefined. Those `within` come first.
+    if each argument has the type, sign, length and characters that the tests use for it, and is
+    sorted, distinct or rectangular if all of theirs are. The others have the same types but go
+    beyond that range, where results may be undefined. Inputs `within` come first.
     """
     seen = list(_seen_calls(reference, code, language))
     chance, groups = random.Random(seed), _by_signature(seen)
-    known = {_key(call) for call in seen}
+    keys = {_key(call) for call in seen}
     within: list[CallInput] = []
     beyond: list[CallInput] = []
     for _ in range(_TRIES if groups else 0):
-        if len(within) + len(beyond) == MOST_WITHIN + MOST_BEYOND:
+        if len(within) + len(beyond) == MAX_WITHIN + MAX_BEYOND:
             break
         call = _changed_call(chance.choice(groups), chance)
-        room = within if call.within else beyond
-        if len(room) >= (MOST_WITHIN if call.within else MOST_BEYOND):
+        inputs = within if call.within else beyond
+        if len(inputs) >= (MAX_WITHIN if call.within else MAX_BEYOND):
             continue
         key = _key(call)
-        if key not in known and len(key) <= _MOST_LITERAL:
-            known.add(key)
-            room.append(call)
+        if key not in keys and len(key) <= _MAX_LITERAL:
+            keys.add(key)
+            inputs.append(call)
     return within + beyond
 
 
 def stdin_inputs(cases: Cases, seed: int) -> list[str]:
-    """New texts for the standard input: those of the cases, with words moved and numbers changed.
+    """Return new texts for the standard input: the cases' texts, words shuffled, numbers changed.
 
-    Numbers stay between the least and the greatest of all cases.
+    Numbers stay between the smallest and the largest of all cases.
     """
-    texts = [given for given, _ in cases.cases if given.strip() and len(given) <= _MOST_LITERAL]
+    texts = [text for text, _ in cases.cases if text.strip() and len(text) <= _MAX_LITERAL]
     numbers = sorted(int(word) for text in texts for word in re.findall(r"-?\b\d{1,15}\b", text))
-    chance, known, found = random.Random(seed), set(texts), list[str]()
+    chance, seen, inputs = random.Random(seed), set(texts), list[str]()
     for _ in range(_TRIES if texts else 0):
         lines = chance.choice(texts).splitlines()
         at = chance.randrange(len(lines))
@@ -82,12 +81,12 @@ def stdin_inputs(cases: Cases, seed: int) -> list[str]:
         else:
             chance.shuffle(words)
         text = "\n".join([*lines[:at], " ".join(words), *lines[at + 1 :]]) + "\n"
-        if text not in known:
-            known.add(text)
-            found.append(text)
-        if len(found) == MOST_STDIN:
+        if text not in seen:
+            seen.add(text)
+            inputs.append(text)
+        if len(inputs) == MAX_STDIN:
             break
-    return found
+    return inputs
 
 
 def _key(call: CallInput) -> str:
@@ -96,16 +95,16 @@ def _key(call: CallInput) -> str:
 
 @dataclass(frozen=True)
 class _Group:
-    """The calls of one function with as many arguments, and all values of each argument."""
+    """The calls of one function with the same parameters."""
 
     calls: Sequence[CallInput]
 
-    def values(self, place: int | str) -> list[Any]:
-        return [_argument(call, place) for call in self.calls]
+    def values(self, parameter: int | str) -> list[Any]:
+        return [_argument(call, parameter) for call in self.calls]
 
 
-def _argument(call: CallInput, place: int | str) -> Any:
-    return call.args[place] if isinstance(place, int) else call.kwargs[place]
+def _argument(call: CallInput, parameter: int | str) -> Any:
+    return call.args[parameter] if isinstance(parameter, int) else call.kwargs[parameter]
 
 
 def _by_signature(calls: Sequence[CallInput]) -> list[_Group]:
@@ -118,29 +117,29 @@ def _by_signature(calls: Sequence[CallInput]) -> list[_Group]:
 
 
 def _changed_call(group: _Group, chance: random.Random) -> CallInput:
-    """A call with some arguments changed, and some taken from another call."""
+    """A call with some arguments changed, and some copied from another call."""
     base, within = chance.choice(group.calls), True
-    places: list[int | str] = [*range(len(base.args)), *base.kwargs]
-    chosen = chance.choice(places)
+    parameters: list[int | str] = [*range(len(base.args)), *base.kwargs]
+    chosen = chance.choice(parameters)
     new: dict[int | str, Any] = {}
-    for place in places:
-        seen = group.values(place)
-        value = _argument(base, place)
-        if place == chosen or chance.random() < 0.3:
+    for parameter in parameters:
+        seen = group.values(parameter)
+        value = _argument(base, parameter)
+        if parameter == chosen or chance.random() < 0.3:
             value = _changed(value, seen, chance)
         elif chance.random() < 0.3:
             value = chance.choice(seen)
         within = within and _is_within(value, seen)
-        new[place] = value
-    args = tuple(new[place] for place in range(len(base.args)))
+        new[parameter] = value
+    args = tuple(new[n] for n in range(len(base.args)))
     return CallInput(base.name, args, {name: new[name] for name in base.kwargs}, within)
 
 
-# --- Values --------------------------------------------------------------------------------------
+# --- values --------------------------------------------------------------------------------------
 
 
 def _changed(value: Any, seen: Sequence[Any], chance: random.Random) -> Any:
-    """Another value of the same type; `seen` are the values that the tests have in this place."""
+    """Another value of the same type; `seen` are the tests' values of this parameter."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -202,10 +201,8 @@ def _changed_items(items: list[Any], seen: Sequence[list[Any]], chance: random.R
         items[at:] + chance.choice(seen)[:at],
         [],
     ]
-    found = chance.choice(choices)
-    if all(map(_is_sorted, seen)) and chance.random() < 0.8:
-        found = sorted(found)
-    return found
+    new = chance.choice(choices)
+    return sorted(new) if all(map(_is_sorted, seen)) and chance.random() < 0.8 else new
 
 
 def _is_number(value: Any) -> bool:
@@ -213,7 +210,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_within(value: Any, seen: Sequence[Any]) -> bool:
-    """Whether a value is like those that were seen in its place."""
+    """Whether a value is like the tests' values of this parameter."""
     if value is None or isinstance(value, bool):
         return any(type(each) is type(value) for each in seen)
     if isinstance(value, int | float):
@@ -256,7 +253,7 @@ _REGULAR: tuple[Callable[[Sequence[Any]], bool], ...] = (_is_sorted, _is_distinc
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value is made of what both languages can write."""
+    """Whether both languages can write a value."""
     if isinstance(value, dict):
         return all(isinstance(key, str | int) for key in value) and all(
             map(_is_plain, value.values())
@@ -264,11 +261,11 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return all(map(_is_plain, value))
     if isinstance(value, int | float):
-        return -_MOST_INTEGER <= value <= _MOST_INTEGER
+        return -_MAX_INTEGER <= value <= _MAX_INTEGER
     return value is None or isinstance(value, str)
 
 
-# --- The calls in the tests ----------------------------------------------------------------------
+# --- the calls in the tests ----------------------------------------------------------------------
 
 
 def _seen_calls(reference: Reference, code: str, language: str) -> Iterator[CallInput]:
@@ -278,16 +275,16 @@ def _seen_calls(reference: Reference, code: str, language: str) -> Iterator[Call
             if named and _is_plain([*call.args, *call.kwargs.values()]):
                 yield CallInput(reference.entry_point, call.args, call.kwargs)
     read = {"python": _python_calls, "javascript": _javascript_calls}.get(language)
-    if not isinstance(reference, Tests) or read is None or len(code) > _MOST_CHARS:
+    if not isinstance(reference, Tests) or read is None or len(code) > _MAX_CHARS:
         return
     for test in reference.tests:
-        if len(test) > _MOST_CHARS:
+        if len(test) > _MAX_CHARS:
             continue
         try:
-            found = list(read(test, code, reference.entry_point))
+            calls = list(read(test, code, reference.entry_point))
         except _UNREADABLE:
             continue
-        yield from (call for call in found if _is_plain([*call.args, *call.kwargs.values()]))
+        yield from (call for call in calls if _is_plain([*call.args, *call.kwargs.values()]))
 
 
 def _python_calls(test: str, code: str, entry_point: str) -> Iterator[CallInput]:
@@ -307,7 +304,7 @@ def _python_calls(test: str, code: str, entry_point: str) -> Iterator[CallInput]
         try:
             args = tuple(ast.literal_eval(each) for each in node.args)
             kwargs = {each.arg: ast.literal_eval(each.value) for each in node.keywords}
-        except _UNREADABLE:  # an argument that is no literal
+        except _UNREADABLE:  # an argument that is not a literal
             continue
         if all(kwargs):  # a key of None stands for **arguments
             yield CallInput(name, args, {str(key): value for key, value in kwargs.items()})
@@ -325,83 +322,41 @@ def _javascript_calls(test: str, code: str, entry_point: str) -> Iterator[CallIn
     found = list(tokens(test))
     for at, token in enumerate(found[:-1]):
         before = found[at - 1].text if at else ""
-        called = found[at + 1].text == "(" and before not in (".", "function")
-        if token.kind == "word" and token.text in names and called:
+        is_call = found[at + 1].text == "(" and before not in (".", "function")
+        if token.kind == "word" and token.text in names and is_call:
             try:
-                args, _ = _Literals(test, found).items(at + 2, ")")
-            except _UNREADABLE:
+                args = ast.literal_eval(_as_python(found, at + 2))
+            except _UNREADABLE:  # an argument that is not a literal
                 continue
             yield CallInput(names[token.text], tuple(args), {})
 
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?(?![\w$.])", re.ASCII)
-_SIMPLE_ESCAPES = re.compile(r"""(?:[^\\]|\\[nt"'\\])*""")
+_SIMPLE_STRING = re.compile(r"""(["'`])((?:[^\\]|\\[nt"'\\])*)\1""", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)")
-_WORDS = {"true": True, "false": False, "null": None}
+_ESCAPED = {"n": "\n", "t": "\t"}
+_CONSTANTS = {"true": "True", "false": "False", "null": "None"}
 
 
-@dataclass(frozen=True)
-class _Literals:
-    """JavaScript literals, read from tokens. Raises ValueError for anything else."""
+def _as_python(found: Sequence[Token], at: int) -> str:
+    """The JavaScript literals from a token up to their closing bracket, as a list in Python.
 
-    source: str
-    found: Sequence[Token]
-
-    def items(self, at: int, end: str) -> tuple[list[Any], int]:
-        """Values up to a closing mark, and the token after that."""
-        values: list[Any] = []
-        while self._text(at) != end:
-            value, at = self._value(at)
-            values.append(value)
-            if self._text(at) == ",":
-                at += 1
-            elif self._text(at) != end:
-                raise ValueError(self._text(at))
-        return values, at + 1
-
-    def _text(self, at: int) -> str:
-        if at >= len(self.found):
-            raise ValueError("the end of the text")
-        return self.found[at].text
-
-    def _value(self, at: int) -> tuple[Any, int]:
-        text, token = self._text(at), self.found[at]
-        if text == "[":
-            return self.items(at + 1, "]")
-        if text == "{":
-            return self._members(at + 1)
-        if text in "+-":
-            value, at = self._value(at + 1)
-            if not _is_number(value):
-                raise ValueError(text)
-            return (-value if text == "-" else value), at
+    Raises ValueError for tokens that are in no literal.
+    """
+    parts, depth, end = ["["], 1, 0
+    for n in range(at, len(found)):
+        token, text = found[n], found[n].text
+        depth += token.opens - token.closes
+        if depth == 0:
+            return "".join([*parts, "]"])
         if token.kind == "string":
-            return self._string(token), at + 1
-        if text in _WORDS:
-            return _WORDS[text], at + 1
-        number = _NUMBER.match(self.source, token.start)
-        if number is None:
+            match = _SIMPLE_STRING.fullmatch(text)
+            if match is None:
+                raise ValueError(text)
+            text = repr(_ESCAPE.sub(lambda each: _ESCAPED.get(each[1], each[1]), match[2]))
+        elif token.kind == "word" and found[n + 1 : n + 2] and found[n + 1].text == ":":
+            text = repr(text)
+        elif text in "()":
             raise ValueError(text)
-        while at < len(self.found) and self.found[at].start < number.end():
-            at += 1
-        return json.loads(str(int(number[0])) if number[0].isdecimal() else number[0]), at
-
-    def _members(self, at: int) -> tuple[dict[str, Any], int]:
-        members: dict[str, Any] = {}
-        while (name := self._text(at)) != "}":
-            token = self.found[at]
-            if self._text(at + 1) != ":" or token.kind not in ("word", "string"):
-                raise ValueError(name)
-            key = self._string(token) if token.kind == "string" else name
-            members[key], at = self._value(at + 2)
-            if self._text(at) == ",":
-                at += 1
-            elif self._text(at) != "}":
-                raise ValueError(self._text(at))
-        return members, at + 1
-
-    def _string(self, token: Token) -> str:
-        inner = token.text[1:-1]
-        if token.text[-1] != token.text[0] or not _SIMPLE_ESCAPES.fullmatch(inner):
-            raise ValueError(token.text)
-        return _ESCAPE.sub(lambda each: {"n": "\n", "t": "\t"}.get(each[1], each[1]), inner)
+        parts += [" " if token.start > end else "", _CONSTANTS.get(text, text)]
+        end = token.end
+    raise ValueError("the list does not end")

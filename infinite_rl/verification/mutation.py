@@ -1,7 +1,7 @@
-"""Programs with one thing wrong: an operator, a constant, a condition, a branch or a statement.
+"""Mutants of a program: one operator, constant, condition, branch or statement is changed.
 
 Python is changed in its syntax tree, JavaScript in its tokens. The programs are a model's: nothing
-is run or compiled here, and what is too long or too deep to be read has no mutants.
+runs or is compiled here, and a program that is too long or too deep to read has no mutants.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,31 +17,31 @@ from typing import Any, NamedTuple
 
 from ..sandbox.javascript.tokens import Token, tokens
 
-_MOST_CHARS = 20_000  # of a program: a tree takes some hundred times its text
-_FARTHEST = 500  # tokens that one change of JavaScript may span: the work stays linear
-# What Python's own parser raises for text that is no program, or one too deep or too long for it.
+_MAX_CHARS = 20_000  # of a program: its tree is about a hundred times as large
+_MAX_SPAN = 500  # tokens of one change of JavaScript: the work stays linear
+# The errors of Python's parser for invalid, too deep or too long text.
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed program, and the name of the change."""
+    """A changed program and the kind of the change."""
 
     change: str
     code: str
 
 
 class _Change(NamedTuple):
-    """The name of a change, and what writes the changed program out: most are never asked for."""
+    """The kind of a change, and a function that writes the changed program, if it is needed."""
 
     name: str
     write: Callable[[], str]
 
 
 def mutants(language: str, code: str) -> Iterator[Mutant]:
-    """Every single change of a program; none of one that cannot be read, or that is no code.
+    """Yield every single change of a program; none if the program cannot be read.
 
-    In JavaScript few of them may not compile: that is a change too.
+    A few JavaScript mutants may not compile.
     """
     for change in _changes(language, code):
         try:
@@ -50,33 +51,32 @@ def mutants(language: str, code: str) -> Iterator[Mutant]:
 
 
 def some_mutants(language: str, code: str, count: int, seed: str) -> Iterator[Mutant]:
-    """Up to `count` different mutants: of each kind of change one, as far as they go, then any.
+    """Yield up to `count` different mutants, in turn one of each kind of change.
 
-    They follow from the seed alone, and each is written out when it is asked for.
+    They follow from the seed alone, and each is written only when it is requested.
     """
-    found = _changes(language, code)
-    random.Random(seed).shuffle(found)
-    seen: dict[str, int] = {}
-    turns = []
-    for change in found:
-        turns.append(seen.get(change.name, 0))
-        seen[change.name] = turns[-1] + 1
-    in_turn = sorted(range(len(found)), key=turns.__getitem__)  # stable: the shuffle's order stays
+    changes = _changes(language, code)
+    random.Random(seed).shuffle(changes)
+    counts: Counter[str] = Counter()
+    turns: list[tuple[int, int]] = []
+    for at, change in enumerate(changes):
+        turns.append((counts[change.name], at))
+        counts[change.name] += 1
     chosen = {code}
-    for at in in_turn:
+    for _, at in sorted(turns):
         if len(chosen) > count:
             break
         try:
-            changed = found[at].write()
+            changed = changes[at].write()
         except _UNREADABLE:
             continue
         if changed not in chosen:
             chosen.add(changed)
-            yield Mutant(found[at].name, changed)
+            yield Mutant(changes[at].name, changed)
 
 
 def rewritten(language: str, code: str) -> str:
-    """The same program in another spelling, "" where there is none to be had."""
+    """Return the same program, reformatted; "" if it cannot be read."""
     if language == "javascript":
         return f"// the same program\n{code}\n// its end\n"
     try:
@@ -87,7 +87,7 @@ def rewritten(language: str, code: str) -> str:
 
 def _changes(language: str, code: str) -> list[_Change]:
     read = {"python": _python_changes, "javascript": _javascript_changes}.get(language)
-    if read is None or len(code) > _MOST_CHARS:
+    if read is None or len(code) > _MAX_CHARS:
         return []
     try:
         return list(read(code))
@@ -98,36 +98,19 @@ def _changes(language: str, code: str) -> list[_Change]:
 # --- Python, by its syntax tree ------------------------------------------------------------------
 
 _BINARY: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Add,
-    ast.Div: ast.FloorDiv,
-    ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.FloorDiv,
-    ast.Pow: ast.Mult,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-    ast.BitXor: ast.BitOr,
-    ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift,
-}
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.FloorDiv,
+    ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv, ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitOr, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
+}  # fmt: skip
 _COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-}
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
 _Changed = tuple[str, ast.AST]
 
 
 class _Swap(ast.NodeTransformer):
-    """Puts one node in the place of another."""
+    """Replace one node by another."""
 
     def __init__(self, old: ast.AST, new: ast.AST) -> None:
         self._old, self._new = old, new
@@ -137,7 +120,7 @@ class _Swap(ast.NodeTransformer):
 
 
 def _parsed(code: str) -> ast.Module:
-    if len(code) > _MOST_CHARS:
+    if len(code) > _MAX_CHARS:
         raise ValueError("the program is too long")
     return ast.parse(code)
 
@@ -197,7 +180,7 @@ def _changed_statement(node: ast.AST) -> Iterator[_Changed]:
 
 
 def _changeable(tree: ast.AST) -> list[ast.AST]:
-    """All nodes but docstrings, annotations, and text that only a format makes."""
+    """All nodes except docstrings, annotations and the text of f-strings."""
     left_out: set[ast.AST] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -237,7 +220,7 @@ def _spliced(code: str, start: int, text: str, end: int) -> str:
 
 
 def _changed_token(code: str, found: Sequence[Token], at: int) -> Iterator[tuple[str, int, str]]:
-    """Each change at a token: its name, where what it replaces ends, and the new text."""
+    """Each change at a token: its kind, the end of the replaced text, and the new text."""
     token = found[at]
     before = found[at - 1].text if at else ";"
     if token.kind == "mark" and token.text in _MARKS:
@@ -266,9 +249,9 @@ def _starts_statement(token: Token, before: str) -> bool:
 
 
 def _closing(found: Sequence[Token], at: int) -> int:
-    """Where the bracket that opens at a token closes; 0 where it does not."""
+    """The end of the bracket that opens at a token; 0 if it does not close."""
     depth = 0
-    for token in found[at : at + _FARTHEST]:
+    for token in found[at : at + _MAX_SPAN]:
         depth += token.opens - token.closes
         if depth == 0:
             return token.end
@@ -276,9 +259,9 @@ def _closing(found: Sequence[Token], at: int) -> int:
 
 
 def _statement(found: Sequence[Token], at: int) -> int:
-    """Where the statement that starts at a token ends, with its semicolon; 0 for a key or label."""
+    """The end of the statement that starts at a token, with its semicolon; 0 for a key or label."""
     depth = 0
-    for token in found[at : at + _FARTHEST]:
+    for token in found[at : at + _MAX_SPAN]:
         depth += token.opens - token.closes
         if depth < 0 or (depth == 0 and token.text in (":", ",")):
             return 0
