@@ -1,4 +1,4 @@
-"""What a model is asked: requests built from the task table, and the request to mend a sample."""
+"""Prompts of generation: a request per task type, and the request to correct a sample."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from .tasks import TASKS
 from .types import RewardFunctionScore, TaskType
 
-# A family stands for its first task.
-_NAMED = {task.family: task for task in reversed(TASKS.values())} | TASKS
+# A family name means its first task.
+_TASKS = {task.family: task for task in reversed(TASKS.values())} | TASKS
 
-TYPE_PROMPTS: dict[str, str] = {name: task.request for name, task in _NAMED.items()}
-TASK_SYSTEM_PROMPTS: dict[str, str] = {name: task.system_prompt for name, task in _NAMED.items()}
+TYPE_PROMPTS: dict[str, str] = {name: task.request for name, task in _TASKS.items()}
+TASK_SYSTEM_PROMPTS: dict[str, str] = {name: task.system_prompt for name, task in _TASKS.items()}
 
 RECTIFY_PROMPT = """Your last sample was rejected.
 
@@ -28,9 +28,9 @@ three sections, complete, in the required form. Keep the task unless the task it
 
 
 def task_request(task: TaskType, topic: str = "", previous: Sequence[str] = ()) -> str:
-    """The user prompt for a new sample: an example, the request, a topic, and what to differ from.
+    """Return the user prompt for a new sample: examples, the request, a topic, earlier prompts.
 
-    `previous` are prompts of earlier samples.
+    The new sample is to differ in kind from `previous`, the prompts of earlier samples.
     """
     parts = [f"An example, for its form only:\n\n{text.strip()}" for text in task.examples]
     parts.append(task.request)
@@ -43,7 +43,7 @@ def task_request(task: TaskType, topic: str = "", previous: Sequence[str] = ()) 
 
 
 def rectify_request(score: RewardFunctionScore, previous_output: str) -> str:
-    """The user prompt that asks for a rejected sample once more, told what failed."""
+    """Return the user prompt that asks for a corrected sample, with the reason for rejection."""
     return RECTIFY_PROMPT.format(
         format_score=score.format_score,
         correctness_score=score.correctness_score,

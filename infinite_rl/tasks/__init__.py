@@ -1,9 +1,9 @@
-"""The table of task types: one file each, one row each.
+"""The table of task types: one file and one row each.
 
-python.py      a Python program, with its tests
-javascript.py  the same in JavaScript
-math.py        a problem with one exact answer
-frame.py       the words that all system prompts share
+python.py      Python programming tasks with tests
+javascript.py  JavaScript programming tasks with tests
+math.py        mathematics problems with one exact answer
+frame.py       the part that all system prompts share
 """
 
 from __future__ import annotations

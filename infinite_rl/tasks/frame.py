@@ -1,4 +1,4 @@
-"""What every task's system prompt shares: the form of an answer and the rules of the house."""
+"""The part that all system prompts share: the form of a sample and the common rules."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Rules:
 
 
 def frame(*, answer: str, response: str, rules: tuple[str, ...]) -> str:
-    """A system prompt: the shared form with a task's own reference, response and rules."""
+    """Return a system prompt: the shared form with a task's reference, response and rules."""
     listed = "\n".join(f"- {rule}" for rule in rules)
     return _FRAME.format(answer=answer, response=response, rules=listed)
 
 
 def example(name: str) -> str:
-    """A packaged seed sample, in the on-disk format."""
+    """Return a packaged seed sample in the on-disk format."""
     path = Path(__file__).parent.parent / "examples" / f"{name}.md"
     return path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""JavaScript programming tasks, proven by tests in the sandbox."""
+"""JavaScript programming tasks, verified by tests in the sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python programming tasks, proven by tests in the sandbox."""
+"""Python programming tasks, verified by tests in the sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Function-call cases written out as expressions, in the language of the program. Pure."""
+"""Function-call cases as expressions in the language of the program. Pure."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from ...errors import shown
 from ..reward_function import BadReference
 from .reference import Call, Calls, Tests, split_method
 
-_EXACT = 2**53  # JavaScript's numbers hold every integer up to here
-_DEPTH = 100  # CPython's parser gives up at 200 brackets
+_MAX_EXACT = 2**53  # JavaScript's numbers represent every integer up to here
+_MAX_DEPTH = 100  # CPython's parser fails at 200 brackets
 
 
 def call_tests(calls: Calls, language: str) -> Tests:
-    """One test for each call: an expression, and the JSON value that it must have.
+    """Return one test for each call: an expression and the JSON value that it must have.
 
     Raises:
-        WrongLanguage: a value or a name that the language cannot write, or a language that is
-            neither of the two.
-        BadReference: a value that is no JSON.
+        WrongLanguage: the language cannot write a value or a name, or is neither of the two.
+        BadReference: a value is not JSON.
     """
     write = {"python": _python_call, "javascript": _javascript_call}.get(language)
     if write is None:
@@ -34,11 +33,11 @@ def call_tests(calls: Calls, language: str) -> Tests:
 
 
 class WrongLanguage(BadReference):
-    """The reference is none for a program in this language; it may be for another."""
+    """The reference is not for programs in this language; it may be for another."""
 
 
 def _check_depth(values: list[Any]) -> None:
-    for _ in range(_DEPTH):
+    for _ in range(_MAX_DEPTH):
         if not values:
             return
         values = [part for value in values for part in _parts(value)]
@@ -55,7 +54,7 @@ def _python_call(name: str, call: Call) -> str:
     names = split_method(name) if split_method(name)[0] else (name,)
     for word in (*names, *call.kwargs):
         if not word.isidentifier() or keyword.iskeyword(word):
-            raise WrongLanguage(f"{word!r} is no name in Python")
+            raise WrongLanguage(f"{word!r} is not a name in Python")
     _python(call.output)
     arguments = [_python(value) for value in call.args]
     arguments += [f"{key}={_python(value)}" for key, value in call.kwargs.items()]
@@ -71,7 +70,7 @@ def _javascript_call(name: str, call: Call) -> str:
 
 
 def _python(value: Any) -> str:
-    """A literal that is exactly this value."""
+    """A literal of exactly this value."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{_python(key)}: {_python(item)}' for key, item in value.items())}}}"
     if isinstance(value, list):
@@ -81,7 +80,7 @@ def _python(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return str(value)
     if isinstance(value, str):
-        return ascii("".join(value))  # a subclass may show itself in another way
+        return ascii("".join(value))  # a subclass may have another repr
     return _number(value)
 
 
@@ -92,7 +91,7 @@ def _javascript(value: Any) -> str:
         return f"[{', '.join(map(_javascript, value))}]"
     if value is None or isinstance(value, bool | str):
         return json.dumps(value)
-    if isinstance(value, int) and abs(value) > _EXACT:
+    if isinstance(value, int) and abs(value) > _MAX_EXACT:
         raise WrongLanguage(f"JavaScript has no number that is exactly {_number(value)}")
     return _number(value)
 
@@ -101,7 +100,7 @@ def _member(member: tuple[Any, Any]) -> str:
     key, value = member
     if not isinstance(key, str):
         raise WrongLanguage(f"a key of a JavaScript object must be a text, not {shown(key)}")
-    # In brackets, for a bare `__proto__` is not a key but sets the prototype.
+    # In brackets, since a bare `__proto__` is not a key but sets the prototype.
     return f"[{json.dumps(key)}]: {_javascript(value)}"
 
 
@@ -111,8 +110,8 @@ def _number(value: Any) -> str:
     if isinstance(value, float) and math.isinf(value):
         return "1e999" if value > 0 else "-1e999"
     if not isinstance(value, int | float):
-        raise BadReference(f"a case holds what is no JSON: {shown(value)}")
+        raise BadReference(f"a case has a value that is not JSON: {shown(value)}")
     try:
         return int.__repr__(value) if isinstance(value, int) else float.__repr__(value)
     except ValueError:  # more digits than Python writes
-        raise BadReference("a case holds a number of thousands of digits") from None
+        raise BadReference("a case has a number of thousands of digits") from None

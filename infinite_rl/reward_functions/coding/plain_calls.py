@@ -1,7 +1,7 @@
-"""Which tests only call the program and look at the values that it returns.
+"""Which tests only call the program and compare the values that it returns.
 
-Such a test fails without a program, and another spelling of the program cannot change its verdict.
-No run has to show either.
+Such a test fails without a program, and reformatting the program cannot change its verdict. No run
+is needed to show either.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from functools import lru_cache
 from ...sandbox.javascript.tokens import tokens
 from .reference import Tests
 
-_CACHED = 256
-_MOST_CHARS = 5_000  # of a test: the tree of a longer one costs more than a run
+_MAX_CACHED = 256
+_MAX_CHARS = 5_000  # of a test: the tree of a longer one costs more than a run
 
-# Python: builtins that see nothing but values, and nodes that are always evaluated as a whole.
+# Python: builtins that depend only on values, and nodes that are always fully evaluated.
 _FUNCTIONS = re.compile(
     "abs|all|any|bool|dict|divmod|float|frozenset|int|isinstance|len|list|max|min|pow|range|"
     "reversed|round|set|sorted|str|sum|tuple|zip"
@@ -45,24 +45,24 @@ _GLOBALS = re.compile(
 )
 
 
-@lru_cache(_CACHED)
+@lru_cache(_MAX_CACHED)
 def are_plain_calls(tests: Tests, language: str) -> bool:
-    """Whether each test calls the program in any case, and sees only values.
+    """Whether each test always calls the program and depends only on values.
 
-    For tests that a program has passed, so that their syntax is known to be right.
+    For tests that a program passed, so their syntax is valid.
     """
     is_plain = {"python": _is_plain_python, "javascript": _is_plain_javascript}.get(language)
     if is_plain is None or tests.setup or tests.entry_point or not tests.tests:
         return False
-    if tests.expected:  # all call one function, and the host looks at the value
+    if tests.expected:  # all call one function, and the host compares the value
         name = tests.tests[0].partition("(")[0]
         is_known = _GLOBALS.fullmatch(name) or hasattr(builtins, name)
         return not is_known and bool(_PROGRAM_NAME.fullmatch(name))
-    return all(len(text) <= _MOST_CHARS and is_plain(text) for text in tests.tests)
+    return all(len(text) <= _MAX_CHARS and is_plain(text) for text in tests.tests)
 
 
 def _is_plain_python(test: str) -> bool:
-    """One `assert`, no part of which can be left out."""
+    """One `assert` that is always fully evaluated."""
     try:
         nodes = list(ast.walk(tree := ast.parse(test.strip())))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -72,8 +72,8 @@ def _is_plain_python(test: str) -> bool:
         return False
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     program = {name for name in names if not _FUNCTIONS.fullmatch(name)}
-    known = any(hasattr(builtins, name) or name.startswith("_") for name in program)
-    return bool(program) and not known and isinstance(statement.msg, ast.Constant | None)
+    reserved = any(hasattr(builtins, name) or name.startswith("_") for name in program)
+    return bool(program) and not reserved and isinstance(statement.msg, ast.Constant | None)
 
 
 def _is_evaluated(node: ast.AST) -> bool:
@@ -83,15 +83,15 @@ def _is_evaluated(node: ast.AST) -> bool:
 
 
 def _is_plain_javascript(test: str) -> bool:
-    """One call of an assertion, no part of which can be left out."""
-    found = list(tokens(test.strip().rstrip("; ")))
-    texts = ["", *(token.text for token in found), ""]
+    """One call of an assertion that is always fully evaluated."""
+    stream = list(tokens(test.strip().rstrip("; ")))
+    texts = ["", *(token.text for token in stream), ""]
     calls_program = False
-    for token, before, after in zip(found, texts, texts[2:], strict=False):
+    for token, before, after in zip(stream, texts, texts[2:], strict=False):
         text = token.text
         if token.kind == "word" and not text[0].isdigit() and not _WORDS.fullmatch(text):
             if text == "require":
-                continue  # what it is called with is looked at below
+                continue  # its argument is checked below
             if after == ":" and before in ("{", ","):
                 continue
             is_call = after == "(" and before != "." and _PROGRAM_NAME.fullmatch(text)

@@ -1,7 +1,7 @@
-"""What a coding answer is judged against: the forms a reference may take, told apart by shape.
+"""The forms of a reference of a coding answer, distinguished by shape.
 
-Pure. Text is never guessed to be code: only text that consists of code fences is, or of assertions
-that call something, which no program prints.
+Pure. Text is never guessed to be code: only text that consists of code fences is code, or text that
+consists of assertions that call something, which no program prints.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..reward_function import BadReference
 
 _SPEC_START = re.compile(r"""\{\s*["'](?:tests|cases|entry_point|setup|compare)["']\s*:""")
 TYPESCRIPT = "typescript"
-_NOT_RUN = re.compile(
+_WITHOUT_RUNTIME = re.compile(
     r"bash|c|c#|c\+\+|cpp|cs|csharp|dart|go|golang|haskell|java|julia|kotlin|lua|perl|php|r|rb|rs"
     r"|ruby|rust|scala|sh|sql|swift|typescript"
 )
@@ -32,15 +32,15 @@ _TYPESCRIPT_LABELS = ("ts", "tsx", "mts", "cts", TYPESCRIPT)
 _METHOD = re.compile(r"(?P<class>[^\W\d]\w*)\(\)\.(?P<method>[^\W\d]\w*)")
 _COMPARE = ("tolerant", "exact")
 _FORMS = ("tests", "cases", "output")
-_BESIDE = ("entry_point", "setup", "compare", "tolerance", "language", "file")
-_OF_A_CASE = ("input", "args", "kwargs")
-_KEYS = (*_FORMS, *_BESIDE, *_OF_A_CASE)
-_LIKE = 0.8  # how alike a key is to the one that was meant; "text" and "tests" come to 0.67
-_LEAST_START = 3  # characters of a key that is cut off, as "lang"
-_MOST_KEYS, _LONGEST_KEY = 2 * len(_KEYS), 20  # of an object that may say how to judge
-_MISSPELT = {"test": "tests", "case": "cases"}  # with a list, no output that a program prints
+_OPTIONS = ("entry_point", "setup", "compare", "tolerance", "language", "file")
+_CASE_KEYS = ("input", "args", "kwargs")
+_KEYS = (*_FORMS, *_OPTIONS, *_CASE_KEYS)
+_MIN_SIMILARITY = 0.8  # of a misspelt key; "text" and "tests" have 0.67
+_MIN_PREFIX = 3  # characters of an abbreviated key, such as "lang"
+_MAX_KEYS, _MAX_KEY_CHARS = 2 * len(_KEYS), 20  # of an object that may say how to judge
+_MISSPELT = {"test": "tests", "case": "cases"}  # with a list, this is not an output
 _FILE = re.compile(r"[\w$][\w$.-]*")
-# A function of the test itself, which does nothing unless something calls it with an argument.
+# A function that the test defines: it does nothing unless something calls it with an argument.
 _HELPER = re.compile(
     r"^(?:async[ \t]+)?(?:def|function\*?)[ \t]+"
     r"(?P<name>(?!test|set_?[uU]p|tear_?[dD]own)[\w$]+)\(\s*[^)\s]"
@@ -48,20 +48,20 @@ _HELPER = re.compile(
     r"(?:function\b|[\w$]+[ \t]*=>|\([^()\n]+\)[ \t]*=>)",
     re.MULTILINE,
 )
-_MOST_BARE = 20_000
+_MAX_BARE_CHARS = 20_000
 _JAVASCRIPT_ASSERTION = re.compile(
     r"(?:console\.assert|(?:require\((['\"])(?:node:)?assert(?:/strict)?\1\)|assert)"
     r"(?:\.strict)?(?:\.[A-Za-z]+)?)\((?P<inside>[^\n]*)\);?"
 )
 _CALL = re.compile(r"[\w$]\(")
 _COMMENT_LINE = re.compile(r"^[ \t]*(?:#|//)[^\n]*", re.MULTILINE)
-_MOST = 1e300  # a tolerance that is no infinity
-_FENCES_IN_FENCES = 8  # a fence around a sample, one around its answer, and some to spare
+_MAX_TOLERANCE = 1e300
+_MAX_NESTED_FENCES = 8  # one around a sample, one around its answer, and some to spare
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far a printed number may be from the expected one: either of the two is enough."""
+    """How far a printed number may be from the expected one: either error is enough."""
 
     absolute: float = 0.0
     relative: float = 0.0
@@ -69,9 +69,9 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Output:
-    """The program must print this text; with `exact` to the letter, but for one last newline.
+    """The program must print this text; with `exact` to the letter, up to one last newline.
 
-    `language` is what the program is to be written in, here and below; "" where that is not said.
+    `language` is the required language of the program, here and below, or "".
     """
 
     text: str
@@ -89,7 +89,7 @@ class Predicate:
 
 @dataclass(frozen=True)
 class ReferenceCode:
-    """The program must print what this code prints; `language` is "" where the fence names none."""
+    """The program must print what this code prints; `language` is that of its fence, or ""."""
 
     code: str
     language: str = ""
@@ -100,11 +100,11 @@ class Tests:
     """Each test must pass in the program's namespace. `setup` runs after the program, before them.
 
     With `entry_point`, tests define `check(candidate)`, which is called with the named function.
-    With `expected`, each test is an expression that must have that JSON value. `file` is a name by
-    which tests import the program.
+    With `expected`, each test is an expression that must have that JSON value. `file` is a name
+    under which tests import the program.
     """
 
-    __test__ = False  # a noun of ours, not a test class for pytest to collect
+    __test__ = False  # not a test class for pytest to collect
 
     tests: tuple[str, ...]
     entry_point: str = ""
@@ -114,15 +114,15 @@ class Tests:
     language: str = ""
 
     def arguments(self) -> dict[str, Any]:
-        """What an executor is to be told; `expected` and `file` only where there are any."""
-        told: dict[str, Any] = {"tests": self.tests, "entry_point": self.entry_point}
-        more = {"expected": self.expected, "file": self.file}
-        return told | {"setup": self.setup} | {name: each for name, each in more.items() if each}
+        """The arguments of an executor; `expected` and `file` only if they are not empty."""
+        names = ("tests", "entry_point", "setup")
+        optional = [name for name in ("expected", "file") if getattr(self, name)]
+        return {name: getattr(self, name) for name in (*names, *optional)}
 
 
 @dataclass(frozen=True)
 class Cases:
-    """For each pair of standard input and output, the program must print the output."""
+    """For each standard input, the program must print the paired output."""
 
     cases: tuple[tuple[str, str], ...]
     exact: bool = False
@@ -132,7 +132,7 @@ class Cases:
 
 @dataclass(frozen=True)
 class Call:
-    """A function call, and the value that it must return. All values are JSON, or tuples."""
+    """A function call and the value that it must return. All values are JSON, or tuples."""
 
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
@@ -156,28 +156,28 @@ Reference: TypeAlias = Output | Predicate | ReferenceCode | Tests | Cases | Call
 
 
 def read_reference(expected: object) -> Reference:
-    """The reference that `expected` stands for.
+    """Read the reference that `expected` stands for.
 
     - a callable: a predicate on the printed text
     - a mapping, or JSON text of an object, with one of these sets of keys:
-        tests, and perhaps entry_point, setup   source text that must run without an exception
-        entry_point, cases of args, output      calls and their values; kwargs may be there, too
-        cases of input, output                  what is printed; input may be left out
-        output                                  what is printed: a text, or a value as JSON
-      Where outputs are printed, compare is "tolerant" (see `compare`; the default) or "exact", and
-      tolerance says how far numbers may be off: a number below 1, which is enough as an absolute or
-      as a relative error, or an object with "absolute", "relative" or both. language and file may
-      be there in each. entry_point is a function, or "Solution().f"
-    - text that is nothing but `assert` statements of Python, or lines of `assert` or
-      `console.assert` of JavaScript, each of which calls something: tests
-    - text that is nothing but code fences in a language that can be run, or in none: code, or tests
-      as above
-    - any other text, number or JSON: the text to be printed. An object with "output" is that where
-      no other key is one of the above, or nearly one
+        tests, optionally entry_point, setup   source text that must run without an exception
+        entry_point, cases of args, output     calls and their values; kwargs are optional
+        cases of input, output                 the printed text; input is optional
+        output                                 the printed text, or a value as JSON
+      For printed outputs, compare is "tolerant" (see `compare`; the default) or "exact", and
+      tolerance bounds the error of numbers: a number below 1, which suffices as an absolute or as a
+      relative error, or an object with "absolute", "relative" or both. language and file are always
+      optional. entry_point is a function, or "Solution().f"
+    - text that consists of Python `assert` statements, or of lines of `assert` or `console.assert`
+      of JavaScript, each of which calls something: tests
+    - text that consists of code fences in a language with a runtime, or without a language: code,
+      or tests as above
+    - any other text, number or JSON: the text to be printed. An object with "output" is such a text
+      unless another key is one of the above, or similar to one
 
     Raises:
-        BadReference: nothing to compare with, tests or cases that are malformed, a key that has no
-            meaning, or code in another language.
+        BadReference: there is nothing to compare with, tests or cases are malformed, a key has no
+            meaning, or code is in another language.
     """
     if callable(expected):
         return Predicate(expected)
@@ -191,62 +191,62 @@ def read_reference(expected: object) -> Reference:
 
 
 def named_language(label: str) -> str:
-    """The programming language that the label of a fence names; "" where it names none."""
+    """The programming language that the label of a fence names, or ""."""
     label = label.lower()
     if label in _TYPESCRIPT_LABELS:
         return TYPESCRIPT
-    return language_of(label) or (label if _NOT_RUN.fullmatch(label) else "")
+    return language_of(label) or (label if _WITHOUT_RUNTIME.fullmatch(label) else "")
 
 
 def split_method(entry_point: str) -> tuple[str, str]:
     """The class and the method of "Solution().f"; ("", "") for the name of a function."""
-    found = _METHOD.fullmatch(entry_point)
-    return (found["class"], found["method"]) if found else ("", "")
+    match = _METHOD.fullmatch(entry_point)
+    return (match["class"], match["method"]) if match else ("", "")
 
 
 def _printed(value: object) -> str:
-    """A value as text: of a mapping or a list its JSON."""
+    """A value as text; a mapping or a list as JSON."""
     try:
         if isinstance(value, Mapping | list | tuple):
             return json.dumps(value, ensure_ascii=False, default=str)
         return str(value)
-    # Circular, nested too deeply, of 5000 digits, with odd keys.
+    # Circular, nested too deeply, with 5000 digits or with unusual keys.
     except (ValueError, TypeError, RecursionError) as fault:
         raise BadReference(f"the expected output cannot be written: {fault}") from None
 
 
 def _read_text(text: str) -> Reference:
-    """Code in fences, or what the text says; of fences that hold no code, what they hold."""
-    for _ in range(_FENCES_IN_FENCES):
+    """Code in fences, or the text itself; fences without code are unwrapped."""
+    for _ in range(_MAX_NESTED_FENCES):
         blocks = code_blocks(text)
         if not blocks or not _only_fences(text, blocks):
             return _read_bare(text)
         if _hold_code(blocks):
             return _read_code(blocks)
         text = "\n".join(block.code for block in blocks)
-    raise BadReference("the expected output is fences in fences")
+    raise BadReference("the expected output has too many nested fences")
 
 
 def _assertions(text: str, language: str = "") -> Tests | None:
-    """Text that is nothing but assertions, which prints nothing and says nothing else: tests."""
-    if len(text) > _MOST_BARE:
+    """The tests of a text that consists of assertions; None for other text."""
+    if len(text) > _MAX_BARE_CHARS:
         return None
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if language != "python" and lines and all(map(_is_javascript_assertion, lines)):
-        # `assert(f(2) == 4)` is Python, too: the language is then another's to say.
+        # `assert(f(2) == 4)` is also Python: then the language is left open.
         shared = all(line.startswith("assert(") for line in lines) and _python_assertions(text)
         return Tests(tuple(lines), language=language or ("" if shared else "javascript"))
-    found = () if language == "javascript" else _python_assertions(text)
-    return Tests(found, language="python") if found else None
+    assertions = () if language == "javascript" else _python_assertions(text)
+    return Tests(assertions, language="python") if assertions else None
 
 
 def _is_javascript_assertion(line: str) -> bool:
-    found = _JAVASCRIPT_ASSERTION.fullmatch(line)
-    return found is not None and _CALL.search(found["inside"]) is not None
+    match = _JAVASCRIPT_ASSERTION.fullmatch(line)
+    return match is not None and _CALL.search(match["inside"]) is not None
 
 
 def _python_assertions(text: str) -> tuple[str, ...]:
-    """The statements of Python text that consists of `assert`s with a call in each; else none."""
+    """The statements of Python text that consists of `assert`s with calls; else ()."""
     if not text.lstrip().startswith("assert"):
         return ()
     try:
@@ -274,28 +274,28 @@ def _read_bare(text: str) -> Reference:
 
 
 def _is_spec(value: Mapping[str, Any]) -> bool:
-    """Whether a mapping says how to judge, or means to. Any other is a value to be printed."""
+    """Whether a mapping says how to judge, or tries to. Any other is a value to be printed."""
     if value.keys() & {"tests", "cases"} or {"output"} == value.keys():
         return True
     if any(isinstance(value.get(key), list) for key in _MISSPELT):
         return True
-    if len(value) > _MOST_KEYS:
+    if len(value) > _MAX_KEYS:
         return False
-    meant = {meaning for key in value if (meaning := _meant(key))}
+    meant = {*map(_meant, value)} - {""}
     return len(meant) > 1 and not meant.isdisjoint(_FORMS)
 
 
 def _meant(key: object) -> str:
-    """The key that it is, or nearly is; "" where it is like none."""
-    if not isinstance(key, str) or len(key) > _LONGEST_KEY:
+    """The key that this is, or is similar to; "" if there is none."""
+    if not isinstance(key, str) or len(key) > _MAX_KEY_CHARS:
         return ""
     key = key.lower()
-    begun = [known for known in _KEYS if len(key) >= _LEAST_START and known.startswith(key)]
-    return next(iter([*begun, *get_close_matches(key, _KEYS, 1, _LIKE)]), "")
+    full = [name for name in _KEYS if len(key) >= _MIN_PREFIX and name.startswith(key)]
+    return next(iter([*full, *get_close_matches(key, _KEYS, 1, _MIN_SIMILARITY)]), "")
 
 
 def _only_fences(text: str, blocks: list[CodeBlock]) -> bool:
-    """Whether nothing but blank space stands around and between closed blocks."""
+    """Whether only white space stands around and between closed blocks."""
     starts, ends = [block.start for block in blocks], [block.end for block in blocks]
     gaps = zip([0, *ends], [*starts, len(text)], strict=True)
     return all(block.closed for block in blocks) and not any(
@@ -304,14 +304,14 @@ def _only_fences(text: str, blocks: list[CodeBlock]) -> bool:
 
 
 def _hold_code(blocks: list[CodeBlock]) -> bool:
-    """Whether they hold code, not what each of them names instead ("json", "text").
+    """Whether the blocks hold code, not data of another kind ("json", "text").
 
-    Raises `BadReference` for code in a language that cannot be run.
+    Raises `BadReference` for code in a language without a runtime.
     """
     for block in blocks:
-        named = named_language(block.language)
-        if named and not language_of(named):
-            raise BadReference(f"the reference code is in {named}, which cannot be run")
+        label = named_language(block.language)
+        if label and not language_of(label):
+            raise BadReference(f"the reference code is in {label}, which cannot be run")
     return not all(block.language and not language_of(block.language) for block in blocks)
 
 
@@ -335,7 +335,7 @@ def _read_spec(spec: Mapping[str, Any]) -> Reference:
         _allow(spec, "tests", "entry_point", "setup")
         return _read_tests(spec, language, file)
     if "cases" not in spec:
-        if spec.keys() & {*_OF_A_CASE}:
+        if spec.keys() & {*_CASE_KEYS}:
             raise BadReference('a case stands in a list, as in {"cases": [{"input", "output"}]}')
         _allow(spec, "output", "compare", "tolerance")
         if spec.get("output") is None:
@@ -350,10 +350,10 @@ def _read_spec(spec: Mapping[str, Any]) -> Reference:
     return Cases(_read_each(spec["cases"], _read_case), *_read_compare(spec), language)
 
 
-def _allow(spec: Mapping[str, Any], *known: str) -> None:
-    known = (*known, "language", "file")
-    if unknown := sorted(map(str, spec.keys() - {*known})):
-        near = [meant for key in unknown if (meant := _meant(key)) in known]
+def _allow(spec: Mapping[str, Any], *keys: str) -> None:
+    keys = (*keys, "language", "file")
+    if unknown := sorted(map(str, spec.keys() - {*keys})):
+        near = [meant for key in unknown if (meant := _meant(key)) in keys]
         hint = f"; did you mean {near[0]}?" if near else ""
         raise BadReference(f"keys that have no meaning here: {', '.join(unknown)}{hint}")
 
@@ -366,7 +366,7 @@ def _read_language(spec: Mapping[str, Any]) -> str:
 
 
 def _read_file(spec: Mapping[str, Any]) -> str:
-    """The name of the program's file, as "bank.py": no path, for there is one file alone."""
+    """The name of the program's file, such as "bank.py"; not a path, since there is one file."""
     name = spec.get("file") or ""
     if name and not (isinstance(name, str) and _FILE.fullmatch(name)):
         raise BadReference(
@@ -390,14 +390,18 @@ def _read_compare(spec: Mapping[str, Any]) -> tuple[bool, Tolerance | None]:
 
 
 def _read_tolerance(value: object) -> Tolerance:
-    """One number is both errors, as in the checkers of contests."""
+    """One number bounds both errors, as in the checkers of contests."""
     errors: Mapping[Any, Any] = (
         value if isinstance(value, Mapping) else {"absolute": value, "relative": value}
     )
     if not errors or errors.keys() - {"absolute", "relative"}:
         raise BadReference('tolerance must be a number, or have "absolute", "relative" or both')
     for name, error in errors.items():
-        if isinstance(error, bool) or not isinstance(error, (int, float)) or not 0 <= error < _MOST:
+        if (
+            isinstance(error, bool)
+            or not isinstance(error, (int, float))
+            or not 0 <= error < _MAX_TOLERANCE
+        ):
             raise BadReference(f"the {name} tolerance must be a number from 0 on: {shown(error)}")
     if errors.get("relative", 0) >= 1:
         raise BadReference("a relative tolerance must be below 1")
@@ -435,10 +439,10 @@ def _read_tests(spec: Mapping[str, Any], language: str, file: str) -> Tests:
 
 
 def _idle_helper(tests: Sequence[str]) -> str:
-    """A function that the tests define and never name again, as `check`; "" where there is none."""
+    """A function that the tests define but never name again, such as `check`, or ""."""
     code = _COMMENT_LINE.sub("", "\n".join(tests))
     counts = Counter(re.findall(r"[\w$]+", code))
-    names = (found["name"] or found["arrow"] for found in _HELPER.finditer(code))
+    names = (match["name"] or match["arrow"] for match in _HELPER.finditer(code))
     return next((name for name in names if counts[name] == 1), "")
 
 
@@ -453,11 +457,11 @@ def _read_case(case: object) -> tuple[str, str]:
         raise BadReference("cases with arguments need an entry_point, and no input")
     if not isinstance(case, Mapping) or case.keys() - {"input"} != {"output"}:
         raise BadReference('each case must have an "output", and may have an "input"')
-    given, wanted = case.get("input", ""), case["output"]
-    for text in (given, wanted):
+    stdin, output = case.get("input", ""), case["output"]
+    for text in (stdin, output):
         if isinstance(text, bool) or not isinstance(text, str | int | float):
             raise BadReference("the input and the output of a case must be texts or numbers")
-    return _printed(given), _printed(wanted)
+    return _printed(stdin), _printed(output)
 
 
 def _read_call(case: object) -> Call:
