@@ -121,6 +121,12 @@ def only(found: Iterable[Any]) -> Any:
     return one
 
 
+def find_sum(prompt: str, one: Any, two: Any) -> Any:
+    """The combination of two things that a prompt asks for: `3A + B`, `2z - 3w`."""
+    found = re.search(r"(\d)[Azv] ([-+]) (\d?)[Bw]", prompt)
+    return int(found[1]) * one + int(found[2] + (found[3] or "1")) * two if found else None
+
+
 def letter(text: str) -> str:
     return str(only(re.findall(r"[a-z]", text)))
 
@@ -871,49 +877,12 @@ def heron(a: float, b: float, c: float) -> float:
     return math.sqrt(s * (s - a) * (s - b) * (s - c))
 
 
-def right_triangle(prompt: str, a: int, b: int) -> Any:
-    c = math.hypot(a, b)
-    return {
-        "the perimeter": a + b + c,
-        "the length of the hypotenuse": c,
-        "the height on the hypotenuse": 2 * heron(a, b, c) / c,
-        "the radius": a * b * c / 4 / heron(a, b, c),
-    }
-
-
-def angled(prompt: str, a: int, b: int, angle: int) -> Any:
-    c = abs(a - cmath.rect(b, math.radians(angle)))
-    return heron(a, b, c) if "the area" in prompt else c
-
-
 def line(slope: F, x: F | int, y: F | int) -> Callable[[str], bool]:
     """A test of the equation y = ... of a straight line."""
     return lambda answer: (
         answer.startswith("y = ")
         and all(value(answer[4:], x=F(n)) == y + slope * (n - x) for n in (0, 1, 7))
     )
-
-
-def segment(prompt: str, a: int, b: int, c: int, d: int) -> Any:
-    slope, middle = F(d - b, c - a), (F(a + c, 2), F(b + d, 2))
-    return {
-        "the distance": math.dist((a, b), (c, d)),
-        "the midpoint": middle,
-        "the reflection": (F(c + c - a), F(d + d - b)),
-        "the perpendicular bisector": lambda: line(-1 / slope, *middle),
-        "the straight line": lambda: line(slope, a, b),
-    }
-
-
-def corners(prompt: str, a: int, b: int, c: int, d: int, e: int, f: int) -> Any:
-    added = (c + e - 2 * a) ** 2 + (d + f - 2 * b) ** 2  # |AB + AC|^2
-    return {
-        "the area": F(abs(a * (d - f) + c * (f - b) + e * (b - d)), 2),
-        "the centroid": (F(a + c + e, 3), F(b + d + f, 3)),
-        "a parallelogram": (F(a - c + e), F(b - d + f)),
-        # |AB + AC|^2 - |AB - AC|^2 = 4 AB.AC
-        "the dot product": F(added - (c - e) ** 2 - (d - f) ** 2, 4),
-    }
 
 
 def circle(prompt: str, left: str, right: int) -> Any:
@@ -940,17 +909,6 @@ def circle(prompt: str, left: str, right: int) -> Any:
     }
 
 
-def sector(prompt: str, r: int, angle: int) -> Any:
-    arc = math.radians(angle) * r
-    return {"the area": arc * r / 2, "the length of the arc": arc, "the perimeter": arc + 2 * r}
-
-
-def ring(prompt: str, inner: int, outer: int) -> Any:
-    area = math.pi * (outer + inner) * (outer - inner)
-    chord = 2 * outer * math.sin(math.acos(inner / outer))
-    return {"a chord": chord, "the ratio": math.pi * inner**2 / area, "the area between": area}
-
-
 def of_corners(prompt: str, n: int) -> Any:
     pairs = list(combinations(range(n), 2))
     return {
@@ -968,58 +926,49 @@ def by_angle(prompt: str, outer: str = "", inner: str = "") -> Any:
     return of_corners(prompt, only(n for n in range(3, 200) if F(360, n) == angle))
 
 
-def can(prompt: str, h: int, r: int = 0, d: int = 0) -> Any:
-    r = r or d / 2
-    side, base = 2 * math.pi * r * h, math.pi * r * r
-    return {"the volume": base * h, "the whole surface": side + 2 * base, "the curved side": side}
-
-
-def ball(prompt: str, d: int = 0, r: int = 0) -> Any:
-    d = d or 2 * r
-    return {
-        "the volume": math.pi * d**3 / 6,
-        "the surface area": math.pi * d**2,
-        "of half of the ball": math.pi * d**2 * 3 / 4,
-    }
-
-
-def brick(prompt: str, *edges: int) -> Any:
-    surface = 2 * sum(a * b for a, b in combinations(edges, 2))
-    ratio = F(math.prod(edges), surface)
-    return {
-        "the space diagonal": math.hypot(*edges),
-        "the ratio": ratio,
-        "the surface area": surface,
-    }
-
-
-def cone(prompt: str, h: int, r: int = 0, d: int = 0) -> Any:
-    r = r or d / 2
-    volume, slant = math.pi * r * r * h / 3, math.hypot(r, h)
-    side = math.pi * r * slant
-    return {"the volume": volume, "the slant height": slant, "the curved side": side}
-
-
-def pyramid(prompt: str, h: int, side: int, *_: int) -> Any:
-    return {
-        "the volume": F(side * side * h, 3),
-        "of a side face": math.hypot(side / 2, h),
-        "an edge from base to top": math.dist((0, 0, h), (side / 2, side / 2, 0)),
-    }
-
-
 POINT = r"\((-?\d+), (-?\d+)\)"
 IN = "(?:centimetres|metres|feet|inches)"
 UNIT = rf"(\d+) {IN}"
 FAMILIES["geometry"] = {
-    rf"legs of {UNIT} and {UNIT}|AC = {UNIT} and BC = {UNIT}|rectangle that measures {UNIT} by {UNIT}": right_triangle,
-    r"are (\d+) and (\d+) long, and the angle .* has (\d+)|length (\d+) and (\d+) meet at an angle of (\d+)|roads of (\d+) km and (\d+) km .* angle of (\d+)": angled,
-    rf"P(?: = | is at )?{POINT}(?: and| to)? Q(?: = | at )?{POINT}": segment,
-    rf"P{POINT} and Q{POINT}|P is at {POINT} and Q at {POINT}|P = {POINT} to Q = {POINT}": segment,
-    rf"A(?: = )?{POINT}, B(?: = )?{POINT}(?:,| and) C(?: = )?{POINT}|stand at {POINT}, {POINT} and {POINT}": corners,
+    rf"legs of {UNIT} and {UNIT}|AC = {UNIT} and BC = {UNIT}|rectangle that measures {UNIT} by {UNIT}": lambda _, a, b: {
+        "the length of the hypotenuse": (c := math.hypot(a, b)),
+        "the perimeter": a + b + c,
+        "the height on the hypotenuse": 2 * heron(a, b, c) / c,
+        "the radius": a * b * c / 4 / heron(a, b, c),
+    },
+    r"are (\d+) and (\d+) long, and the angle .* has (\d+)|length (\d+) and (\d+) meet at an angle of (\d+)|roads of (\d+) km and (\d+) km .* angle of (\d+)": lambda _, a, b, angle: {
+        "the third side": (c := abs(a - cmath.rect(b, math.radians(angle)))),
+        "the area": heron(a, b, c),
+    },
+    rf"P{POINT} and Q{POINT}|P is at {POINT} and Q at {POINT}|P = {POINT} to Q = {POINT}": lambda _, a, b, c, d: {
+        "the distance": math.dist((a, b), (c, d)),
+        "the midpoint": (middle := (F(a + c, 2), F(b + d, 2))),
+        "the reflection": (F(c + c - a), F(d + d - b)),
+        "the perpendicular bisector": lambda: line(F(a - c, d - b), *middle),
+        "the straight line": lambda: line(F(d - b, c - a), a, b),
+    },
+    rf"A(?: = )?{POINT}, B(?: = )?{POINT}(?:,| and) C(?: = )?{POINT}|stand at {POINT}, {POINT} and {POINT}": lambda _, a, b, c, d, e, f: {
+        "the area": F(abs(a * (d - f) + c * (f - b) + e * (b - d)), 2),
+        "the centroid": (F(a + c + e, 3), F(b + d + f, 3)),
+        "a parallelogram": (F(a - c + e), F(b - d + f)),
+        # AB^2 + AC^2 - BC^2 = 2 AB.AC
+        "the dot product": F(
+            sum(((c - a) ** 2, (d - b) ** 2, (e - a) ** 2, (f - b) ** 2))
+            - sum(((e - c) ** 2, (f - d) ** 2)),
+            2,
+        ),
+    },
     r"(x\^2 \+ y\^2.*?) = (-?\d+)": circle,
-    rf"radius {UNIT} and the angle (\d+)|cake of radius {UNIT} spans (\d+)|radii of {UNIT} and an arc of (\d+)": sector,
-    rf"radii of {UNIT} and {UNIT}|pond of radius {UNIT} .* radius {UNIT}": ring,
+    rf"radius {UNIT} and the angle (\d+)|cake of radius {UNIT} spans (\d+)|radii of {UNIT} and an arc of (\d+)": lambda _, r, angle: {
+        "the length of the arc": (arc := math.radians(angle) * r),
+        "the area": arc * r / 2,
+        "the perimeter": arc + 2 * r,
+    },
+    rf"radii of {UNIT} and {UNIT}|pond of radius {UNIT} .* radius {UNIT}": lambda _, inner, outer: {
+        "the area between": (area := math.pi * (outer + inner) * (outer - inner)),
+        "the ratio": math.pi * inner**2 / area,
+        "a chord": 2 * outer * math.sin(math.acos(inner / outer)),
+    },
     r"equilateral triangle has sides of length (\d+)": lambda _, s: s * s * math.sqrt(3) / 4,
     r"regular hexagon has sides of length (\d+)": lambda _, s: 6 * s * s * math.sqrt(3) / 4,
     r"square has a diagonal of length (\d+)": lambda _, d: d * math.cos(math.pi / 4),
@@ -1031,11 +980,31 @@ FAMILIES["geometry"] = {
     ),
     r"exterior angle of a regular polygon has (?P<outer>\S+) degrees|polygon turns by (?P<outer2>\S+) degrees|interior angles of a regular polygon have (?P<inner>\S+) degrees": by_angle,
     r"polygon has (\d+) sides|equal angles has (\d+) corners|polygon with (\d+) corners": of_corners,
-    rf"cylinder has the radius (?P<r>\d+) {IN} and the height (?P<h>\d+)|tin is (?P<h2>\d+) {IN} high and measures (?P<d>\d+)": can,
-    rf"sphere has the radius (?P<r>\d+) {IN}|ball measures (?P<d>\d+) {IN}": ball,
-    rf"box measures {UNIT} by {UNIT} by {UNIT}|edges of (\d+), (\d+) and (\d+)": brick,
-    rf"base of radius (?P<r>\d+) {IN} and the height (?P<h>\d+)|cone is (?P<h2>\d+) {IN} high and (?P<d>\d+)": cone,
-    rf"pyramid of height {UNIT} .* sides of {UNIT}|pyramid, {UNIT} high, on a square of {UNIT}": pyramid,
+    rf"cylinder has the radius (?P<r>\d+) {IN} and the height (?P<h>\d+)|tin is (?P<h2>\d+) {IN} high and measures (?P<d>\d+)": lambda _, h, r=0, d=0: {
+        "the volume": (base := math.pi * (r or d / 2) ** 2) * h,
+        "the curved side": (side := 2 * math.pi * (r or d / 2) * h),
+        "the whole surface": side + 2 * base,
+    },
+    rf"sphere has the radius (?P<r>\d+) {IN}|ball measures (?P<d>\d+) {IN}": lambda _, r=0, d=0: {
+        "the volume": math.pi * (2 * r + d) ** 3 / 6,
+        "the surface area": math.pi * (2 * r + d) ** 2,
+        "of half of the ball": math.pi * (2 * r + d) ** 2 * 3 / 4,
+    },
+    rf"box measures {UNIT} by {UNIT} by {UNIT}|edges of (\d+), (\d+) and (\d+)": lambda _, *edges: {
+        "the space diagonal": math.hypot(*edges),
+        "the surface area": (surface := 2 * sum(a * b for a, b in combinations(edges, 2))),
+        "the ratio": F(math.prod(edges), surface),
+    },
+    rf"base of radius (?P<r>\d+) {IN} and the height (?P<h>\d+)|cone is (?P<h2>\d+) {IN} high and (?P<d>\d+)": lambda _, h, r=0, d=0: {
+        "the volume": math.pi * (r or d / 2) ** 2 * h / 3,
+        "the slant height": (slant := math.hypot(r or d / 2, h)),
+        "the curved side": math.pi * (r or d / 2) * slant,
+    },
+    rf"pyramid of height {UNIT} .* sides of {UNIT}|pyramid, {UNIT} high, on a square of {UNIT}": lambda _, h, side, *_more: {
+        "the volume": F(side * side * h, 3),
+        "of a side face": math.hypot(side / 2, h),
+        "an edge from base to top": math.dist((0, 0, h), (side / 2, side / 2, 0)),
+    },
 }
 
 # --- series: term by term
@@ -1276,17 +1245,6 @@ def matrices(text: str) -> list[Any]:
     return [np.array([[float(F(x)) for x in row.split(" & ")] for row in each]) for each in rows]
 
 
-def two_matrices(prompt: str, *_: str) -> Any:
-    a, b = matrices(prompt)
-    if found := re.search(r"the matrix (\d)A ([-+]) (\d?)B", prompt):
-        return int(found[1]) * a + int(found[2] + (found[3] or "1")) * b
-    return {
-        "the matrix product AB": a @ b,
-        "the trace of the product AB": np.trace(a @ b),
-        "the commutator": lambda: a @ b - b @ a,
-    }
-
-
 def eigenvalues(a: Any) -> set[float]:
     return {round(t, 6) for t in np.linalg.eigvals(a)}
 
@@ -1337,25 +1295,24 @@ def equations(prompt: str) -> Any:
     return sum(solution) if "the sum " in prompt else solution
 
 
-def two_vectors(prompt: str, one: str, two: str) -> Any:
-    v, w = vector(one), vector(two)
-    if found := re.search(r"the vector (\d)v - (\d?)w", prompt):
-        return int(found[1]) * v - int(found[2] or 1) * w
-    return {
+FAMILIES["matrices"] = {
+    rf"A = {PMATRIX} and B = {PMATRIX}": lambda prompt, *_: {
+        "the matrix": find_sum(prompt, *(ab := matrices(prompt))),
+        "the matrix product AB": ab[0] @ ab[1],
+        "the trace of the product AB": np.trace(ab[0] @ ab[1]),
+        "the commutator": lambda: ab[0] @ ab[1] - ab[1] @ ab[0],
+    },
+    r"\\begin{pmatrix} (\S+) & (\S+) \\\\ (\S+) & ([ktc]) \\end{pmatrix}": singular,
+    PMATRIX: one_matrix,
+    r"v = (\([-\d, ]+\)) and w = (\([-\d, ]+\))": lambda prompt, one, two: {
+        "the vector ": find_sum(prompt, v := vector(one), w := vector(two)),
         "the dot product": v @ w,
         "the length of w": math.hypot(*w),
         "the cosine": v @ w / math.hypot(*v) / math.hypot(*w),
         "the cross product": lambda: np.cross(v, w),
         "the area": lambda: math.hypot(*np.cross(v, w)),
         "the orthogonal projection": w * (v @ w) / (w @ w),
-    }
-
-
-FAMILIES["matrices"] = {
-    rf"A = {PMATRIX} and B = {PMATRIX}": two_matrices,
-    r"\\begin{pmatrix} (\S+) & (\S+) \\\\ (\S+) & ([ktc]) \\end{pmatrix}": singular,
-    PMATRIX: one_matrix,
-    r"v = (\([-\d, ]+\)) and w = (\([-\d, ]+\))": two_vectors,
+    },
     r".*[a-z] = -?\d+, .*[a-z] = -?\d+ and .*[a-z] = -?\d+": equations,
 }
 
@@ -1365,22 +1322,6 @@ ATOM = r"(?:\d+/\d+|\d+|\(\d+/\d+\))"
 REAL = rf"(?:(?:{ATOM}\*)?sqrt\(\d+\)(?:/\d+)?|{ATOM})"
 IMAGINARY = rf"(?:{REAL}\*?)?i(?![a-z])"
 Z = rf"(-?(?:{REAL} [-+] {IMAGINARY}|{IMAGINARY}|{REAL}))"
-
-
-def pair(prompt: str, *texts: str) -> Any:
-    z, w = map(complex_of, texts)
-    if found := re.search(r"the number (\d)z - (\d?)w", prompt):
-        return int(found[1]) * z - int(found[2] or 1) * w
-    return {
-        "the product zw": z * w,
-        "the real part of zw": (z * w).real,
-        "the distance of z and w": abs(z - w),
-        "the quotient z/w": z / w,
-        "the imaginary part of z/w": (z / w).imag,
-        "the product of w and the conjugate of z": w * z.conjugate(),
-        "the absolute value of zw": abs(z * w),
-        "the absolute value of z/w": abs(z) / abs(w),
-    }
 
 
 def asked_of(z: complex, prompt: str) -> Any:
@@ -1417,25 +1358,10 @@ def zeros_of(prompt: str, text: str) -> Any:
     }
 
 
-def affine(prompt: str, *texts: str) -> Any:
-    a, b, c = map(complex_of, texts)
-    return asked_of((c - b) / a, prompt)
-
-
 def conjugated(prompt: str, k: int, sign: str, right: str) -> Any:
     """By solving for the two parts of z, one after the other."""
     k, end = k if sign in ("plus", "added to") else -k, complex_of(right)
     return asked_of(complex(end.real / (1 + k), end.imag / (1 - k)), prompt)
-
-
-def square_root(prompt: str, text: str) -> Any:
-    z = cmath.sqrt(complex_of(text))
-    z = z if z.real > 0 else -z
-    return {
-        "the set of all complex numbers z": {z, -z},
-        "with a positive real part": z,
-        "the absolute value of z": abs(z),
-    }
 
 
 def polar(prompt: str, r: int | str, radians: str = "", degrees: int = 0) -> Any:
@@ -1455,11 +1381,27 @@ def radicals(prompt: str, n: int, right: int) -> Any:
 
 
 FAMILIES["complex"] = {
-    rf"z = {Z} and w = {Z}": pair,
+    rf"z = {Z} and w = {Z}": lambda prompt, one, two: {
+        "the number": find_sum(prompt, z := complex_of(one), w := complex_of(two)),
+        "the product zw": z * w,
+        "the real part of zw": (z * w).real,
+        "the distance of z and w": abs(z - w),
+        "the quotient z/w": z / w,
+        "the imaginary part of z/w": (z / w).imag,
+        "the product of w and the conjugate of z": w * z.conjugate(),
+        "the absolute value of zw": abs(z * w),
+        "the absolute value of z/w": abs(z) / abs(w),
+    },
     r"z\^([346]) = (-?\d+)": radicals,
     rf"z (?P<sign>plus|minus) (?P<k>\d) times its conjugate is (?P<right>{Z})|(?P<k2>\d) times its conjugate is (?P<sign2>added to|taken from) z, and the result is (?P<right2>{Z})": conjugated,
-    rf"\({Z}\)[zw] \+ \({Z}\)(?: =| takes z to) {Z}": affine,
-    rf"has the square {Z}|the equation z\^2 = {Z} holds|complex number z leads to {Z}": square_root,
+    rf"\({Z}\)[zw] \+ \({Z}\)(?: =| takes z to) {Z}": lambda prompt, *abc: asked_of(
+        (lambda a, b, c: (c - b) / a)(*map(complex_of, abc)), prompt
+    ),
+    rf"has the square {Z}|the equation z\^2 = {Z} holds|complex number z leads to {Z}": lambda _, square: {
+        "with a positive real part": (z := cmath.sqrt(complex_of(square))),
+        "the set of all complex numbers z": {z, -z},
+        "the absolute value of z": abs(z),
+    },
     r"absolute value (?P<r>\d+) and the argument (?P<radians>\S+?)(?=[,.?]? |[,.?]?$)|lies (?P<r2>\d+) away from 0 .* direction of (?P<degrees>\d+) degrees|z = (?P<r3>(?:\d+\*)?)e\^\((?P<radians3>\S+?)\*i\)": polar,
     r"i\^\d+": lambda prompt: sum(1j ** (int(n) % 4) for n in re.findall(r"i\^(\d+)", prompt)) + 0j,
     r"([zxu]\^2.*?) = 0": zeros_of,
