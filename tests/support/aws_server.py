@@ -1,4 +1,4 @@
-"""AWS on loopback: moto's own server, what moto lacks, and faults where a test asks for them."""
+"""AWS on loopback: moto's server with a hook, which adds what moto lacks, and faults."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qs
 
-import pytest
-from s3_server import models_read_once
+import s3_server
 
 ACCOUNT = "123456789012"  # moto's
 Answer = tuple[int, bytes]
@@ -20,33 +19,33 @@ Fault = Callable[[], Answer]
 
 
 def refusal(code: str, message: str = "", status: int = 400) -> Fault:
-    """AWS's answer to a call that it refuses, of the services that speak JSON."""
+    """An error response of the services that speak JSON."""
     return lambda: (status, json.dumps({"__type": code, "message": message}).encode())
 
 
 def s3_refusal(code: str, message: str = "Access Denied", status: int = 403) -> Fault:
-    """The same of S3, which speaks XML."""
+    """An error response of S3, which speaks XML."""
     error = f"<Code>{code}</Code><Message>{message}</Message>"
     xml = f"<Error>{error}</Error>"
     return lambda: (status, xml.encode())
 
 
 def sts_refusal(code: str) -> Fault:
-    """The same of STS, which speaks another XML."""
+    """An error response of STS, which speaks another XML."""
     error = f"<Error><Type>Sender</Type><Code>{code}</Code><Message>no</Message></Error>"
     return lambda: (403, f"<ErrorResponse>{error}</ErrorResponse>".encode())
 
 
 def lost() -> Answer:
-    """No answer, though the call has been carried out."""
+    """No response, although the call was carried out."""
     return 500, b""  # which nobody reads: the connection is closed
 
 
 class Aws:
-    """What stands before moto: counts calls, answers with faults, and plays the jobs' lives.
+    """The hook: counts calls, answers with faults, and plays the states of jobs.
 
-    `faults` are the answers to an operation, one a call; the last one stays where `forever` has its
-    name. `lives` are the states that a job goes through, one each time it is described.
+    `faults` are the responses to an operation, one per call; for the operations of `forever` the
+    first one stays. `lives` are the states of a job, one each time it is described.
     """
 
     def __init__(self, moto: Callable[..., Iterable[bytes]]) -> None:
@@ -113,16 +112,12 @@ class Aws:
 
 @contextmanager
 def serving() -> Iterator[tuple[str, Aws]]:
-    """The address of a server, and what stands before moto in it."""
-    pytest.importorskip("boto3")
-    moto = pytest.importorskip("moto.server")
-    running = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    running.start()
-    aws = Aws(running._server.app)
-    running._server.app = aws
-    host, port = running.get_host_and_port()
-    try:
-        with models_read_once():
-            yield f"http://{host}:{port}", aws
-    finally:
-        running.stop()
+    """The address of a server, and the hook in it."""
+    hooks: list[Aws] = []
+
+    def hook(moto: Any) -> Aws:
+        hooks.append(Aws(moto))
+        return hooks[0]
+
+    with s3_server.serving(hook) as endpoint:
+        yield endpoint, hooks[0]

@@ -1,4 +1,4 @@
-"""A server of S3's protocol on loopback, and a proxy before it that cuts or holds connections."""
+"""moto's server on loopback, and a proxy before it that cuts or holds connections."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SECRET = "a-secret-that-nobody-logs"
 
 @contextmanager
 def models_read_once() -> Iterator[None]:
-    """Each session of boto3 works out the same anew, which takes most of a test's time."""
+    """Cache what each session of boto3 computes again, which takes most of a test's time."""
     session = pytest.importorskip("botocore.session")
     hooks = pytest.importorskip("botocore.hooks")
     accepts, alias = cache(hooks.accepts_kwargs), hooks.EventAliaser._alias_event_name
     aliases: dict[str, str] = {}
 
     def accepts_kwargs(handler: Any) -> Any:
-        return accepts(getattr(handler, "__func__", handler))  # which keeps no client alive
+        return accepts(getattr(handler, "__func__", handler))  # keeps no client alive
 
     def alias_of(self: Any, name: str) -> str:
         if name not in aliases:
@@ -40,12 +40,13 @@ def models_read_once() -> Iterator[None]:
 
 
 @contextmanager
-def serving() -> Iterator[str]:
-    """The address of a server that keeps its objects in memory."""
+def serving(hook: Callable[[Any], Any] = lambda app: app) -> Iterator[str]:
+    """The address of a server with its objects in memory; `hook` wraps its WSGI application."""
     pytest.importorskip("boto3")
     moto = pytest.importorskip("moto.server")
     running = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     running.start()
+    running._server.app = hook(running._server.app)
     host, port = running.get_host_and_port()
     try:
         with models_read_once():
@@ -55,7 +56,7 @@ def serving() -> Iterator[str]:
 
 
 def credentials(monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:
-    """Have boto3 ask that server, once for each request."""
+    """Point boto3 to that server, without retries."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
@@ -89,11 +90,11 @@ def bucket(name: str) -> Iterator[Any]:
 
 
 class Proxy:
-    """Hands on what client and server say.
+    """Forwards connections, and cuts them.
 
-    `down` and `up` are the bytes of each connection after which it is cut, from the server and from
-    the client; None cuts nothing. With `hold` it is not cut but stays silent from there on, and
-    `held` is set. `passed` counts the bytes that came from the server.
+    Each connection is cut after `down` bytes from the server, or `up` bytes from the client; None:
+    never. With `hold` it stays silent instead, and `held` is set. `passed` counts the bytes from
+    the server.
     """
 
     def __init__(self, endpoint: str) -> None:
@@ -129,10 +130,10 @@ class Proxy:
                     (client, server, self.up),
                     (server, client, self.down),
                 ):
-                    told = (source, target, most, source is server)
-                    threading.Thread(target=self._hand_on, args=told, daemon=True).start()
+                    args = (source, target, most, source is server)
+                    threading.Thread(target=self._forward, args=args, daemon=True).start()
 
-    def _hand_on(
+    def _forward(
         self, source: socket.socket, target: socket.socket, most: int | None, down: bool
     ) -> None:
         with suppress(OSError):
@@ -156,7 +157,7 @@ class Proxy:
 
 
 class answering:
-    """A server on loopback that says to each request what `reply` makes of it."""
+    """A server on loopback that answers each request with `reply(request)`."""
 
     def __init__(self, reply: Callable[[bytes], bytes]) -> None:
         self._reply = reply
@@ -176,7 +177,7 @@ class answering:
                 connection, _ = self._listener.accept()
             except OSError:
                 return
-            with connection, suppress(OSError):  # who asks may leave at any moment
+            with connection, suppress(OSError):  # the client may leave at any moment
                 request = b""
                 while b"\r\n\r\n" not in request and (piece := connection.recv(65536)):
                     request += piece
