@@ -1,10 +1,10 @@
-"""The engine that all sandboxes share: its settings, its clock, and the cache of compiled code.
+"""The engine that all guests share: its settings, threads, clock, and cache of compiled code.
 
 A guest loads its WebAssembly with `load_module` or `load_component`, gives each run a
 `fresh_store`, and calls into it inside `shielded`, `with deadline(store, seconds)`.
 
-There are two engines, `ENGINE` and `METERED`. The second counts instructions, which makes the code
-that it compiles slower, and is used only for runs with `Limits.fuel`.
+There are two engines, `ENGINE` and `METERED`. The second counts instructions, which slows down the
+code that it compiles, and is used only for runs with `Limits.fuel`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Result = TypeVar("Result")
 TICK_S = 0.01
 _MiB = 1024 * 1024
 _SETTINGS = "epoch opt=speed"  # part of the cache key: change it with `_config`
-_TABLE_ELEMENTS, _ITEMS = 100_000, 100  # far beyond what the packaged runtimes ask for
+_MAX_TABLE_ELEMENTS, _MAX_ITEMS = 100_000, 100  # far beyond the needs of the packaged runtimes
 _UNUSED_S = 30 * 24 * 3600
 _BORN = os.getpid()
 
@@ -56,9 +56,9 @@ logger = logging.getLogger(__name__)
 # --- settings ----------------------------------------------------------------------------------
 
 
-# Native stack that a guest may use. The engine does not look at how large a thread's stack is: a
-# guest allowed more than there is would take the host process down with it. JavaScript's own limit
-# (see its build) is met first, but where much native code is on the stack.
+# Native stack that a guest may use. The engine does not check the size of a thread's stack: a guest
+# that is allowed more would crash the host process. JavaScript's own limit (see its build) is
+# usually reached first, except with much native code on the stack.
 _WASM_STACK = 20 * _MiB
 _THREAD_STACK = _WASM_STACK + 2 * _MiB  # and room for the host functions that the guest calls
 
@@ -80,14 +80,14 @@ ENGINE, METERED = Engine(_config(False)), Engine(_config(True))
 
 
 def engine_for(is_metered: bool) -> Engine:
-    """`METERED` if so, else `ENGINE`."""
+    """Return `METERED` or `ENGINE`."""
     return METERED if is_metered else ENGINE
 
 
 def fresh_store(limits: Limits) -> Store:
-    """An empty store for one run, bounded in memory, in tables, in instances, and in fuel if so."""
+    """Return an empty store for one run, with limits on memory, tables, instances and fuel."""
     store = Store(engine_for(limits.fuel is not None))
-    store.set_limits(limits.memory_bytes, _TABLE_ELEMENTS, _ITEMS, _ITEMS, _ITEMS)
+    store.set_limits(limits.memory_bytes, _MAX_TABLE_ELEMENTS, _MAX_ITEMS, _MAX_ITEMS, _MAX_ITEMS)
     if limits.fuel is not None:
         store.set_fuel(limits.fuel)
     return store
@@ -118,7 +118,7 @@ def _restore_handlers() -> None:
 
 
 class _Runner:
-    """A thread with stack enough for a guest. It makes one call after another."""
+    """A thread with a large enough stack for a guest. It makes one call after another."""
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[tuple[Callable[[], Any], SimpleQueue[Any]] | None] = SimpleQueue()
@@ -133,26 +133,26 @@ class _Runner:
                 threading.stack_size(usual)
 
     def call(self, call: Callable[[], Result]) -> Result:
-        """The result of `call`. An exception that a signal raises here leaves it running."""
+        """Return the result of `call`. An exception that a signal raises here leaves it running."""
         done: SimpleQueue[Future[Result]] = SimpleQueue()
         self._calls.put((call, done))
         return interruptible_get(done).result()
 
     def end(self) -> None:
-        """Ends the thread after the calls that it was given."""
+        """End the thread after its pending calls."""
         self._calls.put(None)
 
     def _work(self) -> None:
         _here.is_runner = True
         _runners.add(self)
-        while (given := self._calls.get()) is not None:
-            call, done = given
+        while (item := self._calls.get()) is not None:
+            call, done = item
             future = _outcome(call)
-            is_kept = len(_idle) < _IDLE_THREADS
-            if is_kept:  # before the answer: whoever gets it may call again
+            is_kept = len(_idle) < _MAX_IDLE_THREADS
+            if is_kept:  # before the result: its receiver may call again
                 _idle.append(self)
             done.put(future)
-            del given, call, done, future  # what they hold may be large
+            del item, call, done, future  # their values may be large
             if not is_kept:
                 break
         _runners.discard(self)
@@ -162,12 +162,12 @@ def _outcome(call: Callable[[], Result]) -> Future[Result]:
     future: Future[Result] = Future()
     try:
         future.set_result(call())
-    except BaseException as error:  # it belongs to the thread that asked
+    except BaseException as error:  # it belongs to the calling thread
         future.set_exception(error)
     return future
 
 
-_IDLE_THREADS = 8  # those kept: a deep recursion leaves its thread with that much more memory
+_MAX_IDLE_THREADS = 8  # a deep recursion leaves its thread with a large stack in memory
 _HURRY = 10_000  # epochs
 _here = threading.local()
 _starting = threading.Lock()
@@ -176,13 +176,13 @@ _idle: list[_Runner] = []
 
 
 def shielded(call: Callable[[], Result]) -> Result:
-    """The result of `call`, which is made on a thread of the sandbox's own.
+    """Return the result of `call`, which runs on a thread of the sandbox.
 
-    That thread has stack enough for a guest, whoever asks: no verdict depends on that. And Python
-    runs signal handlers on the main thread, also when a guest has just called the host. What a
-    handler raises there, such as KeyboardInterrupt, would crash the process inside the engine. Here
-    it is raised at once; the call goes on by itself, at most until its deadline or the end of the
-    process. Raises `SandboxError` when no thread can be started.
+    That thread has a large enough stack for a guest, so no verdict depends on the caller's thread.
+    Python runs signal handlers on the main thread, even while a guest calls the host. An exception
+    of a handler there, such as KeyboardInterrupt, would crash the process inside the engine. Here
+    it is raised at once; the call continues in the background, at most until its deadline or the
+    end of the process. Raises `SandboxError` if no thread can be started.
     """
     try:
         runner = _idle.pop()
@@ -192,10 +192,10 @@ def shielded(call: Callable[[], Result]) -> Result:
 
 
 def _end_runners() -> None:
-    """Before the interpreter ends: a guest must not come back to one that is gone.
+    """End all runs before the interpreter ends: a guest must not return to a dead interpreter.
 
-    Nobody waits any more for a program that still runs, such as one that Ctrl-C left. Its time is
-    made to pass at once.
+    The result of a program that still runs, for example after Ctrl-C, is not needed any more: its
+    epochs are advanced to its deadline at once.
     """
     ending = list(_runners)
     for runner in ending:
@@ -216,10 +216,10 @@ atexit.register(_end_runners)
 
 
 class _Ticker:
-    """Advances the engines' epochs from a clock, while anything runs.
+    """Advance the engines' epochs by a clock while anything runs.
 
-    A sleeping thread is late on a busy machine. Epochs are therefore counted from the time that
-    really passed, and brought up to date before each run, which so loses nothing to late ticks.
+    A sleeping thread wakes late on a busy machine. So epochs are counted from the time that really
+    passed, and updated before each run, which loses no time to late ticks.
     """
 
     def __init__(self, *engines: Engine) -> None:
@@ -271,7 +271,7 @@ _loading = threading.Lock()
 
 
 def _after_fork() -> None:
-    """A forked child has none of our threads, and may have copied a lock that somebody held."""
+    """A forked child has none of the threads, and may have copied a locked lock."""
     global _ticker, _loading, _starting
     _ticker = _Ticker(ENGINE, METERED)
     _loading, _starting = threading.Lock(), threading.Lock()
@@ -283,7 +283,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def deadline_ticks(timeout_s: float) -> int:
-    """How many epochs make up `timeout_s` seconds, rounded up: a run is never cut short."""
+    """Return the epochs in `timeout_s` seconds, rounded up: a run is never cut short."""
     return math.ceil(timeout_s / TICK_S) + 1
 
 
@@ -309,21 +309,21 @@ _loaded: dict[tuple[Runtime, bool], Module | Component] = {}
 
 
 def load_module(runtime: Runtime, is_metered: bool = False) -> Module:
-    """The runtime's core module, compiled once a machine and shared by all threads.
+    """Return the runtime's core module, compiled once per machine and shared by all threads.
 
-    It belongs to `METERED` if so, else to `ENGINE`. Raises `RuntimeMissing` when the file is absent
-    or not the one whose hash is recorded.
+    It belongs to `METERED` or to `ENGINE`. Raises `RuntimeMissing` if the file is absent or does
+    not have the recorded hash.
     """
     return _load(runtime, Module, is_metered)
 
 
 def load_component(runtime: Runtime, is_metered: bool = False) -> Component:
-    """The runtime's component; everything else as for `load_module`."""
+    """Return the runtime's component; otherwise as `load_module`."""
     return _load(runtime, Component, is_metered)
 
 
 def is_compiled(runtime: Runtime) -> bool:
-    """Whether the cache holds the runtime's code, sound, so that loading it compiles nothing."""
+    """Whether the cache has the runtime's undamaged code, so that loading compiles nothing."""
     folder = _cache_folder()
     if folder is None:
         return False
@@ -336,11 +336,10 @@ def is_compiled(runtime: Runtime) -> bool:
 
 def _load(runtime: Runtime, kind: type[Compiled], is_metered: bool) -> Compiled:
     with _loading:
-        known = _loaded.get((runtime, is_metered))
-        if not isinstance(known, kind):
-            known = _from_cache(runtime, kind, is_metered)
-            _loaded[runtime, is_metered] = known
-        return known
+        code = _loaded.get((runtime, is_metered))
+        if not isinstance(code, kind):
+            code = _loaded[runtime, is_metered] = _from_cache(runtime, kind, is_metered)
+        return code
 
 
 def _from_cache(runtime: Runtime, kind: type[Compiled], is_metered: bool) -> Compiled:
@@ -351,15 +350,15 @@ def _from_cache(runtime: Runtime, kind: type[Compiled], is_metered: bool) -> Com
         return kind.deserialize(engine, _compile(source, digest, kind, is_metered))
     key = _key(runtime, digest, is_metered)
     with _locked(folder / f"{key}.lock"):
-        found = _find(folder, key, kind, engine)
-        if found is None:
-            code = _compile(source, digest, kind, is_metered)
-            path = _keep(folder, key, code)
-            if path is None:
-                return kind.deserialize(engine, code)
-            _forget_unused(folder, runtime.name)
-            found = kind.deserialize_file(engine, str(path))
-        return found
+        cached = _find(folder, key, kind, engine)
+        if cached is not None:
+            return cached
+        code = _compile(source, digest, kind, is_metered)
+        path = _store(folder, key, code)
+        if path is None:
+            return kind.deserialize(engine, code)
+        _remove_unused(folder, runtime.name)
+        return kind.deserialize_file(engine, str(path))
 
 
 def _compile(source: Path, digest: str, kind: type[Compiled], is_metered: bool) -> bytearray:
@@ -369,9 +368,9 @@ def _compile(source: Path, digest: str, kind: type[Compiled], is_metered: bool) 
             f"{source} is not the file that was built: its SHA-256 is not {digest}. "
             "Build it again with `bash build_src/build_wasm.sh`"
         )
-    # A warning, since it is the one that shows where nobody has set up logging: the wait is long.
+    # A warning, since warnings are shown without any logging setup, and the wait is long.
     logger.warning("compiling %s for this machine, once; this takes up to a minute", source.name)
-    # The compiler's threads do not survive a fork: a forked child would wait for them for ever.
+    # The compiler's threads do not survive a fork: a forked child would wait for them forever.
     engine = Engine(_config(is_metered, parallel=os.getpid() == _BORN))
     try:
         return kind(engine, wasm).serialize()
@@ -380,7 +379,7 @@ def _compile(source: Path, digest: str, kind: type[Compiled], is_metered: bool) 
 
 
 def _key(runtime: Runtime, digest: str, is_metered: bool) -> str:
-    """What compiled code depends on: the source, the compiler, its settings, the processor."""
+    """A hash of what compiled code depends on: source, compiler, settings, processor."""
     settings = f"{_SETTINGS} fuel" if is_metered else _SETTINGS
     parts = (digest, version("wasmtime"), settings, sys.platform, _processor())
     hashed = hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -397,14 +396,14 @@ def _processor() -> str:
 
 
 def _cache_folder() -> Path | None:
-    """A folder that only this user can write to, or None where there is none to be had.
+    """A folder that only this user can write to, or None.
 
-    Compiled code is native code: whoever can write it can do what the user can.
+    Compiled code is native code: write access to it grants the user's rights.
     """
     try:
         folder = cache_folder()
         fit = _is_private(folder) and os.access(folder, os.W_OK)
-    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home directory
+    except (OSError, RuntimeError) as error:  # RuntimeError: no home directory
         _say_no_cache(str(error))
         return None
     if not fit:
@@ -425,17 +424,16 @@ def _is_private(path: Path) -> bool:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """One process compiles, the others that want the same wait for what it leaves in the cache."""
+    """One process compiles; others that need the same code wait for the cache."""
     with path.open("w", encoding="ascii") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def _find(folder: Path, key: str, kind: type[Compiled], engine: Engine) -> Compiled | None:
-    """The compiled code under `key`; None when there is none, or it is damaged (it is removed).
+    """The compiled code under `key`, or None. Damaged code is removed.
 
-    The file's name carries the hash of its content: the engine itself does not notice a changed
-    byte in the code.
+    The file's name contains the hash of its content: the engine does not detect a changed byte.
     """
     for path in folder.glob(f"{key}-*.cwasm"):
         if not _is_private(path):
@@ -451,8 +449,8 @@ def _find(folder: Path, key: str, kind: type[Compiled], engine: Engine) -> Compi
     return None
 
 
-def _keep(folder: Path, key: str, code: bytearray) -> Path | None:
-    """Store compiled code, whole or not at all; None when the disk is full."""
+def _store(folder: Path, key: str, code: bytearray) -> Path | None:
+    """Store compiled code atomically; None if the disk is full."""
     path = folder / _content_name(key, code)
     draft = path.with_suffix(f".{os.getpid()}.tmp")
     try:
@@ -466,8 +464,8 @@ def _keep(folder: Path, key: str, code: bytearray) -> Path | None:
     return path
 
 
-def _forget_unused(folder: Path, name: str) -> None:
-    """Remove what was compiled from other builds, unless it was used within a month."""
+def _remove_unused(folder: Path, name: str) -> None:
+    """Remove code compiled from other builds, unless it was used within a month."""
     for path in [*folder.glob(f"{name}-*.cwasm"), *folder.glob(f"{name}-*.lock")]:
         if time.time() - path.stat().st_mtime > _UNUSED_S:
             path.unlink()

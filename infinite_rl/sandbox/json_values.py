@@ -1,7 +1,7 @@
-"""Whether a value that a program returned is the JSON value that was expected. Pure, on the host.
+"""Whether a value that a program returned equals an expected JSON value. Pure, on the host.
 
-A tuple is an array, as in `json.dumps`. Numbers are compared by value: 3 is 3.0, and `true` is no
-number. If one of the two is not an integer, they may differ by a rounding error.
+A tuple is an array, as in `json.dumps`. Numbers are compared by value: 3 is 3.0, and `true` is not
+a number. If one of the two is not an integer, they may differ by a rounding error.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from fractions import Fraction
 from typing import Any
 
 _RELATIVE = 1e-9
-_ZERO = 1e-12  # against an expected 0, of which nothing is a share
-_WHOLE = 1e-6  # a whole number and one that is not are also as close as this
-_EXACT = 2**53  # every whole number up to here is a float, and none is another's rounding
+_ZERO = 1e-12  # absolute, if 0 is expected
+_WHOLE = 1e-6  # absolute, between an integer and a fraction
+_EXACT = 2**53  # every integer up to here is a float, and none is a rounding of another
 _SHOWN_CHARS = 160
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
 def shown_json(value: Any) -> str:
-    """A value as JSON, cut to some 160 characters."""
+    """Write a value as JSON, cut to about 160 characters."""
     text, parts = "", _ENCODER.iterencode(value)
     while len(text) <= _SHOWN_CHARS and (part := next(parts, "")):
         text += part
@@ -35,7 +35,7 @@ def same_json(actual: Any, expected: Any) -> bool:
     `actual` is plain data. `expected` consists of None, booleans, numbers, texts, lists, tuples and
     mappings. NaN is NaN here. Work is linear in the size of `expected`. Never raises.
     """
-    pairs = [(actual, expected)]  # a list of what is left to do, since nesting may be deep
+    pairs = [(actual, expected)]  # a work list, since nesting may be deep
     while pairs:
         one, other = pairs.pop()
         if isinstance(other, Mapping):
@@ -68,9 +68,9 @@ def _same_leaf(actual: Any, expected: Any) -> bool:
 
 
 def _is_rounding(actual: Any, expected: Any) -> bool:
-    """Whether two unequal numbers may be roundings of one.
+    """Whether two unequal numbers may be roundings of one number.
 
-    Whole numbers are not: a program that counts one too many is wrong, however many there are.
+    Integers are not: a program that counts one too many is wrong at any size.
     """
     is_float = [isinstance(number, float) for number in (actual, expected)]
     if isinstance(actual, complex) or not any(is_float):

@@ -37,7 +37,7 @@ def certificate_of(
 
 def _judge(task: TaskType, reward: RewardFunction) -> dict[str, Any]:
     judge = {"reward": task.reward, "reward_version": reward.version, "limits": reward.limits}
-    if language := language_of(task.language):
+    if task.language and (language := language_of(task.language)):
         runtime = runtime_named(language)
         judge |= {"runtime": runtime.name, "runtime_sha256": recorded_hash(runtime)}
     return judge

@@ -151,7 +151,7 @@ def test_code_unused_for_a_month_leaves_the_cache(runtime: Runtime, tmp_path: Pa
         path.touch()
     for path in (old, other):
         os.utime(path, (0, 0))
-    engine._forget_unused(tmp_path / "cache", "tiny")
+    engine._remove_unused(tmp_path / "cache", "tiny")
     assert not old.exists()
     assert recent.exists() and other.exists() and len(compiled(tmp_path)) == 3
 
@@ -225,7 +225,7 @@ def test_starting_a_thread_leaves_the_usual_stack_size_as_it_was() -> None:
 
 
 def test_no_more_idle_threads_are_kept_than_stated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_IDLE_THREADS", 0)
+    monkeypatch.setattr(engine, "_MAX_IDLE_THREADS", 0)
     thread = engine.shielded(threading.current_thread)
     thread.join(timeout=30)
     assert not thread.is_alive()

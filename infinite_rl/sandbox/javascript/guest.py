@@ -1,6 +1,6 @@
-"""JavaScript programs in the sandbox: QuickJS with a prelude that prints and behaves as Node does.
+"""The JavaScript guest: QuickJS with a prelude that prints and behaves as Node does.
 
-How the WebAssembly module is made, and the prelude itself, are in `build_src/javascript/`.
+The build of the WebAssembly module and the prelude are in `build_src/javascript/`.
 """
 
 from __future__ import annotations

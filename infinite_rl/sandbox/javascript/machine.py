@@ -1,4 +1,4 @@
-"""One QuickJS instance: values live in it as numbered boxes, calls and texts go in and out."""
+"""One QuickJS instance: its values are numbered handles; calls and texts go in and out."""
 
 from __future__ import annotations
 

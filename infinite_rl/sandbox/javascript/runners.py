@@ -1,6 +1,6 @@
-"""What a JavaScript test needs beside the program: a test runner such as mocha, or other files.
+"""What a JavaScript test needs besides the program: a test runner such as mocha, or other files.
 
-Only the text of the test and of its setup decides, never the program. Linear time.
+Only the text of the test and its setup decides, never the program. Linear time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""JavaScript tests, read: what each assertion asks the program, and what is expected of it.
+"""Split a JavaScript test: expressions for the guest to compute, comparisons for the host to judge.
 
-An assertion is cut at the places where it names something that a program can have made: `f(2)` in
+An assertion is cut at each name that a program can define: `f(2)` in
 `assert.strictEqual(f(2), 4)`. The test that runs beside the program only reports those values; the
-rest of the assertion, with the values put in as data, is judged where the program is not.
+rest of the assertion, with the values inserted as data, is judged out of the program's reach.
 """
 
 from __future__ import annotations

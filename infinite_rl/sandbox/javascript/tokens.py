@@ -1,4 +1,4 @@
-"""JavaScript source as tokens: strings, patterns and templates told from operators. Linear time."""
+"""JavaScript source as tokens: strings, regular expressions, templates, operators. Linear time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the values that the JavaScript guest reports, as far as they are JSON.
+"""Read the values that the JavaScript guest reports, as far as they are JSON.
 
 `build_src/javascript/prelude/encode.js` writes them. A program chooses the value, so any value may
 be encoded here; it cannot choose the text.

@@ -1,4 +1,4 @@
-"""From what JavaScript tests reported to their results, away from the program."""
+"""The results of JavaScript tests from the values that they reported, judged on the host."""
 
 from __future__ import annotations
 

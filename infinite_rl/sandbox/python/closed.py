@@ -1,7 +1,7 @@
-"""Which expressions of a Python test mean the same wherever they are computed: closed ones.
+"""Closed expressions of a Python test: those with the same value wherever they are computed.
 
-They are made of literals, operators, pure built-in functions and pure parts of the standard
-library. What they give can be computed far from the program under test.
+They consist of literals, operators, pure built-in functions and pure parts of the standard library,
+so their values can be computed out of the reach of the program under test.
 """
 
 from __future__ import annotations

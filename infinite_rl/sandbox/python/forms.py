@@ -1,4 +1,4 @@
-"""What a Python assertion says: relations between expressions."""
+"""The relations between expressions that a Python assertion states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python sandbox: one fresh instance of `python.wasm` for each program."""
+"""The Python guest: runs each program in a fresh instance of `python.wasm`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which expressions of a Python test surely make objects of the program's own classes."""
+"""Expressions of a Python test that surely create objects of the program's own classes."""
 
 from __future__ import annotations
 

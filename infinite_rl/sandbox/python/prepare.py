@@ -1,4 +1,4 @@
-"""Writes the assertions of a Python test in fewer ways, before it is read."""
+"""Normalize the assertions of a Python test to few forms, before it is split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the rows of a test's table that are read by key as rows that are unpacked."""
+"""Rewrite the rows of a test's table from access by key to unpacking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes out as statements what pytest or unittest would run of a Python test."""
+"""Write the tests that pytest or unittest would run as plain statements."""
 
 from __future__ import annotations
 

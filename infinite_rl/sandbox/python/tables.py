@@ -1,4 +1,4 @@
-"""Loops of a Python test over what it spells out: their rows, and the names that they bind."""
+"""Loops of a Python test over literal tables: their rows and the names that they bind."""
 
 from __future__ import annotations
 

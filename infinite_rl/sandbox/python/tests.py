@@ -1,7 +1,7 @@
-"""Reads the Python source of a test: what of it the guest is to compute, what the host judges.
+"""Split a Python test: expressions for the guest to compute, comparisons for the host to judge.
 
-`assert f(2) == 4` becomes a call that reports the value of `f(2)`; the 4 stays here. Where that
-would change what a test means, the test is left as it is.
+`assert f(2) == 4` becomes a call that reports the value of `f(2)`; the 4 stays on the host. A test
+whose meaning that would change stays as it is.
 """
 
 from __future__ import annotations

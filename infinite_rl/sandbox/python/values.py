@@ -1,6 +1,6 @@
-"""Reads the values that the Python guest reports, and shows them in messages.
+"""Read the values that the Python guest reports, and format them for messages.
 
-`build_src/python/values.py` writes them. What is read is a program's own: it may be any text.
+`build_src/python/values.py` writes them. The program controls them: they may be any text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Judges what a Python test has reported: pure comparisons of plain data, made on the host."""
+"""Judge the values that a Python test reported: comparisons of plain data on the host."""
 
 from __future__ import annotations
 
