@@ -8,8 +8,8 @@ labels of which two in five are wrong; so of eight answers to a prompt some are 
 
 From there GRPO is run with 2 rollout and 2 reward workers: in turns (max_staleness 0), at once
 (max_staleness 1), the same while one worker of each kind is killed on the way, and that without the
-filter of groups that tell nothing. Of each run the fates of all prompts are printed, the share of
-groups whose rewards are not all equal, and how much of the time trainer and rollout workers waited.
+filter of groups of equal rewards. Each line has the outcomes of all prompts, the fraction of groups
+whose rewards are not all equal, and how much of the time trainer and rollout workers waited.
 With --ray the last one is run on a local Ray cluster as well, where the processes of the first
 rollout and the first reward worker get kill -9.
 """
@@ -33,7 +33,7 @@ from benchmarks.sandbox import machine
 
 if TYPE_CHECKING:
     from infinite_rl.training import TrainingConfig
-    from infinite_rl.training.engines.async_engine import Place
+    from infinite_rl.training.engines.async_engine import Placement
     from infinite_rl.training.engines.roles import WorkerFactory
 
 WRONG = 0.4  # the share of labels
@@ -187,12 +187,12 @@ def trained(config: TrainingConfig, killed: Sequence[str] = ()) -> Path:
     """The run of a config, in which the first worker of these roles is killed on the way."""
     from infinite_rl.adapters.scorer import Scorer
     from infinite_rl.training.core.mixed import rows_of
-    from infinite_rl.training.engines.async_engine import in_threads, train_async
+    from infinite_rl.training.engines.async_engine import thread_workers, train_async
     from infinite_rl.training.runs.run_log import TrainingRun
 
     scorer = Scorer.of(config.reward)
     training = TrainingRun(rows_of(config, scorer), scorer, config)
-    return train_async(killing(in_threads, killed), training).parent.parent
+    return train_async(killing(thread_workers, killed), training).parent.parent
 
 
 def trained_on_ray(config: TrainingConfig, out: Path) -> Path:
@@ -218,73 +218,53 @@ def process_of(runs: Path, worker: str) -> int:
     return int(placed[-1]["pid"])
 
 
-def killing(place: Place, roles: Sequence[str]) -> Place:
-    """A placement in which worker number 0 of each of the roles dies in its fifth call."""
+def killing(placement: Placement, roles: Sequence[str]) -> Placement:
+    """The placement, in which the first worker of each of these roles dies in its fifth call."""
 
     @contextmanager
-    def placed(job: Any, tell: Any) -> Iterator[WorkerFactory]:
-        with place(job, tell) as placement:
-            yield Killing(placement, set(roles))
+    def killed(spec: Any, log_event: Any) -> Iterator[WorkerFactory]:
+        with placement(spec, log_event) as factory:
+            yield Killing(factory, {f"{role}-0" for role in roles})
 
-    return placed
+    return killed
 
 
 @dataclass
 class Killing:
-    """A placement that loses some of its workers."""
+    """A worker factory, some of whose workers die once."""
 
-    placement: Any
-    roles: set[str]
+    factory: WorkerFactory
+    mortal: set[str]
 
-    async def trainer(self) -> Any:
-        return await self.placement.trainer()
-
-    async def rollout_worker(self, number: int) -> Any:
-        worker = await self.placement.rollout_worker(number)
-        return self._mortal(worker, "rollout", number)
-
-    async def reward_worker(self, number: int) -> Any:
-        return self._mortal(await self.placement.reward_worker(number), "reward", number)
-
-    async def gone(self) -> None:
-        await self.placement.gone()
-
-    def _mortal(self, worker: Any, role: str, number: int) -> Any:
-        if number or role not in self.roles:
+    async def start(self, role: str, name: str) -> Any:
+        worker = await self.factory.start(role, name)
+        if name not in self.mortal:
             return worker
-        self.roles.remove(role)
+        self.mortal.remove(name)
         return Mortal(worker)
+
+    async def unreachable(self) -> None:
+        await self.factory.unreachable()
 
 
 @dataclass
 class Mortal:
-    """A worker that dies in its fifth call."""
+    """A worker that dies in its fifth call, loads of weights not counted."""
 
     worker: Any
     calls: int = 0
 
-    async def load(self, version: int, weights: Any) -> None:
-        await self.worker.load(version, weights)
+    async def call(self, method: str, *args: Any) -> Any:
+        from infinite_rl.training.engines.roles import WorkerLost
 
-    async def sample(self, tasks: Sequence[Any]) -> Any:
-        found = await self.worker.sample(tasks)
-        self._count()
-        return found
-
-    async def judge(self, places: Sequence[int], texts: Sequence[str]) -> Any:
-        found = await self.worker.judge(places, texts)
-        self._count()
-        return found
+        result = await self.worker.call(method, *args)
+        self.calls += method != "load"
+        if self.calls == 5:
+            raise WorkerLost("killed by the benchmark")
+        return result
 
     def kill(self) -> None:
         self.worker.kill()
-
-    def _count(self) -> None:
-        from infinite_rl.training.engines.roles import WorkerLost
-
-        self.calls += 1
-        if self.calls == 5:
-            raise WorkerLost("killed by the benchmark")
 
 
 # --- what has come of it --------------------------------------------------------------------------
@@ -300,7 +280,7 @@ class Told:
 
     name: str
     seconds: float
-    fates: Mapping[str, int]
+    outcomes: Mapping[str, int]
     used: Counter[str]
     unequal: float
     waited: Mapping[str, float]
@@ -308,17 +288,18 @@ class Told:
     lost: int
 
     HEAD = (
-        f"{'run':>10}  {'s/step':>6}  {'used':>4}  {'filtered':>8}  {'wasted':>6}  {'failed':>6}  "
+        f"{'run':>10}  {'s/step':>6}  "
+        f"{'trained':>7}  {'filtered':>8}  {'discarded':>9}  {'failed':>6}  "
         f"{'unequal':>7}  {'trainer waits':>13}  {'samplers wait':>13}  {'overlap':>7}  {'lost':>4}"
     )
 
     def line(self) -> str:
-        fates = self.fates
+        outcomes = self.outcomes
         return (
-            f"{self.name:>10}  {self.seconds:6.2f}  {fates['used']:>4}  {fates['filtered']:>8}  "
-            f"{fates['wasted']:>6}  {fates['failed']:>6}  {self.unequal:7.0%}  "
-            f"{self.waited['trainer']:13.0%}  {self.waited['rollout']:13.0%}  {self.overlap:7.0%}  "
-            f"{self.lost:>4}"
+            f"{self.name:>10}  {self.seconds:6.2f}  "
+            f"{outcomes['trained']:>7}  {outcomes['filtered']:>8}  {outcomes['discarded']:>9}  "
+            f"{outcomes['failed']:>6}  {self.unequal:7.0%}  {self.waited['trainer']:13.0%}  "
+            f"{self.waited['rollout']:13.0%}  {self.overlap:7.0%}  {self.lost:>4}"
         )
 
 
@@ -330,17 +311,17 @@ def told(name: str, run: Path) -> Told:
     whole = timeline.read(run)
     begun = [each.ended for each in whole.spans if each.stage == "train"][BEGINNING - 1]
     later = [each for each in whole.spans if each.began >= begun]
-    found = timeline.summary(timeline.Timeline(later, whole.fates))
+    found = timeline.summary(timeline.Timeline(later, whole.outcomes))
     groups: dict[tuple[str, int, str], set[float]] = {}
     for answer in read_rollouts(run):
-        key = answer["row"], answer["step"], answer["fate"]
+        key = answer["row"], answer["step"], answer["outcome"]
         groups.setdefault(key, set()).add(answer["reward"])
     steps = [each["seconds"] for each in read_events(run, "train")][BEGINNING:]
     return Told(
         name,
         seconds=sum(steps) / len(steps),
-        fates=found["fates"]["all"],
-        used=Counter(row for row, _, fate in groups if fate == "used"),
+        outcomes=found["outcomes"]["all"],
+        used=Counter(row for row, _, outcome in groups if outcome == "trained"),
         unequal=sum(len(each) > 1 for each in groups.values()) / len(groups),
         waited=found["idle"],
         overlap=found["overlap"]["of_training"],

@@ -161,13 +161,13 @@ class Demo(Verb):
 
 
 class Timeline(Verb):
-    """Draw what each worker of a run did when, and print the time by stage, the fraction in which
-    workers were idle, how far sampling and learning overlapped, and the outcome of the prompts by
-    version of the policy. The run may be running still, or have been resumed. The engines asyncio
-    and ray write the events that this needs.
+    """Write the stages of each worker as a Chrome trace, for Perfetto, and print the time by
+    stage, the fraction in which workers were idle, the overlap of sampling and learning, and the
+    outcomes of the prompts by policy version. The run may still be running or have been resumed.
+    The engines asyncio and ray log the events that this needs.
 
     run_dir  the folder of a run
-    out      the picture, .png or .svg (default: RUN_DIR/plots/timeline.png and .svg)
+    out      the trace (default: RUN_DIR/plots/trace.json)
     against  another run, to compare the idle fractions with
 
     Example: infinite-rl train timeline artifacts/runs/20260131T120000Z_1a2b3c4d.
@@ -180,15 +180,19 @@ class Timeline(Verb):
     against: FilePath | None = None
 
     def run(self, emit: Emit) -> int:
-        from ..training.runs.timeline import draw, pictures, read, summary
+        from ..training.runs.timeline import TRACE, read, summary, write_trace
 
         timeline = read(self.run_dir)
         totals = summary(timeline)
         other = summary(read(self.against)) if self.against else None
-        paths = [self.out] if self.out else pictures(self.run_dir)
-        draw(timeline, paths, self.run_dir.resolve().name)
+        path = self.out or self.run_dir / TRACE
+        write_trace(timeline, path)
         values = {**totals, **({"against": other} if other else {})}
-        emit(values, *_lines(totals, other), f"in {', '.join(map(plain, map(str, paths)))}")
+        emit(
+            values,
+            *_lines(totals, other),
+            f"in {plain(str(path))}: open it in https://ui.perfetto.dev",
+        )
         return DONE
 
 
@@ -215,19 +219,19 @@ def _lines(totals: Mapping[str, Any], other: Mapping[str, Any] | None) -> Iterat
         f"sampling and learning at once: {overlap['seconds']:.1f} s, "
         f"{overlap['of_training']:.1%} of the time of learning"
     )
-    yield from _fates(totals["fates"])
+    yield from _outcomes(totals["outcomes"])
 
 
-def _fates(fates: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+def _outcomes(outcomes: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
     """The outcomes of the prompts by version; of many versions, several in a line."""
-    if len(fates) == 1:
+    if len(outcomes) == 1:
         return
-    versions = [name for name in fates if name != "all"]
+    versions = [name for name in outcomes if name != "all"]
     size = -(-len(versions) // _VERSIONS)
-    yield "prompts: " + _counts(fates["all"])
+    yield "prompts: " + _counts(outcomes["all"])
     for begin in range(0, len(versions), size):
         some = versions[begin : begin + size]
-        sums = {name: sum(fates[each].get(name, 0) for each in some) for name in fates["all"]}
+        sums = {name: sum(outcomes[each].get(name, 0) for each in some) for name in outcomes["all"]}
         span = some[0] if len(some) == 1 else f"{some[0]} to {some[-1]}"
         yield f"  version {span}: {_counts(sums)}"
 

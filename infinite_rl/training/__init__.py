@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..adapters.scorer import Scorer
-from ..dataset.rows import Row, Source, read
+from ..dataset.rows import Source, read
 from ..errors import UsageError, look_up
 from .core.mixed import rows_of
 from .runs import checkpoint, tracking
 from .runs.config import ENGINES, TrainingConfig
 from .runs.resuming import resume_checkpoint
-from .runs.run_log import TrainingRun, publish_what_is_owed
-from .runs.telling import ZeroAdvantageMonitor
+from .runs.run_log import TrainingRun, ZeroAdvantageMonitor, publish_remaining
 
 if TYPE_CHECKING:
     from .core.rollouts import Reward
@@ -43,19 +42,18 @@ def train(
     command: Sequence[str] = (),
     on_step: Callable[[int, Mapping[str, Any]], None] | None = None,
 ) -> Path:
-    """Train the config's model on rows, in a run folder of its own; returns the last checkpoint.
+    """Train the config's model on rows, in a new run directory; returns the last checkpoint.
 
-    The rows have the columns of a `Sample`; for SFT, a `response`. None stands for those that the
-    config names, of its `data` or mixed of its `datasets` (see `mixed.rows_of`). `reward` is a
-    `Scorer`, or takes rows and completions and gives a number for each, or None where it has no
-    verdict; None stands for a `Scorer` with the config's `reward` as its keywords. SFT asks for no
-    reward. `resume` is the folder of a run that goes on from its newest checkpoint; `command` is
-    kept in the run's manifest. `on_step` is called after each update with its number, from 1, and
-    its values.
+    The rows have the columns of a `Sample`; SFT also needs a `response`. None stands for the
+    config's `data` or `datasets` (see `mixed.rows_of`). `reward` is a `Scorer`, or a function of
+    rows and completions that returns a number for each, or None without a verdict; None stands for
+    a `Scorer` with the config's `reward` as keywords. SFT ignores it. `resume` is the directory of
+    a run to resume from its newest checkpoint; `command` is kept in the run's manifest. `on_step`
+    is called after each update with its number, from 1, and its metrics.
 
     Raises:
-        UsageError: the config, a row, the model or the reward cannot be; a package is missing.
-        StoreError: the run's folder cannot be written.
+        UsageError: an invalid config, row, model or reward, or a package is not installed.
+        StoreError: the run's directory is not writable.
         Diverged: a gradient was not finite.
     """
     engine = _engine(config)
@@ -63,28 +61,32 @@ def train(
     source = resume_checkpoint(Path(resume), config) if resume is not None else None
     if source and checkpoint.step_of(source) >= config.max_steps:
         if tracking.is_main_process():
-            publish_what_is_owed(source, config)
-        return _ended(source)
+            publish_remaining(source, config)
+        return _finish(source)
     if reward is None:
         reward = Scorer.of(config.reward)
-    telling = ZeroAdvantageMonitor(config)
+    monitor = ZeroAdvantageMonitor(config)
 
-    def stepped(step: int, values: Mapping[str, Any]) -> None:
-        telling.step(values)
+    def step_done(step: int, values: Mapping[str, Any]) -> None:
+        monitor.step(values)
         if on_step:
             on_step(step, values)
 
-    asked = list(read(rows)) if rows is not None else _named(config, reward)
-    found: Path = engine.run(TrainingRun(asked, reward, config, source, command, stepped))
-    telling.end()
-    return _ended(found)
+    if rows is not None:
+        samples = list(read(rows))
+    else:
+        checks = isinstance(reward, Scorer) and config.algorithm == "grpo"
+        samples = rows_of(config, reward if checks else None)  # type: ignore[arg-type]
+    last: Path = engine.run(TrainingRun(samples, reward, config, source, command, step_done))
+    monitor.end()
+    return _finish(last)
 
 
 def _engine(config: TrainingConfig) -> Any:
-    """The module whose `run` trains. Raises UsageError where a package is missing."""
+    """The module whose `run` trains. Raises UsageError if a package is not installed."""
     module, extras = look_up("engine", config.engine, ENGINES)
     try:
-        if config.engine == "ray" and find_spec("ray") is None:  # or a run's folder would be made
+        if config.engine == "ray" and find_spec("ray") is None:  # before a directory is created
             raise ModuleNotFoundError(name="ray")
         return import_module(module, __name__)
     except ModuleNotFoundError as error:
@@ -93,18 +95,11 @@ def _engine(config: TrainingConfig) -> Any:
         ) from None
 
 
-def _named(config: TrainingConfig, reward: Reward) -> list[Row]:
-    """The rows that the config names; by the project's own rewards, where answers get them."""
-    if isinstance(reward, Scorer) and config.algorithm == "grpo":
-        return rows_of(config, reward)
-    return rows_of(config)
-
-
-def _ended(last: Path) -> Path:
-    """Note that a run has ended with a checkpoint, and draw its curves, if that can be done."""
+def _finish(last: Path) -> Path:
+    """Mark the run as finished and plot its curves, if matplotlib is installed."""
     from .runs.plots import plot
 
-    checkpoint.finish(last)
+    checkpoint.mark_finished(last)
     try:
         plot(last.parent.parent)
     except UsageError as error:

@@ -1,18 +1,20 @@
-"""A connection to a Ray cluster, and a pool of its actors."""
+"""A connection to a Ray cluster, a pool of its actors, and an actor that hosts an object."""
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import InfiniteRLError, UsageError
 
 _POLL_S = 1.0  # between two looks at the actors
 _RESTARTS = 20  # of one actor: each may lose the calls in flight
@@ -133,3 +135,76 @@ class ActorPool:
         answers = {calls[call]: self._result(call) for call in done}
         lost = (Exception, type(None))
         return {number: each for number, each in answers.items() if not isinstance(each, lost)}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The result of a call in an actor: a value or an error, and the warnings logged meanwhile.
+
+    Errors of this package travel as text: not all of them can be pickled, and the caller shows one
+    line.
+    """
+
+    value: Any = None
+    error: str | None = None
+    is_usage_error: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+    def result(self) -> Any:
+        """The value. Raises UsageError or InfiniteRLError as the call did."""
+        if self.error is None:
+            return self.value
+        raise (UsageError if self.is_usage_error else InfiniteRLError)(self.error)
+
+
+class HostedActor:
+    """Runs in an actor: creates an object there and calls its methods by name.
+
+    Warnings of this package go back with each reply, as Ray's log files are not read.
+    """
+
+    def __init__(self) -> None:
+        self._warnings = _Warnings()
+        logging.getLogger("infinite_rl").addHandler(self._warnings)
+        self.hosted: Any = None
+
+    def location(self) -> dict[str, Any]:
+        """The process, its host and GPUs; the first answer shows that the cluster had room."""
+        ray: Any = import_module("ray")
+        gpus = [str(each) for each in ray.get_gpu_ids()]
+        return {"pid": os.getpid(), "host": ray.util.get_node_ip_address(), "gpus": gpus}
+
+    def create(self, make: Callable[..., Any], *args: Any) -> Reply:
+        """Create the hosted object."""
+
+        def created() -> None:
+            self.hosted = make(*args)
+
+        return self.reply(created)
+
+    def call(self, method: str, *args: Any) -> Reply:
+        """Call a method of the hosted object."""
+        return self.reply(lambda: getattr(self.hosted, method)(*args))
+
+    def reply(self, function: Callable[[], Any]) -> Reply:
+        """The reply of a call; errors that are not of this package are raised."""
+        try:
+            return Reply(function(), warnings=self._warnings.pop_all())
+        except InfiniteRLError as error:
+            is_usage = isinstance(error, UsageError)
+            return Reply(None, str(error), is_usage, self._warnings.pop_all())
+
+
+class _Warnings(logging.Handler):
+    """Collects warnings until the next reply."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._messages.append(record.getMessage())
+
+    def pop_all(self) -> list[str]:
+        messages, self._messages = self._messages, []
+        return messages

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from datetime import datetime, timezone
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -350,13 +351,13 @@ def test_the_demo_tells_how_many_were_right(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch")
-    from infinite_rl.training.runs.demo import Found
+    demo = import_module("infinite_rl.training.runs.demo")
 
     last = tmp_path / "runs" / "a" / "checkpoints" / "step_1"
     prompts = {"sft": 3, "grpo": 2, "test": 2}
     right = {"sft": [True, False], "grpo": [True, True]}
-    made = Found({"grpo": last}, right, prompts, wrong_labels=1)
-    monkeypatch.setattr("infinite_rl.training.runs.demo.demo", lambda *_: made)
+    made = demo.DemoResult({"grpo": last}, right, prompts, wrong_labels=1)
+    monkeypatch.setattr(demo, "demo", lambda *_: made)
     found = told(capsys, "train", "demo", "-o", tmp_path)
     assert (found["rows"], found["wrong_labels"]) == (prompts, 1)
     assert [(each["right"], each["of"]) for each in found["after"].values()] == [(1, 2), (2, 2)]

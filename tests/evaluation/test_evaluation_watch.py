@@ -95,9 +95,9 @@ def test_a_run_that_has_ended_says_with_which_checkpoint(tmp_path: Path) -> None
         save(tmp_path / "checkpoints" / f"step_{step}", step)
     found = checkpoints(str(tmp_path), Transfer())
     assert [each.final for each in found.present()] == [False, False]
-    checkpoint.finish(tmp_path / "checkpoints" / "step_4")
+    checkpoint.mark_finished(tmp_path / "checkpoints" / "step_4")
     assert [each.final for each in found.present()] == [False, True]
-    checkpoint.go_on(tmp_path)
+    checkpoint.mark_unfinished(tmp_path)
     assert [each.final for each in found.present()] == [False, False]
 
 
@@ -154,7 +154,7 @@ def test_a_watch_ends_with_the_run_and_says_which_step_is_best(
         step = {1: 4, 2: 6}[len(looks)]
         path = save(run / "checkpoints" / f"step_{step}", step)
         if step == 6:
-            checkpoint.finish(path)
+            checkpoint.mark_finished(path)
 
     lines = list(watch(run, told(tasks), wait=later))
     assert steps(iter(lines)) == [f"step_{step}, sums" for step in (2, 4, 6)]

@@ -1,4 +1,4 @@
-"""The benchmark of runs at scale: its rows are right, and every prompt of its runs has a fate."""
+"""The benchmark of runs at scale: its rows are right, and its prompts all have an outcome."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def test_a_mixed_run_whose_workers_are_killed_uses_the_prompts_of_the_schedule(
     config = replace(base, max_staleness=1, keep_zero_std_groups=True)
     found = at_scale.told("", at_scale.trained(config, killed=("rollout", "reward")))
     assert found.lost == 2
-    assert found.fates["used"] == 12 * 8 and found.fates["wasted"] >= 1
-    assert found.fates["failed"] == found.fates["filtered"] == 0
+    assert found.outcomes["trained"] == 12 * 8 and found.outcomes["discarded"] >= 1
+    assert found.outcomes["failed"] == found.outcomes["filtered"] == 0
     assert found.used == Counter(at_scale.first_of(config, 12 * 8))

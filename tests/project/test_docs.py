@@ -60,6 +60,7 @@ OUTSIDE = {
     "https://github.com/halflearned/rlvr-experiments",
     "https://pypi.org/project/reasoning-gym/",
     "https://semver.org",
+    "https://ui.perfetto.dev",
 }
 
 

@@ -105,7 +105,7 @@ def test_a_name_that_is_no_folder_is_said_to_be_asked_of_the_hub() -> None:
         def from_pretrained(name: str, **_: object) -> None:
             raise OSError(f"no {name} there")
 
-    with pytest.raises(UsageError, match="there is no such folder, so .* the hub.: no tiny there"):
+    with pytest.raises(UsageError, match="no such folder, so the hub was asked.: no tiny there"):
         pretrained(Hub, "tiny", {})
 
 

@@ -27,7 +27,6 @@ from infinite_rl.training.runs.run_folder import (
     write_text,
 )
 
-pytest.importorskip("yaml")
 CONFIG = {"model": "tiny", "seed": 7, "learning_rate": 1e-6, "tracking": []}
 
 
@@ -362,10 +361,3 @@ def test_a_config_that_is_damaged_or_hostile_is_refused(run: RunFolder, text: st
     with pytest.raises(StoreError, match="config.yaml cannot be read: ") as error:
         read_config(run.path)
     assert "\n" not in str(error.value)
-
-
-def test_without_yaml_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(UsageError, match=r"pip install 'infinite-rl\[train\]'"):
-        RunFolder.create(tmp_path / "runs", CONFIG)
-    assert not (tmp_path / "runs").exists()

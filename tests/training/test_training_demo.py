@@ -35,7 +35,8 @@ def test_every_answer_is_the_sum_of_the_digits() -> None:
 def test_three_in_ten_labels_of_sft_are_wrong_and_the_reward_says_so() -> None:
     scorer = Scorer()
     passed = [
-        bool(given) for given in demo.judge(scorer, ROWS.sft, [row["response"] for row in ROWS.sft])
+        bool(given)
+        for given in demo.compute_rewards(scorer, ROWS.sft, [row["response"] for row in ROWS.sft])
     ]
     assert 40 <= passed.count(False) <= 80  # 60 of 200, within three deviations
     right = [row["response"] == f"<answer>{row['answer']}</answer>" for row in ROWS.sft]

@@ -30,4 +30,4 @@ def test_without_one_it_ends_with_the_stop_string_of_the_style() -> None:
 def test_what_will_never_end_is_said(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         examples([ROW], byte_tokenizer(eos_token=None), "plain", 100)
-    assert "no end is learnt" in caplog.text
+    assert "does not learn to stop" in caplog.text

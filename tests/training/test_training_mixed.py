@@ -77,7 +77,7 @@ def test_each_row_has_its_id_its_set_and_its_reward() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_right_answers_of_each_kind_get_their_own_reward() -> None:
-    from infinite_rl.training.core.rollouts import judge
+    from infinite_rl.training.core.rollouts import compute_rewards
 
     rows = rows_of(told(A, B, C, D, mix="sequential"))
     right: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -87,19 +87,19 @@ def test_right_answers_of_each_kind_get_their_own_reward() -> None:
         "own": lambda row: f"<answer>{row['answer']}</answer>",
     }
     texts = [right[row["mix_dataset"]](row) for row in rows]
-    assert set(judge(Scorer(), rows, texts)) == {1.0}
-    assert set(judge(Scorer(), rows, ["NOTHING OF ALL THIS"] * len(rows))) == {0.0}
+    assert set(compute_rewards(Scorer(), rows, texts)) == {1.0}
+    assert set(compute_rewards(Scorer(), rows, ["NOTHING OF ALL THIS"] * len(rows))) == {0.0}
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_set_may_have_options_of_the_reward_of_its_own() -> None:
-    from infinite_rl.training.core.rollouts import judge
+    from infinite_rl.training.core.rollouts import compute_rewards
 
     rows = rows_of(told({**D, "reward": {"format_weight": 0.5}}, A, mix="sequential"), Scorer())
     assert [("mix_reward" in row) for row in rows] == [True] * 3 + [False] * 6
     wrong = ["<answer>no</answer>"] * len(rows)
-    assert judge(Scorer(), rows, wrong) == [0.5] * 3 + [0.0] * 6
-    least = judge(Scorer(format_weight=0.1), rows, wrong)
+    assert compute_rewards(Scorer(), rows, wrong) == [0.5] * 3 + [0.0] * 6
+    least = compute_rewards(Scorer(format_weight=0.1), rows, wrong)
     assert least[:3] == [0.5] * 3 and set(least[3:]) <= {0.0, 0.1}
 
 
@@ -202,7 +202,7 @@ def test_rows_that_no_answer_gets_a_verdict_for_are_told_of(
     assert len(rows_of(told(C), Scorer())) == 4
     (said,) = caplog.messages
     assert (
-        "dataset ifeval: 1 rows cannot be judged, the first is row 4" in said and "no:such" in said
+        "dataset ifeval: 1 rows cannot be scored, the first is row 4" in said and "no:such" in said
     )
 
 
@@ -215,17 +215,17 @@ def test_a_reward_of_the_callers_own_needs_none_of_ours() -> None:
     ("values", "said"),
     [
         ({"datasets": [A], "data": "x.csv"}, "from data or from datasets, not from both"),
-        ({"datasets": A}, "datasets must be a list of mappings"),
+        ({"datasets": A}, "datasets must be a list"),
         ({"datasets": [{"path": "x"}]}, "datasets, number 1: name is missing"),
         ({"datasets": [A, {**B, "wieght": 2}]}, "number 2 ('mbpp'): unknown key 'wieght'; did you"),
         ({"datasets": [{"name": "a"}]}, "number 1 ('a'): path is missing"),
         ({"datasets": [{"name": "gsm8k", "benchmark": "gsm8k"}]}, "and its split"),
         ({"datasets": [{**A, "name": "a/b"}]}, "a name has 1 to 64 letters"),
         ({"datasets": [{**A, "name": "<b>"}]}, "a name has 1 to 64 letters"),
-        ({"datasets": [{**A, "weight": 0}]}, "weight must be in"),
+        ({"datasets": [{**A, "weight": 0}]}, "weight must be at least"),
         ({"datasets": [{**A, "count": -1}]}, "count must be at least 0"),
         ({"datasets": [{**A, "count": 1.5}]}, "count must be a whole number"),
-        ({"mix": "braided"}, "mix is one of shuffled, sequential, weighted"),
+        ({"mix": "braided"}, "mix must be one of shuffled, sequential, weighted"),
     ],
 )
 def test_what_cannot_be_said_of_datasets_is_refused(values: dict[str, Any], said: str) -> None:

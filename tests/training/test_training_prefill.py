@@ -11,7 +11,7 @@ pytest.importorskip("transformers")
 
 from tiny_models import gpt2, qwen3
 
-from infinite_rl.training.core.prefill import answer_log_probs, shares_prompts
+from infinite_rl.training.core.prefill import shared_prompt_log_probs, supports_shared_prompts
 from infinite_rl.training.core.tensors import get_response_log_probs, shifted
 
 LONG, SHORT, OTHER = [5, 6, 7, 8, 9, 10], [4], [30, 31, 32, 33, 34, 35]
@@ -38,7 +38,7 @@ def test_log_probs_entropies_and_gradients_are_those_of_whole_sequences(
     whole = get_response_log_probs(
         model, batch["input_ids"], batch["labels"], True, temperature=temperature
     )
-    found = answer_log_probs(model, *given, True, temperature=temperature)
+    found = shared_prompt_log_probs(model, *given, True, temperature=temperature)
     kept, mask = batch["response_mask"].bool(), found["response_mask"].bool()
     assert mask.sum(1).tolist() == [len(answer) for answer in given[1]]
     weights = torch.randn(int(mask.sum()), dtype=torch.float64)  # in the same order in both
@@ -54,9 +54,9 @@ def test_log_probs_entropies_and_gradients_are_those_of_whole_sequences(
 
 
 def test_a_model_that_keeps_less_or_more_than_keys_and_values_shares_no_prompt() -> None:
-    assert shares_prompts(qwen3()) and shares_prompts(gpt2())
+    assert supports_shared_prompts(qwen3()) and supports_shared_prompts(gpt2())
     sliding = qwen3(use_sliding_window=True, sliding_window=4, max_window_layers=0)
-    assert not shares_prompts(sliding)
+    assert not supports_shared_prompts(sliding)
     stateful = qwen3()
     stateful._is_stateful = True
-    assert not shares_prompts(stateful)
+    assert not supports_shared_prompts(stateful)

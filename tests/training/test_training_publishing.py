@@ -183,7 +183,7 @@ def test_what_could_not_be_published_is_said_in_one_line_at_the_end(
     (line,) = [record.message for record in caplog.records if "not published:" in record.message]
     run = folder.path.name
     assert all(f"{run}_{name}, " in line for name in ("step1", "step2", "final"))
-    assert "the traces (" in line and "the line is dead); what is left lies in" in line
+    assert "the traces (" in line and "the line is dead); the rest is in" in line
     assert len(line.splitlines()) == 1 and line.endswith(str(folder.path / publishing.FOLDER))
     left = folder.path / publishing.FOLDER
     assert names(left) == ["final", "step_1", "step_2"]

@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 from tiny_models import EOS, PAD, VOCABULARY, byte_tokenizer, gpt2, qwen3
 
 from infinite_rl.errors import InfiniteRLError, UsageError
-from infinite_rl.training.core.sampling import Sampled, _drawing_on, _nucleus, end_ids, sample
+from infinite_rl.training.core.sampling import Sampled, _drawing_device, _nucleus, end_ids, sample
 from infinite_rl.training.core.tensors import get_response_log_probs, shifted
 
 TOKENIZER = byte_tokenizer()
@@ -223,7 +223,7 @@ def test_tokens_are_drawn_as_often_as_they_are_likely() -> None:
 
 def test_tokens_are_drawn_on_the_cpu_where_the_device_has_no_float64() -> None:
     devices = [torch.device(name) for name in ("cpu", "cuda:1", "mps")]
-    assert [_drawing_on(device).type for device in devices] == ["cpu", "cuda", "cpu"]
+    assert [_drawing_device(device).type for device in devices] == ["cpu", "cuda", "cpu"]
 
 
 def test_the_nucleus_is_the_fewest_likeliest_tokens() -> None:

@@ -133,13 +133,16 @@ def test_an_answer_that_was_cut_off_gets_no_reward(model: str, tmp_path: Path) -
 def test_what_ends_is_an_end_token_or_a_stop_string() -> None:
     from infinite_rl.dataset.prompt_templates import RenderedPrompt
     from infinite_rl.training.core.encoding import Prompt
-    from infinite_rl.training.engines.trl_engine import _Limit
+    from infinite_rl.training.engines.trl_engine import _is_truncated
 
-    limit, asked = _Limit(3, {9}), Prompt({}, RenderedPrompt("?", ("\nUser:",)), [1])
-    assert limit.cuts([1, 2, 3], asked, "abc")
-    assert not limit.cuts([1, 2, 9], asked, "ab")
-    assert not limit.cuts([1, 2], asked, "ab")  # vLLM leaves the stop string out
-    assert not limit.cuts([1, 2, 3], asked, "a\nUser:b")
+    prompt = Prompt({}, RenderedPrompt("?", ("\nUser:",)), [1])
+    for ids, completion, truncated in (
+        ([1, 2, 3], "abc", True),
+        ([1, 2, 9], "ab", False),
+        ([1, 2], "ab", False),  # vLLM leaves the stop string out
+        ([1, 2, 3], "a\nUser:b", False),
+    ):
+        assert _is_truncated(ids, prompt, completion, limit=3, ends={9}) == truncated
 
 
 def test_a_run_goes_on_from_its_newest_checkpoint(model: str, tmp_path: Path) -> None:
@@ -150,9 +153,9 @@ def test_a_run_goes_on_from_its_newest_checkpoint(model: str, tmp_path: Path) ->
     last = train(ROWS, letters, told, resume=run, on_step=lambda step, _: seen.append(step))
     assert last == run / "checkpoints" / "step_4" and seen == [3, 4]
     assert train(ROWS, letters, told, resume=run) == last  # which is done
-    with pytest.raises(UsageError, match="other settings: kl was 0.0, is 0.1. Go on"):
+    with pytest.raises(UsageError, match="another config: kl_coef was 0.0, is 0.1. Use"):
         train(ROWS, letters, config(model, tmp_path, max_steps=4, kl_coef=0.1), resume=run)
-    with pytest.raises(UsageError, match="no whole checkpoint"):
+    with pytest.raises(UsageError, match="no complete checkpoint"):
         train(ROWS, letters, told, resume=tmp_path)
 
 
@@ -258,7 +261,7 @@ def test_a_first_token_is_not_given_twice(tmp_path: Path) -> None:
 
     from infinite_rl.dataset.prompt_templates import RenderedPrompt
     from infinite_rl.training.core.encoding import Prompt
-    from infinite_rl.training.engines.trl_engine import _as_read
+    from infinite_rl.training.engines.trl_engine import _text_of_ids
 
     def tokenizer(template: str) -> Any:
         found = byte_tokenizer(bos_token="<pad>")
@@ -270,7 +273,7 @@ def test_a_first_token_is_not_given_twice(tmp_path: Path) -> None:
 
     def read(text: str, found: Any) -> str:
         ids = found.encode(text, add_special_tokens=False)
-        return _as_read(Prompt(ROWS[0], RenderedPrompt(text), ids), found)
+        return _text_of_ids(Prompt(ROWS[0], RenderedPrompt(text), ids), found)
 
     assert read("<pad>ab", tokenizer("<pad> $A")) == "ab"
     assert read("<pad>ab", byte_tokenizer(bos_token="<pad>")) == "<pad>ab"
@@ -282,20 +285,20 @@ def test_vllm_is_told_where_an_answer_ends() -> None:
     # It knows the ends in the model's files alone: a base model would write on after its turn.
     from infinite_rl.dataset.prompt_templates import RenderedPrompt
     from infinite_rl.training.core.encoding import Prompt
-    from infinite_rl.training.engines.trl_engine import _end_turns, _ending
+    from infinite_rl.training.engines.trl_engine import _set_stop_tokens, _with_vllm_stops
 
     told = config(
         "m", Path(), engine_options={"use_vllm": True, "generation_kwargs": {"min_tokens": 2}}
     )
     asked = [Prompt(ROWS[0], RenderedPrompt("?", ("<pad>", "\nUser:")), [63])]
     tiny, tokenizer = qwen3(), byte_tokenizer()
-    ends = _end_turns(tiny, tokenizer, asked, told)
+    ends = _set_stop_tokens(tiny, tokenizer, asked, told)
     assert tiny.generation_config.eos_token_id == [257, 256]
-    assert _ending(told, ends).engine_options["generation_kwargs"] == {
+    assert _with_vllm_stops(told, ends).engine_options["generation_kwargs"] == {
         "stop_token_ids": [257, 256], "stop": ["\nUser:"], "min_tokens": 2,
     }  # fmt: skip
     plain = config("m", Path())
-    assert _ending(plain, ends) is plain
+    assert _with_vllm_stops(plain, ends) is plain
 
 
 def test_a_mixture_is_trained_on_with_each_sets_reward_and_style(

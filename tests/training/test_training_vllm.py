@@ -16,12 +16,11 @@ pytest.importorskip("transformers")
 
 import fake_vllm
 from fake_vllm import MADE, SamplingParams
-from test_training_local import ROWS, config, digits
-from tiny_models import save_tiny
+from tiny_training import ROWS, config, digits
 
 from infinite_rl.errors import InfiniteRLError, UsageError
+from infinite_rl.training.core.rollout_types import PromptRequest
 from infinite_rl.training.engines.role_workers import RoleSpec
-from infinite_rl.training.engines.roles import PromptRequest
 from infinite_rl.training.engines.vllm_rollout import VLLMRollout
 
 
@@ -65,93 +64,74 @@ class LLM(fake_vllm.LLM):
         )
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    return save_tiny(folder)
-
-
 @pytest.fixture(autouse=True)
 def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_vllm.install(monkeypatch, LLM)
 
 
-def worker(path: Path, out: Path, **values: Any) -> VLLMRollout:
-    told = {"engine": "ray", "rollout_backend": "vllm", "temperature": 0.7, **values}
-    return VLLMRollout(RoleSpec(ROWS, digits, config(path, out, **told), out))
+def worker(model: Path, out: Path, **values: Any) -> VLLMRollout:
+    own = {"engine": "ray", "rollout_backend": "vllm", "temperature": 0.7, **values}
+    return VLLMRollout(RoleSpec(ROWS, digits, config(model, out, **own), out))
 
 
-TASKS = [PromptRequest(0, "a", 0), PromptRequest(3, "d", 1)]
+REQUESTS = [PromptRequest(0, "a", 0), PromptRequest(3, "d", 1)]
 
 
-def test_the_engine_is_made_as_the_config_says(model: Path, tmp_path: Path) -> None:
+def test_the_engine_is_created_as_the_config_says(model: Path, tmp_path: Path) -> None:
     worker(model, tmp_path, rollout_gpus=2, rollout_options={"gpu_memory_utilization": 0.5})
-    (made,) = MADE
-    assert (made.tensor_parallel_size, made.gpu_memory_utilization) == (2, 0.5)
-    assert (made.dtype, made.max_model_len) == ("float32", 96)
+    (llm,) = MADE
+    assert (llm.tensor_parallel_size, llm.gpu_memory_utilization) == (2, 0.5)
+    assert (llm.dtype, llm.max_model_len) == ("float32", 96)
+    assert llm.logprobs_mode == "processed_logprobs", "those at the temperature"
 
 
-def test_old_log_probs_are_those_at_the_temperature(model: Path, tmp_path: Path) -> None:
-    worker(model, tmp_path)
-    assert MADE[0].logprobs_mode == "processed_logprobs"
-
-
-def test_a_group_has_the_ids_that_were_drawn_with_their_log_probs(
-    model: Path, tmp_path: Path
+def test_a_group_has_the_drawn_ids_with_their_log_probs(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = worker(model, tmp_path).sample(TASKS)
-    assert [len(group) for group in found] == [4, 4]
-    first, second = found[0][:2]
+    groups = worker(model, tmp_path).sample(REQUESTS)
+    assert [len(group) for group in groups] == [4, 4]
+    first, second = groups[0][:2]
     assert (first.ids, first.log_probs, first.finish_reason) == ([0, 7], [0.0, -3.5], "stop")
     assert (second.ids, second.text, second.finish_reason) == ([1, 7], "1!", "length")
+    monkeypatch.setattr(LLM, "lack", 1)
+    with pytest.raises(InfiniteRLError, match="no log-probability for each token"):
+        worker(model, tmp_path).sample(REQUESTS)
 
 
-def test_each_task_has_a_seed_of_its_own_and_is_asked_by_its_ids(
+def test_each_request_has_its_own_seed_and_is_sampled_by_its_ids(
     model: Path, tmp_path: Path
 ) -> None:
-    asks = worker(model, tmp_path)
-    asks.sample(TASKS)
+    rollout = worker(model, tmp_path)
+    rollout.sample(REQUESTS)
     ((prompts, params),) = MADE[0].calls
-    assert asks._tokenizer.decode(prompts[1]["prompt_token_ids"]) == ROWS[3]["prompt"]
+    assert rollout._tokenizer.decode(prompts[1]["prompt_token_ids"]) == ROWS[3]["prompt"]
     assert {(each.n, each.temperature, each.top_p, each.max_tokens) for each in params} == {
         (4, 0.7, 1.0, 6)
     }
     seeds = [each.seed for each in params]
-    asks.sample([TASKS[1], PromptRequest(0, "a", 1)])
+    rollout.sample([REQUESTS[1], PromptRequest(0, "a", 1)])
     again = [each.seed for each in MADE[0].calls[-1][1]]
     assert again[0] == seeds[1] and len({*seeds, *again}) == 3
 
 
-def test_new_weights_reach_all_workers_and_old_caches_are_dropped(
+def test_new_weights_reach_all_workers_and_the_prefix_cache_is_dropped(
     model: Path, tmp_path: Path
 ) -> None:
     table = torch.randn(4, 2)
-    asks = worker(model, tmp_path)
-    asks.load({"embed": table, "turned": torch.randn(2, 3).t(), "head": table})
+    worker(model, tmp_path).load({"embed": table, "turned": torch.randn(2, 3).t(), "head": table})
     loaded = MADE[0].worker.model_runner.model.loaded
     assert torch.equal(loaded["embed"], table) and loaded["turned"].shape == (3, 2)
-    assert "head" not in loaded, "what shares its memory is one tensor of a checkpoint"
+    assert "head" not in loaded, "tied weights are one tensor of a checkpoint"
     assert MADE[0].events == ["load_safetensors", "reset_prefix_cache"]
 
 
-def test_an_answer_without_log_probs_is_an_error(
+def test_errors_of_vllm_are_one_line(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(LLM, "lack", 1)
-    with pytest.raises(InfiniteRLError, match="no log-probability for each token"):
-        worker(model, tmp_path).sample(TASKS)
-
-
-def test_what_vllm_refuses_is_one_line(model: Path, tmp_path: Path) -> None:
     refused = tmp_path / "refused"
     refused.symlink_to(model)
     with pytest.raises(UsageError, match="refused: this architecture is not supported$"):
         worker(refused, tmp_path)
-
-
-def test_without_vllm_it_is_named(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setitem(sys.modules, "vllm", None)
     with pytest.raises(UsageError, match="pip install vllm"):
         worker(model, tmp_path)

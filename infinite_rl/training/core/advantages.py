@@ -1,4 +1,4 @@
-"""Advantages: how much better a completion did than the others for the same prompt."""
+"""Advantages: the reward of a completion relative to the others of the same prompt."""
 
 from __future__ import annotations
 
@@ -20,26 +20,33 @@ def group_advantages(
     std: str = "population",
     eps: float = 1e-6,
 ) -> Tensor:
-    """The rewards (N,) less the mean of their group, over the group's standard deviation.
+    """The rewards (N,) minus the mean of their group, divided by its standard deviation.
 
-    `group_size` rewards in a row are a group. The result is float32 of shape (N,). By `std`:
+    Each `group_size` consecutive rewards are a group. The result is float32 of shape (N,). `std`:
 
-        population   (r - mean) / s, s^2 the mean squared deviation; s is `eps` where it is less
-        sample       (r - mean) / (s + 1e-4), s^2 with n - 1 for n, which is TRL's rule
-        none         r - mean, as in Dr. GRPO
+        population   (r - mean) / max(s, `eps`), s^2 the mean squared deviation
+        sample       (r - mean) / (s + 1e-4), s^2 with n - 1 for n, as TRL
+        none         r - mean, as Dr. GRPO
 
-    A group of equal rewards gets exactly 0. A NaN stands for a completion without a verdict: it is
-    left out of its group and gets 0.
+    A group of equal rewards gets exactly 0. NaN is a completion without a verdict: it does not
+    count in its group and gets 0.
 
     GRPO: Shao et al., DeepSeekMath, arXiv:2402.03300. Dr. GRPO: Liu et al., arXiv:2503.20783.
 
     Raises:
-        UsageError: the rewards are no whole number of groups.
-        UnknownName: there is no such rule for the standard deviation.
+        UsageError: N is no multiple of `group_size`, or a reward is infinite.
+        UnknownName: an unknown rule for the standard deviation.
     """
     if std not in STDS:
         raise UnknownName("rule for the standard deviation", std, STDS)
-    groups = _groups(torch.as_tensor(rewards, dtype=torch.float64), group_size)
+    rewards = torch.as_tensor(rewards, dtype=torch.float64)
+    if group_size < 1 or rewards.dim() != 1 or len(rewards) % group_size:
+        raise UsageError(
+            f"rewards of shape {tuple(rewards.shape)} are no whole number of groups of {group_size}"
+        )
+    if rewards.isinf().any():
+        raise UsageError("a reward is infinite")
+    groups = rewards.reshape(-1, group_size)
     scored = ~groups.isnan()
     count = scored.sum(1, keepdim=True)
     mean = groups.nansum(1, keepdim=True) / count
@@ -54,16 +61,6 @@ def group_advantages(
     return deviation.flatten().float()
 
 
-def _groups(rewards: Tensor, group_size: int) -> Tensor:
-    if group_size < 1 or rewards.dim() != 1 or len(rewards) % group_size:
-        raise UsageError(
-            f"rewards of shape {tuple(rewards.shape)} are no whole number of groups of {group_size}"
-        )
-    if rewards.isinf().any():
-        raise UsageError("a reward is infinite")
-    return rewards.reshape(-1, group_size)
-
-
 def compute_group_normalized_rewards(
     reward_fn: Callable[[str, str], Mapping[str, float]],
     rollout_responses: Sequence[str],
@@ -74,24 +71,24 @@ def compute_group_normalized_rewards(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Advantages, rewards, format rewards and answer rewards, each float32 of shape (N,).
 
-    `reward_fn(ground_truth, response)` gives `reward`, `format_reward` and `answer_reward`. The
-    responses to a prompt stand in a row, `group_size` of them, and each ground truth is repeated as
+    `reward_fn(ground_truth, response)` returns `reward`, `format_reward` and `answer_reward`. Each
+    `group_size` consecutive responses are of one prompt, and each ground truth is repeated as
     often. The standard deviation is the population's.
 
     Raises:
-        UsageError: there are not as many ground truths as responses, or no whole groups of them.
+        UsageError: the numbers of ground truths and responses differ, or are no whole groups.
     """
     if len(rollout_responses) != len(repeated_ground_truths):
         raise UsageError(
             f"{len(rollout_responses)} responses, but {len(repeated_ground_truths)} ground truths"
         )
-    found = [
+    scores = [
         reward_fn(truth, response)
         for truth, response in zip(repeated_ground_truths, rollout_responses, strict=True)
     ]
     names = ("reward", "format_reward", "answer_reward")
     rewards, forms, answers = (
-        torch.tensor([float(each[name]) for each in found], dtype=torch.float64) for name in names
+        torch.tensor([float(each[name]) for each in scores], dtype=torch.float64) for name in names
     )
     advantages = group_advantages(
         rewards, group_size, std="population" if normalize_by_std else "none", eps=advantage_eps

@@ -1,8 +1,8 @@
-"""The losses: likelihood of given answers, and the policy gradient family in one function.
+"""The losses: negative log-likelihood, and the policy gradient family in one function.
 
-Every reduction of the family gives each token of a sequence the same weight. The weights of an
-update's sequences are computed once, over all of them (`sequence_weights`), and a loss is a sum
-with these weights: so the losses of microbatches add up to the update's, however it is cut.
+Every reduction gives all tokens of a sequence the same weight. The weights are computed once for
+all sequences of an update (`sequence_weights`), and a loss is a sum with these weights: the losses
+of microbatches add up to the update's, however it is split.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ RATIOS = ("token", "sequence")
 class Objective:
     """A member of the policy gradient family.
 
-    `std` is the rule of `group_advantages` that goes with it. `clip` is how far below and above 1
-    the ratio of new to old probability is followed; None takes no ratio at all. `ratio` is one a
-    token, or one a sequence: the geometric mean of its tokens'. `reduce` is how tokens are averaged
-    (`sequence_weights`). `beta` weighs the divergence from a reference model.
+    `std` is its rule of `group_advantages`. `clip` is the range below and above 1 in which the
+    ratio of new to old probability has a gradient; None uses no ratio. `ratio` is per token or per
+    sequence: the geometric mean of its tokens'. `reduce` is how tokens are averaged
+    (`sequence_weights`). `beta` is the coefficient of the divergence from a reference model.
     """
 
     std: str = "population"
@@ -42,7 +42,7 @@ class Objective:
         if self.reduce not in REDUCTIONS:
             raise UnknownName("reduction", self.reduce, REDUCTIONS)
         if self.clip is not None and not all(side >= 0 for side in self.clip):
-            raise UsageError(f"a clip range is two numbers that are not negative: {self.clip!r}")
+            raise UsageError(f"a clip range is two non-negative numbers, not {self.clip!r}")
         if not self.beta >= 0:
             raise UsageError(f"beta must not be negative, as {self.beta!r} is")
 
@@ -69,9 +69,9 @@ def sft_microbatch_train_step(
     """The negative log-likelihood of the masked tokens of a microbatch, and its `backward()`.
 
     Log-probabilities and mask are (B, T). The loss, of shape (), is the sum over the masked tokens
-    divided by both other arguments. For a gradient that does not depend on how an update is cut,
+    divided by both other arguments. For a gradient that does not depend on the microbatches,
     `normalize_constant` is the number of masked tokens of the whole update, and the steps are 1.
-    The metadata are the sum itself, the loss, the number of tokens and their means.
+    The metadata are the sum, the loss, the number of tokens and their means.
 
     Raises:
         UsageError: the shapes differ, or a divisor is not positive.
@@ -100,26 +100,26 @@ def sequence_weights(
     groups: Tensor | None = None,
     constant: float | None = None,
 ) -> Tensor:
-    """What each token of a sequence weighs in the loss of an update: (B,), float32.
+    """The weight of each token of a sequence in the loss of an update: (B,), float32.
 
-    `lengths` (B,) are the numbers of response tokens of all n sequences of the update; those
-    without any are left out, and so count for nothing.
+    `lengths` (B,) are the numbers of response tokens of all n sequences of the update; sequences
+    without any do not count.
 
         sequence   1 / (n * its length)                    the mean of the sequences' means
         group      1 / (groups * tokens of its group)      the mean of the groups' means
         token      1 / (tokens of the update)              the mean of all tokens
-        constant   1 / (n * constant)                      of use: the most tokens a sequence has
+        constant   1 / (n * constant)                      usually max_new_tokens
 
     `groups` (B,) are integers, equal for sequences of one prompt.
 
     Raises:
         UsageError: the reduction needs groups, or a positive constant.
-        UnknownName: there is no such reduction.
+        UnknownName: an unknown reduction.
     """
     if reduce not in REDUCTIONS:
         raise UnknownName("reduction", reduce, REDUCTIONS)
     device = lengths.device
-    lengths = lengths.cpu().to(torch.float64)  # which MPS has not
+    lengths = lengths.cpu().to(torch.float64)  # MPS has no float64
     some = lengths > 0
     if reduce == "sequence":
         share = some.sum() * lengths
@@ -132,9 +132,9 @@ def sequence_weights(
     else:
         if groups is None or groups.shape != lengths.shape:
             raise UsageError("the reduction 'group' needs the group of each sequence")
-        place = torch.unique(groups.cpu(), return_inverse=True)[1]
-        tokens = torch.zeros_like(lengths).index_add(0, place, lengths)
-        share = (tokens > 0).sum() * tokens[place]
+        index = torch.unique(groups.cpu(), return_inverse=True)[1]
+        tokens = torch.zeros_like(lengths).index_add(0, index, lengths)
+        share = (tokens > 0).sum() * tokens[index]
     return torch.where(some, 1 / share.clamp(min=1e-300), 0.0).float().to(device)
 
 
@@ -150,7 +150,7 @@ def policy_loss(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The policy gradient loss of a (micro)batch, of shape (), and statistics of it.
 
-    `log_probs` (B, T) are the policy's, `old_log_probs` those of the policy that sampled, at its
+    `log_probs` (B, T) are the policy's, `old_log_probs` those of the sampling policy at its
     temperature, `ref_log_probs` those of the reference, and `mask` is 1 on response tokens.
     `advantages` are (B,), (B, 1) or (B, T). `weights` (B,) are these rows of the update's
     `sequence_weights`; without them the batch is a whole update. With A the advantage, r the ratio
@@ -163,11 +163,11 @@ def policy_loss(
     KL(policy || reference) (Schulman, "Approximating KL divergence", 2020: k3).
 
     The statistics are means over the masked tokens: `ratio`, `clip_low`, `clip_high` (where the
-    minimum has cut the gradient), `old_kl` (k3 to the old policy), `kl` (k3 to the reference), and
-    the numbers `tokens` and `sequences`, with which means of microbatches are joined.
+    minimum has no gradient), `old_kl` (k3 to the old policy), `kl` (k3 to the reference), and
+    the counts `tokens` and `sequences`, to combine the means of microbatches.
 
     Raises:
-        UsageError: shapes do not fit, or the objective needs what is not given.
+        UsageError: shapes do not fit, or the objective needs a missing argument.
     """
     kept = mask.bool()
     _check(log_probs, old_log_probs, advantages, kept, objective, ref_log_probs, weights)
@@ -176,7 +176,7 @@ def policy_loss(
         weights = sequence_weights(lengths, objective.reduce)
     if advantages.dim() == 1:
         advantages = advantages.unsqueeze(1)
-    log_probs = torch.where(kept, log_probs, 0.0)  # what is padding may be NaN, and so would exp be
+    log_probs = torch.where(kept, log_probs, 0.0)  # padding may be NaN, and so would exp be
     statistics = {"tokens": lengths.sum(), "sequences": (lengths > 0).sum()}
     if objective.clip is None or old_log_probs is None:
         each = -advantages * log_probs
@@ -185,8 +185,10 @@ def policy_loss(
         statistics["old_kl"] = _mean(_k3(change), kept)
         if objective.ratio == "sequence":
             change = (change.sum(1) / lengths.clamp(min=1)).unsqueeze(1).expand_as(change)
-        each, found = _clipped(advantages, change, objective.clip)
-        statistics |= {name: _mean(value, kept) for name, value in _clips(found).items()}
+        each, clipping = _clipped(advantages, change, objective.clip)
+        ratio, bound = clipping["importance_wts"], clipping["min_is_rhs"]
+        clips = {"ratio": ratio, "clip_low": bound * (ratio < 1), "clip_high": bound * (ratio > 1)}
+        statistics |= {name: _mean(value, kept) for name, value in clips.items()}
     if ref_log_probs is not None:
         divergence = _k3(log_probs - torch.where(kept, ref_log_probs, 0.0))
         statistics["kl"] = _mean(divergence, kept)
@@ -201,11 +203,11 @@ def compute_grpo_clip_loss(
     old_log_probs: Tensor,
     cliprange: float | tuple[float, float],
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """The clipped loss of each token (B, T), not yet masked: -min(r A, clip(r) A).
+    """The clipped loss of each token (B, T), before masking: -min(r A, clip(r) A).
 
     Log-probabilities are (B, T), advantages (B, 1) or (B, T). The metadata are (B, T) too: the
-    ratios `importance_wts`, `clipped_wts`, and as 0 and 1 `was_clipped`, where these differ, and
-    `min_is_rhs`, where the clipped one is the minimum, so that no gradient flows.
+    ratios `importance_wts` and `clipped_wts`, and as 0 and 1 `was_clipped` (these differ) and
+    `min_is_rhs` (the clipped one is the minimum, which has no gradient).
     """
     clip = (cliprange, cliprange) if isinstance(cliprange, int | float) else cliprange
     return _clipped(advantages, policy_log_probs - old_log_probs, clip)
@@ -225,13 +227,8 @@ def _clipped(
     }
 
 
-def _clips(found: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    ratio, cut = found["importance_wts"], found["min_is_rhs"]
-    return {"ratio": ratio, "clip_low": cut * (ratio < 1), "clip_high": cut * (ratio > 1)}
-
-
 def _k3(change: Tensor) -> Tensor:
-    """exp(d) - d - 1 for d = -change, without the rounding of small d."""
+    """exp(d) - d - 1 for d = -change, exact for small d."""
     return torch.expm1(-change) + change
 
 
@@ -253,16 +250,14 @@ def _check(
     if objective.beta and ref_log_probs is None:
         raise UsageError("a divergence (beta) needs ref_log_probs")
     rows, length = log_probs.shape
-    full: set[tuple[int, ...]] = {(rows, length)}
-    wanted: dict[str, tuple[Tensor | None, set[tuple[int, ...]]]] = {
-        "mask": (kept, full),
-        "old_log_probs": (old_log_probs, full),
-        "ref_log_probs": (ref_log_probs, full),
-        "advantages": (advantages, {(rows,), (rows, 1), *full}),
-        "weights": (weights, {(rows,)}),
-    }
-    for name, (given, shapes) in wanted.items():
-        if given is not None and tuple(given.shape) not in shapes:
-            raise UsageError(
-                f"log_probs are of shape {(rows, length)}, but {name} of {tuple(given.shape)}"
-            )
+    full, per_row = (rows, length), (rows,)
+    allowed: tuple[tuple[str, Tensor | None, tuple[tuple[int, ...], ...]], ...] = (
+        ("mask", kept, (full,)),
+        ("old_log_probs", old_log_probs, (full,)),
+        ("ref_log_probs", ref_log_probs, (full,)),
+        ("advantages", advantages, (per_row, (rows, 1), full)),
+        ("weights", weights, (per_row,)),
+    )
+    for name, tensor, shapes in allowed:
+        if tensor is not None and tuple(tensor.shape) not in shapes:
+            raise UsageError(f"log_probs are of shape {full}, but {name} of {tuple(tensor.shape)}")

@@ -1,11 +1,11 @@
-"""The rows of a run, of one data set or of several: each with its id and a reward that is known.
+"""The rows of a run, from one data set or a mixture, each with its id and a known reward.
 
-Of several sets each row has, beside its own columns, `mix_id` (as of `dataset.mix`: "gsm8k/7"),
-`mix_dataset` (the set's name; the second of one name is "gsm8k#2") and, where its set has one,
-`mix_style` and `mix_reward`, the options of its reward that are not the run's. The reward that
-judges it is the one that its column `type` names.
+Rows of a mixture have, besides their own columns, `mix_id` (as `dataset.mix`: "gsm8k/7"),
+`mix_dataset` (the set's name; the second set of a name is "gsm8k#2") and, if the set has them,
+`mix_style` (prompt template) and `mix_reward` (reward options that override the run's). The column
+`type` names the reward.
 
-All is checked here, before a model is loaded: a run must not end at its first bad row.
+Everything is checked here, before a model is loaded, so that no run ends at its first bad row.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from ...adapters.scorer import Scorer
 from ...dataset.loaders import load
-from ...dataset.mix import ID_COLUMN, Mixture, Source, mix, read_order
+from ...dataset.mix import ID_COLUMN, Source, mix, read_order
 from ...dataset.prompt_templates import PROMPT_TEMPLATES
 from ...dataset.rows import Row, read, read_some
 from ...errors import UsageError, look_up
@@ -33,124 +33,116 @@ logger = logging.getLogger(__name__)
 
 
 def rows_of(config: TrainingConfig, scorer: Scorer | None = None) -> list[Row]:
-    """The rows that a config names, of its `data` or of its `datasets` in their mixture.
+    """The rows of a config's `data`, or the mixture of its `datasets`.
 
-    The rows of a mixture are checked by the `scorer` that will judge them; without one, as for SFT
-    and for rewards of the caller's own, they need none of the project's.
+    The `scorer` that will score the rows of a mixture checks them; without one, as for SFT and
+    custom rewards, they need no reward of the project.
 
     Raises:
-        UsageError: the config names no rows, or there are none; a set's reward has no such option,
-            or not of such a value; a row of a mixture has no reward,
-            or one that is not known or cannot judge it (the message names the set and the row); an
-            order has ids that no row has (the message tells how many).
+        UsageError: no rows are configured or found; a set's reward has an unknown option or an
+            invalid value; a row of a mixture has no reward, an unknown one, or one that cannot
+            score it (the message names set and row); an order has unknown ids (and how many).
         StoreError: rows cannot be fetched or read.
-        RuntimeMissing, SandboxError: nothing can be judged.
+        RuntimeMissing, SandboxError: nothing can be scored.
     """
     if not config.datasets:
         if not config.data:
             raise UsageError("data is missing: the file of rows, or datasets")
         return list(read(fetch(config.data)))
     sources = [_source(each, scorer) for each in config.mixture]
-    found = mix(sources, config.mix, seed=config.seed)  # type: ignore[arg-type]  # a mode
-    _tell(found)
-    return [{**row, DATASET: row[ID_COLUMN].partition("/")[0]} for row in found]
+    mixture = mix(sources, config.mix, seed=config.seed)  # type: ignore[arg-type]  # a mode
+    for each in mixture.coverage:
+        logger.info("%s: %d of %d rows", each.name, each.distinct, each.rows)
+    return [{**row, DATASET: row[ID_COLUMN].partition("/")[0]} for row in mixture]
 
 
 def id_of(row: Mapping[str, Any]) -> str:
-    """What a row is called in events: by its place in the mixture, or its own id, if it has one."""
+    """A row's id in events: its id in the mixture, else its own."""
     return str(row.get(ID_COLUMN) or row.get("id") or "")
 
 
 def scorer_of_row(scorer: Scorer, row: Mapping[str, Any]) -> Scorer:
-    """The scorer with what the row's data set says of it otherwise."""
-    own = row.get(REWARD)
-    return scorer.but(own) if isinstance(own, Mapping) else scorer
+    """The scorer with the reward options of the row's data set."""
+    options = row.get(REWARD)
+    return scorer.but(options) if isinstance(options, Mapping) else scorer
 
 
 def by_dataset(
     groups: Iterable[tuple[Mapping[str, Any], Sequence[float | None]]],
 ) -> dict[str, float]:
-    """How the answers fared, by data set, of prompts' rows and the rewards of their groups.
+    """Metrics by data set, from the rows of prompts and the rewards of their groups.
 
-    "reward/gsm8k" is the mean of its rewards, "unequal/gsm8k" the share of its groups whose rewards
-    are not all equal, from which alone something is learned. What has no verdict counts for
-    neither; a set without any is not there. Rows of no mixture give nothing.
+    "reward/gsm8k" is the mean reward, "unequal/gsm8k" the fraction of groups whose rewards are not
+    all equal, which alone have a training signal. Completions without a verdict count for neither.
+    Rows of no mixture give nothing.
     """
     rewards, unequal = defaultdict[str, list[float]](list), defaultdict[str, list[bool]](list)
-    for row, given in groups:
-        judged = [each for each in given if each is not None]
-        if DATASET in row and judged:
-            name = str(row[DATASET])  # rows of the caller's own may hold anything there
-            rewards[name] += judged
-            unequal[name].append(len(set(judged)) > 1)
+    for row, group in groups:
+        scored = [each for each in group if each is not None]
+        if DATASET in row and scored:
+            name = str(row[DATASET])  # a user's own rows may hold anything there
+            rewards[name] += scored
+            unequal[name].append(len(set(scored)) > 1)
     means = {f"reward/{name}": fmean(each) for name, each in rewards.items()}
     return means | {f"unequal/{name}": fmean(each) for name, each in unequal.items()}
 
 
 def _source(dataset: Dataset, scorer: Scorer | None) -> Source:
-    with _about(f"dataset {dataset.name}"):
+    with _prefixed(f"dataset {dataset.name}"):
         if dataset.prompt_template:
             look_up("prompt template", dataset.prompt_template, PROMPT_TEMPLATES)
         order = read_order(fetch(dataset.order)) if dataset.order else None
         scorer = scorer.but(dataset.reward) if scorer else None
-        rows = _of_split(dataset, _loaded(dataset))
+        if dataset.benchmark:  # a file's rows have their split, or its name has
+            rows = load(
+                dataset.benchmark, dataset.path, split="" if dataset.path else dataset.split
+            )
+        else:
+            rows = read_some(fetch(dataset.path))
+        if dataset.split and dataset.path:  # without a path the hub returns the split alone
+            rows = _of_split(dataset.split, rows)
     checked = _checked(dataset, rows, scorer)
     return Source(checked, dataset.weight, dataset.count or None, dataset.name, order)
 
 
-def _loaded(dataset: Dataset) -> Iterator[Row]:
-    if dataset.benchmark:
-        split = "" if dataset.path else dataset.split  # a file's rows say their own, or its name
-        return load(dataset.benchmark, dataset.path, split=split)
-    return read_some(fetch(dataset.path))
-
-
-def _of_split(dataset: Dataset, rows: Iterable[Row]) -> Iterator[Row]:
-    """The rows of the set's split; all where it names none, or the hub was asked for it."""
-    if not (dataset.split and dataset.path):
-        yield from rows
-        return
+def _of_split(wanted: str, rows: Iterable[Row]) -> Iterator[Row]:
     splits = Counter[str]()
     for row in rows:
         split = str(row.get("split") or "")
         splits[split] += 1
-        if split == dataset.split:
+        if split == wanted:
             yield row
-    if dataset.split not in splits:
-        found = ", ".join(f"{name or 'none'} ({count})" for name, count in splits.most_common(9))
-        raise UsageError(f"no row is of the split {dataset.split}: they are of {found}")
+    if wanted not in splits:
+        counts = ", ".join(f"{name or 'none'} ({count})" for name, count in splits.most_common(9))
+        raise UsageError(f"no row is of the split {wanted}: they are of {counts}")
 
 
 def _checked(dataset: Dataset, rows: Iterable[Row], scorer: Scorer | None) -> Iterator[Row]:
-    """The rows, each with its type, once its reward has judged an empty answer to it."""
-    without = list[str]()  # why there will be no verdict, of the rows that no answer gets one for
-    with _about(f"dataset {dataset.name}"):
+    """The rows with the columns of their set, each checked by scoring an empty completion."""
+    unscored = list[str]()
+    columns = {STYLE: dataset.prompt_template, REWARD: dict(dataset.reward)}
+    columns = {name: value for name, value in columns.items() if value}
+    with _prefixed(f"dataset {dataset.name}"):
         for number, row in enumerate(rows, 1):
-            own = {"type": dataset.type} if dataset.type and not row.get("type") else {}
-            style = {STYLE: dataset.prompt_template} if dataset.prompt_template else {}
-            reward = {REWARD: dict(dataset.reward)} if dataset.reward else {}
-            given = {**row, **own, **style, **reward}
-            called = repr(str(row["id"])[:60]) if "id" in row else "without an id"
-            with _about(f"row {number} ({called})"):
-                sample = sample_of(given)
+            row = {**row, **columns}
+            if dataset.type and not row.get("type"):
+                row["type"] = dataset.type
+            label = repr(str(row["id"])[:60]) if "id" in row else "without an id"
+            with _prefixed(f"row {number} ({label})"):
+                sample = sample_of(row)
                 score = scorer.judge_one(sample, "") if scorer else None
             if score and score.status == "unscored":
-                without.append(f"row {number}: {score.error_msg}")
-            yield given
-    if without:
-        told = (dataset.name, len(without), without[0][:300])
-        logger.warning("dataset %s: %d rows cannot be judged, the first is %s", *told)
+                unscored.append(f"row {number}: {score.error_msg}")
+            yield row
+    if unscored:
+        values = (dataset.name, len(unscored), unscored[0][:300])
+        logger.warning("dataset %s: %d rows cannot be scored, the first is %s", *values)
 
 
 @contextmanager
-def _about(what: str) -> Iterator[None]:
-    """Say of what the caller's mistake is."""
+def _prefixed(subject: str) -> Iterator[None]:
+    """Prefix a UsageError with its subject."""
     try:
         yield
     except UsageError as error:
-        raise UsageError(f"{what}: {error}") from None
-
-
-def _tell(found: Mixture) -> None:
-    for each in found.coverage:
-        logger.info("%s: %d of %d rows", each.name, each.distinct, each.rows)
+        raise UsageError(f"{subject}: {error}") from None

@@ -1,4 +1,4 @@
-"""The optimizer: AdamW, its learning rate over the steps, and a bound on the gradient."""
+"""AdamW, its learning rate schedule, and gradient clipping."""
 
 from __future__ import annotations
 
@@ -11,34 +11,31 @@ from torch import nn
 from ...errors import InfiniteRLError, StoreError
 from ..runs.config import TrainingConfig
 
-FLOOR = 0.1  # of the highest learning rate; where the cosine ends
+FLOOR = 0.1  # the last learning rate, as a fraction of the highest
 CLIP_NORM = 1.0
 BETAS = (0.9, 0.95)
 
 
 class Diverged(InfiniteRLError):
-    """A gradient is not finite: the weights are left as they are, and the run ends."""
+    """A gradient is not finite: the weights stay as they are, and the run ends."""
 
 
 def learning_rate(step: int, config: TrainingConfig) -> float:
-    """The learning rate of an update; the first one has the number 0.
+    """The learning rate of the update number `step`, from 0.
 
-    It rises in equal parts to its highest at the last of the steps of the warm-up, and falls from
-    there as half a cosine, which ends at `FLOOR` of the highest at the last step.
+    Linear warm-up to the highest at the last warm-up step, then half a cosine down to `FLOOR` of it
+    at the last step.
     """
     if step < config.warmup_steps:
         return config.learning_rate * (step + 1) / config.warmup_steps
     top = max(config.warmup_steps - 1, 0)
     share = (step - top) / max(config.max_steps - 1 - top, 1)
-    fallen = (1 - math.cos(math.pi * min(share, 1.0))) / 2
-    return config.learning_rate * (1 - (1 - FLOOR) * fallen)
+    decay = (1 - math.cos(math.pi * min(share, 1.0))) / 2
+    return config.learning_rate * (1 - (1 - FLOOR) * decay)
 
 
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
-    """AdamW for all that can be trained; norms, biases and embeddings do not decay.
-
-    An output layer that shares its matrix with the embedding does not, either.
-    """
+    """AdamW for all trainable weights; no decay of norms, biases and embeddings, tied or not."""
     embeddings = {
         id(each) for module in model.modules() if isinstance(module, nn.Embedding)
         for each in module.parameters(recurse=False)
@@ -58,25 +55,24 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam
 
 
 def restore(optimizer: torch.optim.AdamW, saved: Any) -> None:
-    """Put back the moments and counts that `optimizer.state_dict()` gave, and no setting.
+    """Restore the moments and counts of `optimizer.state_dict()`, but not its settings.
 
     Raises:
-        StoreError: they are not those of this model's weights, or not finite.
+        StoreError: they do not fit this model's weights, or are not finite.
     """
-    own = optimizer.state_dict()
     weights = [each for group in optimizer.param_groups for each in group["params"]]
     try:
-        found = dict(saved["state"])
-        fits = all(_fits(moments, weights[place]) for place, moments in found.items())
+        state = dict(saved["state"])
+        fits = all(_fits(moments, weights[index]) for index, moments in state.items())
     except (LookupError, TypeError, ValueError, AttributeError):
         fits = False
-    if not fits:  # torch would not look, and its kernels would read beyond a tensor that is short
+    if not fits:  # torch does not check, and its kernels would read beyond a short tensor
         raise StoreError("the optimizer's state in the checkpoint is damaged, or another model's")
-    optimizer.load_state_dict({**own, "state": found})
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
 
 
 def _fits(moments: Any, weight: torch.Tensor) -> bool:
-    """Whether AdamW's state of one weight has its names and shapes, and is finite."""
+    """Whether AdamW's state of a weight has the right names and shapes, and is finite."""
     shapes = {"step": torch.Size(), "exp_avg": weight.shape, "exp_avg_sq": weight.shape}
     return moments.keys() == shapes.keys() and all(
         moments[name].shape == shape
@@ -89,9 +85,9 @@ def _fits(moments: Any, weight: torch.Tensor) -> bool:
 def update(
     model: nn.Module, optimizer: torch.optim.Optimizer, step: int, config: TrainingConfig
 ) -> dict[str, float]:
-    """Change the weights by the gradients, whose norm is at most `CLIP_NORM`, and clear these.
+    """Update the weights by the gradients, clipped to the norm `CLIP_NORM`, and clear these.
 
-    Returns `grad_norm`, before it is bounded, and `learning_rate`.
+    Returns `grad_norm`, before clipping, and `learning_rate`.
 
     Raises:
         Diverged: the norm is not finite.

@@ -1,4 +1,4 @@
-"""SFT: the rows' responses become likelier."""
+"""Supervised fine-tuning: the rows' responses become likelier."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class SFT:
     """Supervised fine-tuning on rows with a response.
 
     Raises:
-        UsageError: a row is no task or has no response, or none fits in the model.
+        UsageError: a row without a response or the columns of a task, or no row fits the model.
     """
 
     def __init__(self, learner: Learner, rows: Sequence[Mapping[str, Any]]) -> None:
         self._learner = learner
-        config = learner.config
-        self._examples = examples(rows, learner.tokenizer, config.prompt_template, learner.most)
+        template = learner.config.prompt_template
+        self._examples = examples(rows, learner.tokenizer, template, learner.max_tokens)
 
-    def step(self, step: int, record: RolloutLogger) -> dict[str, float]:  # noqa: ARG002 -- no sample
+    def step(self, step: int, log: RolloutLogger) -> dict[str, float]:  # noqa: ARG002 -- none
         """One update, the number `step` from 0; the loss is the mean over its response tokens."""
         began, learner = time.perf_counter(), self._learner
         batch = self.batch(step)
@@ -36,31 +36,31 @@ class SFT:
         return {**values, "tokens": tokens, **learner.speed(tokens, seconds), "seconds": seconds}
 
     def batch(self, step: int, name: str = "sft") -> list[Example]:
-        """The examples of a step; `name` tells schedules of one seed apart."""
+        """The examples of a step; `name` separates the orders of one seed."""
         config = self._learner.config
         order = config.order(name)
-        places = rows_of_step(len(self._examples), config.batch_size, step, order)
-        return [self._examples[place] for place in places]
+        indices = rows_of_step(len(self._examples), config.batch_size, step, order)
+        return [self._examples[index] for index in indices]
 
     def state(self) -> dict[str, Any]:
-        """What it takes to go on, beyond the number of the step: nothing."""
+        """Nothing: the batches follow from the step."""
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state` gave."""
+        """Nothing to restore."""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 def likelihood(learner: Learner, batch: Sequence[Example], weight: float = 1.0) -> float:
-    """Add the gradient of the mean negative log-likelihood of the batch's response tokens, times
-    the weight; returns this mean."""
+    """Accumulate the gradient of `weight` times the mean negative log-likelihood of the batch's
+    response tokens; returns the mean."""
+    lengths = [(len(each),) for each in batch]
     parts = [
-        learner.batch([batch[place].prompt for place in part],
-                      [batch[place].response for place in part])
-        for part in microbatches([(len(each),) for each in batch], learner.config.tokens_per_batch)
-    ]  # fmt: skip
+        learner.batch([batch[i].prompt for i in part], [batch[i].response for i in part])
+        for part in microbatches(lengths, learner.config.tokens_per_batch)
+    ]
     tokens = sum(int(part["response_mask"].sum()) for part in parts)
     total = 0.0
     for part in parts:

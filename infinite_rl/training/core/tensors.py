@@ -1,8 +1,8 @@
 """Prompts and outputs as tensors, their log-probabilities and entropies, and masked reductions.
 
 Pure torch. B is the number of sequences, T their length after the shift, V the vocabulary. A mask
-is boolean or holds 0 and 1, and comes from lengths: a padding token may well be the end-of-sequence
-token, which is one to learn. What lies under a 0 never counts, not even a NaN.
+is boolean or holds 0 and 1, and comes from lengths: the padding token may be the end-of-sequence
+token, which is to be learned. Values under a 0 never count, not even NaN.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ...errors import UsageError
 
 
 class EmptyMask(UsageError, AssertionError):
-    """A mean was asked for over no element at all."""
+    """A mean over no element."""
 
 
 class Encoder(Protocol):
-    """What is needed of a tokenizer: `encode`, and the ids it pads and ends with, or None."""
+    """The part of a tokenizer that is used; its ids may be None."""
 
     pad_token_id: Any
     eos_token_id: Any
@@ -34,12 +34,12 @@ class Encoder(Protocol):
 def tokenize_prompt_and_output(
     prompts: Sequence[str], outputs: Sequence[str], tokenizer: Encoder
 ) -> dict[str, Tensor]:
-    """`shifted` of prompts and outputs, each encoded by itself and without special tokens.
+    """`shifted` of prompts and outputs, each encoded separately and without special tokens.
 
-    It is padded with the tokenizer's padding token, else its end-of-sequence token, else 0.
+    Padded with the tokenizer's padding token, else its end-of-sequence token, else 0.
 
     Raises:
-        UsageError: there are not as many outputs as prompts.
+        UsageError: the numbers of prompts and outputs differ.
     """
 
     def ids(texts: Sequence[str]) -> list[list[int]]:
@@ -54,12 +54,12 @@ def shifted(
     """Token ids of prompts and their outputs as one batch of inputs and next tokens.
 
     Prompt and output are joined and shifted: `input_ids` are all tokens but the last, `labels` all
-    but the first, both padded on the right, and `response_mask` is 1 exactly where the label is a
-    token of the output. Each is int64 of shape (B, T), with T one less than the longest sequence.
-    A first token has nothing before it that could predict it: with an empty prompt it is no label.
+    but the first, both padded on the right, and `response_mask` is 1 exactly on labels of the
+    output. Each is int64 of shape (B, T), with T one less than the longest sequence. The first
+    token cannot be predicted: with an empty prompt it is no label.
 
     Raises:
-        UsageError: there are not as many outputs as prompts.
+        UsageError: the numbers of prompts and outputs differ.
     """
     if len(prompts) != len(outputs):
         raise UsageError(f"{len(prompts)} prompts, but {len(outputs)} outputs")
@@ -67,21 +67,18 @@ def shifted(
     shape = (len(rows), max([1, *map(len, rows)]) - 1)
     input_ids, labels = torch.full(shape, pad_id), torch.full(shape, pad_id)
     response_mask = torch.zeros(shape, dtype=torch.int64)
-    for place, (prompt, row) in enumerate(zip(prompts, rows, strict=True)):
+    for i, (prompt, row) in enumerate(zip(prompts, rows, strict=True)):
         end = max(len(row) - 1, 0)
-        input_ids[place, :end] = torch.tensor(row[:-1])
-        labels[place, :end] = torch.tensor(row[1:])
-        response_mask[place, max(len(prompt) - 1, 0) : end] = 1
+        input_ids[i, :end] = torch.tensor(row[:-1])
+        labels[i, :end] = torch.tensor(row[1:])
+        response_mask[i, max(len(prompt) - 1, 0) : end] = 1
     return {"input_ids": input_ids, "labels": labels, "response_mask": response_mask}
 
 
 def pad_id_of(tokenizer: Any) -> int:
     """The id to pad with: the tokenizer's own, else its end-of-sequence token, else 0."""
-    for name in ("pad_token_id", "eos_token_id"):
-        found = getattr(tokenizer, name, None)
-        if found is not None:
-            return int(found)
-    return 0
+    ids = (getattr(tokenizer, name, None) for name in ("pad_token_id", "eos_token_id"))
+    return next((int(each) for each in ids if each is not None), 0)
 
 
 def get_response_log_probs(
@@ -96,12 +93,11 @@ def get_response_log_probs(
 ) -> dict[str, Tensor]:
     """log p(label | the inputs up to it) as `log_probs` (B, T), in at least float32.
 
-    `input_ids` and `labels` are (B, T). The logits are divided by `temperature`, so that the
-    probabilities are those that a sampler at this temperature has drawn from. If asked for,
-    `token_entropy` (B, T) is the entropy of each of these distributions. Gradients flow as the
-    caller's mode says. Padding on the right needs no `attention_mask` (B, T) in a causal model;
-    padding on the left does, and gets positions that start at its first token. The `options` go
-    to the model.
+    `input_ids` and `labels` are (B, T). The logits are divided by `temperature`: these are the
+    probabilities that a sampler at this temperature draws from. With `return_token_entropy`,
+    `token_entropy` (B, T) is the entropy of each distribution. Gradients flow unless the caller
+    turns them off. Padding on the right needs no `attention_mask` (B, T) in a causal model; padding
+    on the left does, and positions then start at the first token. The `options` go to the model.
 
     Raises:
         UsageError: the temperature is not positive, or the shapes differ.
@@ -117,22 +113,22 @@ def get_response_log_probs(
 def label_log_probs(
     logits: Tensor, labels: Tensor, return_token_entropy: bool = False, *, temperature: float = 1.0
 ) -> dict[str, Tensor]:
-    """What `get_response_log_probs` gives, by logits (B, T, V) of the labels (B, T)."""
+    """The result of `get_response_log_probs` from logits (B, T, V) of the labels (B, T)."""
     if not temperature > 0:
         raise UsageError(f"the temperature must be positive, not {temperature!r}")
     if logits.dtype in (torch.float16, torch.bfloat16):
         logits = logits.float()
     if temperature != 1:
         logits = logits / temperature
-    every = torch.log_softmax(logits, dim=-1)
-    found = {"log_probs": every.gather(-1, labels.unsqueeze(-1)).squeeze(-1)}
+    log_p = torch.log_softmax(logits, dim=-1)
+    values = {"log_probs": log_p.gather(-1, labels.unsqueeze(-1)).squeeze(-1)}
     if return_token_entropy:
-        found["token_entropy"] = _entropy(every)
-    return found
+        values["token_entropy"] = _entropy(log_p)
+    return values
 
 
 def positions(attention_mask: Tensor) -> Tensor:
-    """The place of each token in its own sequence, (B, T): 0 for the first that is not padding."""
+    """The position of each token in its sequence, (B, T): 0 for the first that is not padding."""
     return (attention_mask.long().cumsum(-1) - 1).clamp(min=0)
 
 
@@ -154,7 +150,8 @@ def masked_normalize(
     Raises:
         UsageError: the shapes differ.
     """
-    kept = _kept(tensor, mask)
+    _same_shape(tensor, mask, "tensor and mask")
+    kept = torch.where(mask.bool(), tensor, torch.zeros_like(tensor))
     return (kept.sum() if dim is None else kept.sum(dim)) / C
 
 
@@ -167,13 +164,8 @@ def masked_mean(tensor: Tensor, mask: Tensor, dim: int | None = None) -> Tensor:
     """
     count = masked_normalize(mask.to(tensor.dtype), mask, dim=dim)
     if not bool((count > 0).all()):
-        raise EmptyMask("a mean over no element: the mask is 0 all along")
+        raise EmptyMask("a mean over no element: the mask is 0 everywhere")
     return masked_normalize(tensor, mask, dim=dim) / count
-
-
-def _kept(tensor: Tensor, mask: Tensor) -> Tensor:
-    _same_shape(tensor, mask, "tensor and mask")
-    return torch.where(mask.bool(), tensor, torch.zeros_like(tensor))
 
 
 def _same_shape(one: Tensor, other: Tensor, names: str) -> None:

@@ -1,19 +1,19 @@
-"""The algorithm of a run at scale, once, for every placement: who waits for whom, and for what.
+"""The asynchronous training algorithm, once for every placement: who waits for whom, and for what.
 
-    N times:  a prompt of the schedule -> a rollout worker -> N times: a reward worker -> buffer
+    N times:  a prompt of the queue -> a rollout worker -> N times: a reward worker -> buffer
     once:     buffer -> the trainer: an update, and every `sync_every` updates new weights for all
 
-A rollout worker finishes what it is at with the weights that it has, and takes over new ones before
-it begins anew: nobody stops the others. Every prompt that is asked for has one fate:
+A rollout worker finishes its batch with the weights it has and loads new ones before the next
+batch: no worker interrupts another. Every requested prompt ends with one outcome:
 
-    used        it was learned from
-    filtered    all its answers got the same reward: nothing can be learned
-    wasted      its worker was lost, or it became too old; it is asked for again, before all others
-    failed      its worker was lost again and again: it is given up, and told of
+    trained     the policy was updated with it
+    filtered    all its rewards were equal: zero advantage
+    discarded   its worker was lost or its rollouts became too old; it is requested again, first
+    failed      its worker was lost in every try: it is given up and logged
 
-A worker is lost that has died, or has not answered a call within `worker_timeout`.
+A worker is lost if it died or did not answer a call within `worker_timeout`.
 
-Python's asyncio alone: no torch, no Ray, one thread. All that takes long is a role's.
+Python's asyncio alone: no torch, no Ray, one thread. All long work is done by the workers.
 """
 
 from __future__ import annotations
@@ -21,68 +21,105 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
-from statistics import fmean
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ...errors import InfiniteRLError
-from ..core.spans import Spans
+from ..core.rollout_types import PromptRequest, RolloutGroup, to_rollout, with_current_keys
 from ..runs.config import TrainingConfig
-from .prompt_queue import TRIES, PromptQueue, PromptRequest
-from .roles import (
-    Group,
-    Observer,
-    RewardWorker,
-    RolloutWorker,
-    Trainer,
-    WorkerFactory,
-    WorkerLost,
-    to_rollout,
-    with_timeout,
-)
-from .rollout_buffer import Buffer
+from .prompt_queue import TRIES, PromptQueue
+from .roles import Observer, Worker, WorkerFactory, WorkerLost, with_timeout
+from .rollout_buffer import RolloutBuffer
 
 if TYPE_CHECKING:
     from ..core.sampling import Sampled
 
-OUTCOMES = ("used", "wasted", "filtered", "failed")
-OUTCOME, LOST = "fate", "lost"  # kinds of events
-_DEATHS = 10  # of one worker, and those in its place, in a row: then it is no accident
-
-T = TypeVar("T")
+OUTCOMES = ("trained", "discarded", "filtered", "failed")
+OUTCOME, LOST, SPAN = "outcomes", "lost", "span"  # kinds of events
+_MAX_DEATHS = 10  # of one worker and its replacements in a row: no accident
 
 
 class TrainerLost(InfiniteRLError):
     """The trainer has died, and the run with it; its checkpoints are there."""
 
 
-@dataclass(frozen=True)
-class _Drawn:
-    """Answers to a prompt that are to be judged; `losses` is how often a judge died of them."""
+class SpanRecorder:
+    """Logs when each worker did what, in seconds since the run began, by one clock for all.
 
-    task: PromptRequest
+    `log` takes an event, as `RunFolder.event`; `step` returns the current update, from 1.
+    """
+
+    def __init__(
+        self, log: Callable[..., None], clock: Callable[[], float], step: Callable[[], int]
+    ) -> None:
+        self._log, self._clock, self._step = log, clock, step
+        self._start = clock()
+
+    def resume(self, elapsed: float) -> None:
+        """Count on from this many seconds, without the time between the runs."""
+        self._start -= elapsed
+
+    def now(self) -> float:
+        """Seconds since the run began."""
+        return self._clock() - self._start
+
+    @contextmanager
+    def span(
+        self, stage: str, worker: str, version: int, prompts: int = 0, step: int | None = None
+    ) -> Iterator[None]:
+        """Log the duration of a stage, also if its worker is lost in it."""
+        began = self.now()
+        try:
+            yield
+        except WorkerLost:
+            self.record(stage, worker, version, began, prompts, step, lost=True)
+            raise
+        self.record(stage, worker, version, began, prompts, step)
+
+    def record(
+        self,
+        stage: str,
+        worker: str,
+        version: int,
+        began: float,
+        prompts: int = 0,
+        step: int | None = None,
+        **extra: Any,
+    ) -> None:
+        """Log a stage that ends now."""
+        times = {"began_s": round(began, 6), "ended_s": round(self.now(), 6)}
+        values = {"stage": stage, "worker": worker, **times, "version": version, **extra}
+        self._log(SPAN, self._step() if step is None else step, prompts=prompts, **values)
+
+
+@dataclass(frozen=True)
+class _Completions:
+    """Completions of a prompt that wait for their rewards; `losses` counts dead reward workers."""
+
+    request: PromptRequest
     version: int
-    answers: Sequence[Sampled]
+    sampled: Sequence[Sampled]
     losses: int = 0
 
 
 class AsyncController:
     """One run, or the rest of one, from `step` updates on.
 
-    `sampling` names how answers come to be (prompts, temperature and so on): those that are in a
-    checkpoint of another name are not learned from.
+    `sampling` is a fingerprint of prompts and sampling settings: buffered groups of a checkpoint
+    with another one are discarded.
 
-    asked           how many prompts were asked for, again or not
-    fates           how many of them had which fate; the rest is in flight or waits in the buffer
+    requested   number of prompts that were requested, repetitions included
+    outcomes    how many of them had which outcome; the rest is in flight or in the buffer
     """
 
     def __init__(
         self,
         config: TrainingConfig,
-        schedule: PromptQueue,
-        placement: WorkerFactory,
+        queue: PromptQueue,
+        factory: WorkerFactory,
         observer: Observer,
         *,
         step: int = 0,
@@ -90,11 +127,11 @@ class AsyncController:
         sampling: str = "",
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self._config, self._schedule = config, schedule
-        self._placement, self._observer = placement, observer
+        self._config, self._queue = config, queue
+        self._factory, self._observer = factory, observer
         self._sampling = sampling
-        self._spans = Spans(observer.event, clock, lambda: self.step + 1)
-        self._buffer = Buffer(
+        self._spans = SpanRecorder(observer.event, clock, lambda: self.step + 1)
+        self._buffer = RolloutBuffer(
             batch_size=config.batch_size,
             steps=config.max_steps,
             max_staleness=config.max_staleness,
@@ -102,34 +139,34 @@ class AsyncController:
             step=step,
         )
         self.step = step
-        self.asked = 0
-        self.fates: Counter[str] = Counter()
-        self._untold: Counter[tuple[int, str]] = Counter()  # fates by version
-        self._weights: tuple[int, Any] = (step, None)  # the policy's, and its version
-        self._judging: deque[_Drawn] = deque()
-        self._dry = False  # whether the schedule had nothing more
-        self._equal = 0  # groups in a row that were filtered
+        self.requested = 0
+        self.outcomes: Counter[str] = Counter()
+        self._unlogged: Counter[tuple[int, str]] = Counter()  # outcomes by version
+        self._weights: tuple[int, Any] = (step, None)  # the policy's, and their version
+        self._unscored: deque[_Completions] = deque()
+        self._exhausted = False  # the queue had no prompt left
+        self._filtered_in_a_row = 0
         self._deaths: Counter[str] = Counter()  # in a row
         self._changed = asyncio.Event()
         if state is not None:
-            self._restore(state)
+            self._restore(with_current_keys(state))
 
     async def run(self) -> None:
-        """Train until all updates are done or all prompts are spent; the last is always saved.
+        """Train until all updates are done or all prompts are used up, and save the last update.
 
         Raises:
             TrainerLost: the trainer died.
-            InfiniteRLError: nothing can be learned from, a worker is lost again and again, or all
-                are out of reach.
+            InfiniteRLError: every group is filtered, a worker is lost again and again, or all
+                workers are unreachable.
         """
-        trainer = await self._of_trainer(self._placement.trainer())
+        trainer = await self._of_trainer(self._factory.start("trainer", "trainer"))
         await self._publish(trainer)
         learning = asyncio.create_task(self._learning(trainer))
-        loops = [learning, asyncio.create_task(self._placement.gone())]
+        loops = [learning, asyncio.create_task(self._factory.unreachable())]
         for number in range(self._config.rollout_workers):
-            loops.append(asyncio.create_task(self._rollouts(number)))
+            loops.append(asyncio.create_task(self._rollouts(f"rollout-{number}")))
         for number in range(self._config.reward_workers):
-            loops.append(asyncio.create_task(self._rewards(number)))
+            loops.append(asyncio.create_task(self._rewards(f"reward-{number}")))
         try:
             done, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
             for loop in [learning] if learning in done else done:
@@ -141,146 +178,131 @@ class AsyncController:
 
     @property
     def in_flight(self) -> int:
-        """How many prompts are asked for that have no fate yet."""
-        return self.asked - sum(self.fates.values())
+        """How many requested prompts have no outcome yet."""
+        return self.requested - sum(self.outcomes.values())
 
     def state(self) -> dict[str, Any]:
-        """What it takes to go on, beyond what the trainer holds; JSON can say it."""
+        """The state for a checkpoint besides the trainer's, as JSON values."""
         return {
-            "schedule": self._schedule.state(),
+            "queue": self._queue.state(),
             "buffer": self._buffer.state(),
-            "flying": sorted(self._buffer.versions()),
+            "in_flight": sorted(self._buffer.in_flight_versions()),
             "sampling": self._sampling,
-            "asked": self.asked,
-            "fates": {name: self.fates[name] for name in OUTCOMES},
+            "requested": self.requested,
+            "outcomes": {name: self.outcomes[name] for name in OUTCOMES},
             "elapsed_s": self._spans.now(),
         }
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state` gave. What was being sampled then is asked for again."""
-        self.asked, self.fates = state["asked"], Counter(state["fates"])
-        self._spans.go_on(state["elapsed_s"])
-        held = state["buffer"]
-        for version in state["flying"]:
-            self._fate("wasted", version)
+        """Resume from what `state` returned; prompts that were being sampled are requested anew."""
+        self.requested, self.outcomes = state["requested"], Counter(state["outcomes"])
+        self._spans.resume(state["elapsed_s"])
+        buffered, discarded = state["buffer"], list(state["in_flight"])
         if state["sampling"] != self._sampling:
-            for each in held:
-                if not each["uses"]:
-                    self._fate("wasted", each["version"])
-            held = []
-        self._buffer.restore(held)
-        self._schedule.restore(state["schedule"], self._buffer.unused)
+            discarded += [each["version"] for each in buffered if not each["uses"]]
+            buffered = []
+        for version in discarded:
+            self._count("discarded", version)
+        self._buffer.restore(buffered)
+        self._queue.restore(state["queue"], self._buffer.unused)
 
     # The trainer.
 
-    async def _learning(self, trainer: Trainer) -> None:
+    async def _learning(self, trainer: Worker) -> None:
         saved = self.step
-        while self.step < self._config.max_steps and (batch := await self._batch()):
+        while self.step < self._config.max_steps and (batch := await self._next_batch()):
             await self._learn(trainer, batch)
-            due = self.step % self._config.save_every == 0 or self.step == self._config.max_steps
-            state = self.state() if due else None  # of this moment: the samplers go on
+            last = self.step == self._config.max_steps
+            due = last or self.step % self._config.save_every == 0
+            state = self.state() if due else None  # taken now, as the samplers go on
             if due:
-                self._observer.saving()
-            if self._syncs():
+                self._observer.before_save()
+            if not last and self.step - self._weights[0] >= self._config.sync_every:
                 await self._publish(trainer)
             if state:
                 await self._save(trainer, state)
                 saved = self.step
         if saved < self.step:
-            self._observer.saving()
+            self._observer.before_save()
             await self._save(trainer, self.state())
 
-    def _syncs(self) -> bool:
-        """Whether the weights are due, and anybody will need them."""
-        late = self.step - self._weights[0] >= self._config.sync_every
-        return late and self.step < self._config.max_steps
-
-    async def _batch(self) -> list[Group]:
-        """The next batch; an empty one where nothing can come any more."""
+    async def _next_batch(self) -> list[RolloutGroup]:
+        """The next batch; an empty one if no more can come."""
         began = self._waiting_since = self._spans.now()
         waited = False
         while True:
-            for group in self._buffer.stale():
-                self._again(group.task, group.version)
-            spent = self._dry and not self._buffer.flying
-            batch = self._buffer.take(last=spent)
+            for group in self._buffer.pop_stale():
+                self._discard(group.request, group.version)
+            used_up = self._exhausted and not self._buffer.in_flight_versions()
+            batch = self._buffer.next_batch(last=used_up)
             if batch is not None:
                 if waited:
-                    self._spans.idle("trainer", began, self.step)
-                self._notify()  # there may be room now
+                    self._spans.record("idle", "trainer", self.step, began)
+                self._notify()  # the buffer may have room now
                 return batch
             waited = True
             await self._changed.wait()
 
-    async def _learn(self, trainer: Trainer, batch: Sequence[Group]) -> None:
+    async def _learn(self, trainer: Worker, batch: Sequence[RolloutGroup]) -> None:
         began = self._spans.now()
         with self._spans.span("train", "trainer", self.step, len(batch)):
-            found = await self._of_trainer(trainer.learn(self.step, batch))
+            metrics = await self._of_trainer(trainer.call("learn", self.step, batch))
         for group in batch:
-            first = self._schedule.is_in_flight(group.task)
-            self._observer.group(self.step + 1, group, "used", again=not first)
+            first = self._queue.is_in_flight(group.request)
+            self._observer.group(self.step + 1, group, "trained", repeated=not first)
             if first:
-                self._schedule.done(group.task)
-                self._fate("used", group.version)
-        ended = self._spans.now()
-        whole = ended - self._waiting_since
-        values = {
-            **found,
-            "prompts": len(batch),
-            "staleness": fmean(self.step - group.version for group in batch),
-            "waiting_s": began - self._waiting_since,
-            "idle": (began - self._waiting_since) / whole if whole else 0.0,
-            "seconds": whole,
-        }
+                self._queue.done(group.request)
+                self._count("trained", group.version)
+        waiting, total = began - self._waiting_since, self._spans.now() - self._waiting_since
         self.step += 1
-        self._tell(values)
+        counts = {
+            outcome: sum(n for (_, name), n in self._unlogged.items() if name == outcome)
+            for outcome in OUTCOMES[1:]
+        }
+        for version in sorted({version for version, _ in self._unlogged}):
+            by_outcome = {name: self._unlogged[version, name] for name in OUTCOMES}
+            self._observer.event(OUTCOME, self.step, version=version, **by_outcome)
+        self._unlogged.clear()
+        times = {"waiting_s": waiting, "idle": waiting / total if total else 0.0, "seconds": total}
+        self._observer.updated(self.step, {**metrics, "prompts": len(batch), **times, **counts})
 
-    def _tell(self, values: dict[str, Any]) -> None:
-        """Tell of an update that is done, and of the fates since the one before."""
-        for fate in OUTCOMES[1:]:
-            values[fate] = sum(n for (_, name), n in self._untold.items() if name == fate)
-        for version in sorted({version for version, _ in self._untold}):
-            fates = {name: self._untold[version, name] for name in OUTCOMES}
-            self._observer.event(OUTCOME, self.step, version=version, **fates)
-        self._untold.clear()
-        self._observer.stepped(self.step, values)
-
-    async def _publish(self, trainer: Trainer) -> None:
-        """Have the rollout workers take over the weights, each before it begins anew."""
+    async def _publish(self, trainer: Worker) -> None:
+        """Offer the weights to the rollout workers, which load them before their next batch."""
         with self._spans.span("sync", "trainer", self.step, step=self.step):
-            weights = await self._of_trainer(trainer.weights())
+            weights = await self._of_trainer(trainer.call("weights"))
         self._weights = self.step, weights
         self._notify()
 
-    async def _save(self, trainer: Trainer, state: Mapping[str, Any]) -> None:
+    async def _save(self, trainer: Worker, state: Mapping[str, Any]) -> None:
         with self._spans.span("save", "trainer", self.step, step=self.step):
-            path = await self._of_trainer(trainer.save(self.step, state))
+            path = await self._of_trainer(trainer.call("save", self.step, state))
         self._observer.saved(path)
 
-    async def _of_trainer(self, call: Awaitable[T]) -> T:
+    async def _of_trainer(self, call: Awaitable[Any]) -> Any:
         try:
             return await call
         except WorkerLost as lost:
             raise TrainerLost(
-                f"the trainer died after update {self.step} ({lost}); resumed, the run goes on "
+                f"the trainer died after update {self.step} ({lost}); resume the run to continue "
                 "from its newest checkpoint"
             ) from lost
 
     # The rollout workers.
 
-    async def _rollouts(self, number: int) -> None:
-        name = f"rollout-{number}"
-        worker: RolloutWorker | None = None
+    async def _rollouts(self, name: str) -> None:
+        worker: Worker | None = None
         loaded = -1
         while True:
-            await self._until(self._may_start, name)
+            await self._until(
+                lambda: not self._exhausted and self._buffer.room(self._weights[0]) > 0, name
+            )
             version, weights = self._weights
             try:
                 if worker is None:
-                    worker, loaded = await self._placement.rollout_worker(number), -1
+                    worker, loaded = await self._factory.start("rollout", name), -1
                 elif loaded != version:
                     with self._spans.span("sync", name, version):
-                        await self._in_time(worker, worker.load(version, weights))
+                        await self._in_time(worker, "load", weights)
                     loaded = version
                 else:
                     await self._sample(name, worker, version)
@@ -289,146 +311,136 @@ class AsyncController:
                 worker = None
                 self._on_worker_death(name, lost)
 
-    def _may_start(self) -> bool:
-        return not self._dry and self._buffer.room(self._weights[0]) > 0
+    async def _sample(self, name: str, worker: Worker, version: int) -> None:
+        """Sample several prompts at once, but each one alone that a worker may have died of.
 
-    async def _sample(self, name: str, worker: RolloutWorker, version: int) -> None:
-        """Ask for some prompts; those of which a worker may have died alone, each by itself.
-
-        So a prompt of which workers die takes no other with it more than once.
+        So a prompt that kills workers takes others down with it at most once.
         """
-        tasks = self._started(version)
-        alone = [[task] for task in tasks if self._schedule.faults(task)]
-        together = [task for task in tasks if not self._schedule.faults(task)]
-        calls = [together, *alone] if together else alone
-        for place, call in enumerate(calls):
+        requests = self._next_requests(version)
+        suspects = [[request] for request in requests if self._queue.faults(request)]
+        others = [request for request in requests if not self._queue.faults(request)]
+        calls = [others, *suspects] if others else suspects
+        for number, call in enumerate(calls, 1):
             try:
                 with self._spans.span("rollout", name, version, len(call)):
-                    groups = await self._in_time(worker, worker.sample(call))
+                    groups = await self._in_time(worker, "sample", call)
             except WorkerLost as lost:
-                for task in call:
-                    self._retry(task, f"{name} was lost: {lost}")
-                for task in chain.from_iterable(calls[place + 1 :]):
-                    self._again(task, self._buffer.drop(task))
+                for request in call:
+                    self._retry(request, f"{name} was lost: {lost}")
+                for request in chain.from_iterable(calls[number:]):
+                    self._discard(request, self._buffer.drop(request))
                 raise
-            for task, answers in zip(call, groups, strict=True):
-                self._judging.append(_Drawn(task, version, answers))
+            for request, sampled in zip(call, groups, strict=True):
+                self._unscored.append(_Completions(request, version, sampled))
             self._notify()
 
-    def _started(self, version: int) -> list[PromptRequest]:
-        """Prompts for one worker: its share of a batch, as far as there is room."""
-        config = self._config
-        share = -(-config.batch_size // config.rollout_workers)
-        tasks: list[PromptRequest] = []
-        while len(tasks) < share and self._buffer.room(version):
-            task = self._schedule.take()
-            if task is None:
-                self._dry = True
+    def _next_requests(self, version: int) -> list[PromptRequest]:
+        """Prompts for one worker: its share of a batch, as far as the buffer has room."""
+        share = -(-self._config.batch_size // self._config.rollout_workers)
+        requests: list[PromptRequest] = []
+        while len(requests) < share and self._buffer.room(version):
+            request = self._queue.pop()
+            if request is None:
+                self._exhausted = True
                 self._notify()
                 break
-            self.asked += 1
-            self._buffer.start(task, version)
-            tasks.append(task)
-        return tasks
+            self.requested += 1
+            self._buffer.start(request, version)
+            requests.append(request)
+        return requests
 
     # The reward workers.
 
-    async def _rewards(self, number: int) -> None:
-        name = f"reward-{number}"
-        worker: RewardWorker | None = None
+    async def _rewards(self, name: str) -> None:
+        worker: Worker | None = None
         while True:
-            await self._until(lambda: bool(self._judging), name)
-            drawn = None
+            await self._until(lambda: bool(self._unscored), name)
+            completions = None
             try:
                 if worker is None:
-                    worker = await self._placement.reward_worker(number)
+                    worker = await self._factory.start("reward", name)
                     continue
-                drawn = self._judging.popleft()
-                await self._judge(name, worker, drawn)
+                completions = self._unscored.popleft()
+                await self._score(name, worker, completions)
                 self._deaths[name] = 0
             except WorkerLost as lost:
                 worker = None
-                if drawn:
-                    self._judge_again(drawn, f"{name} was lost: {lost}")
+                if completions:
+                    self._score_again(completions, f"{name} was lost: {lost}")
                 self._on_worker_death(name, lost)
 
-    async def _judge(self, name: str, worker: RewardWorker, drawn: _Drawn) -> None:
-        texts = [each.text for each in drawn.answers]
-        with self._spans.span("reward", name, drawn.version, 1):
-            call = worker.judge([drawn.task.place] * len(texts), texts)
-            rewards = await self._in_time(worker, call)
-        answers = [
-            to_rollout(self._config, each, reward)
-            for each, reward in zip(drawn.answers, rewards, strict=True)
-        ]
-        self._arrived(Group(drawn.task, drawn.version, answers))
-
-    def _judge_again(self, drawn: _Drawn, why: str) -> None:
-        """The answers are there: they need not be sampled again for a judge that died."""
-        if drawn.losses + 1 < TRIES:
-            self._judging.appendleft(replace(drawn, losses=drawn.losses + 1))
-        else:
-            self._buffer.drop(drawn.task)
-            self._schedule.failed(drawn.task, why)
-            self._fate("failed", drawn.version)
-        self._notify()
-
-    def _arrived(self, group: Group) -> None:
-        if group.telling or self._config.keep_zero_std_groups:
-            self._equal = 0
+    async def _score(self, name: str, worker: Worker, completions: _Completions) -> None:
+        request, texts = completions.request, [each.text for each in completions.sampled]
+        with self._spans.span("reward", name, completions.version, 1):
+            rewards = await self._in_time(worker, "score", [request.index] * len(texts), texts)
+        pairs = zip(completions.sampled, rewards, strict=True)
+        rollouts = [to_rollout(self._config, *pair) for pair in pairs]
+        group = RolloutGroup(request, completions.version, rollouts)
+        if group.has_signal or self._config.keep_zero_std_groups:
+            self._filtered_in_a_row = 0
             self._buffer.add(group)
         else:
-            self._equal += 1
-            self._buffer.drop(group.task)
-            self._schedule.done(group.task)
-            self._fate("filtered", group.version)
-            self._observer.group(self.step + 1, group, "filtered")
-            self._check_equal()
+            self._filter(group)
         self._notify()
 
-    def _check_equal(self) -> None:
-        """Give up where no prompt tells anything: the run would go on without end."""
-        most = max(len(self._schedule), 10 * self._config.batch_size)
-        if self._equal >= most:
+    def _score_again(self, completions: _Completions, why: str) -> None:
+        """Keep the completions of a reward worker that died: they need not be sampled again."""
+        if completions.losses + 1 < TRIES:
+            self._unscored.appendleft(replace(completions, losses=completions.losses + 1))
+        else:
+            self._buffer.drop(completions.request)
+            self._queue.failed(completions.request, why)
+            self._count("failed", completions.version)
+        self._notify()
+
+    def _filter(self, group: RolloutGroup) -> None:
+        """Drop a group with zero advantages; too many in a row would go on without end."""
+        self._filtered_in_a_row += 1
+        self._buffer.drop(group.request)
+        self._queue.done(group.request)
+        self._count("filtered", group.version)
+        self._observer.group(self.step + 1, group, "filtered")
+        limit = max(len(self._queue), 10 * self._config.batch_size)
+        if self._filtered_in_a_row >= limit:
             raise InfiniteRLError(
-                f"{most} prompts in a row got answers of equal rewards: nothing can be learned "
-                "(easier or harder prompts, more answers a group, or keep_zero_std_groups)"
+                f"{limit} prompts in a row got rollouts of equal rewards: nothing can be learned. "
+                "Use easier or harder prompts, a larger group_size, or keep_zero_std_groups"
             )
 
-    # What becomes of a prompt.
+    # Outcomes.
 
-    def _fate(self, name: str, version: int) -> None:
-        self.fates[name] += 1
-        self._untold[version, name] += 1
+    def _count(self, outcome: str, version: int) -> None:
+        self.outcomes[outcome] += 1
+        self._unlogged[version, outcome] += 1
 
-    def _again(self, task: PromptRequest, version: int) -> None:
-        """Ask for it again, through no fault of its own."""
-        self._schedule.back(task)
-        self._dry = False
-        self._fate("wasted", version)
+    def _discard(self, request: PromptRequest, version: int) -> None:
+        """Request the prompt again, without counting a fault."""
+        self._queue.requeue(request)
+        self._exhausted = False
+        self._count("discarded", version)
         self._notify()
 
-    def _retry(self, task: PromptRequest, why: str) -> None:
-        """Ask for it again, unless workers died of it too often."""
-        version = self._buffer.drop(task)
-        again = self._schedule.retry(task, why)
-        self._dry = self._dry and not again
-        self._fate("wasted" if again else "failed", version)
+    def _retry(self, request: PromptRequest, why: str) -> None:
+        """Request the prompt again, unless too many workers died of it."""
+        version = self._buffer.drop(request)
+        again = self._queue.retry(request, why)
+        self._exhausted = self._exhausted and not again
+        self._count("discarded" if again else "failed", version)
         self._notify()
 
     def _on_worker_death(self, name: str, lost: WorkerLost) -> None:
-        """Tell of a worker that was lost; another is asked for, but not without end."""
+        """Log a lost worker; it is replaced, but not without end."""
         self._observer.event(LOST, self.step + 1, worker=name, why=str(lost))
         self._deaths[name] += 1
-        if self._deaths[name] >= _DEATHS:
+        if self._deaths[name] >= _MAX_DEATHS:
             raise InfiniteRLError(
-                f"{name} was lost {_DEATHS} times in a row, the last time: {lost}"
+                f"{name} was lost {_MAX_DEATHS} times in a row, the last time: {lost}"
             )
 
-    async def _in_time(self, worker: RolloutWorker | RewardWorker, call: Awaitable[T]) -> T:
-        """What a worker answers; one that is lost is ended, so that it does nothing more."""
+    async def _in_time(self, worker: Worker, method: str, *args: Any) -> Any:
+        """Call a worker within `worker_timeout`; a lost one is killed, so that it stops."""
         try:
-            return await with_timeout(call, self._config.worker_timeout)
+            return await with_timeout(worker.call(method, *args), self._config.worker_timeout)
         except WorkerLost:
             worker.kill()
             raise
@@ -436,7 +448,7 @@ class AsyncController:
     # Waiting.
 
     def _notify(self) -> None:
-        """Have all who wait look again."""
+        """Wake all loops that wait."""
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -446,4 +458,4 @@ class AsyncController:
         began = self._spans.now()
         while not ready():
             await self._changed.wait()
-        self._spans.idle(name, began, self._weights[0])
+        self._spans.record("idle", name, self._weights[0], began)

@@ -1,6 +1,6 @@
-"""The engine `asyncio`: a run at scale in one process, with a thread for each role.
+"""The engine `asyncio`: a run at scale in one process, with a thread for each worker.
 
-`run_on` is what every engine at scale does, but for the placement of the roles.
+`train_async` is the part that every engine at scale shares; a `WorkerFactory` places the workers.
 """
 
 from __future__ import annotations
@@ -16,297 +16,218 @@ from pathlib import Path
 from queue import SimpleQueue
 from statistics import fmean
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
 from ...errors import UsageError
-from ..core.encoding import Prompt
-from ..core.grpo import advantages, build_prompts, rollout_record
-from ..core.learner import load_shape, load_tokenizer, most_tokens
+from ..core.encoding import Prompt, build_prompts
+from ..core.grpo import advantages, rollout_record
+from ..core.learner import load_model_config, load_tokenizer, max_sequence_tokens
 from ..core.mixed import by_dataset
-from ..core.rollouts import name_of, preflight
-from ..core.sampling import Sampled
+from ..core.rollout_types import RolloutGroup
+from ..core.rollouts import preflight, sampling_fingerprint
 from ..runs import checkpoint
 from ..runs.config import TrainingConfig
 from ..runs.run_log import RunLog, TrainingRun, run_log
 from .async_controller import AsyncController
 from .prompt_queue import PromptQueue
-from .role_workers import RewardRole, RoleSpec, RolloutRole, TrainerRole
-from .roles import Group, PromptRequest, WorkerFactory, WorkerLost, startup_timeout, with_timeout
+from .role_workers import ROLES, RoleSpec
+from .roles import WorkerFactory, WorkerLost, startup_timeout, with_timeout
 
-Tell = Callable[..., None]  # takes an event: see `RunFolder.event`
-Place = Callable[[RoleSpec, Tell], AbstractContextManager[WorkerFactory]]
-T = TypeVar("T")
+LogEvent = Callable[..., None]  # as `RunFolder.event`
+Placement = Callable[[RoleSpec, LogEvent], AbstractContextManager[WorkerFactory]]
 
 logger = logging.getLogger(__name__)
 
 
-def train_async(place: Place, training: TrainingRun) -> Path:
-    """Train as the config says, with the roles where `place` puts them: see `training.train`.
+def train_async(placement: Placement, training: TrainingRun) -> Path:
+    """Train as the config says, with the workers of a placement: see `training.train`.
 
-    All that can be checked is, before anything is placed.
+    Everything that can be checked is checked before a worker is started.
     """
-    config, source = training.config, training.source
-    state = _state(source) if source else None
+    config, source = training.config, training.checkpoint
+    state = None
+    if source:
+        saved = checkpoint.load_state(source)
+        state = saved.get("controller") or saved.get("flow")  # as earlier versions named it
+        if not isinstance(state, Mapping):
+            raise UsageError(f"{source} is of another engine: it has no state of the controller")
     tokenizer = load_tokenizer(config, source)
-    asked = build_prompts(
-        training.rows, tokenizer, most_tokens(config, load_shape(config, source)), config
-    )
+    max_tokens = max_sequence_tokens(config, load_model_config(config, source))
+    prompts = build_prompts(training.rows, tokenizer, max_tokens, config)
     preflight(training.reward, training.rows)
-    with ExitStack() as opened:
-        log = opened.enter_context(run_log(training))
-        told = _Told(log, asked, config, newest=source)
-        rows = [prompt.row for prompt in asked]
-        job = RoleSpec(rows, training.reward, config, log.folder.path, source)
-        placement = opened.enter_context(place(job, log.folder.event))
-        schedule = PromptQueue([prompt.id for prompt in asked], seed=config.order("prompts"))
-        flow = AsyncController(
+    with ExitStack() as stack:
+        log = stack.enter_context(run_log(training))
+        recorder = RunRecorder(log, prompts, config, newest=source)
+        rows = [prompt.row for prompt in prompts]
+        spec = RoleSpec(rows, training.reward, config, log.folder.path, source)
+        factory = stack.enter_context(placement(spec, log.folder.event))
+        queue = PromptQueue([prompt.id for prompt in prompts], seed=config.order("prompts"))
+        controller = AsyncController(
             config,
-            schedule,
-            placement,
-            told,
+            queue,
+            factory,
+            recorder,
             step=training.done,
             state=state,
-            sampling=name_of(config, asked),
+            sampling=sampling_fingerprint(config, prompts),
         )
-        _finished(flow.run())
-    _tell_failures(schedule)
-    if told.newest is None:
-        raise UsageError("nothing was learned: the prompts were spent before the first update")
-    return told.newest
-
-
-def _tell_failures(schedule: PromptQueue) -> None:
-    if failures := schedule.failures:
+        _run_to_end(controller.run())
+    if failures := queue.failures:
         name, why = next(iter(failures.items()))
         logger.warning("%d prompts failed, among them %r: %s", len(failures), name, why)
+    if recorder.newest is None:
+        raise UsageError("no update was made: the prompts were used up before the first batch")
+    return recorder.newest
 
 
-def _state(source: Path) -> Mapping[str, Any]:
-    """The flow's state in a checkpoint."""
-    state = checkpoint.load_state(source).get("flow")
-    if not isinstance(state, Mapping):
-        raise UsageError(f"{source} is of another engine: it does not say which prompts are done")
-    return state
-
-
-def _finished(main: Coroutine[Any, Any, None]) -> None:
-    """Run it to its end; in a thread where a loop runs here already, as in a notebook."""
-    if not _loop_runs():
-        asyncio.run(main)
-        return
-    with ThreadPoolExecutor(1, "flow") as thread:
-        thread.submit(asyncio.run, main).result()
-
-
-def _loop_runs() -> bool:
+def _run_to_end(main: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine, in a thread if an event loop runs here already, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return False
-    return True
+        asyncio.run(main)
+        return
+    with ThreadPoolExecutor(1, "controller") as thread:
+        thread.submit(asyncio.run, main).result()
 
 
 @dataclass
-class _Told:
-    """Writes down what the flow tells: events, answers, numbers for trackers and displays."""
+class RunRecorder:
+    """Logs what the controller reports: events, rollouts, metrics for trackers and displays."""
 
     log: RunLog
     prompts: Sequence[Prompt]
     config: TrainingConfig
-    newest: Path | None
-    judged: list[Group] = field(default_factory=list)  # used or filtered since the last update
+    newest: Path | None  # checkpoint
+    scored: list[RolloutGroup] = field(default_factory=list)  # trained or filtered since an update
 
     def event(self, kind: str, step: int, **values: Any) -> None:
         self.log.folder.event(kind, step, **values)
 
-    def group(self, step: int, group: Group, fate: str, *, again: bool = False) -> None:
-        if not again:
-            self.judged.append(group)
-        prompt = self.prompts[group.task.place]
-        found = advantages(group.answers, self.config).tolist()
-        for answer, advantage in zip(group.answers, found, strict=True):
-            told = rollout_record(prompt, answer, advantage)
-            self.log.folder.rollout(step, version=group.version, **told, fate=fate)
+    def group(
+        self, step: int, group: RolloutGroup, outcome: str, *, repeated: bool = False
+    ) -> None:
+        if not repeated:
+            self.scored.append(group)
+        prompt = self.prompts[group.request.index]
+        values = advantages(group.rollouts, self.config).tolist()
+        for rollout, advantage in zip(group.rollouts, values, strict=True):
+            record = rollout_record(prompt, rollout, advantage)
+            self.log.folder.rollout(step, version=group.version, **record, outcome=outcome)
 
-    def stepped(self, step: int, values: Mapping[str, Any]) -> None:
-        judged = [
-            (self.prompts[group.task.place].row, [each.reward for each in group.answers])
-            for group in self.judged
+    def updated(self, step: int, values: Mapping[str, Any]) -> None:
+        """Log the update; `reward` is the mean over all groups, filtered ones included."""
+        by_row = [
+            (self.prompts[group.request.index].row, [each.reward for each in group.rollouts])
+            for group in self.scored
         ]
-        batch = {name: value for name, value in values.items() if name != "reward"}
-        whole = {**batch, **_of_all(self.judged), **by_dataset(judged)}
-        self.judged.clear()
-        self.log.step(step, whole)
+        metrics = {name: value for name, value in values.items() if name != "reward"}
+        if rewards := [each for _, group in by_row for each in group if each is not None]:
+            metrics["reward"] = fmean(rewards)
+        if self.scored:
+            metrics["unequal"] = fmean(group.has_signal for group in self.scored)
+        self.scored.clear()
+        self.log.step(step, {**metrics, **by_dataset(by_row)})
 
-    def saving(self) -> None:
-        self.log.folder.sync()  # else a power cut could take lines of steps that will not be redone
+    def before_save(self) -> None:
+        self.log.folder.sync()  # a power cut must not take lines of steps that are not redone
 
     def saved(self, path: Path) -> None:
         self.newest = path
         self.log.saved(path)
 
 
-def _of_all(groups: Sequence[Group]) -> dict[str, float]:
-    """What all answers got since the last update, also those that tell nothing."""
-    rewards = [
-        answer.reward for group in groups for answer in group.answers if answer.reward is not None
-    ]
-    telling = [group.telling for group in groups]
-    return {
-        **({"reward": fmean(rewards)} if rewards else {}),
-        **({"unequal": fmean(telling)} if telling else {}),
-    }
-
-
 # The placement in threads.
 
 
 @contextmanager
-def in_threads(job: RoleSpec, _: Tell) -> Iterator[WorkerFactory]:
-    """The roles in threads of this process, each with a model of its own.
+def thread_workers(spec: RoleSpec, _: LogEvent) -> Iterator[WorkerFactory]:
+    """Workers in threads of this process, each with its own model and its share of the cores.
 
-    They share the processor's cores: each computes on its part of them. A thread cannot be ended
-    from outside: one that does not answer in time is left to itself, with its model, its memory and
-    whatever it computes on, until the process ends. Nobody waits for it, not even that end.
+    A thread cannot be killed: one that does not answer in time is abandoned, with its model and its
+    memory, until the process ends, which does not wait for it.
     """
-    before = torch.get_num_threads()
-    with torch.random.fork_rng(_gpus()), _Threads(job, before) as placement:
-        yield placement
-    torch.set_num_threads(before)
-
-
-def _gpus() -> list[int]:
-    return list(range(torch.cuda.device_count()))
-
-
-class _Threads:
-    """A thread for each role; another one in the place of that which was lost."""
-
-    def __init__(self, job: RoleSpec, cores: int) -> None:
-        self._job = job
-        self._share = max(1, cores // (1 + job.config.rollout_workers))
-        self._opened: list[_Thread] = []
-
-    def __enter__(self) -> _Threads:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        for thread in self._opened:
-            thread.close(self._job.config.worker_timeout)
-
-    async def trainer(self) -> _Trainer:
-        thread = self._thread("trainer")
-        return _Trainer(thread, await thread.do(TrainerRole, self._job))
-
-    async def rollout_worker(self, number: int) -> _Rollout:
-        thread = self._thread(f"rollout-{number}")
-        return _Rollout(thread, await self._begun(thread, RolloutRole))
-
-    async def reward_worker(self, number: int) -> _Reward:
-        thread = self._thread(f"reward-{number}")
-        return _Reward(thread, await self._begun(thread, RewardRole))
-
-    async def gone(self) -> None:
-        """Wait for ever: the threads are where this process is."""
-        await asyncio.Event().wait()
-
-    async def _begun(self, thread: _Thread, make: Callable[[RoleSpec], T]) -> T:
+    threads = torch.get_num_threads()
+    with torch.random.fork_rng(range(torch.cuda.device_count())):
+        factory = _ThreadWorkers(spec, max(1, threads // (1 + spec.config.rollout_workers)))
         try:
-            return await with_timeout(thread.do(make, self._job), startup_timeout(self._job.config))
+            yield factory
+        finally:
+            for worker in factory.started:
+                worker.close(spec.config.worker_timeout)
+    torch.set_num_threads(threads)
+
+
+class _ThreadWorkers:
+    """Starts a thread for each worker and each replacement."""
+
+    def __init__(self, spec: RoleSpec, cores: int) -> None:
+        self._spec, self._cores = spec, cores
+        self.started: list[_ThreadWorker] = []
+
+    async def start(self, role: str, name: str) -> _ThreadWorker:
+        worker = _ThreadWorker(name, self._cores)
+        self.started.append(worker)
+        limit = 0 if role == "trainer" else startup_timeout(self._spec.config)
+        try:
+            worker.role = await with_timeout(worker.run(ROLES[role], self._spec), limit)
         except WorkerLost:
-            thread.leave()
+            worker.kill()
             raise
+        return worker
 
-    def _thread(self, name: str) -> _Thread:
-        thread = _Thread(name, self._share)
-        self._opened.append(thread)
-        return thread
+    async def unreachable(self) -> None:
+        await asyncio.Event().wait()  # threads are as reachable as this process
 
 
-class _Thread:
-    """Calls that block, one after the other, beside the loop, each on so many cores.
+class _ThreadWorker:
+    """A thread that makes blocking calls one after the other, with a limited number of cores.
 
-    It is a daemon, and none of an executor's: for those Python waits at the end of the process,
-    also where one will never come back.
+    A daemon, and not an executor's thread: Python would wait for those when the process ends, even
+    if a call never returns.
     """
+
+    role: Any
 
     def __init__(self, name: str, cores: int) -> None:
         self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
-        self._left = False
+        self._abandoned = False
         self._thread = Thread(target=self._work, args=(cores,), name=name, daemon=True)
         self._thread.start()
 
-    async def do(self, call: Callable[..., T], *given: Any) -> T:
-        done: Future[T] = Future()
-        self._calls.put((done, partial(call, *given)))
-        return await asyncio.wrap_future(done)
+    async def call(self, method: str, *args: Any) -> Any:
+        return await self.run(getattr(self.role, method), *args)
 
-    def leave(self) -> None:
-        """Wait for it no more; it ends after the call that it is at, if that ever ends."""
-        if not self._left:
-            logger.warning("%s is left to itself, as a thread cannot be ended", self._thread.name)
-        self._left = True
+    async def run(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function in the thread."""
+        result: Future[Any] = Future()
+        self._calls.put((result, partial(function, *args)))
+        return await asyncio.wrap_future(result)
+
+    def kill(self) -> None:
+        """Abandon the thread; it ends after its current call, if that ever ends."""
+        if not self._abandoned:
+            logger.warning("%s is abandoned, as a thread cannot be killed", self._thread.name)
+        self._abandoned = True
 
     def close(self, limit: float) -> None:
-        """End it, after the call that it is at, for which it has so many seconds; 0: any."""
+        """End the thread after its current call, which has `limit` seconds; 0 is no limit."""
         self._calls.put(None)
-        if not self._left:
+        if not self._abandoned:
             self._thread.join(limit or None)
 
     def _work(self, cores: int) -> None:
         torch.set_num_threads(cores)
-        while (asked := self._calls.get()) is not None:
-            done, call = asked
-            if not done.set_running_or_notify_cancel():
+        while (item := self._calls.get()) is not None:
+            result, function = item
+            if not result.set_running_or_notify_cancel():
                 continue
             try:
-                done.set_result(call())
-            except BaseException as error:  # whatever it is, it is for whoever called
-                done.set_exception(error)
+                result.set_result(function())
+            except BaseException as error:  # of any kind: it is the caller's
+                result.set_exception(error)
 
 
-@dataclass(frozen=True)
-class _Trainer:
-    thread: _Thread
-    role: TrainerRole
-
-    async def learn(self, step: int, groups: Sequence[Group]) -> Mapping[str, float]:
-        return await self.thread.do(self.role.learn, step, groups)
-
-    async def weights(self) -> Any:
-        return await self.thread.do(self.role.weights)
-
-    async def save(self, step: int, state: Mapping[str, Any]) -> Path:
-        return await self.thread.do(self.role.save, step, state)
-
-
-@dataclass(frozen=True)
-class _Rollout:
-    thread: _Thread
-    role: RolloutRole
-
-    async def load(self, version: int, weights: Any) -> None:  # noqa: ARG002  # the protocol's
-        await self.thread.do(self.role.load, weights)
-
-    async def sample(self, tasks: Sequence[PromptRequest]) -> Sequence[Sequence[Sampled]]:
-        return await self.thread.do(self.role.sample, tasks)
-
-    def kill(self) -> None:
-        self.thread.leave()
-
-
-@dataclass(frozen=True)
-class _Reward:
-    thread: _Thread
-    role: RewardRole
-
-    async def judge(self, places: Sequence[int], texts: Sequence[str]) -> Sequence[float | None]:
-        return await self.thread.do(self.role.judge, places, texts)
-
-    def kill(self) -> None:
-        self.thread.leave()
-
-
-run = partial(train_async, in_threads)  # trains with the roles in threads
+run = partial(train_async, thread_workers)  # the engine's entry point

@@ -1,8 +1,8 @@
-"""Which prompt is asked next, and what has become of all: nothing is lost, nothing comes twice.
+"""Which prompt is sampled next: every prompt once an epoch, none lost and none twice.
 
-A prompt is pending, in flight, done or failed, once in every epoch. One that comes back, because
-its worker died or its answers have become too old, is asked again before any that is pending.
-There is no waiting anywhere: an epoch follows the one before while prompts of that are in flight.
+A prompt is pending, in flight, done or failed, once in every epoch. A prompt that is requeued,
+because its worker died or its rollouts became too old, comes before all that are pending. Epochs do
+not wait for each other: the next one begins while prompts of the last are in flight.
 """
 
 from __future__ import annotations
@@ -10,54 +10,27 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ...errors import UsageError
 from ..core.batches import epoch_order
+from ..core.rollout_types import PromptRequest
 
 TRIES = 3
 
 
-@dataclass(frozen=True)
-class PromptRequest:
-    """A prompt that is asked for: its place in the rows, its id, the epoch, from 0.
-
-    `attempt` says how often it has been asked for in this epoch, from 1: so two tasks that were
-    handed out are never equal.
-    """
-
-    place: int
-    id: str
-    epoch: int
-    attempt: int = 1
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What has become of the prompts, over all epochs begun: the sum is prompts times epochs.
-
-    Who failed in one epoch is not asked in a later one, and counts as failed there, too.
-    """
-
-    pending: int
-    in_flight: int
-    done: int
-    failed: int
-
-
 class PromptQueue:
-    """Hands out each prompt once an epoch, for `epochs` epochs, without end where it is None.
+    """Hands out each prompt once an epoch, for `epochs` epochs; None is without end.
 
-    Each epoch has an order of its own, which follows from the seed (that of
-    `batches.rows_of_step`); where the seed is None, all have the order that is given. A
-    prompt whose asking has failed `tries` times in an epoch is failed for good. Ids need not
-    differ: a place counts.
+    Each epoch is shuffled by the seed (as `batches.rows_of_step`), or keeps the given order if the
+    seed is None. A prompt whose request failed `tries` times in an epoch has failed for good. Ids
+    may repeat: a prompt is its index.
 
-    It belongs to one thread. `take` takes constant time, but for an epoch's first.
+    For one thread. `pop` takes constant time, except for the first prompt of an epoch.
 
     Raises:
-        UsageError: there are no prompts, or fewer than one epoch or try.
+        UsageError: no prompts, or fewer than one epoch or try.
     """
 
     def __init__(
@@ -76,172 +49,166 @@ class PromptQueue:
         self._epochs, self._tries = epochs, tries
         self._digest = ""
         self._done = self._failed = 0
-        self._waiting: deque[PromptRequest] = deque()  # to be asked again, the next first
-        self._in_flight: dict[
-            tuple[int, int], PromptRequest
-        ] = {}  # by epoch and place, the oldest first
-        self._faults: dict[tuple[int, int], int] = {}  # how often, of those that are not done yet
-        self._reasons: dict[int, str] = {}  # of those that failed for good, by place
+        self._requeued: deque[PromptRequest] = deque()  # the next first
+        # The three below have the key (epoch, index) or index.
+        self._in_flight: dict[tuple[int, int], PromptRequest] = {}  # the oldest first
+        self._faults: dict[tuple[int, int], int] = {}  # failed requests of unfinished prompts
+        self._reasons: dict[int, str] = {}  # why prompts failed for good
         self._begin(0)
 
     def __len__(self) -> int:
         """The prompts of an epoch."""
         return len(self._ids)
 
-    def take(self) -> PromptRequest | None:
-        """The next prompt, which is then in flight; None where there is none to be handed out now.
+    def pop(self) -> PromptRequest | None:
+        """Request the next prompt; None if none can be handed out now.
 
-        That is the end where `finished`; else what is in flight may still come back.
+        After None, a prompt in flight may still be requeued, unless the queue is `finished`.
         """
-        if self._waiting:
-            again = self._waiting.popleft()
-            return self._handed_out(replace(again, attempt=again.attempt + 1))
-        if self._at == len(self._ids):
-            if not self._goes_on():
-                return None
-            self._begin(self.epoch + 1)
-        place = self._order[self._at]
-        self._at += 1
-        self._pass_over()
-        return self._handed_out(PromptRequest(place, self._ids[place], self.epoch))
+        if self._requeued:
+            last = self._requeued.popleft()
+            request = replace(last, attempt=last.attempt + 1)
+        else:
+            if self._position == len(self._ids):
+                if not self._has_next_epoch():
+                    return None
+                self._begin(self.epoch + 1)
+            index = self._order[self._position]
+            self._position += 1
+            self._skip_failed()
+            request = PromptRequest(index, self._ids[index], self.epoch)
+        self._in_flight[request.epoch, request.index] = request
+        return request
 
-    def done(self, task: PromptRequest) -> None:
-        """It is dealt with: learned from, or filtered out, and not asked again in its epoch.
+    def done(self, request: PromptRequest) -> None:
+        """The prompt was trained on or filtered: it does not come again in its epoch.
 
         Raises:
-            ValueError: the task is not in flight (nor below).
+            ValueError: the request is not in flight (here and in the methods below).
         """
-        self._landed(task)
-        self._faults.pop((task.epoch, task.place), None)
+        self._faults.pop(self._land(request), None)
         self._done += 1
 
-    def failed(self, task: PromptRequest, why: str) -> None:
-        """It is given up, in this epoch and all later ones."""
-        self._landed(task)
-        self._faults.pop((task.epoch, task.place), None)
-        self._reasons.setdefault(task.place, why)
+    def failed(self, request: PromptRequest, why: str) -> None:
+        """Give the prompt up, in this epoch and all later ones."""
+        self._faults.pop(self._land(request), None)
+        self._reasons.setdefault(request.index, why)
         self._failed += 1
-        self._pass_over()
+        self._skip_failed()
 
-    def back(self, task: PromptRequest) -> None:
-        """Ask it again, before all that is pending, and through no fault of its own."""
-        self._landed(task)
-        self._waiting.append(task)
+    def requeue(self, request: PromptRequest) -> None:
+        """Hand the prompt out again before all that are pending, without counting a fault."""
+        self._land(request)
+        self._requeued.append(request)
 
-    def retry(self, task: PromptRequest, why: str) -> bool:
-        """Ask it again, as `back`; or if this was the last of its tries, it has `failed`.
+    def retry(self, request: PromptRequest, why: str) -> bool:
+        """Count a fault and requeue, or fail the prompt after its last try.
 
-        Returns whether it is asked again.
+        Returns whether it was requeued.
         """
-        key = (task.epoch, task.place)
+        key = (request.epoch, request.index)
         faults = self._faults.get(key, 0) + 1
         if faults >= self._tries:
-            self.failed(task, why)
+            self.failed(request, why)
             return False
-        self.back(task)
+        self.requeue(request)
         self._faults[key] = faults
         return True
 
-    def faults(self, task: PromptRequest) -> int:
-        """How often its asking has failed in its epoch."""
-        return self._faults.get((task.epoch, task.place), 0)
+    def faults(self, request: PromptRequest) -> int:
+        """How many requests for this prompt have failed in its epoch."""
+        return self._faults.get((request.epoch, request.index), 0)
 
-    def is_in_flight(self, task: PromptRequest) -> bool:
-        """Whether this very task is awaited: what a worker sends that was given up is not."""
-        return self._in_flight.get((task.epoch, task.place)) == task
+    def is_in_flight(self, request: PromptRequest) -> bool:
+        """Whether this very request is in flight, not an earlier attempt."""
+        return self._in_flight.get((request.epoch, request.index)) == request
 
     @property
     def finished(self) -> bool:
-        """Whether every prompt of every epoch is done or failed: nothing can come any more."""
-        left = self._in_flight or self._waiting or self._at < len(self._ids)
-        return not left and not self._goes_on()
+        """Whether every prompt of every epoch is done or failed."""
+        left = self._in_flight or self._requeued or self._position < len(self._ids)
+        return not left and not self._has_next_epoch()
 
     @property
-    def counts(self) -> Counts:
-        """How many prompts are where."""
-        pending = len(self._ids) - self._at + len(self._waiting)
-        return Counts(pending, len(self._in_flight), self._done, self._failed)
+    def counts(self) -> dict[str, int]:
+        """Prompts by status; the sum is prompts times epochs begun.
+
+        A prompt that failed counts as failed in every later epoch.
+        """
+        pending = len(self._ids) - self._position + len(self._requeued)
+        in_flight = len(self._in_flight)
+        return dict(pending=pending, in_flight=in_flight, done=self._done, failed=self._failed)
 
     @property
     def failures(self) -> Mapping[str, str]:
-        """Why prompts have failed, by their ids."""
-        return {self._ids[place]: why for place, why in self._reasons.items()}
+        """Why prompts failed, by id."""
+        return {self._ids[index]: why for index, why in self._reasons.items()}
 
     def state(self) -> dict[str, Any]:
-        """What it takes to go on, as JSON can say it: nothing of prompts that are pending or done.
-
-        It grows with what is in flight, waits to be asked again, or has failed.
-        """
+        """The state for `restore`, as JSON values; its size does not grow with pending or done."""
         return {
-            "prompts": self._name(),
+            "prompts": self._fingerprint(),
             "epoch": self.epoch,
-            "at": self._at,
+            "at": self._position,
             "done": self._done,
             "failed": self._failed,
-            "in_flight": self._told(self._in_flight.values()),
-            "waiting": self._told(self._waiting),
-            "reasons": [[place, why] for place, why in self._reasons.items()],
+            "in_flight": self._state_of(self._in_flight.values()),
+            "waiting": self._state_of(self._requeued),
+            "reasons": [[index, why] for index, why in self._reasons.items()],
         }
 
-    def restore(self, state: Mapping[str, Any], held: Collection[PromptRequest] = ()) -> None:
-        """Go on from what `state` gave: what was in flight is asked again, before all else.
+    def restore(self, state: Mapping[str, Any], buffered: Collection[PromptRequest] = ()) -> None:
+        """Restore what `state` returned; requests in flight are requeued before all others.
 
-        Of that the `held` stay in flight: their answers are there, they wait to be learned from.
+        The `buffered` ones, whose rollouts are in the checkpoint, stay in flight.
 
         Raises:
-            UsageError: these are not the prompts of the state, or have another order; or one is
-                held that was not in flight.
+            UsageError: other prompts or another order than the state's; or a buffered request was
+                not in flight.
         """
-        if state["prompts"] != self._name():
+        if state["prompts"] != self._fingerprint():
             raise UsageError("these are not the prompts, or not the seed, that the run began with")
         self._begin(state["epoch"])
-        self._at, self._done, self._failed = state["at"], state["done"], state["failed"]
-        self._reasons = {place: why for place, why in state["reasons"]}
-        told = [*state["in_flight"], *state["waiting"]]
-        self._faults = {(epoch, place): faults for place, epoch, _, faults in told if faults}
-        flying = [self._task(*each) for each in state["in_flight"]]
-        if not set(held) <= set(flying):
-            raise UsageError("answers are held to prompts that were not in flight")
-        self._in_flight = {(each.epoch, each.place): each for each in flying if each in held}
-        waiting = map(lambda each: self._task(*each), state["waiting"])
-        self._waiting = deque([*(each for each in flying if each not in held), *waiting])
+        self._position, self._done, self._failed = state["at"], state["done"], state["failed"]
+        self._reasons = {index: why for index, why in state["reasons"]}
+        entries = [*state["in_flight"], *state["waiting"]]
+        self._faults = {(epoch, index): faults for index, epoch, _, faults in entries if faults}
+        requests = [
+            PromptRequest(index, self._ids[index], epoch, attempt)
+            for index, epoch, attempt, _ in entries
+        ]
+        split = len(state["in_flight"])
+        if not set(buffered) <= set(requests[:split]):
+            raise UsageError("a buffered group is of a prompt that was not in flight")
+        self._in_flight = {(each.epoch, each.index): each for each in requests if each in buffered}
+        self._requeued = deque(each for each in requests if each not in buffered)
 
     def _begin(self, epoch: int) -> None:
-        self.epoch, self._at = epoch, 0
+        self.epoch, self._position = epoch, 0
         self._order = epoch_order(len(self._ids), epoch, self._seed)
-        self._pass_over()
+        self._skip_failed()
 
-    def _goes_on(self) -> bool:
-        """Whether an epoch follows this one."""
+    def _has_next_epoch(self) -> bool:
         left = self._epochs is None or self.epoch + 1 < self._epochs
         return left and len(self._reasons) < len(self._ids)
 
-    def _pass_over(self) -> None:
-        """Go past those next in order that have failed for good."""
-        while self._at < len(self._ids) and self._order[self._at] in self._reasons:
-            self._at += 1
+    def _skip_failed(self) -> None:
+        """Advance past prompts that have failed for good."""
+        while self._position < len(self._ids) and self._order[self._position] in self._reasons:
+            self._position += 1
             self._failed += 1
 
-    def _handed_out(self, task: PromptRequest) -> PromptRequest:
-        self._in_flight[task.epoch, task.place] = task
-        return task
+    def _land(self, request: PromptRequest) -> tuple[int, int]:
+        if not self.is_in_flight(request):
+            raise ValueError(f"{request} is not in flight")
+        del self._in_flight[request.epoch, request.index]
+        return request.epoch, request.index
 
-    def _landed(self, task: PromptRequest) -> None:
-        if not self.is_in_flight(task):
-            raise ValueError(f"{task} is not in flight")
-        del self._in_flight[task.epoch, task.place]
+    def _state_of(self, requests: Iterable[PromptRequest]) -> list[list[int]]:
+        return [[each.index, each.epoch, each.attempt, self.faults(each)] for each in requests]
 
-    def _told(self, tasks: Iterable[PromptRequest]) -> list[list[int]]:
-        return [
-            [each.place, each.epoch, each.attempt, self._faults.get((each.epoch, each.place), 0)]
-            for each in tasks
-        ]
-
-    def _task(self, place: int, epoch: int, attempt: int, _faults: int) -> PromptRequest:
-        return PromptRequest(place, self._ids[place], epoch, attempt)
-
-    def _name(self) -> str:
-        """What tells these prompts, in this order, from others."""
+    def _fingerprint(self) -> str:
+        """Identifies these prompts in this order."""
         if not self._digest:
             digest = hashlib.sha256(f"{self._seed!r}".encode())
             for each in self._ids:

@@ -1,101 +1,113 @@
-"""What the roles of `roles` do, as plain calls that block: a placement says where they run."""
+"""The three roles of a run at scale, as blocking objects: trainer, rollout worker, reward worker.
+
+A `WorkerFactory` decides in which thread or process each of them runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..core.grpo import PolicyGradient, build_prompts
+from ..core.encoding import build_prompts
+from ..core.grpo import PolicyGradient
 from ..core.learner import Learner
 from ..core.optimizer import restore
-from ..core.rollouts import Reward, Row, judge, sample_groups
+from ..core.rollout_types import PromptRequest, RolloutGroup
+from ..core.rollouts import Reward, Row, compute_rewards, sample_groups
 from ..core.sampling import Sampled, random_numbers
 from ..runs import checkpoint
 from ..runs.config import TrainingConfig
-from .roles import Group, PromptRequest
 
 
 @dataclass(frozen=True)
 class RoleSpec:
-    """What the roles of one run are told.
+    """What a role needs to start.
 
-    rows     those that are asked about: all are short enough for the model
-    reward   what judges the answers
-    run      the folder of the run
-    source   the checkpoint that it goes on from, if it does
+    rows        rows whose prompts fit into the model's context
+    reward      scores the completions
+    run         the run's directory
+    checkpoint  the checkpoint to resume from, or None
     """
 
     rows: Sequence[Row]
     reward: Reward
     config: TrainingConfig
     run: Path
-    source: Path | None = None
+    checkpoint: Path | None = None
 
 
 class TrainerRole:
-    """The model that learns, with its optimizer and, where `kl_coef` is positive, the reference."""
+    """The policy with its optimizer, and if `kl_coef` is positive the frozen reference model."""
 
-    def __init__(self, job: RoleSpec) -> None:
-        self._run = job.run
-        self._learner = Learner(job.config, job.source)
-        self._algorithm = PolicyGradient(self._learner, job.rows)
-        if job.source:
-            state = checkpoint.load_state(job.source)
+    def __init__(self, spec: RoleSpec) -> None:
+        self._run = spec.run
+        self._learner = Learner(spec.config, spec.checkpoint)
+        self._algorithm = PolicyGradient(self._learner, spec.rows)
+        if spec.checkpoint:
+            state = checkpoint.load_state(spec.checkpoint)
             restore(self._learner.optimizer, state["optimizer"])
 
-    def learn(self, step: int, groups: Sequence[Group]) -> dict[str, float]:
-        """One update by the groups: see `PolicyGradient.learn`."""
-        self._learner.begin(step)
-        answers = list(chain.from_iterable(group.answers for group in groups))
-        turns = self._algorithm.turns([group.task.place for group in groups], answers)
-        return self._algorithm.learn(step, turns)
+    def learn(self, step: int, groups: Sequence[RolloutGroup]) -> dict[str, float]:
+        """One update, the number `step` from 0; returns its metrics (`PolicyGradient.learn`)."""
+        self._learner.seed_dropout(step)
+        rollouts = list(chain.from_iterable(group.rollouts for group in groups))
+        indices = [group.request.index for group in groups]
+        versions = [group.version for group in groups]
+        return self._algorithm.learn(step, self._algorithm.samples(indices, rollouts, versions))
 
     def weights(self) -> dict[str, Any]:
-        """A copy of the policy's weights, in main memory; tied ones share theirs there, too."""
+        """A copy of the policy's weights in main memory; tied weights stay tied."""
         copies: dict[tuple[Any, ...], Any] = {}
-        found = {}
+        weights = {}
         for name, tensor in self._learner.model.state_dict().items():
             memory = (tensor.data_ptr(), tensor.shape, tensor.stride())
             if memory not in copies:
                 copies[memory] = tensor.detach().to("cpu", copy=True)
-            found[name] = copies[memory]
-        return found
+            weights[name] = copies[memory]
+        return weights
 
     def save(self, step: int, state: Mapping[str, Any]) -> Path:
-        """A checkpoint in the run's folder, with the flow's state beside the optimizer's."""
-        return self._learner.save(self._run, step, flow=dict(state))
+        """Save a checkpoint in the run's directory, with the controller's state."""
+        return self._learner.save(self._run, step, controller=dict(state))
 
 
 class RolloutRole:
-    """A model of its own that samples with the weights that it is given."""
+    """A copy of the policy that samples with the weights it was last sent."""
 
-    def __init__(self, job: RoleSpec) -> None:
-        self._learner = Learner(job.config, job.source)  # without gradients an optimizer is empty
-        config, learner = job.config, self._learner
-        self._prompts = build_prompts(job.rows, learner.tokenizer, learner.most, config)
+    def __init__(self, spec: RoleSpec) -> None:
+        self._learner = Learner(spec.config, spec.checkpoint)  # its optimizer allocates nothing
+        self._prompts = build_prompts(
+            spec.rows, self._learner.tokenizer, self._learner.max_tokens, spec.config
+        )
 
     def load(self, weights: Mapping[str, Any]) -> None:
-        """Take over weights, as the trainer gave them."""
+        """Load weights as `TrainerRole.weights` returns them."""
         self._learner.model.load_state_dict(weights)
 
-    def sample(self, tasks: Sequence[PromptRequest]) -> list[list[Sampled]]:
-        """A group of answers to each task, by random numbers of the task's own."""
-        learner = self._learner
-        prompts = [self._prompts[task.place] for task in tasks]
-        seed = learner.config.seed
-        numbers = [random_numbers(seed, "sample", task.epoch, task.place) for task in tasks]
-        return sample_groups(learner, learner.model, prompts, numbers)
+    def sample(self, requests: Sequence[PromptRequest]) -> list[list[Sampled]]:
+        """Sample a group for each request; each draw depends on the seed and the request alone."""
+        prompts = [self._prompts[request.index] for request in requests]
+        seed = self._learner.config.seed
+        generators = [
+            random_numbers(seed, "sample", request.epoch, request.index) for request in requests
+        ]
+        return sample_groups(self._learner, self._learner.model, prompts, generators)
 
 
 class RewardRole:
-    """The reward, as `rollouts.judge` asks it."""
+    """Scores completions."""
 
-    def __init__(self, job: RoleSpec) -> None:
-        self._rows, self._reward = job.rows, job.reward
+    def __init__(self, spec: RoleSpec) -> None:
+        self._rows, self._reward = spec.rows, spec.reward
 
-    def judge(self, places: Sequence[int], texts: Sequence[str]) -> list[float | None]:
-        """The reward of each answer to the row at its place; None where there is no verdict."""
-        return judge(self._reward, [self._rows[place] for place in places], texts)
+    def score(self, indices: Sequence[int], texts: Sequence[str]) -> list[float | None]:
+        """The reward of each completion of the row at its index; None without a verdict."""
+        return compute_rewards(self._reward, [self._rows[index] for index in indices], texts)
+
+
+ROLES: Mapping[str, Callable[[RoleSpec], Any]] = {
+    "trainer": TrainerRole, "rollout": RolloutRole, "reward": RewardRole,
+}  # fmt: skip

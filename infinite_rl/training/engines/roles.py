@@ -1,102 +1,101 @@
-"""What the parts of a run at scale are to each other: the nouns, and what each role must do.
+"""What the async controller needs of its workers, wherever they run.
 
-`flow` knows the roles by these alone. Where they run, in threads of this process or on the hosts of
-a Ray cluster, is the placement's matter. Nothing here needs torch.
+    queue -> rollout worker -> reward worker -> buffer -> trainer
+                   ^                                         |
+                   +----------------- weights ---------------+
 
-    schedule -> RolloutWorker -> RewardWorker -> buffer -> Trainer
-                     ^                                        |
-                     +--------------- weights ----------------+
-
-A role whose worker has died raises WorkerLost from the call that was under way, and from any later
-one. Every other exception is an error of the run, and ends it. That a worker does not answer only
-its caller can see: `in_time`.
+A worker hosts one object of `role_workers` (TrainerRole, RolloutRole, RewardRole), in a thread or
+on a Ray cluster, and has one caller, which makes one call at a time. A worker that has died raises
+WorkerLost from the pending call and from every later one. Every other exception is an error of the
+run and ends it. A hang is detected by the caller: `with_timeout`. No torch here.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ...errors import InfiniteRLError
+from ..core.rollout_types import RolloutGroup
 from ..runs.config import TrainingConfig
-from .prompt_queue import PromptRequest
-
-if TYPE_CHECKING:
-    from ..core.sampling import Sampled
-
-__all__ = [
-    "Group", "Observer", "PromptRequest", "RewardWorker", "Rollout", "RolloutWorker", "Trainer",
-    "WorkerFactory", "WorkerLost", "startup_timeout", "to_rollout", "truncation_penalty",
-    "with_timeout",
-]  # fmt: skip
 
 T = TypeVar("T")
 
 
 class WorkerLost(InfiniteRLError):
-    """The worker of a role has died (its process was killed, its host is gone) or never answers."""
+    """The process or thread of a worker has died, its host is gone, or a call has timed out."""
 
 
-@dataclass(frozen=True)
-class Rollout:
-    """One sampled answer: the ids as they were drawn, what the sampler gave each, its reward.
+class Worker(Protocol):
+    """A role that runs elsewhere."""
 
-    `text` is what was judged; `reward` is None where there is no verdict.
-    """
+    async def call(self, method: str, *args: Any) -> Any:
+        """Call a method of the role. Weights may travel as a reference that `load` resolves."""
+        ...
 
-    ids: list[int]
-    log_probs: list[float]
-    text: str
-    finish_reason: str
-    reward: float | None
+    def kill(self) -> None:
+        """End the worker, also in the middle of a call, without waiting."""
+        ...
 
 
-@dataclass(frozen=True)
-class Group:
-    """The answers to one prompt; `version` is how many updates the policy that gave them had."""
+class WorkerFactory(Protocol):
+    """Starts the workers of a run."""
 
-    task: PromptRequest
-    version: int
-    answers: list[Rollout]
+    async def start(self, role: str, name: str) -> Worker:
+        """Start "trainer", "rollout" or "reward", or a replacement of a lost worker of that name.
 
-    @property
-    def telling(self) -> bool:
-        """Whether some rewards differ: from others nothing can be learned."""
-        return len({each.reward for each in self.answers if each.reward is not None}) > 1
+        Raises:
+            WorkerLost: the worker died during startup.
+        """
+        ...
 
-
-def truncation_penalty(config: TrainingConfig, reward: float | None, cut_off: bool) -> float | None:
-    """What an answer is worth for which the reward was given.
-
-    One that was cut off has no credit, as it does not count as passed in an evaluation: a number
-    may have lost its last digits, and who is paid for it need not learn to end. No verdict stays
-    none, and a reward below 0 what it is.
-    """
-    if reward is None or not cut_off or config.reward_truncated:
-        return reward
-    return min(reward, 0.0)
+    async def unreachable(self) -> None:
+        """Wait, and raise InfiniteRLError once no worker can be reached or started any more."""
+        ...
 
 
-def to_rollout(config: TrainingConfig, sampled: Sampled, reward: float | None) -> Rollout:
-    """What was sampled, whose `text` is what was judged, with its credit for the reward."""
-    worth = truncation_penalty(config, reward, sampled.finish_reason == "length")
-    return Rollout(sampled.ids, sampled.log_probs, sampled.text, sampled.finish_reason, worth)
+class Observer(Protocol):
+    """Receives the events of the controller."""
+
+    def event(self, kind: str, step: int, **values: Any) -> None:
+        """As `RunFolder.event`."""
+        ...
+
+    def group(
+        self, step: int, group: RolloutGroup, outcome: str, *, repeated: bool = False
+    ) -> None:
+        """A group was trained on in this update, from 1, or filtered before it.
+
+        `repeated`: an earlier update was trained on it too.
+        """
+        ...
+
+    def updated(self, step: int, values: Mapping[str, Any]) -> None:
+        """The update number `step`, from 1, is done."""
+        ...
+
+    def before_save(self) -> None:
+        """A checkpoint of everything logged so far is about to be written."""
+        ...
+
+    def saved(self, path: Path) -> None:
+        """A checkpoint was written."""
+        ...
 
 
 async def with_timeout(call: Awaitable[T], seconds: float) -> T:
-    """What the call gives within so many seconds, or whenever it does where they are 0.
+    """Await a call for at most this many seconds; 0 is no limit.
 
     Raises:
-        WorkerLost: it gives nothing in that time; it is cancelled, and not waited for any more.
+        WorkerLost: the call timed out; it is cancelled.
     """
     if not seconds:
         return await call
     task = asyncio.ensure_future(call)
     try:
-        # not wait_for: its TimeoutError cannot be told from one that the call itself raises
+        # Not wait_for: its TimeoutError could not be told from one that the call itself raises.
         if not (await asyncio.wait([task], timeout=seconds))[0]:
             raise WorkerLost(f"no answer within {seconds:g} s (worker_timeout)")
         return task.result()
@@ -106,100 +105,5 @@ async def with_timeout(call: Awaitable[T], seconds: float) -> T:
 
 
 def startup_timeout(config: TrainingConfig) -> float:
-    """Seconds that a worker has to be ready: for its imports and its model ten minutes at least."""
+    """Seconds for a worker's imports and model: `worker_timeout`, but at least ten minutes."""
     return config.worker_timeout and max(config.worker_timeout, 600.0)
-
-
-class RolloutWorker(Protocol):
-    """Samples answers with weights that it is given. It is called by one caller, one at a time."""
-
-    async def load(self, version: int, weights: Any) -> None:
-        """Take over weights, as `Trainer.weights` gave them; it comes before the first `sample`."""
-        ...
-
-    async def sample(self, tasks: Sequence[PromptRequest]) -> Sequence[Sequence[Sampled]]:
-        """A group of answers to each task; each `text` is what is to be judged.
-
-        What is drawn follows from the config's seed, the task's place and epoch, and the weights.
-        """
-        ...
-
-    def kill(self) -> None:
-        """End it, also in the middle of a call; nobody waits for it or asks it any more."""
-        ...
-
-
-class RewardWorker(Protocol):
-    """Judges answers. It is called by one caller, one at a time."""
-
-    async def judge(self, places: Sequence[int], texts: Sequence[str]) -> Sequence[float | None]:
-        """The reward of each answer to the row at its place; None where there is no verdict."""
-        ...
-
-    def kill(self) -> None:
-        """End it, also in the middle of a call; nobody waits for it or asks it any more."""
-        ...
-
-
-class Trainer(Protocol):
-    """Holds the model that learns, its optimizer and the reference. One caller, one at a time."""
-
-    async def learn(self, step: int, groups: Sequence[Group]) -> Mapping[str, float]:
-        """One update, the number `step` from 0; what is to be told of it."""
-        ...
-
-    async def weights(self) -> Any:
-        """The policy's weights as they are now; later updates must not change them."""
-        ...
-
-    async def save(self, step: int, state: Mapping[str, Any]) -> Path:
-        """Save the checkpoint of `step` updates; `state` is the flow's, to be given back to it."""
-        ...
-
-
-class WorkerFactory(Protocol):
-    """Gives the flow its workers, ready to work; asked again for a number, another one in the place
-    of that which was lost."""
-
-    async def trainer(self) -> Trainer:
-        """The trainer, which is asked for once: there is no run without it."""
-        ...
-
-    async def rollout_worker(self, number: int) -> RolloutWorker:
-        """A rollout worker, the number from 0. Raises WorkerLost where it was lost as it began."""
-        ...
-
-    async def reward_worker(self, number: int) -> RewardWorker:
-        """A reward worker, the number from 0. Raises WorkerLost where it was lost as it began."""
-        ...
-
-    async def gone(self) -> None:
-        """Wait, and raise InfiniteRLError once no worker is in reach any more, nor will be."""
-        ...
-
-
-class Observer(Protocol):
-    """Who is told of what the flow does."""
-
-    def event(self, kind: str, step: int, **values: Any) -> None:
-        """As `RunFolder.event`."""
-        ...
-
-    def group(self, step: int, group: Group, fate: str, *, again: bool = False) -> None:
-        """A group that was learned from in this update, from 1, or was filtered before it.
-
-        `again`: it was learned from in an earlier one, too.
-        """
-        ...
-
-    def stepped(self, step: int, values: Mapping[str, Any]) -> None:
-        """An update is done, the number `step` from 1."""
-        ...
-
-    def saving(self) -> None:
-        """A checkpoint is about to be made, of all that was told until now."""
-        ...
-
-    def saved(self, path: Path) -> None:
-        """A checkpoint is there."""
-        ...

@@ -1,10 +1,10 @@
-"""The groups between the samplers and the trainer: how many may be asked for, which are next.
+"""The rollout groups between the samplers and the trainer: how many to request, which are next.
 
-Versions count updates. A group of version v may be learned from in the steps v to v + max_staleness
-(steps from 0). So what is on its way is bounded: of any version v and all before it never more than
-the steps left until v + max_staleness can take. And the trainer waits for what could else come too
-late. So nothing that was sampled is thrown away for its age: long answers, which take long, are
-learned from like short ones. That holds while no bound is made smaller on the way.
+Versions count updates. A group of version v can be trained on in steps v to v + max_staleness
+(steps from 0). Admission is bounded: of version v and older, no more is in flight than the steps
+up to v + max_staleness can consume, and the trainer waits for groups that would otherwise expire.
+So no rollout is discarded for its age, and long completions are trained on like short ones, unless
+a resumed run has a smaller bound.
 
 Plain bookkeeping, for one thread; nothing here waits.
 """
@@ -16,26 +16,25 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from typing import Any
 
-from .prompt_queue import PromptRequest
-from .roles import Group, Rollout
+from ..core.rollout_types import PromptRequest, Rollout, RolloutGroup, staleness
 
 
 @dataclass
-class _Held:
-    """A group in the buffer; `number` is that of its start."""
+class _Entry:
+    """A buffered group; `order` is that of its request."""
 
-    number: int
-    group: Group
+    order: int
+    group: RolloutGroup
     uses: int = 0
 
 
-class Buffer:
-    """What is on its way to the trainer, whose next batch is that of `step`, from 0.
+class RolloutBuffer:
+    """The groups for the trainer, whose next batch is that of `step`, from 0.
 
     batch_size      groups in a batch
-    steps           batches in all: what comes after needs no groups
-    max_staleness   how many updates old a group may be when it is learned from
-    num_iterations         batches that a group may be in, while it is young enough
+    steps           batches in all
+    max_staleness   how many updates old a group may be when it is trained on
+    num_iterations  batches that a group may be in while it is fresh enough
     """
 
     def __init__(
@@ -49,108 +48,104 @@ class Buffer:
     ) -> None:
         self.step = step
         self._size, self._steps = batch_size, steps
-        self._most, self._num_iterations = max_staleness, num_iterations
-        self._numbers = count()
-        self._flying: dict[PromptRequest, tuple[int, int]] = {}  # number and version, by task
-        self._held: list[_Held] = []
+        self._max_staleness, self._num_iterations = max_staleness, num_iterations
+        self._orders = count()
+        self._in_flight: dict[PromptRequest, tuple[int, int]] = {}  # order and version
+        self._entries: list[_Entry] = []
 
     def room(self, version: int) -> int:
-        """How many prompts may be asked for now with weights of that version."""
-        left = self._left(version)
-        if left < 1:
+        """How many prompts may be requested now with weights of this version."""
+        remaining = self._remaining(version)
+        if remaining < 1:
             return 0
-        flying = sum(self._reads(version) for _, version in self._flying.values())
-        held = sum(self._reads(each.group.version, each.uses) for each in self._held)
-        return max(0, self._size * left - flying - held) // self._reads(version)
+        in_flight = sum(self._planned_uses(version) for version in self.in_flight_versions())
+        buffered = sum(self._planned_uses(each.group.version, each.uses) for each in self._entries)
+        free = self._size * remaining - in_flight - buffered
+        return max(0, free) // self._planned_uses(version)
 
-    def start(self, task: PromptRequest, version: int) -> None:
-        """A prompt is asked for, with weights of that version."""
-        self._flying[task] = next(self._numbers), version
+    def start(self, request: PromptRequest, version: int) -> None:
+        """Note that a prompt was requested with weights of this version."""
+        self._in_flight[request] = next(self._orders), version
 
-    def add(self, group: Group) -> None:
-        """The answers of a prompt that was started are there."""
-        number, _ = self._flying.pop(group.task)
-        self._held.append(_Held(number, group))
+    def add(self, group: RolloutGroup) -> None:
+        """Buffer the group of a request that was started."""
+        order, _ = self._in_flight.pop(group.request)
+        self._entries.append(_Entry(order, group))
 
-    def drop(self, task: PromptRequest) -> int:
-        """A prompt that was started will not come; returns its version."""
-        _, version = self._flying.pop(task)
-        return version
+    def drop(self, request: PromptRequest) -> int:
+        """Forget a request that was started; returns its version."""
+        return self._in_flight.pop(request)[1]
 
-    def take(self, *, last: bool = False) -> list[Group] | None:
-        """The next batch, or None while it must be waited for; `step` then is the next one's.
+    def next_batch(self, *, last: bool = False) -> list[RolloutGroup] | None:
+        """The next batch, or None while the trainer has to wait; `step` then is the next one's.
 
-        First come groups that were in no batch yet, the oldest policy's first, in the order in
-        which they were asked for. With `last`, when no more can come, what there is makes a batch,
-        however few; an empty one is the end.
+        Unused groups come first: the oldest policy's, in the order of their requests. With `last`,
+        when no more can come, the remaining groups make a batch, however few; an empty batch is the
+        end.
         """
-        new = sorted(
-            (each for each in self._held if not each.uses and self._left(each.group.version) > 0),
-            key=lambda each: (each.group.version, each.number),
-        )
-        used = sorted(
-            (each for each in self._held if each.uses and self._left(each.group.version) > 0),
-            key=lambda each: (each.uses, each.group.version, each.number),
-        )
-        chosen = (new + used)[: self._size] if new or not last else []
-        if not last and (len(chosen) < self._size or self._late(new)):
+        usable = [each for each in self._entries if self._remaining(each.group.version) > 0]
+        usable.sort(key=lambda each: (each.uses, each.group.version, each.order))
+        new = [each for each in usable if not each.uses]
+        chosen = usable[: self._size] if new or not last else []
+        if not last and (len(chosen) < self._size or self._would_expire(new)):
             return None
         for each in chosen:
             each.uses += 1
         self.step += 1
-        self._held = [
+        self._entries = [
             each
-            for each in self._held
+            for each in self._entries
             if not each.uses
             or each.uses < self._num_iterations
-            and self._left(each.group.version) > 0
+            and self._remaining(each.group.version) > 0
         ]
         return [each.group for each in chosen]
 
-    def stale(self) -> list[Group]:
-        """Take out the groups that have become too old before they were in a batch."""
-        old = [each for each in self._held if not each.uses and self._left(each.group.version) < 1]
-        self._held = [each for each in self._held if each not in old]
-        return [each.group for each in old]
+    def pop_stale(self) -> list[RolloutGroup]:
+        """Remove the groups that became too old before they were in a batch."""
+        stale = [
+            each
+            for each in self._entries
+            if not each.uses and self._remaining(each.group.version) < 1
+        ]
+        self._entries = [each for each in self._entries if each not in stale]
+        return [each.group for each in stale]
 
-    @property
-    def flying(self) -> int:
-        """How many prompts are asked for whose answers are not here yet."""
-        return len(self._flying)
-
-    def versions(self) -> list[int]:
-        """The versions with which they were asked for."""
-        return [version for _, version in self._flying.values()]
+    def in_flight_versions(self) -> list[int]:
+        """The version of each request whose rollouts have not arrived yet."""
+        return [version for _, version in self._in_flight.values()]
 
     @property
     def unused(self) -> list[PromptRequest]:
-        """The tasks of the groups that are here and were in no batch yet."""
-        return [each.group.task for each in self._held if not each.uses]
+        """The requests of the buffered groups that were in no batch yet."""
+        return [each.group.request for each in self._entries if not each.uses]
 
     def state(self) -> list[dict[str, Any]]:
-        """The groups that are here, for `restore`; not what is still asked for."""
-        return [{"uses": each.uses, **asdict(each.group)} for each in self._held]
+        """The buffered groups, for `restore`; requests in flight are not part of it."""
+        return [{"uses": each.uses, **asdict(each.group)} for each in self._entries]
 
     def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
-        """Put back what `state` gave."""
-        for kept in state:
-            answers = [Rollout(**each) for each in kept["answers"]]
-            group = Group(PromptRequest(**kept["task"]), kept["version"], answers)
-            self._held.append(_Held(next(self._numbers), group, kept["uses"]))
+        """Restore what `state` returned."""
+        for entry in state:
+            rollouts = [Rollout(**each) for each in entry["rollouts"]]
+            group = RolloutGroup(PromptRequest(**entry["request"]), entry["version"], rollouts)
+            self._entries.append(_Entry(next(self._orders), group, entry["uses"]))
 
-    def _left(self, version: int) -> int:
-        """How many batches, the next one included, a group of that version may be in."""
-        return min(version + self._most + 1, self._steps) - self.step
+    def _remaining(self, version: int) -> int:
+        """How many batches, the next one included, a group of this version may be in."""
+        by_age = self._max_staleness + 1 - staleness(self.step, version)
+        return min(by_age, self._steps - self.step)
 
-    def _reads(self, version: int, uses: int = 0) -> int:
-        """How many batches it will be in, at most."""
-        return max(0, min(self._num_iterations - uses, self._left(version)))
+    def _planned_uses(self, version: int, uses: int = 0) -> int:
+        """How many more batches a group will be in, at most."""
+        return max(0, min(self._num_iterations - uses, self._remaining(version)))
 
-    def _late(self, new: Sequence[_Held]) -> bool:
-        """Whether something on its way could come too late, if the batch were taken without it."""
-        for version in {version for _, version in self._flying.values()}:
-            come = sum(each.group.version <= version for each in new)
-            coming = sum(each <= version for _, each in self._flying.values())
-            if come < self._size and coming > self._size * (self._left(version) - 1):
+    def _would_expire(self, new: Sequence[_Entry]) -> bool:
+        """Whether a request in flight could expire if the batch were taken without it."""
+        versions = self.in_flight_versions()
+        for version in set(versions):
+            arrived = sum(each.group.version <= version for each in new)
+            pending = sum(each <= version for each in versions)
+            if arrived < self._size and pending > self._size * (self._remaining(version) - 1):
                 return True
         return False

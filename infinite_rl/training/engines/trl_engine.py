@@ -1,13 +1,13 @@
 """The engine `trl`: the same config, trained by TRL's `SFTTrainer` and `GRPOTrainer`.
 
 For models that need several GPUs, vLLM or adapters: `engine_options` are keywords of TRL's
-`SFTConfig` or `GRPOConfig`, such as `use_vllm`, `fsdp` or `deepspeed`, and have the last word;
-`peft` is a mapping of keywords of peft's `LoraConfig`. Several processes are started by
+`SFTConfig` or `GRPOConfig`, for example `use_vllm`, `fsdp` or `deepspeed`, and override the config;
+`peft` is a mapping of keywords of peft's `LoraConfig`. Start several processes with
 `accelerate launch` or `torchrun`.
 
-It reads the same tokens and rewards as the engine `local`, and leaves the same run folder. What is
-TRL's own differs: the standard deviation is the sample's, plus 1e-4; embeddings decay too; rows
-come in another order; groups of equal rewards count in the means. Checked against TRL 1.16.
+Tokens, rewards and the run's directory are those of the engine `local`. TRL's own behaviour
+differs: the standard deviation is the sample's, plus 1e-4; embeddings decay too; rows come in
+another order; groups of equal rewards count in the means. Checked against TRL 1.16.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ import shutil
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import trl
@@ -33,22 +35,21 @@ from ...adapters.trl import reward_of
 from ...dataset.ground_truth import pack
 from ...errors import UsageError
 from ...store import sample_of
-from ..core.encoding import Prompt, examples
-from ..core.grpo import build_prompts
-from ..core.learner import load_model, load_tokenizer, most_tokens
+from ..core.encoding import Prompt, build_prompts, examples
+from ..core.learner import load_model, load_tokenizer, max_sequence_tokens
 from ..core.mixed import REWARD
-from ..core.rollouts import Reward, judge
+from ..core.rollout_types import truncation_penalty
+from ..core.rollouts import Reward, compute_rewards
 from ..core.sampling import end_ids
 from ..runs import checkpoint
 from ..runs.config import TrainingConfig
 from ..runs.run_log import RunLog, TrainingRun, run_log
-from .roles import truncation_penalty
-from .trl_options import arguments, check, peft_of
+from .trl_options import arguments, check, peft_config
 
 logger = logging.getLogger(__name__)
 
-# What TRL logs, by the names that the engine `local` has for it.
-NAMES = {
+# TRL's metrics, by the names of the engine `local`.
+METRICS = {
     "completions/mean_length": "length",
     "completions/clipped_ratio": "truncated",
     "clip_ratio/low_mean": "clip_low",
@@ -60,73 +61,78 @@ def run(training: TrainingRun) -> Path:
     """Train as the config says: see `training.train`.
 
     Raises:
-        UsageError: an option is not known to TRL, or the config asks for what TRL has not.
+        UsageError: an option that TRL does not know, or a feature that it does not have.
     """
-    config, start = training.config, training.source
+    config, source = training.config, training.checkpoint
     check(config)
     is_main = PartialState(cpu=config.device == "cpu").is_main_process
     tokenizer = load_tokenizer(config)
-    with ExitStack() as opened:
-        log = opened.enter_context(run_log(training)) if is_main else None
+    with ExitStack() as stack:
+        log = stack.enter_context(run_log(training)) if is_main else None
         [name] = broadcast_object_list([str(log.folder.path) if log else ""])
         path = Path(name)
-        watch = _Watch(path, log, config)
-        make = _sft if config.algorithm == "sft" else _grpo
-        trainer = make(training, tokenizer, path, watch)
-        trainer.remove_callback(PrinterCallback)  # the progress is ours to show
-        trainer.add_callback(watch)
-        trainer.train(resume_from_checkpoint=str(start) if start else None)
-    found = checkpoint.newest(path)
-    assert found is not None  # the last step is always saved
-    return found
+        callback = _LoggingCallback(path, log, config)
+        if config.algorithm == "sft":
+            trainer = _sft_trainer(training, tokenizer, path)
+        else:
+            trainer = _grpo_trainer(training, tokenizer, path, callback)
+        trainer.remove_callback(PrinterCallback)  # the CLI displays the progress
+        trainer.add_callback(callback)
+        trainer.train(resume_from_checkpoint=str(source) if source else None)
+    newest = checkpoint.newest(path)
+    assert newest is not None  # the last step is always saved
+    return newest
 
 
-def _sft(
-    training: TrainingRun,
-    tokenizer: Any,
-    path: Path,
-    watch: _Watch,  # noqa: ARG001 -- as `_grpo`, whose samples it is told
-) -> Any:
+def _sft_trainer(training: TrainingRun, tokenizer: Any, path: Path) -> Any:
     config = training.config
     model = _model(config)
-    found = examples(
-        training.rows, tokenizer, config.prompt_template, most_tokens(config, model.config)
-    )
+    max_tokens = max_sequence_tokens(config, model.config)
+    every = examples(training.rows, tokenizer, config.prompt_template, max_tokens)
     data = [
         {
             "input_ids": each.prompt + each.response,
             "completion_mask": [0] * len(each.prompt) + [1] * len(each.response),
         }
-        for each in found
+        for each in every
     ]
     return trl.SFTTrainer(
         model,
-        arguments(config, path, max(map(len, found))),
-        train_dataset=Dataset.from_list(_enough(data, config.batch_size)),
+        arguments(config, path, max(map(len, every))),
+        train_dataset=Dataset.from_list(_repeated(data, config.batch_size)),
         processing_class=tokenizer,
-        peft_config=peft_of(config),
+        peft_config=peft_config(config),
     )
 
 
-def _grpo(training: TrainingRun, tokenizer: Any, path: Path, watch: _Watch) -> Any:
+def _grpo_trainer(
+    training: TrainingRun, tokenizer: Any, path: Path, callback: _LoggingCallback
+) -> Any:
     config = training.config
     model = _model(config)
-    asked = build_prompts(training.rows, tokenizer, most_tokens(config, model.config), config)
-    ends = _end_turns(model, tokenizer, asked, config)
+    max_tokens = max_sequence_tokens(config, model.config)
+    prompts = build_prompts(training.rows, tokenizer, max_tokens, config)
+    stops = _set_stop_tokens(model, tokenizer, prompts, config)
     data = [
-        {"prompt": _as_read(each, tokenizer), "ground_truth": pack(sample_of(each.row)), "place": n}
-        for n, each in enumerate(asked)
+        {
+            "prompt": _text_of_ids(prompt, tokenizer),
+            "ground_truth": pack(sample_of(prompt.row)),
+            "place": index,
+        }
+        for index, prompt in enumerate(prompts)
     ]
-    longest = max(len(each.ids) for each in asked) + config.max_new_tokens
-    told = arguments(_ending(config, ends), path, longest)
-    limit = _Limit(told.max_completion_length, end_ids(model, tokenizer))
+    longest = max(map(len, prompts)) + config.max_new_tokens
+    settings = arguments(_with_vllm_stops(config, stops), path, longest)
+    is_truncated = partial(
+        _is_truncated, limit=settings.max_completion_length, ends=end_ids(model, tokenizer)
+    )
     return trl.GRPOTrainer(
         model,
-        _reward(training.reward, asked, watch, config, limit),
-        told,
-        Dataset.from_list(_enough(data, config.batch_size * (config.max_staleness + 1))),
+        _reward_function(training.reward, prompts, callback, config, is_truncated),
+        settings,
+        Dataset.from_list(_repeated(data, config.batch_size * (config.max_staleness + 1))),
         processing_class=tokenizer,
-        peft_config=peft_of(config),
+        peft_config=peft_config(config),
     )
 
 
@@ -136,15 +142,15 @@ def _model(config: TrainingConfig) -> Any:
     return load_model(replace(config, engine_options=options))
 
 
-def _enough(data: list[dict[str, Any]], wanted: int) -> list[dict[str, Any]]:
-    """The rows, repeated as needed for TRL to fill one batch, which it would else leave out."""
-    return data * math.ceil(wanted / len(data))
+def _repeated(data: list[dict[str, Any]], least: int) -> list[dict[str, Any]]:
+    """The rows, repeated to fill one batch: TRL drops an incomplete one."""
+    return data * math.ceil(least / len(data))
 
 
-def _as_read(prompt: Prompt, tokenizer: Any) -> str:
-    """The text of which TRL's tokenizer, which may add a first token, makes the prompt's ids."""
+def _text_of_ids(prompt: Prompt, tokenizer: Any) -> str:
+    """The text from which TRL's tokenizer, which may add a first token, makes the prompt's ids."""
     first = tokenizer.bos_token or ""
-    for text in (prompt.said.text, prompt.said.text.removeprefix(first)):
+    for text in (prompt.rendered.text, prompt.rendered.text.removeprefix(first)):
         if tokenizer(text=text)["input_ids"] == prompt.ids:
             return text
     raise UsageError(
@@ -153,65 +159,58 @@ def _as_read(prompt: Prompt, tokenizer: Any) -> str:
     )
 
 
-def _end_turns(
-    model: Any, tokenizer: Any, asked: Sequence[Prompt], config: TrainingConfig
+def _set_stop_tokens(
+    model: Any, tokenizer: Any, prompts: Sequence[Prompt], config: TrainingConfig
 ) -> dict[str, list[Any]]:
-    """Have the model end at the stop strings that are one token, and say which are not.
+    """Make single-token stop strings end tokens of the model, and warn of the others.
 
-    Returns vLLM's keywords for the same: there it reads the files of the model, not the model.
+    Returns vLLM's keywords for the same.
     """
     ends = model.generation_config.eos_token_id
-    known = [*ends] if isinstance(ends, list) else [each for each in [ends] if each is not None]
-    single, longer = [], []
-    for stop in sorted({stop for prompt in asked for stop in prompt.said.stop}):
-        ids = tokenizer.encode(stop, add_special_tokens=False)
-        if len(ids) == 1:
-            single.append(ids[0])
-        else:
+    ids = [*ends] if isinstance(ends, list) else [each for each in [ends] if each is not None]
+    longer = []
+    for stop in sorted({stop for prompt in prompts for stop in prompt.rendered.stop}):
+        encoded = tokenizer.encode(stop, add_special_tokens=False)
+        if len(encoded) != 1:
             longer.append(stop)
-    known += [each for each in single if each not in known]
-    model.generation_config.eos_token_id = known or None
+        elif encoded[0] not in ids:
+            ids.append(encoded[0])
+    model.generation_config.eos_token_id = ids or None
     if longer and not config.engine_options.get("use_vllm"):
         logger.warning(
-            "TRL ends an answer at tokens only, so what follows %s is trained on, though not "
-            "judged; with use_vllm it is not",
+            "TRL stops at single tokens only, so tokens after %s are trained on, though not "
+            "scored; use_vllm stops there",
             ", ".join(map(repr, longer)),
         )
-    return {"stop_token_ids": known, "stop": longer}
+    return {"stop_token_ids": ids, "stop": longer}
 
 
-def _ending(config: TrainingConfig, ends: Mapping[str, list[Any]]) -> TrainingConfig:
-    """The config with the ends of an answer among vLLM's keywords, where it samples."""
-    own = config.engine_options
-    if not own.get("use_vllm"):
+def _with_vllm_stops(config: TrainingConfig, stops: Mapping[str, list[Any]]) -> TrainingConfig:
+    """The config with the stops among vLLM's keywords: vLLM reads the model's files alone."""
+    if not config.engine_options.get("use_vllm"):
         return config
-    given = {name: value for name, value in ends.items() if value}
-    options = {**given, **(own.get("generation_kwargs") or {})}
-    return replace(config, engine_options={**own, "generation_kwargs": options})
+    options = {name: value for name, value in stops.items() if value}
+    options |= config.engine_options.get("generation_kwargs") or {}
+    return replace(config, engine_options={**config.engine_options, "generation_kwargs": options})
 
 
-@dataclass(frozen=True)
-class _Limit:
-    """How long a completion may be, and the tokens that end one."""
-
-    tokens: int
-    ends: Collection[int]
-
-    def cuts(self, ids: Sequence[int], prompt: Prompt, completion: str) -> bool:
-        """Whether a completion was cut off: neither an end nor a stop string came in time."""
-        if len(ids) < self.tokens or ids[-1] in self.ends:
-            return False
-        return not any(stop in completion for stop in prompt.said.stop)
+def _is_truncated(
+    ids: Sequence[int], prompt: Prompt, completion: str, *, limit: int, ends: Collection[int]
+) -> bool:
+    """Whether neither an end token nor a stop string came within `limit` tokens."""
+    if len(ids) < limit or ids[-1] in ends:
+        return False
+    return not any(stop in completion for stop in prompt.rendered.stop)
 
 
-def _reward(
+def _reward_function(
     reward: Reward,
-    asked: Sequence[Prompt],
-    watch: _Watch,
+    by_index: Sequence[Prompt],
+    callback: _LoggingCallback,
     config: TrainingConfig,
-    limit: _Limit,
+    is_truncated: Callable[[Sequence[int], Prompt, str], bool],
 ) -> Callable[..., Any]:
-    """The reward as TRL calls it: by `for_trl`, or by the caller's own function of rows."""
+    """The reward as TRL calls it: `adapters.trl`, or a custom function of rows and completions."""
 
     def infinite_rl(
         prompts: Sequence[str],
@@ -220,85 +219,74 @@ def _reward(
         completion_ids: Sequence[Sequence[int]],
         **columns: Any,
     ) -> list[float | None]:
-        those = [asked[each] for each in place]
-        pairs = zip(those, completions, strict=True)
-        texts = [prompt.said.response(completion) for prompt, completion in pairs]
-        rows = [prompt.row for prompt in those]
-        if isinstance(reward, Scorer) and not any(REWARD in row for row in rows):
-            found = reward_of(reward)(prompts, texts, **columns)
-        else:
-            found = judge(reward, rows, texts)
-        cut = map(limit.cuts, completion_ids, those, completions)
-        found = [
-            truncation_penalty(config, each, off) for each, off in zip(found, cut, strict=True)
+        batch = [by_index[index] for index in place]
+        texts = [
+            prompt.rendered.response(completion)
+            for prompt, completion in zip(batch, completions, strict=True)
         ]
-        watch.sampled(those, texts, found, columns)
-        return found
+        rows = [prompt.row for prompt in batch]
+        if isinstance(reward, Scorer) and not any(REWARD in row for row in rows):
+            rewards = reward_of(reward)(prompts, texts, **columns)
+        else:
+            rewards = compute_rewards(reward, rows, texts)
+        truncated = map(is_truncated, completion_ids, batch, completions)
+        rewards = [
+            truncation_penalty(config, *each) for each in zip(rewards, truncated, strict=True)
+        ]
+        callback.log_rollouts(columns["trainer_state"].global_step + 1, batch, texts, rewards)
+        return rewards
 
     return infinite_rl
 
 
-# --- what is written -----------------------------------------------------------------------------
-
-
-class _Watch(TrainerCallback):
-    """Writes down what TRL does, as the engine `local` does, in the main process."""
+class _LoggingCallback(TrainerCallback):
+    """Logs steps, rollouts and checkpoints as the engine `local` does, in the main process."""
 
     def __init__(self, path: Path, log: RunLog | None, config: TrainingConfig) -> None:
         self._path, self._log, self._config = path, log, config
         self._tokens, self._time = 0.0, time.perf_counter()
 
-    def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002 -- TRL's form
-        """A step is done."""
-        logs: Mapping[str, Any] = given.get("logs") or {}
+    def on_log(self, args: Any, state: Any, control: Any, **values: Any) -> None:  # noqa: ARG002 -- TRL's signature
+        """Log a step."""
+        logs: Mapping[str, Any] = values.get("logs") or {}
         if not self._log or not logs or "train_runtime" in logs:
-            return  # that is the sum of a whole run
-        values = {NAMES.get(name, name): float(value) for name, value in logs.items()}
-        if tokens := values.get("num_tokens"):  # since the beginning
+            return  # the summary of a whole run
+        metrics = {METRICS.get(name, name): float(value) for name, value in logs.items()}
+        if tokens := metrics.get("num_tokens"):  # since the beginning
             now = time.perf_counter()
-            values["tokens_per_s"] = (tokens - self._tokens) / max(now - self._time, 1e-9)
+            metrics["tokens_per_s"] = (tokens - self._tokens) / max(now - self._time, 1e-9)
             self._tokens, self._time = tokens, now
-        self._log.step(state.global_step, values)
+        self._log.step(state.global_step, metrics)
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 -- as above
-        """TRL's checkpoint, from which it can go on, becomes one of the run's."""
-        if self._log:
-            step = state.global_step
-            files = _Files(Path(args.output_dir) / f"checkpoint-{step}")
-            keep = self._config.save_total_limit
-            found = checkpoint.save(self._path, step, files, _Nothing(), {}, keep=keep)
-            self._log.saved(found)
+        """Copy TRL's checkpoint, from which it can resume, into the run's checkpoints."""
+        if not self._log:
+            return
+        source = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        files = SimpleNamespace(
+            save_pretrained=lambda target: shutil.copytree(source, target, dirs_exist_ok=True)
+        )
+        tokenizer = SimpleNamespace(save_pretrained=lambda _: None)  # its files are in `source`
+        saved = checkpoint.save(
+            self._path,
+            state.global_step,
+            files,
+            tokenizer,
+            {},
+            keep=self._config.save_total_limit,
+        )
+        self._log.saved(saved)
 
-    def sampled(
+    def log_rollouts(
         self,
-        asked: Sequence[Prompt],
+        step: int,
+        prompts: Sequence[Prompt],
         texts: Sequence[str],
         rewards: Sequence[float | None],
-        columns: Mapping[str, Any],
     ) -> None:
-        """Write the main process's samples down."""
-        if self._log:
-            step = columns["trainer_state"].global_step + 1
-            for prompt, text, reward in zip(asked, texts, rewards, strict=True):
-                self._log.folder.rollout(
-                    step, row=prompt.id, prompt=prompt.said.text, completion=text, reward=reward
-                )
-
-
-class _Files:
-    """What stands in for a model where its files are there already."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def save_pretrained(self, target: Path) -> None:
-        for file in self._folder.iterdir():
-            if file.is_dir():
-                shutil.copytree(file, target / file.name)
-            else:
-                shutil.copy2(file, target / file.name)
-
-
-class _Nothing:
-    def save_pretrained(self, target: Path) -> None:
-        """The tokenizer's files are among the model's."""
+        """Log the main process's rollouts."""
+        if not self._log:
+            return
+        for prompt, text, reward in zip(prompts, texts, rewards, strict=True):
+            record = {"prompt": prompt.rendered.text, "completion": text, "reward": reward}
+            self._log.folder.rollout(step, row=prompt.id, **record)

@@ -1,4 +1,4 @@
-"""TRL's keywords for a config, and what TRL cannot do of it."""
+"""A config as TRL's keywords, and the checks of what TRL supports."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..core.loss import PRESETS
 from ..core.optimizer import BETAS, CLIP_NORM, FLOOR
 from ..runs.config import TrainingConfig
 
-OWN = "trl"  # the folder in the run's in which TRL keeps its own
-# A member of our table of losses as TRL names it, beside the clip range.
+FOLDER = "trl"  # in the run's directory: TRL's own files
+# Our losses as TRL's options, besides the clip range.
 LOSSES: Mapping[str, Mapping[str, Any]] = {
     "reinforce": {"loss_type": "grpo"},  # without staleness the ratio is 1, so nothing is clipped
     "grpo": {"loss_type": "grpo"},
@@ -28,61 +28,68 @@ LOSSES: Mapping[str, Mapping[str, Any]] = {
 
 
 def check(config: TrainingConfig) -> None:
-    """See that TRL can do what the config says.
+    """Check that TRL can train by the config.
 
     Raises:
-        UsageError: it cannot, or an option is not known.
+        UsageError: an unknown option, or a feature that TRL does not have.
     """
-    known = {each.name for each in fields(_kind(config))} | {"peft"}
-    for name in config.engine_options:
-        if name not in known:
-            kind = _kind(config).__name__
+    options, kind = config.engine_options, _kind(config)
+    names = {each.name for each in fields(kind)} | {"peft"}
+    for name in options:
+        if name not in names:
             raise UsageError(
-                f"engine_options has {name!r}, no option of TRL's {kind}{nearest(name, known)}"
+                f"engine_options has {name!r}, no option of TRL's {kind.__name__}"
+                f"{nearest(name, names)}"
             )
-    if "peft" in config.engine_options and find_spec("peft") is None:
-        raise UsageError("LoRA needs peft: pip install 'infinite-rl[trl]'")
-    if "output_dir" in config.engine_options:
-        raise UsageError("engine_options has 'output_dir': the run's folder is what `out` says")
-    if config.device.startswith("cuda:"):
-        raise UsageError("TRL takes the GPUs that CUDA_VISIBLE_DEVICES names, so device is cuda")
-    if not _shuffles(config) and not known & {"train_sampling_strategy", "shuffle_dataset"}:
-        raise UsageError("this TRL shuffles all rows: take a newer one, or the mode shuffled")
-    if config.algorithm == "grpo":
-        if config.loss not in LOSSES:
-            raise UsageError(f"TRL has no loss like {config.loss}; it has {', '.join(LOSSES)}")
-        if config.loss == "reinforce" and config.max_staleness:
-            raise UsageError(
-                "TRL has no loss without a ratio, which reinforce with staleness needs"
-            )
-        if config.sft_weight:
-            raise UsageError("TRL mixes no SFT loss into GRPO's: sft_weight must be 0")
+    is_grpo = config.algorithm == "grpo"
+    unordered = not names & {"train_sampling_strategy", "shuffle_dataset"}
+    for refused, message in (
+        ("peft" in options and find_spec("peft") is None,
+         "LoRA needs peft: pip install 'infinite-rl[trl]'"),
+        ("output_dir" in options,
+         "engine_options has 'output_dir': set the run's folder with `out`"),
+        (config.device.startswith("cuda:"),
+         "TRL uses the GPUs of CUDA_VISIBLE_DEVICES: set device to cuda"),
+        (not _shuffles(config) and unordered,
+         "this TRL shuffles all rows: use a newer one, or mix: shuffled"),
+        (is_grpo and config.loss not in LOSSES,
+         f"TRL has no loss like {config.loss}; it has {', '.join(LOSSES)}"),
+        (is_grpo and config.loss == "reinforce" and config.max_staleness,
+         "TRL has no loss without a ratio, which reinforce with staleness needs"),
+        (is_grpo and config.sft_weight,
+         "TRL adds no SFT loss to GRPO's: sft_weight must be 0"),
+    ):  # fmt: skip
+        if refused:
+            raise UsageError(message)
 
 
 def settings(config: TrainingConfig, path: Path, longest: int) -> dict[str, Any]:
     """The keywords of `SFTConfig` or `GRPOConfig` for a config.
 
-    `longest` is how many tokens the longest sequence may have: a forward pass takes as many
-    sequences as `tokens_per_batch` holds, and as divide a step evenly.
+    `longest` is the length of the longest sequence in tokens: a forward pass has as many sequences
+    as fit into `tokens_per_batch` and divide a step evenly.
 
     Raises:
         UsageError: a step cannot be divided among the processes.
     """
-    own = {name: each for name, each in config.engine_options.items() if name != "peft"}
-    sequences = config.batch_size * (config.group_size if config.algorithm == "grpo" else 1)
+    is_sft = config.algorithm == "sft"
+    options = {name: each for name, each in config.engine_options.items() if name != "peft"}
+    sequences = config.batch_size * (1 if is_sft else config.group_size)
     processes = int(os.environ.get("WORLD_SIZE", "1"))
-    each = own.get("per_device_train_batch_size") or _per_pass(
-        sequences, processes, config.tokens_per_batch // longest
-    )
-    if sequences % (each * processes):
+    per_pass = options.get("per_device_train_batch_size")
+    if not per_pass:
+        share = max(sequences // processes, 1)
+        most = max(config.tokens_per_batch // longest, 1)
+        per_pass = max(n for n in range(1, share + 1) if share % n == 0 and n <= most)
+    passes, rest = divmod(sequences, per_pass * processes)
+    if rest:
         raise UsageError(
-            f"a step has {sequences} sequences, which are no whole number of passes of {each} "
+            f"a step has {sequences} sequences, which are no whole number of passes of {per_pass} "
             f"in {processes} processes"
         )
-    passes = sequences // (each * processes)
-    found = {
-        "output_dir": str(path / OWN),
-        "per_device_train_batch_size": each,
+    common: dict[str, Any] = {
+        "output_dir": str(path / FOLDER),
+        "per_device_train_batch_size": per_pass,
         "gradient_accumulation_steps": passes,
         "max_steps": config.max_steps,
         "learning_rate": config.learning_rate,
@@ -99,24 +106,22 @@ def settings(config: TrainingConfig, path: Path, longest: int) -> dict[str, Any]
         "data_seed": config.seed,
         "logging_steps": 1,
         "save_steps": config.save_every,
-        "save_total_limit": 1,  # the run's own checkpoints are kept beside
+        "save_total_limit": 1,  # besides the run's own checkpoints
         "report_to": "none",
         "disable_tqdm": True,
     }
-    sft = config.algorithm == "sft"
-    by_algorithm = _sft_settings(config) if sft else _grpo_settings(config, passes)
-    return {**found, **by_algorithm, **own}
-
-
-def _sft_settings(config: TrainingConfig) -> dict[str, Any]:
-    # The rows are tokens already; those that are too long are left out, none is cut.
-    found = {"completion_only_loss": True, "max_length": None, "packing": False}
-    return found if _shuffles(config) else {**found, "train_sampling_strategy": "sequential"}
-
-
-def _grpo_settings(config: TrainingConfig, passes: int) -> dict[str, Any]:
+    if is_sft:  # the rows are tokens already; long ones were dropped, none is cut
+        specific: dict[str, Any] = {
+            "completion_only_loss": True,
+            "max_length": None,
+            "packing": False,
+        }
+        if not _shuffles(config):
+            specific["train_sampling_strategy"] = "sequential"
+        return {**common, **specific, **options}
     low, high = PRESETS[config.loss].clip or (0.2, 0.2)
     return {
+        **common,
         "num_generations": config.group_size,
         "max_completion_length": config.max_new_tokens,
         "temperature": config.temperature,
@@ -125,43 +130,28 @@ def _grpo_settings(config: TrainingConfig, passes: int) -> dict[str, Any]:
         "beta": config.kl_coef,
         "epsilon": low,
         "epsilon_high": high,
-        # One generation serves as many steps as samples may be old, and the one they are new in.
+        # One generation serves the step it is made in and `max_staleness` more.
         "steps_per_generation": passes * (config.max_staleness + 1),
         "use_bias_correction_kl": False,
         "shuffle_dataset": _shuffles(config),
         **LOSSES[config.loss],
+        **options,
     }
 
 
-def _shuffles(config: TrainingConfig) -> bool:
-    return config.order("rows") is not None
-
-
-def _per_pass(sequences: int, processes: int, fitting: int) -> int:
-    """The most sequences a pass that fit in one, and divide what a process has to do."""
-    share = max(sequences // processes, 1)
-    return max(
-        each for each in range(1, share + 1) if share % each == 0 and each <= max(fitting, 1)
-    )
-
-
-def _kind(config: TrainingConfig) -> Any:
-    return trl.SFTConfig if config.algorithm == "sft" else trl.GRPOConfig
-
-
 def arguments(config: TrainingConfig, path: Path, longest: int) -> Any:
-    """The `SFTConfig` or `GRPOConfig` of `settings`. Raises UsageError where TRL refuses it."""
+    """The `SFTConfig` or `GRPOConfig` of `settings`. Raises UsageError if TRL refuses it."""
     kind = _kind(config)
-    known = {each.name for each in fields(kind)}  # an older TRL lacks some
-    given = settings(config, path, longest)
+    names = {each.name for each in fields(kind)}  # an older TRL lacks some
+    values = settings(config, path, longest)
     try:
-        return kind(**{name: value for name, value in given.items() if name in known})
+        return kind(**{name: value for name, value in values.items() if name in names})
     except (ValueError, TypeError, ImportError) as error:
         raise UsageError(f"TRL refuses these options: {reason_of(error)}") from None
 
 
-def peft_of(config: TrainingConfig) -> Any:
-    """The `LoraConfig`, None where there is none. Raises UsageError where peft refuses it."""
+def peft_config(config: TrainingConfig) -> Any:
+    """The `LoraConfig`, or None without one. Raises UsageError if peft refuses it."""
     if "peft" not in config.engine_options:
         return None
     import peft
@@ -170,3 +160,11 @@ def peft_of(config: TrainingConfig) -> Any:
         return peft.LoraConfig(**{"task_type": "CAUSAL_LM", **config.engine_options["peft"]})
     except (TypeError, ValueError) as error:
         raise UsageError(f"peft refuses its options: {reason_of(error)}") from None
+
+
+def _shuffles(config: TrainingConfig) -> bool:
+    return config.order("rows") is not None
+
+
+def _kind(config: TrainingConfig) -> Any:
+    return trl.SFTConfig if config.algorithm == "sft" else trl.GRPOConfig

@@ -1,4 +1,4 @@
-"""On what a run is made: the commit, the packages, the hardware and its drivers."""
+"""The environment of a run: commit, packages, hardware and drivers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 
 from ...redact import redact
 
-# What of the environment changes how a run computes; nothing else of it is ever written down.
+# Environment variables that change how a run computes; no others are recorded.
 _VARIABLES = (
     *("CUDA_VISIBLE_DEVICES", "CUBLAS_WORKSPACE_CONFIG", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
     *("PYTHONHASHSEED", "RANK", "LOCAL_RANK", "WORLD_SIZE", "NVIDIA_TF32_OVERRIDE"),
@@ -22,78 +21,68 @@ _VARIABLES = (
 
 
 def commit(folder: Path) -> tuple[str, bool | None] | None:
-    """The commit that is checked out at `folder`, and whether its files differ; None without one.
+    """The commit checked out at `folder` and whether tracked files differ; None without one.
 
-    Files that git does not know, such as those of other runs, make no difference. In the place of
-    an answer that git takes too long for is None.
+    The difference is None if git does not answer in time.
     """
-    git = ("git", "-C", str(folder))
-    sha = _said([*git, "rev-parse", "--verify", "HEAD"])
+    sha = _output("git", "-C", str(folder), "rev-parse", "--verify", "HEAD")
     if not sha:
         return None
-    changes = _said([*git, "status", "--porcelain", "--untracked-files=no"])
+    status = ("status", "--porcelain", "--untracked-files=no")
+    changes = _output("git", "-C", str(folder), *status)
     return sha, None if changes is None else bool(changes)
 
 
 def requirements() -> str:
-    """Every installed package, a line each, in the form that pip installs again."""
+    """Every installed package as a line of a requirements file."""
     return "".join(f"{line}\n" for line in sorted(map(redact, _packages()), key=str.lower))
 
 
-@cache  # to read them all takes a tenth of a second
+@cache  # reading them all takes a tenth of a second
 def _packages() -> frozenset[str]:
     lines = set()
     for package in distributions():
-        metadata = package.metadata  # once: each time it is asked for, the file is parsed
-        name, text = metadata["Name"], package.read_text("direct_url.json")
+        metadata = package.metadata  # once: each access parses the file
+        name, direct = metadata["Name"], package.read_text("direct_url.json")
         if not name:
-            continue  # the remains of an uninstalled one
+            continue  # the remains of an uninstalled package
         line = f"{name}=={metadata['Version']}"
-        if text and (url := json.loads(text).get("url")):
+        if direct and (url := json.loads(direct).get("url")):
             line = f"{name} @ {url}" if not url.startswith("file:") else f"{line}  # {url}"
         lines.add(line)
     return frozenset(lines)
 
 
 def hardware() -> dict[str, object]:
-    """The processor, memory, accelerators and drivers, and the variables that steer them."""
+    """The processor, memory, accelerators and drivers, and the variables that affect them."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""  # not Linux
+    models = [line.partition(":")[2] for line in text.splitlines() if "model name" in line]
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (OSError, ValueError):
+        memory = None
+    columns = ("name", "driver_version", "memory.total")
+    query = f"--query-gpu={','.join(columns)}"
+    gpus = [
+        [field.strip() for field in line.split(",")]
+        for line in (_output("nvidia-smi", query, "--format=csv,noheader") or "").splitlines()
+    ]
     return {
         "platform": platform.platform(),
-        "processor": _processor(),
+        "processor": models[0].strip() if models else platform.processor(),
         "cores": os.cpu_count(),
-        "memory_bytes": _memory(),
-        "gpus": _gpus(),
+        "memory_bytes": memory,
+        "gpus": [dict(zip(columns, row, strict=True)) for row in gpus if len(row) == len(columns)],
         "torch": _torch(),
         "variables": {name: os.environ[name] for name in _VARIABLES if name in os.environ},
     }
 
 
-def _processor() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return platform.processor()  # no Linux
-    names = (line.partition(":")[2].strip() for line in text.splitlines() if "model name" in line)
-    return next(names, platform.processor())
-
-
-def _memory() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (OSError, ValueError):
-        return None  # not said on this system
-
-
-def _gpus() -> list[dict[str, str]]:
-    columns = ("name", "driver_version", "memory.total")
-    query = f"--query-gpu={','.join(columns)}"
-    said = _said(["nvidia-smi", query, "--format=csv,noheader"]) or ""
-    rows = ([field.strip() for field in line.split(",")] for line in said.splitlines())
-    return [dict(zip(columns, row, strict=True)) for row in rows if len(row) == len(columns)]
-
-
 def _torch() -> dict[str, object]:
-    """What torch was built for; {} where it is not loaded, as nothing is computed with it then."""
+    """Torch's build; {} if it is not loaded, as the run does not compute with it then."""
     torch = sys.modules.get("torch")
     if torch is None:
         return {}
@@ -106,8 +95,8 @@ def _torch() -> dict[str, object]:
     }
 
 
-def _said(command: Sequence[str]) -> str | None:
-    """What a command prints; None where it is missing or fails."""
+def _output(*command: str) -> str | None:
+    """What a command prints; None if it is missing or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""Where a run goes on from, and what it may be told otherwise than before."""
+"""The checkpoint that a run resumes from, and the keys that may change then."""
 
 from __future__ import annotations
 
@@ -14,60 +14,59 @@ from .run_folder import read_config
 
 logger = logging.getLogger(__name__)
 
-# What a run that goes on may be told otherwise: how long, where, and at what cost it learns, and
-# how old samples may be, which each step's events say.
+# How long, where and at what cost the run learns, and the staleness, which each step's event logs.
 MAY_CHANGE = frozenset(
     ("max_steps", "max_staleness", "out", "save_every", "save_total_limit", "tracking", "device",
      "tokens_per_batch", "checkpoint_uri", "trace_uri", "remove_local", "prompts_per_pass",
-     "prompts_per_sync", "rollout_workers", "reward_workers", "worker_timeout",
-     "ray_address")
+     "prompts_per_sync", "rollout_workers", "reward_workers", "worker_timeout", "ray_address")
 )  # fmt: skip
 
 
-def resume_checkpoint(resume: Path, config: TrainingConfig) -> Path:
-    """The checkpoint that the run in a folder goes on from.
+def resume_checkpoint(run: Path, config: TrainingConfig) -> Path:
+    """The checkpoint that a run resumes from.
 
     Raises:
-        UsageError: it has no whole one, or the config is not the run's own in a key that is not
-            among `MAY_CHANGE`; the message names all such keys.
-        StoreError: another process writes to the run's folder.
+        UsageError: no complete checkpoint, or a config that differs in keys that are not among
+            `MAY_CHANGE`; the message names them all.
+        StoreError: another process writes to the run's directory.
     """
-    start = checkpoint.newest(resume)
-    done = checkpoint.step_of(start) if start else 0
-    newer = [
-        f"{path.name} is passed over: {lack}"
-        for path, lack in checkpoint.damaged(resume).items()
+    newest = checkpoint.newest(run)
+    done = checkpoint.step_of(newest) if newest else 0
+    skipped = [
+        f"{path.name} is skipped: {reason}"
+        for path, reason in checkpoint.defects(run).items()
         if checkpoint.step_of(path) > done
     ]
-    if start is None:
-        lack = f"{resume} has no whole checkpoint to go on from"
-        raise UsageError("; ".join([lack, *newer, "begin anew with its config.yaml"]))
-    with locked(resume):  # a run that is under way would throw the checkpoint away meanwhile
-        check_unchanged(resume, config)
-    if newer:
-        logger.warning("%s; the run goes on from %s", "; ".join(newer), start.name)
-    return start
+    if newest is None:
+        message = f"{run} has no complete checkpoint to resume from"
+        raise UsageError("; ".join([message, *skipped, "start a new run with its config.yaml"]))
+    with locked(run):  # a running process could remove the checkpoint meanwhile
+        check_unchanged(run, config)
+    if skipped:
+        logger.warning("%s; the run resumes from %s", "; ".join(skipped), newest.name)
+    return newest
 
 
 def check_unchanged(run: Path, config: TrainingConfig) -> None:
-    """See that a run in this folder may go on with these settings.
+    """Check that a run may resume with this config.
+
+    Engines at scale may be exchanged: they differ in the placement of the workers alone.
 
     Raises:
-        UsageError: they differ in a key that is not among `MAY_CHANGE`; it names all such keys. One
-            engine at scale may go on with a run of another: only where the roles are differs.
-        StoreError: the folder does not say with which settings the run was begun.
+        UsageError: keys differ that are not among `MAY_CHANGE`; the message names them all.
+        StoreError: the run's config cannot be read.
     """
     now = redact(config.values())
-    before = {**TrainingConfig("-").values(), **read_config(run)}  # it may lack a new key
+    before = {**TrainingConfig("-").values(), **read_config(run)}  # which may lack a new key
     at_scale = {before["engine"], now["engine"]} <= set(AT_SCALE)
-    may = MAY_CHANGE | {"engine"} if at_scale else MAY_CHANGE
+    may_change = MAY_CHANGE | {"engine"} if at_scale else MAY_CHANGE
     changed = [
         f"{name} was {before[name]!r}, is {value!r}"
         for name, value in now.items()
-        if name not in may and value != before[name]
+        if name not in may_change and value != before[name]
     ]
     if changed:
         raise UsageError(
-            f"{run} was begun with other settings: {'; '.join(changed)}. Go on with the same, "
-            "or begin a new run"
+            f"{run} was started with another config: {'; '.join(changed)}. Use the same, or start "
+            "a new run"
         )

@@ -1,14 +1,14 @@
-"""The folder of one training run: what it was started with, and what happened, line by line.
+"""The directory of one training run: its settings, and its events and rollouts, line by line.
 
     artifacts/runs/20260131T120000Z_1a2b3c4d/
         config.yaml, run_manifest.json      settings, command, commit, versions, seeds
         locks/requirements.lock.txt         every installed package
         sys/hardware.json                   processor, memory, accelerators, drivers
-        events.jsonl, rollouts.jsonl        what happened, what was sampled
+        events.jsonl, rollouts.jsonl        what happened, and the sampled completions
         checkpoints/step_N/, plots/         see `checkpoint` and `plots`
 
-Both files of lines only grow. A run that is resumed at step N does the steps after N again; what
-was written of them before is left out when the files are read.
+Both .jsonl files are append-only. A run that resumes at step N repeats the later steps; their
+former lines are skipped when the files are read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import math
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import datetime, timezone
 from itertools import count
 from pathlib import Path
@@ -41,51 +41,51 @@ logger = logging.getLogger(__name__)
 CONFIG, MANIFEST = "config.yaml", "run_manifest.json"
 EVENTS, ROLLOUTS = "events.jsonl", "rollouts.jsonl"
 REQUIREMENTS, HARDWARE = "locks/requirements.lock.txt", "sys/hardware.json"
-ROLLOUT_BYTES = 256 * 2**20  # the most that rollouts.jsonl may have
+ROLLOUT_BYTES = 256 * 2**20  # maximum size of rollouts.jsonl
 RESUMED, CAPPED = "resumed", "rollouts_capped"
 _PACKAGES = ("torch", "transformers", "trl", "accelerate", "peft", "tokenizers", "numpy")
 
 
 class RunFolder:
-    """One run's folder, open for writing by one process; `create` makes it, `open` goes on in it.
+    """One run's directory, open for writing by one process: `create` a new one or `open` it again.
 
-    Use it as a context manager. `event` and `rollout` may be called from any thread.
+    A context manager. `event` and `rollout` are thread-safe.
 
     Raises:
-        StoreError: the folder is not a run's, another process writes to it, or it is not writable.
+        StoreError: not the directory of a run, another process writes to it, or not writable.
     """
 
     def __init__(self, path: Path) -> None:
         if not (path / MANIFEST).is_file():
             raise StoreError(f"{path} is not the folder of a run: it has no {MANIFEST}")
         self.path = path
-        with ExitStack() as opened:
-            opened.enter_context(locked(path))
-            self._events = opened.enter_context(_Lines(path / EVENTS))
-            self._rollouts = opened.enter_context(_Lines(path / ROLLOUTS))
+        with ExitStack() as stack:
+            stack.enter_context(locked(path))
+            self._events = stack.enter_context(closing(_Lines(path / EVENTS)))
+            self._rollouts = stack.enter_context(closing(_Lines(path / ROLLOUTS)))
             self._capped = self._is_capped()
-            self._opened = opened.pop_all()
+            self._stack = stack.pop_all()
 
     @classmethod
     def create(
         cls, root: str | Path, config: Mapping[str, Any], command: Sequence[str] = ()
     ) -> RunFolder:
-        """Make the folder `root`/<UTC stamp>_<commit> and write what the run is started with.
+        """Create the directory `root`/<UTC stamp>_<commit> and record how the run was started.
 
-        The commit is that of the working directory, "nogit" where it has none. A second run of one
-        second gets "-2" behind its name. Secrets are taken out of all that is written (`redact`).
+        The commit is that of the working directory, or "nogit". A second run in the same second
+        gets the suffix "-2". Secrets are redacted from everything that is written.
 
         Raises:
-            StoreError: it cannot be made or written.
+            StoreError: it cannot be created or written.
         """
         settings = to_yaml(redact(config))
         began = datetime.now(timezone.utc)
-        found = commit(Path.cwd())
-        path = _made(Path(root), f"{began:%Y%m%dT%H%M%SZ}_{found[0][:8] if found else 'nogit'}")
+        sha, changed = commit(Path.cwd()) or (None, None)
+        path = _new_folder(Path(root), f"{began:%Y%m%dT%H%M%SZ}_{sha[:8] if sha else 'nogit'}")
         manifest = {
             "command": redact(list(command)),
             "began": began.isoformat(timespec="seconds"),
-            "commit": found and {"sha": found[0], "changed": found[1]},
+            "commit": sha and {"sha": sha, "changed": changed},
             "seeds": {name: config[name] for name in ("seed",) if name in config},
             "working_directory": str(Path.cwd()),
             **environment_info(*_PACKAGES),
@@ -93,13 +93,13 @@ class RunFolder:
         write_text(path / CONFIG, settings)
         write_text(path / REQUIREMENTS, requirements())
         write_text(path / HARDWARE, json.dumps(hardware(), indent=2) + "\n")
-        write_text(path / MANIFEST, json.dumps(manifest, indent=2) + "\n")  # last: now it is a run
-        logger.info("the run's folder: %s", path)  # how to go on with it, should it be interrupted
+        write_text(path / MANIFEST, json.dumps(manifest, indent=2) + "\n")  # last: it marks a run
+        logger.info("the run's folder: %s", path)  # from which to resume
         return cls(path)
 
     @classmethod
     def open(cls, path: str | Path) -> RunFolder:
-        """Go on in a folder that `create` made; half a line at the end of a file is dropped."""
+        """Open a directory that `create` made; an incomplete last line of a file is dropped."""
         return cls(Path(path))
 
     def __enter__(self) -> RunFolder:
@@ -109,27 +109,27 @@ class RunFolder:
         self.close()
 
     def close(self) -> None:
-        """Close the files; another process may open the folder."""
-        self._opened.close()
+        """Close the files and release the lock."""
+        self._stack.close()
 
     def event(self, kind: str, step: int, **values: Any) -> None:
         """Append {"kind", "step", "time" (seconds since 1970), **values} to events.jsonl.
 
-        Numbers that are not finite are written as null. Whatever belongs to a step must be written
-        before that step's checkpoint.
+        Non-finite numbers are written as null. The events of a step must be written before its
+        checkpoint.
 
         Raises:
-            UsageError: a value is nothing that JSON can say, such as a tensor.
-            StoreError: it cannot be written; `DiskFull` for want of room.
+            UsageError: a value that JSON cannot represent, such as a tensor.
+            StoreError: it cannot be written; `DiskFull` if the disk is full.
         """
         record = {"kind": kind, "step": step, "time": round(time.time(), 3), **values}
         self._events.append(to_line(_finite(record)))
 
     def rollout(self, step: int, **record: Any) -> None:
-        """Append one sampled completion to rollouts.jsonl; raises as `event` does.
+        """Append one sampled completion to rollouts.jsonl; raises as `event`.
 
-        From the first one on that would make the file longer than ROLLOUT_BYTES nothing is
-        written there, and one event, `rollouts_capped`, says so.
+        Logging stops at the first one that would exceed ROLLOUT_BYTES, with one event,
+        `rollouts_capped`.
         """
         if self._capped:
             return
@@ -142,14 +142,14 @@ class RunFolder:
             self._rollouts.append(line)
 
     def resumed(self, step: int) -> None:
-        """Note that the run goes on from the checkpoint of `step`; what came after it is void."""
-        checkpoint.go_on(self.path)
+        """Record that the run resumes from the checkpoint of `step`: later lines become void."""
+        checkpoint.mark_unfinished(self.path)
         self._rollouts.append(to_line({"kind": RESUMED, "step": step}))
         self.event(RESUMED, step, **environment_info(*_PACKAGES))
         self._capped = self._is_capped()
 
     def sync(self) -> None:
-        """Force all lines to the disk: what a power cut must not take, before a checkpoint."""
+        """Flush all lines to the disk, before a checkpoint."""
         self._events.sync()
         self._rollouts.sync()
 
@@ -158,12 +158,12 @@ class RunFolder:
 
 
 def read_events(run: Path, *kinds: str) -> Iterator[dict[str, Any]]:
-    """A run's events in order, also while it runs; of these kinds only, where some are named.
+    """A run's events in order, also while it runs; of these kinds, if any are named.
 
-    Events of steps that a resumed run has done again are there once, as it did them last.
+    Steps that a resumed run repeated come once, as the last repetition logged them.
 
     Raises:
-        StoreError: the file is damaged before its end; half a line at the end is left out.
+        StoreError: the file is damaged; an incomplete last line is skipped.
     """
     for event in _valid(run / EVENTS):
         if not kinds or event.get("kind") in kinds:
@@ -176,7 +176,7 @@ def read_rollouts(run: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_config(run: Path) -> dict[str, Any]:
-    """What a run was started with, without its secrets. Raises StoreError where it is damaged."""
+    """The config of a run, without its secrets. Raises StoreError if it is damaged."""
     try:
         return read_yaml(run / CONFIG)
     except UsageError as error:
@@ -184,53 +184,47 @@ def read_config(run: Path) -> dict[str, Any]:
 
 
 class _Lines(AppendOnlyFile):
-    """A file of JSON lines that several threads append to; half a line at its end is dropped."""
+    """A thread-safe file of JSON lines; an incomplete last line is dropped."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._drop_torn_line()
 
-    def __enter__(self) -> _Lines:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
-
     def append(self, line: bytes) -> None:
-        with self._turn:
+        with self._lock:
             self._write(line)
 
 
 def _valid(path: Path) -> Iterator[dict[str, Any]]:
-    """The whole lines of a file, without those of steps that were done again."""
-    resumed = [(place, record["step"]) for place, record in _parsed(path, b'"resumed"')]
-    first_void: list[int] = []  # after which step lines before each of these places are void
-    for _, step in reversed(resumed):
-        first_void.append(min([step, *first_void[-1:]]))
-    first_void.reverse()
+    """The lines of a file, without those of steps that were repeated."""
+    resumptions = [(end, record["step"]) for end, record in _parsed(path, b'"resumed"')]
+    last_valid: list[int] = []  # the last valid step of the lines before each resumption
+    for _, step in reversed(resumptions):
+        last_valid.append(min([step, *last_valid[-1:]]))
+    last_valid.reverse()
     passed = 0
-    for place, record in _parsed(path):
-        if passed < len(resumed) and place == resumed[passed][0]:
+    for end, record in _parsed(path):
+        if passed < len(resumptions) and end == resumptions[passed][0]:
             passed += 1
-        if passed == len(resumed) or record.get("step", 0) <= first_void[passed]:
+        if passed == len(resumptions) or record.get("step", 0) <= last_valid[passed]:
             yield record
 
 
-def _parsed(path: Path, holding: bytes = b"") -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each whole line with its place; with `holding`, only the lines that tell of a resumption."""
+def _parsed(path: Path, containing: bytes = b"") -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each complete line with the offset of its end; with `containing`, resumptions only."""
     if not path.exists():
         return
     for end, line in whole_lines(path):
-        if holding not in line:
+        if containing not in line:
             continue
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise damaged(path, end, str(error)) from None
         if not isinstance(record, dict) or type(record.get("step")) is not int:
-            raise damaged(path, end, "no object of a step")
-        if not holding or record.get("kind") == RESUMED:
+            raise damaged(path, end, "no object with a step")
+        if not containing or record.get("kind") == RESUMED:
             yield end, record
 
 
@@ -242,16 +236,16 @@ def _finite(value: Any) -> Any:
     return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _made(root: Path, name: str) -> Path:
-    """A new folder of that name, or of that name with a number where there is one."""
+def _new_folder(root: Path, name: str) -> Path:
+    """A new directory of this name, with a number if the name is taken."""
     for number in count(1):
         path = root / (name if number == 1 else f"{name}-{number}")
         try:
             path.mkdir(parents=True)
             return path
         except FileExistsError:
-            if not path.is_dir():  # a file, here or where the root should be
+            if not path.is_dir():  # a file, here or in the place of the root
                 raise StoreError(f"cannot write to the folder {path}: it is a file") from None
         except OSError as error:
             raise StoreError(f"cannot write to the folder {path}: {error.strerror}") from None
-    raise AssertionError("numbers do not end")
+    raise AssertionError("count never ends")

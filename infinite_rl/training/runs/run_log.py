@@ -1,4 +1,4 @@
-"""All that a run is told of, and tells: its folder, trackers, whoever watches, far places."""
+"""Run logging: directory, trackers, callbacks, publishing, and the zero-advantage warning."""
 
 from __future__ import annotations
 
@@ -21,36 +21,37 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 EVENT = "train"  # the kind of a step's event
+EARLY_WARNING_STEPS = 10  # steps' worth of groups without signal
 OnStep = Callable[[int, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """What an engine is told of one run.
+    """What an engine needs to train.
 
-    rows     what is learned from, with the columns of a `Sample`
-    reward   what judges answers; SFT asks for none
-    source   the checkpoint that it goes on from, if it does
-    command  is kept in the run's manifest
-    on_step  is called after each update with its number, from 1, and its values
+    rows        with the columns of a `Sample`
+    reward      scores completions; SFT does not use it
+    checkpoint  the checkpoint to resume from, or None
+    command     is kept in the run's manifest
+    on_step     is called after each update with its number, from 1, and its metrics
     """
 
     rows: Sequence[Row]
     reward: Reward
     config: TrainingConfig
-    source: Path | None = None
+    checkpoint: Path | None = None
     command: Sequence[str] = ()
     on_step: OnStep | None = None
 
     @property
     def done(self) -> int:
-        """How many updates the run has behind it."""
-        return checkpoint.step_of(self.source) if self.source else 0
+        """Updates before this run resumed."""
+        return checkpoint.step_of(self.checkpoint) if self.checkpoint else 0
 
 
 @dataclass(frozen=True)
 class RunLog:
-    """What an engine writes to while it trains, whatever it trains by."""
+    """What every engine writes to while it trains."""
 
     folder: RunFolder
     _tracking: Tracking
@@ -58,27 +59,27 @@ class RunLog:
     _on_step: OnStep | None
 
     def step(self, step: int, values: Mapping[str, Any]) -> None:
-        """Tell of an update that is done, the number `step` from 1."""
+        """Log the update number `step`, from 1."""
         self.folder.event(EVENT, step, **values)
         self._tracking.log(step, {f"{EVENT}/{name}": each for name, each in values.items()})
         if self._on_step:
             self._on_step(step, values)
 
     def saved(self, path: Path) -> None:
-        """A checkpoint is there: have it published, where the config says so."""
+        """Publish a new checkpoint, if the config says so."""
         self._publisher.saved(path)
 
 
 @contextmanager
 def run_log(training: TrainingRun) -> Iterator[RunLog]:
-    """The log of a new run, or of the one whose checkpoint is the `source`, which goes on.
+    """The log of a new run, or of the resumed run of the checkpoint.
 
     Raises:
-        UsageError: a tracker, or a place to publish to, cannot be used; a new run has no folder.
-        StoreError: the run's folder cannot be written.
+        UsageError: a tracker or a destination of publishing is unusable; no directory is created.
+        StoreError: the run's directory is not writable.
     """
-    config, source = training.config, training.source
-    there = published(config)  # where it cannot be, no folder is made for the run
+    config, source = training.config, training.checkpoint
+    remote = published(config)  # checked before a directory is created
     with (
         RunFolder.open(source.parent.parent)
         if source
@@ -88,32 +89,65 @@ def run_log(training: TrainingRun) -> Iterator[RunLog]:
             folder.resumed(training.done)
         resumed_at = training.done or None
         with (
-            Tracking(config.tracking, folder.path, config.values(), resumed_at=resumed_at) as told,
-            Publisher(folder, config, there) as publisher,
-            _how_to_go_on(folder.path, config.algorithm),
+            Tracking(config.tracking, folder.path, config.values(), resumed_at=resumed_at) as track,
+            Publisher(folder, config, remote) as publisher,
         ):
-            yield RunLog(folder, told, publisher, training.on_step)
+            try:
+                yield RunLog(folder, track, publisher, training.on_step)
+            except KeyboardInterrupt:
+                run = folder.path
+                if newest := checkpoint.newest(run):
+                    command = f"infinite-rl train {config.algorithm} {run}"
+                    logger.warning("%s resumes from %s", command, newest.name)
+                else:
+                    logger.warning("%s has no checkpoint to resume from", run)
+                raise
 
 
-def publish_what_is_owed(last: Path, config: TrainingConfig) -> None:
-    """Publish what a run that has all its steps has not: it was killed before it could.
+def publish_remaining(last: Path, config: TrainingConfig) -> None:
+    """Publish what a finished run has not published, as it was killed before.
 
     Raises:
-        UsageError: a place to publish to cannot be used.
-        StoreError: the run's folder cannot be written.
+        UsageError: a destination of publishing is unusable.
+        StoreError: the run's directory is not writable.
     """
     with RunFolder.open(last.parent.parent) as folder, Publisher(folder, config):
         pass
 
 
-@contextmanager
-def _how_to_go_on(run: Path, algorithm: str) -> Iterator[None]:
-    """Say what an interrupted run has kept."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if start := checkpoint.newest(run):
-            logger.warning("infinite-rl train %s %s goes on from %s", algorithm, run, start.name)
-        else:
-            logger.warning("%s has no checkpoint yet to go on from", run)
-        raise
+class ZeroAdvantageMonitor:
+    """Warns if a run learns nothing, as all rewards of its groups are equal or missing.
+
+    It warns once, after `EARLY_WARNING_STEPS` steps' worth of groups without signal in a row.
+    """
+
+    def __init__(self, config: TrainingConfig) -> None:
+        self._batch_size = config.batch_size
+        self._in_a_row = 0
+        self._had_signal = self._warned = False
+
+    def step(self, values: Mapping[str, Any]) -> None:
+        """Count the groups of a step by its metrics, if it has any."""
+        share = values.get("frac_reward_zero_std")  # TRL's
+        without = values.get("dropped_groups") if share is None else share * self._batch_size
+        if without is not None:
+            self.count(self._batch_size - without, without)
+
+    def count(self, with_signal: float, without: float) -> None:
+        """Count the next groups with and without signal."""
+        self._had_signal = self._had_signal or with_signal > 0
+        self._in_a_row = 0 if with_signal > 0 else self._in_a_row + round(without)
+        if self._in_a_row >= EARLY_WARNING_STEPS * self._batch_size and not self._warned:
+            self._warned = True
+            logger.warning("%d groups in a row %s", self._in_a_row, _NO_SIGNAL)
+
+    def end(self) -> None:
+        """Warn if no group of the run had a signal."""
+        if self._in_a_row and not self._had_signal:
+            logger.warning("all %d groups of the run %s", self._in_a_row, _NO_SIGNAL)
+
+
+_NO_SIGNAL = (
+    "had equal rewards, or no verdict: nothing is learned from them. Are the tasks too hard or too "
+    "easy for the model, or are its completions truncated or malformed? See rollouts.jsonl"
+)

@@ -1,4 +1,4 @@
-"""A run's numbers in TensorBoard and Weights & Biases, beside its own events."""
+"""A run's metrics in TensorBoard and Weights & Biases, besides its own events."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import Any
 from ...errors import UsageError, look_up, reason_of
 from ...redact import redact
 
+Log = Callable[[int, Mapping[str, float]], None]  # takes a step's metrics
+Opened = tuple[Log, Callable[[], None]]  # and the function that ends the tracker
+
 
 def is_main_process() -> bool:
-    """Whether this process is the one that writes: number 0, or the only one.
-
-    torchrun, accelerate and their like set RANK.
-    """
+    """Whether this process writes: RANK, which torchrun and accelerate set, is 0 or unset."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def check(names: Sequence[str]) -> None:
-    """See that the trackers named can be had, before anything is made.
+    """Check that these trackers can be used, before a directory is created.
 
     Raises:
-        UnknownName: a tracker is not known.
-        UsageError: the package of one is not installed.
+        UnknownName: an unknown tracker.
+        UsageError: its package is not installed.
     """
     for name in names:
         look_up("tracker", name, TRACKERS)
@@ -35,19 +35,16 @@ def check(names: Sequence[str]) -> None:
 
 
 class Tracking:
-    """Hands each step's numbers to the trackers named; in other processes than the main one to
-    none.
+    """Sends each step's metrics to trackers, from the main process alone. A context manager.
 
-    `tensorboard` writes event files into `run`/tensorboard. `wandb` writes into `run`/wandb, and
-    sends where the user has logged in (`WANDB_MODE=offline` keeps it here); it is told the config
+    `tensorboard` writes event files into `run`/tensorboard. `wandb` writes into `run`/wandb and
+    uploads to the account that is logged in (`WANDB_MODE=offline` does not); it gets the config
     without secrets, and neither code, nor arguments, nor the machine. `resumed_at` is the step that
-    the run goes on from: what TensorBoard has of later ones is dropped.
-
-    Use it as a context manager.
+    the run resumes from: TensorBoard's later steps are dropped.
 
     Raises:
-        UnknownName: a tracker is not known.
-        UsageError: the package of one is not installed, or it refuses to begin.
+        UnknownName: an unknown tracker.
+        UsageError: its package is not installed, or it does not start.
     """
 
     def __init__(
@@ -60,21 +57,21 @@ class Tracking:
     ) -> None:
         check(names)
         self._logs: list[Log] = []
-        with ExitStack() as opened:
+        with ExitStack() as stack:
             for name in dict.fromkeys(names) if is_main_process() else ():
                 log, close = TRACKERS[name](run, redact(config), resumed_at)
-                opened.callback(close)
+                stack.callback(close)
                 self._logs.append(log)
-            self._opened = opened.pop_all()
+            self._stack = stack.pop_all()
 
     def __enter__(self) -> Tracking:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._opened.close()
+        self._stack.close()
 
     def log(self, step: int, values: Mapping[str, Any]) -> None:
-        """Hand on the numbers among the values, such as {"train/reward": 0.5}."""
+        """Send the numbers among the values, for example {"train/reward": 0.5}."""
         numbers = {
             name: float(value)
             for name, value in values.items()
@@ -84,17 +81,10 @@ class Tracking:
             log(step, numbers)
 
 
-Log = Callable[[int, Mapping[str, float]], None]
-Opened = tuple[Log, Callable[[], None]]  # takes a step's numbers; ends
-
-
-_MODULES = {"tensorboard": "torch.utils.tensorboard", "wandb": "wandb"}
-
-
 def _package(name: str) -> Any:
-    """The module of a tracker. Raises UsageError where it is not installed."""
+    """The module of a tracker. Raises UsageError if it is not installed."""
     try:
-        return import_module(_MODULES[name])
+        return import_module({"tensorboard": "torch.utils.tensorboard"}.get(name, name))
     except ModuleNotFoundError:
         raise UsageError(f"tracking by {name} needs it: pip install {name}") from None
 
@@ -104,27 +94,26 @@ def _tensorboard(run: Path, config: Mapping[str, Any], resumed_at: int | None) -
     try:
         writer = _package("tensorboard").SummaryWriter(str(run / "tensorboard"), purge_step=purge)
     except OSError as error:
-        raise UsageError(f"tensorboard cannot begin: {error}") from None
+        raise UsageError(f"tensorboard cannot start: {error}") from None
     if resumed_at is None:
         writer.add_text("config", "\n".join(f"    {key}: {config[key]}" for key in config))
 
     def log(step: int, numbers: Mapping[str, float]) -> None:
         for name, value in numbers.items():
             writer.add_scalar(name, value, step)
-        writer.flush()  # a run that is killed loses no step
+        writer.flush()  # a killed run loses no step
 
     return log, writer.close
 
 
 def _wandb(run: Path, config: Mapping[str, Any], resumed_at: int | None) -> Opened:
     wandb = _package("wandb")
-    settings = wandb.Settings(
-        console="off",
-        disable_code=True,
-        disable_git=True,
-        x_disable_meta=True,  # it would hold the command's arguments
-        x_save_requirements=False,
-    )
+    private = {
+        "disable_code": True,
+        "disable_git": True,
+        "x_disable_meta": True,  # it would hold the command's arguments
+        "x_save_requirements": False,
+    }
     try:
         session = wandb.init(
             project=os.environ.get("WANDB_PROJECT", "infinite-rl"),
@@ -133,19 +122,14 @@ def _wandb(run: Path, config: Mapping[str, Any], resumed_at: int | None) -> Open
             name=run.name,
             config=dict(config),
             resume=None if resumed_at is None else "allow",
-            settings=settings,
+            settings=wandb.Settings(console="off", **private),
         )
     except (wandb.errors.Error, OSError) as error:
-        said = reason_of(error)
-        raise UsageError(f"wandb cannot begin (offline: WANDB_MODE=offline): {said}") from None
-
-    def log(step: int, numbers: Mapping[str, float]) -> None:
-        session.log(dict(numbers), step=step)
-
-    return log, session.finish
+        reason = reason_of(error)
+        raise UsageError(f"wandb cannot start (offline: WANDB_MODE=offline): {reason}") from None
+    return lambda step, numbers: session.log(dict(numbers), step=step), session.finish
 
 
-# One row a tracker.
 TRACKERS: Mapping[str, Callable[[Path, Mapping[str, Any], int | None], Opened]] = {
     "tensorboard": _tensorboard,
     "wandb": _wandb,
