@@ -239,12 +239,6 @@ def consecutive(prompt: str) -> Any:
     return run[0] if "smallest" in prompt else run[-1]
 
 
-def fare(prompt: str, base: int, rate: int) -> Any:
-    off = find(r"takes \$(\d+) off", prompt)
-    due = find(r"pays \$(\d+)|bill is \$(\d+)|is billed \$(\d+)", prompt)
-    return only(n for n in range(500) if base + rate * n - off == due)
-
-
 def plans(prompt: str, high: int, cheap: int) -> Any:
     second = r"(?:\$(\d+) a \w+|no fixed fee but) (?:and )?\$(\d+) per [\w ]+?\.(?: |$)"
     low, dear = (int(text or 0) for text in re.findall(second, prompt)[0])
@@ -293,7 +287,14 @@ FAMILIES["linear"] = {
     r"age(?:s)? .*(?:now|today|present)|\byears (?:older|younger)|times as old": ages,
     r"The length of a rectangular \w+": fenced,
     r"consecutive|that follow one another": consecutive,
-    r"\$(?P<base>\d+) for each [\w -]+ and \$(?P<rate>\d+) for every|\$(?P<rate2>\d+) per [\w ]+, on top of a basic fee of \$(?P<base2>\d+)|reads: [\w -]+ \$(?P<base3>\d+), each [\w ]+ \$(?P<rate3>\d+)": fare,
+    r"\$(?P<base>\d+) for each [\w -]+ and \$(?P<rate>\d+) for every|\$(?P<rate2>\d+) per [\w ]+, on top of a basic fee of \$(?P<base2>\d+)|reads: [\w -]+ \$(?P<base3>\d+), each [\w ]+ \$(?P<rate3>\d+)": lambda prompt, base, rate: (
+        only(
+            n
+            for n in range(500)
+            if base + rate * n - find(r"takes \$(\d+) off", prompt)
+            == find(r"pays \$(\d+)|bill is \$(\d+)|is billed \$(\d+)", prompt)
+        )
+    ),
     r"\$(\d+) a \w+ (?:and|plus) \$(\d+) (?:per|for each)": plans,
     **dict.fromkeys(SPLITTING, splitting),
     r"(?P<a>\d+) (?P<one>\w+)(?: and | with |, )(?P<b>\d+) (?P<two>\w+) (?:for|cost|and a total of) \$(?P<c>\d+)(?:\. \w+ pays \$(?P<f>\d+) for|, while|\. Another lists) (?P<d>\d+) \w+(?: and | with |, )(?P<e>\d+) \w+(?: cost|)(?: and|) ?(?:\$(?P<f2>\d+))?": purchase,
@@ -381,11 +382,6 @@ def thrown_up(prompt: str, text: str) -> Any:
     return value(text, t=-b / (2 * a))
 
 
-def sum_product(prompt: str, total: int, goal: int) -> Any:
-    pairs = [(n, total - n) for n in range(-200, 200) if n * (total - n) == goal]
-    return (max if "larger" in prompt else min)(only(tuple(sorted(pair)) for pair in pairs))
-
-
 PARAMETER = (
     r"^One solution of (?P<left>.+?) = 0 is (?P<x>\w) = (?P<one>-?\d+)\.",
     r"^The number (?P<one>-?\d+) satisfies (?P<left>.+?) = 0 \(unknown (?P<x>\w),",
@@ -396,27 +392,17 @@ FAMILIES["quadratic"] = {
     r"rectangular|rectangle": sides,
     r"(?:the product|the sum of the squares) of two (?:consecutive )?positive integers": two_integers,
     r"(?:seconds is|given by|follows) h\(t\) = ([^(]+?)(?:\.| \()(?: |m|$)": thrown_up,
-    r"sum (-?\d+) and product (-?\d+)|add up to (-?\d+) and multiply to (-?\d+)|sum is (-?\d+) and whose product is (-?\d+)": sum_product,
+    r"sum (-?\d+) and product (-?\d+)|add up to (-?\d+) and multiply to (-?\d+)|sum is (-?\d+) and whose product is (-?\d+)": lambda prompt, total, goal: (
+        (max if "larger" in prompt else min)(
+            only(tuple(sorted((n, total - n))) for n in range(-200, 200) if n * (total - n) == goal)
+        )
+    ),
     **dict.fromkeys(PARAMETER, parameter),
     r"([fgh])\((\w)\) = (.+?)(?:\. |, | is a parabola| over the real| where that)": parabola,
     EQUATION: roots,
 }
 
 # --- rates
-
-
-def part(prompt: str) -> Any:
-    percent = find(r"(\d+)%", prompt.replace("100% here", ""), None)
-    whole, count = (re.findall(r"\b(\d+)\b(?!%)", prompt.replace("What is 100%", "")) + ["0"])[:2]
-    if percent is None:
-        share = F(100 * int(count), int(whole))
-        return 100 - share if re.search("do not belong|do the others make", prompt) else share
-    if not prompt.startswith(("Of ", "There are")) and re.search(
-        "that is|the other", prompt.split("?")[0]
-    ):
-        return F(int(whole) * 100, percent if "that is" in prompt else 100 - percent)
-    share = F(int(whole) * percent, 100)
-    return int(whole) - share if prompt.startswith("There are") else share
 
 
 def changed(prompt: str) -> Any:
@@ -441,15 +427,6 @@ def till(prompt: str, label: int) -> Any:
     ):
         current = current * (100 + int(added or 0) - int(off or 0) - int(saved or 0)) / 100
     return label - current if re.search("below the label|minus the price paid", prompt) else current
-
-
-def single(prompt: str) -> Any:
-    if found := re.search(r"moves at ([\d.]+) km/h for ([\d.]+) hours", prompt):
-        return F(found[1]) * F(found[2])
-    if found := re.search(r"covers ([\d.]+) km at a constant ([\d.]+)", prompt):
-        return F(found[1]) / F(found[2])
-    found = re.search(r"needs ([\d.]+) hours for ([\d.]+) km", prompt)
-    return F(found[2]) / F(found[1]) if found else None
 
 
 def trip(prompt: str) -> Any:
@@ -493,11 +470,21 @@ FAMILIES["rates"] = {
     r"begin at the same time|begins alone": together,
     r"interest": account,
     r"\w+'s speed is (\d+) km/h and \w+'s is (\d+)": meeting,
-    r"constant \d+ km/h|moves at \d+|needs [\d.]+ hours": single,
+    r"moves at ([\d.]+) km/h for ([\d.]+) hours": lambda _, speed, time: F(speed) * F(time),
+    r"covers ([\d.]+) km at a constant ([\d.]+)": lambda _, way, speed: F(way) / F(speed),
+    r"needs ([\d.]+) hours for ([\d.]+) km": lambda _, time, way: F(way) / F(time),
     r"average speed of the whole|total distance over total|At which constant speed": trip,
     r"(?:marked at|list price of|says) \$(\d+)": till,
     r"(?:rises|goes up|grows|is raised|falls|drops|shrinks|is cut) by \d+%": changed,
-    r"%|[Oo]ut of|Among": part,
+    r"^Of (\d+) .*, (\d+)% ": lambda _, whole, p: F(whole * p, 100),
+    r"^There are (\d+) .* (\d+)% of them": lambda _, whole, p: whole - F(whole * p, 100),
+    r"^(\d+)% of the .* that is (\d+) of": lambda _, p, count: F(100 * count, p),
+    r"^While (\d+)% of the .* the other (\d+) ": lambda _, p, rest: F(100 * rest, 100 - p),
+    r"^(?:Out of|Among) (\d+) .*, (\d+) .*": lambda prompt, whole, count: (
+        F(100 * (whole - count), whole)
+        if re.search("do not belong|do the others make", prompt)
+        else F(100 * count, whole)
+    ),
 }
 
 # --- integers
@@ -517,18 +504,6 @@ RESIDUES = (
     r"A clock has (?P<m>\d+) hours.* moves on by (?P<text>.+?) hours",
     r"^Compute \((?P<text>.+?)\) mod (?P<m>\d+)",
 )
-
-
-def residue(prompt: str, text: str, m: int) -> Any:
-    total = value(text)
-    return only(r for r in range(m) if (total - r) % m == 0)
-
-
-def powered(prompt: str, base: int, exponent: int) -> Any:
-    m, result = find(r"(?:divided by|modulo|division by) (\d+)", prompt, 10), 1
-    for _ in range(exponent):
-        result = result * base % m
-    return result
 
 
 def congruent(prompt: str) -> Any:
@@ -615,7 +590,9 @@ def written_in(prompt: str, n: int, base: int) -> Callable[[str], bool]:
 FAMILIES["integers"] = {
     r"With how many zeros does (\d+)!|zeros does the factorial of (\d+)|^(\d+)! is written": trailing,
     r"power of (?P<p>\d+) that divides (?P<n>\d+)!|the prime (?P<p2>\d+) occur in the factorization of (?P<n2>\d+)!|such that (?P<p3>\d+)\^k divides the product 1·2·\.\.\.·(?P<n3>\d+)": trailing,
-    r"(\d+)\^(\d+)|^(\d+) is multiplied by itself until there are (\d+) factors": powered,
+    r"(\d+)\^(\d+)|^(\d+) is multiplied by itself until there are (\d+) factors": lambda prompt, base, exponent: (
+        base**exponent % find(r"(?:divided by|modulo|division by) (\d+)", prompt, 10)
+    ),
     r"when divided by|≡|in groups of": congruent,
     r"Write the decimal number (\d+) in base (\d)|What does (\d+) look like in the number system with base (\d)|Convert (\d+) from base 10 to base (\d)": written_in,
     r"A counter has (?P<base>\d) symbols.* after (?P<n>\d+) counts": written_in,
@@ -625,7 +602,10 @@ FAMILIES["integers"] = {
     r"digits? |digital|make it divisible by 9": about_digits,
     r"divisors? of|prime factor|coprime": about_divisors,
     r"divisible by": in_range,
-    **dict.fromkeys(RESIDUES, residue),
+    **dict.fromkeys(
+        RESIDUES,
+        lambda _, text, m: only(r for r in range(m) if (value(text) - r) % m == 0),
+    ),
     r"common|shared by|flash|leave together|starting marks|next meet|equal pieces|identical boxes|square tiles|each of": shared_number,
 }
 
@@ -841,13 +821,11 @@ def faulty(prompt: str, share: int, one: int, two: int) -> Any:
     return F(bad[asked], total) if asked else F(total, 10**4)
 
 
-def game(prompt: str, fields: int) -> Any:
-    points = sum(int(a) * int(b) for a, b in re.findall(r"(\d+) points on (\d+)", prompt))
-    return F(points, fields) - find(r"stake of (\d+)", prompt)
-
-
 FAMILIES["counting"] = {
-    r"wheel of (\d+)|one of (\d+) equally likely pictures": game,
+    r"wheel of (\d+)|one of (\d+) equally likely pictures": lambda prompt, fields: (
+        F(sum(int(a) * int(b) for a, b in re.findall(r"(\d+) points on (\d+)", prompt)), fields)
+        - find(r"stake of (\d+)", prompt)
+    ),
     r"A makes (\d+)% .* rest, and (\d+)% of A's and (\d+)% of|A with probability (\d+)/100 .* are (\d+)% \(A\) and (\d+)% \(B\)": faulty,
     r"(?P<n>\d+) people, .* sit round a table|and (?P<others>\d+) more take seats in a circle": (
         lambda prompt, n=0, others=0: seatings(
@@ -1279,11 +1257,6 @@ def one_matrix(prompt: str, *_: str) -> Any:
     }
 
 
-def singular(prompt: str, a: int, b: int, c: int, name: str) -> Any:
-    goal = find(r"pmatrix} (?:is|has the determinant) (-?\d+)", prompt)
-    return F(goal + b * c, a) * (2 if f"2{name}" in prompt else 1)
-
-
 def equations(prompt: str) -> Any:
     found = re.findall(r"((?:-?\d*[a-z](?: [-+] \d*[a-z])*)) = (-?\d+)", prompt)
     names = sorted(set(re.findall("[a-z]", "".join(left for left, _ in found))))
@@ -1302,7 +1275,10 @@ FAMILIES["matrices"] = {
         "the trace of the product AB": np.trace(ab[0] @ ab[1]),
         "the commutator": lambda: ab[0] @ ab[1] - ab[1] @ ab[0],
     },
-    r"\\begin{pmatrix} (\S+) & (\S+) \\\\ (\S+) & ([ktc]) \\end{pmatrix}": singular,
+    r"\\begin{pmatrix} (\S+) & (\S+) \\\\ (\S+) & ([ktc]) \\end{pmatrix}": lambda prompt, a, b, c, k: (
+        F(find(r"pmatrix} (?:is|has the determinant) (-?\d+)", prompt) + b * c, a)
+        * (2 if f"2{k}" in prompt else 1)
+    ),
     PMATRIX: one_matrix,
     r"v = (\([-\d, ]+\)) and w = (\([-\d, ]+\))": lambda prompt, one, two: {
         "the vector ": find_sum(prompt, v := vector(one), w := vector(two)),
