@@ -7,10 +7,11 @@ import tracemalloc
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
-from infinite_rl.dataset import dedup as near
-from infinite_rl.dataset.dedup import Duplicate, dedup, duplicates
+from infinite_rl.dataset import dedup as module
+from infinite_rl.dataset.dedup import Bands, Duplicate, Signature, dedup, duplicates
 from infinite_rl.errors import UsageError
 from infinite_rl.procedural import families, make_problem
 
@@ -44,35 +45,51 @@ def test_the_first_of_equal_rows_is_kept() -> None:
     assert list(dedup(rows)) == list(dedup(iter(rows))) == rows[:2]
 
 
-def test_a_duplicate_with_another_answer_is_disputed() -> None:
-    rows = [{"prompt": "What is 6 times 7?", "answer": answer} for answer in ("42", "42 ", "41")]
-    assert [duplicate.disputed for duplicate in duplicates(rows)] == [False, True]
-
-
-def test_the_best_of_a_column_is_kept() -> None:
+def test_the_best_of_a_column_is_kept_and_another_answer_is_disputed() -> None:
     rows = [row("Same", score="0.5"), row("same", score=1), row("SAME", score="1.0"), row("x y")]
     rows[3]["score"] = "-1e9"
     assert [found.row for found in duplicates(rows, best="score")] == [1, 3]
     assert {found.of_row for found in duplicates(rows, best="score")} == {2}
+    for score in ("", "high", None, "nan", "inf"):
+        with pytest.raises(UsageError, match="row 2 holds .*, no number, in 'score'"):
+            duplicates([row("a", score=1), row("b", score=score)], best="score")
+    rows = [{"prompt": "What is 6 times 7?", "answer": answer} for answer in ("42", "42 ", "41")]
+    assert [duplicate.disputed for duplicate in duplicates(rows)] == [False, True]
 
 
-@pytest.mark.parametrize("score", ["", "high", None, "nan", "inf"])
-def test_the_best_needs_numbers(score: str | None) -> None:
-    with pytest.raises(UsageError, match="row 2 holds .*, no number, in 'score'"):
-        duplicates([row("a", score=1), row("b", score=score)], best="score")
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        PENS.replace("Tom", "Aisha"),
-        PENS.replace("buys", "gets").replace("in all", "altogether"),
-        "Please solve this. " + PENS,
-        PENS.replace("12 red pens and buys 5 more boxes", "12 red pens, and buys 5 more boxes"),
-    ],
+VISITS = (
+    "Write a function that gets a list of visits and gives for each week the sum of all prime "
+    "numbers of visitors in it, ignoring visitors who have come with a child and left early."
 )
-def test_other_names_and_words_do_not_make_another_task(other: str) -> None:
-    assert removed(PENS, other) == [2]
+SAME = (
+    PENS.replace("Tom", "Aisha"),
+    PENS.replace("buys", "gets").replace("in all", "altogether"),
+    "Please solve this. " + PENS,
+    PENS.replace("12 red pens and buys 5 more boxes", "12 red pens, and buys 5 more boxes"),
+)
+DIFFERENT = (
+    *(PENS.replace("12", other) for other in ("13", "-12", "12.0")),
+    PENS.replace("5 more boxes with 8", "8 more boxes with 5"),
+    PENS.replace("12 red", "12% red"),
+    PENS.replace("after", "before"),
+    PENS.replace("has bought", "has not bought"),
+    PENS.replace("12 red", "twelve red"),
+    PENS.replace("5 more boxes", "5 dollars more"),
+)
+
+
+def test_names_and_words_do_not_make_another_task_and_numbers_and_telling_words_do() -> None:
+    assert [other for other in SAME if removed(PENS, other) != [2]] == []
+    assert [other for other in DIFFERENT if removed(PENS, other) != []] == []
+    for old, new in (
+        *(("week", "month"), ("sum", "product"), ("ignoring", "counting")),
+        ("prime", "composite"),
+    ):
+        assert removed(VISITS, VISITS.replace(old, new)) == []
+    for old, new in (("RADAR", "TEPEE"), ('"red"', '"tan"')):
+        one = PENS.replace("Tom", old).replace("red", old)
+        assert removed(one, one.replace(old, new)) == []
+    assert removed(PENS, PENS.replace("12", "13"), numbers="ignore") == [2]
 
 
 def test_whole_clauses_may_move() -> None:
@@ -83,58 +100,15 @@ def test_whole_clauses_may_move() -> None:
     assert removed(one, swapped) == []
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("week", "month"), ("sum", "product"), ("ignoring", "counting"), ("prime", "composite")],
-)
-def test_other_units_and_opposites_make_another_task(old: str, new: str) -> None:
-    task = (
-        "Write a function that gets a list of visits and gives for each week the sum of all prime "
-        "numbers of visitors in it, ignoring visitors who have come with a child and left early."
-    )
-    assert removed(task, task.replace(old, new)) == []
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        PENS.replace("12", "13"),
-        PENS.replace("12", "-12"),
-        PENS.replace("12", "12.0"),
-        PENS.replace("5 more boxes with 8", "8 more boxes with 5"),
-        PENS.replace("12 red", "12% red"),
-        PENS.replace("after", "before"),
-        PENS.replace("has bought", "has not bought"),
-        PENS.replace("12 red", "twelve red"),
-        PENS.replace("5 more boxes", "5 dollars more"),
-    ],
-)
-def test_other_numbers_signs_and_telling_words_make_another_task(other: str) -> None:
-    assert removed(PENS, other) == []
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
+def test_in_a_short_prompt_any_other_word_makes_another_task() -> None:
+    for one, other in (
         ("Write a function to find the nth hexagonal number.", "octagonal"),
         ("Give the length of the longest word in a given list.", "sublist"),
         ("Find the first hexagonal character in the string.", "non-hexagonal"),
-    ],
-)
-def test_in_a_short_prompt_any_other_word_makes_another_task(one: str, other: str) -> None:
-    changed = one.replace("hexagonal", other).replace("word", other)
-    assert removed(one, changed) == []
-    assert removed(one, one.replace(" the ", " a ", 1)) == [2]
-
-
-@pytest.mark.parametrize(("old", "new"), [("RADAR", "TEPEE"), ('"red"', '"tan"')])
-def test_other_literals_make_another_task(old: str, new: str) -> None:
-    one = PENS.replace("Tom", old).replace("red", old)
-    assert removed(one, one.replace(old, new)) == []
-
-
-def test_numbers_can_be_ignored() -> None:
-    assert removed(PENS, PENS.replace("12", "13"), numbers="ignore") == [2]
+    ):
+        changed = one.replace("hexagonal", other).replace("word", other)
+        assert removed(one, changed) == []
+        assert removed(one, one.replace(" the ", " a ", 1)) == [2]
 
 
 def test_another_answer_makes_another_task_unless_the_prompt_is_equal() -> None:
@@ -160,7 +134,7 @@ def test_of_a_worked_solution_the_final_answer_is_compared() -> None:
 
 
 @pytest.mark.parametrize("answer", ["", "yes", "(B)", "x + y"])
-def test_where_no_answer_vouches_another_word_makes_another_task(answer: str) -> None:
+def test_if_no_answer_vouches_another_word_makes_another_task(answer: str) -> None:
     cow, hen = (row(ANIMALS.format(name, name), answer=answer) for name in ("cow", "hen"))
     fillers = row(cow["prompt"].replace("the farm", "a farm"), answer=answer)
     assert duplicates([cow, hen]) == []
@@ -203,11 +177,15 @@ def test_loosely_the_same_are_other_words_and_answers_but_no_other_numbers() -> 
     assert [one.row for one in duplicates(rows, loose=True)] == [2]
 
 
-def test_another_type_or_language_makes_another_task() -> None:
+def test_another_type_or_language_or_column_makes_another_task() -> None:
     prompt = "Write a function that doubles each number of a list and gives the list back."
     rows = [{"prompt": prompt, "language": "python"}, {"prompt": prompt, "language": "javascript"}]
     assert duplicates(rows) == []
     assert duplicates([row(prompt), {**row(prompt), "type": "coding"}]) == []
+    rows = [row("same", response=said) for said in ("one", "two", "One")]
+    assert [one.row for one in duplicates(rows, ["prompt", "response"])] == [3]
+    with pytest.raises(UsageError, match="no column 'text'"):
+        duplicates(rows, ["text"])
 
 
 def test_every_removed_row_is_as_similar_as_asked_to_one_that_is_kept() -> None:
@@ -221,41 +199,28 @@ def test_every_removed_row_is_as_similar_as_asked_to_one_that_is_kept() -> None:
 
 def test_a_threshold_of_one_asks_for_equal_rows_only() -> None:
     assert removed(PENS, PENS.replace("Tom", "Aisha"), PENS.upper(), threshold=1) == [3]
-
-
-@pytest.mark.parametrize("threshold", [0, -1, 1.01, float("nan")])
-def test_a_threshold_that_cannot_be_is_the_callers_fault(threshold: float) -> None:
-    with pytest.raises(UsageError, match="threshold"):
-        removed(PENS, threshold=threshold)
-
-
-def test_other_columns_can_be_compared() -> None:
-    rows = [row("same", response="one"), row("same", response="two"), row("same", response="One")]
-    assert [one.row for one in duplicates(rows, ["prompt", "response"])] == [3]
-    with pytest.raises(UsageError, match="no column 'text'"):
-        duplicates(rows, ["text"])
-
-
-def test_empty_prompts_are_equal_and_near_to_nothing() -> None:
-    assert removed("", " ", "?", "2", "2+2") == [2, 3]
+    for threshold in (0, -1, 1.01, float("nan")):
+        with pytest.raises(UsageError, match="threshold"):
+            removed(PENS, threshold=threshold)
+    assert removed("", " ", "?", "2", "2+2") == [2, 3], "empty prompts are near to nothing"
 
 
 @pytest.mark.slow
 def test_a_long_text_takes_bounded_memory_and_is_still_found() -> None:
     long = " ".join(map("".join, product(*HALVES, HALVES[0])))
-    made = near.sketch(row(long * 20))
+    made = module.sketch(row(long * 20))
     assert made.shingles.nbytes <= 8 * 1024
     assert removed(long, long.replace("ana", "other"), "x" * 1_000_000, "x " * 300_000) == [2]
 
 
 def test_a_row_takes_about_a_kilobyte_of_memory() -> None:
-    index = near.Index()
+    index = module.Index()
     said = ["".join(pair) for pair in product(*HALVES)]
     chance = random.Random(3)
-    index.add(near.sketch(row("warm up")), 0)
+    index.add(module.sketch(row("warm up")), 0)
     tracemalloc.start()
-    for place in range(1, 501):
-        index.add(near.sketch(row(" ".join(chance.choices(said, k=60)))), place)
+    for at in range(1, 501):
+        index.add(module.sketch(row(" ".join(chance.choices(said, k=60)))), at)
     assert tracemalloc.get_traced_memory()[0] / 500 < 1_200
     tracemalloc.stop()
 
@@ -264,15 +229,15 @@ def test_a_crowd_of_one_template_is_not_compared_pair_by_pair(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls = 0
-    similarity = near._similarity
+    similarity = module._similarity
 
-    def counted(one: near.Sketch, other: near.Sketch) -> float:
+    def counted(one: module.Sketch, other: module.Sketch) -> float:
         nonlocal calls
         calls += 1
         return similarity(one, other)
 
-    monkeypatch.setattr(near, "_similarity", counted)
-    monkeypatch.setattr(near, "_CANDIDATES", 40)
+    monkeypatch.setattr(module, "_similarity", counted)
+    monkeypatch.setattr(module, "_CANDIDATES", 40)
     frame = (
         "Please write a short story for small children about a {} who meets an old {} in a dark "
         "wood, and who learns from the {} a lot about life and about the trees."
@@ -285,11 +250,11 @@ def test_a_crowd_of_one_template_is_not_compared_pair_by_pair(
 
 
 def test_copies_do_not_crowd_out_another_row_that_is_near() -> None:
-    index = near.Index()
-    for place in range(near._CANDIDATES + 50):
-        index.add(near.sketch(row(PENS)), place)
-    index.add(near.sketch(row(PENS.replace("Tom", "Aisha"))), 999)
-    found = index.matches(near.sketch(row(PENS.replace("Tom", "Ben"))))
+    index = module.Index()
+    for at in range(module._CANDIDATES + 50):
+        index.add(module.sketch(row(PENS)), at)
+    index.add(module.sketch(row(PENS.replace("Tom", "Aisha"))), 999)
+    found = index.matches(module.sketch(row(PENS.replace("Tom", "Ben"))))
     assert [match.index for match in found] == [0, 999]
 
 
@@ -301,3 +266,51 @@ def test_different_tasks_of_the_procedural_families_are_all_kept() -> None:
     for one in duplicates(rows):
         assert rows[one.row - 1]["answer"] == rows[one.of_row - 1]["answer"]
     assert len(duplicates(rows)) < len(rows) / 50
+
+
+# The bands
+
+SHAPE = [(2, 8), (4, 4)]
+
+
+def signatures(count: int) -> list[Signature]:
+    made = np.random.default_rng(5).integers(1 << 32, size=(count, 16), dtype=np.uint32)
+    return list(made)
+
+
+def filled(made: list[Signature]) -> Bands:
+    bands = Bands(SHAPE)
+    for signature in made:
+        bands.add(bands.tags(signature))
+    return bands
+
+
+def test_every_signature_is_found_by_each_of_its_bands_while_the_table_grows() -> None:
+    made = signatures(5_000)
+    bands = filled(made)
+    assert len(bands) == 5_000
+    for number in range(0, 5_000, 97):
+        for start in range(0, 16, 4):
+            other = made[0] + np.uint32(1)
+            other[start : start + 4] = made[number][start : start + 4]
+            assert bands.alike(bands.tags(other), 10) == [number]
+
+
+def test_nothing_is_found_that_shares_no_band() -> None:
+    *made, other = signatures(3_000)
+    bands = filled(made)
+    assert bands.alike(bands.tags(other), 10) == []
+    shifted = np.roll(made[7], 4)  # the same hashes in other bands
+    assert bands.alike(bands.tags(shifted), 10) == []
+
+
+def test_of_a_crowd_the_latest_come_and_first_those_that_agree_in_more() -> None:
+    crowd = signatures(2_000)
+    for signature in crowd:
+        signature[12:] = 1
+    bands = filled(crowd)
+    other = signatures(2_001)[-1]
+    other[12:] = 1
+    assert bands.alike(bands.tags(other), 3) == [1_999, 1_998, 1_997]
+    other[:8] = crowd[4][:8]
+    assert bands.alike(bands.tags(other), 3)[0] == 4

@@ -97,34 +97,22 @@ def test_a_file_that_has_changed_is_refused(name: str, tmp_path: Path) -> None:
     check(tmp_path / "out")
 
 
-def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
-    made(tmp_path)
-    (tmp_path / "out" / "val.jsonl").unlink()
-    with pytest.raises(StoreError, match=r"val\.jsonl cannot be read"):
-        check(tmp_path / "out")
-
-
-def test_a_source_that_has_changed_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_what_it_was_is_refused(tmp_path: Path) -> None:
     made(tmp_path)
     published(tmp_path / "published", [item(n) for n in range(1, 41)])
     with pytest.raises(StoreError, match="pins other rows than .*: --overwrite pins these"):
         made(tmp_path)
-    check(tmp_path / "out")  # which is still what it was
-
-
-def test_without_its_manifest_a_folder_is_not_whole(tmp_path: Path) -> None:
-    made(tmp_path)
+    check(tmp_path / "out")  # the folder itself is unchanged
+    (tmp_path / "out" / "val.jsonl").unlink()
+    with pytest.raises(StoreError, match=r"val\.jsonl cannot be read"):
+        check(tmp_path / "out")
+    for text in ("", "{}", "[]", '{"sha256": {"../../x": ""}}', "\0"):
+        (tmp_path / "out" / MANIFEST).write_text(text)
+        with pytest.raises(StoreError, match=rf"{MANIFEST} is damaged: [^\n]*$"):
+            check(tmp_path / "out")
     (tmp_path / "out" / MANIFEST).unlink()  # as a run that was killed leaves it
     with pytest.raises(StoreError, match="was not finished: .* --overwrite"):
         made(tmp_path)
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"sha256": {"../../x": ""}}', "\0"])
-def test_a_damaged_manifest_is_one_clear_line(text: str, tmp_path: Path) -> None:
-    made(tmp_path)
-    (tmp_path / "out" / MANIFEST).write_text(text)
-    with pytest.raises(StoreError, match=rf"{MANIFEST} is damaged: [^\n]*$"):
-        check(tmp_path / "out")
 
 
 def test_no_question_left_for_training_is_wrong_usage(tmp_path: Path) -> None:
@@ -134,7 +122,7 @@ def test_no_question_left_for_training_is_wrong_usage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "places"),
+    ("source", "uris"),
     [
         ("", ["hf:openai/gsm8k:main:train", "hf:openai/gsm8k:main:test"]),
         ("hf:mine/gsm8k", ["hf:mine/gsm8k:train", "hf:mine/gsm8k:test"]),
@@ -142,18 +130,18 @@ def test_no_question_left_for_training_is_wrong_usage(tmp_path: Path) -> None:
     ],
 )
 def test_the_hub_and_s3_are_asked_for_both_splits(
-    source: str, places: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: str, uris: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    fetched: list[str] = []
     published(tmp_path)
 
-    def fetch(place: str) -> Path:
-        asked.append(place)
-        return tmp_path / ("train.jsonl" if "train" in place else "test.jsonl")
+    def fetch(uri: str) -> Path:
+        fetched.append(uri)
+        return tmp_path / ("train.jsonl" if "train" in uri else "test.jsonl")
 
     monkeypatch.setattr("infinite_rl.dataset.loaders.fetch", fetch)
     assert pin_gsm8k(tmp_path / "out", source, validation=1).rows["train.jsonl"] == 39
-    assert asked == places
+    assert fetched == uris
 
 
 def test_pinned_rows_keep_their_ids_and_sides_as_rows_of_the_benchmark(tmp_path: Path) -> None:
@@ -168,19 +156,8 @@ def test_the_verb_pins_and_sees_that_nothing_has_changed(
 ) -> None:
     published(tmp_path)
     out = tmp_path / "artifacts" / "gsm8k"
-    words = [
-        "data",
-        "load",
-        "gsm8k",
-        "--pin",
-        "--path",
-        str(tmp_path),
-        "--seed",
-        "42",
-        "-o",
-        str(out),
-    ]
-    words += ["--validation", "8"]
+    words = ["data", "load", "gsm8k", "--pin", "--path", str(tmp_path), "--seed", "42"]
+    words += ["-o", str(out), "--validation", "8"]
     for _ in range(2):
         assert cli.main(words) == 0
         said = capsys.readouterr().out
@@ -192,24 +169,18 @@ def test_the_verb_pins_and_sees_that_nothing_has_changed(
     assert cli.main([*words, "--overwrite"]) == 0
 
 
-def test_a_count_of_pinned_rows_is_refused(
+def test_only_gsm8k_as_a_whole_is_pinned(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    published(tmp_path)
-    words = ["data", "load", "gsm8k", "--pin", "--path", str(tmp_path), "-o", str(tmp_path / "out")]
-    assert cli.main([*words, "--count", "5"]) == 2
-    assert "a benchmark is loaded whole" in capsys.readouterr().err
+    whole = "--pin makes all splits of gsm8k, and of no other benchmark"
+    for words, says in (
+        (["gsm8k", "--count", "5"], "a benchmark is loaded whole"),
+        (["math"], whole),
+        (["gsm8k", "--split", "train"], whole),
+    ):
+        assert cli.main(["data", "load", *words, "--pin", "-o", str(tmp_path / "out")]) == 2
+        assert says in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("more", [["math"], ["gsm8k", "--split", "train"]])
-def test_only_gsm8k_as_a_whole_is_pinned(
-    more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["data", "load", *more, "--pin", "-o", str(tmp_path / "out")]) == 2
-    assert capsys.readouterr().err == (
-        "error: --pin makes all splits of gsm8k, and of no other benchmark\n"
-    )
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the benchmark's files are not there")

@@ -32,7 +32,7 @@ def there(path: str) -> Path:
     return DATA / path
 
 
-@pytest.mark.parametrize(("name", "path", "count", "fourth"), FILES, ids=lambda value: str(value))
+@pytest.mark.parametrize(("name", "path", "count", "fourth"), FILES, ids=str)
 def test_every_row_of_a_published_file_is_a_row(
     name: str, path: str, count: int, fourth: str
 ) -> None:
@@ -44,7 +44,7 @@ def test_every_row_of_a_published_file_is_a_row(
         assert sample_of(row).answer and (row["response"] or name == "ifeval")
 
 
-GIVEN: dict[str, dict[str, Any]] = {
+PUBLISHED: dict[str, dict[str, Any]] = {
     "gsm8k": {"question": "1000 + 200?", "answer": "<<1000+200=1200>>\n#### 1,200"},
     "math": {"problem": "$1+1$?", "solution": "It is $\\boxed{2}$.", "level": "Level 5"},
     "mbpp": {
@@ -72,92 +72,59 @@ GIVEN: dict[str, dict[str, Any]] = {
 
 def one(name: str, folder: Path, split: str = "", **changes: Any) -> dict[str, Any]:
     path = folder / "rows.jsonl"
-    write([{**GIVEN[name], **changes}], path)
+    write([{**PUBLISHED[name], **changes}], path)
     return next(load(name, path, split=split))
 
 
-def test_each_benchmark_has_a_row_here() -> None:
-    assert GIVEN.keys() == BENCHMARKS.keys()
-
-
-def test_the_answer_of_gsm8k_is_its_number_without_commas(tmp_path: Path) -> None:
+def test_each_benchmark_has_its_answer_and_its_prompt(tmp_path: Path) -> None:
+    assert PUBLISHED.keys() == BENCHMARKS.keys()
     assert one("gsm8k", tmp_path)["answer"] == "1200"
-
-
-def test_the_answer_of_math_is_in_its_last_box(tmp_path: Path) -> None:
     row = one("math", tmp_path)
     assert row["answer"] == "2" and row["level"] == "5"
     assert row["response"] == "It is $\\boxed{2}$.\n\n<answer>$2$</answer>"
-
-
-def test_the_prompt_of_mbpp_shows_the_tests_which_alone_name_the_function(tmp_path: Path) -> None:
     row = one("mbpp", tmp_path)
     assert row["prompt"].startswith("Add.") and "assert f(1) == 1" in row["prompt"]
     assert json.loads(row["answer"]) == {"tests": ["assert f(1) == 1"], "setup": "import math"}
     assert (row["id"], row["response"]) == ("mbpp-602", "def f(a):\n  return a")
-
-
-@pytest.mark.parametrize(
-    ("number", "split"),
-    [(1, "prompt"), (10, "prompt"), (11, "test"), (510, "test"), (511, "validation")]
-    + [(600, "validation"), (601, "train"), (974, "train")],
-)
-def test_the_split_of_mbpp_is_in_its_number(number: int, split: str, tmp_path: Path) -> None:
-    assert one("mbpp", tmp_path, task_id=number)["split"] == split
-
-
-def test_the_answer_of_humaneval_has_the_prompt_that_is_continued(tmp_path: Path) -> None:
     row = one("humaneval", tmp_path)
     assert json.loads(row["answer"]).keys() == {"tests", "entry_point", "prompt"}
     assert (row["id"], row["response"]) == ("humaneval-7", "    return a\n")
-
-
-def test_the_answer_of_ifeval_lists_each_check_with_what_it_is_given(tmp_path: Path) -> None:
     assert json.loads(one("ifeval", tmp_path)["answer"]) == [
         {"instruction_id": "punctuation:no_comma", "kwargs": {}},
         {"instruction_id": "keywords:existence", "kwargs": {"keywords": ["hello"]}},
     ]
 
 
-@pytest.mark.parametrize("file", ["train.jsonl", "my-train_v2.jsonl"])
-def test_the_split_is_in_the_name_of_the_file(file: str, tmp_path: Path) -> None:
-    write([GIVEN["gsm8k"]], tmp_path / file)
-    row = next(load("gsm8k", tmp_path / file))
-    assert (row["split"], row["id"]) == ("train", "gsm8k-train-0")
-
-
-def test_or_it_is_said(tmp_path: Path) -> None:
+def test_the_split_is_in_the_number_or_the_name_of_the_file_or_an_argument(tmp_path: Path) -> None:
+    for numbers, split in (
+        *(((1, 10), "prompt"), ((11, 510), "test"), ((511, 600), "validation")),
+        ((601, 974), "train"),
+    ):
+        for number in numbers:
+            assert one("mbpp", tmp_path, task_id=number)["split"] == split
+    for file in ("train.jsonl", "my-train_v2.jsonl"):
+        write([PUBLISHED["gsm8k"]], tmp_path / file)
+        row = next(load("gsm8k", tmp_path / file))
+        assert (row["split"], row["id"]) == ("train", "gsm8k-train-0")
     assert one("gsm8k", tmp_path)["split"] == "test"
     assert one("gsm8k", tmp_path, "dev")["id"] == "gsm8k-dev-0"
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
-def test_a_row_of_another_kind_is_named(name: str, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=f"row 1 is none of {name} "):
-        one(name, tmp_path, **dict.fromkeys(GIVEN[name]))
+def test_a_row_of_another_kind_is_named(tmp_path: Path) -> None:
     write([{"text": "hello"}], tmp_path / "other.jsonl")
-    with pytest.raises(StoreError, match=f"other.jsonl: row 1 is none of {name} "):
-        list(load(name, tmp_path / "other.jsonl"))
-
-
-def test_a_solution_without_its_answer_is_none_of_gsm8k(tmp_path: Path) -> None:
+    for name in BENCHMARKS:
+        with pytest.raises(StoreError, match=f"row 1 is none of {name} "):
+            one(name, tmp_path, **dict.fromkeys(PUBLISHED[name]))
+        with pytest.raises(StoreError, match=f"other.jsonl: row 1 is none of {name} "):
+            list(load(name, tmp_path / "other.jsonl"))
     for answer in ("It is 5.", "It is\n####  "):
         with pytest.raises(StoreError, match="none of gsm8k"):
             one("gsm8k", tmp_path, answer=answer)
-
-
-def test_humaneval_in_another_language_is_none_of_humaneval(tmp_path: Path) -> None:
     test = "const testTruncate = () => {\n  console.assert(truncate(3.5) === 0.5)\n}"
     with pytest.raises(StoreError, match="none of humaneval .*not in Python"):
         one("humaneval", tmp_path, test=test)
-
-
-def test_a_folder_says_no_split(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a folder: name one of its files"):
         load("gsm8k", tmp_path)
-
-
-def test_an_unknown_benchmark_is_wrong_usage() -> None:
     with pytest.raises(UnknownName, match="unknown benchmark 'mmlu'; known: gsm8k, "):
         list(load("mmlu", "x.jsonl"))
 
@@ -185,7 +152,7 @@ def test_without_a_source_it_comes_from_the_hub(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_verb_writes_the_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, out = tmp_path / "test.jsonl", tmp_path / "out.csv"
-    write([GIVEN["gsm8k"]] * 2, source)
+    write([PUBLISHED["gsm8k"]] * 2, source)
     words = ["data", "load", "gsm8k", "--path", str(source), "-o", str(out)]
     assert cli.main(words) == 0
     assert capsys.readouterr().out == f"rows: 2, in {out}\n"
@@ -195,30 +162,17 @@ def test_the_verb_writes_the_rows(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert cli.main([*words, "--overwrite"]) == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "source", "code"), [("mmlu", "a.jsonl", 2), ("gsm8k", "no.jsonl", 2)]
-)
-def test_bad_input_is_one_clear_line(
-    name: str, source: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["data", "load", name, "--path", source, "-o", str(tmp_path / "a.csv")]) == code
-    said = capsys.readouterr().err
-    assert said.startswith("error: ") and said.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
+def test_bad_input_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, says in (
+        (["mmlu", "--path", "a.jsonl"], "mmlu"),
+        (["gsm8k", "--path", "no.jsonl"], "no.jsonl"),
         (["gsm8k", "--count", "5"], "a benchmark is loaded whole"),
         (["gsm8k", "--seed", "5"], "--seed is for a reasoning_gym task, or for --pin"),
         (["gsm8k", "--validation", "5"], "--validation needs --pin"),
         (["reasoning_gym:chain_sum", "--path", "a.jsonl"], "leave --path and --split out"),
         (["reasoning_gym:chain_sum", "--split", "test"], "leave --path and --split out"),
-    ],
-)
-def test_an_option_that_would_change_nothing_is_refused(
-    words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["data", "load", *words, "-o", str(tmp_path / "a.csv")]) == 2
-    assert says in capsys.readouterr().err and not list(tmp_path.iterdir())
+    ):
+        assert cli.main(["data", "load", *words, "-o", str(tmp_path / "a.csv")]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("error: ") and said.count("\n") == 1 and says in said
+    assert list(tmp_path.iterdir()) == []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +12,15 @@ import pytest
 
 from infinite_rl import cli
 from infinite_rl.dataset import rows
-from infinite_rl.dataset.mix import Mixture, Source, mix, read_order
-from infinite_rl.errors import UsageError
+from infinite_rl.dataset.mix import Mixture, Ordered, Source, arrange, mix, read_order, write_order
+from infinite_rl.errors import StoreError, UsageError
+from tests.support.labelled import assert_none, unlike
 
 
 def source(name: str, rows: int = 10, **more: Any) -> Source:
     """Rows with the ids n0, n1, ... of a source."""
-    given = [{"id": f"{name[0]}{n}", "type": "math", "n": n} for n in range(rows)]
-    return Source(given, name=name, **more)
+    items = [{"id": f"{name[0]}{n}", "type": "math", "n": n} for n in range(rows)]
+    return Source(items, name=name, **more)
 
 
 def own(mixture: Mixture) -> list[str]:
@@ -87,24 +90,18 @@ def test_rows_that_are_alike_have_ids_of_their_own() -> None:
     found = mix([Source([row, row, {"text": "no sample"}, {"text": "no sample"}], name="s")])
     assert len(set(found.ids)) == 4
     assert {"s/x", "s/x#2"} < set(found.ids)
-
-
-def test_an_id_that_looks_like_one_of_a_second_row_collides_with_none() -> None:
-    given = [{"id": name} for name in ("x", "x", "x#2", "x", "x#2")]
-    found = mix([Source(given, name="s")], "sequential")
+    items = [{"id": name} for name in ("x", "x", "x#2", "x", "x#2")]
+    found = mix([Source(items, name="s")], "sequential")
     assert len(set(found.ids)) == 5 and found.ids[:2] == ["s/x", "s/x#2"]
-    assert own(mix([Source(given, name="s")], order=found.ids)) == own(found)
+    assert own(mix([Source(items, name="s")], order=found.ids)) == own(found)
 
 
-def test_it_is_told_how_many_rows_were_read() -> None:
-    told: list[int] = []
-    mix([A, B], on_row=told.append)
-    assert told == list(range(1, 21))
-
-
-def test_the_verb_shows_how_far_it_is(
+def test_the_rows_read_are_counted_and_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    counts: list[int] = []
+    mix([A, B], on_row=counts.append)
+    assert counts == list(range(1, 21))
     monkeypatch.setattr("infinite_rl.cli.terminal._LINE_EVERY_S", 0)
     rows.write(mix([A]), tmp_path / "a.csv")
     assert cli.main(["data", "mix", str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.csv")]) == 0
@@ -148,29 +145,19 @@ def test_a_source_may_have_an_order_of_its_own_in_every_mode(mode: Any) -> None:
         assert found[:4] != ["a7", "a1", "a3", "a1"]  # others come between
 
 
-def test_of_an_order_of_its_own_the_count_takes_the_first() -> None:
+def test_an_order_of_its_own_is_that_sources_alone() -> None:
     assert own(mix([source("apple", order=["a7", "a1", "a3"], count=2)])) == ["a7", "a1"]
-
-
-def test_an_order_of_its_own_that_names_what_a_source_has_not_is_an_error_with_the_coverage() -> (
-    None
-):
+    found = mix([source("apple", order=["a1"]), source("apple", order=["a1", "a2"])], "sequential")
+    assert found.ids == ["apple/a1", "apple#2/a1", "apple#2/a2"]
     with pytest.raises(UsageError) as refused:
         mix([source("apple", order=["a1", "b1", "a2", "zz"]), B])
     said = str(refused.value)
     assert "of the 4 ids in the order of apple 2 are known, 2 are in none of its rows" in said
     assert "'b1', 'zz'" in said
-
-
-def test_the_same_source_twice_takes_its_own_order_each_time() -> None:
-    found = mix([source("apple", order=["a1"]), source("apple", order=["a1", "a2"])], "sequential")
-    assert found.ids == ["apple/a1", "apple#2/a1", "apple#2/a2"]
-
-
-@pytest.mark.parametrize("more", [{"order": ["a1"]}, {"by": "n"}])
-def test_an_order_of_its_own_and_one_of_all_contradict_each_other(more: Any) -> None:
-    with pytest.raises(UsageError, match="a source's own"):
-        mix([source("apple", order=["a1"])], **more)
+    contradictions: tuple[dict[str, Any], ...] = ({"order": ["a1"]}, {"by": "n"})
+    for more in contradictions:
+        with pytest.raises(UsageError, match="a source's own"):
+            mix([source("apple", order=["a1"])], **more)
 
 
 def rated(*rates: object) -> Source:
@@ -178,101 +165,76 @@ def rated(*rates: object) -> Source:
 
 
 def test_a_curriculum_goes_from_easy_to_hard_within_its_band() -> None:
-    given = rated(0.5, "0.8", 0.1, 0.2, 0.9, 1, 0.75)
-    assert own(mix([given], by="pass_rate", band=(0.2, 0.8))) == ["r1", "r6", "r0", "r3"]
-    upwards = mix([given], by="pass_rate", band=(0.2, 0.8), ascending=True)
+    sources = [rated(0.5, "0.8", 0.1, 0.2, 0.9, 1, 0.75)]
+    assert own(mix(sources, by="pass_rate", band=(0.2, 0.8))) == ["r1", "r6", "r0", "r3"]
+    upwards = mix(sources, by="pass_rate", band=(0.2, 0.8), ascending=True)
     assert own(upwards) == ["r3", "r0", "r6", "r1"]
-    assert own(mix([given], by="pass_rate"))[:2] == ["r5", "r4"]
-
-
-def test_among_rows_that_are_equally_hard_chance_decides() -> None:
+    assert own(mix(sources, by="pass_rate"))[:2] == ["r5", "r4"]
     equal = rated(*[0.5] * 20)
     first = own(mix([equal], by="pass_rate", seed=1))
     assert first == own(mix([equal], by="pass_rate", seed=1)) != sorted(first)
     assert first != own(mix([equal], by="pass_rate", seed=2))
 
 
-@pytest.mark.parametrize(
-    "rate",
-    ["", "high", None, float("nan"), "inf", True, [0.5], "1_0", "٠٫٥", "١", "0x1", b"1", 10**400],
-)
-def test_a_row_without_its_number_is_an_error(rate: object) -> None:
-    with pytest.raises(UsageError, match="row 2 of r holds .*, no number, in 'pass_rate'"):
-        mix([rated(0.5, rate)], by="pass_rate")
+def test_a_row_without_its_number_is_an_error() -> None:
+    for rate in (
+        *("", "high", None, float("nan"), "inf", True, [0.5], "1_0", "٠٫٥", "١", "0x1", b"1"),
+        10**400,
+    ):
+        with pytest.raises(UsageError, match="row 2 of r holds .*, no number, in 'pass_rate'"):
+            mix([rated(0.5, rate)], by="pass_rate")
     with pytest.raises(UsageError, match="row 1 of apple has no column 'pass_rate'"):
         mix([A], by="pass_rate")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"mode": "braided"}, "mode must be one of"),
-        ({"count": 0}, "count must be at least 1"),
-        ({"band": (0.2, 0.8)}, "needs the column"),
-        ({"by": "n", "band": (0.8, 0.2)}, "lower bound"),
-        ({"by": "n", "band": (float("nan"), 1)}, "lower bound"),
-        ({"by": "n", "mode": "weighted"}, "nothing to be weighted"),
-        ({"by": "n", "order": ["a1"]}, "no --by"),
-        ({"order": ["a1"], "mode": "weighted"}, "nothing to be weighted"),
-    ],
-)
-def test_arguments_that_contradict_each_other_are_refused(
-    wrong: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(UsageError, match=message):
-        mix([A], **wrong)
+def test_arguments_that_contradict_each_other_are_refused() -> None:
+    calls: tuple[tuple[str, Callable[[], object]], ...] = (
+        ("mode must be one of", lambda: mix([A], "braided")),  # type: ignore[arg-type]
+        ("count must be at least 1", lambda: mix([A], count=0)),
+        ("needs the column", lambda: mix([A], band=(0.2, 0.8))),
+        ("lower bound", lambda: mix([A], by="n", band=(0.8, 0.2))),
+        ("lower bound", lambda: mix([A], by="n", band=(float("nan"), 1))),
+        ("nothing to be weighted", lambda: mix([A], "weighted", by="n")),
+        ("no --by", lambda: mix([A], by="n", order=["a1"])),
+        ("nothing to be weighted", lambda: mix([A], "weighted", order=["a1"])),
+        ("no sources", lambda: mix([])),
+        ("hold no rows", lambda: mix([Source([])])),
+        (
+            "weighted, not shuffled: apple has the weight 2",
+            lambda: mix([source("apple", weight=2)]),
+        ),
+        *(
+            ("must be above 0", partial(Source, [], weight))
+            for weight in (0.0, -1.0, float("nan"), float("inf"))
+        ),
+        ("at least 0", lambda: Source([], count=-1)),
+        *(
+            ("is no source", partial(Source.parse, text))
+            for text in (
+                *("a.csv:x", "a.csv:1:x", "a.csv:1:2.5", "a.csv:", "a.csv::", "a.csv:1_0"),
+                *("a.csv:1:1_0", "a.csv:٣", "a.csv:1:٣", "a.csv:1:-", "a.csv:1e999"),
+            )
+        ),
+    )
+    assert_none(unlike(calls))
 
 
-def test_what_no_mixture_can_be_made_of_is_refused() -> None:
-    with pytest.raises(UsageError, match="no sources"):
-        mix([])
-    with pytest.raises(UsageError, match="hold no rows"):
-        mix([Source([])])
-    with pytest.raises(UsageError, match="weighted, not shuffled: apple has the weight 2"):
-        mix([source("apple", weight=2)])
-    for weight in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(UsageError, match="must be above 0"):
-            Source([], weight)
-    with pytest.raises(UsageError, match="at least 0"):
-        Source([], count=-1)
-
-
-@pytest.mark.parametrize(
-    ("text", "path", "weight", "count"),
-    [
-        ("a.csv", "a.csv", 1, None),
-        ("a.csv:3", "a.csv", 3, None),
-        ("a.csv:0.5:100", "a.csv", 0.5, 100),
-        ("a.csv::100", "a.csv", 1, 100),
-        ("dir:with/a.csv:2", "dir:with/a.csv", 2, None),
-        ("x:2", "x:2", 1, None),  # a file of this name is there
-    ],
-)
-def test_a_source_can_be_written_in_one_word(
-    text: str, path: str, weight: float, count: int | None, tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_a_source_can_be_written_in_one_word(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x:2").touch()
-    assert Source.parse(text) == Source(path, weight, count)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("a.csv:x", "a.csv:1:x", "a.csv:1:2.5", "a.csv:", "a.csv::", "a.csv:1_0", "a.csv:1:1_0"),
-        *("a.csv:٣", "a.csv:1:٣", "a.csv:1:-", "a.csv:1e999"),
-    ],
-)
-def test_a_word_that_is_no_source_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is no source"):
-        Source.parse(text)
+    assert Source.parse("a.csv") == Source("a.csv")
+    assert Source.parse("a.csv:3") == Source("a.csv", 3)
+    assert Source.parse("a.csv:0.5:100") == Source("a.csv", 0.5, 100)
+    assert Source.parse("a.csv::100") == Source("a.csv", 1, 100)
+    assert Source.parse("dir:with/a.csv:2") == Source("dir:with/a.csv", 2)
+    assert Source.parse("x:2") == Source("x:2"), "a file of this name is there"
 
 
 def test_the_verb_writes_rows_an_order_and_what_is_in_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, given in (("apple", A), ("berry", B)):
-        rows.write(given.rows, tmp_path / f"{name}.jsonl")  # type: ignore[arg-type]
+    for name, each in (("apple", A), ("berry", B)):
+        rows.write(each.rows, tmp_path / f"{name}.jsonl")  # type: ignore[arg-type]
     first, second = str(tmp_path / "apple.jsonl"), str(tmp_path / "berry.jsonl")
     out, order = tmp_path / "out.csv", tmp_path / "train.order"
     words = ["data", "mix", f"{first}:3", f"{second}::5", "--mode", "weighted", "-o", str(out)]
@@ -298,3 +260,46 @@ def test_the_verb_writes_rows_an_order_and_what_is_in_it(
     words[-1] = "2"
     assert cli.main([*words, "--overwrite"]) == 2
     assert "--band must be two numbers" in capsys.readouterr().err
+
+
+# Order files
+
+
+@pytest.mark.parametrize("ids", [["a"], ["x/1", "x/2#2", "#3", "a b", "é", "a\u2028b", "a\rb"]])
+def test_an_order_file_is_read_back_as_it_was_written(ids: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "new" / "train.order"
+    write_order(ids, path)
+    assert read_order(path) == ids
+    assert path.read_bytes().decode().split("\n") == [*ids, ""]
+    path.write_bytes(b"\xef\xbb\xbfa\r\n\r\n b \n\nc")
+    assert read_order(path) == ["a", "b", "c"]
+
+
+def test_an_order_file_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "order"
+    for name in ("", " a", "a\n", "a\nb", "\ud83d"):
+        with pytest.raises(UsageError, match="cannot hold the id"):
+            write_order(["a", name], path)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(UsageError, match="cannot read the order in .*: No such file or directory$"):
+        read_order(path)
+    for content, says in ((b"\xff", "cannot read the order"), (b"\n\n", "no ids")):
+        path.write_bytes(content)
+        with pytest.raises(UsageError, match=says):
+            read_order(path)
+    with pytest.raises(StoreError, match="cannot write"):
+        write_order(["a"], path / "below")
+
+
+def test_an_order_names_rows_and_no_id_is_lost_in_silence() -> None:
+    known = {"a": 0, "b": 1, "c": 2, "twin": None}
+    assert arrange(["c", "a", "c"], known) == Ordered([2, 0, 2], 3, 0, 1)
+    wanted = ["c", "who", "a", "is", "this", "then"]
+    with pytest.raises(UsageError, match=r"4 of the order's 6 ids .*: 'who', 'is', 'this', \.\.\."):
+        arrange(wanted, known)
+    assert arrange(wanted, known, allow_unknown=True) == Ordered([2, 0], 6, 4, 0)
+    with pytest.raises(UsageError, match="'twin', and several sources have it"):
+        arrange(["twin"], known, allow_unknown=True)
+    with pytest.raises(UsageError) as refused:
+        arrange(["x" * 5_000], {})
+    assert len(str(refused.value)) < 200

@@ -28,27 +28,27 @@ def row(name: int, change: str = "") -> dict[str, Any]:
     return {"prompt": " ".join([*said[:19], change or said[19]]), "n": name}
 
 
-def sides(rows: list[dict[str, Any]], **options: Any) -> list[str]:
-    return [placed["split"] for placed in split(rows, HALVES, **options)]
+def splits(rows: list[dict[str, Any]], **options: Any) -> list[str]:
+    return [assigned["split"] for assigned in split(rows, HALVES, **options)]
 
 
 def test_rows_get_a_column_and_keep_their_order() -> None:
     rows = [row(n) for n in range(50)]
-    placed = list(split(rows))
-    assert [{k: v for k, v in one.items() if k != "split"} for one in placed] == rows
-    assert {one["split"] for one in placed} <= {"train", "validation", "test"}
+    assigned = list(split(rows))
+    assert [{k: v for k, v in one.items() if k != "split"} for one in assigned] == rows
+    assert {one["split"] for one in assigned} <= {"train", "validation", "test"}
 
 
 def test_shares_are_about_what_was_asked() -> None:
-    placed = split((row(n) for n in range(2_000)), {"a": 0.7, "b": 0.2, "c": 0.1, "d": 0})
-    counts = Counter(one["split"] for one in placed)
+    assigned = split((row(n) for n in range(2_000)), {"a": 0.7, "b": 0.2, "c": 0.1, "d": 0})
+    counts = Counter(one["split"] for one in assigned)
     assert abs(counts["a"] - 1_400) < 80 and abs(counts["b"] - 400) < 70
     assert counts["d"] == 0
 
 
 def test_near_duplicates_are_on_one_side() -> None:
     rows = [row(n, change) for change in ("", "other", "words") for n in range(40)]
-    found = sides(rows)
+    found = splits(rows)
     assert found[:40] == found[40:80] == found[80:] and len(set(found)) == 2
 
 
@@ -61,13 +61,13 @@ def test_a_short_prompt_with_other_names_is_on_the_same_side() -> None:
         [{"prompt": said.format(*names, n)} for n in range(10, 40)]
         for names in (("Susan", "Bob", "Robert"), ("Wilhelmina", "Xiomara", "Cosmo"))
     )
-    found = sides([*one, *other])
+    found = splits([*one, *other])
     assert found[:30] == found[30:] and len(set(found)) == 2
 
 
 def test_no_row_moves_when_others_are_added_behind() -> None:
     rows = [row(n % 40, f"x{'y' * (n // 40)}") for n in range(120)]
-    assert sides(rows[:70]) == sides(rows)[:70]
+    assert splits(rows[:70]) == splits(rows)[:70]
 
 
 def test_a_row_alone_is_on_the_same_side_in_any_order() -> None:
@@ -79,8 +79,8 @@ def test_a_row_alone_is_on_the_same_side_in_any_order() -> None:
 
 def bridged() -> list[dict[str, Any]]:
     """Two rows of different sides, and one that is close to both."""
-    first = next(n for n in range(99) if sides([row(n)]) == ["train"])
-    second = next(n for n in range(99) if sides([row(n)]) == ["test"])
+    first = next(n for n in range(99) if splits([row(n)]) == ["train"])
+    second = next(n for n in range(99) if splits([row(n)]) == ["test"])
     both = {"prompt": " ".join([*task(first), *task(second)]), "n": -1}
     return [row(first), row(second), both]
 
@@ -88,10 +88,12 @@ def bridged() -> list[dict[str, Any]]:
 def test_a_row_that_links_two_sides_is_left_out_and_nothing_moves() -> None:
     rows = bridged()
     options: dict[str, Any] = {"threshold": 0.4}
-    assert sides(rows, **options) == ["train", "test", LEFT_OUT]
-    assert sides([*rows, rows[2]], **options)[3] == LEFT_OUT
-    assert sides([*rows, rows[1]], **options)[3] == "test"
-    assert LEFT_OUT not in sides([rows[2], *rows[:2]], **options)  # before them, it draws them near
+    assert splits(rows, **options) == ["train", "test", LEFT_OUT]
+    assert splits([*rows, rows[2]], **options)[3] == LEFT_OUT
+    assert splits([*rows, rows[1]], **options)[3] == "test"
+    assert LEFT_OUT not in splits(
+        [rows[2], *rows[:2]], **options
+    )  # before them, it draws them near
 
 
 def test_rows_of_an_earlier_split_stay_in_any_order() -> None:
@@ -105,35 +107,31 @@ def test_rows_of_an_earlier_split_stay_in_any_order() -> None:
 
 def test_a_copy_goes_where_its_like_is_even_if_others_are_near() -> None:
     earlier = [{**row(1), "split": "train"}, {**row(1, "other"), "split": "test"}]
-    assert sides([row(1, "other"), row(1), row(1, "new")], keep=earlier) == [
+    assert splits([row(1, "other"), row(1), row(1, "new")], keep=earlier) == [
         *("test", "train", LEFT_OUT)
     ]
 
 
-def test_rows_that_were_left_out_are_not_kept() -> None:
+def test_rows_to_keep_are_in_a_split_and_those_left_out_are_ignored() -> None:
     rows = list(split(bridged(), HALVES, threshold=0.4))
-    assert sides(rows, keep=rows, threshold=0.4) == ["train", "test", LEFT_OUT]
-
-
-def test_a_row_to_keep_must_be_on_a_side() -> None:
-    with pytest.raises(UsageError, match="no side that is asked for: 'dev'"):
-        sides([row(1)], keep=[{**row(1), "split": "dev"}])
-    with pytest.raises(UsageError, match="no side that is asked for: None"):
-        sides([row(1)], keep=[row(1)])
+    assert splits(rows, keep=rows, threshold=0.4) == ["train", "test", LEFT_OUT]
+    for wrong in ("dev", None):
+        with pytest.raises(UsageError, match=f"no side that is asked for: {wrong!r}"):
+            splits([row(1)], keep=[{**row(1), "split": wrong}])
 
 
 def test_another_seed_gives_another_split() -> None:
     rows = [row(n) for n in range(60)]
-    assert sides(rows) == sides(rows, seed=0) != sides(rows, seed=1)
+    assert splits(rows) == splits(rows, seed=0) != splits(rows, seed=1)
 
 
 def test_other_numbers_are_another_task_unless_they_are_ignored() -> None:
     rows = [{"prompt": " ".join([*task(1), str(n)])} for n in range(40)]
-    assert len(set(sides(rows))) == 2
-    assert len(set(sides(rows, numbers="ignore"))) == 1
+    assert len(set(splits(rows))) == 2
+    assert len(set(splits(rows, numbers="ignore"))) == 1
 
 
-@pytest.mark.parametrize("shares", [{}, {"a": 0.5}, {"a": 1.5, "b": -0.5}, {"a": float("nan")}])
-def test_shares_that_cannot_be_are_the_callers_fault(shares: dict[str, float]) -> None:
-    with pytest.raises(UsageError, match="shares"):
-        list(split([row(1)], shares))
+def test_shares_that_cannot_be_are_the_callers_fault() -> None:
+    for shares in ({}, {"a": 0.5}, {"a": 1.5, "b": -0.5}, {"a": float("nan")}):
+        with pytest.raises(UsageError, match="shares"):
+            list(split([row(1)], shares))
