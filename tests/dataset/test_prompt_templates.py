@@ -1,4 +1,4 @@
-"""What a model is given: each style's text, stops and examples, with tokenizers built here."""
+"""Prompt templates: the text, stops and examples of each, with tokenizers built here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from infinite_rl.verification.self_consistency import default_system_prompt
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 REWARDS = get_reward_functions(timeout=20)
-BASE = [name for name, style in PROMPT_TEMPLATES.items() if style.frame]
+BASE = [name for name, template in PROMPT_TEMPLATES.items() if template.frame]
 HOSTILE = "Is {x} = %s? {{ 7 * 7 }} {% raw %} {0} \\boxed{} {prompt} #### 3"
 MATH: Row = {"type": "math", "prompt": "What is 2 + 5?", "answer": "7", "response": "2 + 5 = 7"}
 GSM8K: Row = {
@@ -40,8 +40,8 @@ MBPP: Row = {
 TOLD: Row = {"type": "instruction", "prompt": "No commas.", "answer": "[]", "response": "Well."}
 
 
-def row_for(style: str) -> Row:
-    return MBPP if PROMPT_TEMPLATES[style].language else MATH
+def row_for(name: str) -> Row:
+    return MBPP if PROMPT_TEMPLATES[name].language else MATH
 
 
 # --- the texts, as they are published
@@ -86,71 +86,54 @@ def test_r1_zero_is_a_conversation_whose_thinking_is_opened() -> None:
     )
 
 
-@pytest.mark.parametrize("style", ["plain", "humaneval"])
-def test_a_prompt_that_is_gone_on_with_stands_alone(style: str) -> None:
-    assert render_prompt(style, MBPP).text == MBPP["prompt"]
+def test_every_base_template_keeps_prompts_instructions_and_examples_as_they_are() -> None:
+    for name in ("plain", "humaneval"):
+        assert render_prompt(name, MBPP).text == MBPP["prompt"]
+    for name in BASE:
+        row = row_for(name)
+        hostile, example = ({**row, "prompt": f"{HOSTILE} {n}"} for n in (1, 2))
+        shots = [{**example, "response": HOSTILE}]
+        text = render_prompt(name, hostile, few_shot=shots, system=HOSTILE).text
+        assert f"{HOSTILE} 1" in text and text.count(HOSTILE) >= 3, name
+
+        brief, silent = (render_prompt(name, row, system=text).text for text in ("Be brief.", ""))
+        assert 0 <= brief.index("Be brief.") < brief.index(row["prompt"]), name
+        assert len(silent) <= len(render_prompt(name, row).text)
+        assert "A conversation" not in silent and "step by step" not in silent
+
+        shots = [{**row, "prompt": f"Task {n}", "response": f"Reply {n}"} for n in range(3)]
+        text = render_prompt(name, row, few_shot=shots).text
+        words = [word for n in range(3) for word in (f"Task {n}", f"Reply {n}")]
+        positions = [text.index(word) for word in [*words, row["prompt"]]]
+        assert positions == sorted(positions), name
+
+        # An example continues where a turn of the model begins.
+        before = render_prompt(name, {**row, "prompt": "Task 0"}).text
+        after = render_prompt(name, row, few_shot=[{**row, "prompt": "Task 0"}]).text
+        assert after.startswith(before + PROMPT_TEMPLATES[name].shown(sample_of(row))), name
 
 
-@pytest.mark.parametrize("style", BASE)
-def test_what_a_prompt_says_stays_as_it_is(style: str) -> None:
-    row, example = ({**row_for(style), "prompt": f"{HOSTILE} {n}"} for n in (1, 2))
-    found = render_prompt(style, row, few_shot=[{**example, "response": HOSTILE}], system=HOSTILE)
-    assert f"{HOSTILE} 1" in found.text and found.text.count(HOSTILE) >= 3
+# --- answers and examples: the rewards read every form that a template asks for
 
 
-@pytest.mark.parametrize("style", BASE)
-def test_instructions_of_ones_own_come_first_and_none_on_request(style: str) -> None:
-    row = row_for(style)
-    told, silent = (render_prompt(style, row, system=text).text for text in ("Be brief.", ""))
-    assert 0 <= told.index("Be brief.") < told.index(row["prompt"])
-    assert len(silent) <= len(render_prompt(style, row).text)
-    assert "A conversation" not in silent and "step by step" not in silent
+def marks(row: Row, name: str) -> tuple[str, float]:
+    """The verdict of the row's reward on its own response, as an example of this template."""
+    sample, template = sample_of(row), PROMPT_TEMPLATES[name]
+    shown = RenderedPrompt("", begun=template.begun).response(template.shown(sample))
+    verdict = score(sample, shown, REWARDS)
+    return verdict.status, verdict.format_score
 
 
-# --- answers and examples: every form that is asked for is one that the reward reads
+def test_an_answer_or_a_program_in_the_form_of_the_template_passes() -> None:
+    for row in (MATH, GSM8K, BOXED):
+        for name in ("chat", "r1_zero", "qwen", "question_answer"):
+            in_tags = name in ("chat", "r1_zero") or row is GSM8K  # the math reward's form is a tag
+            assert marks(row, name) == ("passed", 1.0 if in_tags else 0.0), (row, name)
+    for name in ("chat", "r1_zero", "qwen", "mbpp", "humaneval", "plain"):
+        assert marks(MBPP, name) == ("passed", 1.0), name
 
 
-def marks(row: Row, style: str) -> tuple[str, float]:
-    """What the row's reward says of its own response, as an example of this style."""
-    sample = sample_of(row)
-    shown = RenderedPrompt("", begun=PROMPT_TEMPLATES[style].begun).response(
-        PROMPT_TEMPLATES[style].shown(sample)
-    )
-    found = score(sample, shown, REWARDS)
-    return found.status, found.format_score
-
-
-@pytest.mark.parametrize("style", ["chat", "r1_zero", "qwen", "question_answer"])
-@pytest.mark.parametrize("row", [MATH, GSM8K, BOXED], ids=["math", "gsm8k", "boxed"])
-def test_an_answer_in_the_form_of_the_style_passes(row: Row, style: str) -> None:
-    in_tags = style in ("chat", "r1_zero") or row is GSM8K  # the math reward's form is a tag
-    assert marks(row, style) == ("passed", 1.0 if in_tags else 0.0)
-
-
-@pytest.mark.parametrize("style", ["chat", "r1_zero", "qwen", "mbpp", "humaneval", "plain"])
-def test_a_program_in_the_form_of_the_style_passes(style: str) -> None:
-    assert marks(MBPP, style) == ("passed", 1.0)
-
-
-@pytest.mark.parametrize("style", BASE)
-def test_every_example_is_in_the_text_in_order_before_the_task(style: str) -> None:
-    row = row_for(style)
-    examples = [{**row, "prompt": f"Task {n}", "response": f"Reply {n}"} for n in range(3)]
-    text = render_prompt(style, row, few_shot=examples).text
-    words = [word for n in range(3) for word in (f"Task {n}", f"Reply {n}")]
-    places = [text.index(word) for word in [*words, row["prompt"]]]
-    assert places == sorted(places)
-
-
-@pytest.mark.parametrize("style", BASE)
-def test_an_example_is_put_as_a_turn_of_the_model_goes_on(style: str) -> None:
-    row = row_for(style)
-    before = render_prompt(style, {**row, "prompt": "Task 0"}).text
-    after = render_prompt(style, row, few_shot=[{**row, "prompt": "Task 0"}]).text
-    assert after.startswith(before + PROMPT_TEMPLATES[style].shown(sample_of(row)))
-
-
-def test_tagged_programs_are_shown_bare_where_the_style_wants_them_bare() -> None:
+def test_tagged_programs_are_shown_bare_if_the_template_wants_them_bare() -> None:
     response = f"So:\n{tagged(fenced(ADD, 'python'))}"
     coding = {**MBPP, "type": "coding", "response": response}
     assert PROMPT_TEMPLATES["mbpp"].shown(sample_of(coding)) == f"{ADD}\n[DONE]"
@@ -174,14 +157,14 @@ def test_instructions_to_follow_say_their_form_themselves() -> None:
 
 
 def test_a_response_ends_at_the_first_stop_string() -> None:
-    asked = RenderedPrompt("", ("[DONE]", "\nQuestion:"))
-    assert asked.response("7\nQuestion: 8? [DONE]") == asked.response("7") == "7"
+    prompt = RenderedPrompt("", ("[DONE]", "\nQuestion:"))
+    assert prompt.response("7\nQuestion: 8? [DONE]") == prompt.response("7") == "7"
     assert RenderedPrompt("").response("7\nQuestion:") == "7\nQuestion:"
 
 
 def test_what_the_prompt_has_begun_is_judged_with_the_completion() -> None:
-    asked = render_prompt("r1_zero", GSM8K)
-    said = asked.response(" <answer>14</answer>? No. </think> <answer>15</answer>\nUser: And?")
+    prompt = render_prompt("r1_zero", GSM8K)
+    said = prompt.response(" <answer>14</answer>? No. </think> <answer>15</answer>\nUser: And?")
     assert said == "<think> <answer>14</answer>? No. </think> <answer>15</answer>"
     found = score(sample_of(GSM8K), said, REWARDS)
     assert (found.status, found.format_score) == ("passed", 1.0)
@@ -203,53 +186,37 @@ def test_a_response_that_begins_with_its_thinking_goes_on_where_the_text_ends() 
     assert RenderedPrompt("").rest(trace) == trace
 
 
-# --- what cannot be asked
+# --- what cannot be rendered
 
 
-def test_an_unknown_style_is_refused_with_those_that_there_are() -> None:
+def test_a_template_that_does_not_fit_is_refused() -> None:
     with pytest.raises(UnknownName, match=r"unknown prompt template 'qwem'; known: chat, .*plain"):
         render_prompt("qwem", MATH)
-
-
-@pytest.mark.parametrize("style", ["mbpp", "humaneval"])
-def test_a_style_for_programs_refuses_what_is_none(style: str) -> None:
-    with pytest.raises(
-        UsageError, match=f"the prompt template {style} asks for python programs, but .*'ma"
-    ):
-        render_prompt(style, MATH)
-
-
-@pytest.mark.parametrize("tokenizer", [None, object()])
-def test_a_model_without_a_template_is_referred_to_the_base_styles(tokenizer: Any) -> None:
-    with pytest.raises(UsageError, match=f"needs a tokenizer .* base model: {', '.join(BASE)}$"):
-        render_prompt("chat", MATH, tokenizer)
+    for name in ("mbpp", "humaneval"):
+        said = f"the prompt template {name} asks for python programs, but .*'ma"
+        with pytest.raises(UsageError, match=said):
+            render_prompt(name, MATH)
+    for tokenizer in (None, object()):
+        said = f"needs a tokenizer .* base model: {', '.join(BASE)}$"
+        with pytest.raises(UsageError, match=said):
+            render_prompt("chat", MATH, tokenizer)
 
 
 # --- the benchmarks
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the benchmarks' files are not there")
-@pytest.mark.parametrize(
-    ("name", "path", "style"),
-    [
-        ("gsm8k", "gsm8k/test.jsonl", "chat"),
-        ("gsm8k", "gsm8k/test.jsonl", "qwen"),
-        ("gsm8k", "gsm8k/test.jsonl", "r1_zero"),
-        ("gsm8k", "gsm8k/test.jsonl", "question_answer"),
-        ("math", "math500/test.jsonl", "qwen"),
-        ("math", "math500/test.jsonl", "r1_zero"),
-        ("mbpp", "mbpp/sanitized-mbpp.json", "mbpp"),
-        ("mbpp", "mbpp/sanitized-mbpp.json", "chat"),
-    ],
-)
-def test_examples_from_benchmarks_pass_in_the_form_of_the_style(
-    name: str, path: str, style: str
-) -> None:
-    rows = [*load(name, DATA / path)]
-    for row in rows[:: len(rows) // 10]:
-        assert marks(row, style) == ("passed", 0.0 if (name, style) == ("math", "qwen") else 1.0), (
-            row
-        )
+def test_examples_from_benchmarks_pass_in_the_form_of_the_template() -> None:
+    for benchmark, path, names in (
+        ("gsm8k", "gsm8k/test.jsonl", ("chat", "qwen", "r1_zero", "question_answer")),
+        ("math", "math500/test.jsonl", ("qwen", "r1_zero")),
+        ("mbpp", "mbpp/sanitized-mbpp.json", ("mbpp", "chat")),
+    ):
+        rows = [*load(benchmark, DATA / path)]
+        for name in names:
+            form = 0.0 if (benchmark, name) == ("math", "qwen") else 1.0
+            for row in rows[:: len(rows) // 10]:
+                assert marks(row, name) == ("passed", form), row
 
 
 # --- chat templates: a real tokenizer, with the template of a model that was tuned to chat
@@ -351,31 +318,29 @@ def test_a_template_that_fails_is_one_clear_line() -> None:
         render_prompt("chat", MATH, broken)
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
+def test_a_template_may_fail_in_any_way() -> None:
+    for template in (
         "{% for n in range(10 ** 9) %}.{% endfor %}",
         "{{ 1 / 0 }}",
         "{% for n in %}",
         "{{ 'a' + 1 }}",
-    ],
-)
-def test_a_template_may_fail_in_any_way(template: str) -> None:
-    with pytest.raises(UsageError, match="the tokenizer's chat template cannot be applied: ."):
-        render_prompt("chat", MATH, tokenizer_of(template))
+    ):
+        with pytest.raises(UsageError, match="the tokenizer's chat template cannot be applied: ."):
+            render_prompt("chat", MATH, tokenizer_of(template))
+
+
+OPENING = QWEN.replace("assistant\n' }}{%- endif", "assistant\n<think>\n' }}{%- endif")
 
 
 def test_thinking_that_the_template_opens_is_judged_with_the_completion() -> None:
-    opening = QWEN.replace("assistant\n' }}{%- endif", "assistant\n<think>\n' }}{%- endif")
-    assert opening != QWEN
-    found = render_prompt("chat", MATH, tokenizer_of(opening))
+    assert OPENING != QWEN
+    found = render_prompt("chat", MATH, tokenizer_of(OPENING))
     assert found.begun == "<think>\n" and found.text.endswith(found.begun)
     assert found.response("6? 7.\n</think>\n\n7") == "<think>\n6? 7.\n</think>\n\n7"
 
 
 def test_thinking_that_the_template_opens_is_learnt_once() -> None:
-    opening = QWEN.replace("assistant\n' }}{%- endif", "assistant\n<think>\n' }}{%- endif")
-    tokenizer = tokenizer_of(opening, eos="<|im_end|>")
+    tokenizer = tokenizer_of(OPENING, eos="<|im_end|>")
     examples = pytest.importorskip("infinite_rl.training.core.encoding").examples
     row = {**MATH, "response": f"<think>\n2 + 5.\n</think>\n\n{tagged('7')}"}
     (found,) = examples([row], tokenizer, "chat", 1_000)
@@ -385,8 +350,7 @@ def test_thinking_that_the_template_opens_is_learnt_once() -> None:
 
 
 def test_a_response_without_thinking_passes_where_the_template_opens_it() -> None:
-    opening = QWEN.replace("assistant\n' }}{%- endif", "assistant\n<think>\n' }}{%- endif")
-    tokenizer = tokenizer_of(opening, eos="<|im_end|>")
+    tokenizer = tokenizer_of(OPENING, eos="<|im_end|>")
     examples = pytest.importorskip("infinite_rl.training.core.encoding").examples
     row = {**MATH, "response": f"2 + 5 = 7, so {tagged('7')}"}
     (found,) = examples([row], tokenizer, "chat", 1_000)
@@ -396,28 +360,24 @@ def test_a_response_without_thinking_passes_where_the_template_opens_it() -> Non
     assert score(sample_of(row), said, REWARDS).status == "passed"
 
 
-@pytest.mark.parametrize("style", PROMPT_TEMPLATES)
-def test_a_text_begins_with_the_tokenizers_first_token_once(style: str) -> None:
-    tokenizer = tokenizer_of(LLAMA, bos=True)
-    row = row_for(style)
-    found = ids(tokenizer, render_prompt(style, row, tokenizer).text)
-    assert found[0] == tokenizer.bos_token_id and found.count(tokenizer.bos_token_id) == 1
-    bare = tokenizer_of(QWEN)
-    assert not render_prompt(style, row, bare).text.startswith("<s>")
+def test_a_text_begins_with_the_tokenizers_first_token_once() -> None:
+    tokenizer, bare = tokenizer_of(LLAMA, bos=True), tokenizer_of(QWEN)
+    for name in PROMPT_TEMPLATES:
+        found = ids(tokenizer, render_prompt(name, row_for(name), tokenizer).text)
+        first = tokenizer.bos_token_id
+        assert found[0] == first and found.count(first) == 1, name
+        assert not render_prompt(name, row_for(name), bare).text.startswith("<s>")
 
 
-@pytest.mark.parametrize("style", PROMPT_TEMPLATES)
-@pytest.mark.parametrize("bos", [False, True])
-def test_prompt_and_answer_tokenised_apart_are_the_tokens_of_the_whole(
-    style: str, bos: bool
-) -> None:
-    """Where a turn ends in a special token or a line break, nothing merges across the border."""
-    tokenizer = tokenizer_of(LLAMA if bos else QWEN, bos=bos)
-    text = render_prompt(style, row_for(style), tokenizer).text
+def test_prompt_and_answer_tokenised_apart_are_the_tokens_of_the_whole() -> None:
+    """A turn ends in a special token or a line break, so nothing merges across the border."""
     answer = " So it is 7.\n<answer>7</answer>"
-    apart = ids(tokenizer, text) + ids(tokenizer, answer)
-    assert apart == ids(tokenizer, text + answer)
-    assert tokenizer.decode(apart) == text + answer
+    for tokenizer in (tokenizer_of(QWEN), tokenizer_of(LLAMA, bos=True)):
+        for name in PROMPT_TEMPLATES:
+            text = render_prompt(name, row_for(name), tokenizer).text
+            apart = ids(tokenizer, text) + ids(tokenizer, answer)
+            assert apart == ids(tokenizer, text + answer), name
+            assert tokenizer.decode(apart) == text + answer
 
 
 def test_special_tokens_of_a_template_are_single_tokens_and_stand_once_a_turn() -> None:
