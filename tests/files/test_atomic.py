@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import stat
 from functools import partial
@@ -145,6 +146,7 @@ def test_what_others_are_making_is_not_cleared_and_an_old_gets_its_name_back(
 
 
 def test_no_lock_is_held_after_the_rename(tmp_path: Path) -> None:
+    gc.collect()  # sockets of other tests are closed now, not meanwhile
     before = len(os.listdir("/dev/fd"))
     left(tmp_path, "began", old=False)
     clear_abandoned(tmp_path)
