@@ -1,8 +1,8 @@
-"""Where a job runs and what it may use: nothing of it is written into this package.
+"""The SageMaker config: where jobs run, and their resources. This package has no account in it.
 
-What a key is comes from the first of these that says it: a flag, the variable INFINITE_RL_<KEY>,
-the file `launch.yaml` of the folder. After them a region comes from AWS's own variables and
-profile, and an account from the role's ARN or from the credentials (STS).
+A key is set by a flag, else by the variable INFINITE_RL_<KEY>, else by the folder's `launch.yaml`.
+The default region is that of AWS's own variables and profile, the default account that of the
+role's ARN or of the credentials (STS).
 """
 
 from __future__ import annotations
@@ -19,31 +19,30 @@ from ..errors import UsageError
 
 FILE = "launch.yaml"
 VARIABLE = "INFINITE_RL_"
-_DAY_S = 24 * 60 * 60
 
 
 class SageMakerConfig(Config):
-    """Where jobs run, and what each of them gets.
+    """Where jobs run, and the resources of each job.
 
-    region           such as eu-west-1
-    account          the number of the AWS account, of 12 digits
-    role             the role that a job runs as: its ARN, or its name within the account
-    bucket           of S3, for sources, checkpoints, traces and outputs
-    prefix           the folder in the bucket under which all of them lie
-    repository       of ECR, for the image
-    image            another image's whole address, in place of the repository's
-    instance_type    of each machine
-    instance_count   machines
-    volume_gb        disk of each machine, in GB
-    max_days         after which a job is stopped
-    environment      variables of the container
-    tags             of the job
-    inputs           more folders of S3 that the container finds in /opt/ml/input/data/<name>
-    subnets          of a network of your own
-    security_groups  of that network
+    region           the AWS region, for example eu-west-1
+    account          the AWS account, 12 digits
+    role             the IAM role of jobs: its ARN, or its name within the account
+    bucket           the S3 bucket for sources, checkpoints, traces and outputs
+    prefix           the folder in the bucket that holds all of them
+    repository       the ECR repository of the image
+    image            the full address of another image, instead of the repository's
+    instance_type    the type of each machine
+    instance_count   the number of machines
+    volume_gb        the disk of each machine in GB
+    max_days         the days after which a job is stopped
+    environment      the variables of the container
+    tags             the tags of the job
+    inputs           more folders in S3, which the container finds in /opt/ml/input/data/<name>
+    subnets          the subnets of a VPC
+    security_groups  the security groups of that VPC
 
     Raises:
-        UsageError: a value of the wrong type, form or range; the message names the key.
+        UsageError: a value has the wrong type, form or range; the message names the key.
     """
 
     region: str = ""
@@ -56,7 +55,7 @@ class SageMakerConfig(Config):
     instance_type: str = "ml.p4de.24xlarge"
     instance_count: int = ranged(1, 1, 1000)
     volume_gb: int = ranged(200, 1)
-    max_days: Number = ranged(5.0, 1 / 24, 28)  # the service's own limit
+    max_days: Number = ranged(5.0, 1 / 24, 28)  # SageMaker's limit
     environment: Mapping[str, Any] = field(default_factory=dict)
     tags: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -67,7 +66,7 @@ class SageMakerConfig(Config):
         for name, (pattern, example) in _FORMS.items():
             value = getattr(self, name)
             if value and not re.fullmatch(pattern, value, re.ASCII):
-                raise UsageError(f"{name} must be such as {example}, not {value!r}")
+                raise UsageError(f"{name} must look like {example}, not {value!r}")
         for name in ("environment", "tags", "inputs"):
             _check_texts(name, getattr(self, name))
         if bool(self.subnets) != bool(self.security_groups):
@@ -75,8 +74,9 @@ class SageMakerConfig(Config):
 
     @property
     def partition(self) -> str:
-        """The part of AWS that the region is in, as ARNs name it."""
-        return next((name for start, name in _PARTITIONS if self.region.startswith(start)), "aws")
+        """The partition of the region, as ARNs name it."""
+        names = (name for start, name in _PARTITIONS.items() if self.region.startswith(start))
+        return "-".join(["aws", *names])
 
     @property
     def registry(self) -> str:
@@ -92,13 +92,13 @@ class SageMakerConfig(Config):
         return f"arn:{self.partition}:iam::{self.account}:role/{self.role}"
 
     def uri(self, *parts: str) -> str:
-        """The address of something in the bucket."""
+        """The URI of an object or a folder under the prefix."""
         return "/".join(("s3:/", self.bucket, *filter(None, (self.prefix, *parts))))
 
     @property
     def max_seconds(self) -> int:
         """`max_days` in seconds."""
-        return int(self.max_days * _DAY_S)
+        return int(self.max_days * 24 * 60 * 60)
 
 
 _FORMS: Mapping[str, tuple[str, str]] = {
@@ -111,87 +111,81 @@ _FORMS: Mapping[str, tuple[str, str]] = {
     "image": (r"[\w.:/@-]{1,255}", "HOST/NAME:TAG"),
     "instance_type": (r"ml\.[a-z0-9-]+\.[a-z0-9-]+", "ml.p4de.24xlarge"),
 }
-_PARTITIONS = (
-    ("cn-", "aws-cn"),
-    ("us-gov-", "aws-us-gov"),
-    ("us-isob-", "aws-iso-b"),
-    ("us-iso-", "aws-iso"),
-)
-# What the service takes: names, and characters of a value (and which, for tags).
-_TEXTS: Mapping[str, tuple[str, str]] = {
-    "environment": (r"[a-zA-Z_]\w{0,511}", r"[^\0]{0,512}"),
-    "tags": (r"[\w .:/=+@-]{1,128}", r"[\w .:/=+@-]{0,256}"),
-    "inputs": (r"[\w.-]{1,64}", r"s3://[^/]+/?.{0,1000}"),
+_PARTITIONS = {"cn-": "cn", "us-gov-": "us-gov", "us-isob-": "iso-b", "us-iso-": "iso"}
+# Of SageMaker: the patterns of names and values, and how many the job's own leave.
+_TEXTS: Mapping[str, tuple[str, str, int]] = {
+    "environment": (r"[a-zA-Z_]\w{0,511}", r"[^\0]{0,512}", 80),
+    "tags": (r"[\w .:/=+@-]{1,128}", r"[\w .:/=+@-]{0,256}", 40),
+    "inputs": (r"[\w.-]{1,64}", r"s3://[^/]+/?.{0,1000}", 18),
 }
-CONFIG_INPUT, SOURCE_INPUT = "config", "source"  # what every job's own files are found under
-_MOST = {"environment": 80, "tags": 40, "inputs": 18}  # what is left of the service's limit
+CONFIG_INPUT, SOURCE_INPUT = "config", "source"  # the inputs that every job has
 
 
-def _check_texts(key: str, given: Mapping[str, Any]) -> None:
-    names, values = _TEXTS[key]
-    if len(given) > _MOST[key]:
-        raise UsageError(f"{key} holds {len(given)} values, of at most {_MOST[key]}")
-    for name, value in given.items():
+def _check_texts(key: str, texts: Mapping[str, Any]) -> None:
+    name_pattern, value_pattern, limit = _TEXTS[key]
+    if len(texts) > limit:
+        raise UsageError(f"{key} holds {len(texts)} values, of at most {limit}")
+    for name, value in texts.items():
         if not isinstance(value, str):
-            raise UsageError(f"{key}.{name} must be a text: put quotes around {value!r}")
-        if not re.fullmatch(names, name, re.ASCII):
-            raise UsageError(f"{key} cannot hold the name {name!r}")
-        if not re.fullmatch(values, value):
-            raise UsageError(f"{key}.{name} cannot be what it is: too long, or of another form")
+            raise UsageError(f"{key}.{name} must be a string: put quotes around {value!r}")
+        if not re.fullmatch(name_pattern, name, re.ASCII):
+            raise UsageError(f"{key} has an invalid name: {name!r}")
+        if not re.fullmatch(value_pattern, value):  # which may be a secret
+            raise UsageError(f"{key}.{name} has an invalid value: too long, or malformed")
         if key == "inputs" and name in (CONFIG_INPUT, SOURCE_INPUT):
-            raise UsageError(f"inputs.{name}: every job has an input of that name already")
+            raise UsageError(f"inputs.{name}: every job has an input of that name")
 
 
 def read(folder: Path, flags: Mapping[str, Any], file: Path | None = None) -> SageMakerConfig:
-    """What flags, variables and a file say; `resolve` adds what AWS knows.
+    """Read the config from flags, variables and a file; `resolve` adds what AWS knows.
 
     Raises:
-        UsageError: a key is not known, a value cannot be, or `file` is not there.
+        UsageError: a key is unknown, a value is invalid, or `file` does not exist.
         StoreError: the file cannot be read.
     """
     path = file or folder / FILE
-    told: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if file or path.exists():
         SageMakerConfig.read(path)
-        told = read_yaml(path)
+        values = read_yaml(path)
     for key, kind in SageMakerConfig.kinds().items():
         if kind is str and (value := os.environ.get(VARIABLE + key.upper(), "").strip()):
-            told[key] = value
-    told |= {key: value for key, value in flags.items() if value not in (None, "")}
-    return SageMakerConfig(**told)
+            values[key] = value
+    values |= {key: value for key, value in flags.items() if value not in (None, "")}
+    return SageMakerConfig(**values)
 
 
 def resolve(
-    place: SageMakerConfig,
+    config: SageMakerConfig,
     needed: Sequence[str],
     *,
     region: Callable[[], str] = str,
     account: Callable[[SageMakerConfig], str] = lambda _: "",
 ) -> SageMakerConfig:
-    """The place with all that is needed; `region` and `account` are asked for what is missing.
+    """Return the config with all needed keys; `region` and `account` are called for missing ones.
 
     Raises:
-        UsageError: something is missing still; the message says how to give each.
+        UsageError: keys are missing; the message says how to set each.
     """
-    if not place.region:
-        own = (os.environ.get(name, "") for name in ("AWS_REGION", "AWS_DEFAULT_REGION"))
-        place = replace(place, region=next(filter(None, own), "") or region())
-    if not place.account and place.role.startswith("arn:"):
-        place = replace(place, account=place.role.split(":")[4])
-    missing = [key for key in needed if not getattr(place, key) and key != "account"]
-    if "account" in needed and not place.account and not missing:
-        place = replace(place, account=account(place))
-    if missing := missing or [key for key in needed if not getattr(place, key)]:
-        raise UsageError("; ".join(map(_how_to_give, missing)))
-    return place
-
-
-def _how_to_give(key: str) -> str:
-    also = {
-        "region": ", or as AWS_REGION, or in your AWS profile",
-        "account": ", or with credentials that AWS's STS knows, or with a role's whole ARN",
-    }
-    return (
-        f"the {key} is missing ({SageMakerConfig.explained()[key]}): give it as --{key}, as "
-        f"the variable {VARIABLE}{key.upper()}, or as `{key}:` in {FILE}{also.get(key, '')}"
-    )
+    if not config.region:
+        variables = (os.environ.get(name, "") for name in ("AWS_REGION", "AWS_DEFAULT_REGION"))
+        config = replace(config, region=next(filter(None, variables), "") or region())
+    if not config.account and config.role.startswith("arn:"):
+        config = replace(config, account=config.role.split(":")[4])
+    missing = [key for key in needed if not getattr(config, key) and key != "account"]
+    if "account" in needed and not config.account and not missing:
+        config = replace(config, account=account(config))
+        missing = [] if config.account else ["account"]
+    if missing:
+        other_ways = {
+            "region": ", or as AWS_REGION, or in your AWS profile",
+            "account": ", or use credentials that AWS's STS knows, or a role's full ARN",
+        }
+        meanings = SageMakerConfig.explained()
+        problems = (
+            f"the {key} is missing ({meanings[key]}): set it as --{key}, as the variable "
+            f"{VARIABLE}{key.upper()}, or as `{key}:` in {FILE}{other_ways.get(key, '')}"
+            for key in missing
+        )
+        raise UsageError("; ".join(problems))
+    return config

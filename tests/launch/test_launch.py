@@ -123,32 +123,37 @@ def test_each_partition_of_aws_has_its_own_addresses() -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"region": "Europe"}, "region must be such as eu-west-1"),
-    ({"account": "12"}, "account must be"),
-    ({"bucket": "My_Bucket"}, "bucket must be"),
-    ({"bucket": "s3://bucket"}, "bucket must be"),
-    ({"role": "a b"}, "role must be"),
-    ({"prefix": "/a/"}, "prefix must be"),
-    ({"prefix": "a/../b"}, "prefix must be"),
-    ({"account": "12345678901\u0662"}, "account must be"),
-    ({"environment": {"A": "x\0"}}, "environment.A cannot be"),
-    ({"instance_type": "p4de.24xlarge"}, "instance_type must be such as ml.p4de"),
+    ({"region": "Europe"}, "region must look like eu-west-1"),
+    ({"account": "12"}, "account must look like"),
+    ({"bucket": "My_Bucket"}, "bucket must look like"),
+    ({"bucket": "s3://bucket"}, "bucket must look like"),
+    ({"role": "a b"}, "role must look like"),
+    ({"prefix": "/a/"}, "prefix must look like"),
+    ({"prefix": "a/../b"}, "prefix must look like"),
+    ({"account": "12345678901\u0662"}, "account must look like"),
+    ({"environment": {"A": "x\0"}}, "environment.A has an invalid value"),
+    ({"instance_type": "p4de.24xlarge"}, "instance_type must look like ml.p4de"),
     ({"instance_count": 0}, "instance_count must be at least 1"),
     ({"instance_count": "two"}, "instance_count must be a whole number"),
     ({"max_days": 29}, "max_days must be at most 28"),
-    ({"environment": {"A": 1}}, "environment.A must be a text"),
-    ({"environment": {"A-B": "1"}}, "environment cannot hold the name 'A-B'"),
-    ({"environment": {"A": "x" * 513}}, "environment.A cannot be"),
-    ({"environment": {"HF_TOKEN": "hf_" + "x" * 600}}, "environment.HF_TOKEN cannot (?!.*hf_x)"),
-    ({"tags": {"a": "<b>"}}, "tags.a cannot be"),
-    ({"inputs": {"rows": "https://x"}}, "inputs.rows cannot be"),
+    ({"environment": {"A": 1}}, "environment.A must be a string"),
+    ({"environment": {"A-B": "1"}}, "environment has an invalid name: 'A-B'"),
+    ({"environment": {"A": "x" * 513}}, "environment.A has an invalid value"),
+    (
+        {"environment": {"HF_TOKEN": "hf_" + "x" * 600}},
+        "HF_TOKEN has an invalid value(?!.*hf_x)",
+    ),
+    ({"tags": {"a": "<b>"}}, "tags.a has an invalid value"),
+    ({"inputs": {"rows": "https://x"}}, "inputs.rows has an invalid value"),
     ({"inputs": {"source": "s3://b/c"}}, "inputs.source: every job has"),
     ({"subnets": ["subnet-1"]}, "subnets and security_groups go together"),
 ]
 
 
 def test_what_the_service_would_refuse_is_refused_here(tmp_path: Path) -> None:
-    calls = [(f"UsageError: {said}", partial(SageMakerConfig.of, values)) for values, said in WRONG]
+    calls = [
+        (f"UsageError: .*{said}", partial(SageMakerConfig.of, values)) for values, said in WRONG
+    ]
     (tmp_path / "launch.yaml").write_text("buket: a-bucket\n", encoding="utf-8")
     typo = "launch.yaml: unknown key 'buket'; did you mean bucket"
     calls += [(typo, lambda: read(tmp_path, {}))]

@@ -465,7 +465,7 @@ WRONG_FLAGS = {
     "--local --gpus 0,0": "--gpus is a list of GPU numbers",
     "--dry_run --build": "--dry_run does nothing",
     "--image_tag a/b": "a tag is up to 128",
-    "--instance_type p4": "instance_type must be such as",
+    "--instance_type p4": "instance_type must look like",
     "--instance_count 0": "instance_count must be at least 1",
     "--instance_count 2": "the engine local uses one machine",
     "--eval_config nowhere.yaml": "nowhere.yaml: there is no such file",
