@@ -157,7 +157,7 @@ class Family:
 
     def step(self, draw: Draw, row: Row | str, /, **parameters: Any) -> Step:
         """The step of a row, with its parameters drawn."""
-        row = self._rows[row] if isinstance(row, str) else row
+        row = self.row(row) if isinstance(row, str) else row
         drawn = draw_parameters(draw, row.fields.get("draw", ""), parameters)
         return Step(
             row.text("say", drawn),
@@ -172,7 +172,7 @@ class Family:
 
     def _helpers(self, row: Row, parameters: Parameters) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The helpers that a row uses, in Python and JavaScript."""
-        used = [self._rows[name] for name in row.text("use", parameters).split()]
+        used = [self.row(name) for name in row.text("use", parameters).split()]
         python, javascript = (
             tuple(filter(None, (helper.text(key, parameters) for helper in used)))
             for key in ("py", "js")
@@ -193,7 +193,7 @@ class Family:
 
         Its inputs are discriminating ones out of `edges` and what `fresh` draws; or else the edges.
         """
-        row, solution = self._rows[name], self._rows[code or name]
+        row, solution = self.row(name), self.row(code or name)
         names = row.fields["name"].split()
         function = fill(draw.pick(names) if names[1:] else names[0], parameters)
         stories = row.text("tale", parameters).replace('""', "").split("\n")
@@ -230,7 +230,7 @@ class Family:
         fresh: Callable[[], tuple[Any, ...]],
     ) -> CodingTask:
         """The task of the row "pipeline": its function does the steps in order on its argument."""
-        last, row = steps[-1], self._rows["pipeline"]
+        last, row = steps[-1], self.row("pipeline")
         parameters = {"how": last.explanation, "type": last.returns, **parameters}
         task = self.task(
             draw, "pipeline", parameters, lambda value: run(steps, value), edges, fresh
@@ -286,7 +286,7 @@ def joined_helpers(helpers: Iterable[str], language: str) -> str:
 
 def plan_sentences(row: Row, steps: Sequence[Step]) -> list[str]:
     """One sentence of an explanation for each step, after the patterns of the row."""
-    patterns = PROMPT.rows("plan")[0].fields | row.fields
+    patterns = PROMPT.row("plan").fields | row.fields
     if len(steps) == 1:
         return [fill(patterns["only"], {"say": steps[0].instruction})]
     leads = patterns["lead"].split("\n")

@@ -16,9 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from pathlib import Path
 from statistics import mean
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -28,7 +30,14 @@ from infinite_rl.errors import ProviderRefused, UsageError
 from infinite_rl.layout import SECTIONS
 from infinite_rl.parsing.sections import ExampleParser, code_blocks
 from infinite_rl.procedural import ProceduralProvider, families
-from infinite_rl.procedural.code import Step, has_discriminating_inputs, literal
+from infinite_rl.procedural.code import (
+    Family,
+    Step,
+    has_discriminating_inputs,
+    literal,
+    write_problem,
+)
+from infinite_rl.procedural.code_tables import read_table
 from infinite_rl.procedural.draw import Draw
 from infinite_rl.procedural.families import CODING
 from infinite_rl.procedural.wording import Problem, decimal, polynomial
@@ -37,7 +46,7 @@ from infinite_rl.tasks import TASKS
 from infinite_rl.types import Sample
 
 LANGUAGES = ("python", "javascript")
-FAMILIES = [(task, family) for task in ("math", *LANGUAGES) for family in families(task)]
+TASK_NAMES = ("math", *LANGUAGES)
 LEVELS = (1, 2, 3)
 make_problem = cache(procedural.make_problem)  # many tests look at the same ones
 
@@ -143,17 +152,18 @@ def test_a_draw_keeps_to_its_bounds() -> None:
 # --- variety
 
 
-@pytest.mark.parametrize("task", ["math", *LANGUAGES])
-def test_nearly_all_prompts_are_distinct(task: str) -> None:
+@pytest.mark.parametrize("task", TASK_NAMES)
+def test_prompts_are_distinct_and_have_many_skeletons(task: str) -> None:
     count = 2000 if task == "math" else 200
     assert len({make_problem(task, seed).prompt for seed in range(count)}) >= 0.99 * count
-
-
-@pytest.mark.parametrize(("task", "family"), FAMILIES)
-def test_every_family_has_many_skeletons(task: str, family: str) -> None:
-    count = 400 if task == "math" else 100
-    prompts = [make_problem(task, seed, family=family).prompt for seed in range(count)]
-    assert len({skeleton(prompt) for prompt in prompts}) >= 80
+    skeletons = {
+        family: {
+            skeleton(make_problem(task, seed, family=family).prompt)
+            for seed in range(400 if task == "math" else 100)
+        }
+        for family in families(task)
+    }
+    assert {family: len(kinds) for family, kinds in skeletons.items() if len(kinds) < 80} == {}
 
 
 def test_a_skeleton_knows_no_numbers_names_or_code() -> None:
@@ -163,13 +173,14 @@ def test_a_skeleton_knows_no_numbers_names_or_code() -> None:
     assert skeleton("Find x.") != skeleton("What is x?")
 
 
-@pytest.mark.parametrize(("task", "family"), FAMILIES)
-def test_a_higher_level_asks_for_more_work(task: str, family: str) -> None:
-    easy, hard = (
-        mean(len(make_problem(task, seed, level, family).response) for seed in range(25))
-        for level in (1, 3)
-    )
-    assert hard > easy
+@pytest.mark.parametrize("task", TASK_NAMES)
+def test_a_higher_level_asks_for_more_work(task: str) -> None:
+    for family in families(task):
+        easy, hard = (
+            mean(len(make_problem(task, seed, level, family).response) for seed in range(25))
+            for level in (1, 3)
+        )
+        assert hard > easy, family
 
 
 # --- math: the answer
@@ -237,46 +248,45 @@ def test_decimals_are_exact_or_fractions() -> None:
 # --- coding: the code passes its tests
 
 
-def code_of(problem: Problem, language: str) -> str:
-    [content] = ExampleParser.extract_answer_tags(problem.response)
-    [block] = code_blocks(content)
-    assert block.language == language and block.closed
-    return block.code
+def coding_rows(language: str, count: int) -> Iterator[tuple[str, Problem, str, dict[str, Any]]]:
+    """Some rows of every family and level: name, problem, code and answer."""
+    for family in families(language):
+        for name, problem in problems(language, family, count):
+            [content] = ExampleParser.extract_answer_tags(problem.response)
+            [block] = code_blocks(content)
+            assert block.language == language and block.closed, name
+            yield name, problem, block.code, json.loads(problem.answer)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("family", families("python"))
-def test_an_answer_holds_five_to_eight_tests_or_cases(family: str, language: str) -> None:
-    for name, problem in problems(language, family, 15):
-        answer = json.loads(problem.answer)
+def test_answers_hold_tests_or_cases_and_prompts_an_example(language: str) -> None:
+    for name, problem, _, answer in coding_rows(language, 15):
         [(kind, entries)] = answer.items()
         assert kind in ("tests", "cases") and 5 <= len(entries) <= 8, name
         assert len({json.dumps(entry) for entry in entries}) == len(entries), name
+        if language == "python" and kind == "tests":
+            [signature] = re.findall(r"`(\w+)\([^`]*\) -> [^`]+`", problem.prompt)
+            assert f"def {signature}(" in problem.response, name
+            assert problem.prompt.count(f"{signature}(") >= 2, name
 
 
-@pytest.mark.parametrize("family", families("python"))
-def test_the_python_code_passes_its_tests(family: str) -> None:
+def test_no_constant_answer_passes_most_tests() -> None:
+    for name, _, _, answer in coding_rows("python", 15):
+        results = [test.rsplit(" == ", 1)[1] for test in answer.get("tests", ())]
+        results += [case["output"] for case in answer.get("cases", ())]
+        assert 2 * max(Counter(results).values()) <= len(results) + 2, name
+
+
+def test_the_python_code_passes_its_tests() -> None:
     # The program text is our own, computed from the seed: it may run here, outside the sandbox.
-    for name, problem in problems("python", family, 30):
-        code, answer = code_of(problem, "python"), json.loads(problem.answer)
-        namespace: dict[str, Any] = {}
+    for name, _, code, answer in coding_rows("python", 30):
         for case in answer.get("cases", ()):
-            assert printed(code, case["input"]).strip() == case["output"], name
+            stdin, stdout = io.StringIO(case["input"]), io.StringIO()
+            with patch("sys.stdin", stdin), contextlib.redirect_stdout(stdout):
+                exec(code, {})
+            assert stdout.getvalue().strip() == case["output"], name
         if "tests" in answer:
-            exec(code, namespace)
-        for test in answer.get("tests", ()):
-            exec(test, namespace)
-
-
-def printed(code: str, stdin: str) -> str:
-    output, kept = io.StringIO(), sys.stdin
-    sys.stdin = io.StringIO(stdin)
-    try:
-        with contextlib.redirect_stdout(output):
-            exec(code, {})
-    finally:
-        sys.stdin = kept
-    return output.getvalue()
+            exec("\n".join([code, *answer["tests"]]), {})
 
 
 RUNNER = """
@@ -300,25 +310,12 @@ console.log(JSON.stringify(failed));
 """
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("family", families("python"))
-def test_the_reward_accepts_every_response(family: str, language: str) -> None:
-    reward = get_reward_functions()["coding"]
-    for name, problem in problems(language, family, 3):
-        sample = Sample(
-            "coding", problem.prompt, problem.answer, problem.response, language=language
-        )
-        score = reward.score(sample, problem.response)
-        assert (score.format_score, score.correctness_score) == (1.0, 1.0), name
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_the_javascript_code_passes_its_tests() -> None:
     items = [
-        {"name": name, "code": code_of(problem, "javascript"), **json.loads(problem.answer)}
-        for family in families("javascript")
-        for name, problem in problems("javascript", family, 30)
+        {"name": name, "code": code, **answer}
+        for name, _, code, answer in coding_rows("javascript", 30)
     ]
     done = subprocess.run(
         ["node", "-e", RUNNER], input=json.dumps(items), capture_output=True, text=True, check=True
@@ -326,35 +323,45 @@ def test_the_javascript_code_passes_its_tests() -> None:
     assert json.loads(done.stdout) == []
 
 
-@pytest.mark.parametrize("family", families("python"))
-def test_no_constant_answer_passes_most_tests(family: str) -> None:
-    for name, problem in problems("python", family, 15):
-        answer = json.loads(problem.answer)
-        results = [test.rsplit(" == ", 1)[1] for test in answer.get("tests", ())]
-        results += [case["output"] for case in answer.get("cases", ())]
-        assert 2 * max(Counter(results).values()) <= len(results) + 2, name
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_reward_accepts_every_response(language: str) -> None:
+    reward = get_reward_functions()["coding"]
+    for name, problem, _, _ in coding_rows(language, 3):
+        sample = Sample(
+            "coding", problem.prompt, problem.answer, problem.response, language=language
+        )
+        score = reward.score(sample, problem.response)
+        assert (score.format_score, score.correctness_score) == (1.0, 1.0), name
 
 
-def test_a_task_with_one_result_only_is_not_telling() -> None:
-    task = CODING["sequences"](Draw("any"), 1)
+def test_a_constant_result_and_an_idle_step_are_not_discriminating() -> None:
+    draw = Draw("idle")
+    tasks = [CODING["sequences"](draw, 2) for _ in range(30)]
+    task = next(task for task in tasks if has_discriminating_inputs(task))
+    idle = Step("do nothing", "IT", "IT", lambda values: values)
+    assert not has_discriminating_inputs(replace(task, steps=(idle, *task.steps)))
     assert not has_discriminating_inputs(replace(task, steps=(), reference=lambda _: 0))
 
 
-@pytest.mark.parametrize("family", families("python"))
-def test_the_prompt_shows_the_function_and_an_example(family: str) -> None:
-    for name, problem in problems("python", family, 15):
-        if "tests" in json.loads(problem.answer):
-            [signature] = re.findall(r"`(\w+)\([^`]*\) -> [^`]+`", problem.prompt)
-            assert f"def {signature}(" in problem.response, name
-            assert problem.prompt.count(f"{signature}(") >= 2, name
+def test_every_row_of_the_coding_tables_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = {""}
 
+    def recorded(method: Any) -> Any:
+        def call(draw: Draw, options: Any, *count: int) -> Any:
+            chosen = method(draw, options, *count)
+            used.update(getattr(one, "name", str(one)) for one in (chosen if count else [chosen]))
+            return chosen
 
-def test_a_task_with_a_stage_that_does_nothing_is_not_telling() -> None:
-    idle = Step("do nothing", "IT", "IT", lambda values: values)
-    draw = Draw("idle")
-    tasks = [CODING["sequences"](draw, 2) for _ in range(30)]
-    telling = next(task for task in tasks if has_discriminating_inputs(task))
-    assert not has_discriminating_inputs(replace(telling, steps=(idle, *telling.steps)))
+        return call
+
+    for name in ("pick", "some"):
+        monkeypatch.setattr(Draw, name, recorded(getattr(Draw, name)))
+    monkeypatch.setattr(Family, "row", lambda self, name: used.add(name) or self._rows[name])
+    for family, level, seed in product(CODING, LEVELS, range(150)):
+        draw = Draw(f"rows/{family}/{seed}")
+        write_problem(draw, CODING[family](draw, level), draw.pick(LANGUAGES))
+    groups = [group for table in (*CODING, "prompt") for group in read_table(table).values()]
+    assert [row.name for group in groups for row in group.rows if row.name not in used] == []
 
 
 def test_literals_are_those_of_their_language() -> None:
