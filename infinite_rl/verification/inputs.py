@@ -319,13 +319,13 @@ def _javascript_calls(test: str, code: str, entry_point: str) -> Iterator[CallIn
     names = {name: name for pair in _FUNCTION.findall(code) for name in pair if name}
     if entry_point:
         names["candidate"] = entry_point
-    found = list(tokens(test))
-    for at, token in enumerate(found[:-1]):
-        before = found[at - 1].text if at else ""
-        is_call = found[at + 1].text == "(" and before not in (".", "function")
+    stream = list(tokens(test))
+    for at, token in enumerate(stream[:-1]):
+        before = stream[at - 1].text if at else ""
+        is_call = stream[at + 1].text == "(" and before not in (".", "function")
         if token.kind == "word" and token.text in names and is_call:
             try:
-                args = ast.literal_eval(_as_python(found, at + 2))
+                args = ast.literal_eval(_as_python(stream, at + 2))
             except _UNREADABLE:  # an argument that is not a literal
                 continue
             yield CallInput(names[token.text], tuple(args), {})
@@ -337,14 +337,14 @@ _ESCAPED = {"n": "\n", "t": "\t"}
 _CONSTANTS = {"true": "True", "false": "False", "null": "None"}
 
 
-def _as_python(found: Sequence[Token], at: int) -> str:
+def _as_python(stream: Sequence[Token], at: int) -> str:
     """The JavaScript literals from a token up to their closing bracket, as a list in Python.
 
     Raises ValueError for tokens that are in no literal.
     """
     parts, depth, end = ["["], 1, 0
-    for n in range(at, len(found)):
-        token, text = found[n], found[n].text
+    for n in range(at, len(stream)):
+        token, text = stream[n], stream[n].text
         depth += token.opens - token.closes
         if depth == 0:
             return "".join([*parts, "]"])
@@ -353,7 +353,7 @@ def _as_python(found: Sequence[Token], at: int) -> str:
             if match is None:
                 raise ValueError(text)
             text = repr(_ESCAPE.sub(lambda each: _ESCAPED.get(each[1], each[1]), match[2]))
-        elif token.kind == "word" and found[n + 1 : n + 2] and found[n + 1].text == ":":
+        elif token.kind == "word" and stream[n + 1 : n + 2] and stream[n + 1].text == ":":
             text = repr(text)
         elif text in "()":
             raise ValueError(text)

@@ -209,9 +209,9 @@ _KEYWORDS = re.compile(
 
 
 def _javascript_changes(code: str) -> Iterator[_Change]:
-    found = list(tokens(code))
-    for at, token in enumerate(found):
-        for name, end, text in _changed_token(code, found, at):
+    stream = list(tokens(code))
+    for at, token in enumerate(stream):
+        for name, end, text in _changed_token(code, stream, at):
             yield _Change(name, partial(_spliced, code, token.start, text, end))
 
 
@@ -219,10 +219,10 @@ def _spliced(code: str, start: int, text: str, end: int) -> str:
     return code[:start] + text + code[end:]
 
 
-def _changed_token(code: str, found: Sequence[Token], at: int) -> Iterator[tuple[str, int, str]]:
+def _changed_token(code: str, stream: Sequence[Token], at: int) -> Iterator[tuple[str, int, str]]:
     """Each change at a token: its kind, the end of the replaced text, and the new text."""
-    token = found[at]
-    before = found[at - 1].text if at else ";"
+    token = stream[at]
+    before = stream[at - 1].text if at else ";"
     if token.kind == "mark" and token.text in _MARKS:
         yield "operator", token.end, _MARKS[token.text]
     elif token.text in _WORDS and before != ".":
@@ -235,10 +235,10 @@ def _changed_token(code: str, found: Sequence[Token], at: int) -> Iterator[tuple
         yield "constant", token.end, token.text[0] * 2
     elif token.text == "return":
         yield "dropped return", token.end, "void"
-    elif token.text in ("if", "while") and (close := _closing(found, at + 1)):
-        condition = code[found[at + 1].start : close]
+    elif token.text in ("if", "while") and (close := _closing(stream, at + 1)):
+        condition = code[stream[at + 1].start : close]
         yield "negated condition", close, f"{token.text} (!{condition})"
-    elif _starts_statement(token, before) and (end := _statement(found, at)):
+    elif _starts_statement(token, before) and (end := _statement(stream, at)):
         yield "dropped statement", end, ""
 
 
@@ -248,20 +248,20 @@ def _starts_statement(token: Token, before: str) -> bool:
     )
 
 
-def _closing(found: Sequence[Token], at: int) -> int:
+def _closing(stream: Sequence[Token], at: int) -> int:
     """The end of the bracket that opens at a token; 0 if it does not close."""
     depth = 0
-    for token in found[at : at + _MAX_SPAN]:
+    for token in stream[at : at + _MAX_SPAN]:
         depth += token.opens - token.closes
         if depth == 0:
             return token.end
     return 0
 
 
-def _statement(found: Sequence[Token], at: int) -> int:
+def _statement(stream: Sequence[Token], at: int) -> int:
     """The end of the statement that starts at a token, with its semicolon; 0 for a key or label."""
     depth = 0
-    for token in found[at : at + _MAX_SPAN]:
+    for token in stream[at : at + _MAX_SPAN]:
         depth += token.opens - token.closes
         if depth < 0 or (depth == 0 and token.text in (":", ",")):
             return 0

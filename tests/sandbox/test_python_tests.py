@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from infinite_rl.sandbox.executor import RewardExecutor
-from infinite_rl.sandbox.python.tests import Asked, Closed, Literal, Test, read_tests
+from infinite_rl.sandbox.python.tests import Closed, GuestValue, Literal, Test, read_tests
 from tests.support.labelled import Tables
 
 tables = Tables(__file__)
@@ -63,13 +63,15 @@ def test_what_may_be_expected_to_fail_or_cannot_be_read_is_left_as_it_is(text: s
 def test_what_the_program_may_change_is_computed_beside_it(text: str) -> None:
     (assertion,) = read(text).assertions
     assert assertion.beside
-    assert set(assertion.rows) == {(Asked(0), Asked(1))}
+    assert set(assertion.rows) == {(GuestValue(0), GuestValue(1))}
 
 
 def test_literals_are_read_on_the_host() -> None:
     text = "assert f(1) == [-1, 2.5, (1 + 2j,), {'a': {3}}, b'x', None]"
     (assertion,) = read(text).assertions
-    assert assertion.rows == ((Asked(0), Literal([-1, 2.5, (1 + 2j,), {"a": {3}}, b"x", None])),)
+    assert assertion.rows == (
+        (GuestValue(0), Literal([-1, 2.5, (1 + 2j,), {"a": {3}}, b"x", None])),
+    )
 
 
 def test_closed_expressions_are_computed_elsewhere_with_their_imports() -> None:
@@ -78,7 +80,7 @@ def test_closed_expressions_are_computed_elsewhere_with_their_imports() -> None:
         "import math as math\n__judge__(0, math.sqrt(2))",
         "__judge__(0, len('ab'))",
     )
-    assert reading.tests[1].assertions[0].rows == ((Asked(0), Closed(1)),)
+    assert reading.tests[1].assertions[0].rows == ((GuestValue(0), Closed(1)),)
 
 
 def test_a_name_of_the_program_or_the_test_is_never_closed() -> None:

@@ -45,13 +45,13 @@ _EBADF = 8
 
 
 class JavaScriptGuest:
-    """The JavaScript sandbox; see `Guest`.
+    """Run JavaScript programs; see `Guest`.
 
     Timers do not wait: time jumps to the next one. A failed `console.assert` makes the run an
     error. Static `import` and `export` are rewritten (see `as_script`), so a module's top-level
     names stay visible to its tests. Tests also see what a program puts into `module.exports`: by
     name, and as `require('./anything')`. With tests, `console`, `JSON` and `require` are fixed
-    before the program runs. Raises `RuntimeMissing` when the module was not built.
+    before the program runs. Raises `RuntimeMissing` if the module was not built.
     """
 
     def __init__(self, is_metered: bool = False) -> None:
@@ -85,13 +85,13 @@ class JavaScriptGuest:
         run = self._in_instance(program, limits, _Run.start)
         if run is None:  # it does not even hold the engine itself
             return Execution("", "out of memory\n", 1, "memory")
-        tests = self._verdicts.results(run.ended, lambda asked: self._judge(asked, limits))
+        tests = self._verdicts.results(run.ended, lambda questions: self._judge(questions, limits))
         return run.execution(time.monotonic() - started, tests)
 
     def _judge(self, questions: Sequence[Question], limits: Limits) -> Sequence[str]:
-        """Why each assertion fails, or "": decided in an instance where no program ran.
+        """Why each assertion fails, or "", decided in an instance where no program ran.
 
-        Shorter than `questions` where a limit was met.
+        Shorter than `questions` if a limit was met.
         """
         answers: list[str] = []
         self._in_instance(Program(""), limits, lambda run: run.judge(questions, answers))
@@ -120,7 +120,7 @@ class JavaScriptGuest:
             return Constants(self._prepared, store)
 
     def _import(self, name: str, kind: FuncType) -> Callable[..., Any]:
-        """The host's side of one of the module's imports; those without a use do nothing."""
+        """The host's side of one of the module's imports; unused ones do nothing."""
         if not hasattr(_Run, f"on_{name}"):
             return lambda *_arguments: _EBADF if kind.results else None
 
@@ -132,10 +132,10 @@ class JavaScriptGuest:
 
 
 class _Run:
-    """One program in one instance. The `on_` methods answer calls that come out of it.
+    """One program in one instance. The `on_` methods answer calls from the guest.
 
-    No exception leaves those: the binding keeps it in a place that all threads share, where another
-    thread's trap could pick it up. To stop the guest they move its deadline to now.
+    No exception leaves those: the binding keeps exceptions in a variable that all threads share,
+    where another thread's trap could read it. To stop the guest they move its deadline to now.
     """
 
     def __init__(self, machine: Machine, program: Program, limits: Limits) -> None:
@@ -151,15 +151,15 @@ class _Run:
         self._began_ns = time.time_ns() if limits.fuel is None else FUEL_EPOCH_NS
         self._started_ns = time.monotonic_ns()
         self._skipped_ns = 0  # time that timers jumped over
-        self._rejected: dict[int, tuple[int, int]] = {}  # promises nobody handles, by identity
-        self.ended: list[Ended | Returned] = []  # one for each test that came to its end
-        self._reports: list[str] = []  # of the test that runs
+        self._rejected: dict[int, tuple[int, int]] = {}  # unhandled promises, by identity
+        self.ended: list[Ended | Returned] = []  # one for each test that ended
+        self._reports: list[str] = []  # of the running test
         self._report_room = _REPORT_CHARS
 
     # --- the program, step by step ---------------------------------------------------------------
 
     def start(self) -> None:
-        """Runs the program and its tests; whatever happens is kept for `execution`."""
+        """Run the program and its tests; the outcome is kept for `execution`."""
         self._machine.seed(self._limits.seed)
         try:
             if self._program.tests:
@@ -172,7 +172,7 @@ class _Run:
             self._trapped(trap)
 
     def judge(self, questions: Sequence[Question], answers: list[str]) -> None:
-        """Adds to `answers` why each assertion fails, or "", as far as the limits allow."""
+        """Append to `answers` why each assertion fails, or "", as far as the limits allow."""
         with suppress(OutOfMemory, Trap, WasmtimeError):
             self._machine.drive("arm")
             for question in questions:
@@ -180,20 +180,19 @@ class _Run:
 
     def _answer(self, question: Question) -> str:
         machine = self._machine
-        given = machine.drive("give", machine.new_string(question.values))
-        if given is None:
-            return self._told(machine.drive("explain", machine.exception()))
+        if machine.drive("give", machine.new_string(question.values)) is None:
+            return self._message(machine.drive("explain", machine.exception()))
         message = self._ended(machine.evaluate(question.script, "test_name", GLOBAL_SCRIPT))
         machine.drive("arm")
         return message
 
     def execution(self, duration_s: float, tests: tuple[TestResult, ...]) -> Execution:
-        """How it ended."""
+        """The execution with the results of its tests."""
         out, err = (_whole("".join(self._output[n])) for n in (1, 2))
         return Execution(out, err, self._exit_code, self._status, duration_s, tests)
 
     def _run_code(self) -> bool:
-        """Runs the program to its end. False where it failed, which is then reported."""
+        """Run the program to its end. False if it failed, which is then reported."""
         setup = f"\n{self._program.setup}" if self._program.setup else ""
         code = as_script(self._program.code + setup)
         flags = ASYNC_SCRIPT if "await" in code else GLOBAL_SCRIPT
@@ -210,7 +209,7 @@ class _Run:
         return True
 
     def _is_caught(self, event: str, *values: int) -> bool:
-        """Whether the program listens for its errors. A listener that throws catches nothing."""
+        """Whether the program handles its errors. A listener that throws handles nothing."""
         answer = self._machine.drive(event, *values)
         if answer is None:
             self._machine.call("qjs_free_value", self._machine.exception())
@@ -218,10 +217,10 @@ class _Run:
         return self._machine.number(answer) == 1
 
     def _run_tasks(self, is_listening: bool = False) -> int | None:
-        """Runs promises and timers until nothing is left. Returns the error that ended it early.
+        """Run promises and timers until none is left. Returns the error that ended this early.
 
-        A program that listens for unhandled rejections gets those where `is_listening`: not those
-        of its tests, which it could silence.
+        With `is_listening`, a program that listens for unhandled rejections gets them; it never
+        gets those of its tests, which it could silence.
         """
         machine = self._machine
         more = machine.drive("ticks")
@@ -246,7 +245,7 @@ class _Run:
             self._exited(self._machine.number(code))
 
     def _judge(self) -> None:
-        """Runs the program, then each test as a script of its own. One result for each test."""
+        """Run the program, then each test as a separate script. One result for each test."""
         machine = self._machine
         machine.drive("lock")
         if not self._run_code():
@@ -279,33 +278,33 @@ class _Run:
         machine = self._machine
         entry = self._program.entry_point
         call = f"\n;check({entry});" if entry else ""
-        taken = ""
+        reporter = ""
         if test.asked:
             name = f"${secrets.token_hex(16)}"
             if machine.drive("offer", machine.new_string(name)) is None:
-                return self._told(machine.drive("explain", machine.exception()))
-            taken = f"const {test.reporter} = {name}();"
+                return self._message(machine.drive("explain", machine.exception()))
+            reporter = f"const {test.reporter} = {name}();"
         # A block: each test may declare `const assert` again.
-        source = f"{{{taken}{test.source}\n{call}}}"
+        source = f"{{{reporter}{test.source}\n{call}}}"
         flags = ASYNC_SCRIPT if "await" in test.source else GLOBAL_SCRIPT
         message = self._ended(machine.evaluate(source, "test_name", flags))
         return message if self._report_room >= 0 else "the test computed too much to be judged"
 
     def _ended(self, box: int | None) -> str:
-        """Why a script that gave `box` failed, once all that it began has ended, or ""."""
+        """Why a script with the result `box` failed, after all its tasks have ended, or ""."""
         machine = self._machine
         error = machine.exception() if box is None else self._run_tasks()
-        told = None
+        message = None
         if error is not None:
-            told = machine.drive("explain", error)
+            message = machine.drive("explain", error)
         elif box is not None:
-            told = machine.drive("verdict", box)
-            if told is None:
-                told = machine.drive("explain", machine.exception())
+            message = machine.drive("verdict", box)
+            if message is None:
+                message = machine.drive("explain", machine.exception())
         machine.drive("flush")
-        return self._told(told)
+        return self._message(message)
 
-    def _told(self, box: int | None) -> str:
+    def _message(self, box: int | None) -> str:
         return "the test failed" if box is None else self._machine.text(box)
 
     # --- ends ------------------------------------------------------------------------------------
@@ -325,10 +324,10 @@ class _Run:
         # The report needs memory too, and the program no longer runs.
         self._machine.store.set_limits(memory_size=self._limits.memory_bytes + _REPORT_ROOM)
         box = self._machine.drive("fail", error)
-        told = 0 if box is None else self._machine.number(box)
-        if told == 1:
+        kind = 0 if box is None else self._machine.number(box)
+        if kind == 1:
             self._status = "memory"
-        elif was_full and (box is None or told == 2):
+        elif was_full and (box is None or kind == 2):
             self._out_of_memory()
         elif box is None:
             self._error("Error: its report failed")
@@ -345,7 +344,7 @@ class _Run:
             self._explain(self._inner or trap)
 
     def _explain(self, trap: Trap | WasmtimeError) -> None:
-        # Another thread's exception can stand in for our trap; the clock still tells a timeout.
+        # Another thread's exception can replace this trap; the clock still shows a timeout.
         code = trap.trap_code if isinstance(trap, Trap) else None
         elapsed_s = (time.monotonic_ns() - self._started_ns) / 1e9
         if code == TrapCode.INTERRUPT or (code is None and elapsed_s > self._limits.timeout_s):
@@ -362,7 +361,7 @@ class _Run:
             self._error(f"the JavaScript engine stopped: {str(trap).splitlines()[-1].strip()}")
 
     def _recover(self) -> None:
-        """Fetches what was printed but not handed over yet, as far as the trap left it whole."""
+        """Fetch output that is still in the guest, as far as the trap left it intact."""
         try:
             self._machine.store.set_epoch_deadline(deadline_ticks(_RECOVERY_S))
             if self._limits.fuel is not None:
@@ -377,10 +376,10 @@ class _Run:
         self._machine.store.set_epoch_deadline(0)
         return 0
 
-    # --- calls that come out of the guest --------------------------------------------------------
+    # --- calls from the guest ---------------------------------------------------------------------
 
     def answer(self, name: str, arguments: tuple[int, ...]) -> int:
-        """Calls an `on_` method."""
+        """Call an `on_` method."""
         try:
             return int(getattr(self, name)(*arguments) or 0)
         except OutOfMemory:
@@ -390,27 +389,27 @@ class _Run:
         return self._stop()
 
     def on_host_call(self, name: int, size: int, _this: int, count: int, values: int) -> int:
-        """One of the prelude's host functions. Returns a value, which the guest frees."""
+        """Run one of the prelude's host functions. Returns a value, which the guest frees."""
         machine = self._machine
-        called = machine.read(name, size)
+        function = machine.read(name, size)
         value = machine.word(values) if count else 0
-        if called == b"write":
+        if function == b"write":
             return self._write(int(machine.number(value)), machine.word(values + 4))
-        if called == b"report":
+        if function == b"report":
             return self._keep_report(value)
-        if called == b"promiseState":
+        if function == b"promiseState":
             return int(
                 machine.call("qjs_new_number", float(machine.call("qjs_promise_state", value)))
             )
-        if called == b"promiseResult":
+        if function == b"promiseResult":
             return int(machine.call("qjs_promise_result", value))
-        if called == b"exit":
+        if function == b"exit":
             self._exited(machine.number(value))
             return self._stop()
-        if called == b"skip":
+        if function == b"skip":
             self._skipped_ns += int(machine.number(value) * 1e6)
             return int(machine.call("qjs_get_undefined"))
-        if called == b"stdinBytes":
+        if function == b"stdinBytes":
             return machine.new_bytes(self._program.stdin)
         return machine.new_string(self._program.stdin)
 
@@ -434,7 +433,7 @@ class _Run:
         return int(self._machine.call("qjs_get_undefined"))
 
     def on_host_promise_rejection(self, promise: int, reason: int, is_handled: int) -> None:
-        """A promise was rejected with nobody to handle it, or found somebody later."""
+        """A promise was rejected without a handler, or got a handler later."""
         identity = self._machine.word(promise)
         if is_handled:
             self._rejected.pop(identity, None)
@@ -447,7 +446,7 @@ class _Run:
         return 0
 
     def _passed_ns(self) -> int:
-        """Since the start: by the clock, or by the fuel that is gone."""
+        """Nanoseconds since the start, by the clock or by the consumed fuel."""
         if self._limits.fuel is None:
             return time.monotonic_ns() - self._started_ns
         return (self._limits.fuel - self._machine.store.get_fuel()) // FUEL_PER_NS
@@ -458,7 +457,7 @@ class _Run:
 
 
 def _whole(text: str) -> str:
-    """Joins pairs of surrogates that were handed over apart; half a pair becomes U+FFFD."""
+    """Join pairs of surrogates that arrived apart; half a pair becomes U+FFFD."""
     if not any("\ud800" <= character <= "\udfff" for character in text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

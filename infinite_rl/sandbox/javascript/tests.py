@@ -77,7 +77,7 @@ _NAMED = re.compile(
 
 
 @dataclass(frozen=True)
-class Asked:
+class GuestValue:
     """What becomes of one assertion where the program is not: `script`, a script of its own.
 
     It finds the values that were reported as `$value(0)`, `$value(1)`, ... An assertion that is
@@ -99,7 +99,7 @@ class TestReading:
 
     source: str
     reporter: str
-    asked: Mapping[int, Asked] = field(default_factory=dict)
+    asked: Mapping[int, GuestValue] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=2048)
@@ -117,7 +117,7 @@ def read_test(test: str, entry_point: str = "", setup: str = "") -> TestReading:
 
 def read_call(expression: str) -> TestReading:
     """A test that reports the value of an expression, for the host to compare."""
-    return TestReading(f"$report(0, [{expression}\n]);", "$report", {0: Asked("", True)})
+    return TestReading(f"$report(0, [{expression}\n]);", "$report", {0: GuestValue("", True)})
 
 
 class _Brackets:
@@ -162,7 +162,7 @@ class _Reader:
         self._tokens = list(tokens(source))
         self._brackets = _Brackets(self._tokens)
         self._partner = self._brackets.partner
-        self._asked: dict[int, Asked] = {}
+        self._asked: dict[int, GuestValue] = {}
         self._leaving: dict[int, list[int]] = {}  # by the function body that is left
         self._running: dict[int, bool] = {}
         self._classes = self._constructed()
@@ -253,7 +253,7 @@ class _Reader:
         is_lazy = any(self._text(k) in _SHORT for k in range(*span))
         if is_lazy and any(self._text(k) == "await" for k in range(*span)):
             is_lazy = False
-        self._asked[number] = Asked(f"{_HEADER}{script}}}", self._is_required(n))
+        self._asked[number] = GuestValue(f"{_HEADER}{script}}}", self._is_required(n))
         values = [f"() => ({source})" if is_lazy else source for source in holes.sources]
         rest = f", {str(is_lazy).lower()}, {json.dumps(self._classes)}" if self._classes else ""
         rest = rest or (", true" if is_lazy else "")

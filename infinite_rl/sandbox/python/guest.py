@@ -34,14 +34,14 @@ from .verdicts import Forged, first_failure, is_opaque, judge
 _Interfaces = dict[str, dict[str, Callable[..., Any]]]  # function by name by interface
 _RANDOM_BYTES = 65536  # at once: the binding is slow with lists
 _MESSAGE_CHARS = 500
-_REPORTS_CHARS = 8_000_000  # of all values that tests ask for; the host holds some times as much
+_VALUES_CHARS = 8_000_000  # of all reported values; the host needs a multiple of it in memory
 _ALIASES = '__import__("sys").modules.update(dict.fromkeys({}, __import__("__main__")))'
 _FUTURE = re.compile(r"^from __future__ import (?:\([^()]*\))?[^\n]*\n?", re.MULTILINE)
 _CACHED = 256  # one plan serves every program that is judged by the same tests
 
 
 class _Stop(Exception):
-    """The program is to be stopped, with this status."""
+    """The host stops the program, with this status."""
 
     def __init__(self, status: ExecutionStatus) -> None:
         self.status = status
@@ -55,37 +55,37 @@ class _Left(Exception):
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What the guest says of one test; `reports` are the values for the host to judge."""
+class _TestReport:
+    """The guest's report of one test; `values` are those for the host to judge, encoded."""
 
     passed: bool
     message: str
-    reports: str
+    values: str
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """The tests of a run, and what the host alone knows: the values of closed expressions."""
+    """The tests of a run, and the values of closed expressions, which only the host knows."""
 
     reading: Reading
     closed: tuple[Any, ...] = ()
 
-    def judge(self, number: int, told: _Told) -> TestResult:
+    def judge(self, number: int, report: _TestReport) -> TestResult:
         """The verdict on a test. Raises `Forged`."""
         test = self.reading.tests[number]
         try:
-            reports = read_reports(told.reports)
+            values = read_reports(report.values)
         except Unreadable as error:
             return TestResult(False, f"AssertionError: a value cannot be compared: {error}")
-        if told.passed:
-            message = judge(test, reports, self.closed)
+        if report.passed:
+            message = judge(test, values, self.closed)
         else:
-            message = first_failure(test, reports, self.closed) or told.message or "failed"
+            message = first_failure(test, values, self.closed) or report.message or "failed"
         return TestResult(not message, message[:_MESSAGE_CHARS])
 
 
 class _Session:
-    """What one run has told the host so far."""
+    """The host's side of one run: limits, output and the reports of tests."""
 
     def __init__(self, tests: Sequence[Test], limits: Limits, store: Store) -> None:
         self.store = store
@@ -95,9 +95,9 @@ class _Session:
         self._ends_at = self.started + limits.timeout_s
         self.fuel, self.seed, self._napped_ns = limits.fuel, limits.seed, 0
         self._chance = random.Random(limits.seed)
-        self._room, self._reports_room = limits.output_chars, _REPORTS_CHARS
+        self._room, self._values_room = limits.output_chars, _VALUES_CHARS
         self._printed: dict[int, list[str]] = {1: [], 2: []}
-        self.told: list[_Told] = []
+        self.reports: list[_TestReport] = []
         self.fault: BaseException | None = None
 
     def emit(self, fd: int, text: str) -> None:
@@ -107,30 +107,30 @@ class _Session:
         if len(kept) < len(text):
             raise _Stop("output")
 
-    def verdict(self, nonce: str, passed: bool, message: str, reports: str) -> None:
-        place = len(self.told)
-        if nonce != self.nonce or place >= len(self.tests) or (place in self._traps and passed):
+    def verdict(self, nonce: str, passed: bool, message: str, values: str) -> None:
+        index = len(self.reports)
+        if nonce != self.nonce or index >= len(self.tests) or (index in self._traps and passed):
             raise self.tampering()
-        self._reports_room -= len(reports)
-        if self._reports_room < 0:
+        self._values_room -= len(values)
+        if self._values_room < 0:
             raise _Stop("output")
-        self.told.append(_Told(passed, message[:_MESSAGE_CHARS], reports))
+        self.reports.append(_TestReport(passed, message[:_MESSAGE_CHARS], values))
 
     def complete(self) -> bool:
-        """Whether each test was told of; a program that fails before them has none."""
-        return len(self.told) in (0, len(self.tests))
+        """Whether every test was reported; a program that fails before them reports none."""
+        return len(self.reports) in (0, len(self.tests))
 
-    def real(self) -> list[_Told]:
-        """What was told of the program's own tests, in messages by their own numbers."""
-        own = [(place, told) for place, told in enumerate(self.told) if place not in self._traps]
+    def real(self) -> list[_TestReport]:
+        """The reports without those of traps, their messages by the tests' own numbers."""
+        real = [(n, each) for n, each in enumerate(self.reports, 1) if n - 1 not in self._traps]
         return [
-            replace(told, message=told.message.replace(f"test_{place + 1}.py", f"test_{number}.py"))
-            for number, (place, told) in enumerate(own, 1)
+            replace(each, message=each.message.replace(f"test_{n}.py", f"test_{number}.py"))
+            for number, (n, each) in enumerate(real, 1)
         ]
 
     def tampering(self) -> _Stop:
-        """What stops a run whose results cannot be true: none of them counts."""
-        self.told.clear()
+        """Drop the reports of a run that forged one; returns the exception that stops it."""
+        self.reports.clear()
         return _Stop("error")
 
     def leave(self, code: int) -> None:
@@ -145,13 +145,13 @@ class _Session:
             raise _Stop("timeout")
 
     def now_ns(self, _store: object = None) -> int:
-        """Nanoseconds since the start: by the clock, or by the fuel that is gone."""
+        """Nanoseconds since the start, by the clock or by the consumed fuel."""
         if self.fuel is None:
             return int((time.monotonic() - self.started) * 1e9)
         return (self.fuel - self.store.get_fuel()) // FUEL_PER_NS + self._napped_ns
 
     def wall_clock(self, _store: object) -> Record:
-        """The time of day, of a run that has fuel."""
+        """The time of day of a run with fuel."""
         parts = divmod(FUEL_EPOCH_NS + self.now_ns(), 10**9)
         now = Record()
         vars(now).update(zip(("seconds", "nanoseconds"), parts, strict=True))
@@ -163,7 +163,7 @@ class _Session:
         return self._chance.randbytes(count)
 
     def execution(self, status: ExecutionStatus, exit_code: int, reason: str = "") -> Execution:
-        """How it ended, without the results of tests."""
+        """The execution without the results of tests."""
         stderr = "".join(self._printed[2])
         if reason:
             stderr += ("" if not stderr or stderr.endswith("\n") else "\n") + reason + "\n"
@@ -171,16 +171,16 @@ class _Session:
         return Execution("".join(self._printed[1]), stderr, exit_code, status, duration)
 
     def cut_short(self, status: ExecutionStatus, exit_code: int, reason: str) -> Execution:
-        """A program that did not return: it cannot have reported its last test."""
-        own = [place for place in range(len(self.tests)) if place not in self._traps]
-        del self.told[max(own, default=0) :]
+        """The execution of a program that did not return: it cannot have reported its last test."""
+        real = [n for n in range(len(self.tests)) if n not in self._traps]
+        del self.reports[max(real, default=0) :]
         return self.execution(status, exit_code, reason)
 
 
 class PythonGuest:
-    """Runs Python programs. Raises `RuntimeMissing` when `python.wasm` is not there.
+    """Run Python programs. Raises `RuntimeMissing` if `python.wasm` is missing.
 
-    Nothing of the host can be reached: no file, no socket, no environment variable, no argument.
+    The guest has no access to the host: no files, sockets, environment variables or arguments.
     """
 
     def __init__(self, is_metered: bool = False, is_seeded: bool = False) -> None:
@@ -199,11 +199,11 @@ class PythonGuest:
     def run(self, program: Program, limits: Limits) -> Execution:
         """Run `program` in a fresh instance.
 
-        Raises `UsageError` when the memory is too small for any program (it needs about 30 MiB) and
-        `SandboxError` when the sandbox itself breaks.
+        Raises `UsageError` if the memory is too small for any program (about 30 MiB), and
+        `SandboxError` if the sandbox itself breaks.
 
-        What was printed before a program is stopped is kept, but for the last few milliseconds of
-        one that prints much. Stopped programs have the exit codes 124 (time) and 137 (otherwise).
+        The output of a stopped program is kept, except for the last few milliseconds of one that
+        prints much. Stopped programs have the exit codes 124 (time) and 137 (other limits).
         """
         refused = too_long(program, limits)
         if refused:
@@ -212,7 +212,7 @@ class PythonGuest:
         return shielded(lambda: guest._run(program, limits))
 
     def _variant(self, is_metered: bool, is_seeded: bool) -> PythonGuest:
-        """The guest whose clocks and chance are as such a run needs them; most need neither."""
+        """The guest with the clocks and random numbers of such a run; most need neither."""
         if not (is_metered or is_seeded):
             return self
         with self._making:
@@ -224,19 +224,19 @@ class PythonGuest:
         plan = self._plan(program, limits)
         session, execution = self._call(program, plan.reading.tests, limits)
         try:
-            told = session.real()[: len(program.tests)]
-            results = tuple(plan.judge(number, each) for number, each in enumerate(told))
+            reports = session.real()[: len(program.tests)]
+            results = tuple(plan.judge(number, each) for number, each in enumerate(reports))
         except Forged:
             return _limit(session, session.tampering().status)
         return replace(execution, tests=results)
 
     def _plan(self, program: Program, limits: Limits) -> _Plan:
-        """How the tests are to be run; what they expect is computed where no program ever was."""
+        """Plan the tests; their expected values are computed in an instance without a program."""
         if program.expected:
             return _Plan(read_calls(tuple(map(_clean, program.tests)), program.expected))
         key = (program.tests, program.setup, program.entry_point)
-        if known := self._plans.get(key):
-            return known
+        if cached := self._plans.get(key):
+            return cached
         refused: frozenset[str] = frozenset()
         tests, setup = tuple(map(_clean, program.tests)), _clean(program.setup)
         sound = True
@@ -249,24 +249,24 @@ class PythonGuest:
             if not failed:
                 break
             refused |= failed
-        if sound:  # else it may be that the machine was busy
+        if sound:  # otherwise the machine may have been busy
             if len(self._plans) >= _CACHED:
                 self._plans.clear()
             self._plans[key] = plan
         return plan
 
     def _compute(self, closed: tuple[str, ...], limits: Limits) -> tuple[dict[str, Any], bool]:
-        """The values of closed expressions that have one, and whether all were tried."""
+        """The values of closed expressions, as far as they have one, and whether all were tried."""
         if not closed:
             return {}, True
         tests = [Test(text) for text in closed]
         session, execution = self._call(Program(""), tests, limits)
         values = {}
-        for text, told in zip(closed, session.real(), strict=False):
-            if not told.passed:
+        for text, report in zip(closed, session.real(), strict=False):
+            if not report.passed:
                 continue
             try:
-                ((_, (value,)),) = read_reports(told.reports)
+                ((_, (value,)),) = read_reports(report.values)
             except Unreadable:  # too large to be read
                 continue
             if not is_opaque(value):
@@ -276,7 +276,7 @@ class PythonGuest:
     def _call(
         self, program: Program, tests: Sequence[Test], limits: Limits
     ) -> tuple[_Session, Execution]:
-        """Run a program with tests as they have been read, in a fresh instance."""
+        """Run a program with split tests in a fresh instance."""
         store = fresh_store(limits)
         session = _Session(tests, limits, store)
         self._current.session = session
@@ -310,7 +310,7 @@ class PythonGuest:
             raise SandboxError(f"Python does not start: {error}") from error
         entry = instance.get_func(store, self._export)
         if entry is None:
-            raise SandboxError("python.wasm exports a `run` that is no function: build it again")
+            raise SandboxError("python.wasm exports a `run` that is not a function: build it again")
         return entry
 
     def _link(self, is_metered: bool, is_seeded: bool) -> Linker:
@@ -321,17 +321,17 @@ class PythonGuest:
             for name in ("emit", "verdict", "nap", "leave"):
                 root.add_func(name, self._host_function(name))
             for interface, functions in self._replaced(is_metered, is_seeded).items():
-                # A definition replaces the whole instance, so the harmless parts are written anew.
+                # A definition replaces the whole instance, so the harmless parts are defined again.
                 with root.add_instance(self._import(interface)) as instance:
                     for name, function in functions.items():
                         instance.add_func(name, function)
         return linker
 
     def _replaced(self, is_metered: bool, is_seeded: bool) -> _Interfaces:
-        """What takes the place of the engine's own clocks and chance.
+        """The functions that replace the engine's clocks and random numbers.
 
-        An epoch cannot interrupt a host call that waits, and the clock of the system offers such
-        calls. Where instructions are counted, time follows them.
+        An epoch cannot interrupt a waiting host call, and the system's clock offers such calls. If
+        instructions are counted, time follows them.
         """
 
         def session(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -354,7 +354,7 @@ class PythonGuest:
         return replaced
 
     def _import(self, interface: str) -> str:
-        """The interface's name as the component imports it: it carries a version."""
+        """The interface's name as the component imports it, with its version."""
         names = self._component.type.imports(self._engine)
         return next(name for name in names if name.startswith(interface))
 
@@ -363,8 +363,8 @@ class PythonGuest:
             session: _Session = self._current.session
             try:
                 getattr(session, name)(*arguments)
-            # No exception may travel through the engine, whose binding keeps it in a global that
-            # another thread may take. It is raised again by `_stopped`.
+            # No exception may pass through the engine: its binding keeps them in a global that
+            # another thread may read. `_stopped` raises this one again.
             except BaseException as error:
                 session.fault = error
                 raise WasmtimeError("stopped by the host") from None
@@ -377,7 +377,7 @@ def _refuse_to_wait(*_arguments: object) -> NoReturn:
 
 
 def _arguments(program: Program, session: _Session) -> tuple[Any, ...]:
-    """What `run` is called with."""
+    """The arguments of the guest's `run`."""
     code = _clean(program.code).removeprefix("\ufeff")  # a byte order mark, as in a file
     texts = _clean(program.stdin), _with_modules(program)
     seed = None if session.seed is None else session.seed % 2**64
@@ -385,9 +385,9 @@ def _arguments(program: Program, session: _Session) -> tuple[Any, ...]:
 
 
 def _with_modules(program: Program) -> str:
-    """The setup, with what lets tests import the program where they do so by one of its names.
+    """The setup, with aliases of the program as modules if the tests import it by a name.
 
-    That is an expression: it defines no name that a program could lack.
+    The added code is an expression: it defines no name that a program could lack.
     """
     setup = _clean(program.setup)
     names = sorted({"solution", "main", PurePosixPath(program.file).stem} - {""})
@@ -401,10 +401,10 @@ def _with_modules(program: Program) -> str:
 
 
 def _with_traps(tests: Sequence[Test]) -> tuple[list[str], frozenset[int]]:
-    """The texts of the tests with some among them that must fail, and the places of these.
+    """Insert traps among the tests: tests that must fail. Returns all texts and the traps' indices.
 
-    They catch programs that make every test pass. Each is a real test that fails in its first line,
-    so that nothing of the program is run once more.
+    Traps catch programs that make every test pass. Each is a real test that fails in its first
+    line, so that no part of the program runs an extra time.
     """
     texts = [test.source for test in tests]
     if not texts:
@@ -418,24 +418,24 @@ def _with_traps(tests: Sequence[Test]) -> tuple[list[str], frozenset[int]]:
         f"__truth__({number % 10})",
     )
     count = 1 if all(map(_is_hidden, tests)) else 3
-    places = secrets.SystemRandom().sample(range(len(texts) + count), count)
-    for place in sorted(places):
-        texts.insert(place, f"{secrets.choice(failing)}\n{secrets.choice(tests).source}")
-    return texts, frozenset(places)
+    indices = secrets.SystemRandom().sample(range(len(texts) + count), count)
+    for index in sorted(indices):
+        texts.insert(index, f"{secrets.choice(failing)}\n{secrets.choice(tests).source}")
+    return texts, frozenset(indices)
 
 
 def _is_hidden(test: Test) -> bool:
-    """Whether passing the test takes values that the guest does not know."""
+    """Whether passing the test requires values that the guest does not know."""
     return any(each.exact and not each.beside for each in test.assertions)
 
 
 def _clean(text: str) -> str:
-    """The text without lone surrogates, which no UTF-8 can carry."""
+    """Replace lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _stopped(session: _Session, error: WasmtimeError | Trap) -> Execution:
-    """Why the call did not return, as an execution."""
+    """The execution of a call that did not return."""
     if isinstance(session.fault, _Stop):
         return _limit(session, session.fault.status)
     if isinstance(session.fault, _Left):
@@ -456,9 +456,9 @@ def _stopped(session: _Session, error: WasmtimeError | Trap) -> Execution:
     return session.cut_short("error", 1, f"the sandbox stopped the program: {cause}")
 
 
-def _limit(session: _Session, status: ExecutionStatus, met: str = "") -> Execution:
+def _limit(session: _Session, status: ExecutionStatus, cause: str = "") -> Execution:
     if status == "timeout":
-        reason = f"TimeoutError: {met or 'the time limit was met'}"
+        reason = f"TimeoutError: {cause or 'the time limit was met'}"
         return session.cut_short(status, STOPPED_FOR_TIME, reason)
     if status == "output":
         return session.cut_short(status, STOPPED, "the output limit was met")

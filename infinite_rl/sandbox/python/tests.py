@@ -48,13 +48,13 @@ class Closed:
 
 
 @dataclass(frozen=True)
-class Asked:
+class GuestValue:
     """A value that is computed beside the program: its position in the report."""
 
     position: int
 
 
-Operand = Literal | Closed | Asked
+Operand = Literal | Closed | GuestValue
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def read_calls(expressions: Sequence[str], expected: Sequence[Any]) -> Reading:
     """Tests that each ask for the value of an expression; the values expected stay here."""
     made = []
     for text, value in zip(expressions, expected, strict=True):
-        row = (Asked(0), Literal(value))
+        row = (GuestValue(0), Literal(value))
         message = f"assert {text} == {shown(value)}"
         made.append(
             Test(f"__judge__(0, {text}\n)", (Assertion(message, ("json",), (row,), True, False),))
@@ -431,7 +431,7 @@ class _Reader:
         asked = 0
         for values in known:
             if values is None:
-                columns.append([Asked(asked)] * count)
+                columns.append([GuestValue(asked)] * count)
                 asked += 1
             else:
                 columns.append([self._operand(value) for value in values])

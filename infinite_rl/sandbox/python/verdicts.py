@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..json_values import same_json
-from .tests import Asked, Assertion, Closed, Operand, Test
+from .tests import Assertion, Closed, GuestValue, Operand, Test
 from .values import Opaque, shown
 
 Report = tuple[int, list[Any]]
@@ -86,7 +86,7 @@ def first_failure(test: Test, reports: Sequence[Report], closed: Sequence[Any]) 
 def _failure(
     assertion: Assertion, row: Sequence[Operand], values: list[Any], closed: Sequence[Any]
 ) -> str:
-    asked = sum(isinstance(part, Asked) for part in row)
+    asked = sum(isinstance(part, GuestValue) for part in row)
     said = values[asked:]  # what opaque objects say of themselves
     if len(values) < asked or len(said) > 1:
         raise Forged
@@ -115,7 +115,7 @@ def _ask_themselves(operands: Sequence[Any], own: bool) -> bool:
 
 
 def _operand(part: Operand, values: list[Any], closed: Sequence[Any]) -> Any:
-    if isinstance(part, Asked):
+    if isinstance(part, GuestValue):
         return values[part.position]
     return closed[part.index] if isinstance(part, Closed) else part.value
 
