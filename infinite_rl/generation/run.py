@@ -72,8 +72,8 @@ def generate(options: GenerateOptions) -> Progress:
         prices = [clients.writer.price, *[clients.solver.price] * solves.count]
         longest, batch = options.max_output_tokens, options.batch
         budget = Budget(
-            options.max_cost, prices, journal.spending, plan.prompt_chars, longest, queue or (),
-            room, batch=batch,
+            options.max_cost, prices, journal.spending, plan.prompt_chars, longest,
+            () if queue is None else queue, room, batch=batch,
         )  # fmt: skip
         progress = Progress(plan.targets, {family: store.counts[family] for family in plan.tasks})
         progress.lost, progress.spending = len(journal.lost), journal.spending
@@ -109,8 +109,8 @@ def generate(options: GenerateOptions) -> Progress:
             plan,
             AttemptPlanner(plan.tasks, options.topics, options.seed, store, journal, repairable),
             AttemptRunner(
-                queue or journal, clients.writer, rewards, partial(slot_seed, options.seed),
-                store.has_prompt, solves,
+                journal if queue is None else queue, clients.writer, rewards,
+                partial(slot_seed, options.seed), store.has_prompt, solves,
             ),
             store, journal, budget, progress, stop, log,
         )  # fmt: skip

@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from labelled import Tables, assert_none, unlike
 
 from infinite_rl.dataset import load_dataset
 from infinite_rl.errors import (
@@ -17,7 +19,6 @@ from infinite_rl.errors import (
     ProviderUnavailable,
     RuntimeMissing,
     StoreError,
-    UnknownName,
     UsageError,
 )
 from infinite_rl.files.csv_log import read_rows
@@ -33,6 +34,7 @@ from infinite_rl.store import DATASET, FAILED, JOURNAL
 from infinite_rl.tasks import TASKS
 from infinite_rl.types import Completion, RewardFunctionScore, TaskType, Usage
 
+tables = Tables(__file__)
 AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)
 
 Reply = Callable[[str, str, int], "str | Completion"]
@@ -79,22 +81,16 @@ def test_it_makes_exactly_the_target(tmp_path: Path, threads: int) -> None:
     assert not progress.stopped
 
 
-def test_running_it_again_makes_no_call(tmp_path: Path) -> None:
+def test_running_it_again_makes_only_what_is_missing(tmp_path: Path) -> None:
     make(tmp_path, right, 5)
     again = ScriptedProvider(right)
     assert make(tmp_path, again, 5).complete
     assert make(tmp_path, again, 3).complete, "a lower target takes nothing away"
-    assert not again.calls
-    assert len(load_dataset(tmp_path)) == 5
-
-
-def test_a_higher_target_makes_the_difference(tmp_path: Path) -> None:
-    make(tmp_path, right, 5)
-    more = ScriptedProvider(right)
-    make(tmp_path, more, 8)
-    assert len(more.calls) == 3
-    rows = load_dataset(tmp_path)
-    assert [slot.split("/")[1] for slot in rows["slot"]] == [str(index) for index in range(8)]
+    assert not again.calls and len(load_dataset(tmp_path)) == 5
+    make(tmp_path, again, 8)
+    assert len(again.calls) == 3
+    slots = load_dataset(tmp_path)["slot"]
+    assert [slot.split("/")[1] for slot in slots] == [str(index) for index in range(8)]
 
 
 def test_equal_settings_make_equal_rows_whatever_the_threads(tmp_path: Path) -> None:
@@ -120,33 +116,28 @@ def test_a_rejected_sample_is_asked_for_twice_more_then_drawn_anew(tmp_path: Pat
     assert "Correctness score: 0.00" in repair
     assert "Add two." in repair, "the previous output is shown"
     assert provider.calls[3].prompt == provider.calls[0].prompt, "a redraw asks afresh"
+    make(tmp_path / "mended", in_turn(unreadable, right), 1)
+    assert load_dataset(tmp_path / "mended")["slot"][0] == "math/0/0/1"
 
 
-def test_a_mended_sample_is_kept(tmp_path: Path) -> None:
-    make(tmp_path, in_turn(unreadable, right), 1)
-    assert load_dataset(tmp_path)["slot"][0] == "math/0/0/1"
-
-
-def test_a_family_is_given_up_after_so_many_failed_samples_in_a_row(tmp_path: Path) -> None:
+def test_a_family_is_given_up_after_failed_samples_in_a_row_and_asked_no_more(
+    tmp_path: Path,
+) -> None:
     provider = ScriptedProvider(unreadable)
     progress = make(tmp_path, provider, 10, max_retries=2)
     assert not progress.complete
     assert "2 samples in a row" in progress.given_up["math"]
     assert len(provider.calls) == 2 * 5 * 3, "two samples of five drafts, each with two repairs"
-    assert len(failures(tmp_path)) == 30
-    assert len(load_dataset(tmp_path)) == 0
-
-
-def test_a_family_that_is_given_up_is_asked_for_no_more(tmp_path: Path) -> None:
-    made: list[int] = []
+    assert len(failures(tmp_path)) == 30 and len(load_dataset(tmp_path)) == 0
+    calls: list[int] = []
     provider = ScriptedProvider(wrong)
 
     def watch(progress: Progress) -> None:
         if progress.given_up:
-            made.append(progress.calls)
+            calls.append(progress.calls)
 
-    make(tmp_path, provider, 10, max_retries=1, num_threads=4, on_progress=watch)
-    assert len(provider.calls) - made[0] <= 4, "only the calls that were under way"
+    make(tmp_path / "b", provider, 10, max_retries=1, num_threads=4, on_progress=watch)
+    assert len(provider.calls) - calls[0] <= 4, "only the calls in flight"
 
 
 def test_a_stop_during_a_wait_counts_as_a_request(tmp_path: Path) -> None:
@@ -180,35 +171,21 @@ def test_the_others_go_on_when_one_family_is_given_up(tmp_path: Path) -> None:
 def test_a_success_resets_the_count_of_failures(tmp_path: Path) -> None:
     # Every other sample fails in all of its 15 calls.
     calls = itertools.count()
-    progress = make(
-        tmp_path,
-        lambda *call: (unreadable if next(calls) % 16 < 15 else right)(*call),
-        4,
-        max_retries=2,
-    )
-    assert progress.complete
+
+    def reply(*call: Any) -> str | Completion:
+        return (unreadable if next(calls) % 16 < 15 else right)(*call)
+
+    assert make(tmp_path, reply, 4, max_retries=2).complete
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "incomplete"),
-        ("I cannot help with that.", "incomplete"),
-        (render("", "5", tagged("5")), "incomplete"),
-        (render("2 + 3?", "", tagged("5")), "incomplete"),
-        (f"[PROMPT]\n2 + 3?\n[RESPONSE]\nIt is {tagged('5')}", "incomplete"),
-        (f"2 + 3?\n[ANSWER]\n5\n[RESPONSE]\nIt is {tagged('5')}", "incomplete"),
-        (render("2 + 3?", "5", "5, I think"), "wrong"),
-        (render("2 + 3?", "5", tagged("6")), "wrong"),
-        (render("2 + 3?", "?!", tagged("?!")), "unscored"),
-    ],
-)
+@tables
 def test_each_fault_has_its_reason_and_is_logged(tmp_path: Path, text: str, reason: str) -> None:
-    progress = make(tmp_path, lambda *_: text, 1, max_retries=1)
+    folder = tmp_path / str(abs(hash(text)))
+    progress = make(folder, lambda *_: text, 1, max_retries=1)
     assert not progress.complete
     assert set(progress.rejected) == {reason}
-    assert {row["raw_text"] for row in failures(tmp_path)} == {text}
-    assert all(row["error_msg"].startswith(reason) for row in failures(tmp_path))
+    assert {row["raw_text"] for row in failures(folder)} == {text}
+    assert all(row["error_msg"].startswith(reason) for row in failures(folder))
 
 
 def test_a_text_cut_at_the_token_limit_is_never_kept(tmp_path: Path) -> None:
@@ -321,23 +298,20 @@ def test_a_sample_whose_drafts_are_used_up_is_passed_over_by_the_next_run(tmp_pa
     assert load_dataset(tmp_path)["slot"][0] == "math/1/0/0"
 
 
-def test_a_call_that_was_under_way_when_a_run_died_is_not_made_again(tmp_path: Path) -> None:
-    make(tmp_path, right, 1)
-    for slot in ("math/1/0/0", "math/1/1/0", "math/2/0/0"):
+def test_a_call_that_was_in_flight_when_a_run_died_is_not_made_again(tmp_path: Path) -> None:
+    def lose(slot: str) -> None:
         with (tmp_path / JOURNAL).open("a", encoding="utf-8") as journal:
             journal.write(f'{{"slot": "{slot}", "kind": "asked"}}\n')
-    progress = make(tmp_path, right, 3)
-    assert progress.lost == 3
-    assert list(load_dataset(tmp_path)["slot"]) == ["math/0/0/0", "math/1/2/0", "math/2/1/0"]
 
-
-def test_a_run_that_dies_again_and_again_still_gets_its_rows(tmp_path: Path) -> None:
     make(tmp_path, right, 1)
+    for slot in ("math/1/0/0", "math/1/1/0", "math/2/0/0"):
+        lose(slot)
+    assert make(tmp_path, right, 3).lost == 3
+    assert list(load_dataset(tmp_path)["slot"]) == ["math/0/0/0", "math/1/2/0", "math/2/1/0"]
     for draft in range(50):
-        with (tmp_path / JOURNAL).open("a", encoding="utf-8") as journal:
-            journal.write(f'{{"slot": "math/1/{draft}/0", "kind": "asked"}}\n')
-    make(tmp_path, right, 2)
-    assert load_dataset(tmp_path)["slot"][1] == "math/1/50/0"
+        lose(f"math/3/{draft}/0")
+    make(tmp_path, right, 4)
+    assert load_dataset(tmp_path)["slot"][3] == "math/3/50/0", "however often a run dies"
 
 
 def test_other_settings_in_the_same_folder_are_refused_with_the_difference(tmp_path: Path) -> None:
@@ -375,12 +349,6 @@ def test_the_manifest_tells_settings_versions_counts_and_tokens(tmp_path: Path) 
     assert "end" in run["stopped"], "the script's"
 
 
-def test_a_language_may_be_named_by_its_alias(tmp_path: Path) -> None:
-    provider = ScriptedProvider([NoCompletion("nothing")] * 5)
-    make(tmp_path, provider, 1, task_dist="1,0", languages=["JS"], max_retries=1)
-    assert provider.calls[0].system == TASKS["javascript"].system_prompt
-
-
 def test_topics_are_gone_through_in_turn(tmp_path: Path) -> None:
     provider = ScriptedProvider(right)
     make(tmp_path, provider, 4, topics=["knots", "graphs"])
@@ -415,35 +383,25 @@ def test_debug_writes_what_was_asked_and_answered(tmp_path: Path) -> None:
     assert "===== outcome =====\nunscored" in text
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"task_dist": "1,1,1"}, "got 3"),
-        ({"task_dist": "0,0"}, "above 0"),
-        ({"num_threads": 0}, "num_threads"),
-        ({"save_every": 0}, "save_every"),
-        ({"max_retries": 0}, "max_retries"),
-        ({"temperature": float("nan")}, "temperature"),
-        ({"max_output_tokens": 0}, "max_output_tokens"),
-        ({"languages": ["cobol"]}, "cobol"),
-        ({"timeout": 0}, "timeout"),
-        ({"languages": [], "task_dist": "1,1"}, "no language"),
-        ({"extra_tasks": {"x": TaskType("x", "x", "gone", "", "")}, "task_dist": {"x": 1}}, "gone"),
-    ],
-)
-def test_wrong_options_are_refused_before_anything_is_asked(
-    tmp_path: Path, options: dict[str, object], said: str
-) -> None:
+def test_wrong_options_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
     provider = ScriptedProvider(right)
-    with pytest.raises(UsageError, match=said):
-        make(tmp_path / "out", provider, **options)
+    gone = {"extra_tasks": {"x": TaskType("x", "x", "gone", "", "")}, "task_dist": {"x": 1}}
+    options: list[tuple[str, dict[str, Any]]] = [
+        ("got 3", {"task_dist": "1,1,1"}),
+        ("above 0", {"task_dist": "0,0"}),
+        *((f"{name} must be", {name: 0}) for name in ("num_threads", "save_every", "max_retries")),
+        ("temperature", {"temperature": float("nan")}),
+        ("max_output_tokens", {"max_output_tokens": 0}),
+        ("cobol", {"languages": ["cobol"]}),
+        ("timeout", {"timeout": 0}),
+        ("no language", {"languages": [], "task_dist": "1,1"}),
+        ("UnknownName: .*gone", gone),
+    ]
+    calls = [(said, partial(make, tmp_path / "out", provider, **each)) for said, each in options]
+    oracle = partial(generate_dataset, "m", 1, tmp_path / "out", provider="oracle")
+    assert_none(unlike([*calls, ("UnknownName: .*oracle.*gemini.*procedural", oracle)]))
     assert not provider.calls
     assert not (tmp_path / "out").exists()
-
-
-def test_an_unknown_provider_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="oracle.*gemini.*procedural"):
-        generate_dataset("m", 1, tmp_path, provider="oracle")
 
 
 def test_a_foreign_dataset_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
@@ -454,48 +412,40 @@ def test_a_foreign_dataset_is_refused_before_anything_is_asked(tmp_path: Path) -
     assert not provider.calls
 
 
-def test_a_fault_of_ours_is_raised_after_the_rest_is_kept(tmp_path: Path) -> None:
-    class Broken(RewardFunction):
-        def compute_reward(
-            self,
-            model_output: str,
-            expected_output: Expected,
-            answer_tag: str = "answer",
-        ) -> RewardFunctionScore:
-            raise RuntimeError("a bug in the reward")
+class Own(RewardFunction):
+    """Passes an answer in capitals; raises if it is "broken"."""
 
+    def compute_reward(
+        self, model_output: str, expected_output: Expected, answer_tag: str = "answer"
+    ) -> RewardFunctionScore:
+        if self.task_name == "broken":
+            raise RuntimeError("a bug in the reward")
+        passed = model_output == tagged(str(expected_output).upper(), answer_tag)
+        return RewardFunctionScore(1.0, float(passed), status="passed" if passed else "failed")
+
+
+def test_a_fault_of_ours_is_raised_after_the_rest_is_kept(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="a bug in the reward"):
-        make(tmp_path, right, 5, extra_rewards={"math": Broken("math")})
+        make(tmp_path, right, 5, extra_rewards={"math": Own("broken")})
 
 
 def test_a_users_own_task_reward_and_provider_need_no_edit(tmp_path: Path) -> None:
-    class Shout(RewardFunction):
-        def compute_reward(
-            self, model_output: str, expected_output: Expected, answer_tag: str = "answer"
-        ) -> RewardFunctionScore:
-            right = model_output == tagged(str(expected_output).upper(), answer_tag)
-            return RewardFunctionScore(1.0, float(right), status="passed" if right else "failed")
+    def reply(_: str, __: str, seed: int) -> str:
+        return render(f"Shout w{seed}", f"w{seed}", tagged(f"W{seed}"))
 
     task = TaskType("shout", "words", "shout", "Shout a word.", "A word, please.")
-    provider = ScriptedProvider(
-        lambda *call: render(f"Shout w{call[2]}", f"w{call[2]}", tagged(f"W{call[2]}"))
-    )
-    progress = generate_dataset(
-        "m",
-        4,
-        tmp_path,
-        task_dist={"words": 1.0},
-        provider=provider,
-        extra_tasks={"shout": task},
-        extra_rewards={"shout": Shout("shout")},
-    )
-    assert progress.complete
+    more = {"extra_tasks": {"shout": task}, "extra_rewards": {"shout": Own("shout")}}
+    assert make(tmp_path, reply, 4, task_dist={"words": 1.0}, **more).complete
     assert set(load_dataset(tmp_path)["type"]) == {"words"}
 
 
-def test_coding_slots_go_through_the_languages_in_turn(tmp_path: Path) -> None:
+def test_coding_slots_go_through_the_languages_in_turn_and_aliases_name_them(
+    tmp_path: Path,
+) -> None:
     names = {task.system_prompt: name for name, task in TASKS.items()}
-    provider = ScriptedProvider([NoCompletion("nothing")] * 20)
-    make(tmp_path, provider, 4, task_dist="1,0", max_retries=4)
-    asked = [names[call.system] for call in provider.calls]
-    assert asked == ["python"] * 5 + ["javascript"] * 5 + ["python"] * 5 + ["javascript"] * 5
+    provider = ScriptedProvider([NoCompletion("nothing")] * 25)
+    make(tmp_path / "a", provider, 4, task_dist="1,0", max_retries=4)
+    requested = [names[call.system] for call in provider.calls]
+    assert requested == [*["python"] * 5, *["javascript"] * 5] * 2
+    make(tmp_path / "b", provider, 1, task_dist="1,0", languages=["JS"], max_retries=1)
+    assert names[provider.calls[-1].system] == "javascript"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from labelled import Tables
 
 from infinite_rl.errors import UnknownName, UsageError
 from infinite_rl.generation.plan import Plan, free_indices, parse_weights, split_total
@@ -18,49 +19,21 @@ from infinite_rl.tasks import TASKS
 from infinite_rl.types import Slot
 
 FAMILIES = ("coding", "math")
+tables = Tables(__file__)
 
 
-@pytest.mark.parametrize("text", ["1,1", "0.5,0.5", "3, 3", "1e308,1e308", "0.1,0.1"])
-def test_weights_are_normalised(text: str) -> None:
-    assert parse_weights(text, FAMILIES) == {"coding": 0.5, "math": 0.5}
+@tables
+def test_weights_are_normalised(text: str, coding: float) -> None:
+    assert parse_weights(text, FAMILIES) == {"coding": coding, "math": 1 - coding}
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("0.5,0.3,0.2", "got 3"),
-        ("1", "got 1"),
-        ("", "got 1"),
-        ("-1,1", "negative"),
-        ("nan,1", "nan"),
-        ("inf,1", "infinite"),
-        ("0,0", "above 0"),
-        ("a,b", "numbers"),
-        ("1,", "numbers"),
-    ],
-)
-def test_wrong_weights_are_refused_with_a_reason(text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        parse_weights(text, FAMILIES)
+@tables
+def test_wrong_weights_are_refused_with_a_reason(text: object, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_weights(text, FAMILIES)  # type: ignore[arg-type]
 
 
-def test_weights_by_name_leave_the_rest_out() -> None:
-    assert parse_weights({"math": 2.0}, FAMILIES) == {"coding": 0.0, "math": 1.0}
-    with pytest.raises(UnknownName, match="poems.*coding, math"):
-        parse_weights({"poems": 1.0}, FAMILIES)
-
-
-@pytest.mark.parametrize(
-    ("total", "text", "targets"),
-    [
-        (10, "1,1", (5, 5)),
-        (11, "1,1", (6, 5)),
-        (10, "0.3,0.7", (3, 7)),
-        (100, "0.29,0.71", (29, 71)),
-        (7, "0,1", (0, 7)),
-        (10, "1,2", (4, 6)),
-    ],
-)
+@tables
 def test_the_remainder_goes_to_the_first_family(
     total: int, text: str, targets: tuple[int, int]
 ) -> None:

@@ -66,7 +66,7 @@ def test_calls_go_up_together_and_rows_come_of_what_comes_down(tmp_path: Path) -
     with gemini.GeminiServer(mostly_right) as server:
         first = make(server, tmp_path)
         assert first.batches == ["batches/b0"]
-        assert first.stopped == "a batch is under way"
+        assert first.stopped == "a batch is in progress"
         assert len(load_dataset(tmp_path)) == 0
         done = until_done(server, tmp_path)
         assert done.complete
@@ -137,7 +137,7 @@ def test_batches_that_come_down_empty_are_not_sent_for_ever(tmp_path: Path) -> N
             server.end(f"batches/b{number}", "FAILED")
         ended = make(server, tmp_path)
         assert not ended.batches
-        assert ended.stopped.startswith("3 batches came down without an answer (the batch is ")
+        assert ended.stopped.startswith("3 batches ended without a completion (the batch is ")
         assert len(server.batches) == 3
         assert until_done(server, tmp_path).complete, "the same command goes on"
 
@@ -147,7 +147,7 @@ def test_the_command_does_not_wait_for_ever_for_a_service_that_answers_nothing(
 ) -> None:
     with gemini.GeminiServer(lambda _: gemini.nothing(), polls=0) as server:
         stopped = until_done(server, tmp_path).stopped
-        assert "came down without an answer" in stopped
+        assert "ended without a completion" in stopped
         assert len(server.batches) == 3
 
 
