@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -104,46 +105,39 @@ def test_the_trainer_gets_the_native_score(
 # --- what the trainer gets -----------------------------------------------------------------------
 
 
-def test_partial_credit_counts_only_where_asked_for() -> None:
+def test_the_reward_is_the_verdict_unless_weighed() -> None:
     (score,) = Scorer().judge([(PARTIAL.sample, PARTIAL.completion)])
     assert Scorer().reward(score) == 0.0
     assert Scorer(partial=True).reward(score) == score.correctness_score == 0.5
-
-
-def test_what_passes_gets_a_whole_point() -> None:
-    close = RewardFunctionScore(1.0, 0.95, status="passed")
-    assert Scorer().reward(close) == 1.0
-
-
-def test_the_weight_of_the_format_is_taken_from_correctness() -> None:
+    assert Scorer().reward(RewardFunctionScore(1.0, 0.95, status="passed")) == 1.0
     wrong, boxed = tagged("8"), "\\boxed{7}"
     weighed = for_trl(format_weight=0.25)
     assert weighed(["", ""], [wrong, boxed], ground_truth=[SEVEN] * 2) == [0.25, 0.75]
     assert for_trl()(["", ""], [wrong, boxed], ground_truth=[SEVEN] * 2) == [0.0, 1.0]
+    for truth in (SEVEN, UNREADABLE):
+        found = compute_score("", tagged("7"), truth)
+        assert list(found) == ["score", "acc", "format", "unscored"]
+        assert all(type(value) is float for value in found.values())
 
 
-@pytest.mark.parametrize("weight", [-0.1, 1.1, float("nan"), "0.5"])
-def test_a_weight_outside_its_bounds_is_refused(weight: Any) -> None:
-    with pytest.raises(UsageError, match="the format's weight must be in"):
-        for_trl(format_weight=weight)
-
-
-@pytest.mark.parametrize("partial", ["false", 0, None])
-def test_a_switch_that_is_neither_true_nor_false_is_refused(partial: Any) -> None:
-    with pytest.raises(UsageError, match="partial is true or false, not"):
-        Scorer(partial=partial)
-
-
-def test_no_verdict_is_no_reward_whatever_the_format_is_worth() -> None:
+def test_no_verdict_is_no_reward_or_a_zero_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     rewards = for_trl(format_weight=1.0)(["", ""], [tagged("7")] * 2, ground_truth=[UNREADABLE] * 2)
-    assert rewards == [None, None]
-
-
-def test_where_only_numbers_are_known_no_verdict_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    assert rewards == [None, None], "whatever the format is worth"
     with caplog.at_level(logging.WARNING):
         found = compute_score("", tagged("7"), UNREADABLE)
     assert (found["score"], found["unscored"], found["acc"]) == (0.0, 1.0, 0.0)
     assert "no verdict, so the reward is 0.0: cannot judge" in caplog.text
+
+
+def test_a_wrong_setting_is_refused() -> None:
+    weights: tuple[Any, ...] = (-0.1, 1.1, float("nan"), "0.5")
+    for weight in weights:
+        with pytest.raises(UsageError, match="the format's weight must be in"):
+            for_trl(format_weight=weight)
+    switches: tuple[Any, ...] = ("false", 0, None)
+    for switch in switches:
+        with pytest.raises(UsageError, match="partial is true or false, not"):
+            Scorer(partial=switch)
 
 
 def test_rewards_of_ones_own_judge() -> None:
@@ -162,15 +156,15 @@ def test_types_may_be_mixed_in_a_batch() -> None:
     assert for_trl()([""] * 3, completions, ground_truth=[SEVEN, code.truth, SEVEN]) == [1, 1, 0]
 
 
-@pytest.mark.parametrize("truth", ["", "7", "{}", '{"type": "math"}', None])
-def test_a_foreign_ground_truth_is_an_error_not_a_zero(truth: Any) -> None:
-    with pytest.raises(UsageError, match="no ground truth of this package"):
-        for_trl()([""], [tagged("7")], ground_truth=[truth])
-    with pytest.raises(UsageError, match="no ground truth of this package"):
-        compute_score("", tagged("7"), truth)
-
-
-def test_an_unknown_reward_is_an_error_not_a_zero() -> None:
+def test_a_foreign_row_is_an_error_not_a_zero() -> None:
+    truths: tuple[Any, ...] = ("", "7", "{}", '{"type": "math"}', None)
+    for truth in truths:
+        for call in (
+            partial(for_trl(), [""], [tagged("7")], ground_truth=[truth]),
+            partial(compute_score, "", tagged("7"), truth),
+        ):
+            with pytest.raises(UsageError, match="no ground truth of this package"):
+                call()
     with pytest.raises(UnknownName, match="unknown reward 'poetry'"):
         for_trl()([""], [tagged("7")], type=["poetry"], answer=["7"])
 
@@ -178,56 +172,33 @@ def test_an_unknown_reward_is_an_error_not_a_zero() -> None:
 # --- TRL -----------------------------------------------------------------------------------------
 
 
-def test_columns_that_are_not_there_are_named() -> None:
+def test_trl_gets_rewards_and_a_table() -> None:
     with pytest.raises(UsageError, match=r"ground_truth, or type and answer \(its columns: kind\)"):
         for_trl()([""], [""], kind=["math"])
-
-
-def test_as_many_rows_as_completions_are_needed() -> None:
     with pytest.raises(ValueError, match="zip"):
         for_trl()([""], ["", ""], ground_truth=[SEVEN])
-
-
-def test_the_table_of_completions_tells_why() -> None:
     table: dict[str, list[str]] = {}
     said = [tagged("7"), tagged("8")]
     for_trl()(["", ""], said, ground_truth=[SEVEN] * 2, log_extra=table.__setitem__)
     assert table["status"] == ["passed", "failed"]
     assert table["error"][0] == "" and "differ" in table["error"][1]
+    assert for_trl().__name__ == "infinite_rl", "the name that TRL shows"
 
 
-def test_its_name_is_what_trl_shows() -> None:
-    assert for_trl().__name__ == "infinite_rl"
-
-
-@pytest.mark.parametrize(
-    ("completion", "text"),
-    [
+def test_the_answer_is_in_the_last_message_if_the_model_wrote_it() -> None:
+    parts = [{"type": "text", "text": "x"}, {"type": "image"}]
+    a, b = ({"role": "assistant", "content": text} for text in "ab")
+    cases: tuple[tuple[Any, str], ...] = (
         ("plain", "plain"),
         ([{"role": "assistant", "content": "said"}], "said"),
-        ([{"role": "assistant", "content": "a"}, {"role": "tool", "content": "b"}], ""),
-        ([{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}], "b"),
+        ([a, {"role": "tool", "content": "b"}], ""),
+        ([a, b], "b"),
         ([{"role": "assistant", "content": None, "tool_calls": []}], ""),
         ([{"role": "user", "content": "7"}], ""),
-        (
-            [{"role": "assistant", "content": [{"type": "text", "text": "x"}, {"type": "image"}]}],
-            "x",
-        ),
+        ([{"role": "assistant", "content": parts}], "x"),
         ([], ""),
-    ],
-)
-def test_the_answer_is_in_the_last_message_and_the_models(completion: Any, text: str) -> None:
-    assert text_of(completion) == text
-
-
-# --- verl ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("truth", [SEVEN, UNREADABLE])
-def test_all_results_have_the_same_numbers(truth: str) -> None:
-    found = compute_score("", tagged("7"), truth)
-    assert list(found) == ["score", "acc", "format", "unscored"]
-    assert all(type(value) is float for value in found.values())
+    )
+    assert [case for case in cases if text_of(case[0]) != case[1]] == []
 
 
 # --- OpenRLHF ------------------------------------------------------------------------------------
@@ -235,28 +206,19 @@ def test_all_results_have_the_same_numbers(truth: str) -> None:
 PROMPT = "<|im_start|>user\nPut it in <answer>7</answer> tags.<|im_end|>\n<|im_start|>assistant\n"
 
 
-@pytest.mark.parametrize("before", ["", "<s>", "<|begin_of_text|>"])
-@pytest.mark.parametrize(
-    "after", ["", "<|im_end|>", "</s>", "<|im_end|>\n", "<｜end▁of▁sentence｜>"]
-)
-def test_the_response_is_what_stands_between_prompt_and_end(before: str, after: str) -> None:
-    assert response_of(before + PROMPT + " no <b> idea" + after, PROMPT) == " no <b> idea"
-
-
-def test_a_prompt_that_lost_its_beginning_is_cut_off() -> None:
-    assert response_of(PROMPT[20:] + PROMPT, PROMPT) == PROMPT
-
-
-def test_what_only_the_prompt_says_is_no_answer() -> None:
+def test_the_response_is_between_the_prompt_and_the_end() -> None:
+    for before in ("", "<s>", "<|begin_of_text|>"):
+        for after in ("", "<|im_end|>", "</s>", "<|im_end|>\n", "<｜end▁of▁sentence｜>"):
+            query = before + PROMPT + " no <b> idea" + after
+            assert response_of(query, PROMPT) == " no <b> idea"
+    assert response_of(PROMPT[20:] + PROMPT, PROMPT) == PROMPT, "the prompt's start is truncated"
     assert response_of(PROMPT, PROMPT) == ""
     for query in ("", "7", PROMPT[:40] + "...", PROMPT[9:40] + "...", "I think " + PROMPT[60:]):
         with pytest.raises(UsageError, match="does not begin with its prompt"):
             response_of(query, PROMPT)
-
-
-def test_a_megabyte_of_special_tokens_is_cut_off_in_linear_time() -> None:
-    assert response_of(PROMPT + "7" + "<|im_end|>" * 100_000, PROMPT) == "7"
-    assert response_of(PROMPT + "<|im_end|>" * 100_000 + "7", PROMPT).endswith("7")
+    many = "<|im_end|>" * 100_000  # in linear time
+    assert response_of(PROMPT + "7" + many, PROMPT) == "7"
+    assert response_of(PROMPT + many + "7", PROMPT).endswith("7")
 
 
 @pytest.mark.slow
@@ -330,12 +292,9 @@ def test_skyrl_ends_after_a_step_and_logs_what_it_was(env: Any) -> None:
     assert (found["reward"], found["done"], found["observations"]) == (0.5, True, [])
     assert found["metadata"]["status"] == "failed"
     assert one.get_metrics() == {"passed": 0.0, "format": 1.0, "unscored": 0.0}
-
-
-@pytest.mark.parametrize("extras", [None, {}, {"reward_spec": {}}, {"reward_spec": "7"}])
-def test_skyrl_refuses_a_row_without_ground_truth(env: Any, extras: Any) -> None:
-    with pytest.raises(UsageError, match="reward_spec"):
-        env(extras=extras)
+    for wrong in (None, {}, {"reward_spec": {}}, {"reward_spec": "7"}):
+        with pytest.raises(UsageError, match="reward_spec"):
+            env(extras=wrong)
 
 
 # --- all -----------------------------------------------------------------------------------------

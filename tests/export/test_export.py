@@ -32,21 +32,21 @@ MATH = {
     "id": "sum-7",
 }
 TRUTH = '{"type": "math", "answer": "7"}'
-ASKED = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": MATH["prompt"]}]
+TASK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": MATH["prompt"]}]
 EXTRA = {"split": "train", "index": 0, "id": "sum-7", "response": MATH["response"]}
 MORE = {"id": "sum-7", "response": MATH["response"]}
 
 # What each trainer is given for MATH, with the instructions "Be brief."
 EXPECTED: Mapping[str, Mapping[str, Any]] = {
-    "trl": {"prompt": ASKED, "ground_truth": TRUTH, "type": "math", **MORE},
+    "trl": {"prompt": TASK, "ground_truth": TRUTH, "type": "math", **MORE},
     "verl": {
         "data_source": "infinite_rl/math",
-        "prompt": ASKED,
+        "prompt": TASK,
         "ability": "math",
         "reward_model": {"style": "rule", "ground_truth": TRUTH},
         "extra_info": EXTRA,
     },
-    "openrlhf": {"input": ASKED, "label": TRUTH, "datasource": "infinite_rl/math", **MORE},
+    "openrlhf": {"input": TASK, "label": TRUTH, "datasource": "infinite_rl/math", **MORE},
     "open-instruct": {
         "messages": [{"role": "user", "content": "Be brief.\n\nWhat is 2 + 5?"}],
         "ground_truth": TRUTH,
@@ -55,14 +55,14 @@ EXPECTED: Mapping[str, Mapping[str, Any]] = {
     },
     "verifiers": {
         "id": "sum-7",
-        "prompt": ASKED,
+        "prompt": TASK,
         "answer": TRUTH,
         "info": json.dumps({"type": "math", **MORE}),
     },
-    "nemo-gym": {"responses_create_params": {"input": ASKED}, "ground_truth": TRUTH, **MORE},
+    "nemo-gym": {"responses_create_params": {"input": TASK}, "ground_truth": TRUTH, **MORE},
     "skyrl": {
         "data_source": "infinite_rl/math",
-        "prompt": ASKED,
+        "prompt": TASK,
         "env_class": "infinite_rl",
         "reward_spec": {"method": "rule", "ground_truth": TRUTH},
         "extra_info": EXTRA,
@@ -77,7 +77,7 @@ EXPECTED: Mapping[str, Mapping[str, Any]] = {
         "id": "sum-7",
     },
     "sft": {
-        "prompt": ASKED,
+        "prompt": TASK,
         "completion": [{"role": "assistant", "content": MATH["response"]}],
         "ground_truth": TRUTH,
         "id": "sum-7",
@@ -104,20 +104,22 @@ def needs(to: str) -> None:
         pytest.importorskip("pyarrow")
 
 
-def test_every_format_is_tested() -> None:
-    assert list(EXPECTED) == list(FORMATS)
-
-
 @formats
 def test_a_row_has_exactly_the_columns_that_the_trainer_reads(to: str, tmp_path: Path) -> None:
     needs(to)
+    assert list(EXPECTED) == list(FORMATS)
     export([MATH], to, tmp_path / "out", system="Be brief.")
     (row,) = read(tmp_path / "out" / f"train.{FORMATS[to].ending}")
     assert row == EXPECTED[to]
+    if FORMATS[to].plain:
+        export([MATH], to, tmp_path / "plain", system="Be brief.", plain=True)
+        (row,) = read(tmp_path / "plain" / f"train.{FORMATS[to].ending}")
+        assert row["input" if to == "openrlhf" else "prompt"] == "Be brief.\n\nWhat is 2 + 5?"
+        assert row.get("completion") in (None, MATH["response"])
 
 
 @formats
-def test_what_is_read_back_is_rewarded_alike(to: str, tmp_path: Path) -> None:
+def test_an_export_that_is_read_back_is_rewarded_alike(to: str, tmp_path: Path) -> None:
     needs(to)
     before, rewards = examples(), get_reward_functions()
     assert {row["language"] for row in before} == {"python", "javascript", ""}
@@ -171,37 +173,21 @@ def test_any_text_survives(
     )
 
 
-@pytest.mark.parametrize("to", ["trl", "openrlhf", "sft"])
-def test_plain_gives_texts(to: str, tmp_path: Path) -> None:
-    needs(to)
-    export([MATH], to, tmp_path / "out", system="Be brief.", plain=True)
-    (row,) = read(tmp_path / "out" / f"train.{FORMATS[to].ending}")
-    assert row["input" if to == "openrlhf" else "prompt"] == "Be brief.\n\nWhat is 2 + 5?"
-    assert row.get("completion") in (None, MATH["response"])
-
-
-def test_plain_is_refused_where_the_trainer_wants_messages(tmp_path: Path) -> None:
+def test_plain_is_refused_if_the_trainer_wants_messages(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="verl takes messages; .* trl, openrlhf, sft"):
         export([MATH], "verl", tmp_path / "out", plain=True)
 
 
-@pytest.mark.parametrize(("given", "roles"), [(None, ["system", "user"]), ("", ["user"])])
-def test_the_default_instructions_are_exported_and_none_on_request(
-    given: str | None, roles: list[str], tmp_path: Path
-) -> None:
-    export([MATH], "nemo-gym", tmp_path / "out", system=given)
-    (row,) = read(tmp_path / "out" / "train.jsonl")
-    messages = row["responses_create_params"]["input"]
-    assert [each["role"] for each in messages] == roles
-    assert given == "" or messages[0]["content"] == default_system_prompt(sample_of(MATH))
-
-
-def test_open_instruct_gets_one_message_since_it_may_drop_the_last_of_several(
-    tmp_path: Path,
-) -> None:
-    needs("open-instruct")
-    export([MATH], "open-instruct", tmp_path / "out")
-    (row,) = read(tmp_path / "out" / "train.parquet")
+def test_the_default_instructions_are_exported_and_none_on_request(tmp_path: Path) -> None:
+    for system, roles in ((None, ["system", "user"]), ("", ["user"])):
+        export([MATH], "nemo-gym", tmp_path / "out", system=system, overwrite=True)
+        (row,) = read(tmp_path / "out" / "train.jsonl")
+        messages = row["responses_create_params"]["input"]
+        assert [each["role"] for each in messages] == roles
+        assert system == "" or messages[0]["content"] == default_system_prompt(sample_of(MATH))
+    needs("open-instruct")  # which may drop the last of several messages
+    export([MATH], "open-instruct", tmp_path / "one")
+    (row,) = read(tmp_path / "one" / "train.parquet")
     assert [each["role"] for each in row["messages"]] == ["user"]
 
 
@@ -260,34 +246,28 @@ def test_datasets_loads_splits_that_have_other_columns(
 
 # --- what cannot be exported ---------------------------------------------------------------------
 
-BAD = {
-    "a blank prompt": ({"prompt": " \n"}, "prompt is blank"),
-    "no answer": ({"answer": None}, "no column 'answer'"),
-    "a prompt that is no text": ({"prompt": ["7"]}, "the column 'prompt' holds list, not text"),
-    "half a surrogate pair": ({"response": "\ud83d"}, "response is no valid Unicode"),
-    "half a pair in the answer": ({"answer": "\ud83d"}, "answer is no valid Unicode"),
-    "a split of another name": ({"split": "../x"}, "no name for a split"),
-    "the split of all splits": ({"split": "all"}, "no name for a split"),
-    "a split that is a number": ({"split": 1}, "no name for a split"),
-}
+BAD: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"prompt": " \n"}, "prompt is blank"),
+    ({"answer": None}, "no column 'answer'"),
+    ({"prompt": ["7"]}, "the column 'prompt' holds list, not text"),
+    ({"response": "\ud83d"}, "response is no valid Unicode"),
+    ({"answer": "\ud83d"}, "answer is no valid Unicode"),
+    *(({"split": split}, "no name for a split") for split in ("../x", "all", 1)),
+)
 
 
-@pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("to", [name for name, each in FORMATS.items() if each.make])
 def test_a_row_that_cannot_be_exported_is_named_and_nothing_is_written(
-    to: str, bad: str, tmp_path: Path
+    to: str, tmp_path: Path
 ) -> None:
     needs(to)
-    change, said = BAD[bad]
-    with pytest.raises(UsageError, match=rf"row 2 \(sum-8\) cannot be exported: .*{said}"):
-        export([MATH, {**MATH, "id": "sum-8", **change}], to, tmp_path / "out")
+    for change, said in BAD:
+        with pytest.raises(UsageError, match=rf"row 2 \(sum-8\) cannot be exported: .*{said}"):
+            export([MATH, {**MATH, "id": "sum-8", **change}], to, tmp_path / "out")
+    if FORMATS[to].learns:
+        with pytest.raises(UsageError, match="row 1 .* is blank"):
+            export([{**MATH, "response": ""}], to, tmp_path / "out")
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("to", ["sft", "sharegpt"])
-def test_a_row_without_a_response_teaches_nothing(to: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="row 1 .* is blank"):
-        export([{**MATH, "response": ""}], to, tmp_path / "out")
 
 
 @pytest.mark.parametrize("to", ["jsonl", "parquet"])
@@ -335,15 +315,17 @@ def test_an_export_is_replaced_on_request_alone_and_whole(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-@pytest.mark.parametrize("overwrite", [True, False])
-@pytest.mark.parametrize("other", ["notes.txt", "train.jsonl/inner", "README.md", "README.md/x"])
-def test_what_is_no_export_is_never_replaced(other: str, overwrite: bool, tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    (folder / other).parent.mkdir(parents=True)
-    (folder / other).write_text("mine")
-    with pytest.raises(UsageError, match="more than an export: choose another folder"):
-        export([MATH], "jsonl", folder, overwrite=overwrite)
-    assert (folder / other).read_text() == "mine"
+def test_other_files_are_never_replaced(tmp_path: Path) -> None:
+    for number, other in enumerate(
+        ("notes.txt", "train.jsonl/inner", "README.md", "README.md/x"),
+    ):
+        folder = tmp_path / str(number)
+        (folder / other).parent.mkdir(parents=True)
+        (folder / other).write_text("mine")
+        for overwrite in (True, False):
+            with pytest.raises(UsageError, match="more than an export: choose another folder"):
+                export([MATH], "jsonl", folder, overwrite=overwrite)
+        assert (folder / other).read_text() == "mine"
 
 
 def test_a_file_or_a_link_is_no_folder_to_write_in(tmp_path: Path) -> None:
@@ -374,9 +356,8 @@ def test_another_file_is_no_export(tmp_path: Path) -> None:
 # --- shapes --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("value", "shape", "fault"),
-    [
+def test_a_fault_says_where_it_is() -> None:
+    cases: tuple[tuple[object, object, str], ...] = (
         ("x", TEXT, ""),
         ("", str, ""),
         ("", TEXT, "it is blank"),
@@ -386,20 +367,15 @@ def test_another_file_is_no_export(tmp_path: Path) -> None:
         ({"a": 1}, {"a": int}, ""),
         ({}, {"a": int}, "there is no it.a"),
         ([], {"a": int}, "it is no object"),
-        (ASKED, MESSAGES, ""),
+        (TASK, MESSAGES, ""),
         ([], MESSAGES, "it is no list with something in it"),
         ([{"role": "user", "content": ""}], MESSAGES, "it[0].content is blank"),
         ("x", (MESSAGES, TEXT), ""),
         (7, (MESSAGES, TEXT), "it is no list with something in it"),
         ([{"a": ("x", None, 1.5)}], ANY, ""),
         ([{"a": ("x", "\udfff")}], ANY, "it[0].a[1] is no valid Unicode at character 0"),
-    ],
-)
-def test_a_fault_says_where_it_is(value: object, shape: object, fault: str) -> None:
-    assert fault_of(value, shape, "it") == fault
-
-
-def test_the_ground_truth_is_the_packed_sample() -> None:
+    )
+    assert [case for case in cases if fault_of(case[0], case[1], "it") != case[2]] == []
     assert pack(sample_of(MATH)) == TRUTH
 
 

@@ -153,53 +153,40 @@ def test_it_says_where_the_rows_come_from(tmp_path: Path) -> None:
 def test_its_way_to_verify_the_rows_runs(to: str, tmp_path: Path) -> None:
     text = made(tmp_path, [MATH, {**MATH, "answer": "8"}], to)
     (code,) = re.findall(r"```python\n(from infinite_rl.*?)```", text, re.S)
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path / "out",
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    command, environment = [sys.executable, "-c", code], {**os.environ, "PYTHONPATH": str(ROOT)}
+    folder = tmp_path / "out"
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert [line.split()[-1] for line in done.stdout.splitlines()] == ["passed", "failed"]
 
 
-def test_it_gives_no_code_where_there_is_nothing_to_judge(tmp_path: Path) -> None:
+def test_it_gives_no_code_if_there_is_nothing_to_judge(tmp_path: Path) -> None:
     assert "get_reward_functions" not in made(tmp_path, [{"prompt": "?", "chosen": "yes"}])
 
 
-@pytest.mark.parametrize(
-    ("values", "dtype"),
-    [
+def test_a_column_has_the_type_that_all_its_values_have() -> None:
+    columns: tuple[tuple[list[Any], object], ...] = (
         (["a", None], "string"),
         ([None, 1], "int64"),
         ([1, 1.5], "float64"),
         ([True, False], "bool"),
         ([None], "null"),
-        (["a", 1], ""),
-        ([True, 1], ""),
-        ([2**63], ""),
-        ([1, "a", 1], ""),
+        *((values, "") for values in (["a", 1], [True, 1], [2**63], [1, "a", 1])),
         ([[1], [], [1.5, None]], ("float64",)),
         ([[]], ("null",)),
-        ([[1], ["a"]], ""),
-        ([[[2**63]]], ""),
+        *((values, "") for values in ([[1], ["a"]], [[[2**63]]])),
         ([{"a": 1}, {"b": [{"c": True}]}], {"a": "int64", "b": ({"c": "bool"},)}),
-        ([{"a": 1}, {"a": "1"}], ""),
-        ([{"a": 1}, 1], ""),
+        *((values, "") for values in ([{"a": 1}, {"a": "1"}], [{"a": 1}, 1])),
         ([None, {}, None], {}),
         ([[{}], [{"a": 1}]], ({"a": "int64"},)),
         ([{str(n): n for n in range(60)}, {str(n): n for n in range(60, 120)}], ""),
         ([json.loads("[" * 400 + "]" * 400)], ""),
-    ],
-)
-def test_a_column_has_the_type_that_all_its_values_have(values: list[Any], dtype: object) -> None:
-    statistics = Statistics()
-    for value in values:
-        statistics.add({}, "train", {"x": value})
-    assert statistics.columns == {"x": dtype}
+    )
+    for values, dtype in columns:
+        statistics = Statistics()
+        for value in values:
+            statistics.add({}, "train", {"x": value})
+        assert statistics.columns == {"x": dtype}
 
 
 def test_types_are_given_only_where_all_are_known(tmp_path: Path) -> None:
@@ -248,23 +235,10 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize("license_", ["", "MIT License", "mit\nother: x", "-x"])
-def test_a_licence_is_an_identifier(license_: str) -> None:
-    with pytest.raises(UsageError, match="licence"):
-        About("x", license_)
-
-
-@pytest.mark.parametrize(
-    ("rows", "category"),
-    [
-        (1, "n<1K"),
-        (999, "n<1K"),
-        (1_000, "1K<n<10K"),
-        (99_999, "10K<n<100K"),
-        (10**6, "1M<n<10M"),
-        (10**9 - 1, "100M<n<1B"),
-        (10**9, "n>1B"),
-    ],
-)
-def test_the_size_is_in_the_hubs_words(rows: int, category: str) -> None:
-    assert size_category(rows) == category
+def test_a_licence_is_an_identifier_and_the_size_in_the_hubs_words() -> None:
+    for license_ in ("", "MIT License", "mit\nother: x", "-x"):
+        with pytest.raises(UsageError, match="licence"):
+            About("x", license_)
+    categories = {1: "n<1K", 999: "n<1K", 1_000: "1K<n<10K", 99_999: "10K<n<100K"}
+    categories |= {10**6: "1M<n<10M", 10**9 - 1: "100M<n<1B", 10**9: "n>1B"}
+    assert {rows: size_category(rows) for rows in categories} == categories
