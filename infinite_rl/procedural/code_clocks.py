@@ -35,7 +35,7 @@ def make(draw: Draw, level: int) -> CodingTask:
     """Times of a day or dates: read, change or select once or more, and report."""
     on_clock = draw.chance(0.5)
     kind = "clock" if on_clock else "date"
-    story = FAMILY.record(draw, f"{kind} stories")
+    story = FAMILY.draw_record(draw, f"{kind} stories")
     drawn = FAMILY.draw_shared(draw, f"{kind} stages")
     if on_clock:
         low = drawn["hour"] * 60 + drawn["minute"]
@@ -47,7 +47,7 @@ def make(draw: Draw, level: int) -> CodingTask:
     ending = FAMILY.pick(draw, endings)
     steps = [*(FAMILY.step(draw, row, **drawn) for row in rows), ending]
 
-    def fresh() -> tuple[list[str]]:
+    def draw_input() -> tuple[list[str]]:
         if on_clock:
             return ([clock(draw.below(DAY)) for _ in range(draw.between(3, 7))],)
         # Dates near each other, so that runs, weeks and months occur.
@@ -55,13 +55,13 @@ def make(draw: Draw, level: int) -> CodingTask:
         return ([calendar()[first + draw.below(spread)] for _ in range(draw.between(4, 7))],)
 
     edges = CLOCK_EDGES if on_clock else DATE_EDGES
-    task = FAMILY.pipeline(draw, steps, {**story, "on_clock": on_clock}, edges, fresh)
+    task = FAMILY.pipeline(draw, steps, {**story, "on_clock": on_clock}, edges, draw_input)
     return replace(
         task, instructions=task.instructions[1:]
     )  # reading the text is a detail of the solution
 
 
-# --- the references' own clock and calendar
+# --- the clock and the calendar of the references
 
 
 def clock(minutes: int) -> str:

@@ -22,7 +22,7 @@ EDGES: list[tuple[Links]] = [
 
 def make(draw: Draw, level: int) -> CodingTask:
     """Up to two stages that change a graph, more at a higher level, and a question about it."""
-    story = FAMILY.record(draw, "stories")
+    story = FAMILY.draw_record(draw, "stories")
     names = list(NAMES[: draw.between(5, 6)])
     count = draw.below(2) if level == 1 else level - 1
     changed = {"k": draw.between(4, 7), "closed": draw.pick(names[1:])}
@@ -43,10 +43,10 @@ def make(draw: Draw, level: int) -> CodingTask:
         start, end = draw.some(names, 2)
         return start, end, draw.between(1, 9)
 
-    def fresh() -> tuple[Links]:
+    def draw_input() -> tuple[Links]:
         return ([link() for _ in range(draw.between(5, 9))],)
 
-    return FAMILY.pipeline(draw, steps, story, EDGES, fresh)
+    return FAMILY.pipeline(draw, steps, story, EDGES, draw_input)
 
 
 # --- references: of links and the parameters of the row

@@ -13,7 +13,7 @@ Grid = list[list[int]]
 
 def make(draw: Draw, level: int) -> CodingTask:
     """Changes of a grid followed by a reduction: one stage more with each level."""
-    story = FAMILY.record(draw, "stories")
+    story = FAMILY.draw_record(draw, "stories")
     count = level - 1 if draw.chance(0.7) or level == 1 else level
     rows = draw.some(FAMILY.rows("changes"), count)
     ending = FAMILY.pick(draw, "endings")
@@ -25,19 +25,19 @@ def make(draw: Draw, level: int) -> CodingTask:
         ([[n] for n in draw.integers(3, -3, 9)],),
     ]
 
-    def fresh() -> tuple[Grid]:
+    def draw_input() -> tuple[Grid]:
         width = draw.between(2, 2 + level)
         return ([draw.integers(width, -6, 15) for _ in range(draw.between(2, 2 + level))],)
 
     shape = FAMILY.phrase(draw, "shape", **story)
-    return FAMILY.pipeline(draw, steps, {**story, "shape": shape}, edges, fresh)
+    return FAMILY.pipeline(draw, steps, {**story, "shape": shape}, edges, draw_input)
 
 
 # --- references: of a grid and the parameters of the row
 
 
 def rearrange(cell: Callable[[Grid, int, int], int]) -> Reference:
-    """The grid with rows and columns exchanged, each cell taken from another one."""
+    """The grid with rows and columns exchanged; `cell` gives the number of a new column and row."""
     return lambda g, p: [[cell(g, r, c) for r in range(len(g))] for c in range(len(g[0]))]
 
 

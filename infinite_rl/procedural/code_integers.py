@@ -17,7 +17,7 @@ def make(draw: Draw, level: int) -> CodingTask:
 
 def search(draw: Draw, level: int) -> CodingTask:
     """Find the numbers of a range that have one property, or two, and report on them."""
-    story = FAMILY.record(draw, "stories")
+    story = FAMILY.draw_record(draw, "stories")
     rows = draw.some(FAMILY.rows("properties"), 1 if level == 1 else 2)
     properties = [FAMILY.step(draw, row) for row in rows]
     both = level == 1 or draw.chance(0.6)
@@ -32,35 +32,32 @@ def search(draw: Draw, level: int) -> CodingTask:
     def reference(low: int, high: int) -> Any:
         return result.reference([n for n in range(low, high + 1) if wanted(n)])
 
-    def fresh() -> tuple[int, int]:
+    def draw_input() -> tuple[int, int]:
         low = draw.between(1, 120)
         return low, low + draw.between(5, 60 + 40 * level)
 
-    word, sign = ("and", "&&") if both else ("or", "||")
+    conditions = [
+        (one.instruction.split("\n")[0], one.python, one.javascript)
+        if sign
+        else (one.instruction.split("\n")[1], f"not ({one.python})", f"!({one.javascript})")
+        for one, sign in pairs
+    ]
+    said, python, javascript = zip(*conditions, strict=True)
     parameters = {
         **story,
-        "that": f" {word} ".join(
-            one.instruction.split("\n")[0 if sign else 1] for one, sign in pairs
-        ),
-        "test_py": f" {word} ".join(
-            one.python if sign else f"not ({one.python})" for one, sign in pairs
-        ),
-        "test_js": f" {sign} ".join(
-            one.javascript if sign else f"!({one.javascript})" for one, sign in pairs
-        ),
-        "result": result.instruction,
-        "result_py": result.python,
-        "result_js": result.javascript,
-        "type": result.returns,
+        "that": (" and " if both else " or ").join(said),
+        "test_py": (" and " if both else " or ").join(python),
+        "test_js": (" && " if both else " || ").join(javascript),
+        **result.texts("result"),
         "uses": " ".join(row.fields.get("use", "") for row in rows),
     }
     edges = [(10, 10), (1, 1), (20, 12), (draw.between(90, 130),) * 2]
-    return FAMILY.task(draw, "search", parameters, reference, edges, fresh)
+    return FAMILY.task(draw, "search", parameters, reference, edges, draw_input)
 
 
 def follow(draw: Draw, level: int) -> CodingTask:
     """Start from a number, apply a two-way rule for a number of rounds, and report."""
-    p = FAMILY.parameters(draw, "follow", level=level, most=2 + level, digits=False)
+    p = FAMILY.draw_parameters(draw, "follow", level=level, most=2 + level, digits=False)
     result = FAMILY.step(draw, draw.pick(FAMILY.rows("path results")[: 2 + level]))
     rounds, stop = draw.between(4, 6 + 4 * level), draw.pick((0, 1, 1))
 
@@ -81,10 +78,7 @@ def follow(draw: Draw, level: int) -> CodingTask:
         "rounds": rounds,
         "stop": stop,
         "keeps": "path" in result.python,
-        "result": result.instruction,
-        "result_py": result.python,
-        "result_js": result.javascript,
-        "type": result.returns,
+        **result.texts("result"),
     }
     edges = [(0,), (1,), (p["m"],), (p["bound"],)]
     return FAMILY.task(
@@ -112,10 +106,10 @@ REFERENCES: dict[str, Reference] = {
     "harshad": lambda n, p: n in range(0, n + 1, digit_sum(n)),
     "palindrome": lambda n, p: list(str(n)) == list(reversed(str(n))),
     "square": lambda n, p: all(e % 2 == 0 for e in factorize(n).values()),
-    "has_digit": lambda n, p: any(n // 10**place % 10 == p.d for place in range(len(str(n)))),
+    "has_digit": lambda n, p: any(n // 10**exponent % 10 == p.d for exponent in range(len(str(n)))),
     "distinct_digits": lambda n, p: max(str(n).count(c) for c in str(n)) == 1,
     "divisor_count": lambda n, p: prod(e + 1 for e in factorize(n).values()) == p.k,
-    "bits": lambda n, p: sum(n >> place & 1 for place in range(n.bit_length())) % 2 == p.r,
+    "bits": lambda n, p: sum(n >> bit & 1 for bit in range(n.bit_length())) % 2 == p.r,
     "how_many": lambda numbers, p: len(numbers),
     "total": lambda numbers, p: sum(numbers),
     "largest": lambda numbers, p: numbers[-1] if numbers else -1,

@@ -22,7 +22,7 @@ EDGES: tuple[tuple[list[Span]], ...] = (
 
 def make(draw: Draw, level: int) -> CodingTask:
     """As many stages over a list of intervals as the level says, and a question at the end."""
-    story = FAMILY.record(draw, "stories")
+    story = FAMILY.draw_record(draw, "stories")
     groups = draw.some(("selections", "selections", "changes", "rebuilds"), level)
     # Two stages with the same result would be nearly the same one.
     steps = list(
@@ -30,11 +30,11 @@ def make(draw: Draw, level: int) -> CodingTask:
     )
     ending = FAMILY.pick(draw, draw.pick(("extents", "extents", "crowds", "choices")))
 
-    def fresh() -> tuple[list[Span]]:
+    def draw_input() -> tuple[list[Span]]:
         starts = (draw.between(0, 24) for _ in range(draw.between(4, 7)))
         return ([[start, start + draw.between(1, 9)] for start in starts],)
 
-    return FAMILY.pipeline(draw, [*steps, ending], story, EDGES, fresh)
+    return FAMILY.pipeline(draw, [*steps, ending], story, EDGES, draw_input)
 
 
 # --- references: of intervals and the parameters of the row

@@ -21,7 +21,7 @@ def counter(draw: Draw, level: int) -> CodingTask:
     rows = draw.some(FAMILY.rows("effects"), level + 1)
     letters = draw.some("abcdxyz", len(rows))
     start, bound = draw.between(0, 9), draw.between(18, 40)
-    report = FAMILY.texts(draw, "counter report")
+    report = FAMILY.draw_texts(draw, "counter report")
     effects = {
         letter: FAMILY.step(draw, row, **shared) for letter, row in zip(letters, rows, strict=True)
     }
@@ -54,16 +54,16 @@ def counter(draw: Draw, level: int) -> CodingTask:
     }
     edges = [("",), (letters[0],), (letters[1] * 3,)]
 
-    def fresh() -> tuple[str]:
+    def draw_input() -> tuple[str]:
         return ("".join(draw.pick(letters) for _ in range(draw.between(4, 12))),)
 
-    return simulation(draw, "counter", parameters, states, edges, fresh)
+    return simulation(draw, "counter", parameters, states, edges, draw_input)
 
 
 def walker(draw: Draw, level: int) -> CodingTask:
     """A walker on a grid that has an edge from level 2 on; at level 3 it turns around, too."""
-    p = FAMILY.parameters(draw, "walker", level=level, size=0)
-    p |= FAMILY.texts(draw, "walker report")
+    p = FAMILY.draw_parameters(draw, "walker", level=level, size=0)
+    p |= FAMILY.draw_texts(draw, "walker report")
     ahead, left, right, size, ring = p["ahead"], p["left"], p["right"], p["size"], p["wraps"]
 
     def states(moves: str) -> list[tuple[int, int]]:
@@ -90,16 +90,16 @@ def walker(draw: Draw, level: int) -> CodingTask:
     }
     edges = [("",), (ahead * 5,), (right + ahead * 2 + left + ahead * 4,)]
 
-    def fresh() -> tuple[str]:
+    def draw_input() -> tuple[str]:
         return ("".join(draw.pick(letters) for _ in range(draw.between(5, 14))),)
 
-    return simulation(draw, "walker", parameters, states, edges, fresh)
+    return simulation(draw, "walker", parameters, states, edges, draw_input)
 
 
 def queue(draw: Draw, level: int) -> CodingTask:
     """A queue; from level 2 on its room is limited, at level 3 a long one is served faster."""
-    p = FAMILY.parameters(draw, "queue", level=level)
-    p |= FAMILY.texts(draw, "queue report")
+    p = FAMILY.draw_parameters(draw, "queue", level=level)
+    p |= FAMILY.draw_texts(draw, "queue report")
 
     def after(waiting: int, arrivals: int) -> int:
         inside = list(range(waiting + arrivals))[: p["room"] if level > 1 else None]
@@ -110,10 +110,10 @@ def queue(draw: Draw, level: int) -> CodingTask:
 
     edges = [([],), ([p["served"]],), ([p["served"] + 3, 0],), ([9, 9],)]
 
-    def fresh() -> tuple[list[int]]:
+    def draw_input() -> tuple[list[int]]:
         return (draw.integers(draw.between(3, 7), 0, 8),)
 
-    return simulation(draw, "queue", p, states, edges, fresh)
+    return simulation(draw, "queue", p, states, edges, draw_input)
 
 
 def simulation(
@@ -122,18 +122,18 @@ def simulation(
     parameters: dict[str, Any],
     states: Callable[[Any], list[Any]],
     edges: list[tuple[Any]],
-    fresh: Callable[[], tuple[Any]],
+    draw_input: Callable[[], tuple[Any]],
 ) -> CodingTask:
     """The task of a row, with the report among its parameters on the list of all states."""
     report = REFERENCES[parameters["report"]]
     return FAMILY.task(
-        draw, name, parameters, lambda value: report(states(value), None), edges, fresh
+        draw, name, parameters, lambda value: report(states(value), None), edges, draw_input
     )
 
 
 def cells(draw: Draw, level: int) -> CodingTask:
     """Cells in a row that change, all at once, by what their neighbours are."""
-    p = FAMILY.parameters(draw, "cells")
+    p = FAMILY.draw_parameters(draw, "cells")
     rule = sorted((p["first"], p["second"]))
     rounds = level + p["more"]
 
@@ -147,12 +147,12 @@ def cells(draw: Draw, level: int) -> CodingTask:
         last = reduce(lambda now, _: once(now), range(rounds), row)
         return last.count("#") if p["counts"] else last
 
-    def fresh() -> tuple[str]:
+    def draw_input() -> tuple[str]:
         return ("".join(draw.pick("#.") for _ in range(draw.between(5, 12))),)
 
     parameters = {**p, "rounds": rounds, "low": rule[0], "high": rule[1]}
     edges = [("",), ("#",), (".#",), ("#..#.",)]
-    return FAMILY.task(draw, "cells", parameters, reference, edges, fresh)
+    return FAMILY.task(draw, "cells", parameters, reference, edges, draw_input)
 
 
 # --- references: of a value and the parameters of the effects; of the list of all states

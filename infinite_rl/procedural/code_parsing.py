@@ -23,9 +23,9 @@ ONES = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
 
 def make(draw: Draw, level: int) -> CodingTask:
     """A line is read as integers; then come as many stages as the level says, the last included."""
-    p = FAMILY.texts(draw, "language", level=level)
+    p = FAMILY.draw_texts(draw, "language", level=level)
     p |= expression_parameters(p) if "one" in p else {}
-    p |= FAMILY.record(draw, "separators")
+    p |= FAMILY.draw_record(draw, "separators")
     p["separator"] = separator = p["separator"].replace("space", " ")
     p["many"] = "language_many" in p
     groups = draw.some(("filters", "changes", "arrangements"), level - 1)
@@ -36,11 +36,11 @@ def make(draw: Draw, level: int) -> CodingTask:
     edges = FAMILY.row(p["language"]).lines("edge", p)
     part, values = PARTS[p["language"]], SimpleNamespace(**p)
 
-    def fresh() -> tuple[str]:
+    def draw_input() -> tuple[str]:
         return (separator.join(part(draw, values) for _ in range(draw.between(2, 5))),)
 
     return FAMILY.pipeline(
-        draw, steps, p, [(edge,) for edge in (*edges, separator.join(edges))], fresh
+        draw, steps, p, [(edge,) for edge in (*edges, separator.join(edges))], draw_input
     )
 
 

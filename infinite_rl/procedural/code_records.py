@@ -14,17 +14,17 @@ Totals = dict[str, int]
 
 def make(draw: Draw, level: int) -> CodingTask:
     """Group records and report: with a selection from level 2 on, and a second one at level 3."""
-    story = FAMILY.record(draw, "stories")
+    story = FAMILY.draw_record(draw, "stories")
     steps: list[Step] = []
     if level > 1 or draw.chance(0.4):
         steps.append(FAMILY.pick(draw, "selections", **story))
-    key = FAMILY.texts(draw, "key", **story)
-    steps.append(FAMILY.step(draw, "grouped", **FAMILY.texts(draw, "value", **key)))
+    key = FAMILY.draw_texts(draw, "key", **story)
+    steps.append(FAMILY.step(draw, "grouped", **FAMILY.draw_texts(draw, "value", **key)))
     if level == 3:
         steps.append(FAMILY.pick(draw, "group filters"))
     steps.append(FAMILY.pick(draw, "reports"))
 
-    def fresh() -> tuple[Pairs]:
+    def draw_input() -> tuple[Pairs]:
         names = draw.some(story["names"].split(), draw.between(2, 4))
         return ([(draw.pick(names), draw.between(-5, 30)) for _ in range(draw.between(4, 8))],)
 
@@ -35,7 +35,7 @@ def make(draw: Draw, level: int) -> CodingTask:
         ([(first, 5), (second, 5)],),
         ([(first, 10), (second, 3), (first, -4)],),
     ]
-    return FAMILY.pipeline(draw, steps, story, edges, fresh)
+    return FAMILY.pipeline(draw, steps, story, edges, draw_input)
 
 
 # --- references: of pairs or totals, and the parameters of the row

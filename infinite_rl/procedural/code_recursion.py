@@ -21,7 +21,7 @@ def make(draw: Draw, level: int) -> CodingTask:
 
 def climb(draw: Draw, level: int) -> CodingTask:
     """The ways to reach a number by steps of given sizes."""
-    story = FAMILY.record(draw, "climb stories")
+    story = FAMILY.draw_record(draw, "climb stories")
     sizes = sorted(draw.some((1, 2, 3, 4, 5), 1 + level if level < 3 else draw.between(2, 4)))
     bad = draw.between(3, 5) if level > 1 and draw.chance(0.7) else 0
     no_repeat = level == 3 and draw.chance(0.5)
@@ -60,8 +60,8 @@ def climb(draw: Draw, level: int) -> CodingTask:
 
 
 def recurrence(draw: Draw, level: int) -> CodingTask:
-    """The terms of a sequence; from level 2 on, some indices have a rule of their own."""
-    p = FAMILY.parameters(draw, "recurrence", level=level)
+    """The terms of a sequence; from level 2 on, some indices have another rule."""
+    p = FAMILY.draw_parameters(draw, "recurrence", level=level)
     goal = draw.pick(FAMILY.rows("goal")[: 1 + level])
 
     def term(i: int) -> int:
@@ -112,9 +112,9 @@ WEIGHTS: dict[str, Callable[[int, int, int], int]] = {
 
 def nested(draw: Draw, level: int) -> CodingTask:
     """A total over the numbers of a nested list, by their depth."""
-    p: dict[str, Any] = FAMILY.record(draw, "nested stories")
-    p = FAMILY.parameters(draw, "nested", **p)
-    p = FAMILY.texts(draw, "weight", **FAMILY.texts(draw, "number", **p))
+    p: dict[str, Any] = FAMILY.draw_record(draw, "nested stories")
+    p = FAMILY.draw_parameters(draw, "nested", **p)
+    p = FAMILY.draw_texts(draw, "weight", **FAMILY.draw_texts(draw, "number", **p))
     limit = draw.between(2, 3) if level > 1 and draw.chance(0.6) else 0
     flips = level > 2 and draw.chance(0.5)
     test, weight, k = NUMBERS[p["number"]], WEIGHTS[p["weight"]], p["k"]
@@ -145,7 +145,7 @@ def subset(draw: Draw, level: int) -> CodingTask:
     """The best choice of entries with gaps between them."""
     gap = draw.between(1, level)
     fee = draw.between(1, 4) if level > 2 and draw.chance(0.5) else 0
-    story = FAMILY.record(draw, "subset stories")
+    story = FAMILY.draw_record(draw, "subset stories")
 
     def reference(values: list[int]) -> int:
         return max(
@@ -178,7 +178,7 @@ RELATIONS: dict[str, Callable[[int, int, int], bool]] = {
 
 def chain(draw: Draw, level: int) -> CodingTask:
     """The longest or largest subsequence in which neighbours are in a relation."""
-    p = FAMILY.texts(draw, "relation", k=draw.between(1, 4))
+    p = FAMILY.draw_texts(draw, "relation", k=draw.between(1, 4))
     by_sum = draw.chance(0.4)
     holds, k = RELATIONS[p["relation"]], p["k"]
 
@@ -205,7 +205,7 @@ def coins(draw: Draw, level: int) -> CodingTask:
     values = sorted(draw.some((1, 2, 3, 4, 5, 6, 7, 9, 10), draw.between(2, 3)))
     counts = draw.chance(0.5)
     limit = draw.between(3, 5) if level > 2 and draw.chance(0.6) else 0
-    story = FAMILY.record(draw, "coin stories")
+    story = FAMILY.draw_record(draw, "coin stories")
 
     def sizes(total: int, allowed: list[int]) -> list[int]:
         """The sizes of all multisets of the allowed values with this sum."""
@@ -220,8 +220,8 @@ def coins(draw: Draw, level: int) -> CodingTask:
         ]
 
     def reference(amount: int) -> int:
-        found = sizes(amount, values)
-        return len(found) if counts else min(found, default=-1)
+        used = sizes(amount, values)
+        return len(used) if counts else min(used, default=-1)
 
     parameters = {
         **story,
@@ -247,7 +247,7 @@ def coins(draw: Draw, level: int) -> CodingTask:
 
 def paths(draw: Draw, level: int) -> CodingTask:
     """The best walk through a grid, or the number of walks."""
-    p = FAMILY.parameters(draw, "paths")
+    p = FAMILY.draw_parameters(draw, "paths")
     counts = p["kind"] == "count"
     moves = ((1, 0), (0, 1), (1, 1)) if p["diagonal"] else ((1, 0), (0, 1))
 
@@ -262,9 +262,9 @@ def paths(draw: Draw, level: int) -> CodingTask:
     def reference(grid: list[list[int]]) -> int:
         return len(walks(grid)) if counts else sorted(walks(grid))[p["index"]]
 
-    def fresh() -> tuple[list[list[int]]]:
+    def draw_input() -> tuple[list[list[int]]]:
         width = draw.between(2, 4)
         return ([draw.integers(width, 0, 9) for _ in range(draw.between(2, 4))],)
 
     edges = [([[3]],), ([[9]],), ([[1, 2, 3]],), ([[1], [8], [2]],)]
-    return FAMILY.task(draw, "paths", p, reference, edges, fresh)
+    return FAMILY.task(draw, "paths", p, reference, edges, draw_input)

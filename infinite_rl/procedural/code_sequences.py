@@ -11,7 +11,7 @@ from .draw import Draw
 
 def make(draw: Draw, level: int) -> CodingTask:
     """A pipeline over a list: two stages at level 1, three at level 2, four at level 3."""
-    story = FAMILY.record(draw, "stories")
+    story = FAMILY.draw_record(draw, "stories")
     steps = [*stages(draw, level), FAMILY.pick(draw, "endings")]
     edges = [
         ([],),
@@ -21,10 +21,10 @@ def make(draw: Draw, level: int) -> CodingTask:
         ([-draw.between(1, 9), 0, draw.between(2, 8)],),
     ]
 
-    def fresh() -> tuple[list[int]]:
+    def draw_input() -> tuple[list[int]]:
         return (draw.integers(draw.between(4, 9), -12 - 4 * level, 20 + 10 * level),)
 
-    return FAMILY.pipeline(draw, steps, story, edges, fresh)
+    return FAMILY.pipeline(draw, steps, story, edges, draw_input)
 
 
 def stages(draw: Draw, level: int) -> list[Step]:
@@ -96,7 +96,7 @@ REFERENCES: dict[str, Reference] = {
     "square": each(lambda n, p: n**2),
     "scale": each(lambda n, p: sum([n] * p.k) + p.c),
     "absolute": each(lambda n, p: max(n, 0 - n)),
-    "digit_sum": each(lambda n, p: sum(abs(n) // 10**place % 10 for place in range(12))),
+    "digit_sum": each(lambda n, p: sum(abs(n) // 10**exponent % 10 for exponent in range(12))),
     "clamp": each(lambda n, p: sorted((p.low, n, p.high))[1]),
     "quotient": each(lambda n, p: (n - n % p.k) // p.k),
     "modulo": each(lambda n, p: n - p.k * (n // p.k)),

@@ -17,7 +17,7 @@ EDGES = (("",), ("a",), ("Otter",), ("aa bb aa",), ("level Level LEVEL",), ("x1 
 
 def make(draw: Draw, level: int) -> CodingTask:
     """A pipeline over the words or the characters of a text."""
-    story = FAMILY.record(draw, "stories")
+    story = FAMILY.draw_record(draw, "stories")
     steps = draw.pick((word_steps, character_steps))(draw, level)
     name = f"{FAMILY.phrase(draw, 'verbs')}_{story['param']}"
     rules = [FAMILY.phrase(draw, group, **story) for group in ("case", "empty text", "vowels")]
@@ -29,7 +29,7 @@ def make(draw: Draw, level: int) -> CodingTask:
     )
     vocabulary = [row.name for row in FAMILY.rows("words")]
 
-    def fresh() -> tuple[str]:
+    def draw_input() -> tuple[str]:
         words = [draw.pick(vocabulary) for _ in range(draw.between(3, 7))]
         if draw.chance(0.5):
             words.insert(draw.below(len(words)), draw.pick(words))
@@ -38,7 +38,7 @@ def make(draw: Draw, level: int) -> CodingTask:
         return (" ".join(words),)
 
     parameters = {**story, "name": name, "rules": "\n".join(draw.shuffled(stated))}
-    return FAMILY.pipeline(draw, steps, parameters, EDGES, fresh)
+    return FAMILY.pipeline(draw, steps, parameters, EDGES, draw_input)
 
 
 def word_steps(draw: Draw, level: int) -> list[Step]:

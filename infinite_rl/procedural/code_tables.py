@@ -6,6 +6,14 @@ r"""Tables of steps, tasks and phrases: `tables/FAMILY.txt`, read once and fille
       say  keep the multiples of $k      its fields; further lines of a field are indented by seven
       py   [n for n in IT if n % $k == 0]
 
+A step has the fields `say` (an imperative), `py` and `js` (an expression in IT, the value so far, or
+lines that assign OUT), `out` (the name of the result), `use` (rows with helper functions), and as the
+last one `type` (the kind of its value) and `how` (an explanation). A task has `name` (one is drawn),
+`par` (parameters with their kinds), `type`, `tale` (one is drawn), `say`, `rule`, `plan`, `py`, `js`
+and `use`; `[group]` as a tale or rule draws a phrase. A pipeline may have patterns for the sentences
+that explain its steps: `lead`, `last`, and `only` for a single one. `cols` names columns, which `|`
+separates.
+
 Fields before the first row belong to the group; `""` is the empty phrase. Parameters are `k: 2..5`
 (both ends included), `k: -6..6 except 0`, `high: low + 6..20`, `down: 60%` (true with this
 probability), or options as Python literals: `mark: "-", "+"`; several names take the items of a

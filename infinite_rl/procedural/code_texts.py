@@ -22,7 +22,7 @@ PAIR_EDGES = (("", ""), ("abc", ""), ("", "b"), ("abc", "abc"), ("aab", "baa"))
 def make(draw: Draw, level: int) -> CodingTask:
     """A question about one or two texts; at level 2 they are cleaned up first, at level 3 twice."""
     kind = draw.pick((alignment, alignment, common, occurrences, wildcards, pieces, palindromes))
-    task, fresh = kind(draw)
+    task, draw_input = kind(draw)
     shared = FAMILY.draw_shared(draw, "cleanings")
     rows = draw.some(FAMILY.rows("cleanings"), level - 1)
     texts = listing([f"`{name}`" for name, _ in task.params])
@@ -30,7 +30,7 @@ def make(draw: Draw, level: int) -> CodingTask:
     noises = [NOISES[row.name] for row in rows]
 
     def noisy() -> tuple[str, ...]:
-        dirty = fresh()
+        dirty = draw_input()
         for noise in noises:
             dirty = tuple(noise(draw, text, shared["mark"]) for text in dirty)
         return dirty
@@ -115,7 +115,7 @@ def subsequences(text: str) -> set[str]:
 
 def alignment(draw: Draw) -> tuple[CodingTask, Fresh]:
     """The best alignment of two texts, or of parts of them, by points or by costs."""
-    p = FAMILY.parameters(draw, "alignment")
+    p = FAMILY.draw_parameters(draw, "alignment")
     gap, points, inside = p["gap"], p["points"], p["inside"]
     equal, different = (p["same"], -p["other"]) if points else (0, p["other"])
     best: Callable[..., int] = max if points else min
@@ -154,7 +154,7 @@ def alignment(draw: Draw) -> tuple[CodingTask, Fresh]:
 
 def common(draw: Draw) -> tuple[CodingTask, Fresh]:
     """What two texts have in common: lengths and values of common texts."""
-    p = FAMILY.parameters(draw, "common")
+    p = FAMILY.draw_parameters(draw, "common")
     more = p["vowel"] - 1 if p["valued"] else 0
 
     def reference(first: str, second: str) -> int:
@@ -173,7 +173,7 @@ def common(draw: Draw) -> tuple[CodingTask, Fresh]:
 
 def occurrences(draw: Draw) -> tuple[CodingTask, Fresh]:
     """The number of ways to choose a pattern from a text."""
-    p = FAMILY.parameters(draw, "occurrences")
+    p = FAMILY.draw_parameters(draw, "occurrences")
     joker, modulus = p["joker"], p["modulus"]
 
     def reference(pattern: str, text: str) -> int:
@@ -183,18 +183,18 @@ def occurrences(draw: Draw) -> tuple[CodingTask, Fresh]:
         )
         return ways % modulus if modulus else ways
 
-    def fresh() -> tuple[str, str]:
+    def draw_input() -> tuple[str, str]:
         text = "".join(draw.pick("ab") for _ in range(draw.between(4, 8)))
         symbols = "ab?" if joker else "ab"
         return "".join(draw.pick(symbols) for _ in range(draw.between(1, 3))), text
 
     edges = (("", "ab"), ("ab", ""), ("aa", "aaaa"), ("abc", "abc"))
-    return FAMILY.task(draw, "occurrences", p, reference, edges), fresh
+    return FAMILY.task(draw, "occurrences", p, reference, edges), draw_input
 
 
 def wildcards(draw: Draw) -> tuple[CodingTask, Fresh]:
     """The beginnings of a text that fit a pattern with wildcards."""
-    p = FAMILY.parameters(draw, "wildcards")
+    p = FAMILY.draw_parameters(draw, "wildcards")
 
     def reference(pattern: str, text: str) -> int:
         signs = {"?": ".", "*": ".+" if p["least"] else ".*"}
@@ -202,13 +202,13 @@ def wildcards(draw: Draw) -> tuple[CodingTask, Fresh]:
         fits = [n for n in range(len(text) + 1) if regex.fullmatch(text[:n])]
         return max(fits, default=-1) if p["longest"] else len(fits)
 
-    def fresh() -> tuple[str, str]:
+    def draw_input() -> tuple[str, str]:
         text = "".join(draw.pick("ab") for _ in range(draw.between(3, 8)))
         start = text[: draw.between(1, 4)]
         return "".join(draw.pick("?*") if draw.chance(0.5) else c for c in start), text
 
     edges = (("", "ab"), ("*", ""), ("a*", "abba"), ("?b", "abb"), ("*a", "abab"))
-    return FAMILY.task(draw, "wildcards", p, reference, edges), fresh
+    return FAMILY.task(draw, "wildcards", p, reference, edges), draw_input
 
 
 # --- one text
@@ -231,7 +231,7 @@ def pieces(draw: Draw) -> tuple[CodingTask, Fresh]:
         sizes = [len(cut) for cut in cuts(text) if all(piece in words for piece in cut)]
         return len(sizes) if counts else min(sizes, default=-1)
 
-    def fresh() -> tuple[str]:
+    def draw_input() -> tuple[str]:
         text = "".join(draw.pick(words) for _ in range(draw.between(2, 4)))
         return ((text + draw.pick(("", "", "a", "b")))[:9],)
 
@@ -243,12 +243,12 @@ def pieces(draw: Draw) -> tuple[CodingTask, Fresh]:
     }
     code = "count_pieces" if counts else "fewest_pieces"
     edges = (("",), ("a",), ("bb",), ("abab",))
-    return FAMILY.task(draw, "pieces", parameters, reference, edges, code=code), fresh
+    return FAMILY.task(draw, "pieces", parameters, reference, edges, code=code), draw_input
 
 
 def palindromes(draw: Draw) -> tuple[CodingTask, Fresh]:
     """The longest palindrome in a text, or the characters that it lacks to be one."""
-    p = FAMILY.parameters(draw, "palindromes")
+    p = FAMILY.draw_parameters(draw, "palindromes")
 
     def reference(text: str) -> int:
         kept = max(len(one) for one in subsequences(text) if one == "".join(reversed(one)))

@@ -32,7 +32,8 @@ from . import (
     math_rates,
     math_series,
 )
-from .code import CodingTask, dialects, has_discriminating_inputs, write_problem
+from .code import DIALECTS, CodingTask, has_discriminating_inputs
+from .code_prompt import write_problem
 from .draw import Draw
 from .templates import write
 from .wording import Kinds, Problem
@@ -68,7 +69,7 @@ CODING: Mapping[str, Callable[[Draw, int], CodingTask]] = {
     "parsing": code_parsing.make,
     "machines": code_machines.make,
 }
-TASKS = ("math", *dialects())
+TASKS = ("math", *DIALECTS)
 
 
 def families(task: str) -> tuple[str, ...]:

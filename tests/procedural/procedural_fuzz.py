@@ -26,7 +26,8 @@ from procedural_stages import Unread
 from procedural_tasks import solver, wide_inputs
 
 from infinite_rl.procedural import families
-from infinite_rl.procedural.code import CodingTask, function_code, identifier
+from infinite_rl.procedural.code import CodingTask, identifier
+from infinite_rl.procedural.code_prompt import function_code
 from infinite_rl.procedural.draw import Draw
 from infinite_rl.procedural.families import LEVELS, make_problem, make_task
 from infinite_rl.sandbox.executor import RewardExecutor
@@ -40,21 +41,21 @@ AT_ONCE = 40  # coding tasks in one run of a sandbox
 PYTHON = """
 import json, sys
 
-def value(kind, given):
-    return [tuple(item) for item in given] if kind in ("pairs", "links") else given
+def value(kind, argument):
+    return [tuple(item) for item in argument] if kind in ("pairs", "links") else argument
 
 def run(case):
-    names, found = {}, []
+    names, results = {}, []
     exec(case["code"], names)
-    for given in case["inputs"]:
-        arguments = [value(*pair) for pair in zip(case["kinds"], given)]
+    for arguments in case["inputs"]:
+        arguments = [value(*pair) for pair in zip(case["kinds"], arguments)]
         before = json.dumps(arguments)
         try:
             result = names[case["name"]](*arguments)
         except Exception as error:
             result = f"raised {error!r}"
-        found.append(result if json.dumps(arguments) == before else "changed its arguments")
-    return found
+        results.append(result if json.dumps(arguments) == before else "changed its arguments")
+    return results
 
 print(json.dumps([run(case) for case in json.load(sys.stdin)]))
 """
@@ -66,15 +67,15 @@ const exact = (key, value) => {
 };
 const run = ({ code, name, inputs }) => {
   const call = new Function(`${code}\\nreturn ${name};`)();
-  return inputs.map((given) => {
-    const before = JSON.stringify(given);
+  return inputs.map((arguments) => {
+    const before = JSON.stringify(arguments);
     let result;
     try {
-      result = call(...given);
+      result = call(...arguments);
     } catch (error) {
       result = `raised ${error}`;
     }
-    return JSON.stringify(given) === before ? result : 'changed its arguments';
+    return JSON.stringify(arguments) === before ? result : 'changed its arguments';
   });
 };
 console.log(JSON.stringify(cases.map(run), exact));
@@ -84,7 +85,7 @@ DRIVERS = {"python": PYTHON, "javascript": JAVASCRIPT}
 
 @dataclass
 class Tally:
-    """What was found of the rows of one task, family and level."""
+    """The results of the rows of one task, family and level."""
 
     task: str
     family: str
@@ -151,15 +152,16 @@ def compare(
         except Unread as unread:
             tally.disagreements.append(f"{language} {tally.family} {tally.level}: {unread}")
             continue
-        for index, (given, result) in enumerate(zip(inputs, results, strict=True)):
+        for index, (arguments, result) in enumerate(zip(inputs, results, strict=True)):
             tally.inputs += 1
-            said = [as_json(result), as_json(oracle(*given))]
+            values = [as_json(result), as_json(oracle(*arguments))]
             if index < len(task.inputs):  # the values that the row's tests hold
-                said.append(as_json(task.reference(*given)))
-            if len(set(said)) > 1:
+                values.append(as_json(task.reference(*arguments)))
+            if len(set(values)) > 1:
                 tally.disagreements.append(
                     f"{language} {tally.family} level {tally.level} seed {seed}: "
-                    f"{task.instructions} on {given!r}: solution, oracle and reference say {said}"
+                    f"{task.instructions} on {arguments!r}: "
+                    f"solution, oracle and reference give {values}"
                 )
 
 
@@ -234,13 +236,13 @@ def main() -> int:
         text = f"rows of each {name[2:]} task, family and level (default: {rows})"
         parser.add_argument(name, type=int, default=rows, help=text)
     parser.add_argument("-o", "--out", type=Path, help="write the page here, too")
-    given = parser.parse_args()
+    args = parser.parse_args()
     tallies: list[Tally] = []
-    for tally in all_rows(given.coding, given.math):
+    for tally in all_rows(args.coding, args.math):
         tallies.append(tally)
         print(tally.line(), *tally.disagreements[:3], sep="\n", flush=True)
-    if given.out:
-        given.out.write_text(page(tallies), encoding="utf-8")
+    if args.out:
+        args.out.write_text(page(tallies), encoding="utf-8")
     return int(any(tally.disagreements for tally in tallies))
 
 

@@ -70,10 +70,10 @@ def sums(values: list[int]) -> list[int]:
 
 
 def rises(values: list[int]) -> int:
-    """The longest strictly rising stretch, from the places where it is broken."""
+    """The longest strictly rising stretch, from the positions at which it is broken."""
     breaks = [i for i in range(1, len(values)) if values[i] <= values[i - 1]]
-    places = [0, *breaks, len(values)]
-    return max(b - a for a, b in pairwise(places)) if values else 0
+    ends = [0, *breaks, len(values)]
+    return max(b - a for a, b in pairwise(ends)) if values else 0
 
 
 def most_frequent(values: list[int], smallest: bool) -> int:
@@ -338,10 +338,10 @@ COMPARE: Mapping[str, Callable[[int, int], bool]] = {
 def group(
     pairs: Pairs, key: Callable[[str], str], value: Callable[[list[int]], int]
 ) -> dict[str, int]:
-    found: dict[str, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for name, amount in pairs:
-        found[key(name)] = [*found.get(key(name), []), amount]
-    return {name: value(amounts) for name, amounts in found.items()}
+        groups.setdefault(key(name), []).append(amount)
+    return {name: value(amounts) for name, amounts in groups.items()}
 
 
 def key_of(words: str) -> Callable[[str], str]:
@@ -410,13 +410,13 @@ def cover(spans: Spans) -> list[tuple[int, int, int]]:
 
 
 def joined(stretches: Iterable[tuple[int, int]]) -> Spans:
-    found: Spans = []
+    spans: Spans = []
     for a, b in stretches:
-        if found and found[-1][1] == a:
-            found[-1][1] = b
+        if spans and spans[-1][1] == a:
+            spans[-1][1] = b
         else:
-            found.append([a, b])
-    return found
+            spans.append([a, b])
+    return spans
 
 
 def merged(spans: Spans, slack: int) -> Spans:
@@ -433,11 +433,11 @@ def merged(spans: Spans, slack: int) -> Spans:
 
 
 def in_turn(spans: Spans) -> Spans:
-    found: Spans = []
+    accepted: Spans = []
     for s, e in spans:
-        if not [1 for a, b in found if max(a, s) < min(b, e)]:
-            found.append([s, e])
-    return found
+        if not [1 for a, b in accepted if max(a, s) < min(b, e)]:
+            accepted.append([s, e])
+    return accepted
 
 
 def free_time(spans: Spans, k: int) -> int:

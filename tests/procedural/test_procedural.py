@@ -30,13 +30,8 @@ from infinite_rl.errors import ProviderRefused, UsageError
 from infinite_rl.layout import SECTIONS
 from infinite_rl.parsing.sections import ExampleParser, code_blocks
 from infinite_rl.procedural import ProceduralProvider, families
-from infinite_rl.procedural.code import (
-    Family,
-    Step,
-    has_discriminating_inputs,
-    literal,
-    write_problem,
-)
+from infinite_rl.procedural.code import Family, Step, has_discriminating_inputs
+from infinite_rl.procedural.code_prompt import literal, write_problem
 from infinite_rl.procedural.code_tables import read_table
 from infinite_rl.procedural.draw import Draw
 from infinite_rl.procedural.families import CODING

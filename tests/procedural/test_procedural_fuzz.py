@@ -13,7 +13,8 @@ from procedural_stages import Unread, stage
 from procedural_tasks import WIDE, solver, wide_inputs
 
 from infinite_rl.procedural import families, make_problem
-from infinite_rl.procedural.code import CodingTask, function_code, identifier, literal
+from infinite_rl.procedural.code import CodingTask, identifier
+from infinite_rl.procedural.code_prompt import function_code, literal
 from infinite_rl.procedural.draw import Draw
 from infinite_rl.procedural.families import LEVELS, make_task
 from infinite_rl.sandbox.executor import RewardExecutor
