@@ -173,17 +173,17 @@ def _model_args(config: EvaluationConfig) -> list[str]:
 
 
 def _sampling(config: EvaluationConfig) -> list[str]:
-    found = [
+    options = [
         f"temperature={config.sampling_temperature:g}",
         f"do_sample={bool(config.sampling_temperature)}",
     ]
     if config.sampling_temperature:
-        found.append(f"top_p={config.top_p:g}")
+        options.append(f"top_p={config.top_p:g}")
     if config.max_new_tokens:
-        found.append(f"max_gen_toks={config.max_new_tokens}")
+        options.append(f"max_gen_toks={config.max_new_tokens}")
     if config.stop:
-        found.append(f"until={json.dumps(list(config.stop))}")
-    return found
+        options.append(f"until={json.dumps(list(config.stop))}")
+    return options
 
 
 # --- results -------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any
 
 import openai_server as openai
 import pytest
+from labelled import Tables
 
 from infinite_rl import cli
 from infinite_rl.dataset import rows
@@ -29,6 +30,7 @@ from infinite_rl.providers import KEY_VARIABLES, make_provider
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.types import Completion
 
+tables = Tables(__file__)
 ROOT = Path(__file__).resolve().parents[2]
 ROW = {"type": "math", "prompt": "What is 2 + 5?", "answer": "7", "id": "r0"}
 
@@ -102,26 +104,11 @@ def test_an_answer_that_counts_as_a_whole_is_left_as_it_is(kind: str, tmp_path: 
     assert made["response"] == said and made["status"] == "passed"
 
 
-@pytest.mark.parametrize(
-    ("text", "reasoning", "found"),
-    [
-        ("<think>\nhm\n</think>\n\n7", "", ("hm", "7", True)),
-        ("hm\n</think>\n7", "", ("hm", "7", True)),
-        ("7", "hm", ("hm", "7", True)),
-        ("7", "", ("", "7", True)),
-        ("<think>hm", "", ("hm", "", False)),
-        ("<think>", "", ("", "", False)),
-        ("</think>7", "", ("", "7", True)),
-        ("<think></think>7", "hm", ("hm", "7", True)),
-        ("7", "a </think> b <think>", ("a  b", "7", True)),
-        ("see </think> 7", "hm", ("hm", "see </think> 7", True)),
-        ("", "hm", ("hm", "", True)),
-    ],
-)
+@tables
 def test_the_reasoning_is_told_from_the_answer(
-    text: str, reasoning: str, found: tuple[str, str, bool]
+    text: str, reasoning: str, parts: tuple[str, str, bool]
 ) -> None:
-    assert split_reasoning(thought(reasoning, text)) == found
+    assert split_reasoning(thought(reasoning, text)) == parts
 
 
 # --- what is kept

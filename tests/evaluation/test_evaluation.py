@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import openai_server as openai
 import pytest
+from labelled import assert_none, unlike
 
 from infinite_rl import cli
 from infinite_rl.dataset import rows
@@ -199,18 +202,15 @@ def test_a_stop_keeps_what_is_there(tmp_path: Path) -> None:
         evaluate(config(tmp_path, threads=1), provider=says(reply), stop=stop)
 
 
-def test_an_answer_torn_by_a_kill_is_asked_again(tmp_path: Path) -> None:
+def test_an_answer_torn_by_a_kill_is_requested_again_and_damage_is_named(tmp_path: Path) -> None:
     provider = says()
     evaluate(config(tmp_path), provider=provider)
     (path,) = (tmp_path / "out" / "sums" / "answers").glob("*.jsonl")
+    first = json.loads(path.read_text().splitlines()[0])
+    assert first["finish_reason"] == "stop" and first["tokens"] == 7
     path.write_bytes(path.read_bytes()[:-9])
     evaluate(config(tmp_path), provider=provider)
     assert len(provider.calls) == 7 and len(records(tmp_path)) == 6
-
-
-def test_a_damaged_answer_is_named_by_its_line(tmp_path: Path) -> None:
-    evaluate(config(tmp_path), provider=says())
-    (path,) = (tmp_path / "out" / "sums" / "answers").glob("*.jsonl")
     path.write_bytes(path.read_bytes().replace(b'"number"', b'"nunber"', 1))
     with pytest.raises(StoreError, match="damaged at line 1"):
         evaluate(config(tmp_path), provider=says())
@@ -251,12 +251,12 @@ def test_what_cannot_be_judged_or_asked_is_shown_apart_and_in_no_rate(tmp_path: 
     assert "pass@1 is of 3 of 5 items" in text and "r1: h refused the prompt" in text
 
 
-@pytest.mark.parametrize("answer", ["", "[", "{}", "[3]", "null"])
-def test_instructions_that_cannot_be_read_are_unscored(tmp_path: Path, answer: str) -> None:
-    row = {"type": "instruction", "prompt": "0 + 1?", "answer": answer}
-    rows.write([row], tmp_path / "sums.jsonl")
+def test_instructions_that_cannot_be_read_are_unscored(tmp_path: Path) -> None:
+    answers = ["", "[", "{}", "[3]", "null"]
+    made = [{"type": "instruction", "prompt": "0 + 1?", "answer": each} for each in answers]
+    rows.write(made, tmp_path / "sums.jsonl")
     score = evaluate(config(tmp_path), provider=says())["sums"]
-    assert (score.unscored, score.answers, score.instructions) == (1, 0, None)
+    assert (score.unscored, score.answers, score.instructions) == (5, 0, None)
 
 
 def test_a_model_that_says_nothing_is_wrong_and_not_unasked(tmp_path: Path) -> None:
@@ -381,20 +381,29 @@ def test_mbpp_takes_its_examples_from_the_prompt_split(tmp_path: Path) -> None:
     assert record["completion"] == "pass\n"
 
 
-@pytest.mark.parametrize(
-    ("tasks", "said"),
-    [
-        (["gsm9k"], "unknown task 'gsm9k'; known: gsm8k, humaneval, ifeval, math500, mbpp"),
-        (["gsm9k=file"], "unknown task 'gsm9k'; known: gsm8k"),
-        (["no/such.jsonl"], "there is no no/such.jsonl"),
-        ([], "tasks are missing"),
-    ],
-)
-def test_an_unknown_task_is_refused_with_the_names_there_are(
-    tmp_path: Path, tasks: list[str], said: str
-) -> None:
-    with pytest.raises(UsageError, match=said):
-        evaluate(config(tmp_path, tasks=tasks), provider=says())
+def test_wrong_tasks_and_configs_are_refused_with_a_reason(tmp_path: Path) -> None:
+    known = "known: gsm8k, humaneval, ifeval, math500, mbpp"
+    wrong: list[tuple[str, dict[str, Any]]] = [
+        (f"unknown task 'gsm9k'; {known}", {"tasks": ["gsm9k"]}),
+        ("unknown task 'gsm9k'; known: gsm8k", {"tasks": ["gsm9k=file"]}),
+        ("there is no no/such.jsonl", {"tasks": ["no/such.jsonl"]}),
+        ("tasks are missing", {"tasks": []}),
+        ("unknown key 'limt'; did you mean limit?", {"limt": 3}),
+        ("would all be the same", {"samples": 4, "temperature": 0}),
+        ("temperature must be a number", {"temperature": "hot"}),
+        ("backend must be one of transformers, vllm, server, not 'tgi'", {"backend": "tgi"}),
+        ("top_p must be", {"top_p": 0}),
+        ("empty stop string", {"stop": [""]}),
+        ("unknown prompt template 'poem'; known: chat", {"prompt_template": "poem"}),
+        ("model is missing", {"model": ""}),
+        ("device must be auto, cpu, mps, cuda or cuda:N, not 'tpu'", {"device": "tpu"}),
+        ("out is missing", {"out": ""}),
+    ]
+
+    def refused(values: dict[str, Any]) -> None:
+        evaluate(config(tmp_path, **values), provider=says())
+
+    assert_none(unlike((re.escape(said), partial(refused, each)) for said, each in wrong))
 
 
 def test_without_the_datasets_library_a_file_of_rows_is_proposed(
@@ -426,28 +435,6 @@ def test_rows_with_the_same_id_are_items_of_their_own(tmp_path: Path) -> None:
     provider = says()
     assert evaluate(config(tmp_path), provider=provider)["sums"].items == 3
     assert len(provider.calls) == 3
-
-
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ({"limt": 3}, "unknown key 'limt'; did you mean limit?"),
-        ({"samples": 4, "temperature": 0}, "would all be the same"),
-        ({"temperature": "hot"}, "temperature must be a number"),
-        ({"backend": "tgi"}, "backend must be one of transformers, vllm, server, not 'tgi'"),
-        ({"top_p": 0}, "top_p must be"),
-        ({"stop": [""]}, "empty stop string"),
-        ({"prompt_template": "poem"}, "unknown prompt template 'poem'; known: chat"),
-        ({"model": ""}, "model is missing"),
-        ({"device": "tpu"}, "device must be auto, cpu, mps, cuda or cuda:N, not 'tpu'"),
-        ({"out": ""}, "out is missing"),
-    ],
-)
-def test_a_config_that_cannot_be_meant_is_refused(
-    tmp_path: Path, values: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(UsageError, match=said):
-        evaluate(config(tmp_path, **values), provider=says())
 
 
 def test_every_key_is_explained() -> None:
@@ -488,24 +475,12 @@ def test_the_command_takes_a_file_and_flags_change_it(
     assert "needs base_url" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("every", ["0", "-1", "nan"])
-def test_a_watch_does_not_spin(every: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["evaluate", "--watch", "run", "--tasks", "gsm8k", "--every", every]
-    assert cli.main(words) == 2
-    assert "every must be " in capsys.readouterr().err
-
-
-def test_a_watch_takes_no_other_model(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["evaluate", "--watch", "run", "--model", "m", "--tasks", "gsm8k"]
-    assert cli.main(words) == 2
+def test_a_watch_does_not_spin_and_takes_no_other_model(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["evaluate", "--watch", "run", "--tasks", "gsm8k"]
+    for every in ("0", "-1", "nan"):
+        assert cli.main([*words, "--every", every]) == 2
+        assert "every must be" in capsys.readouterr().err
+    assert cli.main([*words, "--model", "m"]) == 2
     assert "leave --model out" in capsys.readouterr().err
-
-
-def test_the_answers_are_a_log_of_json_that_anybody_can_read(tmp_path: Path) -> None:
-    evaluate(config(tmp_path), provider=says())
-    (path,) = (tmp_path / "out" / "sums" / "answers").glob("*.jsonl")
-    first = json.loads(path.read_text().splitlines()[0])
-    assert first["finish_reason"] == "stop" and first["tokens"] == 7
-    assert (
-        json.loads((tmp_path / "out" / "sums" / "run.json").read_text())["settings"]["seed"] == 42
-    )

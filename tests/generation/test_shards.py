@@ -7,12 +7,14 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import gemini_server as gemini
 import pytest
+from labelled import assert_none, unlike
 
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
 from infinite_rl.files.csv_log import read_rows
@@ -104,26 +106,19 @@ def test_the_target_is_met_with_no_slot_and_no_prompt_twice(
     assert len(set(bought)) == len(bought) == len(repeating.exchanges) == done.spending.calls
 
 
-def test_the_same_call_again_makes_only_what_is_missing(tmp_path: Path) -> None:
+def test_the_same_call_again_makes_only_what_is_missing_with_any_number_of_workers(
+    tmp_path: Path,
+) -> None:
     fill(tmp_path, 8, Local(2))
     before = kept(tmp_path)
     assert fill(tmp_path, 8, Local(2)).accepted.total() == 0
-    assert fill(tmp_path, 12, Local(2)).accepted.total() == 4
-    assert kept(tmp_path)[:8] == before
-
-
-def test_later_runs_may_have_any_number_of_workers(tmp_path: Path) -> None:
-    fill(tmp_path, 6, Local(2))
-    assert fill(tmp_path, 12, Local(5)).complete
-    assert shard_count(tmp_path) == 2 and len({row["slot"] for row in kept(tmp_path)}) == 12
-
-
-def test_rows_that_were_not_merged_when_a_run_died_are_not_made_again(tmp_path: Path) -> None:
-    fill(tmp_path, 8, Local(2))
+    assert fill(tmp_path, 12, Local(5)).accepted.total() == 4
+    assert kept(tmp_path)[:8] == before and shard_count(tmp_path) == 2
+    assert len({row["slot"] for row in kept(tmp_path)}) == 12
     for name in (DATASET, FAILED):
-        (tmp_path / name).unlink()
-    assert fill(tmp_path, 8, Local(2)).accepted.total() == 0
-    assert len(kept(tmp_path)) == 8
+        (tmp_path / name).unlink()  # as if a run died before it merged its rows
+    assert fill(tmp_path, 12, Local(2)).accepted.total() == 0
+    assert len(kept(tmp_path)) == 12
 
 
 @pytest.mark.slow
@@ -277,30 +272,23 @@ def test_the_merged_rows_hold_when_they_are_proven_again(tmp_path: Path) -> None
     assert [each.fault for each in reprove(kept(tmp_path), get_reward_functions())] == [""] * 4
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"provider": object()}, "the provider must be a name"),
-        ({"verify_model": object()}, "the provider must be a name"),
-        ({"batch": True}, "batch cannot be used on a cluster"),
-        ({"extra_rewards": {"r": 1}}, "extra_rewards cannot be used on a cluster"),
-        ({"provider": "nobody"}, "unknown provider"),
-        ({"task_dist": "1"}, "task_dist needs 2 weights"),
-        ({"workers": 0}, "workers must be at least 1"),
-    ],
-)
-def test_what_a_cluster_cannot_do_is_refused_before_ray_is_loaded(
-    tmp_path: Path, options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UsageError, match=message):
-        generate_on_ray("m", 4, tmp_path / "out", **{"provider": "procedural", **options})
-    assert not (tmp_path / "out").exists()
-
-
-def test_without_ray_a_line_says_how_to_have_it(
+def test_what_a_cluster_cannot_do_is_refused_and_ray_is_missed_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UsageError, match=r"needs Ray: pip install 'infinite-rl\[ray\]'"):
-        generate_on_ray("m", 4, tmp_path / "out", provider="procedural")
+    wrong: list[tuple[str, dict[str, Any]]] = [
+        ("the provider must be a name", {"provider": object()}),
+        ("the provider must be a name", {"verify_model": object()}),
+        ("batch cannot be used on a cluster", {"batch": True}),
+        ("extra_rewards cannot be used on a cluster", {"extra_rewards": {"r": 1}}),
+        ("unknown provider", {"provider": "nobody"}),
+        ("task_dist needs 2 weights", {"task_dist": "1"}),
+        ("workers must be at least 1", {"workers": 0}),
+        (r"needs Ray: pip install 'infinite-rl\[ray\]'", {}),
+    ]
+
+    def refused(options: dict[str, Any]) -> None:
+        generate_on_ray("m", 4, tmp_path / "out", **{"provider": "procedural", **options})
+
+    assert_none(unlike((message, partial(refused, each)) for message, each in wrong))
+    assert not (tmp_path / "out").exists()
