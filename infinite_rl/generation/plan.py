@@ -176,6 +176,12 @@ class Plan:
         return cls(families, weights, targets)
 
     @property
+    def rewards(self) -> set[str]:
+        """The names of the rewards that judge this plan's rows."""
+        wanted = (family for family, weight in self.weights.items() if weight)
+        return {task.reward for family in wanted for task in self.tasks[family]}
+
+    @property
     def prompt_chars(self) -> int:
         """The characters of the longest first prompt."""
         return max(len(task.system_prompt) + len(task_request(task)) for task in self._every_task())

@@ -26,7 +26,7 @@ from ..inference.budget import Estimate, Spending
 from ..providers import PROVIDERS, resolve_provider
 from ..providers.models import warnings_of
 from ..providers.rate_limit import Limits
-from ..reward_functions import get_reward_functions
+from ..reward_functions import REWARDS
 from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER, JOURNAL, Store
 from ..tasks import TASKS
 from ..types import Usage
@@ -136,7 +136,7 @@ class ShardedRun:
                 models, args.temperature, provider=provider, thinking=args.thinking
             ):
                 logger.warning("%s", line)
-        plan = Plan.of(num_samples, args.task_dist, TASKS, args.languages, get_reward_functions())
+        plan = Plan.of(num_samples, args.task_dist, TASKS, args.languages, REWARDS)
         run = cls(folder, args, plan)
         run._settings()  # raises for invalid levels and families
         return run

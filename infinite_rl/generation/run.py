@@ -26,11 +26,10 @@ from ..manifest import MANIFEST
 from ..providers import resolve_provider
 from ..providers.models import check_available, nearest_thinking, thinking_request, warnings_of
 from ..providers.rate_limit import Limits
-from ..reward_functions import get_reward_functions
-from ..reward_functions.reward_function import RewardFunction
+from ..reward_functions import REWARDS, get_reward_functions
 from ..store import DATASET, FAILED, JOURNAL, Store
 from ..tasks import TASKS
-from ..types import Attempt, Outcome, TaskType
+from ..types import Attempt, Outcome
 from ..workers.interruptible import as_completed
 from .attempts import FORM, REPAIRABLE, AttemptPlanner, AttemptRunner, SelfConsistency
 from .plan import GenerateOptions, Plan, procedural_kinds, shard_count
@@ -47,10 +46,8 @@ STOPPED_ON_REQUEST = "stopped on request"
 def generate(options: GenerateOptions) -> Progress:
     """Bring the folder up to its targets. Arguments and errors are those of `generate_dataset`."""
     options, stop = options.resolved(), options.stop or threading.Event()
-    tasks = {**TASKS, **(options.extra_tasks or {})}
-    named = {task.reward for task in tasks.values()}
-    rewards = get_reward_functions(options.timeout, options.extra_rewards, only=named)
-    plan = _plan(options, tasks, rewards)
+    plan = _plan(options)
+    rewards = get_reward_functions(options.timeout, options.extra_rewards, only=plan.rewards)
     log = RunLog(options.folder)
     policy = RequestPolicy(
         options.limits or Limits(), options.num_threads, options.retry, stop,
@@ -122,10 +119,10 @@ def generate(options: GenerateOptions) -> Progress:
     return progress
 
 
-def _plan(
-    options: GenerateOptions, tasks: Mapping[str, TaskType], rewards: Mapping[str, RewardFunction]
-) -> Plan:
+def _plan(options: GenerateOptions) -> Plan:
     """Return the plan of a folder or shard. Raises UsageError if the folder belongs to Ray."""
+    tasks = {**TASKS, **(options.extra_tasks or {})}
+    rewards = {**REWARDS, **(options.extra_rewards or {})}
     plan = Plan.of(options.num_samples, options.task_dist, tasks, options.languages, rewards)
     if options.shard:
         return replace(plan, targets=dict(options.shard.targets), shard=options.shard)
