@@ -11,7 +11,7 @@ import pytest
 
 from infinite_rl.errors import UnknownName, UsageError
 from infinite_rl.training import TrainingConfig, train
-from infinite_rl.training.runs.tracking import TRACKERS, Tracking, is_main_process
+from infinite_rl.training.runs.tracking import TRACKERS, is_main_process, tracking
 
 CONFIG = {"model": "tiny", "steps": 3, "engine_options": {"hub_token": "in-the-config"}}
 
@@ -23,15 +23,15 @@ class FakeWandb:
     Settings = staticmethod(dict)
 
     def __init__(self, refusal: str = "") -> None:
-        self.told: dict[str, Any] = {}
+        self.options: dict[str, Any] = {}
         self.logged: list[tuple[int, dict[str, float]]] = []
         self.finished = 0
         self.refusal = refusal
 
-    def init(self, **told: Any) -> FakeWandb:
+    def init(self, **options: Any) -> FakeWandb:
         if self.refusal:
             raise ValueError(self.refusal)
-        self.told = told
+        self.options = options
         return self
 
     def log(self, values: dict[str, float], step: int) -> None:
@@ -64,21 +64,12 @@ def scalars(folder: Path) -> dict[str, list[tuple[int, float]]]:
     }
 
 
-@pytest.mark.parametrize(("rank", "main"), [(None, True), ("0", True), ("1", False), ("12", False)])
-def test_rank_0_or_none_is_the_main_process(
-    monkeypatch: pytest.MonkeyPatch, rank: str | None, main: bool
-) -> None:
-    if rank is not None:
-        monkeypatch.setenv("RANK", rank)
-    assert is_main_process() is main
-
-
 def test_tensorboard_holds_the_numbers_and_nothing_else(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("tensorboard")
-    with Tracking(["tensorboard"], tmp_path, CONFIG) as tracking:
-        tracking.log(1, {"train/reward": 0.25, "note": "x", "flag": True, "none": None})
-        tracking.log(2, {"train/reward": 1})
+    with tracking(["tensorboard"], tmp_path, CONFIG) as log:
+        log(1, {"train/reward": 0.25, "note": "x", "flag": True, "none": None})
+        log(2, {"train/reward": 1})
     assert scalars(tmp_path / "tensorboard") == {"train/reward": [(1, 0.25), (2, 1.0)]}
     files = [path.read_bytes() for path in (tmp_path / "tensorboard").iterdir()]
     assert b"tiny" in b"".join(files) and b"in-the-config" not in b"".join(files)
@@ -87,83 +78,71 @@ def test_tensorboard_holds_the_numbers_and_nothing_else(tmp_path: Path) -> None:
 def test_tensorboard_drops_the_steps_that_a_resumed_run_does_again(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("tensorboard")
-    with Tracking(["tensorboard"], tmp_path, CONFIG) as tracking:
+    with tracking(["tensorboard"], tmp_path, CONFIG) as log:
         for step in (1, 2, 3):
-            tracking.log(step, {"loss": float(step)})
-    with Tracking(["tensorboard"], tmp_path, CONFIG, resumed_at=1) as tracking:
-        tracking.log(2, {"loss": 20.0})
+            log(step, {"loss": float(step)})
+    with tracking(["tensorboard"], tmp_path, CONFIG, resumed_at=1) as log:
+        log(2, {"loss": 20.0})
     assert scalars(tmp_path / "tensorboard") == {"loss": [(1, 1.0), (2, 20.0)]}
 
 
 def test_wandb_is_told_the_run_and_no_secret(tmp_path: Path, wandb: FakeWandb) -> None:
     run = tmp_path / "20260131T120000Z_1a2b3c4d"
-    with Tracking(["wandb"], run, CONFIG) as tracking:
-        tracking.log(1, {"train/reward": 0.5, "note": "x"})
+    with tracking(["wandb"], run, CONFIG) as log:
+        log(1, {"train/reward": 0.5, "note": "x"})
         assert not wandb.finished
     assert wandb.logged == [(1, {"train/reward": 0.5})] and wandb.finished == 1
-    assert (wandb.told["id"], wandb.told["dir"]) == (run.name, str(run))
-    assert wandb.told["resume"] is None and wandb.told["project"] == "infinite-rl"
-    assert wandb.told["config"]["model"] == "tiny"
-    assert "in-the-config" not in str(wandb.told)
-    assert wandb.told["settings"]["x_disable_meta"] and wandb.told["settings"]["disable_git"]
+    assert (wandb.options["id"], wandb.options["dir"]) == (run.name, str(run))
+    assert wandb.options["resume"] is None and wandb.options["project"] == "infinite-rl"
+    assert wandb.options["config"]["model"] == "tiny"
+    assert "in-the-config" not in str(wandb.options)
+    assert wandb.options["settings"]["x_disable_meta"] and wandb.options["settings"]["disable_git"]
 
 
 def test_wandb_goes_on_in_the_same_run(
     tmp_path: Path, wandb: FakeWandb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WANDB_PROJECT", "mine")
-    Tracking(["wandb"], tmp_path, CONFIG, resumed_at=2)
-    assert (wandb.told["id"], wandb.told["resume"]) == (tmp_path.name, "allow")
-    assert wandb.told["project"] == "mine"
+    with tracking(["wandb"], tmp_path, CONFIG, resumed_at=2):
+        pass
+    assert (wandb.options["id"], wandb.options["resume"]) == (tmp_path.name, "allow")
+    assert wandb.options["project"] == "mine"
 
 
-def test_wandb_is_ended_when_training_fails(tmp_path: Path, wandb: FakeWandb) -> None:
-    with pytest.raises(KeyError), Tracking(["wandb"], tmp_path, CONFIG):
+def test_wandb_ends_also_when_training_fails_and_twice_is_once(
+    tmp_path: Path, wandb: FakeWandb
+) -> None:
+    with pytest.raises(KeyError), tracking(["wandb", "wandb"], tmp_path, CONFIG) as log:
+        log(1, {"loss": 1.0})
         raise KeyError
-    assert wandb.finished == 1
-
-
-def test_a_wandb_that_refuses_is_said_in_one_line(tmp_path: Path, wandb: FakeWandb) -> None:
-    wandb.refusal = "no API key\nconfigured"
-    with pytest.raises(UsageError, match=r"WANDB_MODE=offline\): no API key configured$"):
-        Tracking(["wandb"], tmp_path, CONFIG)
-
-
-def test_a_tracker_named_twice_is_one(tmp_path: Path, wandb: FakeWandb) -> None:
-    with Tracking(["wandb", "wandb"], tmp_path, CONFIG) as tracking:
-        tracking.log(1, {"loss": 1.0})
-    assert len(wandb.logged) == 1
+    assert wandb.finished == 1 and len(wandb.logged) == 1
 
 
 def test_other_processes_track_nothing(
     tmp_path: Path, wandb: FakeWandb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RANK", "1")
-    with Tracking(list(TRACKERS), tmp_path, CONFIG) as tracking:
-        tracking.log(1, {"loss": 1.0})
-    assert not wandb.told and not list(tmp_path.iterdir())
+    for rank, is_main in ((None, True), ("0", True), ("1", False), ("12", False)):
+        if rank is not None:
+            monkeypatch.setenv("RANK", rank)
+        assert is_main_process() is is_main
+    with tracking(list(TRACKERS), tmp_path, CONFIG) as log:
+        log(1, {"loss": 1.0})
+    assert not wandb.options and not list(tmp_path.iterdir())
 
 
-def test_an_unknown_tracker_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="'mlflow'; known: tensorboard, wandb"):
-        Tracking(["mlflow"], tmp_path, CONFIG)
-
-
-@pytest.mark.parametrize(
-    ("name", "module"), [("tensorboard", "torch.utils.tensorboard"), ("wandb", "wandb")]
-)
-def test_a_tracker_that_is_not_installed_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, module: str
+def test_an_unusable_tracker_is_refused_in_one_line_before_a_run_has_a_directory(
+    tmp_path: Path, wandb: FakeWandb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(UsageError, match=f"tracking by {name} needs it: pip install {name}"):
-        Tracking([name], tmp_path, CONFIG)
+    def refused(name: str, kind: type[Exception], message: str) -> None:
+        with pytest.raises(kind, match=message), tracking([name], tmp_path, CONFIG):
+            pass
 
-
-def test_a_tracker_that_is_not_installed_is_found_before_a_run_has_a_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "wandb", None)
+    refused("mlflow", UnknownName, "'mlflow'; known: tensorboard, wandb")
+    wandb.refusal = "no API key\nconfigured"
+    refused("wandb", UsageError, r"WANDB_MODE=offline\): no API key configured$")
+    for name, module in (("tensorboard", "torch.utils.tensorboard"), ("wandb", "wandb")):
+        monkeypatch.setitem(sys.modules, module, None)
+        refused(name, UsageError, f"tracking by {name} needs it: pip install {name}")
     pytest.importorskip("transformers")
     config = TrainingConfig("no-model", tracking=["wandb"], out=str(tmp_path / "runs"))
     with pytest.raises(UsageError, match="pip install wandb"):
@@ -177,8 +156,8 @@ def test_wandb_really_writes_offline(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setattr(sys, "argv", ["train", "--token", "in-a-flag"])
     for resumed_at in (None, 1):
-        with Tracking(["wandb"], tmp_path, CONFIG, resumed_at=resumed_at) as tracking:
-            tracking.log(2 if resumed_at else 1, {"train/reward": 0.5})
+        with tracking(["wandb"], tmp_path, CONFIG, resumed_at=resumed_at) as log:
+            log(2 if resumed_at else 1, {"train/reward": 0.5})
     files = [path for path in (tmp_path / "wandb").rglob("*") if path.is_file()]
     assert len([path for path in files if path.suffix == ".wandb"]) == 2
     text = b"".join(path.read_bytes() for path in files)

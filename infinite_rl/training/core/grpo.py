@@ -70,7 +70,8 @@ class PolicyGradient:
         `versions` are those of the policies that sampled each group.
         """
         values = advantages(rollouts, self._learner.config).tolist()
-        groups = [group for group in range(len(indices)) for _ in range(self._group_size)]
+        size = self._learner.config.group_size
+        groups = [group for group in range(len(indices)) for _ in range(size)]
         return [
             TrainingSample(
                 self.prompts[indices[group]].ids, rollout, advantage, group, versions[group]
@@ -109,10 +110,6 @@ class PolicyGradient:
             **self._learner.speed(tokens, seconds),
             "training_s": seconds,
         }
-
-    @property
-    def _group_size(self) -> int:
-        return self._learner.config.group_size
 
     def _accumulate(self, samples: Sequence[TrainingSample]) -> dict[str, float]:
         """Accumulate the gradient of the loss; statistics are means over the response tokens."""
@@ -177,17 +174,15 @@ class GRPO(PolicyGradient):
         batch = self._prefetcher.take(step)
         waited = time.perf_counter() - began
         samples = self.samples(batch.indices, batch.rollouts, [batch.version] * len(batch.indices))
-        rewards: list[tuple[Row, list[float | None]]] = []
-        for number, sample in enumerate(samples):
+        rewards: list[list[float | None]] = [[] for _ in batch.indices]
+        for sample in samples:
             prompt = self.prompts[batch.indices[sample.group]]
-            if number % self._group_size == 0:
-                rewards.append((prompt.row, []))
-            rewards[-1][1].append(sample.rollout.reward)
+            rewards[sample.group].append(sample.rollout.reward)
             record = rollout_record(prompt, sample.rollout, sample.advantage)
             log(step + 1, version=batch.version, **record)
         return {
             **self.learn(step, samples),
-            **by_dataset(rewards),
+            **by_dataset(zip((self.prompts[i].row for i in batch.indices), rewards, strict=True)),
             "too_old": self._prefetcher.too_old,
             "sampling_s": batch.sampling_s,
             "judging_s": batch.judging_s,

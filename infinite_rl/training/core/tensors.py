@@ -28,7 +28,6 @@ class Encoder(Protocol):
 
     def encode(self, text: str, *, add_special_tokens: bool = ...) -> Any:
         """The ids of a text."""
-        ...
 
 
 def tokenize_prompt_and_output(

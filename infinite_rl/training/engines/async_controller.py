@@ -72,12 +72,13 @@ class SpanRecorder:
     ) -> Iterator[None]:
         """Log the duration of a stage, also if its worker is lost in it."""
         began = self.now()
+        extra: dict[str, Any] = {"prompts": prompts}
         try:
             yield
         except WorkerLost:
-            self.record(stage, worker, version, began, prompts, step, lost=True)
+            self.record(stage, worker, version, began, step, **extra, lost=True)
             raise
-        self.record(stage, worker, version, began, prompts, step)
+        self.record(stage, worker, version, began, step, **extra)
 
     def record(
         self,
@@ -85,14 +86,13 @@ class SpanRecorder:
         worker: str,
         version: int,
         began: float,
-        prompts: int = 0,
         step: int | None = None,
         **extra: Any,
     ) -> None:
         """Log a stage that ends now."""
+        values = {"stage": stage, "worker": worker, "version": version, "prompts": 0, **extra}
         times = {"began_s": round(began, 6), "ended_s": round(self.now(), 6)}
-        values = {"stage": stage, "worker": worker, **times, "version": version, **extra}
-        self._log(SPAN, self._step() if step is None else step, prompts=prompts, **values)
+        self._log(SPAN, self._step() if step is None else step, **times, **values)
 
 
 @dataclass(frozen=True)
@@ -131,13 +131,7 @@ class AsyncController:
         self._factory, self._observer = factory, observer
         self._sampling = sampling
         self._spans = SpanRecorder(observer.event, clock, lambda: self.step + 1)
-        self._buffer = RolloutBuffer(
-            batch_size=config.batch_size,
-            steps=config.max_steps,
-            max_staleness=config.max_staleness,
-            num_iterations=config.num_iterations,
-            step=step,
-        )
+        self._buffer = RolloutBuffer(config, step)
         self.step = step
         self.requested = 0
         self.outcomes: Counter[str] = Counter()

@@ -33,11 +33,9 @@ class Worker(Protocol):
 
     async def call(self, method: str, *args: Any) -> Any:
         """Call a method of the role. Weights may travel as a reference that `load` resolves."""
-        ...
 
     def kill(self) -> None:
         """End the worker, also in the middle of a call, without waiting."""
-        ...
 
 
 class WorkerFactory(Protocol):
@@ -49,11 +47,9 @@ class WorkerFactory(Protocol):
         Raises:
             WorkerLost: the worker died during startup.
         """
-        ...
 
     async def unreachable(self) -> None:
         """Wait, and raise InfiniteRLError once no worker can be reached or started any more."""
-        ...
 
 
 class Observer(Protocol):
@@ -61,7 +57,6 @@ class Observer(Protocol):
 
     def event(self, kind: str, step: int, **values: Any) -> None:
         """As `RunFolder.event`."""
-        ...
 
     def group(
         self, step: int, group: RolloutGroup, outcome: str, *, repeated: bool = False
@@ -70,19 +65,15 @@ class Observer(Protocol):
 
         `repeated`: an earlier update was trained on it too.
         """
-        ...
 
     def updated(self, step: int, values: Mapping[str, Any]) -> None:
         """The update number `step`, from 1, is done."""
-        ...
 
     def before_save(self) -> None:
         """A checkpoint of everything logged so far is about to be written."""
-        ...
 
     def saved(self, path: Path) -> None:
         """A checkpoint was written."""
-        ...
 
 
 async def with_timeout(call: Awaitable[T], seconds: float) -> T:

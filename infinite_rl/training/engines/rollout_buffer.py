@@ -17,6 +17,7 @@ from itertools import count
 from typing import Any
 
 from ..core.rollout_types import PromptRequest, Rollout, RolloutGroup, staleness
+from ..runs.config import TrainingConfig
 
 
 @dataclass
@@ -29,26 +30,13 @@ class _Entry:
 
 
 class RolloutBuffer:
-    """The groups for the trainer, whose next batch is that of `step`, from 0.
+    """The groups for the trainer, whose next batch is that of `step`, from 0."""
 
-    batch_size      groups in a batch
-    steps           batches in all
-    max_staleness   how many updates old a group may be when it is trained on
-    num_iterations  batches that a group may be in while it is fresh enough
-    """
-
-    def __init__(
-        self,
-        *,
-        batch_size: int,
-        steps: int,
-        max_staleness: int = 0,
-        num_iterations: int = 1,
-        step: int = 0,
-    ) -> None:
+    def __init__(self, config: TrainingConfig, step: int = 0) -> None:
         self.step = step
-        self._size, self._steps = batch_size, steps
-        self._max_staleness, self._num_iterations = max_staleness, num_iterations
+        self._size, self._steps = config.batch_size, config.max_steps
+        self._max_staleness = config.max_staleness
+        self._num_iterations = config.num_iterations  # batches that a fresh group may be in
         self._orders = count()
         self._in_flight: dict[PromptRequest, tuple[int, int]] = {}  # order and version
         self._entries: list[_Entry] = []

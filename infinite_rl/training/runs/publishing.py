@@ -21,7 +21,6 @@ import threading
 import time
 from collections.abc import Collection
 from pathlib import Path
-from types import TracebackType
 
 from ...errors import InfiniteRLError, StoreError
 from ...redact import redact
@@ -80,12 +79,7 @@ class Publisher:
             self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exc_info: object) -> None:
         if not self._thread.is_alive():
             return
         if kind is not None and not issubclass(kind, Exception):

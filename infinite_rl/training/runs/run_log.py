@@ -13,7 +13,7 @@ from . import checkpoint
 from .config import TrainingConfig
 from .publishing import Publisher, published
 from .run_folder import RunFolder
-from .tracking import Tracking
+from .tracking import tracking
 
 if TYPE_CHECKING:
     from ..core.rollouts import Reward, Row
@@ -54,14 +54,14 @@ class RunLog:
     """What every engine writes to while it trains."""
 
     folder: RunFolder
-    _tracking: Tracking
+    _track: OnStep
     _publisher: Publisher
     _on_step: OnStep | None
 
     def step(self, step: int, values: Mapping[str, Any]) -> None:
         """Log the update number `step`, from 1."""
         self.folder.event(EVENT, step, **values)
-        self._tracking.log(step, {f"{EVENT}/{name}": each for name, each in values.items()})
+        self._track(step, {f"{EVENT}/{name}": each for name, each in values.items()})
         if self._on_step:
             self._on_step(step, values)
 
@@ -89,7 +89,7 @@ def run_log(training: TrainingRun) -> Iterator[RunLog]:
             folder.resumed(training.done)
         resumed_at = training.done or None
         with (
-            Tracking(config.tracking, folder.path, config.values(), resumed_at=resumed_at) as track,
+            tracking(config.tracking, folder.path, config.values(), resumed_at=resumed_at) as track,
             Publisher(folder, config, remote) as publisher,
         ):
             try:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,11 @@ def check(names: Sequence[str]) -> None:
             _package(name)
 
 
-class Tracking:
-    """Sends each step's metrics to trackers, from the main process alone. A context manager.
+@contextmanager
+def tracking(
+    names: Sequence[str], run: Path, config: Mapping[str, Any], *, resumed_at: int | None = None
+) -> Iterator[Callable[[int, Mapping[str, Any]], None]]:
+    """Yield a function that sends a step's numbers to trackers, from the main process alone.
 
     `tensorboard` writes event files into `run`/tensorboard. `wandb` writes into `run`/wandb and
     uploads to the account that is logged in (`WANDB_MODE=offline` does not); it gets the config
@@ -46,39 +49,24 @@ class Tracking:
         UnknownName: an unknown tracker.
         UsageError: its package is not installed, or it does not start.
     """
+    check(names)
+    with ExitStack() as stack:
+        logs: list[Log] = []
+        for name in dict.fromkeys(names) if is_main_process() else ():
+            log, close = TRACKERS[name](run, redact(config), resumed_at)
+            stack.callback(close)
+            logs.append(log)
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        run: Path,
-        config: Mapping[str, Any],
-        *,
-        resumed_at: int | None = None,
-    ) -> None:
-        check(names)
-        self._logs: list[Log] = []
-        with ExitStack() as stack:
-            for name in dict.fromkeys(names) if is_main_process() else ():
-                log, close = TRACKERS[name](run, redact(config), resumed_at)
-                stack.callback(close)
-                self._logs.append(log)
-            self._stack = stack.pop_all()
+        def log_step(step: int, values: Mapping[str, Any]) -> None:
+            numbers = {
+                name: float(value)
+                for name, value in values.items()
+                if isinstance(value, int | float) and not isinstance(value, bool)
+            }
+            for log in logs:
+                log(step, numbers)
 
-    def __enter__(self) -> Tracking:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._stack.close()
-
-    def log(self, step: int, values: Mapping[str, Any]) -> None:
-        """Send the numbers among the values, for example {"train/reward": 0.5}."""
-        numbers = {
-            name: float(value)
-            for name, value in values.items()
-            if isinstance(value, int | float) and not isinstance(value, bool)
-        }
-        for log in self._logs:
-            log(step, numbers)
+        yield log_step
 
 
 def _package(name: str) -> Any:
