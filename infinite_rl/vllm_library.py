@@ -1,7 +1,7 @@
-"""vLLM in this process, as evaluation and rollout workers both use it.
+"""vLLM in this process, for evaluation and for rollout workers.
 
 Written against vLLM's documentation: `LLM` and its `generate` (docs.vllm.ai, "Offline Inference"),
-`SamplingParams`, and the prompts that are token ids already (`TokensPrompt`).
+`SamplingParams`, and prompts of token ids (`TokensPrompt`).
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from typing import Any
 from .errors import UsageError, reason_of
 
 
-def load(model: str, **told: Any) -> Any:
-    """The `LLM` of a model. Raises UsageError where vLLM is missing, or cannot load it so."""
+def load(model: str, **options: Any) -> Any:
+    """The `LLM` of a model. Raises UsageError if vLLM is not installed or cannot load it."""
     vllm = _library()
     try:
-        return vllm.LLM(model=model, **told)
+        return vllm.LLM(model=model, **options)
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         raise UsageError(f"vLLM cannot load {model}: {reason_of(error)}") from None
 
 
-def sampling(tokenizer: Any, stop: Sequence[str], **told: Any) -> Any:
-    """`SamplingParams` of an answer that ends at any of some texts.
+def sampling(tokenizer: Any, stop: Sequence[str], **options: Any) -> Any:
+    """`SamplingParams` of a completion that ends at any of the stop strings.
 
-    vLLM looks for texts in an answer without special tokens, so that <|im_end|> would never be
-    found there: those that are one token are told as tokens, too.
+    vLLM searches the text without special tokens, which never has <|im_end|>: stop strings that are
+    a single token are passed as token ids too.
     """
     encoded = (tokenizer.encode(each, add_special_tokens=False) for each in stop)
     single = [int(ids[0]) for ids in encoded if len(ids) == 1]
-    return _library().SamplingParams(stop=list(stop), stop_token_ids=single, **told)
+    return _library().SamplingParams(stop=list(stop), stop_token_ids=single, **options)
 
 
 def _library() -> Any:

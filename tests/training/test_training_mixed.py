@@ -104,24 +104,17 @@ def test_a_set_may_have_options_of_the_reward_of_its_own() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_sequential_is_one_set_after_the_other_cut_by_count() -> None:
-    found = ids(told({**A, "count": 2}, D, mix="sequential"))
-    assert found == ["gsm8k/gsm8k-train-0", "gsm8k/gsm8k-train-1"] + [
-        f"own/own-{n}" for n in range(3)
-    ]
-
-
-@pytest.mark.usefixtures("folder")
-def test_weights_decide_what_comes_how_often_until_all_are_empty() -> None:
-    found = ids(told({**A, "weight": 1e6}, {**D, "weight": "1e-6"}, mix="weighted"))
-    assert [name.partition("/")[0] for name in found] == ["gsm8k"] * 6 + ["own"] * 3
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("mode", ["shuffled", "weighted"])
-def test_the_seed_decides_the_order(mode: str) -> None:
-    first = ids(told(A, B, D, mix=mode, seed=1))
-    assert first == ids(told(A, B, D, mix=mode, seed=1)) != ids(told(A, B, D, mix=mode, seed=2))
+def test_the_mix_decides_the_order() -> None:
+    in_sequence = ids(told({**A, "count": 2}, D, mix="sequential"))
+    gsm8k = ["gsm8k/gsm8k-train-0", "gsm8k/gsm8k-train-1"]
+    assert in_sequence == gsm8k + [f"own/own-{n}" for n in range(3)]
+    weighted = ids(told({**A, "weight": 1e6}, {**D, "weight": "1e-6"}, mix="weighted"))
+    assert [name.partition("/")[0] for name in weighted] == ["gsm8k"] * 6 + ["own"] * 3
+    for mode in ("shuffled", "weighted"):
+        first, same, other = (ids(told(A, B, D, mix=mode, seed=seed)) for seed in (1, 1, 2))
+        assert first == same != other
+    with pytest.raises(UsageError, match="weights are for the mode weighted"):
+        rows_of(told({**A, "weight": 2}))
 
 
 @pytest.mark.usefixtures("folder")
@@ -140,10 +133,6 @@ def test_an_order_file_says_which_rows_come_and_how() -> None:
     assert config.order("prompts") is None  # and so they come in every epoch
     assert told(D, A).order("prompts") == "42/prompts"
     assert told(D, A, mix="weighted").order("prompts") is None
-
-
-@pytest.mark.usefixtures("folder")
-def test_an_order_file_with_unknown_ids_is_refused_with_the_coverage() -> None:
     Path("order.txt").write_text("own-2\nown-7\nown-8\nown-0\n")
     with pytest.raises(UsageError) as refused:
         rows_of(told(A, {**D, "order": "order.txt"}))
@@ -159,30 +148,28 @@ def test_of_a_split_the_rows_of_that_come() -> None:
         rows_of(told({**B, "split": "test"}))
 
 
+REFUSED_ROWS: list[tuple[dict[str, Any], str]] = [
+    ({"type": ""}, "dataset own: row 1 ('own-0'): a row has no column 'type'"),
+    ({"type": "maths"}, "dataset own: row 1 ('own-0'): unknown reward 'maths'; known: "),
+    ({"type": "python"}, "dataset own: row 1 ('own-0'): "),
+    ({"path": "none.jsonl"}, "dataset own: there is no none.jsonl"),
+    ({"order": "none.txt"}, "dataset own: there is no none.txt"),
+    ({"reward": {"partal": True}}, "dataset own: reward has no option 'partal'; known: format_"),
+    ({"reward": {"partial": 1}}, "dataset own: partial is true or false, not 1"),
+    ({"prompt_template": "shouted"}, "dataset own: unknown prompt template 'shouted'"),
+    ({"benchmark": "gsm9k"}, "dataset own: unknown benchmark 'gsm9k'"),
+]
+
+
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"type": ""}, "dataset own: row 1 ('own-0'): a row has no column 'type'"),
-        ({"type": "maths"}, "dataset own: row 1 ('own-0'): unknown reward 'maths'; known: "),
-        ({"type": "python"}, "dataset own: row 1 ('own-0'): "),
-        ({"path": "none.jsonl"}, "dataset own: there is no none.jsonl"),
-        ({"order": "none.txt"}, "dataset own: there is no none.txt"),
-        (
-            {"reward": {"partal": True}},
-            "dataset own: reward has no option 'partal'; known: format_",
-        ),
-        ({"reward": {"partial": 1}}, "dataset own: partial is true or false, not 1"),
-        ({"prompt_template": "shouted"}, "dataset own: unknown prompt template 'shouted'"),
-        ({"benchmark": "gsm9k"}, "dataset own: unknown benchmark 'gsm9k'"),
-    ],
-)
-def test_what_cannot_be_trained_on_is_refused_by_its_set_and_row(
-    changes: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(UsageError) as refused:
-        rows_of(told(A, {**D, **changes}), Scorer())
-    assert said in str(refused.value)
+def test_what_cannot_be_trained_on_is_refused_by_its_set_and_row() -> None:
+    faults = []
+    for changes, message in REFUSED_ROWS:
+        with pytest.raises(UsageError) as refused:
+            rows_of(told(A, {**D, **changes}), Scorer())
+        if message not in str(refused.value):
+            faults.append(f"{changes}: {refused.value}")
+    assert not faults
 
 
 def test_a_later_row_without_a_reward_is_found_as_well(folder: Path) -> None:
@@ -211,33 +198,30 @@ def test_a_reward_of_the_callers_own_needs_none_of_ours() -> None:
     assert len(rows_of(told({**D, "type": "mine"}))) == 3
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ({"datasets": [A], "data": "x.csv"}, "from data or from datasets, not from both"),
-        ({"datasets": A}, "datasets must be a list"),
-        ({"datasets": [{"path": "x"}]}, "datasets, number 1: name is missing"),
-        ({"datasets": [A, {**B, "wieght": 2}]}, "number 2 ('mbpp'): unknown key 'wieght'; did you"),
-        ({"datasets": [{"name": "a"}]}, "number 1 ('a'): path is missing"),
-        ({"datasets": [{"name": "gsm8k", "benchmark": "gsm8k"}]}, "and its split"),
-        ({"datasets": [{**A, "name": "a/b"}]}, "a name has 1 to 64 letters"),
-        ({"datasets": [{**A, "name": "<b>"}]}, "a name has 1 to 64 letters"),
-        ({"datasets": [{**A, "weight": 0}]}, "weight must be at least"),
-        ({"datasets": [{**A, "count": -1}]}, "count must be at least 0"),
-        ({"datasets": [{**A, "count": 1.5}]}, "count must be a whole number"),
-        ({"mix": "braided"}, "mix must be one of shuffled, sequential, weighted"),
-    ],
-)
-def test_what_cannot_be_said_of_datasets_is_refused(values: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        TrainingConfig.of({"model": "m", **values})
-    assert said in str(refused.value) and "\n" not in str(refused.value)
+REFUSED_CONFIGS: list[tuple[dict[str, Any], str]] = [
+    ({"datasets": [A], "data": "x.csv"}, "from data or from datasets, not from both"),
+    ({"datasets": A}, "datasets must be a list"),
+    ({"datasets": [{"path": "x"}]}, "datasets, number 1: name is missing"),
+    ({"datasets": [A, {**B, "wieght": 2}]}, "number 2 ('mbpp'): unknown key 'wieght'; did you"),
+    ({"datasets": [{"name": "a"}]}, "number 1 ('a'): path is missing"),
+    ({"datasets": [{"name": "gsm8k", "benchmark": "gsm8k"}]}, "and its split"),
+    ({"datasets": [{**A, "name": "a/b"}]}, "a name has 1 to 64 letters"),
+    ({"datasets": [{**A, "name": "<b>"}]}, "a name has 1 to 64 letters"),
+    ({"datasets": [{**A, "weight": 0}]}, "weight must be at least"),
+    ({"datasets": [{**A, "count": -1}]}, "count must be at least 0"),
+    ({"datasets": [{**A, "count": 1.5}]}, "count must be a whole number"),
+    ({"mix": "braided"}, "mix must be one of shuffled, sequential, weighted"),
+]
 
 
-@pytest.mark.usefixtures("folder")
-def test_weights_are_refused_where_they_would_do_nothing() -> None:
-    with pytest.raises(UsageError, match="weights are for the mode weighted"):
-        rows_of(told({**A, "weight": 2}))
+def test_invalid_datasets_are_refused() -> None:
+    faults = []
+    for values, message in REFUSED_CONFIGS:
+        with pytest.raises(UsageError) as refused:
+            TrainingConfig.of({"model": "m", **values})
+        if message not in str(refused.value) or "\n" in str(refused.value):
+            faults.append(f"{values}: {refused.value}")
+    assert not faults
 
 
 def test_one_file_of_rows_is_as_it_was(folder: Path) -> None:
@@ -298,42 +282,35 @@ def run(folder: Path, **values: Any) -> Path:
     return train(None, reward, config).parent.parent
 
 
-def test_the_local_engine_takes_the_mixture_in_its_order_and_tells_of_each_set(
-    folder: Path,
-) -> None:
+def test_the_local_engine_trains_on_the_mixture_in_its_order(folder: Path) -> None:
     pytest.importorskip("torch")
     from infinite_rl.training.runs.run_folder import read_events, read_rollouts
 
-    found = run(folder, mix="sequential")
-    rows = list(dict.fromkeys(each["row"] for each in read_rollouts(found)))
-    assert rows == [f"gsm8k/gsm8k-train-{n}" for n in range(6)] + ["own/own-0", "own/own-1"]
-    first, second = read_events(found, "train")
+    last = run(folder, prompt_template="question_answer", mix="sequential")
+    prompts = {each["row"]: each["prompt"] for each in read_rollouts(last)}
+    assert list(prompts) == [f"gsm8k/gsm8k-train-{n}" for n in range(6)] + [
+        "own/own-0",
+        "own/own-1",
+    ]
+    first, second = read_events(last, "train")
     assert "reward/gsm8k" in first and "reward/own" not in first
     assert 0 <= second["unequal/own"] <= 1 and first["reward"] == first["reward/gsm8k"]
     assert json.loads(json.dumps(first)) == first
-
-
-def test_a_set_may_have_a_style_of_its_own(folder: Path) -> None:
-    pytest.importorskip("torch")
-    from infinite_rl.training.runs.run_folder import read_rollouts
-
-    found = run(folder, prompt_template="question_answer", mix="sequential")
-    prompts = {each["row"]: each["prompt"] for each in read_rollouts(found)}
     assert prompts["gsm8k/gsm8k-train-0"].startswith("Question: ")
-    assert prompts["own/own-0"] == "0+1="
+    assert prompts["own/own-0"] == "0+1=", "a set may have its own template"
 
 
-def test_a_run_on_a_mixture_goes_on_and_with_another_it_does_not(folder: Path) -> None:
+def test_a_run_on_a_mixture_resumes_but_not_with_another(folder: Path) -> None:
     pytest.importorskip("torch")
     from infinite_rl.training import train
     from infinite_rl.training.runs.run_folder import read_config, read_rollouts
 
-    found = run(folder, algorithm="grpo", mix="sequential", max_steps=1)
-    kept = TrainingConfig.of(read_config(found))
+    last = run(folder, algorithm="grpo", mix="sequential", max_steps=1)
+    kept = TrainingConfig.of(read_config(last))
     assert kept.mixture == told(A, D).mixture
     same = TrainingConfig.of({**kept.values(), "max_steps": 2})
-    train(None, lambda _, texts: [len(t) % 2 for t in texts], same, resume=found)
-    assert len({each["row"] for each in read_rollouts(found)}) == 8
+    train(None, lambda _, texts: [len(t) % 2 for t in texts], same, resume=last)
+    assert len({each["row"] for each in read_rollouts(last)}) == 8
     other = TrainingConfig.of({**kept.values(), "max_steps": 3, "datasets": [A]})
     with pytest.raises(UsageError, match="datasets was"):
-        train(None, lambda _, texts: [0.0 for _ in texts], other, resume=found)
+        train(None, lambda _, texts: [0.0 for _ in texts], other, resume=last)

@@ -34,8 +34,8 @@ RolloutLogger: TypeAlias = "Callable[..., None]"  # as `RunFolder.rollout`
 Reward: TypeAlias = "Scorer | Callable[[Sequence[Row], Sequence[str]], Sequence[float | None]]"
 
 # Tokens in the key-value cache for each token of a training pass, which keeps 34 bytes per layer
-# and width for the gradient (Korthikanti et al., arXiv:2205.05198, section 4.1, 16 bits), where a
-# key and a value take at most 4.
+# and width for the gradient (Korthikanti et al., arXiv:2205.05198, section 4.1, 16 bits); a key and
+# a value take at most 4.
 _CACHED = 8
 
 

@@ -138,6 +138,7 @@ class AsyncController:
         self._unlogged: Counter[tuple[int, str]] = Counter()  # outcomes by version
         self._weights: tuple[int, Any] = (step, None)  # the policy's, and their version
         self._unscored: deque[_Completions] = deque()
+        self._loaded: dict[str, int] = {}  # the version of a worker's weights, by its name
         self._exhausted = False  # the queue had no prompt left
         self._filtered_in_a_row = 0
         self._deaths: Counter[str] = Counter()  # in a row
@@ -157,10 +158,13 @@ class AsyncController:
         await self._publish(trainer)
         learning = asyncio.create_task(self._learning(trainer))
         loops = [learning, asyncio.create_task(self._factory.unreachable())]
-        for number in range(self._config.rollout_workers):
-            loops.append(asyncio.create_task(self._rollouts(f"rollout-{number}")))
-        for number in range(self._config.reward_workers):
-            loops.append(asyncio.create_task(self._rewards(f"reward-{number}")))
+        for role, count, ready, work in (
+            ("rollout", self._config.rollout_workers, self._has_room, self._load_or_sample),
+            ("reward", self._config.reward_workers, lambda: bool(self._unscored), self._score),
+        ):
+            for number in range(count):
+                serving = self._serve(role, f"{role}-{number}", ready, work)
+                loops.append(asyncio.create_task(serving))
         try:
             done, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
             for loop in [learning] if learning in done else done:
@@ -281,29 +285,41 @@ class AsyncController:
                 "from its newest checkpoint"
             ) from lost
 
-    # The rollout workers.
+    # The other workers.
 
-    async def _rollouts(self, name: str) -> None:
+    async def _serve(
+        self,
+        role: str,
+        name: str,
+        ready: Callable[[], bool],
+        work: Callable[[str, Worker], Awaitable[None]],
+    ) -> None:
+        """Keep a worker at work whenever it can be, and replace it if it is lost."""
         worker: Worker | None = None
-        loaded = -1
         while True:
-            await self._until(
-                lambda: not self._exhausted and self._buffer.room(self._weights[0]) > 0, name
-            )
-            version, weights = self._weights
+            await self._until(ready, name)
             try:
                 if worker is None:
-                    worker, loaded = await self._factory.start("rollout", name), -1
-                elif loaded != version:
-                    with self._spans.span("sync", name, version):
-                        await self._in_time(worker, "load", weights)
-                    loaded = version
+                    worker = await self._factory.start(role, name)
+                    self._loaded.pop(name, None)
                 else:
-                    await self._sample(name, worker, version)
-                    self._deaths[name] = 0
+                    await work(name, worker)
             except WorkerLost as lost:
                 worker = None
                 self._on_worker_death(name, lost)
+
+    def _has_room(self) -> bool:
+        return not self._exhausted and self._buffer.room(self._weights[0]) > 0
+
+    async def _load_or_sample(self, name: str, worker: Worker) -> None:
+        version, weights = self._weights
+        if self._loaded.get(name) == version:
+            await self._sample(name, worker, version)
+            self._deaths[name] = 0
+            return
+        with self._spans.span("sync", name, version):
+            await self._in_time(worker, "load", weights)
+        self._loaded[name] = version
 
     async def _sample(self, name: str, worker: Worker, version: int) -> None:
         """Sample several prompts at once, but each one alone that a worker may have died of.
@@ -343,30 +359,16 @@ class AsyncController:
             requests.append(request)
         return requests
 
-    # The reward workers.
-
-    async def _rewards(self, name: str) -> None:
-        worker: Worker | None = None
-        while True:
-            await self._until(lambda: bool(self._unscored), name)
-            completions = None
-            try:
-                if worker is None:
-                    worker = await self._factory.start("reward", name)
-                    continue
-                completions = self._unscored.popleft()
-                await self._score(name, worker, completions)
-                self._deaths[name] = 0
-            except WorkerLost as lost:
-                worker = None
-                if completions:
-                    self._score_again(completions, f"{name} was lost: {lost}")
-                self._on_worker_death(name, lost)
-
-    async def _score(self, name: str, worker: Worker, completions: _Completions) -> None:
+    async def _score(self, name: str, worker: Worker) -> None:
+        completions = self._unscored.popleft()
         request, texts = completions.request, [each.text for each in completions.sampled]
-        with self._spans.span("reward", name, completions.version, 1):
-            rewards = await self._in_time(worker, "score", [request.index] * len(texts), texts)
+        try:
+            with self._spans.span("reward", name, completions.version, 1):
+                rewards = await self._in_time(worker, "score", [request.index] * len(texts), texts)
+        except WorkerLost as lost:
+            self._score_again(completions, f"{name} was lost: {lost}")
+            raise
+        self._deaths[name] = 0
         pairs = zip(completions.sampled, rewards, strict=True)
         rollouts = [to_rollout(self._config, *pair) for pair in pairs]
         group = RolloutGroup(request, completions.version, rollouts)

@@ -20,9 +20,9 @@ import asyncio
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -107,21 +107,25 @@ class RoleActor(HostedActor):
         return replace(reply, value=reply.value and reply.value.size), reply.value
 
 
+@dataclass
 class _RayWorker:
-    """A role in an actor, as the controller calls it."""
+    """A role in an actor, as the controller calls it.
 
-    def __init__(
-        self, ray: Any, name: str, actor: Any, logged: set[str], log_event: LogEvent, updates: int
-    ) -> None:
-        self._ray, self.name, self.actor = ray, name, actor
-        self._logged, self._log_event = logged, log_event
-        self._updates = updates  # of a trainer
-        self._location: Mapping[str, Any] = {}
+    `logged` are the warnings that any worker has logged; `updates` counts those of a trainer.
+    """
+
+    ray: Any
+    name: str
+    actor: Any
+    logged: set[str]
+    log_event: LogEvent
+    updates: int
+    location: Mapping[str, Any] = field(default_factory=dict)
 
     async def locate(self) -> Mapping[str, Any]:
         """The actor's process and host, once the cluster has room for it."""
-        self._location = await self._answer(self.actor.location.remote())
-        return self._location
+        self.location = await self._answer(self.actor.location.remote())
+        return self.location
 
     async def call(self, method: str, *args: Any) -> Any:
         if method == "weights":
@@ -130,7 +134,7 @@ class _RayWorker:
             return await self.result(self.actor.load.remote(*args))
         value = await self.result(self.actor.call.remote(method, *args))
         if method == "learn":
-            self._updates = args[0] + 1
+            self.updates = args[0] + 1
         return value
 
     async def _weights(self) -> Any:
@@ -142,20 +146,20 @@ class _RayWorker:
         began = time.perf_counter()
         size, weights = self.actor.weights.options(num_returns=2).remote()
         values = {"bytes": await self.result(size), "seconds": time.perf_counter() - began}
-        self._log_event("weights", self._updates, version=self._updates, **values)
+        self.log_event("weights", self.updates, version=self.updates, **values)
         return weights
 
     async def result(self, call: Any) -> Any:
         """The value of a reply. Raises UsageError, InfiniteRLError, WorkerLost."""
         reply: Reply = await self._answer(call)
         for line in reply.warnings:
-            if line not in self._logged:  # all workers of a role log the same
-                self._logged.add(line)
+            if line not in self.logged:  # all workers of a role log the same
+                self.logged.add(line)
                 logger.warning("%s: %s", self.name, line)
         return reply.result()
 
     async def _answer(self, call: Any) -> Any:
-        errors = self._ray.exceptions
+        errors = self.ray.exceptions
         try:
             return await call
         except errors.RayTaskError as error:  # the role raised: the process is fine
@@ -167,37 +171,32 @@ class _RayWorker:
             self.kill()  # if it is only unreachable it must not go on
             text = " ".join(str(error).split())
             why = text.partition("The actor is dead because ")[2].partition(". ")[0] or text[:200]
-            at = self._location and " (process {pid} on {host})".format(**self._location)
+            at = self.location and " (process {pid} on {host})".format(**self.location)
             raise WorkerLost(f"{why.rstrip('.')}{at or ''}") from None
 
     def kill(self) -> None:
-        self._ray.kill(self.actor)
+        self.ray.kill(self.actor)
 
 
 class RayWorkerFactory:
     """Starts workers as actors of a cluster; `close` ends all of them.
 
-    makers    by role: the factory of its object, and the arguments
-    gpus      by role: GPUs of each process
-    limit     seconds for a rollout or reward worker to start once it has room; 0 is no limit
-    updates   updates that the run has behind it
+    `gpus` are those of each process of a role.
     """
 
     def __init__(
-        self,
-        ray: Any,
-        makers: Mapping[str, tuple[Callable[..., Any], Sequence[Any]]],
-        gpus: Mapping[str, int],
-        log_event: LogEvent,
-        *,
-        limit: float = 0,
-        updates: int = 0,
+        self, ray: Any, spec: RoleSpec, gpus: Mapping[str, int], log_event: LogEvent
     ) -> None:
-        self._ray, self._gpus, self._log_event, self._updates = ray, gpus, log_event, updates
-        self._limit = limit
-        self._makers = {
-            role: (make, [ray.put(each) for each in args]) for role, (make, args) in makers.items()
-        }
+        self._ray, self._gpus, self._log_event = ray, gpus, log_event
+        self._limit = startup_timeout(spec.config)
+        self._updates = step_of(spec.checkpoint) if spec.checkpoint else 0
+        self._roles = dict(ROLES)
+        if spec.config.rollout_backend == "vllm":
+            from .vllm_rollout import VLLMRollout
+
+            self._roles["rollout"] = VLLMRollout
+        remote = ray.put(replace(spec, checkpoint=None))  # it is on this host alone
+        self._specs = {"trainer": ray.put(spec), "rollout": remote, "reward": remote}
         self._address = str(ray.get_runtime_context().gcs_address)
         self._alive: dict[str, _RayWorker] = {}
         self._logged: set[str] = set()
@@ -221,8 +220,8 @@ class RayWorkerFactory:
         try:
             location = await self._wait_for_room(worker, role)
             self._log_event("placed", 0, worker=name, **location)
-            make, args = self._makers[role]
-            created = worker.result(worker.actor.create.remote(make, *args))
+            create = worker.actor.create.remote(self._roles[role], self._specs[role])
+            created = worker.result(create)
             await with_timeout(created, 0 if role == "trainer" else self._limit)
         except BaseException:  # also if the run is being ended: no other reference to it exists
             worker.kill()
@@ -302,24 +301,8 @@ def ray_workers(spec: RoleSpec, log_event: LogEvent) -> Iterator[WorkerFactory]:
                     f"the cluster has {resources.get(kind, 0):g} {kind}s, and a trainer, "
                     f"{count['rollout']} rollout and {count['reward']} reward workers need {least}"
                 )
-        roles = dict(ROLES)
-        if config.rollout_backend == "vllm":
-            from .vllm_rollout import VLLMRollout
-
-            roles["rollout"] = VLLMRollout
-        remote = replace(spec, checkpoint=None)  # it is on this host alone; weights are sent
-        makers = {
-            role: (make, [spec if role == "trainer" else remote]) for role, make in roles.items()
-        }
         try:
-            factory = RayWorkerFactory(
-                ray,
-                makers,
-                gpus,
-                log_event,
-                limit=startup_timeout(config),
-                updates=step_of(spec.checkpoint) if spec.checkpoint else 0,
-            )
+            factory = RayWorkerFactory(ray, spec, gpus, log_event)
         except TypeError as error:  # raised by pickling
             reason = reason_of(error)
             raise UsageError(f"the reward cannot be sent to other processes: {reason}") from None

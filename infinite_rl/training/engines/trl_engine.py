@@ -117,7 +117,7 @@ def _grpo_trainer(
         {
             "prompt": _text_of_ids(prompt, tokenizer),
             "ground_truth": pack(sample_of(prompt.row)),
-            "place": index,
+            "index": index,
         }
         for index, prompt in enumerate(prompts)
     ]
@@ -215,11 +215,11 @@ def _reward_function(
     def infinite_rl(
         prompts: Sequence[str],
         completions: Sequence[str],
-        place: Sequence[int],
+        index: Sequence[int],
         completion_ids: Sequence[Sequence[int]],
         **columns: Any,
     ) -> list[float | None]:
-        batch = [by_index[index] for index in place]
+        batch = [by_index[number] for number in index]
         texts = [
             prompt.rendered.response(completion)
             for prompt, completion in zip(batch, completions, strict=True)
