@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from pathlib import Path
 
 import pytest
 
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.types import Execution
-from tests.support.labelled import Tables
+from tests.support.labelled import Tables, assert_none
 
 tables = Tables(__file__)
 
@@ -67,11 +69,6 @@ def test_a_module_that_is_not_there_is_a_plain_module_not_found_error(module: st
     assert execution.exit_code == 1
 
 
-def test_find_spec_tells_what_is_there() -> None:
-    code = "from importlib.util import find_spec as f\nprint(f('numpy'), f('wsgiref').name)"
-    assert run(code).stdout == "None wsgiref\n"
-
-
 @pytest.mark.parametrize("length", [None, 1, 32, 70])
 def test_pbkdf2_hmac_is_the_hosts(length: int | None) -> None:
     arguments = ("sha256", b"password", b"salt", 20, length)
@@ -83,14 +80,6 @@ def test_pbkdf2_hmac_is_the_hosts(length: int | None) -> None:
 
 def test_pbkdf2_hmac_refuses_no_iterations() -> None:
     assert "ValueError" in run("import hashlib\nhashlib.pbkdf2_hmac('md5', b'', b'', 0)").stderr
-
-
-def test_utc_is_a_time_zone() -> None:
-    code = (
-        "from datetime import datetime\nfrom zoneinfo import ZoneInfo\n"
-        "t = datetime(2024, 7, 1, tzinfo=ZoneInfo('UTC'))\nprint(t, t.tzname(), t.dst())"
-    )
-    assert run(code).stdout == "2024-07-01 00:00:00+00:00 UTC 0:00:00\n"
 
 
 def test_another_time_zone_is_not_found() -> None:
@@ -114,24 +103,6 @@ def test_exit_functions_run_however_a_program_ends(ending: str, exit_code: int) 
     code = f"import atexit, sys\natexit.register(print, 'bye')\nprint('go')\n{ending}"
     execution = run(code)
     assert (execution.stdout, execution.exit_code) == ("go\nbye\n", exit_code)
-
-
-def test_logging_is_flushed_at_the_end() -> None:
-    code = (
-        "import logging.handlers, sys\n"
-        "handler = logging.handlers.MemoryHandler(9, target=logging.StreamHandler(sys.stdout))\n"
-        "logging.getLogger().addHandler(handler)\nlogging.warning('kept')\nprint('end')"
-    )
-    assert run(code).stdout == "end\nkept\n"
-
-
-def test_nothing_is_left_of_what_the_build_has_run() -> None:
-    code = (
-        "import atexit, linecache, logging, multiprocessing.util, sys\n"
-        "print('program' in sys.modules, [*linecache.cache], atexit._ncallbacks())\n"
-        "print(logging.lastResort._closed, multiprocessing.util.is_exiting(), sys.stdin.read())"
-    )
-    assert run(code).stdout == "False ['program.py'] 2\nFalse False \n"
 
 
 def test_finalisers_of_globals_run_at_the_end_with_their_globals() -> None:
@@ -195,27 +166,6 @@ def test_doctest_finds_the_programs_examples() -> None:
     assert execution.stdout.endswith("TestResults(failed=1, attempted=2)\n")
 
 
-def test_python_functions_recur_5000_deep() -> None:
-    code = (
-        "import sys\nsys.setrecursionlimit(10**6)\n"
-        "def f(n): return n and 1 + f(n - 1)\n"
-        "class A:\n"
-        "    def __init__(self, n): self.next = A(n - 1) if n else None\n"
-        "    def depth(self): return 1 + self.next.depth() if self.next else 0\n"
-        "def g(n):\n    if n: yield from g(n - 1)\n    yield n\n"
-        "print(f(5000), A(5000).depth(), sum(1 for _ in g(5000)))"
-    )
-    assert run(code).stdout == "5000 5000 5001\n"
-
-
-def test_cached_functions_recur_2000_deep() -> None:
-    code = (
-        "import functools, sys\nsys.setrecursionlimit(10**6)\n"
-        "@functools.lru_cache(None)\ndef f(n): return n and 1 + f(n - 1)\nprint(f(2000))"
-    )
-    assert run(code).stdout == "2000\n"
-
-
 def test_input_can_be_read_until_it_ends() -> None:
     code = "n = 0\nwhile True:\n    try: n += int(input())\n    except EOFError: break\nprint(n)"
     assert run(code, stdin="1\n2\n3").stdout == "6\n"
@@ -224,44 +174,6 @@ def test_input_can_be_read_until_it_ends() -> None:
 def test_a_traceback_points_at_the_expression() -> None:
     execution = run("def f(a):\n    return a['x']['y']['z']\nf({'x': {'y': None}})")
     assert "    return a['x']['y']['z']\n           ~~~~~~~~~~~^^^^^\n" in execution.stderr
-
-
-def test_the_source_of_the_programs_functions_can_be_had() -> None:
-    source = "def f(x):\n    # kept\n    return x\n"
-    assert run(f"{source}import inspect\nprint(inspect.getsource(f), end='')").stdout == source
-
-
-def test_streams_mix_in_the_order_of_writing() -> None:
-    code = (
-        "import sys\nprint('a', end='', flush=True)\nsys.stdout.write('b')\nsys.stdout.flush()\n"
-        "sys.stdout.buffer.write(b'c')\nprint('d')"
-    )
-    assert run(code).stdout == "abcd\n"
-
-
-def test_asyncio_times_out_and_groups() -> None:
-    code = (
-        "import asyncio\n"
-        "async def f(i):\n    await asyncio.sleep(i / 100)\n    return i\n"
-        "async def main():\n"
-        "    print(await asyncio.gather(f(2), f(1)), await asyncio.to_thread(pow, 2, 3))\n"
-        "    try: await asyncio.wait_for(f(500), 0.02)\n"
-        "    except TimeoutError: print('late')\n"
-        "    async with asyncio.TaskGroup() as group: t = group.create_task(f(1))\n"
-        "    print(t.result())\n"
-        "asyncio.run(main())"
-    )
-    assert run(code).stdout == "[2, 1] 8\nlate\n1\n"
-
-
-def test_typing_of_python_3_14() -> None:
-    code = (
-        "from typing import NamedTuple, get_type_hints\n"
-        "class N(NamedTuple):\n    a: Later = 1\n"
-        "class Later[T]: pass\ntype L = list[L]\n"
-        "def f(x: Later[int]) -> N: ...\nprint(get_type_hints(f)['return'] is N, L, t'{1}'.values)"
-    )
-    assert run(code).stdout == "True L (1,)\n"
 
 
 # --- threads and processes ---------------------------------------------------------------------
@@ -307,20 +219,21 @@ def test_a_wait_that_cannot_end_is_an_error_that_says_so(wait: str) -> None:
     assert execution.exit_code == 1
 
 
-def test_a_wait_with_a_limit_ends_there() -> None:
-    code = (
-        "import queue, threading\nprint(threading.Event().wait(0.01))\n"
-        "try: queue.Queue().get(timeout=0.01)\nexcept queue.Empty: print('empty')"
-    )
-    assert run(code).stdout == "False\nempty\n"
+# --- programs and their output -------------------------------------------------------------------
+
+FILE = Path(__file__).with_name("python_programs.txt")
+PROGRAMS = re.findall(
+    r"^=== (\w+)\n(.*?)\n==>\n(.*?)\n?(?=^=== |\Z)",
+    FILE.read_text(encoding="utf-8"),
+    re.DOTALL | re.MULTILINE,
+)
 
 
-def test_a_queue_carries_from_one_thread_to_the_next() -> None:
-    code = (
-        "import queue, threading\nq, out = queue.Queue(), []\n"
-        "def put():\n    for i in (1, 2, None): q.put(i)\n"
-        "def take():\n    while (x := q.get()) is not None: out.append(x)\n"
-        "ts = [threading.Thread(target=f) for f in (put, take)]\n"
-        "for t in ts: t.start()\nfor t in ts: t.join()\nprint(out)"
-    )
-    assert run(code).stdout == "[1, 2]\n"
+def test_programs_print_what_python_prints() -> None:
+    assert len(PROGRAMS) == 19
+    faults = []
+    for name, code, printed in PROGRAMS:
+        execution = run(code)
+        if (execution.stdout, execution.exit_code) != (printed.rstrip("\n") + "\n", 0):
+            faults.append((name, execution))
+    assert_none(faults)
