@@ -251,7 +251,7 @@ def reasoning_gym_rows(task: str, count: int, seed: int = 0, **config: Any) -> I
     try:
         dataset = create_dataset(task, seed=seed, size=count, **config)
     except (TypeError, ValueError, AssertionError) as error:
-        raise UsageError(f"{task} cannot be made so: {error}") from None
+        raise UsageError(f"{task} cannot be generated with these settings: {error}") from None
 
     def row(index: int) -> Row:
         # As another process will read it: a scorer must work with what JSON keeps.

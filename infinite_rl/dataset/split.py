@@ -54,7 +54,7 @@ def split(
         if row.get(COLUMN) == LEFT_OUT:
             continue
         if row.get(COLUMN) not in shares:
-            raise UsageError(f"a row to keep is on no side that is asked for: {row.get(COLUMN)!r}")
+            raise UsageError(f"a row to keep is in no split of the shares: {row.get(COLUMN)!r}")
         index.add(sketch(row, columns, numbers, loose=True), len(splits))
         splits.append(str(row[COLUMN]))
     for row in rows:

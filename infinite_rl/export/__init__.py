@@ -158,9 +158,10 @@ def _lines(
                 sample = sample_of(row)
                 if fault := fault_of(vars(sample), _TASK):  # before instructions or JSON hide it
                     raise UsageError(fault)
-                told = default_system_prompt(sample) if system is None else system
+                instructions = default_system_prompt(sample) if system is None else system
                 index = statistics.splits[name]
-                exported = format_.make(Item(sample, id_of(row), name, index, told, plain))
+                item = Item(sample, id_of(row), name, index, instructions, plain)
+                exported = format_.make(item)
             if fault := fault_of(exported, format_.schema) or fault_of(exported, ANY):
                 raise UsageError(fault)
             line = json.dumps(exported)

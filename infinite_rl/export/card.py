@@ -43,7 +43,7 @@ _MEANINGS = {
     **dict.fromkeys(("response", "completion"), "a worked response"),
     "type": "names the reward",
     "info": "JSON with `type`, `id` and `response`",
-    "extra_info": "`id`, `response`, and the row's place",
+    "extra_info": "`id`, `response`, and the row's index",
     "responses_create_params": "holds `input`: the messages of the task",
 }
 

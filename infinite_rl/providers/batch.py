@@ -1,12 +1,12 @@
-"""Gemini at half price: requests go up as one file and are answered within a day or two.
+"""Gemini's batch API at half price: one file of requests, answered within a day or two.
 
     batches = GeminiBatches("gemini-3.8-flash")
     name = batches.submit({"math/0/0/0": (system, prompt, seed)}, label="run-7")
     batches.state(name)  # "pending", "running", and in the end "done"
     for key, answer in batches.results(name): ...
 
-The name is all that has to be kept: any process with the key of the same account can go on. Should
-even the name be lost, with the process or with the answer to `submit`, `find` has it by its label.
+Only the name has to be stored: any process with a key of the same account can continue. If the name
+is lost, with the process or with the response to `submit`, `find` has it by its label.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ _PAGE = 100
 
 
 class GeminiBatches(GeminiProvider):
-    """The provider's model and settings, asked in file batches.
+    """The provider's model and settings in file batches.
 
-    A batch's results are held in memory at once: some ten thousand requests make a good batch.
+    A batch's results are in memory at once: ten thousand requests make a good batch.
     """
 
     def submit(self, requests: Mapping[str, tuple[str, str, int]], label: str = "") -> str:
-        """Begin a batch of requests by key, each (system, prompt, seed), and return its name.
+        """Submit requests by key, each (system, prompt, seed). Returns the batch's name.
 
-        Not to be repeated blindly: after `ProviderUnavailable`, `find` says whether it was begun.
+        Do not retry blindly: after `ProviderUnavailable`, `find` says whether the batch exists.
 
         Raises:
             UsageError: there are no requests, or the model is shut down.
-            ProviderUnavailable: passing trouble, in which the batch may have been begun.
-            ProviderRefused: the key, the model or the file is refused; nothing was begun.
+            ProviderUnavailable: a passing failure; the batch may exist.
+            ProviderRefused: the key, the model or the file is refused; no batch exists.
         """
         if not requests:
             raise UsageError("a batch without requests")
@@ -81,7 +81,7 @@ class GeminiBatches(GeminiProvider):
         return name
 
     def find(self, label: str) -> list[str]:
-        """The names of the batches that were begun under this label.
+        """The names of the batches with this label.
 
         Raises:
             ProviderUnavailable, ProviderRefused: as `complete` does.
@@ -92,7 +92,7 @@ class GeminiBatches(GeminiProvider):
         return [name for name, its_label in named if name and its_label == label]
 
     def state(self, name: str) -> BatchState:
-        """How far a batch is. "done" promises that its results can be had.
+        """The state of a batch. If "done", its results can be read.
 
         Raises:
             UsageError: this is no batch's name.
@@ -104,9 +104,9 @@ class GeminiBatches(GeminiProvider):
     def results(self, name: str) -> Iterator[tuple[str, Completion | ProviderError]]:
         """Each key with its completion, or with the error that `complete` would have raised.
 
-        In whatever order the service wrote them, each key once. A key that does not come was not
-        answered: keys may be missing from a batch that was done, and all are from most that were
-        cancelled, failed or expired.
+        In the service's order, each key once. A key that is missing was not answered: some may be
+        missing from a finished batch, and all are missing from most cancelled, failed or expired
+        ones.
 
         Raises:
             UsageError, ProviderUnavailable, ProviderRefused: as `state` does; ProviderUnavailable
@@ -120,7 +120,7 @@ class GeminiBatches(GeminiProvider):
         return self._answers(io.BytesIO(content))
 
     def cancel(self, name: str) -> None:
-        """Ask the service to end a batch; what it has answered so far may be billed.
+        """Cancel a batch; its answers so far may be billed.
 
         Raises:
             UsageError, ProviderUnavailable, ProviderRefused: as `state` does.
@@ -131,7 +131,7 @@ class GeminiBatches(GeminiProvider):
         """Do nothing: answers of a model that is shut down can still be read. `submit` checks."""
 
     def _line(self, key: str, system: str, prompt: str, seed: int) -> str:
-        """One request as a line of the file, in the form of the service's own JSON."""
+        """One request as a line of the file, in the service's own JSON."""
         if self._structured:
             system = instructed(system)
         config: dict[str, Any] = {"seed": seed & SEED_MASK}
@@ -149,7 +149,7 @@ class GeminiBatches(GeminiProvider):
         return json.dumps({"key": key, "request": request}) + "\n"
 
     def _name(self, job: BatchJob) -> str:
-        """The batch's name, which is written down and shown; "" for none, or one with the key."""
+        """The batch's name, which is stored and shown; "" if it is missing or contains the key."""
         name = job.name or ""
         return name if _NAME.fullmatch(name) and self._clean(name) == name else ""
 

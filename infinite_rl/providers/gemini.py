@@ -23,7 +23,6 @@ from ..types import Completion, Usage
 from . import remote
 from .models import (
     DEFAULT_MODEL,
-    ThinkingRequest,
     check_available,
     cut_off_advice,
     thinking_request,
@@ -120,8 +119,17 @@ class GeminiProvider(RemoteProvider):
             model, key, "Gemini", base_url or _ADDRESS, timeout_s=timeout_s, structured=structured
         )
         self._temperature = temperature
-        self._max_output_tokens = _with_thinking(max_output_tokens, request.budget)
-        self._generation_config = _thinking_config(request) | (SCHEMA_CONFIG if structured else {})
+        self._max_output_tokens = max_output_tokens
+        if max_output_tokens is not None and request.budget:  # the answer's tokens and thinking's
+            limit = min(max_output_tokens + request.budget, _MAX_OUTPUT)
+            self._max_output_tokens = max(max_output_tokens, limit)
+        self._generation_config: dict[str, Any] = dict(SCHEMA_CONFIG) if structured else {}
+        budget = 0 if request.level == "off" else request.tokens
+        if budget is not None:  # the service refuses both fields together
+            self._generation_config["thinkingConfig"] = {"thinkingBudget": budget}
+        elif request.level:
+            level = {"thinkingLevel": request.level.upper()}
+            self._generation_config["thinkingConfig"] = level
 
         from google import genai
         from google.genai import errors, types
@@ -172,9 +180,7 @@ class GeminiProvider(RemoteProvider):
 
         def send() -> Completion:
             response = self._client.models.generate_content(
-                model=self._model,
-                contents=self._content(prompt),
-                config=self._config(system, seed),
+                model=self._model, contents=self._content(prompt), config=self._config(system, seed)
             )
             http = response.sdk_http_response
             return self._completion(json.loads((http and http.body) or "{}"))
@@ -244,7 +250,7 @@ class GeminiProvider(RemoteProvider):
                 blocked = f"Gemini blocked the prompt ({self._clean(reason)})"
                 raise NoCompletion(blocked, usage=usage)
             if not response.keys() & {"promptFeedback", "usageMetadata"}:
-                raise self._garbled("no part of it is known")
+                raise self._garbled("no known field")
             raise NoCompletion("Gemini sent no candidate", usage=usage)
         parts = _field(list, _field(dict, candidates[0], "content"), "parts")
         texts = [(_field(str, part, "text"), _field(bool, part, "thought")) for part in parts]
@@ -290,21 +296,6 @@ class GeminiProvider(RemoteProvider):
         if "exceeds the maximum number of tokens" in said:  # the next prompt may be shorter
             return NoCompletion(f"Gemini refused the prompt ({said})")
         return ProviderRefused(f"Gemini refused the request ({said})")
-
-
-def _thinking_config(request: ThinkingRequest) -> dict[str, Any]:
-    """The thinking setting in the service's own JSON: one of two fields; it refuses both."""
-    tokens = 0 if request.level == "off" else request.tokens
-    if tokens is not None:
-        return {"thinkingConfig": {"thinkingBudget": tokens}}
-    return {"thinkingConfig": {"thinkingLevel": request.level.upper()}} if request.level else {}
-
-
-def _with_thinking(max_output_tokens: int | None, budget: int) -> int | None:
-    """The limit to send: the answer's tokens plus those for thinking."""
-    if max_output_tokens is None or not budget:
-        return max_output_tokens
-    return max(max_output_tokens, min(max_output_tokens + budget, _MAX_OUTPUT))
 
 
 def _offer(models: Iterable[ListedModel], clean: Callable[[str], str]) -> str:

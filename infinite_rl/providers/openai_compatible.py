@@ -140,10 +140,7 @@ class OpenAICompatibleProvider(RemoteProvider):
             if instruction:
                 messages.insert(0, {"role": "system", "content": sendable(instruction)})
             answer = self._create(
-                model=self._model,
-                messages=messages,
-                seed=seed & remote.SEED_MASK,
-                **self._settings,
+                model=self._model, messages=messages, seed=seed & remote.SEED_MASK, **self._settings
             )
             return json.loads(answer.http_response.content)
 

@@ -1,9 +1,9 @@
-"""The table of models: price, shut-down date, thinking; and what calls cost, in US dollars.
+"""The table of models: price, shut-down date, thinking; and the cost of calls, in US dollars.
 
-The table is of November 2026. Where a provider has more than one price for a model (by the length
-of the prompt or the time of day), it holds the dearer one, so that a limit on the cost stops too
-early rather than too late. A model that it does not know has no price: None, never 0. `--price`
-says what holds for you. `models.py` says what follows from the dates and from the thinking.
+The table is of November 2026. If a provider has more than one price for a model (by prompt length
+or time of day), the table has the higher one, so a cost limit stops too early rather than too late.
+An unknown model has no price: None, never 0. `--price` overrides the table. `models.py` has the
+functions on shut-down dates and thinking.
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ from types import MappingProxyType
 from ..errors import UsageError
 from ..types import Usage
 
-# Gemini and OpenAI ask half for batches, but the full price of cached tokens:
+# Gemini and OpenAI charge half for batches, but the full price for cached tokens:
 # https://ai.google.dev/gemini-api/docs/batch-api
 BATCH_FACTOR = 0.5
 
 _MILLION = 1_000_000
 _AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*")
-# What may follow a model's name without making it another model: a date, a number, "preview".
+# Suffixes of a release of the same model: a date, a number, "preview".
 _RELEASE = re.compile(r"(-(preview|exp|experimental|latest|[0-9]{1,4}|[0-9]{8}))*")
 
 
 @dataclass(frozen=True)
 class Price:
-    """US dollars for a million tokens; what the model thinks costs as much as its output.
+    """US dollars per million tokens; thinking costs as much as output.
 
-    `cached` is the price of input that the provider had in its cache, None where it is that of any
-    other input.
+    `cached` is the price of cached input; None if it is the price of any input.
     """
 
     input: float
@@ -42,12 +41,11 @@ class Price:
 
 @dataclass(frozen=True)
 class Thinking:
-    """How a model may be told how much to think.
+    """The thinking settings of a model.
 
-    `levels` are those of its API, least first ("off" among them where thinking can be switched
-    off), and `usual` is the one that holds where none is asked for, "" where that is not known. A
-    model of `budgets` takes a number of tokens within this range in the place of a level. A model
-    without levels does not think.
+    `levels` are those of its API, the lowest first ("off" if thinking can be switched off), and
+    `usual` is its default, "" if unknown. A model with `budgets` takes a number of tokens within
+    this range instead of a level. A model without levels does not think.
     """
 
     levels: tuple[str, ...] = ()
@@ -57,10 +55,10 @@ class Thinking:
 
 @dataclass(frozen=True)
 class Model:
-    """What is known of a model. `thinking` None is not known.
+    """A row of the table. `thinking` None is unknown.
 
-    From `later[0]` on, its price is `later[1]`. On `shut_down` it is gone, and `instead` is what
-    its maker recommends. `sampling` says whether it heeds temperature, top_p and top_k.
+    From `later[0]` on, the price is `later[1]`. From `shut_down` on the model is gone, and its
+    maker recommends `instead`. `sampling`: whether it supports temperature, top_p and top_k.
     """
 
     price: Price
@@ -191,26 +189,25 @@ MODELS: Mapping[str, Model] = MappingProxyType({**_GEMINI, **_OPENAI, **_DEEPSEE
 
 
 def today() -> date:
-    """The day by which shut-down dates and prices are read, in UTC."""
+    """Today's date, in UTC."""
     return datetime.now(timezone.utc).date()
 
 
 def known_as(model: str) -> str:
-    """The name in the table of the model that answers to `model`, "" where the table has none.
+    """The table's name of the model that serves `model`; "" if the table has none.
 
-    The longest name of the table that `model` begins with counts, if only a release follows: a
+    It is the longest name that `model` begins with, if only a release suffix follows: a
     date, a number, "preview", "exp" or "latest". So "gemini-2.5-flash-preview-09-2025" is
     "gemini-2.5-flash", and "gemini-2.5-flash-image" is unknown.
     """
     model = model.removeprefix("models/")
     model = ALIASES.get(model, model)
-    known = (name for name in MODELS if model.startswith(name))
-    name = max(known, key=len, default="")
+    name = max((name for name in MODELS if model.startswith(name)), key=len, default="")
     return name if name and _RELEASE.fullmatch(model, len(name)) else ""
 
 
 def price_of(model: str, day: date | None = None) -> Price | None:
-    """The price of a model on a day (by default today), None where the table does not know it."""
+    """The price of a model on a day (by default today); None if the model is unknown."""
     if not (name := known_as(model)):
         return None
     row = MODELS[name]
@@ -218,23 +215,23 @@ def price_of(model: str, day: date | None = None) -> Price | None:
 
 
 def parse_price(text: str) -> Price:
-    """The price that "0.10,0.40" says: input, output, and as a third, if wanted, cached input.
+    """Parse a price such as "0.10,0.40": input, output, and optionally cached input.
 
     Raises:
-        UsageError: the text is no such price.
+        UsageError: the text is no price.
     """
     amounts = [_AMOUNT.fullmatch(part) for part in text.split(",")]
-    found = [float(amount[1]) for amount in amounts if amount]
-    if len(found) != len(amounts) or len(found) not in (2, 3) or max(found) == float("inf"):
+    dollars = [float(amount[1]) for amount in amounts if amount]
+    if len(dollars) != len(amounts) or len(dollars) not in (2, 3) or max(dollars) == float("inf"):
         raise UsageError(
             f"not a price: {text!r}; it is two numbers, of US dollars for a million tokens of "
             'input and of output, such as "0.10,0.40", or three: the last is for cached input'
         )
-    return Price(*found)
+    return Price(*dollars)
 
 
 def cost(usage: Usage, price: Price, *, batch: bool = False) -> float:
-    """What a call of this usage costs, in US dollars.
+    """The cost of a call with this usage, in US dollars.
 
     With the prices p for a million tokens: (input - cached) p_input + cached p_cached +
     (output + thinking) p_output, all over 1,000,000. In a batch, input and output cost half.

@@ -126,9 +126,10 @@ class RemoteProvider:
         self, code: int, said: str, retry_after: float | None
     ) -> ProviderError | None:
         """The error of an exhausted quota or a passing status; None for any other status."""
-        quota = named_quota(said) if code == 429 else ""
+        per_minute = code == 429 and bool(_MINUTE_QUOTA.search(said))
+        longer = code == 429 and _LONG_QUOTA.search(said)  # than any wait of ours
         said = self._clean(said)
-        if quota == "long":
+        if longer:
             return ProviderRefused(
                 f"{self._service}: a daily quota or a spending cap is used up ({said}); "
                 "run the same command again when it is renewed or raised"
@@ -139,7 +140,7 @@ class RemoteProvider:
             f"{self._service} answered {said}",
             retry_after=retry_after,
             status=code,
-            rate_limit=quota == "minute",
+            rate_limit=per_minute,
         )
 
     def _completed(
@@ -220,13 +221,6 @@ def http_settings() -> dict[str, Any]:
 def transport_errors() -> tuple[type[Exception], ...]:
     """The base errors of the HTTP libraries that clients have loaded."""
     return tuple(library.HTTPError for library in _http_libraries())
-
-
-def named_quota(text: str) -> Literal["minute", "long", ""]:
-    """The kind of quota that a refusal names: per minute, or longer than any wait of ours."""
-    if _LONG_QUOTA.search(text):
-        return "long"
-    return "minute" if _MINUTE_QUOTA.search(text) else ""
 
 
 def transport_trouble(error: BaseException, base_url: str) -> tuple[str, str]:

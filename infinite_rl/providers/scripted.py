@@ -1,4 +1,4 @@
-"""A provider that says what it was told to: for tests, ours and the users'."""
+"""A provider with scripted replies, for tests, ours and the users'."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Call(NamedTuple):
 class ScriptedProvider:
     """Answers with `replies`, in order, or with what the function `replies` returns.
 
-    A reply is the text of a completion, a `Completion`, or an exception to raise. `calls` lists
-    what was asked, in order. Thread-safe; a function is called in the callers' threads, unlocked.
-    It asks no model, so that its rows are not solved independently unless that is asked for.
+    A reply is the text of a completion, a `Completion`, or an exception to raise. `calls` records
+    the calls, in order. Thread-safe; a function is called in the callers' threads, without a lock.
+    It is no model, so by default its rows are not verified by independent solutions.
 
     Raises:
         UsageError: `replies` is one string, not a list.
@@ -34,9 +34,7 @@ class ScriptedProvider:
     asks_a_model = False
 
     def __init__(
-        self,
-        replies: Iterable[Reply] | Callable[[str, str, int], Reply],
-        model: str = "scripted",
+        self, replies: Iterable[Reply] | Callable[[str, str, int], Reply], model: str = "scripted"
     ) -> None:
         if isinstance(replies, str):
             raise UsageError("replies are a list or a function, not one string")
@@ -57,7 +55,7 @@ class ScriptedProvider:
 
         Raises:
             ProviderRefused: every reply of the list has been used.
-            Exception: the reply, where it is one.
+            Exception: the reply, if it is one.
         """
         call = Call(system, prompt, seed)
         reply = self._next(call)

@@ -124,10 +124,10 @@ def _similar(rows: Sequence[Mapping[str, Cell]]) -> list[tuple[int, int, float]]
 
 
 def about(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a run's manifest tells, a line each: its totals, its settings, what it ran with."""
+    """The facts of a run's manifest: totals, settings, versions."""
     totals = manifest.get("totals", {})
     runs = manifest.get("runs", [])
-    found = {
+    facts = {
         "calls": totals.get("calls"),
         **{name.replace("_", " "): count for name, count in totals.get("tokens", {}).items()},
         "cost, $": totals.get("cost"),
@@ -139,12 +139,11 @@ def about(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         **{f"version of {name}": text for name, text in manifest.get("versions", {}).items()},
         "commit": manifest.get("git"),
     }
-    return [(name, _said(value)) for name, value in found.items() if value not in (None, "", [])]
-
-
-def _said(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {part}" for name, part in value.items())
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return str(value)
+    lines = []
+    for name, value in facts.items():
+        if isinstance(value, Mapping):
+            value = [f"{key} {part}" for key, part in value.items()]
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        if value is not None and text:
+            lines.append((name, text))
+    return lines

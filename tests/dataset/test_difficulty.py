@@ -109,9 +109,7 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
     assert rated(tmp_path) == before
 
 
-def test_more_attempts_more_rows_and_another_order_ask_only_for_what_is_new(
-    tmp_path: Path,
-) -> None:
+def test_more_attempts_more_rows_and_another_order_ask_only_for_what_is_new(tmp_path: Path) -> None:
     provider = Solver()
     rate(tmp_path, provider, attempts=2)
     rate(tmp_path, provider, attempts=3)
@@ -150,9 +148,7 @@ def test_trouble_keeps_what_was_answered_and_the_next_run_goes_on(tmp_path: Path
     assert not meanwhile.exists()
 
 
-def test_a_call_that_is_under_way_when_trouble_comes_is_waited_for_and_kept(
-    tmp_path: Path,
-) -> None:
+def test_a_call_that_is_under_way_when_trouble_comes_is_waited_for_and_kept(tmp_path: Path) -> None:
     stop, begun = threading.Event(), threading.Event()
 
     def solve(system: str, prompt: str, seed: int) -> str:

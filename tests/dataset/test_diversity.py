@@ -71,8 +71,7 @@ def finished(folder: Path, *words: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("words", "code"),
-    [((), 1), (("--min_distinct", "0"), 0), (("--min_distinct", "0.2"), 0)],
+    ("words", "code"), [((), 1), (("--min_distinct", "0"), 0), (("--min_distinct", "0.2"), 0)]
 )
 def test_the_end_of_a_run_says_how_many_tasks_are_distinct(
     words: tuple[str, ...],

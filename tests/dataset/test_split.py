@@ -116,7 +116,7 @@ def test_rows_to_keep_are_in_a_split_and_those_left_out_are_ignored() -> None:
     rows = list(split(bridged(), HALVES, threshold=0.4))
     assert splits(rows, keep=rows, threshold=0.4) == ["train", "test", LEFT_OUT]
     for wrong in ("dev", None):
-        with pytest.raises(UsageError, match=f"no side that is asked for: {wrong!r}"):
+        with pytest.raises(UsageError, match=f"no split of the shares: {wrong!r}"):
             splits([row(1)], keep=[{**row(1), "split": wrong}])
 
 

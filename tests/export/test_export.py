@@ -316,9 +316,7 @@ def test_an_export_is_replaced_on_request_alone_and_whole(tmp_path: Path) -> Non
 
 
 def test_other_files_are_never_replaced(tmp_path: Path) -> None:
-    for number, other in enumerate(
-        ("notes.txt", "train.jsonl/inner", "README.md", "README.md/x"),
-    ):
+    for number, other in enumerate(("notes.txt", "train.jsonl/inner", "README.md", "README.md/x")):
         folder = tmp_path / str(number)
         (folder / other).parent.mkdir(parents=True)
         (folder / other).write_text("mine")

@@ -141,7 +141,7 @@ def test_settings_of_the_task_are_kept() -> None:
     row = next(reasoning_gym_rows("chain_sum", 1, min_terms=6, max_terms=6))
     assert row["prompt"].count(" + ") + row["prompt"].count(" - ") == 5
     assert REWARD.compute_reward(row["response"], row["answer"]).passed
-    with pytest.raises(UsageError, match="chain_sum cannot be made so"):
+    with pytest.raises(UsageError, match="chain_sum cannot be generated"):
         reasoning_gym_rows("chain_sum", 1, colour="red")
 
 
