@@ -465,25 +465,22 @@ def alignment(text: str, says: list[str]) -> Solver:
     gap = int(read(r"a gap costs (\d+)", text)[1])
     loose = ("write some part of `first`" in text, "some part of `second`" in text)
 
+    @cache
+    def best(a: str, b: str) -> int:
+        """The best score of two ends, which may be cut off if they are loose."""
+        options = [0] if (not a or loose[0]) and (not b or loose[1]) else []
+        if a and b:
+            options.append((equal if a[0] == b[0] else -other) + best(a[1:], b[1:]))
+        options += [best(a[1:], b) - gap] if a else []
+        options += [best(a, b[1:]) - gap] if b else []
+        return max(options)
+
     def value(first: str, second: str) -> int:
-        """The best score of the ends from i and from j on, to which ends may be cut off."""
-
-        @cache
-        def best(i: int, j: int) -> int:
-            options = []
-            if (i == len(first) or loose[0]) and (j == len(second) or loose[1]):
-                options.append(0)
-            if i < len(first) and j < len(second):
-                options.append((equal if first[i] == second[j] else -other) + best(i + 1, j + 1))
-            if i < len(first):
-                options.append(best(i + 1, j) - gap)
-            if j < len(second):
-                options.append(best(i, j + 1) - gap)
-            return max(options)
-
-        starts = range(len(first) + 1) if loose[0] else (0,)
-        others = range(len(second) + 1) if loose[1] else (0,)
-        score = max(best(i, j) for i in starts for j in others)
+        starts, others = (
+            [text[i:] for i in range(len(text) + 1 if free else 1)]
+            for text, free in zip((first, second), loose, strict=True)
+        )
+        score = max(best(a, b) for a in starts for b in others)
         return score if points else -score
 
     return value
@@ -493,54 +490,46 @@ def common(text: str, says: list[str]) -> Solver:
     vowel = number(r"each letter a counts (\d+)", text) or 1
     deletes, joins = "to delete" in text, "shortest text" in text
 
-    def value(first: str, second: str) -> int:
-        @cache
-        def best(i: int, j: int) -> int:
-            """Of the beginnings of i and j characters."""
-            if i == 0 or j == 0:
-                return i + j if deletes or joins else 0
-            if first[i - 1] == second[j - 1]:
-                worth = vowel if first[i - 1] == "a" else 1
-                return best(i - 1, j - 1) + (0 if deletes else worth)
-            options = (best(i - 1, j), best(i, j - 1))
-            return 1 + min(options) if deletes or joins else max(options)
+    @cache
+    def best(a: str, b: str) -> int:
+        if not a or not b:
+            return len(a + b) if deletes or joins else 0
+        if a[-1] == b[-1]:
+            worth = vowel if a[-1] == "a" else 1
+            return best(a[:-1], b[:-1]) + (0 if deletes else worth)
+        options = (best(a[:-1], b), best(a, b[:-1]))
+        return 1 + min(options) if deletes or joins else max(options)
 
-        return best(len(first), len(second))
-
-    return value
+    return best
 
 
 def occurrences(text: str, says: list[str]) -> Solver:
     joker, modulus = "question mark" in text, number(r"on division by (\d+)", text)
 
-    def value(pattern: str, text: str) -> int:
-        @cache
-        def ways(i: int, j: int) -> int:
-            if i == len(pattern) or j == len(text):
-                return int(i == len(pattern))
-            fits = pattern[i] == text[j] or (joker and pattern[i] == "?")
-            return ways(i, j + 1) + (ways(i + 1, j + 1) if fits else 0)
+    @cache
+    def ways(pattern: str, text: str) -> int:
+        if not pattern or not text:
+            return int(not pattern)
+        fits = pattern[0] == text[0] or (joker and pattern[0] == "?")
+        return ways(pattern, text[1:]) + (ways(pattern[1:], text[1:]) if fits else 0)
 
-        return ways(0, 0) % modulus if modulus else ways(0, 0)
-
-    return value
+    return lambda *texts: ways(*texts) % modulus if modulus else ways(*texts)
 
 
 def wildcards(text: str, says: list[str]) -> Solver:
     least = 1 if "at least one character" in text else 0
     longest = "longest beginning" in text
 
-    def value(pattern: str, text: str) -> int:
-        @cache
-        def fits(i: int, j: int) -> bool:
-            """Whether the first i signs of the pattern fit the first j characters."""
-            if i == 0:
-                return j == 0
-            if pattern[i - 1] == "*":
-                return any(fits(i - 1, k) for k in range(j + 1 - least))
-            return j > 0 and pattern[i - 1] in ("?", text[j - 1]) and fits(i - 1, j - 1)
+    @cache
+    def fits(pattern: str, text: str) -> bool:
+        if not pattern:
+            return not text
+        if pattern[-1] == "*":
+            return any(fits(pattern[:-1], text[:k]) for k in range(len(text) + 1 - least))
+        return text != "" and pattern[-1] in ("?", text[-1]) and fits(pattern[:-1], text[:-1])
 
-        good = [n for n in range(len(text) + 1) if fits(len(pattern), n)]
+    def value(pattern: str, text: str) -> int:
+        good = [n for n in range(len(text) + 1) if fits(pattern, text[:n])]
         return max([-1, *good]) if longest else len(good)
 
     return value

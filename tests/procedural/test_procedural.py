@@ -76,27 +76,21 @@ def test_the_text_parses_back_into_its_three_heads(task: str) -> None:
         )
 
 
-def test_an_unknown_system_prompt_is_refused_with_the_known_tasks() -> None:
+def test_a_task_that_is_not_served_is_refused_with_those_that_are() -> None:
     with pytest.raises(ProviderRefused, match="javascript, math, python"):
         ProceduralProvider().complete("Write a poem.", "", 1)
-
-
-def test_only_the_given_tasks_are_served() -> None:
     provider = ProceduralProvider({"math": TASKS["math"]})
     assert provider.complete(TASKS["math"].system_prompt, "", 1).text
     with pytest.raises(ProviderRefused, match="it makes: math"):
         provider.complete(TASKS["python"].system_prompt, "", 1)
 
 
-@pytest.mark.parametrize("level", [0, 4, -1])
-def test_another_level_is_a_usage_error(level: int) -> None:
-    with pytest.raises(UsageError, match="level is 1, 2, 3"):
-        ProceduralProvider(level=level)
-
-
-def test_the_level_is_passed_on() -> None:
+def test_the_level_is_passed_on_and_another_is_a_usage_error() -> None:
     text = ProceduralProvider(level=3).complete(TASKS["math"].system_prompt, "", 5).text
     assert make_problem("math", 5, 3).prompt in text
+    for level in (0, 4, -1):
+        with pytest.raises(UsageError, match="level is 1, 2, 3"):
+            ProceduralProvider(level=level)
 
 
 def test_many_threads_get_the_same_texts_as_one() -> None:
