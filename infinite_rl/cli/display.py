@@ -1,15 +1,25 @@
-"""What a person sees while a data set is made, live or in plain lines, and what is said of it."""
+"""Progress of a generation and of a training run on a terminal, and their summaries."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
 from datetime import timedelta
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bars
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -182,42 +192,28 @@ def has_room(console: Console) -> bool:
 
 
 class LiveDisplay:
-    """A bar per family, and under them the lines of `standing`, each as long as it has to be."""
+    """A bar per family, and under them the lines of `standing`."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock = console, clock
         self._progress: Progress | None = None
         self._start = 0.0
-        self._live = Live(
+        self.live = Live(
             get_renderable=self._picture, console=console, refresh_per_second=_PICTURES_A_S
         )
 
-    def __enter__(self) -> LiveDisplay:
-        self._live.start()
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._live.stop()
-
     def __call__(self, progress: Progress) -> None:
         self._start = self._start or self._clock()  # the first call: the run begins
-        # Pictures are made in a thread of their own, while the run changes its counters.
-        self._progress = replace(
-            progress,
-            accepted=progress.accepted.copy(),
-            rejected=progress.rejected.copy(),
-            retries=progress.retries.copy(),
-            given_up=progress.given_up.copy(),
-            spending=replace(progress.spending),
-        )
+        # Pictures are drawn in another thread, while the run changes its counters.
+        self._progress = deepcopy(progress)
 
     def _picture(self) -> RenderableType:
         progress = self._progress
         if progress is None:
             return Group()
         lines = standing(progress, self._clock() - self._start)
-        said = (Text(line, style="dim", overflow="fold") for line in lines)
-        return Group(self._grid(progress), *said)
+        texts = (Text(line, style="dim", overflow="fold") for line in lines)
+        return Group(self._grid(progress), *texts)
 
     def _grid(self, progress: Progress) -> Table:
         bars = [*_bars(progress)]
@@ -225,9 +221,9 @@ class LiveDisplay:
         names = [Text(name) for name, *_ in bars]
         for name in names:
             name.truncate(_LONGEST_NAME, overflow="ellipsis")
-        taken = max(name.cell_len for name in names) + max(map(len, counts))
-        taken += max(len(note) for *_, note in bars) + 4  # and a column after each
-        width = max(4, min(40, self._console.width - taken))
+        used = max(name.cell_len for name in names) + max(map(len, counts))
+        used += max(len(note) for *_, note in bars) + 4  # and a space after each column
+        width = max(4, min(40, self._console.width - used))
         grid = Table.grid(padding=(0, 1))
         for name, count, (_, completed, total, note) in zip(names, counts, bars, strict=True):
             bar = ProgressBar(total=max(1, total), completed=completed, width=width)
@@ -235,13 +231,13 @@ class LiveDisplay:
         return grid
 
 
-def _bars(progress: Progress) -> Iterator[tuple[str, int, int, str]]:
+def _bars(progress: Progress, total: bool = True) -> Iterator[tuple[str, int, int, str]]:
     """A name, the rows that are there and wanted, and a note, for each family and for all."""
     wanted = {family: target for family, target in progress.targets.items() if target}
     for family, target in wanted.items():
         completed = progress.present[family] + progress.accepted[family]
         yield family, completed, target, "given up" if family in progress.given_up else ""
-    if len(wanted) > 1:
+    if total and len(wanted) > 1:
         yield "all", progress.rows, sum(progress.targets.values()), ""
 
 
@@ -252,12 +248,6 @@ class PlainDisplay:
         self._console, self._clock = console, clock
         self._start = self._last = 0.0
 
-    def __enter__(self) -> PlainDisplay:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        pass
-
     def __call__(self, progress: Progress) -> None:
         now = self._clock()
         if not self._start:  # the first call: the run begins
@@ -265,30 +255,100 @@ class PlainDisplay:
         if now - self._last < PLAIN_EVERY_S:
             return
         self._last = now
-        counts = ", ".join(
-            f"{family} {progress.present[family] + progress.accepted[family]:,}/{target:,}"
-            for family, target in progress.targets.items()
-            if target
-        )
-        line = "; ".join([counts, *standing(progress, now - self._start)])
+        counts = (f"{name} {rows:,}/{wanted:,}" for name, rows, wanted, _ in _bars(progress, False))
+        line = "; ".join([", ".join(counts), *standing(progress, now - self._start)])
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-class NoDisplay:
-    """Nothing, until the run has ended."""
-
-    def __enter__(self) -> NoDisplay:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        pass
-
-    def __call__(self, progress: Progress) -> None:
-        pass
-
-
-def display(console: Console, *, quiet: bool = False) -> LiveDisplay | PlainDisplay | NoDisplay:
-    """The display that fits the console, or none."""
+@contextmanager
+def display(console: Console, *, quiet: bool = False) -> Iterator[Callable[[Progress], None]]:
+    """The display of a generation that fits the console; it is called with the progress."""
     if quiet:
-        return NoDisplay()
-    return LiveDisplay(console) if has_room(console) else PlainDisplay(console)
+        yield lambda _: None
+    elif has_room(console):
+        live = LiveDisplay(console)
+        with live.live:
+            yield live
+    else:
+        yield PlainDisplay(console)
+
+
+# --- training ------------------------------------------------------------------------------------
+
+# What is shown of a step, where it has it, and how.
+_SHOWN: Mapping[str, str] = {
+    "reward": "reward {:.3f}",
+    "loss": "loss {:.4f}",
+    "kl": "KL {:.4f}",
+    "length": "{:.0f} tokens",
+    "tokens_per_s": "{:,.0f} tokens/s",
+    "staleness": "{:.1f} updates old",
+    "idle": "{:.0%} idle",
+    "dropped_groups": "{:.0f} groups of equal rewards",
+    "filtered": "{:.0f} groups of equal rewards passed over",
+    "frac_reward_zero_std": "{:.0%} of groups of equal rewards",
+    "unscored": "{:.0f} unscored",
+}
+_AS_A_RULE_NONE = ("staleness", "dropped_groups", "filtered", "frac_reward_zero_std", "unscored")
+
+
+def numbers(values: Mapping[str, Any]) -> str:
+    """A step's numbers in words: "reward 0.512, KL 0.0031, 87 tokens, 1,203 tokens/s"."""
+    shown = {name: values.get(name) for name in _SHOWN}
+    return ", ".join(
+        _SHOWN[name].format(round(value, 4) + 0)  # no -0.0000
+        for name, value in shown.items()
+        if isinstance(value, int | float) and (value or name not in _AS_A_RULE_NONE)
+    )
+
+
+class _NotedBars(Bars):
+    """Bars with a line under them, which may be long and takes no width from them."""
+
+    note = ""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        yield Text(self.note, style="dim", no_wrap=True, overflow="ellipsis")
+
+
+class TrainingLines:
+    """A line every few seconds, and one for the last step."""
+
+    def __init__(self, console: Console, steps: int, begun: int) -> None:
+        self._console, self._steps, self._begun = console, steps, begun
+        self._start = self._last = time.monotonic()
+
+    def __call__(self, step: int, values: Mapping[str, Any]) -> None:
+        now = time.monotonic()
+        if now - self._last < PLAIN_EVERY_S and step < self._steps:
+            return
+        self._last = now
+        left = (now - self._start) / max(1, step - self._begun) * (self._steps - step)
+        parts = (f"step {step}/{self._steps}", numbers(values), left and f"{left:.0f} s left")
+        line = ", ".join(part for part in parts if part)
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def training_display(
+    console: Console, steps: int, begun: int = 0
+) -> Iterator[Callable[[int, Mapping[str, Any]], None]]:
+    """The display of a run of `steps`, of which `begun` are done; it is called with each step."""
+    if not has_room(console):
+        yield TrainingLines(console, steps, begun)
+        return
+    bars = _NotedBars(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=min(40, console.width - 40)),
+        *(MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()),
+        console=console,
+    )
+    task = bars.add_task("step", total=steps, completed=begun)
+
+    def on_step(step: int, values: Mapping[str, Any]) -> None:
+        bars.note = numbers(values)
+        bars.update(task, completed=step)
+
+    with bars:
+        yield on_step

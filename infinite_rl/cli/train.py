@@ -89,12 +89,9 @@ class Grpo(_Train):
 def _display(shown: ExitStack, steps: int, begun: int) -> Callable[[int, Mapping[str, Any]], None]:
     from rich.console import Console
 
-    from .training_display import display
+    from .display import training_display
 
-    on_step = display(Console(stderr=True), steps, begun=begun)
-    on_step.__enter__()
-    shown.push(on_step.__exit__)
-    return on_step
+    return shown.enter_context(training_display(Console(stderr=True), steps, begun))
 
 
 class Demo(Verb):

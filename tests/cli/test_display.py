@@ -11,7 +11,6 @@ from rich.console import Console
 
 from infinite_rl.cli.display import (
     LiveDisplay,
-    NoDisplay,
     PlainDisplay,
     costs,
     display,
@@ -147,16 +146,18 @@ def test_a_quiet_display_prints_nothing(capsys: pytest.CaptureFixture[str]) -> N
     console, screen = terminal(80)
     with display(console, quiet=True) as show:
         show(a_run_with_trouble())
-    assert isinstance(show, NoDisplay) and not screen.getvalue()
+    assert not screen.getvalue()
     assert capsys.readouterr() == ("", "")
 
 
 def test_a_terminal_too_narrow_for_bars_gets_plain_lines() -> None:
-    assert isinstance(display(terminal(40)[0]), PlainDisplay)
+    with display(terminal(40)[0]) as show:
+        assert isinstance(show, PlainDisplay)
 
 
 def test_what_is_no_terminal_gets_plain_lines() -> None:
-    assert isinstance(display(Console(file=io.StringIO(), width=120)), PlainDisplay)
+    with display(Console(file=io.StringIO(), width=120)) as show:
+        assert isinstance(show, PlainDisplay)
 
 
 def test_calls_in_flight_say_whether_they_are_slowed() -> None:

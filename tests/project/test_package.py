@@ -110,7 +110,7 @@ EXTRAS = {extra: modules(each) for extra, each in PROJECT["optional-dependencies
 LIBRARIES = modules(PROJECT["dependencies"]).union(*EXTRAS.values())
 # Modules that import a library where they begin; all others import it where they use it.
 AT_ONCE = {
-    "rich": "cli: display training_display",
+    "rich": "cli: display",
     "numpy": "dataset: decontaminate dedup split",
     "numpy, by those": "evaluation: run benchmarks watch",
     "mpmath": "reward_functions.math: numeric",

@@ -8,7 +8,7 @@ import time
 import pytest
 from rich.console import Console
 
-from infinite_rl.cli.training_display import LiveDisplay, PlainDisplay, display, numbers
+from infinite_rl.cli.display import TrainingLines, numbers, training_display
 
 STEP = {"reward": 0.5123, "kl": 0.00312, "length": 87.4, "tokens_per_s": 1203.4, "loss": -0.01}
 WORDS = "reward 0.512, loss -0.0100, KL 0.0031, 87 tokens, 1,203 tokens/s"
@@ -34,9 +34,9 @@ def test_groups_that_teach_nothing_and_missing_verdicts_are_shown() -> None:
 def test_a_terminal_shows_a_bar_and_all_numbers(width: int) -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=width, color_system=None)
-    with display(console, 200, begun=50) as show:
+    with training_display(console, 200, begun=50) as show:
         show(60, STEP)
-    assert isinstance(show, LiveDisplay)
+    assert not isinstance(show, TrainingLines)
     shown = screen.getvalue()
     assert " 50/200" in shown and " 60/200" in shown and WORDS in shown
 
@@ -46,12 +46,13 @@ def test_a_terminal_shows_a_bar_and_all_numbers(width: int) -> None:
     [Console(file=io.StringIO(), width=120), Console(force_terminal=True, width=40)],
 )
 def test_no_terminal_or_a_narrow_one_gets_plain_lines(console: Console) -> None:
-    assert isinstance(display(console, 3), PlainDisplay)
+    with training_display(console, 3) as show:
+        assert isinstance(show, TrainingLines)
 
 
-def plain(steps: int, begun: int = 0) -> tuple[PlainDisplay, io.StringIO]:
+def plain(steps: int, begun: int = 0) -> tuple[TrainingLines, io.StringIO]:
     lines = io.StringIO()
-    return PlainDisplay(Console(file=lines, width=120), steps, begun), lines
+    return TrainingLines(Console(file=lines, width=120), steps, begun), lines
 
 
 def test_plain_lines_come_every_few_seconds_and_at_the_end(
@@ -60,10 +61,9 @@ def test_plain_lines_come_every_few_seconds_and_at_the_end(
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     show, lines = plain(6)
-    with show:
-        for step in range(1, 7):
-            now[0] += 2
-            show(step, {"reward": step / 10})
+    for step in range(1, 7):
+        now[0] += 2
+        show(step, {"reward": step / 10})
     assert lines.getvalue().splitlines() == [
         "step 3/6, reward 0.300, 6 s left",
         "step 6/6, reward 0.600",
