@@ -157,9 +157,13 @@ class Config:
             for key, each in deepcopy(vars(self)).items()
         }
 
+    def pick(self, *keys: str) -> dict[str, Any]:
+        """The values of some keys, as keywords for a call."""
+        return {key: getattr(self, key) for key in keys}
+
     def part(self, cls: type[ConfigT]) -> ConfigT:
         """The keys of a base class, as a config of it."""
-        return cls(**{key: getattr(self, key) for key in cls.__pydantic_fields__})
+        return cls(**self.pick(*cls.__pydantic_fields__))
 
     @classmethod
     def _missing(cls, key: str) -> str:

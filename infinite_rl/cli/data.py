@@ -98,8 +98,8 @@ class Load(RowsOut):
         if self.name != "gsm8k" or self.split:
             raise UsageError("--pin makes all splits of gsm8k, and of no other benchmark")
         validation = VALIDATION if self.validation is None else self.validation
-        sizes = {"validation": validation, "seed": self.seed or 0}
-        pinned = pin_gsm8k(self.out, self.path, **sizes, overwrite=self.overwrite)
+        options = {"validation": validation, "seed": self.seed or 0, **self.pick("overwrite")}
+        pinned = pin_gsm8k(self.out, self.path, **options)
         rows = ", ".join(f"{name}: {count}" for name, count in pinned.rows.items())
         values = {"rows": sum(pinned.rows.values()), "splits": pinned.rows, "out": self.out}
         emit(values, f"rows pinned: {rows}, in {self.out}")
@@ -128,11 +128,9 @@ class Dedup(RowsIn, RowsOut, _Near):
 
         show_logs()
         self.refuse_existing(self.out, self.report, read=[self.source])
-        options = ("threshold", "numbers", "loose", "best")
+        options = self.pick("columns", "threshold", "numbers", "loose", "best")
         with counting("rows compared") as count:
-            rows = counted(read_some(self.source), count)
-            options_of = {key: getattr(self, key) for key in options}
-            removed = duplicates(rows, self.columns, **options_of)
+            removed = duplicates(counted(read_some(self.source), count), **options)
         if self.report:
             write(map(asdict, removed), self.report, [each.name for each in fields(Duplicate)])
         kept = write(without(read(self.source), removed), self.out)
@@ -190,9 +188,9 @@ class Decontaminate(RowsIn, RowsOut):
 
         show_logs()
         self.refuse_existing(self.out, self.report, read=[self.source])
-        sizes = {"n": self.n, "short": self.short, "common": self.common}
         names = {name: name for name in self.against}
-        against = Benchmarks(names, self.against_columns, share=self.share, **sizes)
+        sizes = self.pick("n", "short", "common", "share")
+        against = Benchmarks(names, self.against_columns, **sizes)
         leaks: list[Leak] = []
         with counting("rows compared") as count:
             rows = counted(read_some(self.source), count)
@@ -239,15 +237,9 @@ class Split(RowsIn, RowsOut, _Near):
         shares = _shares(self.shares)
         files = self._files([*shares])
         with counting("rows placed") as count:
-            placed = split(
-                counted(read_some(self.source), count),
-                shares,
-                self.columns,
-                seed=self.seed,
-                threshold=self.threshold,
-                numbers=self.numbers,
-                keep=read(self.keep) if self.keep else (),
-            )
+            options = self.pick("columns", "seed", "threshold", "numbers")
+            options["keep"] = read(self.keep) if self.keep else ()
+            placed = split(counted(read_some(self.source), count), shares, **options)
             sides, columns = [], dict[str, None]()
             for row in placed:
                 sides.append(row["split"])
@@ -372,10 +364,10 @@ class Mix(RowsOut):
         sources = [Source.parse(text) for text in self.sources]
         self.refuse_existing(self.out, self.order_out, read=[source.rows for source in sources])
         rows.kind_of(self.out)
-        options = ("seed", "count", "order", "allow_unknown", "keep_order", "by", "ascending")
+        options = self.pick("mode", "seed", "count", "order", "allow_unknown", "keep_order")
+        options |= self.pick("by", "ascending")
         with counting("rows read") as count:
-            values = {key: getattr(self, key) for key in options}
-            mixture = mix(sources, self.mode, band=_band(self.band), on_row=count, **values)
+            mixture = mix(sources, band=_band(self.band), on_row=count, **options)
         if not len(mixture):
             within = f": none has {self.by!r} within {self.band}" if self.band else ""
             raise UsageError(f"the mixture has no rows{within}; nothing is written")
@@ -450,7 +442,7 @@ class Pairs(RowsOut):
         self.refuse_existing(self.out, read=self.sources)
         rows.kind_of(self.out)
         counts, by_source = PairCounts(), Counter[str]()
-        options = {key: getattr(self, key) for key in ("most", "seed", "completion", "timeout")}
+        options = self.pick("most", "seed", "completion", "timeout")
         made = pairs(self.sources, counts=counts, **options)
         with counting("pairs made") as count:
 

@@ -98,15 +98,8 @@ class Evaluate(Verb, EvaluationConfig):
         from ..evaluation.metrics import ReportLine
         from ..evaluation.watch import watch
 
-        for line in watch(
-            self.watch,
-            config,
-            every_s=self.every,
-            once=self.once,
-            publish_to=self.publish,
-            stop=stop,
-            on_answer=count,
-        ):
+        options = {**self.pick("once"), "every_s": self.every, "publish_to": self.publish}
+        for line in watch(self.watch, config, stop=stop, on_answer=count, **options):
             if isinstance(line, ReportLine):
                 emit(line.values, plain(line), flush=True)
             else:

@@ -59,10 +59,9 @@ class Export(Verb):
         show_logs()
         about = About(self.name or self.out.absolute().name, self.license, self._manifest())
         with counting("rows exported") as count:
-            options = ("split", "system", "plain", "failed", "overwrite")
-            values = {key: getattr(self, key) for key in options}
+            options = self.pick("split", "system", "plain", "failed", "overwrite")
             rows = counted(self._rows(), count)
-            statistics = export(rows, self.to, self.out, about=about, **values)
+            statistics = export(rows, self.to, self.out, about=about, **options)
         if statistics.left_out:
             why = "left out, since their responses did not pass"
             print(f"{why}: {statistics.left_out} (--failed keeps them)", file=sys.stderr)

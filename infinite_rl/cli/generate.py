@@ -236,7 +236,7 @@ class Generate(Verb):
                 limits=Limits(self.rpm, self.tpm, self.max_concurrency),
                 stop=stop,
                 on_progress=on_progress,
-                **{key: getattr(self, key) for key in _PASSED},
+                **self.pick(*_PASSED),
             )
 
     def _values(self, progress: Progress) -> dict[str, object]:

@@ -53,15 +53,9 @@ class Score(RowsIn, RowsOut):
         judging = Judging(self.completion, self.answer, self.type, self.language, self.timeout)
         cluster = on_ray(self.ray_address) if self.engine == "ray" else nullcontext()
         with counting("completions judged") as count, cluster as spread:
-            summary = score_file(
-                self.source,
-                self.out,
-                judging,
-                spread=spread,
-                overwrite=self.overwrite,
-                overwrite_columns=self.overwrite_columns,
-                on_row=count,
-            )
+            options = self.pick("overwrite", "overwrite_columns")
+            paths = self.source, self.out
+            summary = score_file(*paths, judging, spread=spread, on_row=count, **options)
         rewards = {
             reward: {status: summary.counts[reward, status] for status in get_args(ScoreStatus)}
             for reward in sorted({name for name, _ in summary.counts})

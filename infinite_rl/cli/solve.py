@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..config import FilePath, Number
 from ..errors import InfiniteRLError, Stopped, UsageError
@@ -95,7 +95,7 @@ class _Solve(RowsIn, RowsOut):
         model = model or DEFAULT_MODEL
         print(f"{self.role}: {model}, asked through {provider}", file=sys.stderr)
         with stop_on_signals() as stop:
-            options = {**{key: getattr(self, key) for key in _PASSED}, "base_url": base_url}
+            options = {**self.pick(*_PASSED), "base_url": base_url}
             limits = Limits(self.rpm, self.tpm, self.max_concurrency)
             config = SolveConfig(provider, model, attempts, limits=limits, stop=stop, **options)
 
@@ -159,8 +159,8 @@ class Difficulty(_Solve):
         from ..dataset.difficulty import RATED, difficulty
 
         def job(config: SolveConfig, count: Callable[[int], None]) -> None:
-            files = {"keep": self.keep, "calls": self.calls}
-            result = difficulty(self.source, self.out, config, **files, on_row=count)
+            files = self.pick("keep", "calls")
+            result = difficulty(self.source, self.out, config, on_row=count, **files)
             sometimes = result.rows - result.always - result.never - result.unrated
             self.report(
                 emit,
@@ -207,8 +207,8 @@ class Traces(_Solve):
         from ..dataset.traces import TRACES, traces
 
         def job(config: SolveConfig, count: Callable[[int], None]) -> None:
-            more: dict[str, Any] = {"keep_all": self.keep_all, "calls": self.calls}
-            result = traces(self.source, self.out, config, **more, on_row=count)
+            options = self.pick("keep_all", "calls")
+            result = traces(self.source, self.out, config, on_row=count, **options)
             dropped = "".join(f", {why} {n}" for why, n in sorted(result.dropped.items()))
             lines = [f"traces kept: {result.kept}, of {result.rows} rows{dropped}"]
             if result.unasked:

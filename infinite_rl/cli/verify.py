@@ -89,14 +89,8 @@ class Verify(Verb):
         from .display import rejections
 
         with counting("answers judged") as count:
-            result = rescore(
-                self.out_dir,
-                to=self.out,
-                dry_run=self.dry_run,
-                timeout=self.timeout,
-                min_agreement=self.min_agreement,
-                on_progress=count,
-            )
+            options = self.pick("dry_run", "timeout", "min_agreement")
+            result = rescore(self.out_dir, to=self.out, on_progress=count, **options)
         kept = f"rows kept: {result.kept}, gained: {result.gained}, dropped: {result.dropped}"
         lines = [f"{kept}, {rejections(result.rejected)}"]
         if result.unproven:

@@ -165,14 +165,43 @@ class TrainingConfig(Config):
 
     def __post_init__(self) -> None:
         check_device(self.device)
-        if self.remove_local and not self.checkpoint_uri:
-            raise UsageError("remove_local needs checkpoint_uri: where they are published to")
-        self._check_datasets()
-        if self.warmup_steps >= self.max_steps:
-            raise UsageError(
-                f"warmup_steps ({self.warmup_steps}) must be less than max_steps ({self.max_steps})"
-            )
-        self._check_scale()
+        for number, each in enumerate(self.datasets, 1):
+            try:
+                Dataset.of(each)
+            except UsageError as error:
+                name = f" ({each['name']!r})" if each.get("name") else ""
+                raise UsageError(f"datasets, number {number}{name}: {error}") from None
+        for keys, engines in ((_OF_RAY, ("ray",)), (_OF_SCALE, AT_SCALE)):
+            for key in keys if self.engine not in engines else ():
+                if getattr(self, key) != getattr(type(self), key):
+                    raise UsageError(f"{key} is for the engine {' or '.join(engines)} alone")
+        size, passes, sync = self.batch_size, self.prompts_per_pass, self.prompts_per_sync
+        updates, most = self.sync_every, f"max_staleness ({self.max_staleness}) must allow that"
+        uses = self.num_iterations
+        faults = {
+            "remove_local needs checkpoint_uri: where they are published to": self.remove_local
+            and not self.checkpoint_uri,
+            "rows come from data or from datasets, not from both": self.data and self.datasets,
+            f"warmup_steps ({self.warmup_steps}) must be less than max_steps ({self.max_steps})": (
+                self.warmup_steps >= self.max_steps
+            ),
+            "rollout_options are vLLM's: rollout_backend must be vllm": self.rollout_options
+            and self.rollout_backend != "vllm",
+            f"the engine {self.engine} samples answers: algorithm must be grpo": (
+                self.engine in AT_SCALE and self.algorithm != "grpo"
+            ),
+            f"batch_size ({size}) must be a multiple of prompts_per_pass ({passes})": passes
+            and size % passes,
+            f"prompts_per_sync ({sync}) must be a multiple of batch_size ({size})": sync % size,
+            f"with {updates} updates between syncs, answers are up to {updates - 1} updates old: "
+            f"{most}": self.max_staleness < updates - 1,
+            f"answers in {uses} updates are {uses - 1} updates old in the last: {most}": (
+                self.max_staleness < uses - 1
+            ),
+        }
+        for fault, wrong in faults.items():
+            if wrong:
+                raise UsageError(fault)
 
     @property
     def mixture(self) -> list[Dataset]:
@@ -186,52 +215,10 @@ class TrainingConfig(Config):
         fixed = self.mix != "shuffled" or any(each.order for each in self.mixture)
         return None if self.datasets and fixed else f"{self.seed}/{name}"
 
-    def _check_datasets(self) -> None:
-        if self.data and self.datasets:
-            raise UsageError("rows come from data or from datasets, not from both")
-        for number, each in enumerate(self.datasets, 1):
-            try:
-                Dataset.of(each)
-            except UsageError as error:
-                name = f" ({each['name']!r})" if each.get("name") else ""
-                raise UsageError(f"datasets, number {number}{name}: {error}") from None
-
     @property
     def sync_every(self) -> int:
         """Updates between two syncs of the weights."""
         return (self.prompts_per_sync or self.batch_size) // self.batch_size
-
-    def _check_scale(self) -> None:
-        """Raise UsageError where the parts of a run do not fit each other."""
-        for names, engines in ((_OF_RAY, ("ray",)), (_OF_SCALE, AT_SCALE)):
-            for name in names if self.engine not in engines else ():
-                if getattr(self, name) != getattr(type(self), name):
-                    raise UsageError(f"{name} is for the engine {' or '.join(engines)} alone")
-        if self.rollout_options and self.rollout_backend != "vllm":
-            raise UsageError("rollout_options are vLLM's: rollout_backend must be vllm")
-        if self.engine in AT_SCALE and self.algorithm != "grpo":
-            raise UsageError(f"the engine {self.engine} samples answers: algorithm must be grpo")
-        if self.prompts_per_pass and self.batch_size % self.prompts_per_pass:
-            raise UsageError(
-                f"batch_size ({self.batch_size}) must be a multiple of prompts_per_pass "
-                f"({self.prompts_per_pass})"
-            )
-        if self.prompts_per_sync % self.batch_size:
-            raise UsageError(
-                f"prompts_per_sync ({self.prompts_per_sync}) must be a multiple of batch_size "
-                f"({self.batch_size})"
-            )
-        if self.max_staleness < self.sync_every - 1:
-            raise UsageError(
-                f"with {self.sync_every} updates between syncs, answers are up to "
-                f"{self.sync_every - 1} updates old: max_staleness ({self.max_staleness}) must "
-                "allow that"
-            )
-        if self.max_staleness < self.num_iterations - 1:
-            raise UsageError(
-                f"answers in {self.num_iterations} updates are {self.num_iterations - 1} updates "
-                f"old in the last: max_staleness ({self.max_staleness}) must allow that"
-            )
 
 
 _OF_RAY = ("ray_address", "rollout_backend", "rollout_gpus")
