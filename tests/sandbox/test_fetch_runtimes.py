@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -188,56 +189,46 @@ def test_the_token_is_in_no_repr_and_no_error(github: GitHub, tmp_path: Path) ->
     assert "s3cret" not in repr(Source("a/b", token="s3cret"))
 
 
-# What is wrong with a release is named, and nothing of the file is kept.
+# Faults of a release.
+
+TAG = "runtimes-v1.2.3"
+CUT = (200, {"Content-Length": str(len(PYTHON_WASM))}, PYTHON_WASM[:-9])
+OTHER = b"\0asm of another version"
+OTHER_SUMS = sums(python=PYTHON_WASM, universal_js=OTHER)
+# Files of the release that are others (None: missing), answers instead, and the error.
+FAULTS: list[tuple[dict[str, bytes | None], dict[str, Any], str]] = [
+    ({"python.wasm": None}, {}, f"{TAG} of owner/rl has no asset python.wasm"),
+    ({"universal_js.wasm": None}, {}, f"{TAG} of owner/rl has no asset universal_js.wasm"),
+    ({"SHA256SUMS": None}, {}, f"{TAG} of owner/rl has no asset SHA256SUMS"),
+    ({"python.wasm": b"\0asm evil"}, {}, "python.wasm of release .* damaged or was replaced"),
+    ({"universal_js.wasm": OTHER, "SHA256SUMS": OTHER_SUMS}, {}, f"{TAG} is not for this version"),
+    ({"SHA256SUMS": sums(universal_js=JS_WASM)}, {}, "SHA256SUMS .* does not list python.wasm"),
+    ({"SHA256SUMS": b"<html>"}, {}, "not sha256sum's output"),
+    ({"SHA256SUMS": b"\xff\xfe"}, {}, "not sha256sum's output"),
+    ({"SHA256SUMS": b"abc  python.wasm"}, {}, "not sha256sum's output"),
+    ({}, {"python.wasm": CUT}, "download of python.wasm broke off"),
+    ({}, {TAG: (403, {"X-RateLimit-Remaining": "50"}, b"{}")}, r"refuses \(403\) owner/rl"),
+    ({}, {TAG: (502, {}, b"")}, "answered 502"),
+    ({}, {TAG: (200, {}, b"<html>")}, "broken answer"),
+]
 
 
-@pytest.mark.parametrize("name", ["python.wasm", "universal_js.wasm", "SHA256SUMS"])
-def test_a_missing_asset_is_named(github: GitHub, tmp_path: Path, name: str) -> None:
-    del github.releases["runtimes-v1.2.3"][name]
-    with pytest.raises(FetchError, match=f"runtimes-v1.2.3 of owner/rl has no asset {name}"):
-        fetch(github, tmp_path)
-
-
-def test_a_file_that_its_checksum_disowns_is_not_kept(github: GitHub, tmp_path: Path) -> None:
-    github.releases["runtimes-v1.2.3"]["python.wasm"] = b"\0asm evil"
-    with pytest.raises(FetchError, match="python.wasm of release .* damaged or was replaced"):
-        fetch(github, tmp_path)
-    assert names(tmp_path) == []
-
-
-def test_a_pinned_hash_wins_over_the_release_s_own_checksum(github: GitHub, tmp_path: Path) -> None:
-    other = b"\0asm of another version"
-    github.releases["runtimes-v1.2.3"] |= {
-        "universal_js.wasm": other,
-        "SHA256SUMS": sums(python=PYTHON_WASM, universal_js=other),
-    }
-    with pytest.raises(FetchError, match="runtimes-v1.2.3 is not for this version"):
-        fetch(github, tmp_path)
-    assert not (tmp_path / "universal_js.wasm").exists()
-
-
-def test_a_file_that_the_checksums_leave_out_is_not_kept(github: GitHub, tmp_path: Path) -> None:
-    github.releases["runtimes-v1.2.3"]["SHA256SUMS"] = sums(universal_js=JS_WASM)
-    with pytest.raises(FetchError, match="SHA256SUMS .* does not list python.wasm"):
-        fetch(github, tmp_path)
-    assert names(tmp_path) == []
-
-
-@pytest.mark.parametrize("body", [b"<html>", b"\xff\xfe", b"abc  python.wasm"])
-def test_a_checksum_file_of_another_format_is_refused(
-    github: GitHub, tmp_path: Path, body: bytes
+@pytest.mark.parametrize(("files", "instead", "error"), FAULTS)
+def test_a_fault_of_a_release_is_named_and_no_wrong_file_is_kept(
+    github: GitHub,
+    tmp_path: Path,
+    files: dict[str, bytes | None],
+    instead: dict[str, Any],
+    error: str,
 ) -> None:
-    github.releases["runtimes-v1.2.3"]["SHA256SUMS"] = body
-    with pytest.raises(FetchError, match="not sha256sum's output"):
+    release = {name: body for name, body in {**GOOD, **files}.items() if body is not None}
+    github.releases[TAG] = release
+    for name, reply in instead.items():
+        github.instead[github.asset_path(name) if name in release else f"/{name}"] = reply
+    with pytest.raises(FetchError, match=error):
         fetch(github, tmp_path)
-
-
-def test_a_body_that_is_cut_short_is_not_kept(github: GitHub, tmp_path: Path) -> None:
-    path = github.asset_path("python.wasm")
-    github.instead[path] = (200, {"Content-Length": str(len(PYTHON_WASM))}, PYTHON_WASM[:-9])
-    with pytest.raises(FetchError, match="download of python.wasm broke off"):
-        fetch(github, tmp_path)
-    assert names(tmp_path) == []
+    kept = [] if "universal_js.wasm" not in files else ["python.wasm", "python.wasm.sha256"]
+    assert names(tmp_path) in ([], kept)
 
 
 def test_an_unknown_tag_is_named_in_both_forms(github: GitHub, tmp_path: Path) -> None:
@@ -275,23 +266,6 @@ def test_a_rate_limit_is_explained_in_one_line(
         fetch(github, tmp_path)
     assert told in str(limited.value) and "GITHUB_TOKEN" in str(limited.value)
     assert "\n" not in str(limited.value)
-
-
-def test_a_forbidden_repository_is_not_called_a_rate_limit(github: GitHub, tmp_path: Path) -> None:
-    github.instead["/runtimes-v1.2.3"] = (403, {"X-RateLimit-Remaining": "50"}, b"{}")
-    with pytest.raises(FetchError, match="refuses \\(403\\) owner/rl"):
-        fetch(github, tmp_path)
-
-
-def test_a_server_error_and_a_page_that_is_no_json_are_errors_of_ours(
-    github: GitHub, tmp_path: Path
-) -> None:
-    github.instead["/runtimes-v1.2.3"] = (502, {}, b"")
-    with pytest.raises(FetchError, match="answered 502"):
-        fetch(github, tmp_path)
-    github.instead["/runtimes-v1.2.3"] = (200, {}, b"<html>")
-    with pytest.raises(FetchError, match="broken answer"):
-        fetch(github, tmp_path)
 
 
 def test_a_host_that_does_not_answer_is_an_error_of_ours() -> None:
