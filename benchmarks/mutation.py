@@ -59,7 +59,7 @@ class Part(NamedTuple):
 _MATHS = "infinite_rl.reward_functions.math"
 PARTS: Mapping[str, Part] = {
     "parser": Part(
-        [f"infinite_rl.parsing.{name}" for name in ("sections", "heads", "tags", "fences")],
+        [f"infinite_rl.parsing.{name}" for name in ("sections", "heads", "markup")],
         ["test_parser.py", "test_parser_properties.py", "test_reward_functions.py"],
     ),
     "comparison": Part(["infinite_rl.reward_functions.compare"], ["test_compare.py"]),

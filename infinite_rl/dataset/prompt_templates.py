@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import UsageError, look_up, reason_of
 from ..layout import ANSWER_TAG, fenced, tagged
-from ..parsing.tags import tag_matches
+from ..parsing.markup import tag_matches
 from ..reward_functions.coding import read_submission
 from ..store import sample_of
 from ..types import Sample

@@ -2,6 +2,5 @@
 
 sections.py  the parser: which part of a text is the prompt, the answer and the response
 heads.py     what names a section, in lines of prose and in JSON, YAML, XML or tables
-tags.py      `<answer>` tags and thinking blocks
-fences.py    Markdown code blocks
+markup.py    Markdown fences, `<answer>` tags, thinking blocks
 """

@@ -17,8 +17,7 @@ from itertools import takewhile, zip_longest
 from pathlib import Path
 
 from ..layout import ANSWER, PROMPT, RESPONSE, SECTIONS
-from .fences import fenced, scan
-from .tags import is_slip
+from .markup import fenced, is_slip, scan
 
 _MODIFIERS = frozenset(
     """the a an your new my final corrected correct revised updated fixed improved full generated

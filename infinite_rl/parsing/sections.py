@@ -17,7 +17,6 @@ from pathlib import Path
 
 from ..errors import UsageError
 from ..layout import ANSWER, ANSWER_TAG, PROMPT, RESPONSE, SECTIONS
-from .fences import CodeBlock, code_blocks, scan
 from .heads import (
     MARKUP,
     NAMES,
@@ -30,7 +29,7 @@ from .heads import (
     unescaped_cell,
     unquoted,
 )
-from .tags import THINKING, TagMatch, split_thinking, tag_matches
+from .markup import THINKING, CodeBlock, TagMatch, code_blocks, scan, split_thinking, tag_matches
 
 __all__ = ["CodeBlock", "ExampleParser", "Parsed", "TagMatch", "code_blocks", "tag_matches"]
 

@@ -11,7 +11,7 @@ from unicodedata import category
 
 from ..errors import UsageError
 from ..layout import ANSWER_TAG
-from ..parsing.tags import format_of
+from ..parsing.markup import format_of
 from ..types import RewardFunctionScore
 from .answer_context import (
     NEXT_QUESTION,

@@ -24,7 +24,7 @@ from typing import Any
 
 from ..errors import SandboxError, UsageError, shown
 from ..layout import ANSWER_TAG
-from ..parsing.tags import format_of, tag_matches
+from ..parsing.markup import format_of, tag_matches
 from ..types import RewardFunctionScore
 from ..workers.worker import NoWorkers, Worker, WorkerGone
 from .reward_function import BadReference, Expected, RewardFunction, by_predicate, unscored

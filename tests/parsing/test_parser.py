@@ -11,8 +11,8 @@ from pathlib import Path
 
 from infinite_rl import layout
 from infinite_rl.errors import UsageError
+from infinite_rl.parsing.markup import format_of, split_thinking
 from infinite_rl.parsing.sections import CodeBlock, ExampleParser, Parsed, code_blocks, tag_matches
-from infinite_rl.parsing.tags import format_of, split_thinking
 
 CORPUS = Path(__file__).parent / "corpus"
 parse = ExampleParser.parse_text

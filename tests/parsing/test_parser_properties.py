@@ -12,9 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from infinite_rl import layout
-from infinite_rl.parsing import fences as parser_fences
 from infinite_rl.parsing import heads as parser_heads
-from infinite_rl.parsing import tags as parser_tags
+from infinite_rl.parsing import markup
 from infinite_rl.parsing.heads import find_heads
 from infinite_rl.parsing.sections import (
     _PLACEHOLDER,
@@ -142,7 +141,7 @@ HOSTILE = {
 
 def lines_run(text: str) -> int:
     """How many lines of the parser run for a text: its work, counted and not timed."""
-    files = {module.__file__ for module in (parser_fences, parser_heads, parser_tags)}
+    files = {module.__file__ for module in (parser_heads, markup)}
     files.add(sys.modules[ExampleParser.__module__].__file__)
     count = 0
 
@@ -181,6 +180,6 @@ def test_a_hostile_megabyte_ends(piece: str) -> None:
 @settings(max_examples=1000)
 def test_a_plain_pair_is_read_in_one_step_as_by_rule(before: str, content: str, after: str) -> None:
     text = f"{before}<answer>{content}</answer>{after}"
-    quickly = parser_tags._one_plain_pair(text, "answer")
-    assert not quickly or quickly == parser_tags._best_reading(text, "answer")
-    assert parser_tags._one_plain_pair("so <answer> 42 </answer>.", "answer")[0].content == "42"
+    quickly = markup._one_plain_pair(text, "answer")
+    assert not quickly or quickly == markup._best_reading(text, "answer")
+    assert markup._one_plain_pair("so <answer> 42 </answer>.", "answer")[0].content == "42"

@@ -25,8 +25,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from ...layout import ANSWER_TAG
-from ...parsing.fences import code_blocks
-from ...parsing.tags import split_thinking, tag_matches
+from ...parsing.markup import code_blocks, split_thinking, tag_matches
 from ...sandbox.javascript.tokens import tokens
 from ...sandbox.runtimes import language_of
 from .reference import named_language

@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from typing import Any, TypeAlias, TypeVar
 
 from ...errors import shown
-from ...parsing.fences import CodeBlock, code_blocks
+from ...parsing.markup import CodeBlock, code_blocks
 from ...sandbox.runtimes import language_of
 from ..reward_function import BadReference
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import UnknownName, UsageError, shown
 from ...layout import ANSWER_TAG
-from ...parsing.tags import format_of, split_thinking, tag_matches
+from ...parsing.markup import format_of, split_thinking, tag_matches
 from ...types import RewardFunctionScore
 from ..reward_function import Expected, RewardFunction, by_predicate, unscored
 from .checks import CHECKS

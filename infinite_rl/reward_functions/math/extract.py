@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from ...layout import ANSWER_TAG
-from ...parsing.tags import TagMatch, split_thinking, tag_matches
+from ...parsing.markup import TagMatch, split_thinking, tag_matches
 from ..answer_context import (
     fault_after,
     fault_around,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...layout import ANSWER_TAG
-from ...parsing.tags import TagMatch, format_of
+from ...parsing.markup import TagMatch, format_of
 from ...types import RewardFunctionScore
 from ..reward_function import Expected, RewardFunction, by_predicate, unscored
 from .bounds import Unparsed
