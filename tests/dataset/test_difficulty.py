@@ -101,17 +101,14 @@ def test_a_solver_sees_the_prompt_and_the_form_of_an_answer_and_nothing_else(
     assert provider.calls[-1].system == "Think."
 
 
-def test_nothing_is_asked_twice(tmp_path: Path) -> None:
-    rate(tmp_path)
-    before = rated(tmp_path)
-    again = Solver()
-    assert rate(tmp_path, again).calls == 0 and not again.calls
-    assert rated(tmp_path) == before
-
-
-def test_more_attempts_more_rows_and_another_order_ask_only_for_what_is_new(tmp_path: Path) -> None:
+def test_repeats_more_attempts_more_rows_and_another_order_request_only_what_is_new(
+    tmp_path: Path,
+) -> None:
     provider = Solver()
     rate(tmp_path, provider, attempts=2)
+    before = rated(tmp_path)
+    assert rate(tmp_path, provider, attempts=2).calls == 0 and len(provider.calls) == 10
+    assert rated(tmp_path) == before
     rate(tmp_path, provider, attempts=3)
     assert len(provider.calls) == 15
     rows.write(list(rows.read(given(tmp_path, 7)))[::-1], tmp_path / "given.jsonl")

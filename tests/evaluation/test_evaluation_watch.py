@@ -112,20 +112,18 @@ def test_the_last_checkpoint_is_that_of_its_step(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("step", [-1, 10**99, True, "2", None])
-def test_a_step_that_is_none_is_passed_over(tmp_path: Path, step: Any) -> None:
+def test_an_invalid_step_is_skipped_and_a_published_folder_is_known_by_its_path(
+    tmp_path: Path,
+) -> None:
     place = tmp_path / "far"
     publish(save(tmp_path / "r_step2", 2), place / "r_step2", {"step": 2})
-    publish(save(tmp_path / "r_final", 2), place / "r_final", {"step": step})
     publish(save(tmp_path / "r_step", 2), place / f"r_step{'9' * 99}", {})
-    (found,) = checkpoints(place.as_uri(), Transfer()).present()
-    assert (found.step, found.final) == (2, False)
-
-
-def test_a_folder_that_was_published_to_is_known_by_its_path(tmp_path: Path) -> None:
-    publish(save(tmp_path / "r_step2", 2), tmp_path / "far" / "r_step2", {"step": 2})
-    (found,) = checkpoints(str(tmp_path / "far"), Transfer()).present()
-    assert (found.step, found.final) == (2, False)
+    for run in (place.as_uri(), str(place)):
+        assert [(c.step, c.final) for c in checkpoints(run, Transfer()).present()] == [(2, False)]
+    for n, step in enumerate((-1, 10**99, True, "2", None)):
+        publish(save(tmp_path / f"final{n}", 2), place / "r_final", {"step": step})
+        (found,) = checkpoints(place.as_uri(), Transfer()).present()
+        assert (found.step, found.final) == (2, False), step
 
 
 def test_one_run_of_several_is_named(tmp_path: Path) -> None:
@@ -187,12 +185,14 @@ def test_table_plot_and_json_mark_the_best(
     assert (out / "plots" / "sums.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_a_run_that_has_no_checkpoint_yet_is_said_to_have_none(
+def test_a_watch_without_checkpoints_says_so_and_without_out_is_refused(
     tmp_path: Path, tasks: list[str]
 ) -> None:
     (tmp_path / "run" / "checkpoints").mkdir(parents=True)
     (line,) = watch(tmp_path / "run", told(tasks), once=True)
     assert line == "there is no checkpoint yet"
+    with pytest.raises(UsageError, match="out is missing"):
+        list(watch("s3://bucket/checkpoints/job/", told(tasks)))
 
 
 def test_one_place_holds_what_one_harness_made(
@@ -203,11 +203,6 @@ def test_one_place_holds_what_one_harness_made(
     list(watch(run, told(tasks, out=out), once=True))
     with pytest.raises(UsageError, match="harness was 'native', is 'lm_eval'"):
         list(watch(run, told(tasks, out=out, harness="lm_eval"), once=True))
-
-
-def test_results_of_a_place_elsewhere_need_a_folder(tasks: list[str]) -> None:
-    with pytest.raises(UsageError, match="out is missing"):
-        list(watch("s3://bucket/checkpoints/job/", told(tasks)))
 
 
 # S3.
@@ -394,7 +389,7 @@ def test_lm_eval_is_watched_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         list(watch(run, told(["gsm8k"], harness="lm_eval", few_shot=4), once=True))
 
 
-def test_where_lm_eval_has_failed_other_settings_may_be_tried(
+def test_where_lm_eval_has_failed_other_settings_may_be_tried_and_a_missing_one_shows_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: EvaluationConfig) -> str:
@@ -408,15 +403,10 @@ def test_where_lm_eval_has_failed_other_settings_may_be_tried(
         with suppress(InfiniteRLError):
             lines = list(watch(tmp_path / "run", config, once=True))
     assert lines[0].startswith("step_2: task gsm8k")
-
-
-def test_lm_eval_is_missed_before_the_first_checkpoint_comes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(harness, "find_spec", lambda _: None)
-    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "new" / "checkpoints").mkdir(parents=True)
     with pytest.raises(UsageError, match="lm_eval is not installed"):
-        list(watch(tmp_path / "run", told(["gsm8k"], harness="lm_eval")))
+        list(watch(tmp_path / "new", told(["gsm8k"], harness="lm_eval")))
 
 
 # The best.
@@ -440,46 +430,32 @@ def curve(
     ]
 
 
-@pytest.mark.parametrize(
-    ("given", "step", "tied", "close"),
-    [
+def test_the_best_its_ties_and_steps_that_are_not_separable() -> None:
+    for points, step, tied, close in (
         (curve(0.1, 0.5, 0.3), 20, (), ()),
         (curve(0.1, 0.5, 0.5, 0.41), 20, (30,), (40,)),
         (curve(0.0, 0.0), 10, (20,), ()),
         (curve(3.0, 1.0, 2.0, higher=False), 20, (), ()),
         (curve(0.4, 0.5, spread=None), 20, (), ()),
         (curve(0.7), 10, (), ()),
-    ],
-)
-def test_the_best_its_ties_and_what_it_is_not_told_from(
-    given: list[MetricPoint], step: int, tied: tuple[int, ...], close: tuple[int, ...]
-) -> None:
-    found = best(given)
-    assert found and (found.point.step, found.tied, found.not_told_apart) == (step, tied, close)
-    assert found.steps == len(given)
+    ):
+        found = best(points)
+        assert found and found.steps == len(points)
+        assert (found.point.step, found.tied, found.not_told_apart) == (step, tied, close)
+    assert best([]) is None and best(curve(1.0, 2.0, higher=None)) is None
+    assert metrics.notes([]) == []
 
 
-@pytest.mark.parametrize(
-    ("value", "stderr", "interval"),
-    [
+def test_no_interval_of_lm_eval_is_without_width() -> None:
+    for value, stderr, interval in (
         (0.5, 0.1, (0.304, 0.696)),
         (0.0, 0.0, wilson(0, 10)),
         (1.0, 0.0, wilson(10, 10)),
         (2.5, 0.0, (None, None)),
         (0.5, None, (None, None)),
-    ],
-)
-def test_no_interval_of_lm_eval_is_without_width(
-    value: float, stderr: float | None, interval: tuple[float | None, float | None]
-) -> None:
-    line = Line("t", "m", value, stderr, 10, 0, 256, (), None, True)
-    found = metrics.line_point(1, line)
-    assert (found.low, found.high) == pytest.approx(interval)
-
-
-def test_there_is_no_best_of_nothing_or_of_what_has_no_direction() -> None:
-    assert best([]) is None and best(curve(1.0, 2.0, higher=None)) is None
-    assert metrics.notes([]) == []
+    ):
+        point = metrics.line_point(1, Line("t", "m", value, stderr, 10, 0, 256, (), None, True))
+        assert (point.low, point.high) == pytest.approx(interval)
 
 
 def test_a_hostile_name_of_a_task_is_a_file_in_the_folder(tmp_path: Path) -> None:

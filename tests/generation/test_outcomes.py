@@ -155,17 +155,13 @@ def test_rows_of_a_model_are_verified_by_default_and_say_so(tmp_path: Path) -> N
     assert read_manifest(tmp_path)["settings"]["verify"] == 4
 
 
-def test_without_solutions_a_row_of_a_model_is_marked_as_its_authors_own(tmp_path: Path) -> None:
+def test_without_solutions_rows_say_so_and_what_asks_no_model_has_none(tmp_path: Path) -> None:
     provider = Model(right)
-    assert by_default(tmp_path, provider, verify=0).complete
+    assert by_default(tmp_path / "model", provider, verify=0).complete
     assert len(provider.calls) == 3
-    assert set(load_dataset(tmp_path)["verified_by"]) == {"self"}
-    assert set(load_dataset(tmp_path)["agreement"]) == {""}
-
-
-def test_what_asks_no_model_has_no_solutions_by_default(tmp_path: Path) -> None:
-    scripted = ScriptedProvider(right)
-    assert by_default(tmp_path / "scripted", scripted).calls == 3
+    rows = load_dataset(tmp_path / "model")
+    assert set(rows["verified_by"]) == {"self"} and set(rows["agreement"]) == {""}
+    assert by_default(tmp_path / "scripted", ScriptedProvider(right)).calls == 3
     assert by_default(tmp_path / "made", "procedural").calls == 3
     assert set(load_dataset(tmp_path / "made")["verified_by"]) == {"procedural"}
 
@@ -237,17 +233,16 @@ def test_the_author_is_never_told_what_the_solutions_found(tmp_path: Path) -> No
         assert "rejected" not in call.prompt and "agree" not in call.prompt
 
 
-def test_with_repairs_counted_a_mended_row_says_so(tmp_path: Path) -> None:
+def test_a_repaired_row_says_so_and_has_the_recall_of_its_verifier(tmp_path: Path) -> None:
     def writer(system: str, prompt: str, seed: int) -> str:
         shown = 2 if "rejected" in prompt else 3
         return render("What is 1 + 1?", "2", f"So it is {tagged(str(shown))}.")
 
     assert make(tmp_path, writer, solves, 1).complete
     row = load_dataset(tmp_path).iloc[0]
-    assert (row["repairs"], row["verified_by"], row["slot"]) == (
-        *("1", "self-consistency"),
-        "math/0/0/1",
-    )
+    assert (row["repairs"], row["verified_by"]) == ("1", "self-consistency")
+    assert row["slot"] == "math/0/0/1"
+    assert float(row["verifier_recall"]) == 1.0 and int(row["mutants"]) >= 3
 
 
 def test_without_solutions_a_response_that_fails_its_reference_is_drawn_anew(
@@ -297,13 +292,6 @@ def test_duplicates_come_first_then_solutions_then_the_self_test(
     assert done == ["solution", "solution", "self-test", "solution", "solution"]
 
 
-def test_a_row_carries_the_score_of_its_verifier(tmp_path: Path) -> None:
-    make(tmp_path, writes, solves, 1)
-    row = load_dataset(tmp_path).iloc[0]
-    assert float(row["verifier_recall"]) == 1.0
-    assert int(row["mutants"]) >= 3
-
-
 @pytest.mark.slow
 def test_a_row_whose_tests_see_nothing_is_kept_out(tmp_path: Path) -> None:
     body = "def f(n):\n    total = 0\n    for i in range(n):\n        total += i\n    return total"
@@ -316,8 +304,8 @@ def test_a_row_whose_tests_see_nothing_is_kept_out(tmp_path: Path) -> None:
     assert set(progress.rejected) == {"weak verifier"}
 
 
-@pytest.mark.parametrize("wrong", [{"verify": -1}, {"min_agreement": 1.5}, {"min_agreement": -0.1}])
-def test_wrong_settings_are_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=next(iter(wrong))):
-        generate_dataset("m", 1, tmp_path / "out", provider=ScriptedProvider(writes), **wrong)
+def test_wrong_settings_are_refused(tmp_path: Path) -> None:
+    for wrong in ({"verify": -1}, {"min_agreement": 1.5}, {"min_agreement": -0.1}):
+        with pytest.raises(UsageError, match=next(iter(wrong))):
+            by_default(tmp_path / "out", ScriptedProvider(writes), **wrong)
     assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""Who is asked, and how patiently."""
+"""The models behind a run, their prices, limits and retries."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from infinite_rl.providers.scripted import ScriptedProvider
 AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)
 
 
-def patience(limits: Limits | None = None, threads: int = 3) -> RequestPolicy:
+def policy(limits: Limits | None = None, threads: int = 3) -> RequestPolicy:
     return RequestPolicy(limits or Limits(), threads, AT_ONCE, threading.Event())
 
 
-def asked(provider: Any, solver: Any = "", **more: Any) -> ModelClients:
+def clients(provider: Any, solver: Any = "", **more: Any) -> ModelClients:
     return ModelClients.of(
-        provider, "a-model", solver, more.pop("price", None), {}, patience(), **more
+        provider, "a-model", solver, more.pop("price", None), {}, policy(), **more
     )
 
 
 def test_as_many_requests_as_threads_are_in_flight_where_no_limit_says_otherwise() -> None:
     provider = ScriptedProvider(["one"])
-    assert patience().with_provider(provider).stats.cap == 3
-    limited = patience(Limits(max_concurrency=2))
+    assert policy().with_provider(provider).stats.cap == 3
+    limited = policy(Limits(max_concurrency=2))
     assert limited.with_provider(provider).stats.cap == 2
 
 
 def test_calls_made_again_are_counted_by_the_kind_of_trouble() -> None:
-    calm = patience()
+    calm = policy()
     troubles = [
         ProviderUnavailable("later", status=429),
         ProviderUnavailable("slow", kind="timeout"),
@@ -50,7 +50,7 @@ def test_calls_made_again_are_counted_by_the_kind_of_trouble() -> None:
 
 
 def test_who_looks_on_is_told_how_far_trouble_has_slowed_the_calls() -> None:
-    calm, shown = patience(), []
+    calm, shown = policy(), []
     tell = with_pacing(calm, lambda now: shown.append((now.cap, now.most, now.pace)))
     overloaded = ProviderUnavailable("too much", status=503)
     calm.with_provider(ScriptedProvider([]))
@@ -66,29 +66,23 @@ def test_who_looks_on_is_told_how_far_trouble_has_slowed_the_calls() -> None:
 
 
 def test_the_writer_solves_where_no_other_is_named() -> None:
-    found = asked(ScriptedProvider(["one", "two"], "mine"), price="1,2")
+    found = clients(ScriptedProvider(["one", "two"], "mine"), price="1,2")
     assert (found.writer.role, found.solver.role) == ("writer", "solver")
     assert found.solver.model == "mine"
     assert found.solver.price == found.writer.price == Price(1.0, 2.0)
     assert found.settings() == {"provider": "ScriptedProvider", "model": "mine"}
 
 
-def test_a_price_that_is_given_is_that_of_its_model_alone() -> None:
+def test_a_price_is_that_of_its_model_alone_and_what_asks_no_model_costs_nothing() -> None:
     other = ScriptedProvider([], "another")
-    assert asked(ScriptedProvider([], "mine"), other, price="1,2").solver.price is None
+    assert clients(ScriptedProvider([], "mine"), other, price="1,2").solver.price is None
     same = ScriptedProvider([], "mine")
-    assert asked(ScriptedProvider([], "mine"), same, price="1,2").solver.price == Price(1.0, 2.0)
+    assert clients(ScriptedProvider([], "mine"), same, price="1,2").solver.price == Price(1.0, 2.0)
+    assert clients("procedural", price="1,2").writer.price == Price(0.0, 0.0)
 
 
-def test_what_asks_no_model_costs_nothing() -> None:
-    assert asked("procedural", price="1,2").writer.price == Price(0.0, 0.0)
-
-
-def test_beside_a_provider_of_your_own_a_solver_has_no_name() -> None:
+def test_providers_that_do_not_suit_the_options_are_refused() -> None:
     with pytest.raises(UsageError, match="verify_model"):
-        asked(ScriptedProvider([]), "a-name")
-
-
-def test_a_provider_that_makes_no_batches_is_refused_for_them() -> None:
+        clients(ScriptedProvider([]), "a-name")
     with pytest.raises(UsageError, match="batch"):
-        asked(ScriptedProvider([]), batch=True)
+        clients(ScriptedProvider([]), batch=True)

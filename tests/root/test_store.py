@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import itertools
 import logging
 import os
 import re
@@ -145,12 +146,6 @@ def test_an_earlier_file_stays_as_it_is_where_its_new_columns_have_no_room(
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_a_file_that_lacks_a_column_of_the_first_version_is_foreign(tmp_path: Path) -> None:
-    (tmp_path / FAILED).write_text("type,prompt,answer,reason,model,cost\n", encoding="utf-8")
-    with pytest.raises(StoreError, match="was not written by this version"):
-        Store(tmp_path)
-
-
 def test_a_row_is_on_disk_as_soon_as_it_is_accepted(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.settle(outcome("first"))
@@ -211,24 +206,22 @@ def _offset_of_row(data: bytes, count: int) -> int:
     raise AssertionError("the file has fewer rows")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a,b,c\n1,2,3\n",
-        "type,prompt,answer,response,quality_score\ncoding,p,a,r,1.0\n",
-        "just some text",
-        "\x00\x01\x02",
-    ],
-)
-@pytest.mark.parametrize("name", [DATASET, FAILED])
-def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, name: str, text: str) -> None:
-    (tmp_path / name).write_text(text, encoding="utf-8")
-    with pytest.raises(StoreError, match=name) as refused:
-        Store(tmp_path)
-    assert (tmp_path / name).read_text(encoding="utf-8") == text
-    (tmp_path / name).unlink()
-    with Store(tmp_path):  # while the error, with its frames, is still there
-        assert refused.value
+FOREIGN = [
+    *("a,b,c\n1,2,3\n", "type,prompt,answer,response,quality_score\ncoding,p,a,r,1.0\n"),
+    *("just some text", "\x00\x01\x02", "type,prompt,answer,reason,model,cost\n"),
+]
+
+
+def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+    for name, text in itertools.product((DATASET, FAILED), FOREIGN):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        with pytest.raises(StoreError, match=name) as refused:
+            Store(tmp_path)
+        assert (tmp_path / name).read_text(encoding="utf-8") == text
+        (tmp_path / name).unlink()
+        with Store(tmp_path):  # while the error, with its frames, is still there
+            assert refused.value
+        (tmp_path / name).unlink()
 
 
 def test_a_file_that_a_spreadsheet_saved_is_refused_as_such(tmp_path: Path) -> None:
@@ -242,26 +235,19 @@ def test_a_file_that_a_spreadsheet_saved_is_refused_as_such(tmp_path: Path) -> N
         Store(tmp_path)
 
 
-def test_a_quote_out_of_place_is_damage(tmp_path: Path) -> None:
-    fill(tmp_path, "one", "two")
-    path = tmp_path / DATASET
-    path.write_bytes(path.read_bytes().replace(b",one,", b',"on"e,'))
-    with pytest.raises(StoreError, match="damaged at line 2"):
-        Store(tmp_path)
-
-
-@pytest.mark.parametrize("damage", [b"math,too,few\r\n", b'math,"a"b,c\r\n', b"\xff\xfe\r\n"])
-def test_a_damaged_row_in_the_middle_is_refused_and_left_alone(
-    tmp_path: Path, damage: bytes
-) -> None:
+def test_a_damaged_row_in_the_middle_is_refused_and_left_alone(tmp_path: Path) -> None:
     fill(tmp_path, "one", "two")
     path = tmp_path / DATASET
     lines = path.read_bytes().splitlines(keepends=True)
-    data = lines[0] + lines[1] + damage + lines[2]
-    path.write_bytes(data)
-    with pytest.raises(StoreError, match="line 3"):
+    for damage in (b"math,too,few\r\n", b'math,"a"b,c\r\n', b"\xff\xfe\r\n"):
+        data = lines[0] + lines[1] + damage + lines[2]
+        path.write_bytes(data)
+        with pytest.raises(StoreError, match="line 3"):
+            Store(tmp_path)
+        assert path.read_bytes() == data
+    path.write_bytes(b"".join(lines).replace(b",one,", b',"on"e,'))
+    with pytest.raises(StoreError, match="damaged at line 2"):
         Store(tmp_path)
-    assert path.read_bytes() == data
 
 
 @pytest.mark.parametrize("name", [DATASET, FAILED])
@@ -292,31 +278,29 @@ def test_a_prompt_is_known_whatever_its_case_and_spaces(tmp_path: Path) -> None:
         assert not store.has_prompt("What is 2 + 3 ?")  # where there is none, none is thought of
 
 
-def test_a_row_that_asks_the_same_again_is_settled_as_a_duplicate(tmp_path: Path) -> None:
+def test_a_row_with_a_prompt_that_exists_is_a_duplicate_unless_rejected_before(
+    tmp_path: Path,
+) -> None:
+    wrong = outcome("2 + 3?", index=2).rejected("wrong", "it is 6")
     with Store(tmp_path) as store:
         assert store.settle(outcome("2 + 3?")).accepted
         again = store.settle(outcome("2 +  3?", index=1))
+        assert store.settle(wrong) is wrong
     assert (again.reason, again.score.error_msg) == ("duplicate", "a row has this prompt")
     assert [row["slot"] for row in read_rows(tmp_path / DATASET)] == ["math/0/0/0"]
-    (failed,) = read_rows(tmp_path / FAILED)
-    assert (failed["slot"], failed["error_msg"]) == (
-        "math/1/0/0",
-        "duplicate: a row has this prompt",
-    )
+    failed, _ = read_rows(tmp_path / FAILED)
+    assert failed["slot"] == "math/1/0/0"
+    assert failed["error_msg"] == "duplicate: a row has this prompt"
 
 
-def test_what_is_rejected_for_another_reason_keeps_it(tmp_path: Path) -> None:
-    wrong = outcome("2 + 3?", index=1).rejected("wrong", "it is 6")
-    with Store(tmp_path) as store:
-        store.settle(outcome("2 + 3?"))
-        assert store.settle(wrong) is wrong
-
-
-def test_one_run_at_a_time_may_write(tmp_path: Path) -> None:
-    with Store(tmp_path), pytest.raises(StoreError, match="another run"):
-        Store(tmp_path)
-    with Store(tmp_path):
+def test_one_run_at_a_time_may_write_into_a_folder(tmp_path: Path) -> None:
+    with Store(tmp_path / "a"), pytest.raises(StoreError, match="another run"):
+        Store(tmp_path / "a")
+    with Store(tmp_path / "a"):
         pass
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(StoreError, match="file"):
+        Store(tmp_path / "file")
 
 
 def test_a_full_disk_leaves_no_half_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,12 +333,6 @@ def test_a_full_disk_leaves_no_half_row(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(StoreError, match="cannot write"):
-        Store(tmp_path / "out")
-
-
-def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("x", encoding="utf-8")
-    with pytest.raises(StoreError, match="out"):
         Store(tmp_path / "out")
 
 
@@ -455,40 +433,25 @@ def test_a_row_gives_its_sample_back(tmp_path: Path) -> None:
     assert row["id"] == made.sample.id
 
 
-def test_a_data_set_is_found_by_its_folder_or_its_file(tmp_path: Path) -> None:
-    fill(tmp_path, "p")
-    assert load_dataset(tmp_path).equals(load_dataset(tmp_path / DATASET))
-
-
-def test_a_summary_counts_rows_by_type_and_model(tmp_path: Path) -> None:
+def test_a_data_set_is_loaded_by_its_folder_or_its_file_and_summarised(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no .*dataset\.csv"):
+        load_dataset(tmp_path)
     fill(tmp_path, "one", "three")
+    assert load_dataset(tmp_path).equals(load_dataset(tmp_path / DATASET))
     line = summarise(load_dataset(tmp_path)).iloc[0]
     assert (line["type"], line["model"], line["rows"], line["quality"]) == ("math", "a-model", 2, 1)
     assert line["prompt_chars"] == 4
 
 
-def test_a_missing_data_set_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no .*dataset\.csv"):
-        load_dataset(tmp_path)
-
-
-def test_a_row_of_another_folder_with_a_damaged_slot_is_refused(tmp_path: Path) -> None:
-    fill(tmp_path / "a", "one?")
-    (row,) = read_rows(tmp_path / "a" / DATASET)
-    with (
-        Store(tmp_path / "b") as store,
-        pytest.raises(StoreError, match="invalid slot: 'math/'"),
-    ):
-        store.take({**row, "slot": "math/"})
-
-
-def test_a_row_of_another_folder_is_taken_once(tmp_path: Path) -> None:
+def test_a_row_of_another_folder_is_taken_once_and_needs_a_slot(tmp_path: Path) -> None:
     fill(tmp_path / "a", "one?", "two?")
     rows = list(read_rows(tmp_path / "a" / DATASET))
     with Store(tmp_path / "b") as store:
         for row in [*rows, rows[0], {**rows[0], "prompt": "another?"}]:
             store.take(row)
         assert store.counts == {"math": 2} and not store.rejected
+        with pytest.raises(StoreError, match="invalid slot: 'math/'"):
+            store.take({**rows[0], "slot": "math/"})
     assert list(read_rows(tmp_path / "b" / DATASET)) == rows
 
 
@@ -511,16 +474,14 @@ def test_a_row_of_another_folder_that_asks_what_one_asks_is_a_failure_once(tmp_p
     assert {one["raw_text"] for one in failed} == {""}
 
 
-@pytest.mark.parametrize(
-    ("answer", "text"), [(7, "7"), (7.5, "7.5"), (True, "true"), ({"tests": []}, '{"tests": []}')]
-)
-def test_an_answer_that_is_no_text_is_its_json(answer: object, text: str) -> None:
-    assert sample_of({"type": "math", "prompt": "?", "answer": answer}).answer == text
+def test_an_answer_that_is_no_text_is_its_json_and_nothing_is_none() -> None:
+    def answer(value: object) -> str:
+        return sample_of({"type": "math", "prompt": "?", "answer": value}).answer
 
-
-@pytest.mark.parametrize("answer", [None, float("nan")])
-def test_an_answer_that_is_nothing_is_none(answer: object) -> None:
-    with pytest.raises(UsageError, match="no column 'answer'"):
-        sample_of({"type": "math", "prompt": "?", "answer": answer})
+    values = [7, 7.5, True, {"tests": []}]
+    assert [answer(value) for value in values] == ["7", "7.5", "true", '{"tests": []}']
+    for nothing in (None, float("nan")):
+        with pytest.raises(UsageError, match="no column 'answer'"):
+            answer(nothing)
     with pytest.raises(UsageError, match="cannot be written as JSON"):
-        sample_of({"type": "math", "prompt": "?", "answer": {1}})
+        answer({1})
