@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ..errors import check_range
 from ..layout import ANSWER_TAG
-from ..parsing.tags import tag_matches
+from ..parsing.markup import tag_matches
 from ..reward_functions.reward_function import RewardFunction
 from ..types import Completion, RewardFunctionScore, Sample, TaskType
 from .differential import Differences, Differential

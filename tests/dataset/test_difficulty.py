@@ -333,7 +333,7 @@ def test_the_verb_rates_a_file_and_is_interrupted_without_a_loss(
         assert ": 10 calls," in capsys.readouterr().out
         assert cli.main(words) == 130
         said = capsys.readouterr().err
-        assert "what was answered is kept" in said and not out.exists()
+        assert "completions are kept" in said and not out.exists()
         assert f"are in {out}{CALLS}/{RATED}" in said
         stop.clear()
         assert cli.main(words) == 0
