@@ -1,19 +1,19 @@
-// The page's two views, and what keys and clicks do in them.
+// The page's two views, and their keys and clicks.
 
 const PAGE = 50, DEBOUNCE_MS = 120;
 const $ = (id) => document.getElementById(id);
 const content = JSON.parse($("content").textContent);
 const { columns, rows } = content;
 const search = new Search(rows, columns);
-const state = { query: "", values: {}, ranges: [], sort: {}, found: [], at: 0, plain: false };
+const state = { query: "", values: {}, ranges: [], sort: {}, matches: [], at: 0, plain: false };
 
-const objectOf = (number) => Object.fromEntries(columns.map((name, place) => [name, rows[number][place]]));
+const objectOf = (number) => Object.fromEntries(columns.map((name, index) => [name, rows[number][index]]));
 const valueOf = (number, name) => textOf(rows[number][columns.indexOf(name)]);
 const titleOf = (number) => {
-  const name = ["prompt", "question", "problem", "instruction", "messages"].find((known) => columns.includes(known));
+  const name = ["prompt", "question", "problem", "instruction", "messages"].find((column) => columns.includes(column));
   return valueOf(number, name ?? columns[0]);
 };
-const pages = () => Math.max(1, Math.ceil(state.found.length / PAGE));
+const pages = () => Math.max(1, Math.ceil(state.matches.length / PAGE));
 const page = () => Math.floor(state.at / PAGE);
 
 // --- the overview --------------------------------------------------------------------------------
@@ -32,35 +32,35 @@ function overview() {
   $("plots").append(...content.plots.map((plot) => figure(plot, choose)));
   if (!content.plots.length) $("plots").append(make("p", "quiet", "Nothing to plot: no column has numbers, kinds or long texts."));
   pairs();
-  facing("about", content.about);
-  facing("constants", content.constants);
+  factTable("about", content.about);
+  factTable("constants", content.constants);
 }
 
 function leftOut() {
-  const said = [];
+  const notes = [];
   if (rows.length < content.seen) {
-    said.push(`The browser has ${brief(rows.length)} of the ${brief(content.seen)} rows, drawn at random; the distributions are of all.`);
+    notes.push(`The browser has ${brief(rows.length)} of the ${brief(content.seen)} rows, drawn at random; the distributions are of all.`);
   }
-  if (content.cut) said.push(`${brief(content.cut)} long texts have only their first ${brief(content.limit)} characters in this page.`);
-  $("left-out").textContent = said.join(" ");
-  $("left-out").hidden = !said.length;
+  if (content.cut) notes.push(`${brief(content.cut)} long texts have only their first ${brief(content.limit)} characters in this page.`);
+  $("left-out").textContent = notes.join(" ");
+  $("left-out").hidden = !notes.length;
 }
 
-function facing(id, lines) {
+function factTable(id, lines) {
   $(id).hidden = !lines.length;
   const body = $(id).querySelector("tbody");
   for (const [name, text] of lines) body.append(make("tr", "", make("th", "", name), make("td", "", text)));
 }
 
 function pairs() {
-  $("nearest").hidden = !content.similar.length;
-  for (const [one, other, likeness] of content.similar) {
+  $("similar").hidden = !content.similar.length;
+  for (const [one, other, similarity] of content.similar) {
     const cells = [one, other].map((number) => {
       const link = make("button", "link-button", `${number + 1}  ${excerpt(titleOf(number), 90)}`);
       link.addEventListener("click", () => open(number));
       return make("td", "", link);
     });
-    $("nearest").querySelector("tbody").append(make("tr", "", make("td", "", `${Math.round(likeness * 100)} %`), ...cells));
+    $("similar").querySelector("tbody").append(make("tr", "", make("td", "", `${Math.round(similarity * 100)} %`), ...cells));
   }
 }
 
@@ -118,17 +118,17 @@ async function refresh(selected) {
   const filters = [...state.ranges, ...Object.entries(state.values).map(([column, value]) => ({ column, value }))];
   chips();
   const waiting = setTimeout(() => ($("count").textContent = "searching …"), 200);
-  const found = await search.find(state.query, filters, state.sort);
+  const matches = await search.find(state.query, filters, state.sort);
   clearTimeout(waiting);
-  if (!found) return;
-  state.found = found;
-  state.at = Math.max(0, selected === undefined ? 0 : found.indexOf(selected));
+  if (!matches) return;
+  state.matches = matches;
+  state.at = Math.max(0, selected === undefined ? 0 : matches.indexOf(selected));
   draw();
 }
 
 function chips() {
   for (const name of content.facets) $("facet-" + name).value = state.values[name] ?? "";
-  const made = state.ranges.map((range) => {
+  const buttons = state.ranges.map((range) => {
     const what = range.value ?? `${brief(range.low)}–${brief(range.high)}`;
     const chip = make("button", "chip", `${range.of === "length" ? "length of " : ""}${range.column}: ${what} ×`);
     chip.type = "button";
@@ -136,17 +136,17 @@ function chips() {
     chip.addEventListener("click", () => ((state.ranges = state.ranges.filter((other) => other !== range)), refresh()));
     return chip;
   });
-  $("ranges").replaceChildren(...made);
-  $("clear").hidden = !(state.query || made.length || Object.keys(state.values).length);
+  $("ranges").replaceChildren(...buttons);
+  $("clear").hidden = !(state.query || buttons.length || Object.keys(state.values).length);
 }
 
 function draw() {
-  const from = page() * PAGE, here = state.found.slice(from, from + PAGE);
-  $("list").replaceChildren(...here.map((number, place) => entry(number, from + place)));
-  if (!here.length) $("list").append(make("p", "quiet", "No row is like that."));
+  const from = page() * PAGE, here = state.matches.slice(from, from + PAGE);
+  $("list").replaceChildren(...here.map((number, offset) => entry(number, from + offset)));
+  if (!here.length) $("list").append(make("p", "quiet", "No row matches."));
   const of = rows.length < content.seen ? ` (of ${brief(content.seen)} in all)` : "";
   $("count").textContent = here.length
-    ? `${brief(from + 1)}–${brief(from + here.length)} of ${brief(state.found.length)}${of}`
+    ? `${brief(from + 1)}–${brief(from + here.length)} of ${brief(state.matches.length)}${of}`
     : `0 of ${brief(rows.length)}${of}`;
   $("before").disabled = page() === 0;
   $("after").disabled = page() >= pages() - 1;
@@ -165,13 +165,13 @@ function entry(number, at) {
   return node;
 }
 
-/** Select the row at a place of those found; its page is shown. */
+/** Select one of the matching rows by its index; its page is shown. */
 function select(at) {
-  if (!state.found.length) return $("detail").replaceChildren();
+  if (!state.matches.length) return $("detail").replaceChildren();
   const before = page();
-  state.at = Math.min(Math.max(at, 0), state.found.length - 1);
+  state.at = Math.min(Math.max(at, 0), state.matches.length - 1);
   if (page() !== before) return draw();
-  const number = state.found[state.at], chosen = $("row-" + number);
+  const number = state.matches[state.at], chosen = $("row-" + number);
   for (const node of $("list").querySelectorAll("[aria-selected=true]")) node.setAttribute("aria-selected", "false");
   chosen.setAttribute("aria-selected", "true");
   chosen.scrollIntoView({ block: "nearest" });
@@ -179,7 +179,7 @@ function select(at) {
   showRow($("detail"), objectOf(number), number, state.plain);
 }
 
-/** Show one row among all. */
+/** Show one row, without any filter. */
 function open(number) {
   clear();
   show("rows");
@@ -213,7 +213,7 @@ const KEYS = [
   ["→ n", "next page", () => (show("rows"), page() < pages() - 1 && select((page() + 1) * PAGE))],
   ["← p", "page before", () => (show("rows"), page() > 0 && select((page() - 1) * PAGE))],
   ["Home", "first row", () => (show("rows"), select(0))],
-  ["End", "last row", () => (show("rows"), select(state.found.length - 1))],
+  ["End", "last row", () => (show("rows"), select(state.matches.length - 1))],
   ["Enter", "read the row: arrows scroll it", () => (show("rows"), $("detail").focus())],
   ["Escape", "back to the list", () => $("list").focus()],
   ["s", "texts rendered, or as they are written", () => ((state.plain = !state.plain), select(state.at))],
@@ -239,7 +239,7 @@ function pressed(event) {
   key[2]();
 }
 
-/** Whether arrows, Enter and their like are ours there: buttons, tabs and the row being read have their own. */
+/** Whether the page handles arrows, Enter and so on there: buttons, tabs and the open row have their own. */
 const mine = (target) => target === $("list") || (target === document.body && !$("rows").hidden);
 
 function leave(event) {

@@ -1,4 +1,4 @@
-// Code with its comments, texts, numbers, words and calls told apart.
+// Syntax highlighting: comments, strings, numbers, keywords and calls.
 
 const words = (text) => new Set(text.split(/\s+/));
 const PYTHON = words(`and as assert async await break case class continue def del elif else except finally for from
@@ -8,22 +8,22 @@ const JAVASCRIPT = words(`async await break case catch class const continue debu
   void while yield true false null undefined NaN Infinity`);
 const STRINGS = `"(?:[^"\\\\\\n]|\\\\[^])*"?|'(?:[^'\\\\\\n]|\\\\[^])*'?`;
 const REST = "\\d[\\w.]*|[\\p{L}_$][\\p{L}\\p{N}_$]*|\\s+|[^]";
-const pattern = (own) => new RegExp(`${own}|${STRINGS}|${REST}`, "gu");
+const pattern = (comments) => new RegExp(`${comments}|${STRINGS}|${REST}`, "gu");
 const LANGUAGES = {
   __proto__: null,
   python: [PYTHON, pattern(`#[^\\n]*|"""[^]*?(?:"""|$)|'''[^]*?(?:'''|$)`)],
   javascript: [JAVASCRIPT, pattern("//[^\\n]*|/\\*[^]*?(?:\\*/|$)|`(?:[^`\\\\]|\\\\[^])*`?")],
   json: [words("true false null"), new RegExp(`${STRINGS}|${REST}`, "gu")],
 };
-const ALSO = { __proto__: null, py: "python", python3: "python", js: "javascript", node: "javascript", typescript: "javascript", ts: "javascript" };
-const MOST_CODE = 50_000;
+const ALIASES = { __proto__: null, py: "python", python3: "python", js: "javascript", node: "javascript", typescript: "javascript", ts: "javascript" };
+const MAX_CODE = 50_000;
 
-/** A block of code. Of an unknown language, or very long, it is plain. */
+/** A block of code; plain if the language is unknown or the code is very long. */
 function code(text, language = "") {
-  const name = language.toLowerCase(), known = LANGUAGES[ALSO[name] ?? name];
+  const name = language.toLowerCase(), grammar = LANGUAGES[ALIASES[name] ?? name];
   const inner = make("code");
-  if (!known || text.length > MOST_CODE) write(inner, text);
-  else colour(inner, text, known);
+  if (!grammar || text.length > MAX_CODE) write(inner, text);
+  else colour(inner, text, grammar);
   const block = make("pre", "code", inner);
   if (language) block.dataset.language = excerpt(language, 20);
   block.tabIndex = 0;
@@ -52,15 +52,15 @@ function kindOf(token, names, after) {
   return after === "(" && /^[\p{L}_$]/u.test(token) ? "call" : "";
 }
 
-/** JSON with a line for each value, to the character as it was written but for white space. */
-function laidOut(text) {
-  let depth = 0, made = "";
+/** JSON with a line for each value; only white space is changed. */
+function prettyJson(text) {
+  let depth = 0, lines = "";
   const line = () => "\n" + "  ".repeat(Math.min(depth, 40));
   for (const token of text.match(/"(?:[^"\\]|\\[^])*"?|[[\]{},:]|[^\s"[\]{},:]+/g) ?? []) {
-    if ("]}".includes(token)) depth--, (made = /[[{]\s*$/.test(made.slice(-90)) ? made.trimEnd() : made + line());
-    made += token === ":" ? ": " : token;
-    if ("[{".includes(token)) depth++, (made += line());
-    if (token === ",") made += line();
+    if ("]}".includes(token)) depth--, (lines = /[[{]\s*$/.test(lines.slice(-90)) ? lines.trimEnd() : lines + line());
+    lines += token === ":" ? ": " : token;
+    if ("[{".includes(token)) depth++, (lines += line());
+    if (token === ",") lines += line();
   }
-  return made;
+  return lines;
 }

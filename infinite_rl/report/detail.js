@@ -1,4 +1,4 @@
-// One row in full: its verdict, its texts rendered, its certificate, and whatever else it holds.
+// One row in full: its verdict, its texts rendered, its certificate, and all other columns.
 
 const RENDERED = 20_000; // characters that are rendered at first; more are shown on demand
 const AS_TEXT = 200_000; // characters above which "show all" gives plain text
@@ -17,7 +17,7 @@ const parsed = (text) => {
   }
 };
 
-/** A word; that of an outcome or a status has a colour that says how it ended. */
+/** A label; that of an outcome or a status is coloured by the verdict. */
 function badge(name, text) {
   const good = name === "outcome" ? text === "kept" : name === "status" && text === "passed";
   const bad = name === "outcome" ? text !== "kept" : name === "status" && text === "failed";
@@ -48,10 +48,10 @@ const isText = (name, value) =>
   (typeof value === "string" && (value.length > 300 || value.includes("\n")) && !content.certificate.includes(name)) || isCut(value);
 
 function scores(row) {
-  const found = SCORES.filter((name) => textOf(row[name]) !== "" && Number.isFinite(Number(textOf(row[name]))));
-  if (!found.length) return null;
+  const names = SCORES.filter((name) => textOf(row[name]) !== "" && Number.isFinite(Number(textOf(row[name]))));
+  if (!names.length) return null;
   const list = make("dl", "scores");
-  for (const name of found) {
+  for (const name of names) {
     const value = Number(textOf(row[name])), meter = make("meter");
     meter.min = 0;
     meter.max = 1;
@@ -62,7 +62,7 @@ function scores(row) {
   return list;
 }
 
-/** The confidence interval of a rate, where the row has one. */
+/** The confidence interval of a rate, if the row has one. */
 function interval(row, name) {
   const [low, high] = ["low", "high"].map((end) => textOf(row[`${name}_${end}`]));
   return low && high ? ` (${brief(Number(low))}–${brief(Number(high))})` : "";
@@ -78,7 +78,7 @@ function facts(title, row, names) {
   return make("section", "", make("h3", "", title), make("table", "facts", body));
 }
 
-/** A text under its column's name, rendered or plain, cut where it is long. */
+/** A text under its column's name, rendered or plain, truncated if it is long. */
 function textPart(name, row, plain) {
   const value = row[name], text = textOf(value);
   const body = make("div", "body"), section = make("section", `text ${name === "error_msg" ? "error" : ""}`);
@@ -103,7 +103,7 @@ function fill(body, name, text, row, plain) {
   if (plain || name === "raw_text" || name === "error_msg") return body.append(make("pre", "plain", text));
   const language = textOf(row.language);
   const value = /^\s*[[{]/.test(text) ? parsed(text) : undefined;
-  if (isConversation(value)) return value.forEach((turn) => body.append(spoken(turn, language)));
+  if (isConversation(value)) return value.forEach((turn) => body.append(chatTurn(turn, language)));
   if (value !== null && typeof value === "object") return structured(body, text, value, language);
   if (name === "answer" && textOf(row.type) === "math") return mathsAnswer(body, text);
   markdown(body, text, language);
@@ -113,18 +113,18 @@ const isConversation = (value) =>
   Array.isArray(value) && value.length > 0 &&
   value.every((turn) => turn && typeof (turn.content ?? turn.value) === "string" && typeof (turn.role ?? turn.from) === "string");
 
-function spoken(turn, language) {
+function chatTurn(turn, language) {
   const node = make("div", "turn", make("span", "tag", turn.role ?? turn.from));
   return markdown(node, turn.content ?? turn.value, language);
 }
 
-/** JSON; the tests of a coding answer as the code that they are. */
+/** JSON; the tests of a coding answer as code. */
 function structured(body, text, value, language) {
   const tests = Array.isArray(value.tests) ? value.tests : typeof value.tests === "string" ? [value.tests] : [];
   const all = typeof value.setup === "string" && value.setup ? [value.setup, ...tests] : tests;
-  const known = Object.keys(value).every((key) => key === "tests" || key === "setup");
-  if (known && tests.length && all.every((test) => typeof test === "string")) body.append(code(all.join("\n"), language));
-  else body.append(code(laidOut(text), "json"));
+  const onlyTests = Object.keys(value).every((key) => key === "tests" || key === "setup");
+  if (onlyTests && tests.length && all.every((test) => typeof test === "string")) body.append(code(all.join("\n"), language));
+  else body.append(code(prettyJson(text), "json"));
 }
 
 /** A math answer: as a formula with its source, unless it is words. */

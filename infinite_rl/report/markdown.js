@@ -1,4 +1,4 @@
-// Markdown as nodes. Nothing in it can load, link or run: addresses are shown as text, HTML as it is written.
+// Markdown as nodes. Nothing in it can load, link or run: addresses and HTML are shown as text.
 
 const DEEP = 8; // quotes in lists in quotes, and emphasis in emphasis
 const TAGS = ["answer", "think", "thinking", "reasoning", "solution", "thought"];
@@ -149,7 +149,7 @@ function tabled(parent, lines, at) {
 /** A formula, or its source where it is not understood. */
 const formula = (text, source, display) => maths(text, display) ?? make("code", "tex", source);
 
-// What can begin something inside a line. Each gets the text and a place, and gives a node with the place after it.
+// Inline spans. Each gets the text and a position, and returns a node and the position after it.
 const SPANS = { "\\": escaped, "`": coded, $: formulated, "*": stressed, _: stressed, "~": stressed, "[": linked, "!": linked };
 
 function inline(parent, text, depth = 0) {

@@ -1,4 +1,4 @@
-// TeX as MathML: a small part of it. What is not known stays as the source text.
+// A subset of TeX as MathML. Unknown commands leave the source text.
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 const MOST_TOKENS = 2000, DEEPEST = 40;
@@ -34,7 +34,7 @@ const GRIDS = table(`matrix=, pmatrix=(,) bmatrix=[,] Bmatrix={,} vmatrix=|,| Vm
   align*=, gather=, gather*=, gathered=, equation=, equation*=, eqnarray=, array=, smallmatrix=,`);
 const STARS = new Set(["^", "_", "'"]);
 
-class NotKnown extends Error {}
+class UnknownTex extends Error {}
 
 const leaf = (tag, text, attributes = {}) => {
   const node = document.createElementNS(MATHML, tag);
@@ -48,9 +48,9 @@ const tree = (tag, ...children) => {
   return node;
 };
 
-/** TeX as a <math> element, or null where some of it is not known. */
+/** TeX as a <math> element, or null if some of it is unknown. */
 function maths(source, display = false) {
-  if (source.length > 5000 || [...source.matchAll(UNSEEN)].some((found) => unseen(found[0]))) return null;
+  if (source.length > 5000 || [...source.matchAll(UNSEEN)].some((match) => unseen(match[0]))) return null;
   const tokens = source.match(/\s+|\\[a-zA-Z]+|\\[^]|\d+(?:\.\d+)?|[^]/gu) ?? [];
   if (tokens.length > MOST_TOKENS) return null;
   try {
@@ -59,7 +59,7 @@ function maths(source, display = false) {
     node.setAttribute("title", source);
     return node;
   } catch (error) {
-    if (error instanceof NotKnown) return null;
+    if (error instanceof UnknownTex) return null;
     throw error;
   }
 }
@@ -72,9 +72,9 @@ class TeX {
   }
 
   whole() {
-    const found = this.row([]);
-    if (this.at < this.tokens.length) throw new NotKnown();
-    return found;
+    const nodes = this.row([]);
+    if (this.at < this.tokens.length) throw new UnknownTex();
+    return nodes;
   }
 
   peek() {
@@ -84,25 +84,25 @@ class TeX {
 
   next() {
     const token = this.peek();
-    if (token === undefined) throw new NotKnown();
+    if (token === undefined) throw new UnknownTex();
     this.at++;
     return token;
   }
 
   expect(token) {
-    if (this.next() !== token) throw new NotKnown();
+    if (this.next() !== token) throw new UnknownTex();
   }
 
   /** What stands before one of `ends` or the end. */
   row(ends) {
-    if (++this.depth > DEEPEST) throw new NotKnown();
-    const found = [];
+    if (++this.depth > DEEPEST) throw new UnknownTex();
+    const nodes = [];
     for (let token; (token = this.peek()) !== undefined && !ends.includes(token); ) {
       const node = this.scripted();
-      if (node) found.push(node);
+      if (node) nodes.push(node);
     }
     this.depth--;
-    return found;
+    return nodes;
   }
 
   scripted() {
@@ -114,7 +114,7 @@ class TeX {
       if (token === "_" && !under) under = this.argument();
       else if (token === "^" && !over) over = this.argument();
       else if (token === "'") over = tree("mrow", ...(over ? [over] : []), leaf("mo", "′"));
-      else throw new NotKnown();
+      else throw new UnknownTex();
     }
     if (!under && !over) return base;
     const name = first.slice(1), stacked = (LARGE.has(name) && !name.includes("int")) || UNDER.has(name);
@@ -136,9 +136,9 @@ class TeX {
 
   group() {
     this.expect("{");
-    const found = this.row(["}"]);
+    const nodes = this.row(["}"]);
     this.expect("}");
-    return tree("mrow", ...found);
+    return tree("mrow", ...nodes);
   }
 
   atom() {
@@ -151,7 +151,7 @@ class TeX {
     if (/^\d/.test(token)) return leaf("mn", token);
     if (/^\p{L}/u.test(token)) return leaf("mi", token);
     if (token === "~") return leaf("mspace", "", { width: "0.25em" });
-    if ("}&\\$#%".includes(token)) throw new NotKnown();
+    if ("}&\\$#%".includes(token)) throw new UnknownTex();
     return leaf("mo", token === "-" ? "−" : token, "()[]|".includes(token) ? { stretchy: "false" } : {});
   }
 
@@ -168,9 +168,9 @@ class TeX {
     if (name === "operatorname") return leaf("mi", this.raw(), { mathvariant: "normal" });
     if (FONTS.has(name)) return this.font(FONTS.get(name));
     if (ACCENTS.has(name)) return tree("mover", this.argument(), leaf("mo", ACCENTS.get(name)));
-    const made = STRUCTURES[name];
-    if (!made) throw new NotKnown();
-    return made.call(this);
+    const build = STRUCTURES[name];
+    if (!build) throw new UnknownTex();
+    return build.call(this);
   }
 
   /** The characters of a group as they are written. */
@@ -179,7 +179,7 @@ class TeX {
     let text = "", open = 0;
     for (;;) {
       const token = this.tokens[this.at++];
-      if (token === undefined || (token[0] === "\\" && token.length > 2)) throw new NotKnown();
+      if (token === undefined || (token[0] === "\\" && token.length > 2)) throw new UnknownTex();
       if (token === "}" && open-- === 0) return text;
       if (token === "{") open++;
       text += token.replace(/^\\(.)$/, "$1");
@@ -197,11 +197,11 @@ class TeX {
   grid() {
     let name = this.raw();
     const fences = GRIDS.get(name);
-    if (fences === undefined) throw new NotKnown();
+    if (fences === undefined) throw new UnknownTex();
     if (name === "array") this.raw();
     const rows = [[[]]];
     for (let token; (token = this.peek()) !== "\\end"; ) {
-      if (token === undefined) throw new NotKnown();
+      if (token === undefined) throw new UnknownTex();
       if (token === "\\\\" || token === "\\hline") {
         this.next();
         if (token === "\\\\") rows.push([[]]);
@@ -211,7 +211,7 @@ class TeX {
       } else rows.at(-1).at(-1).push(...this.row(["&", "\\\\", "\\end", "\\hline"]));
     }
     this.next();
-    if (this.raw() !== name) throw new NotKnown();
+    if (this.raw() !== name) throw new UnknownTex();
     if (rows.at(-1).length === 1 && !rows.at(-1)[0].length) rows.pop();
     const body = tree("mtable", ...rows.map((cells) => tree("mtr", ...cells.map((cell) => tree("mtd", ...cell)))));
     if (name === "cases" || name.startsWith("align")) body.setAttribute("class", "aligned");
@@ -229,7 +229,7 @@ function binomial() {
   node.setAttribute("linethickness", "0");
   return tree("mrow", leaf("mo", "("), node, leaf("mo", ")"));
 }
-// What has arguments. Each is called with the parser as `this`.
+// Commands with arguments. Each is called with the parser as `this`.
 const STRUCTURES = {
   __proto__: null, // so that no name finds anything but a row of this table
   frac: fraction,
@@ -255,15 +255,15 @@ const STRUCTURES = {
   },
   not() {
     const node = this.atom();
-    if (!node) throw new NotKnown();
+    if (!node) throw new UnknownTex();
     node.textContent += "\u0338";
     return node;
   },
   left() {
     const open = fence(this.next());
-    const found = this.row(["\\right"]);
+    const nodes = this.row(["\\right"]);
     this.expect("\\right");
-    return tree("mrow", ...open, ...found, ...fence(this.next()));
+    return tree("mrow", ...open, ...nodes, ...fence(this.next()));
   },
   begin() {
     return this.grid();
@@ -273,6 +273,6 @@ function fence(token) {
   if (token === ".") return [];
   const name = token.slice(1);
   const text = token[0] === "\\" ? OPERATORS.get(name) ?? (ESCAPED.has(name) ? name : null) : token;
-  if (!text || !/^[()[\]{}|‖⟨⟩⌊⌋⌈⌉/<>]$/u.test(text)) throw new NotKnown();
+  if (!text || !/^[()[\]{}|‖⟨⟩⌊⌋⌈⌉/<>]$/u.test(text)) throw new UnknownTex();
   return [leaf("mo", text, { fence: "true", stretchy: "true" })];
 }

@@ -15,9 +15,9 @@ function brief(number) {
   return Math.abs(number) < 0.001 ? number.toExponential(1) : Number(number.toPrecision(3)).toLocaleString("en-US");
 }
 
-/** The figure of a plot; `choose(filter)` is called with what a bar stands for. */
+/** The figure of a plot; `choose(filter)` is called with the filter of a bar. */
 function figure(plot, choose) {
-  const drawing = plot.kind === "bars" ? barred(plot, choose) : histogram(plot, choose);
+  const drawing = plot.kind === "bars" ? barChart(plot, choose) : histogram(plot, choose);
   const caption = make("figcaption", "", make("strong", "", plot.title));
   if (plot.note) {
     const { p5, median, p95 } = plot.note;
@@ -38,7 +38,7 @@ function button(label, filter, choose, ...shapes) {
   return group;
 }
 
-function barred(plot, choose) {
+function barChart(plot, choose) {
   const line = 22, most = Math.max(...plot.bars.map(([, value]) => value)) || 1, high = plot.bars.length * line;
   const drawing = svg("svg", { viewBox: `0 0 ${WIDE} ${high}`, role: "group", "aria-label": plot.title });
   plot.bars.forEach(([name, value], number) => {

@@ -225,7 +225,7 @@ def test_cost_and_difficulty_are_told_by_type() -> None:
 # Nearest prompts.
 
 
-def test_the_nearest_prompts_come_first_and_different_ones_not_at_all() -> None:
+def test_similar_prompts_come_first_and_different_ones_not_at_all() -> None:
     prompts = [
         "A farmer has twelve sheep and buys five more; how many sheep has the farmer now?",
         "Name the capital of France, and say in which year it became that.",

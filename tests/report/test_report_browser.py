@@ -305,7 +305,7 @@ def test_search_has_words_phrases_exclusions_and_columns(open_page: Open) -> Non
     search(page, "id:id-19", "1–11 of 11")
     search(page, "type:coding -answer:0", "1–38 of 38")
     search(page, "no such thing", "0 of 200")
-    api.expect(page.locator("#list")).to_have_text("No row is like that.")
+    api.expect(page.locator("#list")).to_have_text("No row matches.")
     page.get_by_role("button", name="Clear all").click()
     count_says(page, "1–50 of 200")
 
@@ -352,10 +352,10 @@ def test_pages_by_click_and_by_key(open_page: Open) -> None:
     count_says(page, "1–50 of 120")
 
 
-def test_the_nearest_prompts_lead_to_their_rows(open_page: Open) -> None:
+def test_similar_prompts_lead_to_their_rows(open_page: Open) -> None:
     rows = [{"prompt": f"Row {n} stands alone {n * 7} {n * 13}"} for n in range(60)]
     page = open_page([*rows, {"prompt": "the very same words"}, {"prompt": "the very same words"}])
-    line = page.locator("#nearest tbody tr").first
+    line = page.locator("#similar tbody tr").first
     api.expect(line.locator("td").first).to_have_text("100 %")
     line.get_by_role("button").nth(1).click()
     api.expect(page.locator("#detail h2")).to_have_text("Row 62")
