@@ -25,7 +25,7 @@ from infinite_rl.generation.rescore import rescore
 from infinite_rl.layout import render, tagged
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.runtimes import Limits
-from infinite_rl.verification.self_test import reprove
+from infinite_rl.verification.certificate import reprove
 
 # A task type and its reward: programs of a language that only adds. A runtime for that language,
 # and a provider that writes such tasks.
