@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from infinite_rl.errors import StoreError, UsageError
-from infinite_rl.training.runs import checkpoint
 from infinite_rl.training.runs.checkpoint import is_ready, load_state, newest, ready, save, step_of
 
 torch = pytest.importorskip("torch")
@@ -103,19 +102,14 @@ def test_a_real_model_is_loaded_by_from_pretrained(tmp_path: Path) -> None:
     assert transformers.AutoTokenizer.from_pretrained(path).eos_token == "<end>"
 
 
-@pytest.mark.parametrize(
-    ("state", "where"),
-    [
+def test_what_could_not_be_loaded_again_is_refused_at_once(tmp_path: Path) -> None:
+    for state, where in (
         ({"a": {"b": [1, {2}]}}, r"state\['a'\]\['b'\]\[1\] is a set"),
         ({"f": print}, r"state\['f'\] is a builtin_function_or_method"),
         ({"g": torch.Generator()}, r"state\['g'\] is a Generator"),
-    ],
-)
-def test_what_could_not_be_loaded_again_is_refused_at_once(
-    tmp_path: Path, state: dict[str, Any], where: str
-) -> None:
-    with pytest.raises(UsageError, match=f"{where}, which no checkpoint can hold"):
-        saved(tmp_path, 1, **state)
+    ):
+        with pytest.raises(UsageError, match=f"{where}, which no checkpoint can hold"):
+            saved(tmp_path, 1, **state)
     assert newest(tmp_path) is None
 
 
@@ -123,20 +117,16 @@ def test_what_could_not_be_loaded_again_is_refused_at_once(
 
 
 def test_the_ready_ones_come_in_the_order_of_their_steps(tmp_path: Path) -> None:
+    assert ready(tmp_path) == [] and newest(tmp_path) is None
     for step in (9, 10, 100):
         saved(tmp_path, step, keep=9)
-    (tmp_path / "checkpoints" / "step_x").mkdir()
-    (tmp_path / "checkpoints" / "best").mkdir()
+    for other in ("step_x", "best"):
+        (tmp_path / "checkpoints" / other).mkdir()
+    for name in ("step_01", "step_-1", "step_\u0663", "step_" + "9" * 99):  # a step has one name
+        shutil.copytree(tmp_path / "checkpoints" / "step_9", tmp_path / "checkpoints" / name)
     assert [path.name for path in ready(tmp_path)] == ["step_9", "step_10", "step_100"]
     assert newest(tmp_path) == tmp_path / "checkpoints" / "step_100"
     assert [step_of(path) for path in ready(tmp_path)] == [9, 10, 100]
-
-
-def test_a_run_without_checkpoints_has_no_newest(tmp_path: Path) -> None:
-    assert ready(tmp_path) == [] and newest(tmp_path) is None
-
-
-def test_another_folder_has_no_step(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is no checkpoint: it must be named step_NUMBER"):
         step_of(tmp_path)
 
@@ -170,23 +160,16 @@ def test_a_damaged_checkpoint_is_not_ready_and_is_made_anew(
     assert load_state(path) == {"note": "anew"}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "{}", "[]", '{"files": 3}', '{"files": {}}', '{"files": {"\\u0000": 1}}'),
-        "[" * 99_999,
-    ],
-)
-def test_a_marker_that_says_nothing_makes_nothing_ready(tmp_path: Path, text: str) -> None:
-    (saved(tmp_path, 1) / "READY").write_text(text)
-    assert newest(tmp_path) is None
-
-
-@pytest.mark.parametrize("name", ["step_01", "step_-1", "step_\u0663", "step_" + "9" * 99])
-def test_a_step_has_one_name(tmp_path: Path, name: str) -> None:
-    path = saved(tmp_path, 1)
-    shutil.copytree(path, path.with_name(name))
-    assert ready(tmp_path) == [path]
+def test_a_marker_without_files_makes_nothing_ready(tmp_path: Path) -> None:
+    marker = saved(tmp_path, 1) / "READY"
+    files = json.loads(marker.read_text())["files"]
+    assert files == {
+        file.name: file.stat().st_size for file in marker.parent.iterdir() if file != marker
+    }
+    malformed = ("", "{}", "[]", '{"files": 3}', '{"files": {}}', '{"files": {"\\u0000": 1}}')
+    for text in (*malformed, "[" * 99_999):
+        marker.write_text(text)
+        assert newest(tmp_path) is None
 
 
 # Killed, full, unwritable.
@@ -348,17 +331,14 @@ def test_a_state_that_would_run_code_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "owned").exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"\x80\x02.", b"x" * 1000, None])
-def test_a_state_that_is_damaged_is_said_in_one_line(tmp_path: Path, content: bytes | None) -> None:
+def test_a_damaged_or_missing_state_is_one_line(tmp_path: Path) -> None:
     path = saved(tmp_path, 1, big=torch.zeros(1000))
-    state = path / "trainer_state.pt"
-    state.write_bytes(state.read_bytes()[:-100] if content is None else content)
-    with pytest.raises(StoreError, match="trainer_state.pt cannot be read: .") as error:
-        load_state(path)
-    assert "\n" not in str(error.value)
-
-
-def test_a_state_that_is_missing_or_no_mapping_is_refused(tmp_path: Path) -> None:
+    whole = (path / "trainer_state.pt").read_bytes()
+    for content in (b"", b"PK", b"\x80\x02.", b"x" * 1000, whole[:-100]):
+        (path / "trainer_state.pt").write_bytes(content)
+        with pytest.raises(StoreError, match="trainer_state.pt cannot be read: .") as error:
+            load_state(path)
+        assert "\n" not in str(error.value)
     with pytest.raises(StoreError, match="cannot be read: No such file"):
         load_state(tmp_path / "step_1")
     torch.save([1], tmp_path / "trainer_state.pt")
@@ -370,10 +350,3 @@ def test_without_torch_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(UsageError, match=r"pip install 'infinite-rl\[train\]'"):
         saved(tmp_path, 1)
-
-
-def test_the_marker_tells_every_file(tmp_path: Path) -> None:
-    path = saved(tmp_path, 1)
-    told = json.loads((path / checkpoint.READY).read_text())["files"]
-    files = {file.name: file.stat().st_size for file in path.iterdir() if file.name != "READY"}
-    assert told == files and len(files) == 3

@@ -45,14 +45,14 @@ def written(path: Path) -> str:
 # What it was started with.
 
 
-def test_where_a_run_is_is_said_when_it_begins(
+def test_a_directory_records_how_the_run_was_started(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level("INFO", "infinite_rl"), RunFolder.create(tmp_path, CONFIG) as run:
+    with (
+        caplog.at_level("INFO", "infinite_rl"),
+        RunFolder.create(tmp_path, CONFIG, ["train", "grpo"]) as run,
+    ):
         assert f"the run's folder: {run.path}" in caplog.messages
-
-
-def test_a_folder_tells_how_the_run_was_started(run: RunFolder) -> None:
     manifest = json.loads((run.path / "run_manifest.json").read_text())
     assert manifest["command"] == ["train", "grpo"] and manifest["seeds"] == {"seed": 7}
     assert manifest["versions"]["python"] == sys.version.split()[0]
@@ -68,42 +68,23 @@ def test_a_folder_tells_how_the_run_was_started(run: RunFolder) -> None:
 def test_the_name_is_the_second_and_the_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for command in (
-        "init -q",
-        "-c user.name=a -c user.email=a@b commit -q --allow-empty -m x",
-    ):
-        subprocess.run(["git", "-C", tmp_path, *command.split()], check=True)
     monkeypatch.chdir(tmp_path)
     with RunFolder.create("runs", CONFIG) as run:
-        manifest = json.loads((run.path / "run_manifest.json").read_text())
-        sha = manifest["commit"]["sha"]
-        assert run.path.parent == Path("runs") and len(sha) == 40
-        stamp, _, short = run.path.name.partition("_")
-        assert short == sha[:8] and not manifest["commit"]["changed"]
-        assert datetime.strptime(stamp, "%Y%m%dT%H%M%SZ")
-    with RunFolder.create("runs", CONFIG) as second:  # the first run's files make no difference
-        manifest = json.loads((second.path / "run_manifest.json").read_text())
-        assert manifest["commit"] == {"sha": sha, "changed": False}
-
-
-def test_a_file_that_differs_from_the_commit_is_told(tmp_path: Path) -> None:
+        assert run.path.name.endswith("_nogit")
+        assert json.loads((run.path / "run_manifest.json").read_text())["commit"] is None
     (tmp_path / "file").write_text("committed")
     for command in ("init -q", "add file", "-c user.name=a -c user.email=a@b commit -q -m x"):
         subprocess.run(["git", "-C", tmp_path, *command.split()], check=True)
-    (tmp_path / "file").write_text("changed")
-    assert (machine.commit(tmp_path) or "")[1] is True
-
-
-def test_without_a_repository_it_is_nogit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with RunFolder.create(tmp_path, CONFIG) as run:
-        assert run.path.name.endswith("_nogit")
-        assert json.loads((run.path / "run_manifest.json").read_text())["commit"] is None
-
-
-def test_without_git_it_is_nogit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for changed in (False, True):  # the files of other runs make no difference
+        with RunFolder.create("runs", CONFIG) as run:
+            commit = json.loads((run.path / "run_manifest.json").read_text())["commit"]
+            assert run.path.parent == Path("runs") and len(commit["sha"]) == 40
+            stamp, _, short = run.path.name.partition("_")
+            assert short[:8] == commit["sha"][:8] and commit["changed"] is changed
+            assert datetime.strptime(stamp, "%Y%m%dT%H%M%SZ")
+        (tmp_path / "file").write_text("changed")
     monkeypatch.setenv("PATH", "")
-    assert machine.commit(Path.cwd()) is None
+    assert machine.commit(Path.cwd()) is None, "without git"
 
 
 def test_runs_that_begin_in_one_second_do_not_collide(
@@ -178,17 +159,15 @@ def test_lines_are_read_back_as_they_were_written(run: RunFolder) -> None:
     assert list(read_rollouts(run.path)) == [{"step": 1, "prompt": "p", "ids": [1, 2]}]
 
 
-def test_a_number_that_is_not_finite_is_null(run: RunFolder) -> None:
+def test_a_non_finite_number_is_null_and_what_json_cannot_represent_is_refused(
+    run: RunFolder,
+) -> None:
     run.event("train", 1, loss=math.nan, parts={"kl": [math.inf, 1.0]}, pair=(-math.inf, 2))
+    with pytest.raises(UsageError, match="cannot be written as JSON: .*set"):
+        run.event("train", 1, loss={1})
     assert "NaN" not in (run.path / "events.jsonl").read_text()
     (event,) = read_events(run.path)
     assert (event["loss"], event["parts"], event["pair"]) == (None, {"kl": [None, 1.0]}, [None, 2])
-
-
-def test_what_json_cannot_say_is_refused_and_nothing_written(run: RunFolder) -> None:
-    with pytest.raises(UsageError, match="cannot be written as JSON: .*set"):
-        run.event("train", 1, loss={1})
-    assert not list(read_events(run.path))
 
 
 @pytest.mark.parametrize("torn", [b'{"kind": "tra', b"{", b"\xff\x00", b'{"kind": "train"}'])
@@ -287,19 +266,16 @@ def test_lines_of_many_threads_are_whole(run: RunFolder) -> None:
 # What can go wrong.
 
 
-def test_a_root_that_is_a_file_is_said_in_one_line(tmp_path: Path) -> None:
+def test_an_unusable_root_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for root in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(StoreError, match="cannot write to the folder .*file") as error:
             RunFolder.create(root, CONFIG)
         assert "\n" not in str(error.value)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_root_that_may_not_be_written_is_said_in_one_line(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(StoreError, match="cannot write to the folder .*: Permission denied"):
-        RunFolder.create(tmp_path, CONFIG)
+    if os.geteuid():  # root may write everywhere
+        tmp_path.chmod(0o500)
+        with pytest.raises(StoreError, match="cannot write to the folder .*: Permission denied"):
+            RunFolder.create(tmp_path, CONFIG)
 
 
 def full(*args: object) -> NoReturn:
@@ -342,22 +318,19 @@ def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.Mon
         RunFolder.create(tmp_path, CONFIG)
 
 
-def test_two_processes_cannot_write_one_run(run: RunFolder) -> None:
+def test_only_the_directory_of_a_run_is_opened_and_by_one_process(
+    run: RunFolder, tmp_path: Path
+) -> None:
     with pytest.raises(StoreError, match="another run is writing to the folder"):
         RunFolder.open(run.path)
     run.close()
     RunFolder.open(run.path).close()
-
-
-def test_only_a_runs_folder_can_be_gone_on_in(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
     with pytest.raises(StoreError, match="is not the folder of a run: it has no run_manifest.json"):
-        RunFolder.open(tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("text", ["[1]", "a: [", "!!python/object/apply:os.system ['true']"])
-def test_a_config_that_is_damaged_or_hostile_is_refused(run: RunFolder, text: str) -> None:
-    (run.path / "config.yaml").write_text(text)
-    with pytest.raises(StoreError, match="config.yaml cannot be read: ") as error:
-        read_config(run.path)
-    assert "\n" not in str(error.value)
+        RunFolder.open(tmp_path / "empty")
+    assert not list((tmp_path / "empty").iterdir())
+    for text in ("[1]", "a: [", "!!python/object/apply:os.system ['true']"):
+        (run.path / "config.yaml").write_text(text)
+        with pytest.raises(StoreError, match="config.yaml cannot be read: ") as error:
+            read_config(run.path)
+        assert "\n" not in str(error.value)
