@@ -30,7 +30,7 @@ class _Train(Verb, TrainingConfig):
     def load(cls, flags: Mapping[str, Any], file: Path | None) -> _Train:
         """The config of a file, or of a run's folder, which is then resumed."""
         from ..redact import REDACTED
-        from ..training.runs.run_folder import CONFIG
+        from ..training.runs.run_folder import CONFIG, read_config
 
         algorithm = cls.__name__.lower()
         if file and file.is_dir():
@@ -38,8 +38,10 @@ class _Train(Verb, TrainingConfig):
                 raise UsageError(f"{file} is a run's folder: --resume needs a YAML file")
             if not (file / CONFIG).is_file():
                 raise UsageError(f"{file} is neither a YAML file nor the folder of a run")
-            flags, file = {**flags, "resume": file}, file / CONFIG
-        config = cls.read(file, flags, {"algorithm": algorithm}) if file else cls.of(flags)
+            config = cls.of({**read_config(file), **flags, "resume": file})
+            file = file / CONFIG
+        else:
+            config = cls.read(file, flags, {"algorithm": algorithm}) if file else cls.of(flags)
         if config.algorithm != algorithm:
             raise UsageError(f"{file} is a config for {config.algorithm}, not for {algorithm}")
         for key, value in config.values().items():

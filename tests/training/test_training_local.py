@@ -25,7 +25,7 @@ from infinite_rl.training.core.rollout_types import truncation_penalty
 from infinite_rl.training.core.sampling import Sampled
 from infinite_rl.training.runs import checkpoint
 from infinite_rl.training.runs.resuming import MAY_CHANGE, check_unchanged, resume_checkpoint
-from infinite_rl.training.runs.run_folder import RunFolder
+from infinite_rl.training.runs.run_folder import RunFolder, read_config
 from infinite_rl.training.runs.run_log import EARLY_WARNING_STEPS, ZeroAdvantageMonitor
 
 
@@ -399,6 +399,19 @@ def test_engines_at_scale_and_clusters_may_be_exchanged(tmp_path: Path) -> None:
             else:
                 with pytest.raises(UsageError, match=f"engine was '{before}', is '{now}'"):
                     check_unchanged(run, TrainingConfig("m", engine=now))
+
+
+def test_the_config_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(
+        "model: m\nsteps: 7\nstyle: plain\nmode: sequential\nwarmup: 2\nreward_cut_off: true\n"
+        "kl: 0.5\nrollout: transformers\nreplays: 1\nkeep_equal_groups: false\nkeep: 9\n"
+        "checkpoints: a\ntraces: b\ndatasets: [{name: a, path: a.jsonl, style: plain}]\n"
+    )
+    config = TrainingConfig.of(read_config(tmp_path))
+    assert (config.max_steps, config.warmup_steps, config.save_total_limit) == (7, 2, 9)
+    assert (config.kl_coef, config.checkpoint_uri, config.trace_uri) == (0.5, "a", "b")
+    assert config.mixture[0].prompt_template == config.prompt_template == "plain"
+    check_unchanged(tmp_path, config)
 
 
 def test_a_run_that_cannot_resume_says_why(model: Path, tmp_path: Path) -> None:

@@ -45,6 +45,14 @@ ROLLOUT_BYTES = 256 * 2**20  # maximum size of rollouts.jsonl
 RESUMED, CAPPED = "resumed", "rollouts_capped"
 _PACKAGES = ("torch", "transformers", "trl", "accelerate", "peft", "tokenizers", "numpy")
 
+# Keys of the config of runs that earlier versions began, and their names now.
+_FORMER_KEYS = {
+    "steps": "max_steps", "style": "prompt_template", "mode": "mix", "warmup": "warmup_steps",
+    "reward_cut_off": "reward_truncated", "kl": "kl_coef", "rollout": "rollout_backend",
+    "replays": "num_iterations", "keep_equal_groups": "keep_zero_std_groups",
+    "keep": "save_total_limit", "checkpoints": "checkpoint_uri", "traces": "trace_uri",
+}  # fmt: skip
+
 
 class RunFolder:
     """One run's directory, open for writing by one process: `create` a new one or `open` it again.
@@ -176,11 +184,24 @@ def read_rollouts(run: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_config(run: Path) -> dict[str, Any]:
-    """The config of a run, without its secrets. Raises StoreError if it is damaged."""
+    """The config of a run, without its secrets and by the current names of its keys.
+
+    Raises:
+        StoreError: it is damaged.
+    """
     try:
-        return read_yaml(run / CONFIG)
+        values = _with_current_names(read_yaml(run / CONFIG))
     except UsageError as error:
         raise StoreError(f"{run / CONFIG} cannot be read: {error}") from None
+    if isinstance(values.get("datasets"), list):
+        values["datasets"] = [_with_current_names(each) for each in values["datasets"]]
+    return values
+
+
+def _with_current_names(values: Any) -> Any:
+    if not isinstance(values, Mapping):
+        return values  # refused where the config is validated
+    return {_FORMER_KEYS.get(key, key): value for key, value in values.items()}
 
 
 class _Lines(AppendOnlyFile):
