@@ -190,7 +190,7 @@ def read_config(run: Path) -> dict[str, Any]:
         StoreError: it is damaged.
     """
     try:
-        values = _with_current_names(read_yaml(run / CONFIG))
+        values: dict[str, Any] = _with_current_names(read_yaml(run / CONFIG))
     except UsageError as error:
         raise StoreError(f"{run / CONFIG} cannot be read: {error}") from None
     if isinstance(values.get("datasets"), list):
