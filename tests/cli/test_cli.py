@@ -111,31 +111,36 @@ def test_with_a_key_it_asks_gemini_and_says_so(tmp_path: Path) -> None:
     assert list(load_dataset(tmp_path)["model"]) == [DEFAULT_MODEL] * 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--task_dist", "1,1,1"], "got 3"),
-        (["--task_dist", "0,0"], "above 0"),
-        (["--task_dist", "a,b"], "numbers"),
-        (["--num_samples", "0"], "num_samples"),
-        (["--num_samples", "many"], "num_samples must be a whole number, not 'many'"),
-        (["--threads", "0"], "error: threads must be at least 1, not 0"),
-        (["--engine", "spark"], "engine must be one of local, ray, not 'spark'"),
-        (["--task_dist", "coding=1,physics=1"], "physics"),
-        (["--languages", "cobol"], "cobol"),
-        (["--provider", "oracle"], "oracle"),
-        (["--timeout", "-1"], "timeout"),
-        (["--nonsense"], "nonsense"),
-    ],
-)
+WRONG = [
+    ("--task_dist 1,1,1", "got 3"),
+    ("--task_dist 0,0", "above 0"),
+    ("--task_dist a,b", "numbers"),
+    ("--task_dist coding=1,physics=1", "physics"),
+    ("--num_samples 0", "num_samples must be at least 1"),
+    ("--num_samples many", "num_samples must be a whole number, not 'many'"),
+    ("--threads 0", "error: threads must be at least 1, not 0"),
+    ("--engine spark", "engine must be one of local, ray, not 'spark'"),
+    ("--languages cobol", "cobol"),
+    ("--provider oracle", "oracle"),
+    ("--timeout -1", "timeout"),
+    ("--nonsense", "nonsense"),
+    ("--topics none.txt", "none.txt"),
+    ("--topics empty.txt", "no topics"),
+    ("--workers 2", "error: --workers needs --engine ray"),
+    ("--verify 2 --provider procedural", "--verify needs a provider that asks a model"),
+    ("-v -q", "--verbose and --quiet exclude each other"),
+]
+
+
 def test_wrong_usage_is_one_clear_line_and_exit_2(
-    here: Here, tmp_path: Path, arguments: list[str], said: str
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = here("generate", *arguments, "--out_dir", tmp_path / "out")
-    assert done.returncode == 2
-    assert said in done.stderr.splitlines()[-1]
-    assert "Traceback" not in done.stderr
-    assert not (tmp_path / "out").exists()
+    monkeypatch.chdir(tmp_path)
+    Path("empty.txt").write_text("\n", encoding="utf-8")
+    for words, said in WRONG:
+        done = here("generate", *words.split(), "--out_dir", "out")
+        assert done.returncode == 2 and said in done.stderr.splitlines()[-1], words
+        assert "Traceback" not in done.stderr and not Path("out").exists()
 
 
 def test_asking_for_gemini_without_a_key_names_the_variable(here: Here, tmp_path: Path) -> None:
@@ -244,7 +249,6 @@ def test_retries_are_counted_and_with_v_printed_one_by_one_and_with_q_not_at_all
     for kind in ("1 try failed, again in", "rejected math/0/0/0 incomplete"):
         assert [kind in each for each in told.values()] == [False, True, False]
     assert told["-q"] == "", "the end is on stdout, and nothing went wrong"
-    assert here("generate", "-q", "-v").returncode == 2
 
 
 @pytest.mark.slow
@@ -293,19 +297,6 @@ def test_a_data_set_that_a_spreadsheet_saved_is_refused_with_the_reason(
     assert "a spreadsheet saved it" in done.stderr
 
 
-def test_topics_from_a_file_that_is_not_there_are_refused(here: Here, tmp_path: Path) -> None:
-    done = here("generate", "--topics", tmp_path / "none.txt", "--out_dir", tmp_path / "out")
-    assert done.returncode == 2
-    assert "none.txt" in done.stderr.splitlines()[-1]
-
-
-def test_a_file_without_topics_is_refused(here: Here, tmp_path: Path) -> None:
-    (tmp_path / "topics.txt").write_text("\n", encoding="utf-8")
-    done = here("generate", "--topics", tmp_path / "topics.txt", "--out_dir", tmp_path / "out")
-    assert done.returncode == 2
-    assert "no topics" in done.stderr
-
-
 @pytest.mark.slow
 def test_options_that_the_embedded_provider_has_no_use_for_are_named(
     here: Here, tmp_path: Path
@@ -316,26 +307,16 @@ def test_options_that_the_embedded_provider_has_no_use_for_are_named(
     assert "asks no model: --temperature, --topics not used" in done.stderr
 
 
-def test_the_embedded_provider_solves_no_tasks(here: Here, tmp_path: Path) -> None:
-    done = here(
-        "generate", "--verify", "2", "--provider", "procedural", "--out_dir", tmp_path / "out"
-    )
-    assert done.returncode == 2
-    assert "--verify needs a provider that asks a model" in done.stderr
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    "setting", ["--temperature=nan", "--temperature=-1", "--max_output_tokens=0"]
-)
 def test_settings_without_meaning_are_refused_before_anything_is_asked(
-    here: Here, tmp_path: Path, setting: str
+    here: Here, tmp_path: Path
 ) -> None:
     with gemini.GeminiServer(lambda _: gemini.bad_key()) as server:
-        done = here("generate", setting, "--out_dir", tmp_path / "out", **server.environment)
+        for setting in ("temperature=nan", "temperature=-1", "max_output_tokens=0"):
+            words = ("generate", f"--{setting}", "--out_dir", tmp_path / "out")
+            done = here(*words, **server.environment)
+            assert done.returncode == 2
+            assert setting.partition("=")[0] in done.stderr.splitlines()[-1]
         assert not server.requests
-    assert done.returncode == 2
-    assert setting.strip("-").partition("=")[0] in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("verb", ["generate", "run-examples"])
@@ -611,22 +592,20 @@ def test_the_script_without_arguments_makes_ten_rows(tmp_path: Path) -> None:
     assert len(load_dataset(tmp_path / "data")) == 10
 
 
-@pytest.mark.parametrize(
-    ("verb", "hint"),
-    [
-        ("generat", "; did you mean generate?"),
-        ("run_examples", "; did you mean run-examples?"),
-        ("data slit", "; did you mean split?"),
-        ("xyzzy", "; known: generate, verify, "),
-        ("", "; known: generate, verify, "),
-    ],
-)
-def test_a_verb_that_there_is_not_is_told_with_the_nearest(
-    here: Here, verb: str, hint: str
-) -> None:
-    done = here(*verb.split(" "))
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"error: there is no verb {verb!r}{hint}")
+VERB_HINTS = [
+    ("generat", "; did you mean generate?"),
+    ("run_examples", "; did you mean run-examples?"),
+    ("data slit", "; did you mean split?"),
+    ("xyzzy", "; known: generate, verify, "),
+    ("", "; known: generate, verify, "),
+]
+
+
+def test_a_verb_that_there_is_not_is_told_with_the_nearest(here: Here) -> None:
+    for verb, hint in VERB_HINTS:
+        done = here(*verb.split(" "))
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"error: there is no verb {verb!r}{hint}")
 
 
 def test_each_class_of_a_verb_has_its_row() -> None:
@@ -676,14 +655,13 @@ def helps() -> dict[str, tuple[str, list[str]]]:
     return told
 
 
-@pytest.mark.parametrize("verb", HELPS)
-def test_every_help_teaches_without_loading_anything_heavy(
-    helps: dict[str, tuple[str, list[str]]], verb: str
+def test_every_help_teaches_at_80_columns_without_loading_anything_heavy(
+    helps: dict[str, tuple[str, list[str]]],
 ) -> None:
-    said, loaded = helps[verb]
-    assert said.startswith(f"usage: infinite-rl {verb}")
-    assert max(map(len, said.splitlines())) <= 80
-    assert set(loaded) <= ({"pydantic"} if verb in commands() else set())
+    for verb, (said, loaded) in helps.items():
+        assert said.startswith(f"usage: infinite-rl {verb}")
+        assert max(map(len, said.splitlines())) <= 80, verb
+        assert set(loaded) <= ({"pydantic"} if verb in commands() else set()), verb
 
 
 def warm_up(*languages: str, cache: Path) -> subprocess.CompletedProcess[str]:
@@ -798,12 +776,6 @@ def test_answers_are_judged_again_without_a_call(here: Here, tmp_path: Path) -> 
     assert not (tmp_path / "rescored_2").exists()
 
 
-def test_what_concerns_a_cluster_is_refused_without_one(here: Here, tmp_path: Path) -> None:
-    done = here("generate", "--workers", "2", "--out_dir", tmp_path / "out")
-    assert done.returncode == 2 and "error: --workers needs --engine ray" in done.stderr
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_plan_for_a_cluster_needs_none(here: Here, tmp_path: Path) -> None:
     options = ("--engine", "ray", "--workers", "3", "--dry_run", "--num_samples", "9")
     done = here("generate", *options, "--out_dir", tmp_path / "out")
@@ -812,16 +784,14 @@ def test_a_plan_for_a_cluster_needs_none(here: Here, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["verify nowhere", "verify nowhere --rescore", "generate --out_dir nowhere --status"]
-    + ["generate --out_dir nowhere --resume"]
-    + ["score nowhere -o a.csv", "report nowhere -o a.html", "export nowhere --to jsonl -o a"],
-)
-def test_a_folder_that_is_not_there_is_wrong_usage_in_one_line(here: Here, words: str) -> None:
-    done = here(*words.split())
-    assert done.returncode == 2
-    assert re.fullmatch(r"error: there is no .*nowhere.*\n", done.stderr)
+def test_a_folder_that_is_not_there_is_wrong_usage_in_one_line(here: Here) -> None:
+    words = ["verify nowhere", "verify nowhere --rescore", "generate --out_dir nowhere --status"]
+    words += ["generate --out_dir nowhere --resume", "score nowhere -o a.csv"]
+    words += ["report nowhere -o a.html", "export nowhere --to jsonl -o a"]
+    for line in words:
+        done = here(*line.split())
+        assert done.returncode == 2
+        assert re.fullmatch(r"error: there is no .*nowhere.*\n", done.stderr), line
 
 
 @pytest.mark.slow

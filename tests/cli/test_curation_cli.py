@@ -17,7 +17,6 @@ from infinite_rl.dataset.rows import read, write
 pytest.importorskip("rensa")
 
 LEAK = "A farmer walks along the river with a heavy basket of apples and sells a dozen of them."
-SOLVER = ["--provider", "openai_compatible", "--model_name", "m"]
 SCORES = ("format_score", "correctness_score", "quality_score")
 PROMPTS = ["What is 2+3?", "What is 2 + 3", "What is 2+4?", LEAK, f"{LEAK} Or not?", "Hi \x1b[31m"]
 
@@ -86,31 +85,48 @@ def test_split_makes_a_file_for_each_side_or_one_for_all(
     assert "rows: 6, train: " in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["data dedup", "FILE", "-o", "FILE"], "is there already: --overwrite replaces it"),
-        (["data dedup", "FILE", "-o", "x.csv", "--columns", "a,b"], "a row has no column 'a'"),
-        (["data dedup", "FILE", "-o", "x.csv", "--threshold", "0"], "a threshold is above 0"),
-        (
-            ["data decontaminate", "FILE", "-o", "x.csv", "--against", "no.csv"],
-            "there is no no.csv",
-        ),
-        (
-            ["data split", "FILE", "-o", "x.csv", "--shares", "train"],
-            "--shares must be like train=0.9",
-        ),
-        (["data split", "FILE", "-o", "x.csv", "--shares", "train=2"], "shares are positive"),
-        (["data split", "FILE", "-o", "x.csv", "--keep", "FILE"], "no side that is asked for"),
-    ],
-)
-def test_wrong_usage_is_one_clear_line(
-    file: Path, words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+WRONG = [
+    ("data dedup FILE -o FILE", "is there already: --overwrite replaces it"),
+    ("data dedup FILE -o x.csv --columns a,b", "a row has no column 'a'"),
+    ("data dedup FILE -o x.csv --threshold 0", "a threshold is above 0"),
+    ("data decontaminate FILE -o x.csv --against no.csv", "there is no no.csv"),
+    ("data split FILE -o x.csv --shares train", "--shares must be like train=0.9"),
+    ("data split FILE -o x.csv --shares train=2", "shares are positive"),
+    ("data split FILE -o x.csv --keep FILE", "is in no split of the shares"),
+    ("data dedup FILE -o OUT/a.csv --report OUT/a.csv", "two things"),
+    ("data dedup IN -o IN/out.csv", "would be read with the files of"),
+    ("data dedup IN -o OUT/a.csv --report IN/sub/a.csv", "would be read with"),
+    ("data mix IN:2 --mode weighted -o IN/out.csv", "would be read with"),
+    ("data split IN -o IN/parts", "would be read with"),
+    ("score RUN -o RUN/dataset.csv --overwrite", "belongs to a run"),
+    ("score RUN -o RUN/journal.jsonl --overwrite", "belongs to a run"),
+    ("data mix IN -o OUT/a.csv --ascending", "--ascending needs --by"),
+    ("data mix IN -o OUT/a.csv --keep_order", "--keep_order needs --mode weighted"),
+    ("data mix IN -o OUT/a.csv --allow_unknown", "--allow_unknown needs --order"),
+    ("data split IN -o OUT/p --shares ../a=1", "letters, digits and _, not '../a'"),
+    ("data split IN -o OUT/p --shares =1", "letters, digits and _, not ''"),
+    ("data split IN -o OUT/p --shares a=0.5,a=1", "names a split twice"),
+]
+
+
+def test_what_would_lose_rows_or_mean_nothing_is_refused_in_one_line(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run(*(str(file) if word == "FILE" else word for word in words)) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[-1].startswith("error: ") and says in lines[-1]
-    assert not Path("x.csv").exists()
+    monkeypatch.chdir(file.parent)
+    for name in ("in", "run"):
+        write(read(file), file.parent / name / "rows.jsonl")
+    for name in ("dataset.csv", "journal.jsonl"):
+        (file.parent / "run" / name).write_text("paid for", encoding="utf-8")
+    before, faults = sorted(file.parent.rglob("*")), []
+    marks = {"FILE": str(file), "IN": "in", "OUT": "out", "RUN": "run"}
+    for words, says in WRONG:
+        code = run(*(re.sub(r"\b(FILE|IN|OUT|RUN)\b", lambda m: marks[m[0]], words).split()))
+        last = capsys.readouterr().err.splitlines()[-1]
+        if code != 2 or not last.startswith("error: ") or says not in last:
+            faults.append((words, code, last))
+    assert not faults
+    assert sorted(file.parent.rglob("*")) == before
+    assert (file.parent / "run" / "journal.jsonl").read_text(encoding="utf-8") == "paid for"
 
 
 def test_against_may_be_given_more_than_once(file: Path) -> None:
@@ -119,55 +135,6 @@ def test_against_may_be_given_more_than_once(file: Path) -> None:
     write([{"prompt": "Nothing of this is in any of the rows, it is but another text."}], second)
     assert run("data decontaminate", file, "--against", first, "--against", second, "-o", out) == 0
     assert ids(out) == ["r0", "r1", "r2", "r5"]
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (
-            ["data dedup", "IN/rows.jsonl", "-o", "OUT/a.csv", "--report", "OUT/a.csv"],
-            "two things",
-        ),
-        (["data dedup", "IN", "-o", "IN/out.csv"], "would be read with the files of"),
-        (
-            ["data dedup", "IN", "-o", "OUT/a.csv", "--report", "IN/sub/a.csv"],
-            "would be read with",
-        ),
-        (["data mix", "IN:2", "--mode", "weighted", "-o", "IN/out.csv"], "would be read with"),
-        (["data split", "IN", "-o", "IN/parts"], "would be read with"),
-        (["score", "RUN", "-o", "RUN/dataset.csv", "--overwrite"], "belongs to a run"),
-        (["score", "RUN", "-o", "RUN/journal.jsonl", "--overwrite"], "belongs to a run"),
-        (["data mix", "IN", "-o", "OUT/a.csv", "--ascending"], "--ascending needs --by"),
-        (
-            ["data mix", "IN", "-o", "OUT/a.csv", "--keep_order"],
-            "--keep_order needs --mode weighted",
-        ),
-        (
-            ["data mix", "IN", "-o", "OUT/a.csv", "--allow_unknown"],
-            "--allow_unknown needs --order",
-        ),
-        (
-            ["data split", "IN", "-o", "OUT/p", "--shares", "../a=1"],
-            "letters, digits and _, not '../a'",
-        ),
-        (["data split", "IN", "-o", "OUT/p", "--shares", "=1"], "letters, digits and _, not ''"),
-        (["data split", "IN", "-o", "OUT/p", "--shares", "a=0.5,a=1"], "names a split twice"),
-    ],
-)
-def test_what_would_lose_rows_or_mean_nothing_is_refused(
-    file: Path, words: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("in", "run"):
-        write(read(file), file.parent / name / "rows.jsonl")
-    for name in ("dataset.csv", "journal.jsonl"):
-        (file.parent / "run" / name).write_text("paid for", encoding="utf-8")
-    for mark in ("IN", "OUT", "RUN"):
-        words = [word.replace(mark, str(file.parent / mark.lower())) for word in words]
-    before = sorted(file.parent.rglob("*"))
-    assert run(*words) == 2
-    assert says in capsys.readouterr().err
-    assert sorted(file.parent.rglob("*")) == before
-    assert (file.parent / "run" / "journal.jsonl").read_text(encoding="utf-8") == "paid for"
 
 
 def test_the_files_of_a_run_may_be_made_beside_it_in_its_folder(file: Path) -> None:
@@ -214,31 +181,29 @@ def test_a_side_of_another_split_does_not_stay_beside_a_new_one(
     assert ids(parts / "train.jsonl") == ids(file)
 
 
-@pytest.mark.parametrize(
-    "verb",
-    [
-        ["data dedup", "EMPTY", "-o", "OUT.csv"],
-        ["data decontaminate", "EMPTY", "--against", "FILE", "-o", "OUT.csv"],
-        ["data split", "EMPTY", "-o", "OUT"],
-        ["score", "EMPTY", "-o", "OUT.csv"],
-        ["export", "EMPTY", "--to", "jsonl", "-o", "OUT"],
-        ["export", "FILE", "--val", "EMPTY", "--to", "jsonl", "-o", "OUT"],
-        ["data load", "gsm8k", "--path", "EMPTY", "-o", "OUT.csv"],
-        ["solve difficulty", "EMPTY", *SOLVER, "-o", "OUT.csv"],
-    ],
-)
+ON_NOTHING = [
+    "data dedup EMPTY -o OUT.csv",
+    "data decontaminate EMPTY --against FILE -o OUT.csv",
+    "data split EMPTY -o OUT",
+    "score EMPTY -o OUT.csv",
+    "export EMPTY --to jsonl -o OUT",
+    "export FILE --val EMPTY --to jsonl -o OUT",
+    "data load gsm8k --path EMPTY -o OUT.csv",
+    "solve difficulty EMPTY --provider openai_compatible --model_name m -o OUT.csv",
+]
+
+
 def test_rows_that_are_none_are_an_error(
-    file: Path, verb: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     empty = file.with_name("empty.jsonl")
     empty.touch()
-    places = {"EMPTY": empty, "FILE": file, "OUT": file.with_name("out")}
-    for mark, place in places.items():
-        verb = [word.replace(mark, str(place)) for word in verb]
-    assert run(*verb) == 2
-    assert capsys.readouterr().err.splitlines()[-1] == f"error: there is no row in {empty}"
-    assert not list(file.parent.glob("out*"))
+    for words in ON_NOTHING:
+        words = words.replace("EMPTY", str(empty)).replace("FILE", str(file))
+        assert run(*words.replace("OUT", str(file.with_name("out"))).split()) == 2
+        assert capsys.readouterr().err.splitlines()[-1] == f"error: there is no row in {empty}"
+        assert not list(file.parent.glob("out*"))
 
 
 def test_a_report_of_nothing_has_its_columns(tmp_path: Path) -> None:
