@@ -12,7 +12,6 @@ import shutil
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from ..errors import UsageError
 from ..storage import Transfer, fetch, list_published
@@ -36,51 +35,34 @@ class Checkpoint:
         return f"step_{self.step}"
 
 
-class Checkpoints(Protocol):
-    """The checkpoints of one run."""
-
-    def present(self) -> list[Checkpoint]:
-        """Return the present checkpoints, in order of their steps.
-
-        Raises:
-            UsageError: the location is invalid, or access is denied.
-            StoreError: the service is unreachable.
-        """
-        ...
-
-    def fetch(self, checkpoint: Checkpoint) -> Path:
-        """Return its folder on this machine. Raises as `present`."""
-        ...
-
-    def release(self, path: Path) -> None:
-        """Free a folder that `fetch` returned."""
-        ...
-
-
-def checkpoints(run: str, transfer: Transfer) -> Checkpoints:
+def checkpoints(run: str, transfer: Transfer) -> LocalRun | PublishedRun:
     """Return the checkpoints of a run's folder, or those that it published.
 
     Raises:
         UsageError: there is no such folder.
     """
     if run.startswith(("s3:", "file:")):
-        return _Published(run, transfer)
+        return PublishedRun(run, transfer)
     if not Path(run).is_dir():
         raise UsageError(f"there is no run {run}")
     if not (Path(run) / FOLDER).is_dir() and runs_at(run):
-        return _Published(run, transfer)
-    return _Local(Path(run))
+        return PublishedRun(run, transfer)
+    return LocalRun(Path(run))
 
 
 @dataclass(frozen=True)
-class _Local:
+class LocalRun:
+    """The checkpoints in the folder of a run."""
+
     run: Path
 
     def present(self) -> list[Checkpoint]:
+        """Return the whole checkpoints, in order of their steps."""
         last = final(self.run)
         return [Checkpoint(step_of(path), str(path), path == last) for path in ready(self.run)]
 
     def fetch(self, checkpoint: Checkpoint) -> Path:
+        """Return the folder of a checkpoint. Raises UsageError if it is gone."""
         if not is_ready(Path(checkpoint.location)):
             raise UsageError(f"{checkpoint.location} is missing or incomplete")
         return Path(checkpoint.location)
@@ -90,11 +72,19 @@ class _Local:
 
 
 @dataclass(frozen=True)
-class _Published:
+class PublishedRun:
+    """The checkpoints that a run has published."""
+
     uri: str
     transfer: Transfer
 
     def present(self) -> list[Checkpoint]:
+        """Return the published checkpoints, in order of their steps.
+
+        Raises:
+            UsageError: the location is invalid or holds several runs, or access is denied.
+            StoreError: the service is unreachable.
+        """
         runs = runs_at(self.uri)
         if not runs and not self.uri.endswith("/"):
             parent, _, run = self.uri.rpartition("/")
@@ -107,9 +97,11 @@ class _Published:
         return next(iter(runs.values()), [])
 
     def fetch(self, checkpoint: Checkpoint) -> Path:
+        """Return the folder of a fetched checkpoint. Raises as `present`."""
         return fetch(checkpoint.location, self.transfer)
 
     def release(self, path: Path) -> None:
+        """Delete a fetched folder."""
         cache = self.transfer.cache
         if cache and cache in path.parents:
             shutil.rmtree(path.parent, ignore_errors=True)

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import UsageError
 from ..estimators import wilson
@@ -230,41 +230,7 @@ class ReportLine(str):
         return report
 
 
-class Evaluator(Protocol):
-    """Evaluates checkpoints and reports all results."""
-
-    def done(self, checkpoint: Checkpoint) -> bool:
-        """Whether a checkpoint has results of as many items as requested now."""
-        ...
-
-    def evaluate(
-        self,
-        checkpoint: Checkpoint,
-        path: Path,
-        stop: threading.Event,
-        on_answer: Callable[[int], None],
-    ) -> None:
-        """Evaluate the checkpoint in the folder `path`. Raises InfiniteRLError as `evaluate`."""
-        ...
-
-    def lines(self, checkpoint: Checkpoint) -> Iterator[ReportLine]:
-        """Yield a report of the results of a checkpoint."""
-        ...
-
-    def points(self) -> list[MetricPoint]:
-        """Return the metrics of all steps, in order."""
-        ...
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Yield all results as JSON values, a record per step and task."""
-        ...
-
-    def table(self, steps: Sequence[BestStep]) -> list[str]:
-        """Return all results as lines of Markdown, with the best steps marked."""
-        ...
-
-
-def evaluator(config: EvaluationConfig) -> Evaluator:
+def evaluator(config: EvaluationConfig) -> NativeEvaluator | LmEvalEvaluator:
     """Return the evaluator of the config's harness.
 
     Raises:
@@ -296,6 +262,7 @@ class NativeEvaluator:
         return cls(config, {run.task.name: len(run.items) for run in runs})
 
     def done(self, checkpoint: Checkpoint) -> bool:
+        """Whether a checkpoint has results of as many items as requested now."""
         folder = Path(self.config.out) / checkpoint.name
         return all(
             (path := folder / name / SCORE).is_file() and Score.read(path).items == count
@@ -309,19 +276,23 @@ class NativeEvaluator:
         stop: threading.Event,
         on_answer: Callable[[int], None],
     ) -> None:
+        """Evaluate the checkpoint in the folder `path`. Raises InfiniteRLError."""
         out = str(Path(self.config.out) / checkpoint.name)
         evaluate(replace(self.config, model=str(path), out=out), stop=stop, on_answer=on_answer)
 
     def lines(self, checkpoint: Checkpoint) -> Iterator[ReportLine]:
+        """Yield a report of the results of a checkpoint."""
         for step, name, score in self._scores():
             if step == checkpoint.step:
                 (line,) = in_words(table({f"{checkpoint.name}, {name}": score}))
                 yield ReportLine(line, {"step": step, "task": name, **asdict(score)})
 
     def points(self) -> list[MetricPoint]:
+        """Return the metrics of all steps, in order."""
         return [point for result in self._scores() for point in score_points(*result)]
 
     def records(self) -> Iterator[dict[str, Any]]:
+        """Yield all results as JSON values."""
         for step, name, score in self._scores():
             yield {"step": step, "task": name, **asdict(score)}
 
@@ -366,6 +337,7 @@ class LmEvalEvaluator:
         return {name: value for name, value in values.items() if name not in _NEUTRAL}
 
     def done(self, checkpoint: Checkpoint) -> bool:
+        """Whether a checkpoint has results."""
         return (Path(self.config.out) / checkpoint.name / harness.LINES).is_file()
 
     def evaluate(
@@ -375,12 +347,14 @@ class LmEvalEvaluator:
         stop: threading.Event,  # noqa: ARG002  # a signal ends lm_eval by itself
         on_answer: Callable[[int], None],  # noqa: ARG002  # lm_eval has its own counter
     ) -> None:
+        """Evaluate the checkpoint in the folder `path`. Raises InfiniteRLError."""
         folder = Path(self.config.out) / checkpoint.name
         folder.mkdir(parents=True, exist_ok=True)
         write_manifest(folder, {"settings": self._settings()})
         harness.run_harness(replace(self.config, model=str(path), out=str(folder)))
 
     def lines(self, checkpoint: Checkpoint) -> Iterator[ReportLine]:
+        """Yield a report of the results of a checkpoint."""
         for step, line in self._lines():
             if step == checkpoint.step:
                 cells = [["step", *harness.HEAD], [checkpoint.name, *line.cells()]]
@@ -388,13 +362,16 @@ class LmEvalEvaluator:
                 yield ReportLine(text, {"step": step, **asdict(line)})
 
     def points(self) -> list[MetricPoint]:
+        """Return the metrics of all steps, in order."""
         return [line_point(*result) for result in self._lines()]
 
     def records(self) -> Iterator[dict[str, Any]]:
+        """Yield all results as JSON values."""
         for step, line in self._lines():
             yield {"step": step, **asdict(line)}
 
     def table(self, steps: Sequence[BestStep]) -> list[str]:
+        """Return all results as lines of Markdown, with the best steps marked."""
         cells = [["step", *harness.HEAD]]
         for step, line in self._lines():
             label = mark(line_point(step, line), steps)

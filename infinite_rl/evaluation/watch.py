@@ -24,9 +24,9 @@ from ..files.atomic import write_text
 from ..manifest import write_manifest
 from ..storage import Transfer, list_published, publish
 from . import metrics
-from .checkpoints import LINES, Checkpoint, Checkpoints, cache_in, checkpoints
+from .checkpoints import LINES, Checkpoint, LocalRun, PublishedRun, cache_in, checkpoints
 from .config import EvaluationConfig
-from .metrics import Evaluator, MetricPoint, ReportLine, evaluator
+from .metrics import LmEvalEvaluator, MetricPoint, NativeEvaluator, ReportLine, evaluator
 from .run import refuse_others
 from .summary import plain
 
@@ -87,8 +87,8 @@ class _Unreachable(StoreError):
 class _Watch:
     """One watch: the source of checkpoints, their evaluator, the output, and skipped names."""
 
-    source: Checkpoints
-    evaluator: Evaluator
+    source: LocalRun | PublishedRun
+    evaluator: NativeEvaluator | LmEvalEvaluator
     out: Path
     stop: threading.Event
     on_answer: Callable[[int], None]

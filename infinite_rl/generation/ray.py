@@ -14,11 +14,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from ..errors import InfiniteRLError, UsageError, check_range
 from ..files.csv_log import read_rows
@@ -49,21 +49,16 @@ class Failure:
 
 
 class WorkerPool(Protocol):
-    """Executes shard jobs with bounded parallelism."""
+    """Executes shard jobs with bounded parallelism: see `ActorPool`."""
 
     size: int
 
-    def run(
-        self,
-        jobs: Mapping[int, GenerateOptions],
-        stop: threading.Event,
-        show: Callable[[Mapping[int, Progress]], None],
-    ) -> dict[int, Progress | Failure]:
-        """Run the jobs and return their results, both by number of the shard.
+    def run(self, jobs: Mapping[int, Any]) -> Iterator[tuple[dict[int, Any], dict[int, Any]]]:
+        """Yield new results and the running jobs' progress now and then, by shard number."""
+        ...
 
-        `show` gets the latest progress of each now and then. Once `stop` is set or a job has
-        failed, no more are started, and the running ones end as soon as nothing is lost.
-        """
+    def stop(self) -> None:
+        """Start no more jobs, and end the running ones as soon as nothing is lost."""
         ...
 
 
@@ -100,7 +95,7 @@ def generate_on_ray(
         check_range("workers", workers, 1)
     with connected(address) as ray:
         cores = ray.cluster_resources().get("CPU", 1)
-        return run.go(_RayWorkers(ray, workers or max(1, int(cores))))
+        return run.go(ActorPool(ray, ShardWorker, workers or max(1, int(cores))))
 
 
 @dataclass
@@ -234,21 +229,29 @@ class ShardedRun:
         present: Sequence[Counter[str]],
     ) -> Failure | None:
         """Run the jobs and return the first failure, if any."""
-
-        def show(now: Mapping[int, Progress]) -> None:
+        failure: Failure | None = None
+        latest: dict[int, Progress] = {}
+        for results, progress in pool.run(jobs):
+            latest |= progress
+            for number, result in results.items():
+                if isinstance(result, Progress):
+                    latest[number] = result
+                elif not isinstance(result, Failure):  # an exception of Ray
+                    result = Failure(f"a worker died for good: {str(result)[-500:]}")
+                if isinstance(result, Failure):
+                    latest.pop(number, None)
+                    failure = failure or result
+            if failure or stop.is_set():
+                pool.stop()
             rows = _total(
-                Counter(now[number].present) + now[number].accepted if number in now else rows
+                Counter(latest[number].present) + latest[number].accepted
+                if number in latest
+                else rows
                 for number, rows in enumerate(present)
             )
-            self.options.on_progress(self._progress(before, rows, now))
-
-        failure = None
-        for number, each in pool.run(jobs, stop, show).items():
-            if isinstance(each, Failure):
-                failure = failure or each
-            else:
-                self.rounds.append(each)
-                self.latest[number] = each
+            self.options.on_progress(self._progress(before, rows, latest))
+        self.rounds += latest.values()
+        self.latest |= latest
         return failure
 
     def _progress(
@@ -370,30 +373,3 @@ class ShardWorker:
 
     def _note(self, progress: Progress) -> None:
         self._latest = deepcopy(progress)  # the run mutates its own
-
-
-class _RayWorkers:
-    """Shard workers as Ray actors."""
-
-    def __init__(self, ray: Any, size: int) -> None:
-        self._actors, self.size = ActorPool(ray, ShardWorker, size), size
-
-    def run(
-        self,
-        jobs: Mapping[int, GenerateOptions],
-        stop: threading.Event,
-        show: Callable[[Mapping[int, Progress]], None],
-    ) -> dict[int, Progress | Failure]:
-        results: dict[int, Progress | Failure] = {}
-        latest: dict[int, Progress] = {}
-        for ended, progress in self._actors.run(jobs):
-            for number, result in ended.items():
-                lost = isinstance(result, Exception)
-                message = f"a worker died for good: {str(result)[-500:]}"
-                results[number] = Failure(message) if lost else cast("Progress | Failure", result)
-            latest |= progress
-            latest |= {n: each for n, each in results.items() if isinstance(each, Progress)}
-            if stop.is_set() or any(isinstance(each, Failure) for each in results.values()):
-                self._actors.stop()
-            show(latest)
-        return results

@@ -81,7 +81,7 @@ class ActorPool:
     """
 
     def __init__(self, ray: Any, actor_class: type, size: int) -> None:
-        self._ray, self._size, self._stopped = ray, size, False
+        self._ray, self.size, self._stopped = ray, size, False
         self._actor = ray.remote(actor_class).options(
             num_cpus=1,
             max_concurrency=4,  # parallel calls of its methods
@@ -102,7 +102,7 @@ class ActorPool:
         waiting = deque(jobs.items())
         running: dict[Any, tuple[int, Any]] = {}
         while running or (waiting and not self._stopped):
-            while waiting and len(running) < self._size and not self._stopped:
+            while waiting and len(running) < self.size and not self._stopped:
                 number, job = waiting.popleft()
                 actor = self._actor.remote()
                 running[actor.run.remote(job)] = number, actor

@@ -6,7 +6,7 @@ import json
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -47,17 +47,14 @@ class Local:
         self.rounds: list[Mapping[int, GenerateOptions]] = []
 
     def run(
-        self,
-        jobs: Mapping[int, GenerateOptions],
-        stop: threading.Event,
-        show: Callable[[Mapping[int, Progress]], None],
-    ) -> dict[int, Progress | Failure]:
+        self, jobs: Mapping[int, GenerateOptions]
+    ) -> Iterator[tuple[dict[int, Any], dict[int, Any]]]:
         self.rounds.append(jobs)
-        ended: dict[int, Progress | Failure] = {}
         for number, job in jobs.items():
-            ended[number] = ShardWorker().run(job)
-            show({n: each for n, each in ended.items() if isinstance(each, Progress)})
-        return ended
+            yield {number: ShardWorker().run(job)}, {}
+
+    def stop(self) -> None:
+        """All jobs are done all the same."""
 
 
 def fill(out: Path, rows: int, crew: Local, model: str = "", **options: Any) -> Progress:
@@ -188,8 +185,9 @@ def test_foreign_things_among_the_shards_are_refused(tmp_path: Path) -> None:
 
 def test_a_worker_that_fails_loses_no_row_of_the_others(tmp_path: Path) -> None:
     class Failing(Local):
-        def run(self, *args: Any) -> dict[int, Progress | Failure]:
-            return {**super().run(*args), 1: Failure("the disk broke")}
+        def run(self, jobs: Any) -> Iterator[tuple[dict[int, Any], dict[int, Any]]]:
+            yield from super().run(jobs)
+            yield {1: Failure("the disk broke")}, {}
 
     with pytest.raises(InfiniteRLError, match="the disk broke"):
         fill(tmp_path, 6, Failing(3))
