@@ -19,17 +19,17 @@ from benchmarks.table import Measure, measured, page, scripts
 
 def main(arguments: Sequence[str] | None = None, parts: Mapping[str, Measure] = PARTS) -> int:
     """Measure, print and save; 1 where a part has failed."""
-    given = _parser(parts).parse_args(arguments)
-    named = given.only.split(",") if given.only else list(parts)
+    args = _parser(parts).parse_args(arguments)
+    named = args.only.split(",") if args.only else list(parts)
     if unknown := [name for name in named if name not in parts]:
         _parser(parts).error(f"no such part: {', '.join(unknown)}; there are {', '.join(parts)}")
-    options = (["--quick"] if given.quick else []) + (["--only", given.only] if given.only else [])
-    found = [measured(name, parts[name], given.quick) for name in parts if name in named]
-    text = page(found, " ".join(["python -m benchmarks", *options]), given.quick)
+    options = (["--quick"] if args.quick else []) + (["--only", args.only] if args.only else [])
+    results = [measured(name, parts[name], args.quick) for name in parts if name in named]
+    text = page(results, " ".join(["python -m benchmarks", *options]), args.quick)
     print(text)
-    if given.out:
-        given.out.write_text(text, encoding="utf-8")
-    return int(any(part.failure for part in found))
+    if args.out:
+        args.out.write_text(text, encoding="utf-8")
+    return int(any(part.failure for part in results))
 
 
 def _parser(parts: Mapping[str, Measure]) -> argparse.ArgumentParser:

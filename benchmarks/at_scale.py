@@ -61,13 +61,13 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=50, metavar="N")
     parser.add_argument("--ray", action="store_true")
     parser.add_argument("-o", "--out", type=Path, metavar="PATH", help="where the runs stay")
-    given = parser.parse_args()
+    args = parser.parse_args()
     print(machine(), flush=True)
-    if given.out:
-        compare(given.out, given.steps, given.ray)
+    if args.out:
+        compare(args.out, args.steps, args.ray)
         return
     with tempfile.TemporaryDirectory() as folder:
-        compare(Path(folder), given.steps, given.ray)
+        compare(Path(folder), args.steps, args.ray)
 
 
 def compare(folder: Path, steps: int, ray: bool = False) -> None:
@@ -80,13 +80,13 @@ def compare(folder: Path, steps: int, ray: bool = False) -> None:
         ("two killed", at_once, ("rollout", "reward")),
         ("no filter", replace(at_once, keep_zero_std_groups=True), ("rollout", "reward")),
     ]
-    print(Told.HEAD, flush=True)
+    print(RunSummary.HEAD, flush=True)
     found = {}
     for name, config, killed in runs:
-        found[name] = told(name, trained(config, killed))
+        found[name] = run_summary(name, trained(config, killed))
         print(found[name].line(), flush=True)
     if ray:
-        found["on Ray"] = told("on Ray", trained_on_ray(runs[-1][1], folder / "ray"))
+        found["on Ray"] = run_summary("on Ray", trained_on_ray(runs[-1][1], folder / "ray"))
         print(found["on Ray"].line(), flush=True)
     wanted = Counter(first_of(base, steps * base.batch_size))
     for name in list(found)[3:]:
@@ -111,14 +111,14 @@ def prepared(folder: Path, steps: int, warm_up: int = 240) -> TrainingConfig:
     folder.mkdir(parents=True, exist_ok=True)
     common = {"out": str(folder / "runs"), "prompt_template": "plain", "device": "cpu"}
     datasets = published(folder)
-    asked = TrainingConfig.of({**AT_SCALE, **common, "model": "none", "datasets": datasets})
-    labelled = labels(asked, Random("labels"))
+    base_config = TrainingConfig.of({**AT_SCALE, **common, "model": "none", "datasets": datasets})
+    labelled = labels(base_config, Random("labels"))
     tokenizer = make_tokenizer([row[key] for row in labelled for key in ("prompt", "response")])
     for each in (tokenizer, tiny_model(tokenizer, seed=1, max_position_embeddings=256)):
         each.save_pretrained(folder / "model")
     warm = {**WARM_UP, **common, "model": str(folder / "model"), "max_steps": warm_up}
     model = train(labelled, None, TrainingConfig.of({**warm, "save_every": warm_up}))
-    return replace(asked, model=str(model), max_steps=steps)
+    return replace(base_config, model=str(model), max_steps=steps)
 
 
 def published(folder: Path) -> list[Row]:
@@ -165,8 +165,8 @@ def programs(number: int) -> tuple[Row, str]:
     name = f"f{number // 18}"
     code = f"def {name}(x):\n    return x {sign} {by}\n"
     tests = [f"assert {name}({x}) == {x + by if sign == '+' else x - by}" for x in (1, 5)]
-    asked = f"Write a function {name} that {word} {by}."
-    given = {"task_id": 2000 + number, "text": asked, "code": code, "test_list": tests}
+    base_config = f"Write a function {name} that {word} {by}."
+    given = {"task_id": 2000 + number, "text": base_config, "code": code, "test_list": tests}
     return {**given, "test_setup_code": ""}, "\n" + code
 
 
@@ -271,7 +271,7 @@ class Mortal:
 
 
 @dataclass(frozen=True)
-class Told:
+class RunSummary:
     """What a run's events tell; `used` counts the groups that each prompt was learned from in.
 
     Waiting and overlap are those after the first steps: `waited` is the share of the time in which
@@ -303,21 +303,21 @@ class Told:
         )
 
 
-def told(name: str, run: Path) -> Told:
+def run_summary(name: str, run: Path) -> RunSummary:
     """What the events and rollouts of a run tell."""
     from infinite_rl.training.runs import timeline
     from infinite_rl.training.runs.run_folder import read_events, read_rollouts
 
     whole = timeline.read(run)
-    begun = [each.ended for each in whole.spans if each.stage == "train"][BEGINNING - 1]
-    later = [each for each in whole.spans if each.began >= begun]
+    starts = [each.ended for each in whole.spans if each.stage == "train"][BEGINNING - 1]
+    later = [each for each in whole.spans if each.began >= starts]
     found = timeline.summary(timeline.Timeline(later, whole.outcomes))
     groups: dict[tuple[str, int, str], set[float]] = {}
     for answer in read_rollouts(run):
         key = answer["row"], answer["step"], answer["outcome"]
         groups.setdefault(key, set()).add(answer["reward"])
     steps = [each["seconds"] for each in read_events(run, "train")][BEGINNING:]
-    return Told(
+    return RunSummary(
         name,
         seconds=sum(steps) / len(steps),
         outcomes=found["outcomes"]["all"],

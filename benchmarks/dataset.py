@@ -32,7 +32,7 @@ from infinite_rl.dataset.split import LEFT_OUT, split
 from infinite_rl.dataset.tokens import prompt_column
 from infinite_rl.procedural import families, make_problem
 
-Found = TypeVar("Found", Duplicate, Leak)
+Result = TypeVar("Result", Duplicate, Leak)
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 BENCHMARKS = {
     "gsm8k": DATA / "gsm8k" / "test.jsonl",
@@ -66,7 +66,7 @@ def _respelled(text: str, chance: random.Random) -> str:
 
 
 def _synonyms(text: str, chance: random.Random) -> str | None:  # noqa: ARG001 -- a plant's form
-    changed = re.sub(r"[a-z]+", lambda found: SYNONYMS.get(found[0], found[0]), text)
+    changed = re.sub(r"[a-z]+", lambda results: SYNONYMS.get(results[0], results[0]), text)
     return changed if changed != text else None
 
 
@@ -113,18 +113,18 @@ COPIES: Mapping[str, Callable[[str, random.Random], str | None]] = {
 
 
 def _other_number(text: str, chance: random.Random) -> str | None:
-    places = list(re.finditer(r"\d+", text))
-    if not places:
+    numbers = list(re.finditer(r"\d+", text))
+    if not numbers:
         return None
-    place = chance.choice(places)
-    return text[: place.start()] + str(int(place[0]) + chance.randint(1, 9)) + text[place.end() :]
+    index = chance.choice(numbers)
+    return text[: index.start()] + str(int(index[0]) + chance.randint(1, 9)) + text[index.end() :]
 
 
 def _other_noun(text: str, chance: random.Random) -> str | None:
-    found = sorted(set(re.findall(r"(?<=\d )[a-z]{3,}s\b", text)))
-    if not found:
+    results = sorted(set(re.findall(r"(?<=\d )[a-z]{3,}s\b", text)))
+    if not results:
         return None
-    noun, new = chance.choice(found), chance.choice(("hens", "cows", "lamps", "boats"))
+    noun, new = chance.choice(results), chance.choice(("hens", "cows", "lamps", "boats"))
     return re.sub(rf"\b{noun}\b", new, text).replace(noun[:-1] + " ", new[:-1] + " ")
 
 
@@ -170,47 +170,50 @@ class Planted:
     """Rows that are all different tasks, real and procedural; and plants, each with its kind."""
 
     real: list[Row]
-    made: list[Row]
+    synthetic: list[Row]
     plants: list[tuple[str, Row]]
 
     @property
     def first(self) -> int:
         """The place of the first plant among all."""
-        return len(self.real) + len(self.made)
+        return len(self.real) + len(self.synthetic)
 
     @property
     def rows(self) -> list[Row]:
-        return [*self.real, *self.made, *(row for _, row in self.plants)]
+        return [*self.real, *self.synthetic, *(row for _, row in self.plants)]
 
-    def hits(self, found: Sequence[Duplicate | Leak]) -> Counter[str]:
+    def hits(self, results: Sequence[Duplicate | Leak]) -> Counter[str]:
         """How many plants of each kind were found."""
-        numbers = {one.row - 1 for one in found}
+        numbers = {one.row - 1 for one in results}
         return Counter(
             kind for at, (kind, _) in enumerate(self.plants, self.first) if at in numbers
         )
 
-    def right(self, found: Sequence[Duplicate | Leak]) -> int:
+    def right(self, results: Sequence[Duplicate | Leak]) -> int:
         """How many plants were found, those left out that are other tasks."""
-        return sum(count for kind, count in self.hits(found).items() if "kept" not in kind)
+        return sum(count for kind, count in self.hits(results).items() if "kept" not in kind)
 
-    def recall(self, found: Sequence[Duplicate | Leak]) -> float:
+    def recall(self, results: Sequence[Duplicate | Leak]) -> float:
         """The share of them that was found."""
-        return self.right(found) / sum("kept" not in kind for kind, _ in self.plants)
+        return self.right(results) / sum("kept" not in kind for kind, _ in self.plants)
 
-    def wrong(self, found: Sequence[Found]) -> list[Found]:
+    def wrong(self, results: Sequence[Result]) -> list[Result]:
         """Those of the found that are no plants."""
-        return [one for one in found if one.row <= self.first]
+        return [one for one in results if one.row <= self.first]
 
 
 def planted_copies(few: bool = False) -> Planted:
     """Copies, and other tasks in nearly the same words; `few` takes a tenth of all."""
     chance = random.Random(SEED)
-    real, made = _real(), list(_procedural(100))
+    real, synthetic = _real(), list(_procedural(100))
     if few:
-        real, made = chance.sample(real, len(real) // 10), chance.sample(made, len(made) // 10)
+        real, synthetic = (
+            chance.sample(real, len(real) // 10),
+            chance.sample(synthetic, len(synthetic) // 10),
+        )
     planted: list[tuple[str, Row]] = []
     for kind, change in COPIES.items():
-        for group in (real, made):
+        for group in (real, synthetic):
             for row in chance.sample(group, 50 if few else 500):
                 if (prompt := change(row["prompt"], chance)) not in (None, row["prompt"]):
                     short = ", short prompts" if len(row["prompt"].split()) < 20 else ""
@@ -220,7 +223,7 @@ def planted_copies(few: bool = False) -> Planted:
             if (prompt := change(row["prompt"], chance)) not in (None, row["prompt"]):
                 other = {**row, "prompt": prompt, "answer": f"{row['answer']}1"}
                 planted.append((f"{kind}: to be kept", other))
-    return Planted(real, made, planted)
+    return Planted(real, synthetic, planted)
 
 
 def near_duplicates(rows: int) -> None:  # noqa: ARG001 -- a section's form
@@ -235,26 +238,26 @@ def near_duplicates(rows: int) -> None:  # noqa: ARG001 -- a section's form
 
 def _compared(planted: Planted) -> None:
     everything = planted.rows
-    found = duplicates(everything)
-    wrong = _table(planted, found, "removed", "real rows")
-    precision = planted.right(found) / len(found)
-    print(f"recall {planted.recall(found):.3f}, precision {precision:.4f}; ", end="")
+    results = duplicates(everything)
+    wrong = _table(planted, results, "removed", "real rows")
+    precision = planted.right(results) / len(results)
+    print(f"recall {planted.recall(results):.3f}, precision {precision:.4f}; ", end="")
     print("rows removed that were not planted:")
     for one in wrong:
         print(f"  {one.similarity:.2f} {everything[one.row - 1]['prompt'][:150]!r}")
         print(f"       {everything[one.of_row - 1]['prompt'][:150]!r}")
 
 
-def _table(planted: Planted, found: Sequence[Found], what: str, real: str) -> list[Found]:
+def _table(planted: Planted, results: Sequence[Result], what: str, real: str) -> list[Result]:
     """Print how much was found by the kind of plant; what was found besides."""
     print(f"{'planted':<38}{'rows':>7}{what:>9}")
-    hits = planted.hits(found)
+    hits = planted.hits(results)
     for kind, count in sorted(Counter(kind for kind, _ in planted.plants).items()):
         print(f"{kind:<38}{count:>7}{hits[kind] / count:>9.1%}")
-    wrong = planted.wrong(found)
+    wrong = planted.wrong(results)
     in_made = sum(one.row > len(planted.real) for one in wrong)
     print(f"{f'nothing: {real}':<38}{len(planted.real):>7}{len(wrong) - in_made:>9}")
-    print(f"{'nothing: procedural rows':<38}{len(planted.made):>7}{in_made:>9}")
+    print(f"{'nothing: procedural rows':<38}{len(planted.synthetic):>7}{in_made:>9}")
     return wrong
 
 
@@ -262,7 +265,7 @@ def planted_leaks(few: bool = False) -> Planted:
     """Texts of benchmarks, whole, in part and in other text; `few` takes a tenth of all."""
     chance = random.Random(SEED)
     clean = [dict(row) for row in read(DATA / "gsm8k" / "train.jsonl")]
-    made = list(_procedural(100))
+    synthetic = list(_procedural(100))
     planted: list[tuple[str, Row]] = []
     for name, path in BENCHMARKS.items():
         for row in read(path):
@@ -288,16 +291,16 @@ def planted_leaks(few: bool = False) -> Planted:
                     (f"{name}, code in a response", {"prompt": host, "response": response})
                 )
     if few:
-        return Planted(clean[::10], made[::10], planted[::10])
-    return Planted(clean, made, planted)
+        return Planted(clean[::10], synthetic[::10], planted[::10])
+    return Planted(clean, synthetic, planted)
 
 
 def found_leaks(rows: Iterable[Row]) -> list[Leak]:
     """The rows that share words with the benchmarks."""
-    told: list[Leak] = []
-    for _ in decontaminate(rows, Benchmarks(BENCHMARKS), on_leak=told.append):
+    reported: list[Leak] = []
+    for _ in decontaminate(rows, Benchmarks(BENCHMARKS), on_leak=reported.append):
         pass
-    return told
+    return reported
 
 
 def leaks(rows: int) -> None:  # noqa: ARG001 -- a section's form
@@ -305,10 +308,10 @@ def leaks(rows: int) -> None:  # noqa: ARG001 -- a section's form
     planted = planted_leaks()
     everything = planted.rows
     start = time.perf_counter()
-    told = found_leaks(everything)
+    reported = found_leaks(everything)
     took = time.perf_counter() - start
-    wrong = _table(planted, told, "found", "GSM8K train")
-    precision = (len(told) - len(wrong)) / len(told)
+    wrong = _table(planted, reported, "found", "GSM8K train")
+    precision = (len(reported) - len(wrong)) / len(reported)
     print(f"precision {precision:.4f}; {len(everything)} rows in {took:.1f} s")
     for leak in wrong:
         print(f"  {leak}"[:200])
@@ -324,10 +327,12 @@ def others() -> None:
         against = {name: path for name, path in BENCHMARKS.items() if name != family}
         if name == "gsm8k train":
             against = {"gsm8k": BENCHMARKS["gsm8k"]}
-        told: list[Leak] = []
-        count = sum(1 for _ in decontaminate(read(path), Benchmarks(against), on_leak=told.append))
-        print(f"{name:<12}{' '.join(against):<34}{count + len(told):>7}{len(told):>9}")
-        for leak in told:
+        reported: list[Leak] = []
+        count = sum(
+            1 for _ in decontaminate(read(path), Benchmarks(against), on_leak=reported.append)
+        )
+        print(f"{name:<12}{' '.join(against):<34}{count + len(reported):>7}{len(reported):>9}")
+        for leak in reported:
             print(f"  {leak}"[:200])
 
 
@@ -347,8 +352,8 @@ def split_copies(few: bool = False) -> Sides:
     chance = random.Random(SEED)
     base = _real()[:: 10 if few else 1]
     copies = [
-        {**row, "prompt": prompt, "copy_of": place}
-        for place, row in chance.sample(list(enumerate(base)), 300 if few else 3_000)
+        {**row, "prompt": prompt, "copy_of": index}
+        for index, row in chance.sample(list(enumerate(base)), 300 if few else 3_000)
         if (prompt := chance.choice(list(COPIES.values()))(row["prompt"], chance))
     ]
     shares = {"train": 0.8, "validation": 0.1, "test": 0.1}
@@ -365,12 +370,12 @@ def split_copies(few: bool = False) -> Sides:
 
 def sides(rows: int) -> None:  # noqa: ARG001 -- a section's form
     """Near-duplicates across a split, and rows that move when others are added."""
-    found = split_copies()
-    print(f"{found.rows} rows and {found.copies} copies: {dict(found.sizes)}")
-    print(f"rows that moved when the copies came: {found.moved}; ", end="")
-    print(f"left out: {found.sizes[LEFT_OUT]}")
-    print(f"copies on another side than their row: {found.apart} ", end="")
-    print(f"(a random split: {found.by_chance:.0f})")
+    results = split_copies()
+    print(f"{results.rows} rows and {results.copies} copies: {dict(results.sizes)}")
+    print(f"rows that moved when the copies came: {results.moved}; ", end="")
+    print(f"left out: {results.sizes[LEFT_OUT]}")
+    print(f"copies on another side than their row: {results.apart} ", end="")
+    print(f"(a random split: {results.by_chance:.0f})")
 
 
 def scale(rows: int) -> None:
@@ -459,24 +464,24 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     parser.add_argument("--rows", type=int, default=100_000, help="of `scale` (default: 100000)")
     parser.add_argument("--save", type=Path, help="write what is printed to this file instead")
-    given = parser.parse_args()
-    if not given.save:
-        report(given)
+    args = parser.parse_args()
+    if not args.save:
+        report(args)
         return
-    with given.save.open("w", encoding="utf-8") as file, redirect_stdout(file):
-        told = " ".join(["python -m benchmarks.dataset", *given.sections])
-        print(f"# How rows are curated\n\n`{told}` printed this.\n\n```")
-        report(given)
+    with args.save.open("w", encoding="utf-8") as file, redirect_stdout(file):
+        reported = " ".join(["python -m benchmarks.dataset", *args.sections])
+        print(f"# How rows are curated\n\n`{reported}` printed this.\n\n```")
+        report(args)
         print("```")
 
 
-def report(given: argparse.Namespace) -> None:
+def report(args: argparse.Namespace) -> None:
     load = os.getloadavg()[0]
     print(f"{platform.platform()}, {os.cpu_count()} CPUs, load {load:.1f}, ", end="")
     print(f"Python {platform.python_version()}")
-    for name in given.sections or SECTIONS:
+    for name in args.sections or SECTIONS:
         print(f"\n{name}: {SECTIONS[name].__doc__}")
-        SECTIONS[name](given.rows)
+        SECTIONS[name](args.rows)
 
 
 if __name__ == "__main__":

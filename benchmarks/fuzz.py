@@ -241,11 +241,11 @@ def difference(sides: Sides, seed: int, cut: Counter[str]) -> Difference | None:
     if compare(sides, blocks) is None:
         return None
     blocks = culprit(sides, blocks)
-    found = described(sides, seed, blocks)
-    if found is None or reason(found):
-        return found
-    if len(blocks) == 1 and cut[found.kind] < EXAMPLES:
-        cut[found.kind] += 1
+    mismatch = described(sides, seed, blocks)
+    if mismatch is None or reason(mismatch):
+        return mismatch
+    if len(blocks) == 1 and cut[mismatch.kind] < EXAMPLES:
+        cut[mismatch.kind] += 1
         blocks = (cut_down(sides, blocks[0]),)
     return described(sides, seed, blocks, alone=True)
 
@@ -254,18 +254,18 @@ def described(sides: Sides, seed: int, blocks: Blocks, alone: bool = False) -> D
     """The difference that the blocks show. `alone`: also where no other program ran before."""
     code = source(sides.language, blocks)
     host = sides.alone(code) if alone else sides.host(code)
-    found = first_difference(sides.language, sides.guest(code), host)
-    if found is None:  # other programs in the same process were the cause, or the clock
+    mismatch = first_difference(sides.language, sides.guest(code), host)
+    if mismatch is None:  # other programs in the same process were the cause, or the clock
         return None
     shown = code if len(blocks) > 1 else "\n".join(blocks[0].lines)
-    return Difference(sides.language, seed, blocks[0].kind, shown, *found)
+    return Difference(sides.language, seed, blocks[0].kind, shown, *mismatch)
 
 
 def search(language: str, host: str, seeds: Sequence[int]) -> list[Difference]:
     """All differences of these seeds. A function of the module, so that workers find it."""
     sides, cut = Sides(language, host), Counter[str]()
     try:
-        return [found for seed in seeds if (found := difference(sides, seed, cut))]
+        return [mismatch for seed in seeds if (mismatch := difference(sides, seed, cut))]
     finally:
         sides.close()
 
@@ -367,13 +367,14 @@ KNOWN = (
 )
 
 
-def reason(found: Difference) -> str:
+def reason(mismatch: Difference) -> str:
     """Why it differs, as far as that is known; else ""."""
     return next(
         (
-            known.reason
-            for known in KNOWN
-            if known.language == found.language and known.holds(found.code, found.guest, found.host)
+            cause.reason
+            for cause in KNOWN
+            if cause.language == mismatch.language
+            and cause.holds(mismatch.code, mismatch.guest, mismatch.host)
         ),
         "",
     )
@@ -385,29 +386,35 @@ def reason(found: Difference) -> str:
 def run(language: str, host: str, seeds: range, jobs: int) -> Iterator[Difference]:
     """Search the seeds with worker processes, with a line on stderr for each tenth."""
     chunks = [seeds[start : start + CHUNK] for start in range(0, len(seeds), CHUNK)]
-    started, told = time.monotonic(), time.monotonic()
+    started, last_report = time.monotonic(), time.monotonic()
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         results = pool.map(search, [language] * len(chunks), [host] * len(chunks), chunks)
-        for number, found in enumerate(results, start=1):
-            yield from found
-            if time.monotonic() - told > 10:
-                told = time.monotonic()
+        for number, mismatch in enumerate(results, start=1):
+            yield from mismatch
+            if time.monotonic() - last_report > 10:
+                last_report = time.monotonic()
                 done = min(number * CHUNK, len(seeds))
-                print(f"{done} programs, {told - started:.0f} s", file=sys.stderr, flush=True)
+                print(
+                    f"{done} programs, {last_report - started:.0f} s", file=sys.stderr, flush=True
+                )
 
 
 def report(language: str, count: int, differences: Sequence[Difference], wall: float) -> None:
     """Print what is left, one example of each kind, and how many of each known reason."""
-    reasons = Counter(reason(found) for found in differences)
+    reasons = Counter(reason(mismatch) for mismatch in differences)
     left = reasons.pop("", 0)
     print(f"{count} {language} programs in {wall:.0f} s: {left} differ without a known reason\n")
     for why, number in reasons.most_common():
         print(f"- {number}: {why}")
-    kinds = Counter(found.kind for found in differences if not reason(found))
+    kinds = Counter(mismatch.kind for mismatch in differences if not reason(mismatch))
     for kind, number in kinds.most_common():
         example = min(
-            (found for found in differences if found.kind == kind and not reason(found)),
-            key=lambda found: len(found.code),
+            (
+                mismatch
+                for mismatch in differences
+                if mismatch.kind == kind and not reason(mismatch)
+            ),
+            key=lambda mismatch: len(mismatch.code),
         )
         print(f"\n{number} times, the shortest with {example}")
 
@@ -441,11 +448,11 @@ def main() -> None:
     print(machine())
     started = time.monotonic()
     seeds = range(options.seed, options.seed + options.programs)
-    found = list(run(options.language, options.host, seeds, options.jobs))
+    mismatch = list(run(options.language, options.host, seeds, options.jobs))
     if options.save:
-        lines = (json.dumps({**vars(each), "reason": reason(each)}) for each in found)
+        lines = (json.dumps({**vars(each), "reason": reason(each)}) for each in mismatch)
         options.save.write_text("\n".join(lines), encoding="utf-8")
-    report(options.language, len(seeds), found, time.monotonic() - started)
+    report(options.language, len(seeds), mismatch, time.monotonic() - started)
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ class Pace(NamedTuple):
     cpu_ms: float
 
 
-def measured(work: Work) -> Pace:
+def measured(work: Workload) -> Pace:
     """Run the work."""
     began, cpu = time.monotonic(), cpu_s()
     work.run()
@@ -130,24 +130,24 @@ def serving(latency_s: float) -> Iterator[str]:
             server.terminate()
 
 
-class Work(NamedTuple):
+class Workload(NamedTuple):
     """What can be timed: how many rows or calls it makes, and how."""
 
     total: int
     run: Callable[[], object]
 
 
-def works(base_url: str, rows: int, threads: int) -> dict[str, Work]:
+def works(base_url: str, rows: int, threads: int) -> dict[str, Workload]:
     """Rows that are generated, fewer of the default mix; and calls alone, in two ways."""
     provider, mixed = GeminiProvider("loopback", api_key=KEY, base_url=base_url), max(4, rows // 4)
     generate = partial(_generate, provider, threads)
     return {
-        "default mix, --verify 0": Work(mixed, partial(generate, mixed, "0.5,0.5", 0)),
-        "default mix, with solvers": Work(mixed, partial(generate, mixed, "0.5,0.5", None)),
-        "maths alone, --verify 0": Work(rows, partial(generate, rows, "0,1", 0)),
-        "maths alone, with solvers": Work(rows, partial(generate, rows, "0,1", None)),
-        "calls alone, threads": Work(rows, partial(_by_threads, provider, rows, threads)),
-        "calls alone, asyncio": Work(
+        "default mix, --verify 0": Workload(mixed, partial(generate, mixed, "0.5,0.5", 0)),
+        "default mix, with solvers": Workload(mixed, partial(generate, mixed, "0.5,0.5", None)),
+        "maths alone, --verify 0": Workload(rows, partial(generate, rows, "0,1", 0)),
+        "maths alone, with solvers": Workload(rows, partial(generate, rows, "0,1", None)),
+        "calls alone, threads": Workload(rows, partial(_by_threads, provider, rows, threads)),
+        "calls alone, asyncio": Workload(
             rows, lambda: asyncio.run(_by_asyncio(base_url, rows, threads))
         ),
     }
@@ -157,7 +157,7 @@ def _generate(
     provider: GeminiProvider, threads: int, rows: int, task_dist: str, verify: int | None
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        made = generate_dataset(
+        progress = generate_dataset(
             *("loopback", rows, folder),
             save_every=1000,
             task_dist=task_dist,
@@ -165,7 +165,7 @@ def _generate(
             provider=provider,
             verify=verify,
         )
-        assert made.complete, made
+        assert progress.complete, progress
 
 
 def _by_threads(provider: GeminiProvider, calls: int, threads: int) -> None:
@@ -194,14 +194,14 @@ def further_row_ms(language: str, rows: int) -> float:
     for count in (few := max(10, rows // 5), rows + few):
         with tempfile.TemporaryDirectory() as folder:
             before = cpu_s()
-            made = generate_dataset(
+            progress = generate_dataset(
                 *("", count, folder),
                 task_dist="1,0" if language else "0,1",
                 languages=[language or "python"],
                 provider="procedural",
                 num_threads=2,
             )
-            assert made.complete, made
+            assert progress.complete, progress
             spent.append(cpu_s() - before)
     return (spent[1] - spent[0]) / rows * 1000
 
@@ -211,8 +211,8 @@ def compare(old: Path, rows: int, rounds: int = 5) -> Iterator[str]:
     here = Path(__file__).resolve().parents[1]
     yield "| row | ms CPU before | now | ratio |\n|---|---:|---:|---:|"
     for language in ("python", "javascript", ""):
-        found: dict[Path, list[float]] = {old: [], here: []}
-        for checkout, times in [*found.items()] * rounds:
+        timings: dict[Path, list[float]] = {old: [], here: []}
+        for checkout, times in [*timings.items()] * rounds:
             command = [sys.executable, __file__, "--further_row", language, "--rows", str(rows)]
             environment = {**os.environ, "PYTHONPATH": str(checkout)}
             done = subprocess.run(
@@ -224,7 +224,7 @@ def compare(old: Path, rows: int, rounds: int = 5) -> Iterator[str]:
                 check=True,
             )
             times.append(float(done.stdout))
-        before, now = median(found[old]), median(found[here])
+        before, now = median(timings[old]), median(timings[here])
         yield f"| {language or 'maths'} | {before:.1f} | {now:.1f} | {now / before:.2f} |"
 
 
@@ -236,25 +236,25 @@ def main() -> None:
     parser.add_argument("--against", type=Path, metavar="OLD_CHECKOUT")
     parser.add_argument("--further_row", metavar="LANGUAGE", help=argparse.SUPPRESS)
     parser.add_argument("--serve", action="store_true", help="be the server")
-    given = parser.parse_args()
-    if given.serve:
-        asyncio.run(_serve(given.latency))
+    args = parser.parse_args()
+    if args.serve:
+        asyncio.run(_serve(args.latency))
         return
-    if given.further_row is not None:
-        print(further_row_ms(given.further_row, given.rows))
+    if args.further_row is not None:
+        print(further_row_ms(args.further_row, args.rows))
         return
-    if given.against:
-        for text in compare(given.against.resolve(), given.rows):
+    if args.against:
+        for text in compare(args.against.resolve(), args.rows):
             print(text, flush=True)
         return
-    counts = [int(count) for count in given.threads.split(",")]
-    with serving(given.latency) as base_url:
+    counts = [int(count) for count in args.threads.split(",")]
+    with serving(args.latency) as base_url:
         for threads in counts:
-            rows = max(5, given.rows * threads // max(counts))
+            rows = max(5, args.rows * threads // max(counts))
             for name, work in works(base_url, rows, threads).items():
                 if not name.startswith("calls") or threads == max(counts):
                     pace = measured(work)
-                    print(line(f"{name}, {threads}", pace, threads / given.latency), flush=True)
+                    print(line(f"{name}, {threads}", pace, threads / args.latency), flush=True)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class Killing:
     kills: int
     seed: int
     faults: list[str] = field(default_factory=list)
-    answered: Counter[int] = field(default_factory=Counter)
+    responses: Counter[int] = field(default_factory=Counter)
     lost: int = 0
 
     def go(self) -> Killing:
@@ -70,7 +70,7 @@ class Killing:
     def _answer(self, request: gemini.Request) -> gemini.Reply:
         seed = request.seed or 0
         time.sleep(random.Random(seed).random() * LONGEST_LATENCY_S)
-        self.answered[seed] += 1  # of one thread at a time, for one seed
+        self.responses[seed] += 1  # of one thread at a time, for one seed
         if request.prompt.startswith("What is"):  # a solution, of which every fifth is wrong
             right = int(request.prompt.split()[2])
             return gemini.text(tagged(str(-seed if seed % FAULTY == 0 else right)))
@@ -102,29 +102,31 @@ class Killing:
         process.wait()
 
     def _look(self, out: Path, rows: int) -> None:
-        found = list(read_rows(out / DATASET, DATASET_COLUMNS))
+        kept_rows = list(read_rows(out / DATASET, DATASET_COLUMNS))
         failed = list(read_rows(out / FAILED, FAILED_COLUMNS))
-        if len(found) != rows:
-            self.faults.append(f"{len(found)} rows instead of {rows}")
+        if len(kept_rows) != rows:
+            self.faults.append(f"{len(kept_rows)} rows instead of {rows}")
         for name in ("slot", "prompt", "id"):
-            if len({row[name] for row in found}) != len(found):
+            if len({row[name] for row in kept_rows}) != len(kept_rows):
                 self.faults.append(f"two rows with one {name}")
-        slots = [row["slot"] for row in found + failed]
+        slots = [row["slot"] for row in kept_rows + failed]
         if len(set(slots)) != len(slots):
             self.faults.append("two rows, kept or failed, of one slot")
-        twice = [seed for seed, count in self.answered.items() if count > 1]
+        twice = [seed for seed, count in self.responses.items() if count > 1]
         if twice:
             self.faults.append(f"{len(twice)} calls were answered twice")
-        kept = {slot_seed(0, slot): slot for slot, _ in answers(out)}
-        samples = [slot for slot in kept.values() if not slot.solve]
+        journaled = {slot_seed(0, slot): slot for slot, _ in answers(out)}
+        samples = [slot for slot in journaled.values() if not slot.solve]
         if len(samples) != len(slots):
             self.faults.append(f"{len(samples)} samples and {len(slots)} rows, kept or failed")
-        solved = Counter(str(slot).partition("/solve")[0] for slot in kept.values() if slot.solve)
-        if any(solved[row["slot"]] < INITIAL_SOLUTIONS for row in found):
+        solved = Counter(
+            str(slot).partition("/solve")[0] for slot in journaled.values() if slot.solve
+        )
+        if any(solved[row["slot"]] < INITIAL_SOLUTIONS for row in kept_rows):
             self.faults.append("a row without its independent solutions")
         if any(count > MAX_SOLUTIONS for count in solved.values()):
             self.faults.append("more independent solutions than were asked for")
-        self.lost = len(self.answered.keys() - kept.keys())
+        self.lost = len(self.responses.keys() - journaled.keys())
         if self.lost > self.kills * self.threads:
             self.faults.append(f"{self.lost} answers were lost, more than were under way")
 
@@ -139,9 +141,12 @@ def main() -> None:
     for threads in (1, 8):
         done = Killing(threads, options.rows, options.kills, seed=threads).go()
         rows = options.rows * (done.kills + 1)
-        said = "; ".join(done.faults) or "none"
-        count = sum(done.answered.values())
-        print(f"| {threads} | {done.kills} | {rows} | {count} | {done.lost} | {said} |", flush=True)
+        faults_text = "; ".join(done.faults) or "none"
+        count = sum(done.responses.values())
+        print(
+            f"| {threads} | {done.kills} | {rows} | {count} | {done.lost} | {faults_text} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

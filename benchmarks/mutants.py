@@ -149,9 +149,9 @@ def report(suite: Suite, solutions: int, verdicts: Sequence[Verdicts], wall: flo
 
 def changes(verdicts: Sequence[Verdicts]) -> Iterator[str]:
     """How often each kind of change is seen."""
-    made = Counter(verdict.case.mutant.change for verdict in verdicts)
+    counts = Counter(verdict.case.mutant.change for verdict in verdicts)
     seen = Counter(v.case.mutant.change for v in verdicts if v.ours != "passed")
-    for name, count in made.most_common():
+    for name, count in counts.most_common():
         yield f"| {name} | {count} | {seen[name]} ({seen[name] / count:.1%}) |"
 
 

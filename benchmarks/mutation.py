@@ -125,7 +125,9 @@ def _change(module: str, kind: str, before: str, after: str, first: int, whole: 
     begin, stop = old[start : len(old) - end], new[start : len(new) - end]
     above = start - (len(begin) > 1 and start > 0)  # the condition over branches that are swapped
     lines = range(first + above, first + len(old) - end)
-    return Change(module, _name(old, start), kind, _told(begin), _told(stop), lines, whole)
+    return Change(
+        module, _name(old, start), kind, _read_report(begin), _read_report(stop), lines, whole
+    )
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:
@@ -134,7 +136,7 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
     return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
-def _told(lines: Sequence[str]) -> str:
+def _read_report(lines: Sequence[str]) -> str:
     return " ; ".join(line.strip() for line in lines)
 
 
@@ -192,12 +194,12 @@ def _renew_class(old: type, new: type) -> None:
     for key in set(vars(old)) - set(vars(new)):
         delattr(old, key)
     for key, value in vars(new).items():
-        held = vars(old).get(key)
+        current = vars(old).get(key)
         if key in ("__dict__", "__weakref__", "__doc__", "__slots__"):
             continue
         free = value.__code__.co_freevars if isinstance(value, FunctionType) else ()
         bound = {"__class__", "cls"} & set(free) or isinstance(value, staticmethod | classmethod)
-        if not (bound and _renewed(held, value)):
+        if not (bound and _renewed(current, value)):
             setattr(old, key, value)
 
 
@@ -222,14 +224,14 @@ def forked(work: Callable[[], object], wall_s: float) -> Any:
             nothing = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)
-            with open(writing, "w") as told:
-                json.dump(work(), told)
+            with open(writing, "w") as report:
+                json.dump(work(), report)
             code = 0
         finally:
             os._exit(code)
     os.close(writing)
-    with open(reading, "rb") as told:
-        text = _read(told.fileno(), time.monotonic() + wall_s)
+    with open(reading, "rb") as report:
+        text = _read(report.fileno(), time.monotonic() + wall_s)
     try:
         os.killpg(child, signal.SIGKILL)  # with all that it has begun
     except ProcessLookupError:
@@ -279,7 +281,7 @@ class Judge:
     modules: Sequence[str]
     most: int
     longest: float
-    fates: list[tuple[Change, str]] = field(default_factory=list)
+    outcomes: list[tuple[Change, str]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     tests: int = 0  # how many judge
 
@@ -290,19 +292,19 @@ class Judge:
         looked = forked(functools.partial(_look, session, read), 1800.0)
         if looked is None or looked["failed"]:
             sys.exit(f"without any change: {looked and looked['failed']}")
-        found = [
-            Test(item, *told) for item, told in zip(session.items, looked["tests"], strict=True)
+        killers = [
+            Test(item, *report) for item, report in zip(session.items, looked["tests"], strict=True)
         ]
-        self.left_out = [test.item.nodeid for test in found if test.cpu_s > self.longest]
-        tests = [test for test in found if test.cpu_s <= self.longest]
+        self.left_out = [test.item.nodeid for test in killers if test.cpu_s > self.longest]
+        tests = [test for test in killers if test.cpu_s <= self.longest]
         self.tests = len(tests)
         every = [change for name in self.modules for change in changes(name, read[name])]
         if self.most < len(every):
             every = random.Random(0).sample(every, self.most)
         for number, change in enumerate(every, 1):
-            self.fates.append((change, _fate(session, change, tests, looked["imported"])))
-            told = [f"{number} of {len(every)}"] if number % 50 == 0 else []
-            for line in [*told, *unseen(self.fates[-1:])]:
+            self.outcomes.append((change, _outcome(session, change, tests, looked["imported"])))
+            report = [f"{number} of {len(every)}"] if number % 50 == 0 else []
+            for line in [*report, *unseen(self.outcomes[-1:])]:
                 print(line, file=sys.stderr, flush=True)
         return True
 
@@ -346,7 +348,7 @@ def _fails(session: pytest.Session, item: pytest.Item, following: pytest.Item | 
     return session.testsfailed > before
 
 
-def _fate(
+def _outcome(
     session: pytest.Session,
     change: Change,
     tests: Sequence[Test],
@@ -374,17 +376,17 @@ def _fate(
                 return at
         return -1
 
-    found = forked(killer, WALL_S)
-    if found is None:
+    killers = forked(killer, WALL_S)
+    if killers is None:
         return "timed out"
-    if found >= 0:
-        chosen[found].kills += 1
-    return "killed" if found >= 0 else "survived"
+    if killers >= 0:
+        chosen[killers].kills += 1
+    return "killed" if killers >= 0 else "survived"
 
 
 # --- the report ----------------------------------------------------------------------------------
 
-FATES = ("killed", "timed out", "survived", "unreached")
+OUTCOMES = ("killed", "timed out", "survived", "unreached")
 AROUND = 60  # characters on either side of a change
 
 
@@ -406,7 +408,7 @@ def judged(part: Part, modules: Sequence[str], most: int, longest: float) -> Jud
             [*options, *(str(path) for name in part.tests for path in TESTS.rglob(name))],
             plugins=[judge],
         )
-    if not judge.fates:
+    if not judge.outcomes:
         sys.exit(f"pytest judged nothing: {ended!r}")
     return judge
 
@@ -414,17 +416,17 @@ def judged(part: Part, modules: Sequence[str], most: int, longest: float) -> Jud
 def rows(judge: Judge) -> Iterator[str]:
     """A line of the table for each module."""
     for module in judge.modules:
-        fates = Counter(fate for change, fate in judge.fates if change.module == module)
-        seen, total = fates["killed"] + fates["timed out"], max(1, fates.total())
-        counts = " | ".join(str(fates[fate]) for fate in FATES)
-        yield f"| `{module}` | {fates.total()} | {counts} | {seen / total:.1%} |"
+        outcomes = Counter(outcome for change, outcome in judge.outcomes if change.module == module)
+        seen, total = outcomes["killed"] + outcomes["timed out"], max(1, outcomes.total())
+        counts = " | ".join(str(outcomes[outcome]) for outcome in OUTCOMES)
+        yield f"| `{module}` | {outcomes.total()} | {counts} | {seen / total:.1%} |"
 
 
-def unseen(fates: Sequence[tuple[Change, str]]) -> Iterator[str]:
+def unseen(outcomes: Sequence[tuple[Change, str]]) -> Iterator[str]:
     """Each change that no test has seen."""
-    for change, fate in fates:
-        if fate in ("survived", "unreached"):
-            yield f"{change.module}.{change.where}: {fate}: {change.kind}"
+    for change, outcome in outcomes:
+        if outcome in ("survived", "unreached"):
+            yield f"{change.module}.{change.where}: {outcome}: {change.kind}"
             yield from (f"    {part}" for part in parts(change.old, change.new))
 
 
@@ -446,9 +448,9 @@ def main() -> None:
     )
     parser.add_argument("-o", type=Path, metavar="FILE", help="write the report there as well")
     options = parser.parse_args()
-    told = [f"{machine()}\n", f"| module | mutants | {' | '.join(FATES)} | seen |"]
-    told.append("|---|" + "---:|" * 6)
-    notes, found = list[str](), list[str]()
+    report = [f"{machine()}\n", f"| module | mutants | {' | '.join(OUTCOMES)} | seen |"]
+    report.append("|---|" + "---:|" * 6)
+    notes, survivors = list[str](), list[str]()
     for name in options.part or PARTS:
         began = time.monotonic()
         part, wanted = PARTS[name], options.module or [""]
@@ -456,14 +458,14 @@ def main() -> None:
         if not modules:
             continue
         judge = judged(part, modules, options.most, options.longest)
-        told += rows(judge)
+        report += rows(judge)
         notes.append(f"{name}: {judge.tests} tests, {time.monotonic() - began:.0f} s")
         notes += [f"    left out: {test}" for test in judge.left_out]
-        found += unseen(judge.fates)
-    report = "\n".join([*told, "", *notes, "", *found])
-    print(report)
+        survivors += unseen(judge.outcomes)
+    text = "\n".join([*report, "", *notes, "", *survivors])
+    print(text)
     if options.o:
-        options.o.write_text(report + "\n", encoding="utf-8")
+        options.o.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -304,7 +304,7 @@ def generated_s(
         tempfile.TemporaryDirectory() as folder,
     ):
         provider, began = GeminiProvider("loopback", api_key=KEY, base_url=url), time.monotonic()
-        made = generate_dataset(
+        progress = generate_dataset(
             *("loopback", rows, folder),
             save_every=1000,
             task_dist="0,1",
@@ -312,8 +312,8 @@ def generated_s(
             provider=provider,
             verify=0,
         )
-        assert made.complete, made
-        retries = ", ".join(f"{kind} x{times}" for kind, times in made.retries.most_common())
+        assert progress.complete, progress
+        retries = ", ".join(f"{kind} x{times}" for kind, times in progress.retries.most_common())
         return time.monotonic() - began, retries
 
 
@@ -388,22 +388,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--client", action="store_true", help="also through the real client")
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="write the page here, too")
-    given = parser.parse_args()
-    command = "python -m benchmarks.pacing" + (" --client" if given.client else "")
+    args = parser.parse_args()
+    command = "python -m benchmarks.pacing" + (" --client" if args.client else "")
     lines = [f"# Pacing\n\n`{command}` measured this.\n", *(f"- {a}: {b}" for a, b in machine())]
     parts = {
         "Random 429s: answers a second, 1 s each": random_lines,
         "True limits, after the first minute, 64 threads": limit_lines,
         "A limit that rises: seconds until it is used, the worst of ten moments": rising_lines,
     }
-    if given.client:
+    if args.client:
         parts["Through the real client"] = client_lines
     for title, table in parts.items():
         print(title, file=sys.stderr)
         lines += [f"\n## {title}\n", *table()]
     print(page := "\n".join(lines) + "\n")
-    if given.out:
-        given.out.write_text(page, encoding="utf-8")
+    if args.out:
+        args.out.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -114,9 +114,9 @@ def maths(quick: bool) -> Iterator[Line]:
         yield _judged(f"labelled pairs: {name}", f"of {len(bare):,}", counts)
 
 
-def _judged(what: str, unit: str, found: Sequence[float], better: Better = "") -> Line:
-    theirs = found[1] if len(found) > 1 else NO_MATH_VERIFY
-    return Line(what, unit, found[0], "math_verifier", theirs, "Math-Verify", better)
+def _judged(what: str, unit: str, figures: Sequence[float], better: Better = "") -> Line:
+    theirs = figures[1] if len(figures) > 1 else NO_MATH_VERIFY
+    return Line(what, unit, figures[0], "math_verifier", theirs, "Math-Verify", better)
 
 
 # --- generation ----------------------------------------------------------------------------------
@@ -155,8 +155,8 @@ def _folder(rows: int, rounds: int) -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as name:
         for before, each in resume.filled(Path(name), rows):
             yield Line(f"a row appended to {before:,}", "ms CPU", each, "resume")
-        found = [resume.opened(Path(name), rows) for _ in range(rounds)]
-    cpu, _, peak = (median(values) for values in zip(*found, strict=True))
+        figures = [resume.opened(Path(name), rows) for _ in range(rounds)]
+    cpu, _, peak = (median(values) for values in zip(*figures, strict=True))
     yield Line(f"a folder of {rows:,} rows opened again", "s CPU", cpu, "resume")
     yield Line(f"a folder of {rows:,} rows opened again: peak", "MB", peak, "resume")
 
@@ -171,9 +171,9 @@ def dataset(quick: bool) -> Iterator[Line]:
         yield Line("all of it", "", NO_DATA, "dataset")
         return
     copies = curation.planted_copies(few=quick)
-    yield from _found("dedup", copies, duplicates(copies.rows))
+    yield from _detection("dedup", copies, duplicates(copies.rows))
     leaks = curation.planted_leaks(few=quick)
-    yield from _found("decontaminate", leaks, curation.found_leaks(leaks.rows))
+    yield from _detection("decontaminate", leaks, curation.found_leaks(leaks.rows))
     sides = curation.split_copies(few=quick)
     what, unit = "split: copies on another side than their row", f"of {sides.copies:,}"
     chance = round(sides.by_chance)
@@ -184,15 +184,19 @@ def dataset(quick: bool) -> Iterator[Line]:
         yield Line(f"{name}: {rows:,} rows", "rows a CPU second", median(speeds), "dataset scale")
 
 
-def _found(verb: str, planted: Planted, found: Sequence[Duplicate | Leak]) -> Iterator[Line]:
+def _detection(verb: str, planted: Planted, figures: Sequence[Duplicate | Leak]) -> Iterator[Line]:
     script, plants = f"dataset {verb}", planted.plants
     others = sum("kept" in kind for kind, _ in plants)
-    unit, recall = f"% of {len(plants) - others:,}", 100 * planted.recall(found)
+    unit, recall = f"% of {len(plants) - others:,}", 100 * planted.recall(figures)
     yield Line(f"{verb}: what was planted, found", unit, recall, script)
     if others:
-        taken = sum(count for kind, count in planted.hits(found).items() if "kept" in kind)
-        yield Line(f"{verb}: other tasks taken for copies", f"of {others:,}", taken, script)
-    wrong = sum(one.row <= planted.first for one in found)
+        false_positives = sum(
+            count for kind, count in planted.hits(figures).items() if "kept" in kind
+        )
+        yield Line(
+            f"{verb}: other tasks taken for copies", f"of {others:,}", false_positives, script
+        )
+    wrong = sum(one.row <= planted.first for one in figures)
     yield Line(f"{verb}: other rows taken", f"of {planted.first:,}", wrong, script)
 
 
@@ -214,10 +218,10 @@ def training(quick: bool) -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as folder:
         engines.make(Path(folder) / "model")
         for tokens, share in cases:
-            found = engines.taken_in_turns(named, folder, tokens, share, steps, rounds)
+            figures = engines.taken_in_turns(named, folder, tokens, share, steps, rounds)
             what = f"{tokens} new tokens, {share:.0%} of the groups differ"
-            theirs = median(found["trl"]) if "trl" in found else NO_TRL
-            ours, unit = median(found["local"]), "completions a CPU second"
+            theirs = median(figures["trl"]) if "trl" in figures else NO_TRL
+            ours, unit = median(figures["local"]), "completions a CPU second"
             yield Line(what, unit, ours, "training", theirs, "TRL", "more")
 
 

@@ -49,11 +49,11 @@ def line(task: str, family: str, rows: int) -> tuple[str, int]:
     prompts = {problem.prompt for problem in problems}
     skeletons = {skeleton(prompt) for prompt in prompts}
     per_thousand = len(prompts) * 1000 // rows
-    asked = median(len(problem.prompt) for problem in problems)
-    told = median(len(problem.response) for problem in problems)
+    prompt_length = median(len(problem.prompt) for problem in problems)
+    response_length = median(len(problem.response) for problem in problems)
     text = (
         f"{task:<11}{family:<13}{rows:>6}{len(skeletons):>11}{per_thousand:>15}"
-        f"{asked:>9.0f}{told:>10.0f}{each_ms:>8.2f}"
+        f"{prompt_length:>9.0f}{response_length:>10.0f}{each_ms:>8.2f}"
     )
     return text, len(skeletons)
 

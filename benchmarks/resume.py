@@ -60,7 +60,7 @@ def _append(store: Store, journal: Journal, index: int) -> None:
 
 def filled(folder: Path, rows: int) -> list[tuple[int, float]]:
     """Append so many rows; the milliseconds of CPU that one takes after some, more, and all."""
-    indices, found, made = itertools.count(), [], 0
+    indices, opening_times, row_count = itertools.count(), [], 0
     with Store(folder) as store, closing(Journal(folder)) as journal:
 
         def append(count: int) -> float:
@@ -70,11 +70,11 @@ def filled(folder: Path, rows: int) -> list[tuple[int, float]]:
             return (time.process_time() - began) / count * 1000
 
         for count in sorted({min(100, rows), min(10_000, rows), rows}):
-            append(max(1, count - made))
+            append(max(1, count - row_count))
             each = statistics.median(append(_IN_A_BLOCK) for _ in range(_BLOCKS))
-            found.append((count, each))
-            made = count + _BLOCKS * _IN_A_BLOCK
-    return found
+            opening_times.append((count, each))
+            row_count = count + _BLOCKS * _IN_A_BLOCK
+    return opening_times
 
 
 def _open(folder: Path, rows: int) -> None:
@@ -97,20 +97,20 @@ def opened(folder: Path, rows: int) -> tuple[float, ...]:
 
 def _memory(rows: int, threads: int) -> list[tuple[int, float]]:
     """The megabytes that this process holds while so many rows are made, ten times."""
-    found: list[tuple[int, float]] = []
+    opening_times: list[tuple[int, float]] = []
 
     def look(progress: Progress) -> None:
-        made = progress.accepted["math"]
-        if made >= (len(found) + 1) * rows // 10:
+        row_count = progress.accepted["math"]
+        if row_count >= (len(opening_times) + 1) * rows // 10:
             pages = int(Path("/proc/self/statm").read_text().split()[1])
-            found.append((made, pages * resource.getpagesize() / 2**20))
+            opening_times.append((row_count, pages * resource.getpagesize() / 2**20))
 
     with tempfile.TemporaryDirectory() as folder:
         generate_dataset(
             *("sums", rows, folder), save_every=1000, task_dist="0,1", num_threads=threads,
             provider=Sums(), on_progress=look,
         )  # fmt: skip
-    return found
+    return opening_times
 
 
 def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
@@ -125,24 +125,26 @@ def main() -> None:
     parser.add_argument("--generated", type=int, default=50_000)
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--open", type=Path, help="only open this folder")
-    given = parser.parse_args()
-    if given.open:
-        _open(given.open, given.rows)
+    args = parser.parse_args()
+    if args.open:
+        _open(args.open, args.rows)
         return
     print(f"{machine()}\n")
     with tempfile.TemporaryDirectory() as name:
-        appended = filled(Path(name), given.rows)
+        appended = filled(Path(name), args.rows)
         _table(
             ["rows before", "ms CPU to append one"], [(f"{n:,}", f"{ms:.3f}") for n, ms in appended]
         )
-        found = [opened(Path(name), given.rows) for _ in range(3)]
+        opening_times = [opened(Path(name), args.rows) for _ in range(3)]
         size = sum(file.stat().st_size for file in Path(name).iterdir()) // 2**20
-    seen = [(f"{cpu:.2f}", f"{took:.2f}", f"{peak:.0f}") for cpu, took, peak in found]
-    print(f"Opened again, {given.rows:,} rows, {size} MB:\n")
+    seen = [(f"{cpu:.2f}", f"{took:.2f}", f"{peak:.0f}") for cpu, took, peak in opening_times]
+    print(f"Opened again, {args.rows:,} rows, {size} MB:\n")
     _table(["s CPU", "s", "peak MB"], seen)
-    made = _memory(given.generated, given.threads)
-    print(f"Generating with {given.threads} threads:\n")
-    _table(["rows", "MB held"], [(f"{rows:,}", f"{held:.0f}") for rows, held in made])
+    row_count = _memory(args.generated, args.threads)
+    print(f"Generating with {args.threads} threads:\n")
+    _table(
+        ["rows", "MB held"], [(f"{rows:,}", f"{megabytes:.0f}") for rows, megabytes in row_count]
+    )
 
 
 if __name__ == "__main__":

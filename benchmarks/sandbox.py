@@ -109,7 +109,7 @@ def whole(run: Callable[[], str]) -> Call:
     return call
 
 
-def told(run: Callable[[], str]) -> Call:
+def timed_call(run: Callable[[], str]) -> Call:
     """The time that the program itself prints."""
     return lambda: float(run())
 
@@ -126,9 +126,9 @@ def sandboxed(executor: RewardExecutor, language: str, code: str) -> Callable[[]
 
 def bare(*command: str, **environment: str) -> Callable[[], str]:
     def run() -> str:
-        surroundings = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+        variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
         finished = subprocess.run(
-            command, capture_output=True, check=True, text=True, env=surroundings
+            command, capture_output=True, check=True, text=True, env=variables
         )
         return finished.stdout
 
@@ -165,7 +165,7 @@ def python_times(executor: RewardExecutor, rounds: int) -> Iterator[tuple[str, T
     programs = {"hello": HELLO["python"], "ten imports": IMPORTS, "fib(22)": FIB["python"]}
     ways = {"python3 -c": (sys.executable, "-c"), "-I -S -c": (sys.executable, "-I", "-S", "-c")}
     for name, code in programs.items():
-        timed = told if name == "fib(22)" else whole
+        timed = timed_call if name == "fib(22)" else whole
         calls = {"sandbox": timed(sandboxed(executor, "python", code))}
         calls |= {way: timed(bare(*command, code)) for way, command in ways.items()}
         yield name, medians(calls, rounds)
@@ -194,7 +194,7 @@ def javascript_times(executor: RewardExecutor, rounds: int) -> Iterator[tuple[st
     """Seconds of programs in the sandbox and, where there is one, in node."""
     node = shutil.which("node")
     for name, code in (("hello", HELLO["javascript"]), ("fib(22)", FIB["javascript"])):
-        timed = told if name == "fib(22)" else whole
+        timed = timed_call if name == "fib(22)" else whole
         calls = {"sandbox": timed(sandboxed(executor, "javascript", code))}
         if node:
             calls["node -e"] = timed(bare(node, "-e", code))
@@ -343,9 +343,9 @@ def overshoot_rows(executor: RewardExecutor, rounds: int) -> Iterator[Row]:
 
 def load_times(rounds: int) -> Times:
     """Seconds that a fresh process pays for the import, and for a runtime from the cache."""
-    calls = {"import infinite_rl": told(_fresh(IMPORT))}
+    calls = {"import infinite_rl": timed_call(_fresh(IMPORT))}
     for language in HELLO:
-        calls[f"{language}: load from the cache"] = told(_fresh(LOAD, language))
+        calls[f"{language}: load from the cache"] = timed_call(_fresh(LOAD, language))
     return medians(calls, rounds)
 
 
@@ -369,25 +369,25 @@ def soak_rows(executor: RewardExecutor, count: int) -> Iterator[Row]:
     programs = [*HELLO.items(), ("python", "bytes(10**9)"), ("javascript", "null.x")]
     for language, code in programs * 50:  # what the first runs take is kept and used again
         executor.execute(code, language)
-    before = _held()
+    before = _resources()
     for number in range(count):
         language, code = programs[number % len(programs)]
         executor.execute(code, language)
-    after = _held()
+    after = _resources()
     for name, value in after.items():
         grown = value - before[name]
         flat = grown <= (16 if name == "MiB of memory" else 0)
         yield Row(f"{name} after {count} runs", f"{value} ({grown:+})", "flat", flat)
 
 
-def _held() -> dict[str, int]:
+def _resources() -> dict[str, int]:
     """What this process holds now; files and memory only where the system lists them."""
-    held = {"threads": threading.active_count()}
+    counts = {"threads": threading.active_count()}
     if Path("/proc/self/fd").is_dir():
-        held["open files"] = len(os.listdir("/proc/self/fd"))
+        counts["open files"] = len(os.listdir("/proc/self/fd"))
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-        held["MiB of memory"] = pages * os.sysconf("SC_PAGE_SIZE") // 2**20
-    return held
+        counts["MiB of memory"] = pages * os.sysconf("SC_PAGE_SIZE") // 2**20
+    return counts
 
 
 # --- the machine ---------------------------------------------------------------------------------

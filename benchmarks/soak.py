@@ -230,7 +230,7 @@ def _ending(message: str) -> str:
 # --- the process ---------------------------------------------------------------------------------
 
 
-def held() -> dict[str, int]:
+def resources() -> dict[str, int]:
     """What the process holds now; memory, files and children only where `/proc` is."""
     gc.collect()
     counts = {"threads": threading.active_count()}
@@ -264,15 +264,15 @@ def soak(
     tally = Tally()
     looks: list[dict[str, int]] = []
     tasks = list(schedule(ordinary, hostile))
-    started = told = time.monotonic()
+    started = last_report = time.monotonic()
     with ThreadPoolExecutor(threads) as pool:
         for start in range(0, len(tasks), ROUND):
             some = tasks[start : start + ROUND]
             tally.run(judges, some, pool if len(looks) % 2 else None)
-            looks.append(held())
-            if time.monotonic() - told > 10:
-                told = time.monotonic()
-                done = f"{start + len(some)} runs, {told - started:.0f} s, {looks[-1]}"
+            looks.append(resources())
+            if time.monotonic() - last_report > 10:
+                last_report = time.monotonic()
+                done = f"{start + len(some)} runs, {last_report - started:.0f} s, {looks[-1]}"
                 print(f"{done}, {len(tally.wrong)} wrong, {len(tally.raised)} raised", flush=True)
     return tally, looks
 

@@ -27,10 +27,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3, metavar="N")
     parser.add_argument("--steps", type=int, default=300, metavar="N")
-    given = parser.parse_args()
+    args = parser.parse_args()
     print(machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        compare(Path(folder), given.seeds, given.steps)
+        compare(Path(folder), args.seeds, args.steps)
 
 
 def compare(folder: Path, seeds: int, steps: int) -> None:
@@ -51,17 +51,19 @@ def compare(folder: Path, seeds: int, steps: int) -> None:
     for staleness in STALENESS:
         rewards, rights = [], []
         for seed in range(1, seeds + 1):
-            told: list[float] = []
+            step_rewards: list[float] = []
 
-            def on_step(_: int, values: Mapping[str, Any], told: list[float] = told) -> None:
-                told.append(values["reward"])
+            def on_step(
+                _: int, values: Mapping[str, Any], step_rewards: list[float] = step_rewards
+            ) -> None:
+                step_rewards.append(values["reward"])
 
             config = replace(
                 demo.grpo_config(recipe, sft, folder), seed=seed, max_staleness=staleness
             )
-            found = train(rows.grpo, scorer, config, on_step=on_step)
-            rewards.append(fmean(told[-max(steps // 4, 1) :]))
-            rights.append(sum(demo.greedy(found, rows.test, scorer)))
+            checkpoint = train(rows.grpo, scorer, config, on_step=on_step)
+            rewards.append(fmean(step_rewards[-max(steps // 4, 1) :]))
+            rights.append(sum(demo.greedy(checkpoint, rows.test, scorer)))
             print(f"{staleness:>9}  {seed:>4}  {rewards[-1]:6.3f}  {rights[-1]:>5}", flush=True)
         noise = f", noise {stdev(rewards):.3f}" if seeds > 1 else ""
         print(

@@ -100,7 +100,7 @@ class Part:
 
 def measured(name: str, measure: Measure, quick: bool) -> Part:
     """The lines of a part, from a process of its own: whatever it does, the others go on."""
-    _tell(f"{name} ...")
+    _log(f"{name} ...")
     began, lines, failure = time.monotonic(), list[Line](), ""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         try:
@@ -110,7 +110,7 @@ def measured(name: str, measure: Measure, quick: bool) -> Part:
             failure = " ".join(f"{type(error).__name__}: {error}".split())
             traceback.print_exception(error)
     seconds = time.monotonic() - began
-    _tell(f"{name}: {f'FAILED, {failure}' if failure else f'{len(lines)} lines'}, {seconds:.0f} s")
+    _log(f"{name}: {f'FAILED, {failure}' if failure else f'{len(lines)} lines'}, {seconds:.0f} s")
     about = " ".join((measure.__doc__ or "").split())
     return Part(name, about, lines, seconds, failure)
 
@@ -119,7 +119,7 @@ def _lines(measure: Measure, quick: bool) -> list[Line]:
     return list(measure(quick))
 
 
-def _tell(text: str) -> None:
+def _log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 

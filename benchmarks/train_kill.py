@@ -81,12 +81,12 @@ def rows() -> list[dict[str, Any]]:
     ]
 
 
-def reward(asked: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float]:
+def reward(prompts: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float]:
     """The share of the sum's digits that are right: what a model that knows nothing can learn."""
     return [
         sum(a == b for a, b in zip(row["answer"], text, strict=False)) / len(row["answer"])
         - 0.01 * abs(len(text) - len(row["answer"]))
-        for row, text in zip(asked, texts, strict=True)
+        for row, text in zip(prompts, texts, strict=True)
     ]
 
 
@@ -131,12 +131,12 @@ class Killing:
         if self.kills < kills:
             self.faults.append("the run was done before all kills; give it more --steps")
         self._finish(killed)
-        self._compare(*(self._run(place) for place in (peaceful, killed)))
+        self._compare(*(self._run(run_folder) for run_folder in (peaceful, killed)))
         return self
 
     def _start(self, out: Path) -> BaseProcess:
-        given = {**SHARED, **RUNS[self.name], "max_steps": self.steps, "out": str(out)}
-        config = {**given, "model": str(self.folder / "model")}
+        settings = {**SHARED, **RUNS[self.name], "max_steps": self.steps, "out": str(out)}
+        config = {**settings, "model": str(self.folder / "model")}
         run = self._run(out)
         resume = str(run) if run and newest(run) else ""
         process = PROCESSES.Process(target=child, args=(config, resume, str(self._errors)))
@@ -155,13 +155,13 @@ class Killing:
         process = self._start(out)
         process.join(600)
         if process.exitcode != 0:
-            said = self._errors.read_text(errors="replace").splitlines()
-            self.faults.append(f"a process that was left in peace failed: {said[-1:]}")
+            faults_text = self._errors.read_text(errors="replace").splitlines()
+            self.faults.append(f"a process that was left in peace failed: {faults_text[-1:]}")
 
     def _kill(self, out: Path, source: random.Random) -> bool:
         """Kill a process at a random moment; False if it ended before."""
         run = self._run(out)
-        begun, process = bool(run and newest(run)), self._start(out)
+        had_checkpoint, process = bool(run and newest(run)), self._start(out)
         lines = source.randint(1, MOST_LINES)
         before = self._lines(run)
         while process.is_alive() and self._lines(self._run(out), run, before) < lines:
@@ -172,7 +172,7 @@ class Killing:
         if process.exitcode != -signal.SIGKILL:
             return False
         self.kills += 1
-        self.anew += not begun
+        self.anew += not had_checkpoint
         if run := self._run(out):
             self.in_saving += any((run / "checkpoints").glob(".*.part"))
             for path in ready(run):
@@ -189,11 +189,11 @@ class Killing:
         if peaceful is None or killed is None:
             self.faults.append("there is no run")
             return
-        expected, found = (list(map(_unclocked, self._steps(run))) for run in (peaceful, killed))
+        expected, actual = (list(map(_unclocked, self._steps(run))) for run in (peaceful, killed))
         self.resumed = len(list(read_events(killed, "resumed")))
-        if [event["step"] for event in found] != list(range(1, self.steps + 1)):
-            self.faults.append(f"the steps are {[event['step'] for event in found]}")
-        differ = [a["step"] for a, b in zip(expected, found, strict=False) if a != b]
+        if [event["step"] for event in actual] != list(range(1, self.steps + 1)):
+            self.faults.append(f"the steps are {[event['step'] for event in actual]}")
+        differ = [a["step"] for a, b in zip(expected, actual, strict=False) if a != b]
         if differ:
             self.faults.append(f"the numbers of steps {differ[:5]} differ ({len(differ)} in all)")
         if list(read_rollouts(peaceful)) != list(read_rollouts(killed)):
@@ -219,14 +219,14 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20, help="for each kind of run")
     parser.add_argument("--steps", type=int, default=200, help="of each kind of run")
     parser.add_argument("--only", choices=RUNS, help="this kind of run")
-    given = parser.parse_args()
+    args = parser.parse_args()
     print("| run | kills | in the middle of a save | begun anew | resumed | steps | faults |")
     print("|---|---:|---:|---:|---:|---:|---|")
-    for name in [given.only] if given.only else RUNS:
-        done = killed(name, given.kills, given.steps)
-        said = "; ".join(done.faults) or "none"
+    for name in [args.only] if args.only else RUNS:
+        done = killed(name, args.kills, args.steps)
+        faults_text = "; ".join(done.faults) or "none"
         counts = f"{done.kills} | {done.in_saving} | {done.anew} | {done.resumed}"
-        print(f"| {name} | {counts} | {done.steps} | {said} |", flush=True)
+        print(f"| {name} | {counts} | {done.steps} | {faults_text} |", flush=True)
 
 
 if __name__ == "__main__":

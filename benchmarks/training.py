@@ -42,7 +42,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--steps", type=int, default=8, help="updates a run (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (default %(default)s)")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     quieten()
     with tempfile.TemporaryDirectory() as folder:
         size = make(Path(folder) / "model")
@@ -54,13 +54,13 @@ def main() -> None:
         print("|---|---|---|---|---|")
         for tokens in (4, 16, 64):
             for share in (1.0, 0.25, 0.0):
-                rates = taken_in_turns(OPTIONS, folder, tokens, share, asked.steps, asked.rounds)
-                local, trl = (median(found) for found in rates.values())
-                told = " | ".join(
-                    f"{median(found):,.0f} ({min(found):,.0f} to {max(found):,.0f})"
-                    for found in rates.values()
+                rates = taken_in_turns(OPTIONS, folder, tokens, share, args.steps, args.rounds)
+                local, trl = (median(rates_of) for rates_of in rates.values())
+                cells = " | ".join(
+                    f"{median(rates_of):,.0f} ({min(rates_of):,.0f} to {max(rates_of):,.0f})"
+                    for rates_of in rates.values()
                 )
-                print(f"| {tokens} | {share:.0%} | {told} | {local / trl:.1f} |", flush=True)
+                print(f"| {tokens} | {share:.0%} | {cells} | {local / trl:.1f} |", flush=True)
 
 
 def quieten() -> None:
@@ -76,8 +76,8 @@ def taken_in_turns(
     """Completions a CPU second of each run, by engine; they take turns."""
     rates: dict[str, list[float]] = {engine: [] for engine in engines}
     for _ in range(rounds):
-        for engine, found in rates.items():
-            found.append(rate(engine, folder, tokens, share, steps))
+        for engine, rates_of in rates.items():
+            rates_of.append(rate(engine, folder, tokens, share, steps))
     return rates
 
 
@@ -113,11 +113,11 @@ def rate(engine: str, folder: str, tokens: int, share: float, steps: int) -> flo
         {"id": str(n), "type": "math", "prompt": f"{n * n} + {n} = ?", "answer": str(n * n + n)}
         for n in range(64)
     ]
-    telling = int(share * len(rows))
+    informative = int(share * len(rows))
 
     def reward(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float]:
         pairs = zip(rows, texts, strict=True)
-        return [distinct(text) if int(row["id"]) < telling else 1.0 for row, text in pairs]
+        return [distinct(text) if int(row["id"]) < informative else 1.0 for row, text in pairs]
 
     moments: list[float] = []
     train(rows, reward, config, on_step=lambda *_: moments.append(time.process_time()))

@@ -44,54 +44,54 @@ _Z = 1.96
 # --- The rule, exactly ---------------------------------------------------------------------------
 
 
-class Fate(NamedTuple):
+class Course(NamedTuple):
     """The probability that a row is kept, and the solutions to be expected."""
 
-    kept: float
+    accepted: float
     solutions: float
 
 
-def sequential(agree: float, rival: float, *, repaired: bool = False) -> Fate:
+def sequential(agree: float, rival: float, *, repaired: bool = False) -> Course:
     """Two solutions, then one after another until `decide` ends it.
 
     Each agrees with the row with probability `agree`, with one rival answer with `rival`, and else
     with nothing.
     """
-    kept = solutions = 0.0
+    accepted = solutions = 0.0
     courses = [(0, 0, 0, 0, 1.0)]
     while courses:
-        asked, agreeing, against, alone, chance = courses.pop()
-        if asked >= 2:
-            result = ConsistencyResult(asked, asked, agreeing, max(against, min(1, alone)))
+        sampled, agreeing, against, alone, chance = courses.pop()
+        if sampled >= 2:
+            result = ConsistencyResult(sampled, sampled, agreeing, max(against, min(1, alone)))
             fault = decide(result, max_solutions=MAX_SOLUTIONS, repaired=repaired)
             if fault is not None:
-                kept += chance * (fault == "")
-                solutions += chance * asked
+                accepted += chance * (fault == "")
+                solutions += chance * sampled
                 continue
         courses += [
-            (asked + 1, agreeing + 1, against, alone, chance * agree),
-            (asked + 1, agreeing, against + 1, alone, chance * rival),
-            (asked + 1, agreeing, against, alone + 1, chance * (1 - agree - rival)),
+            (sampled + 1, agreeing + 1, against, alone, chance * agree),
+            (sampled + 1, agreeing, against + 1, alone, chance * rival),
+            (sampled + 1, agreeing, against, alone + 1, chance * (1 - agree - rival)),
         ]
-    return Fate(kept, solutions)
+    return Course(accepted, solutions)
 
 
-def fixed_four(agree: float, rival: float, *, repaired: bool = False) -> Fate:  # noqa: ARG001
+def fixed_four(agree: float, rival: float, *, repaired: bool = False) -> Course:  # noqa: ARG001
     """Always four solutions, of which two must agree, and more than with any other answer."""
-    kept = 0.0
+    accepted = 0.0
     for i in range(2, 5):
         for j in range(min(i, 5 - i)):
             ways = math.comb(4, i) * math.comb(4 - i, j)
-            kept += ways * agree**i * rival**j * (1 - agree - rival) ** (4 - i - j)
-    return Fate(kept, 4.0)
+            accepted += ways * agree**i * rival**j * (1 - agree - rival) ** (4 - i - j)
+    return Course(accepted, 4.0)
 
 
-def unverified(agree: float, rival: float, *, repaired: bool = False) -> Fate:  # noqa: ARG001
+def unverified(agree: float, rival: float, *, repaired: bool = False) -> Course:  # noqa: ARG001
     """No solutions: every row is kept."""
-    return Fate(1.0, 0.0)
+    return Course(1.0, 0.0)
 
 
-def exact(accuracy: float, meets: float, rule: Callable[..., Fate]) -> tuple[float, float, float]:
+def exact(accuracy: float, meets: float, rule: Callable[..., Course]) -> tuple[float, float, float]:
     """The share of wrong rows among the kept, of right rows lost, and solutions a candidate.
 
     Without verification, faults that are no faults of form are not sent back.
@@ -104,13 +104,13 @@ def exact(accuracy: float, meets: float, rule: Callable[..., Fate]) -> tuple[flo
         (mended * (1 - BENT), True, rule(hit, miss, repaired=True)),
         (mended * BENT, False, rule(miss, hit, repaired=True)),
     ]
-    kept = {is_right: 0.0 for is_right in (True, False)}
-    for share, is_right, fate in parts:
-        kept[is_right] += share * fate.kept
+    accepted = {is_right: 0.0 for is_right in (True, False)}
+    for share, is_right, course in parts:
+        accepted[is_right] += share * course.accepted
     right = sum(share for share, is_right, _ in parts if is_right)
     total = sum(share for share, _, _ in parts)
-    calls = sum(share * fate.solutions for share, _, fate in parts) / total
-    return kept[False] / (kept[True] + kept[False]), 1 - kept[True] / right, calls
+    calls = sum(share * course.solutions for share, _, course in parts) / total
+    return accepted[False] / (accepted[True] + accepted[False]), 1 - accepted[True] / right, calls
 
 
 def exact_table() -> Iterator[str]:
@@ -227,12 +227,12 @@ _FUNCTIONS = (
 
 
 def _code(language: str, number: int, chance: random.Random) -> Task:
-    found, k = _FUNCTIONS[number % len(_FUNCTIONS)], chance.randint(2, 9)
+    match, k = _FUNCTIONS[number % len(_FUNCTIONS)], chance.randint(2, 9)
     lists = [[], [k], [0, k, 2 * k], [chance.randint(-9, 30) for _ in range(5)], [3 * k, 1, k, 0]]
     lists.append([chance.randint(-9, 30) for _ in range(7)])
 
     def tests(which: int) -> str:
-        values = [(json.dumps(xs), found.host[which](xs, k)) for xs in lists]
+        values = [(json.dumps(xs), match.host[which](xs, k)) for xs in lists]
         if language == "python":
             return json.dumps({"tests": [f"assert f({xs}) == {value}" for xs, value in values]})
         check = "require('assert').strictEqual"
@@ -246,10 +246,10 @@ def _code(language: str, number: int, chance: random.Random) -> Task:
         }
         return f"\n{fenced(lines[language], language)}\n"
 
-    right, planted = getattr(found, language)
+    right, planted = getattr(match, language)
     return Task(
-        f"{language}, {found.name}",
-        f"Write f(xs): {found.says.format(k=k)}. xs is a list of integers. (task {number})",
+        f"{language}, {match.name}",
+        f"Write f(xs): {match.says.format(k=k)}. xs is a list of integers. (task {number})",
         (tests(0), program(right)),
         (tests(1), program(planted)),
         lambda n: program(f"{right} + {1000 + n}"),
@@ -306,9 +306,9 @@ class Solver:
     def complete(self, system: str, prompt: str, seed: int) -> Completion:  # noqa: ARG002
         """A solution, by the seed alone."""
         chance = random.Random(seed)
-        found = _TASK.search(prompt)
-        assert found is not None, "a solver sees the whole prompt"
-        task = self.author.tasks[int(found[1])]
+        match = _TASK.search(prompt)
+        assert match is not None, "a solver sees the whole prompt"
+        task = self.author.tasks[int(match[1])]
         content = task.alone(seed)
         if chance.random() < self.accuracy:
             content = task.right[1]
@@ -360,10 +360,10 @@ def run(language: str, rows: int, accuracy: float, meets: float, verify: int) ->
         numbers: dict[str, int] = {}
 
         def tally(row: dict[str, str]) -> tuple[Tally, bool]:
-            found = _TASK.search(row["prompt"])
-            assert found is not None
-            task = author.tasks[int(found[1])]
-            numbers[row["slot"]] = int(found[1])
+            match = _TASK.search(row["prompt"])
+            assert match is not None
+            task = author.tasks[int(match[1])]
+            numbers[row["slot"]] = int(match[1])
             return tallies.setdefault(task.family, Tally()), row["answer"] == task.right[0]
 
         for row in read_rows(out / DATASET):
@@ -377,11 +377,11 @@ def run(language: str, rows: int, accuracy: float, meets: float, verify: int) ->
                 each.wrong_stopped += not is_right
         slots: Counter[str] = Counter()
         for slot, _ in answers(out):
-            place, _, solve = str(slot).partition("/solve")
-            tallies[author.tasks[numbers[place]].family].calls += 1
-            slots[place] += bool(solve)
-        for place, count in slots.items():
-            each = tallies[author.tasks[numbers[place]].family]
+            slot_name, _, solve = str(slot).partition("/solve")
+            tallies[author.tasks[numbers[slot_name]].family].calls += 1
+            slots[slot_name] += bool(solve)
+        for slot_name, count in slots.items():
+            each = tallies[author.tasks[numbers[slot_name]].family]
             each.solutions += count
             each.candidates += count > 0
     return tallies
@@ -399,12 +399,12 @@ def interval(part: int, whole: int) -> str:
 
 def line(name: str, each: Tally) -> str:
     """A line of the second table."""
-    kept = each.right + each.wrong
+    accepted = each.right + each.wrong
     candidates = f"{each.solutions / each.candidates:.2f}" if each.candidates else "-"
     return (
-        f"| {name} | {kept} | {interval(each.wrong, kept)} "
+        f"| {name} | {accepted} | {interval(each.wrong, accepted)} "
         f"| {interval(each.right_lost, each.right + each.right_lost)} | {each.wrong_stopped} "
-        f"| {candidates} | {each.calls / max(1, kept):.2f} |"
+        f"| {candidates} | {each.calls / max(1, accepted):.2f} |"
     )
 
 
@@ -420,14 +420,14 @@ def pipeline_table(math_rows: int, code_rows: int) -> Iterator[str]:
     for language, rows in (("", math_rows), ("python", code_rows), ("javascript", code_rows)):
         kind = language or "math"
         if rows:
-            made = run(language, rows, 0.9, 0.2, 0)
-            yield line(f"`--verify 0`, {kind}", sum(made.values(), Tally()))
+            outcome = run(language, rows, 0.9, 0.2, 0)
+            yield line(f"`--verify 0`, {kind}", sum(outcome.values(), Tally()))
         for accuracy in ACCURACIES if rows else ():
             for meets in MEETINGS if not language else (0.2,):
                 count = rows if meets == 0.2 else rows // 4
-                made = run(language, count, accuracy, meets, MAX_SOLUTIONS)
-                yield line(f"{accuracy}, {meets}, **{kind}**", sum(made.values(), Tally()))
-                for family, each in sorted(made.items()) if meets == 0.2 else ():
+                outcome = run(language, count, accuracy, meets, MAX_SOLUTIONS)
+                yield line(f"{accuracy}, {meets}, **{kind}**", sum(outcome.values(), Tally()))
+                for family, each in sorted(outcome.items()) if meets == 0.2 else ():
                     yield line(f"{accuracy}, {meets}, {family}", each)
 
 
@@ -436,7 +436,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--math", type=int, default=2000, help="rows of mathematics where h is 0.2")
     parser.add_argument("--code", type=int, default=300, help="rows of each language, for each p")
     parser.add_argument("--save", type=Path, help="write the tables to this file, too")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     lines: list[str] = []
 
     def say(text: str) -> None:
@@ -444,16 +444,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         lines.append(text)
 
     say("# Truth: what self-consistency lets in, loses and costs\n")
-    say(f"`python -m benchmarks.truth --math {given.math} --code {given.code}`; {machine()}\n")
+    say(f"`python -m benchmarks.truth --math {args.math} --code {args.code}`; {machine()}\n")
     say(" ".join((__doc__ or "").split("\n\n")[2].split()) + "\n")
     say("## The rule alone, exact\n")
     for text in exact_table():
         say(text)
     say("\n## Through the real pipeline\n")
-    for text in pipeline_table(given.math, given.code):
+    for text in pipeline_table(args.math, args.code):
         say(text)
-    if given.save:
-        given.save.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if args.save:
+        args.save.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ def test_the_probabilities_of_the_rules_docstring_are_its_own() -> None:
     kept, let_in = (line.split()[-3:] for line in lines if "rows kept  " in line)
     for column, accuracy in enumerate((0.5, 0.7, 0.9)):
         miss = (1 - accuracy) * 0.2
-        assert f"{sequential(accuracy, miss).kept:.3f}" == kept[column]
-        assert f"{sequential(miss, accuracy).kept:.3f}" == let_in[column]
+        assert f"{sequential(accuracy, miss).accepted:.3f}" == kept[column]
+        assert f"{sequential(miss, accuracy).accepted:.3f}" == let_in[column]
 
 
 def test_nothing_is_as_false_as_no_verification_nor_as_wasteful_as_four() -> None:
