@@ -89,7 +89,7 @@ def published(monkeypatch: pytest.MonkeyPatch) -> Publishing:
 
 
 def test_each_checkpoint_the_last_one_and_the_traces_are_published(
-    folder: RunFolder, tmp_path: Path
+    folder: RunFolder, tmp_path: Path, published: Publishing
 ) -> None:
     told = config(tmp_path)
     with Publisher(folder, told) as publisher:
@@ -98,12 +98,18 @@ def test_each_checkpoint_the_last_one_and_the_traces_are_published(
     assert there(folder, told.checkpoint_uri) == {"step2": 2, "step4": 4, "final": 4}
     final = fetch(f"{told.checkpoint_uri}/{folder.path.name}_final")
     assert (final / "model.safetensors").read_text() == "weights 4"
+    for name in ("config.yaml", "run_manifest.json"):  # a checkpoint alone names its config
+        assert (final / name).read_text() == (folder.path / name).read_text()
     traces = fetch(f"{told.trace_uri}/{folder.path.name}")
     assert {"config.yaml", "run_manifest.json", "rollouts.jsonl"} <= {*map(str, names(traces))}
     kinds = [event["kind"] for event in read_events(traces)]
     assert kinds.count("train") == 2 and kinds.count(PUBLISHED) == 3
     assert names(folder.path / "checkpoints") == ["step_2", "step_4"]
+    assert names(folder.path / "checkpoints" / "step_4") == [checkpoint.READY, "model.safetensors"]
     assert not (folder.path / publishing.FOLDER).exists()
+    sent = folder.path.name.rpartition("_")[2]
+    assert published.names[0] == published.names[-1] == sent, "before the first, after the last"
+    assert published.names.index("step2") > 0
 
 
 def names(folder: Path) -> list[str]:
@@ -204,27 +210,6 @@ def test_no_more_wait_than_the_run_keeps(
     assert f"not published: {folder.path.name}_step2 (newer ones wait" in caplog.text
 
 
-def test_a_checkpoint_alone_tells_what_its_run_was_begun_with(
-    folder: RunFolder, tmp_path: Path
-) -> None:
-    told = config(tmp_path, trace_uri="")
-    with Publisher(folder, told) as publisher:
-        publisher.saved(path := save(folder, 1))
-    found = fetch(f"{told.checkpoint_uri}/{folder.path.name}_step1")
-    for name in ("config.yaml", "run_manifest.json"):
-        assert (found / name).read_text() == (folder.path / name).read_text()
-    assert names(path) == [checkpoint.READY, "model.safetensors"]
-
-
-def test_what_happened_is_published_before_the_checkpoint_that_follows_it(
-    folder: RunFolder, tmp_path: Path, published: Publishing
-) -> None:
-    with Publisher(folder, config(tmp_path)) as publisher:
-        publisher.saved(save(folder, 1))
-    traces = folder.path.name.rpartition("_")[2]
-    assert published.names == [traces, "step1", "final", traces]
-
-
 def test_a_run_that_ends_in_an_error_has_no_final_checkpoint(
     folder: RunFolder, tmp_path: Path
 ) -> None:
@@ -236,31 +221,14 @@ def test_a_run_that_ends_in_an_error_has_no_final_checkpoint(
     assert there(folder, told.trace_uri)
 
 
-def test_who_wants_to_leave_does_not_wait(
-    folder: RunFolder, tmp_path: Path, published: Publishing
-) -> None:
-    told = config(tmp_path)
-    published.go_on.clear()
-    with suppress(KeyboardInterrupt), Publisher(folder, told) as publisher:
-        publisher.saved(save(folder, 1))
-        raise KeyboardInterrupt
-    publishers = [each for each in threading.enumerate() if each.name == "publisher"]
-    published.go_on.set()
-    for thread in publishers:
-        thread.join(30)
-    assert list_published(told.checkpoint_uri) == []
-
-
 def test_what_is_under_way_when_somebody_leaves_ends_without_a_traceback(
     folder: RunFolder, tmp_path: Path, published: Publishing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raised: list[object] = []
     monkeypatch.setattr(threading, "excepthook", raised.append)
+    told = config(tmp_path, trace_uri="")
     published.go_on.clear()
-    with (
-        suppress(KeyboardInterrupt),
-        Publisher(folder, config(tmp_path, trace_uri="")) as publisher,
-    ):
+    with suppress(KeyboardInterrupt), Publisher(folder, told) as publisher:
         publisher.saved(save(folder, 1))
         assert published.begun.wait(30)
         publishers = [each for each in threading.enumerate() if each.name == "publisher"]
@@ -270,6 +238,7 @@ def test_what_is_under_way_when_somebody_leaves_ends_without_a_traceback(
     for thread in publishers:
         thread.join(30)
     assert publishers and not raised and not any(each.is_alive() for each in publishers)
+    assert list_published(told.checkpoint_uri) == [], "an interrupt does not wait"
 
 
 def test_a_run_that_was_killed_publishes_what_it_owed_and_no_more(
@@ -333,17 +302,12 @@ def begun(tmp_path: Path, name: str, place: str) -> None:
         assert not (tmp_path / "none").exists()
 
 
-@pytest.mark.parametrize("name", ["checkpoint_uri", "trace_uri"])
-def test_a_bucket_that_is_not_there_ends_the_run_before_it_begins(
-    s3: Any, tmp_path: Path, name: str
+def test_an_unusable_destination_ends_the_run_before_it_begins(
+    s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UsageError, match="no bucket no-such-bucket"):
-        begun(tmp_path, name, "s3://no-such-bucket/a/")
-
-
-def test_without_boto3_a_run_that_publishes_to_s3_gets_no_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    for name in ("checkpoint_uri", "trace_uri"):
+        with pytest.raises(UsageError, match="no bucket no-such-bucket"):
+            begun(tmp_path, name, "s3://no-such-bucket/a/")
     monkeypatch.setitem(sys.modules, "boto3", None)
     monkeypatch.setitem(sys.modules, "boto3.session", None)
     with pytest.raises(UsageError, match="S3 needs boto3"):
