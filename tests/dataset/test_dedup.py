@@ -314,3 +314,6 @@ def test_of_a_crowd_the_latest_come_and_first_those_that_agree_in_more() -> None
     assert bands.alike(bands.tags(other), 3) == [1_999, 1_998, 1_997]
     other[:8] = crowd[4][:8]
     assert bands.alike(bands.tags(other), 3)[0] == 4
+    both = np.concatenate([crowd[0][:8], crowd[1][8:]])
+    few = filled(crowd[:2])
+    assert (few.alike(few.tags(both), 2), few.alike(few.tags(both), 1)) == ([1, 0], [1])

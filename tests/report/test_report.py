@@ -237,6 +237,8 @@ def test_similar_prompts_come_first_and_different_ones_not_at_all() -> None:
     assert first == (0, 3, 1.0)
     assert {second[:2], third[:2]} == {(0, 2), (2, 3)}
     assert 0.3 < second[2] == third[2] < 1
+    little = ["how many sheep are " + " ".join(f"{name}{n}" for n in range(9)) for name in "ab"]
+    assert similar_prompts(little) == [], "one trigram in common is below the least similarity"
 
 
 def test_ten_thousand_prompts_of_one_template_propose_few_pairs() -> None:
