@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from operator import add
 from pathlib import Path
 from typing import IO, Any
 
@@ -294,7 +293,7 @@ class Journal(AppendOnlyFile):
         self._reserve.unlink(missing_ok=True)
 
     def _scan(self) -> None:
-        end, tokens = 0, [0, 0, 0, 0]
+        end = prompt = cached = thinking = output = 0
         for end, line, prefix in _lines(self.path):
             quoted, kind = prefix.group(1, 2)
             if kind in (b"sent", b"batch"):
@@ -310,11 +309,14 @@ class Journal(AppendOnlyFile):
                 self.failures[name] += 1
                 continue
             self._offsets[name] = end - len(line)
-            tokens = [*map(add, tokens, map(int, prefix.group(4, 5, 6, 7)))]
+            prompt += int(prefix[4])
+            cached += int(prefix[5])
+            thinking += int(prefix[6])
+            output += int(prefix[7])
             self.spending.count(None if prefix[3] == b"null" else float(prefix[3]))
         if end < self.path.stat().st_size:
             self._file.truncate(end)
-        self.spending.usage = _usage(tokens)
+        self.spending.usage = Usage(prompt, output, cached, thinking)
 
 
 def _allocate(file: IO[bytes], size: int) -> None:
