@@ -236,9 +236,7 @@ class Family:
         """The task of the row "pipeline": its function does the steps in order on its argument."""
         last, row = steps[-1], self.row("pipeline")
         parameters = {"how": last.explanation, "type": last.returns, **parameters}
-        task = self.task(
-            draw, "pipeline", parameters, lambda value: run(steps, value), edges, draw_input
-        )
+        task = self.task(draw, "pipeline", parameters, partial(run, steps), edges, draw_input)
         python, javascript = (
             [helper for step in steps for helper in getattr(step, f"helpers_{language}")]
             for language in DIALECTS

@@ -185,8 +185,10 @@ def roman(n: int) -> str:
 
 
 def read_formula(part: str, p: Any) -> list[int]:
+    ranks = (p.one + p.two,) if p.equal else (p.one, p.two)
+
     def value(text: str) -> int:
-        for operators in (p.one + p.two,) if p.equal else (p.one, p.two):
+        for operators in ranks:
             for i in reversed(range(len(text))):
                 if text[i] in operators and text[:i].count("(") == text[:i].count(")"):
                     return OPERATIONS[text[i]](value(text[:i]), value(text[i + 1 :]))
@@ -220,7 +222,7 @@ READERS: dict[str, Reference] = {
     "repeats": read_repeat,
     "durations": read_duration,
     "romans": lambda part, p: [next(n for n in range(1, 90) if roman(n) == part)],
-    "digits": lambda part, p: [sum(int(c) * p.base**i for i, c in enumerate(reversed(part)))],
+    "digits": lambda part, p: [int(part, p.base)],
     "formulas": read_formula,
     "postfix": read_postfix,
     "depths": read_depths,

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -38,8 +38,11 @@ from .draw import Draw
 Parameters = Mapping[str, Any]
 
 _FOLDER = Path(__file__).parent / "tables"
-_CHOICE = re.compile(r"«(\w+)(?:([=>])(-?\w+))?:(.*?)(?:(?<!\|)\|(?!\|)(.*?))?»")
-_VALUE = re.compile(r"\$(?:([a-z]\w*)|\((abs )?([a-z]\w*?)([+-]\d+)?\))")
+_PLACEHOLDER = re.compile(
+    r"«(?P<condition>\w+)(?:(?P<sign>[=>])(?P<operand>-?\w+))?"
+    r":(?P<then>.*?)(?:(?<!\|)\|(?!\|)(?P<else>.*?))?»"
+    r"|\$(?:(?P<plain>[a-z]\w*)|\((?P<abs>abs )?(?P<name>[a-z]\w*?)(?P<offset>[+-]\d+)?\))"
+)
 _RANGE = re.compile(r"(?:(\w+) \+ )?(\S+)\.\.(\S+)( except 0)?")
 
 
@@ -52,7 +55,8 @@ class Row:
 
     def text(self, key: str, parameters: Parameters) -> str:
         """The field with its parameters filled in; "" if the row has none."""
-        return fill(self.fields.get(key, ""), parameters)
+        template = self.fields.get(key)
+        return fill(template, parameters) if template else ""
 
     def lines(self, key: str, parameters: Parameters) -> tuple[str, ...]:
         """The lines of a field, filled in, without empty ones."""
@@ -96,28 +100,50 @@ def fill(template: str, parameters: Parameters) -> str:
     """The template with its parameters filled in. Raises KeyError for an unknown one."""
     if "$" not in template and "«" not in template:
         return template
+    lines = []
+    for line in template.split("\n"):
+        pieces = [one if isinstance(one, str) else one(parameters) for one in _compiled(line)]
+        text = "".join(pieces)
+        if text.strip() or not line.strip():
+            lines.append(text)
+    return "\n".join(lines)
 
-    def chosen(match: re.Match[str]) -> str:
-        name, sign, operand, then, otherwise = match.groups("")
+
+@cache
+def _compiled(line: str) -> tuple[str | Callable[[Parameters], str], ...]:
+    """The pieces of a line of a template: texts, and functions of the parameters."""
+    pieces: list[str | Callable[[Parameters], str]] = []
+    end = 0
+    for match in _PLACEHOLDER.finditer(line):
+        build = _choice if match["condition"] else _value
+        pieces += [line[end : match.start()], build(match)]
+        end = match.end()
+    return tuple(filter(None, [*pieces, line[end:]]))
+
+
+def _choice(match: re.Match[str]) -> Callable[[Parameters], str]:
+    name, sign, operand = match["condition"], match["sign"], match["operand"]
+    then, otherwise = match["then"], match["else"] or ""
+
+    def text(parameters: Parameters) -> str:
         value = parameters[name]
         if sign:
             value = str(value) == operand if sign == "=" else value > int(operand)
-        return then if value else otherwise
+        return fill(then if value else otherwise, parameters)
 
-    def filled(match: re.Match[str]) -> str:
-        plain, absolute, name, offset = match.groups()
-        value = parameters[plain or name]
+    return text
+
+
+def _value(match: re.Match[str]) -> Callable[[Parameters], str]:
+    name, absolute, offset = match["plain"] or match["name"], match["abs"], match["offset"]
+
+    def text(parameters: Parameters) -> str:
+        value = parameters[name]
         if absolute or offset:
-            return str(abs(value) if absolute else value + int(offset))
+            value = abs(value) if absolute else value + int(offset)
         return fill(value, parameters) if isinstance(value, str) else str(value)
 
-    def line_of(line: str) -> str | None:
-        text = _VALUE.sub(filled, _CHOICE.sub(chosen, line) if "«" in line else line)
-        return text if text.strip() or not line.strip() else None
-
-    if "\n" not in template:
-        return line_of(template) or ""
-    return "\n".join(text for text in map(line_of, template.split("\n")) if text is not None)
+    return text
 
 
 def draw_parameters(draw: Draw, specification: str, parameters: Parameters) -> dict[str, Any]:
