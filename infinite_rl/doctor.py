@@ -1,7 +1,7 @@
-"""What of an installation is there, compiled and reachable, and what to do about the rest.
+"""Check an installation: packages, sandboxes, GPU, keys and services, and how to repair them.
 
-A `Finding` says one thing. What nothing works without is "broken" where it is missing; what only
-some verbs ask for is "absent". No value of a key is in any of them.
+A `Finding` is about one part. A missing part is "broken" if nothing works without it, and "absent"
+if only some verbs need it. No value of a key is in any finding.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SERVICES = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing about an installation: how it is, and what mends it, "" where nothing must."""
+    """One part of an installation: its state, and how to repair it ("": nothing to do)."""
 
     part: str
     state: State
@@ -52,10 +52,10 @@ class Finding:
 
 
 def findings(online: bool = False) -> Iterator[Finding]:
-    """Everything about this installation, each as soon as it is known.
+    """Check this installation, and yield each finding as soon as it is made.
 
-    The sandboxes are compiled if they are not, and run a program each. `online` has the services
-    asked whether they answer, without a key and at no cost.
+    Each sandbox is compiled if necessary, and runs a program. With `online`, the services are
+    contacted, without a key and at no cost.
     """
     yield _python()
     yield from _packages()
@@ -80,35 +80,34 @@ def _python() -> Finding:
 def _packages() -> Iterator[Finding]:
     """What the package itself needs, and each of its extras."""
     try:
-        told = requires("infinite-rl") or []
+        requirements = requires("infinite-rl") or []
     except PackageNotFoundError:
         todo = "run `pip install -e .` in the project's folder"
         yield Finding("infinite-rl", "broken", "this checkout is not installed", todo)
         return
     wanted: dict[str, list[re.Match[str]]] = {"": []}
-    for one in filter(None, map(_REQUIREMENT.match, told)):
+    for one in filter(None, map(_REQUIREMENT.match, requirements)):
         wanted.setdefault(one["extra"] or "", []).append(one)
     for extra, packages in wanted.items():
         part = f"extra {extra}" if extra else f"infinite-rl {version('infinite-rl')}"
-        missing = [lack for one in packages if (lack := _lack(one))]
-        if not missing:
-            yield Finding(
-                part, "ok", ", ".join(f"{one['name']} {version(one['name'])}" for one in packages)
-            )
-            continue
-        what = f"infinite-rl[{extra}]" if extra else "infinite-rl"
-        todo = f"pip install '{what}'"
-        yield Finding(part, "absent" if extra else "broken", "; ".join(missing), todo)
+        if missing := [fault for one in packages if (fault := _fault(one))]:
+            todo = f"pip install 'infinite-rl{f'[{extra}]' if extra else ''}'"
+            yield Finding(part, "absent" if extra else "broken", "; ".join(missing), todo)
+        else:
+            versions = (f"{one['name']} {version(one['name'])}" for one in packages)
+            yield Finding(part, "ok", ", ".join(versions))
 
 
-def _lack(one: re.Match[str]) -> str:
-    """What keeps a requirement from being met, "" for nothing."""
+def _fault(one: re.Match[str]) -> str:
+    """Why a requirement is not met, "" if it is."""
     try:
-        found = version(one["name"])
+        installed = version(one["name"])
     except PackageNotFoundError:
         return f"{one['name']} is not installed"
-    met = found == one["least"] if one["how"] == "==" else _numbers(found) >= _numbers(one["least"])
-    return "" if met else f"{one['name']} is {found}, and {one['how']}{one['least']} is needed"
+    met = installed == one["least"] or (
+        one["how"] == ">=" and _numbers(installed) >= _numbers(one["least"])
+    )
+    return "" if met else f"{one['name']} is {installed}, and {one['how']}{one['least']} is needed"
 
 
 def _numbers(text: str) -> list[int]:
@@ -157,47 +156,35 @@ def _sandbox(runtime: Runtime) -> Finding:
 
 def _gpu() -> Finding:
     try:
-        told = subprocess.run(
-            ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"],
-            capture_output=True,
-            text=True,
-            timeout=_WAIT_S,
-        )
+        query = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"]
+        done = subprocess.run(query, capture_output=True, text=True, timeout=_WAIT_S)
+        names = [line.strip() for line in done.stdout.splitlines() if line.strip()]
     except (OSError, subprocess.TimeoutExpired):
+        names = []
+    if not names or done.returncode:
         return Finding("GPU", "absent", "no NVIDIA GPU is found; training and sampling use the CPU")
-    names = [line.strip() for line in told.stdout.splitlines() if line.strip()]
-    if told.returncode or not names:
-        return Finding("GPU", "absent", "nvidia-smi finds none; training and sampling use the CPU")
     return Finding("GPU", "ok", "; ".join(names))
 
 
 def _keys() -> Iterator[Finding]:
     for name in KEY_VARIABLES:
-        if os.environ.get(name, "").strip():
-            yield Finding(name, "ok", "is set")
-        else:
-            yield Finding(name, "absent", "is not set")
+        is_set = bool(os.environ.get(name, "").strip())
+        yield Finding(name, "ok" if is_set else "absent", "is set" if is_set else "is not set")
 
 
 def _service(name: str) -> Finding:
-    """Whether a service answers at all; that it asks for a key is an answer."""
+    """Check whether a service answers at all; a refusal is an answer."""
     variable, usual = _SERVICES[name]
     url = urlsplit(os.environ.get(variable) or usual)
     host = url.netloc.rpartition("@")[2]  # without a name and a password
     part = f"reach {name}"
     began = time.monotonic()
     try:
-        asked = Request(f"{url.scheme}://{host}{url.path}", method="HEAD")
-        with urlopen(asked, timeout=_WAIT_S):
-            pass
+        urlopen(Request(f"{url.scheme}://{host}{url.path}", method="HEAD"), timeout=_WAIT_S).close()
     except HTTPError:
         pass
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
-        return Finding(
-            part,
-            "absent",
-            f"{host} does not answer: {reason}",
-            f"see the network, or set {variable}",
-        )
+        todo = f"check the network, or set {variable}"
+        return Finding(part, "absent", f"{host} does not answer: {reason}", todo)
     return Finding(part, "ok", f"{host} answers ({time.monotonic() - began:.1f} s)")

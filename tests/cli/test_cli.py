@@ -20,7 +20,7 @@ from pathlib import Path
 import gemini_server as gemini
 import openai_server as openai
 import pytest
-from commands import commands
+from commands import commands, read
 from rich.console import Console
 from test_package import LIBRARIES
 
@@ -558,6 +558,9 @@ def test_a_config_file_has_the_keys_of_the_flags_which_override_it(
     done = here("generate", config, "--num_samples", "3")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("math: 0 of 3 rows are there\n")
+    for recipe in (ROOT / "configs" / "generate").glob("*.yaml"):
+        line = re.search(r"^# run: +infinite-rl (.+)$", recipe.read_text("utf-8"), re.M)
+        assert line and read(line[1]).config().values()["seed"] == 42
     config.write_text("nums: 5\n")
     done = here("generate", config)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -319,9 +319,9 @@ FAILING = [
     "data decontaminate rows.jsonl --against none.jsonl -o out.jsonl",
     "data split rows.jsonl --shares train -o out.jsonl",
     "report rows.jsonl -o page.txt",
+    "storage fetch nothing:a",
+    "storage publish nowhere far",
     "doctor --warm_up cobol",
-    "train timeline nowhere",
-    "data pairs none.jsonl -o out.jsonl",
 ]
 
 
